@@ -1,0 +1,65 @@
+# Two commands matter: `make run` serves on port 8000, `make test` runs every test. Both install
+# what is missing first. `make help` lists the rest.
+BUILD := build
+MESON_OPTIONS :=
+PREFIX ?= /usr/local
+
+.PHONY: help build run test unit lint format asan tsan bench install clean setup setup-test setup-lint
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## make run      build, and serve on 127.0.0.1:8000 with the data in ./data (ARGS="..." adds options)
+run: build
+	./$(BUILD)/gramme serve $(ARGS)
+
+## make build    leave the program at build/gramme
+build: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet gramme
+
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) $(MESON_OPTIONS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@mv $(BUILD).log $(BUILD)/setup.log
+
+setup:
+	@tools/setup build
+setup-test:
+	@tools/setup build test
+setup-lint:
+	@tools/setup build test lint
+
+## make test     every test: lint, unit, store, black box
+test: setup-test lint
+	@tools/test
+
+## make unit     the quick ones: unit tests and the store's contract
+unit: setup-test $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+
+## make lint     layout, bug finders, include order, paths named in docs
+lint: setup-lint $(BUILD)/build.ninja
+	@tools/lint
+
+## make format   rewrite the sources in our layout
+format: setup-lint
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+## make asan     the whole of the tests under AddressSanitizer and UBSan
+asan: setup-test
+	@tools/test asan
+
+## make tsan     the whole of the tests under ThreadSanitizer
+tsan: setup-test
+	@tools/test tsan
+
+## make bench    measure; filled later
+bench: build
+	@echo "make bench: there is no benchmark yet"; exit 1
+
+## make install  copy the program to PREFIX (default /usr/local)
+install: build
+	install -D -m 755 $(BUILD)/gramme $(DESTDIR)$(PREFIX)/bin/gramme
+
+clean:
+	rm -rf build build-*

@@ -1,0 +1,157 @@
+/* Chunks in a list, the newest first. The build option `arena_malloc` gives every allocation a
+ * chunk of its own, so that AddressSanitizer sees overruns between neighbours. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+
+struct arena_chunk {
+    struct arena_chunk *older;
+    char *end;
+    alignas(max_align_t) char data[];
+};
+
+static const size_t chunk_size = (size_t)16 * 1024;
+
+void arena_init(struct arena *arena)
+{
+    *arena = (struct arena){0};
+}
+
+static void free_until(struct arena *arena, const struct arena_chunk *stop)
+{
+    while (arena->chunk != stop) {
+        struct arena_chunk *older = arena->chunk->older;
+        mem_free(arena->chunk);
+        arena->chunk = older;
+    }
+}
+
+void arena_finish(struct arena *arena)
+{
+    free_until(arena, NULL);
+    arena_init(arena);
+}
+
+void arena_reset(struct arena *arena)
+{
+#ifdef GRAMME_ARENA_MALLOC
+    arena_finish(arena);
+#else
+    if (arena->chunk == NULL) {
+        return;
+    }
+    while (arena->chunk->older != NULL) { /* the oldest one is of ordinary size, unless huge */
+        struct arena_chunk *older = arena->chunk->older;
+        mem_free(arena->chunk);
+        arena->chunk = older;
+    }
+    if ((size_t)(arena->chunk->end - arena->chunk->data) > 4 * chunk_size) {
+        arena_finish(arena);
+        return;
+    }
+    arena->at = arena->chunk->data;
+    arena->end = arena->chunk->end;
+#endif
+}
+
+static void add_chunk(struct arena *arena, size_t size)
+{
+#ifdef GRAMME_ARENA_MALLOC
+    size_t capacity = size;
+#else
+    size_t capacity = MAX(size, chunk_size - sizeof(struct arena_chunk));
+#endif
+    struct arena_chunk *chunk = mem_alloc(sizeof(*chunk) + capacity);
+    chunk->older = arena->chunk;
+    chunk->end = chunk->data + capacity;
+    arena->chunk = chunk;
+    arena->at = chunk->data;
+    arena->end = chunk->end;
+}
+
+static char *take(struct arena *arena, size_t padding, size_t size)
+{
+#ifdef GRAMME_ARENA_MALLOC
+    padding = 0;
+    add_chunk(arena, size);
+#else
+    if (UNLIKELY((size_t)(arena->end - arena->at) < padding + size || arena->at == NULL)) {
+        padding = 0;
+        add_chunk(arena, size);
+    }
+#endif
+    char *ptr = arena->at + padding;
+    arena->at = ptr + size;
+    return ptr;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    size_t padding = -(uintptr_t)arena->at & (alignof(max_align_t) - 1);
+    return take(arena, padding, size);
+}
+
+void *arena_zalloc(struct arena *arena, size_t size)
+{
+    void *ptr = arena_alloc(arena, size);
+    memset(ptr, 0, size);
+    return ptr;
+}
+
+char *arena_bytes(struct arena *arena, size_t size)
+{
+    return take(arena, 0, size);
+}
+
+void arena_trim(struct arena *arena, char *ptr, size_t size, size_t kept)
+{
+    assert(kept <= size);
+    if (arena->at == ptr + size) {
+        arena->at = ptr + kept;
+    }
+}
+
+struct str arena_copy(struct arena *arena, struct str s)
+{
+    char *data = arena_bytes(arena, s.len);
+    if (s.len > 0) {
+        memcpy(data, s.data, s.len);
+    }
+    return str_make(data, s.len);
+}
+
+struct str arena_vformat(struct arena *arena, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    assert(len >= 0);
+    char *text = arena_bytes(arena, (size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, format, args);
+    return str_make(text, (size_t)len);
+}
+
+struct str arena_format(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct str text = arena_vformat(arena, format, args);
+    va_end(args);
+    return text;
+}
+
+struct arena_mark arena_mark(const struct arena *arena)
+{
+    return (struct arena_mark){.chunk = arena->chunk, .at = arena->at};
+}
+
+void arena_rewind(struct arena *arena, struct arena_mark mark)
+{
+    free_until(arena, mark.chunk);
+    arena->at = mark.at;
+    arena->end = mark.chunk == NULL ? NULL : mark.chunk->end;
+}

@@ -1,0 +1,50 @@
+/* base/arena.h: memory that goes all at once. Everything that belongs to one request comes from
+ * one arena and is gone when the arena is reset, so handlers need no clean-up.
+ *
+ * An arena belongs to one thread at a time. */
+#ifndef GRAMME_BASE_ARENA_H
+#define GRAMME_BASE_ARENA_H
+
+#include <stdarg.h>
+
+#include "base/str.h"
+
+struct arena_chunk;
+
+struct arena {
+    struct arena_chunk *chunk; /* the one that is filled now; older ones hang behind it */
+    char *at;
+    char *end;
+};
+
+struct arena_mark {
+    struct arena_chunk *chunk;
+    char *at;
+};
+
+/* An empty arena, in the caller's memory; nothing is allocated before it is used. */
+void arena_init(struct arena *arena);
+/* Frees all. The arena may be used again as after arena_init(). */
+void arena_finish(struct arena *arena);
+/* Forgets every allocation but keeps one chunk of ordinary size for the next use. */
+void arena_reset(struct arena *arena);
+
+/* `size` bytes aligned for any type, uninitialised, valid until reset, rewind or finish. */
+MUST_USE void *arena_alloc(struct arena *arena, size_t size);
+MUST_USE void *arena_zalloc(struct arena *arena, size_t size);
+/* The same without alignment, for bytes. */
+MUST_USE char *arena_bytes(struct arena *arena, size_t size);
+/* Gives back the tail of the newest arena_bytes() allocation: `ptr` keeps `kept` bytes. */
+void arena_trim(struct arena *arena, char *ptr, size_t size, size_t kept);
+MUST_USE struct str arena_copy(struct arena *arena, struct str s);
+MUST_USE struct str arena_format(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
+MUST_USE struct str arena_vformat(struct arena *arena, const char *format, va_list args);
+
+/* What was allocated after the mark goes with arena_rewind(); marks nest. */
+MUST_USE struct arena_mark arena_mark(const struct arena *arena);
+void arena_rewind(struct arena *arena, struct arena_mark mark);
+
+#define ARENA_NEW(arena, type) ((type *)arena_zalloc((arena), sizeof(type)))
+#define ARENA_ARRAY(arena, type, count) ((type *)arena_zalloc((arena), sizeof(type) * (count)))
+
+#endif

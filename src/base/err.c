@@ -1,0 +1,50 @@
+#include "base/err.h"
+
+struct err_kind {
+    const char *type;
+    const char *name;
+    int status;
+};
+
+#define ERROR(code_, name_, space_, status_) [code_] = {space_ name_, name_, status_},
+static const struct err_kind kinds[ERR_CODE_COUNT] = {
+#include "base/errors.def"
+};
+#undef ERROR
+
+bool err_set(struct err *err, enum err_code code, const char *format, ...)
+{
+    if (err->code != ERR_NONE) {
+        return false;
+    }
+    va_list args;
+    va_start(args, format);
+    err->message = arena_vformat(err->arena, format, args);
+    va_end(args);
+    err->code = code;
+    return false;
+}
+
+bool err_set_str(struct err *err, enum err_code code, struct str message)
+{
+    if (err->code == ERR_NONE) {
+        err->code = code;
+        err->message = message;
+    }
+    return false;
+}
+
+const char *err_wire_type(enum err_code code)
+{
+    return kinds[code].type;
+}
+
+const char *err_wire_name(enum err_code code)
+{
+    return kinds[code].name;
+}
+
+int err_http_status(enum err_code code)
+{
+    return kinds[code].status;
+}

@@ -1,0 +1,88 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+static enum log_level current_level = LOG_INFO;
+static enum log_format current_format = LOG_TEXT;
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+void log_setup(enum log_level level, enum log_format format)
+{
+    current_level = level;
+    current_format = format;
+}
+
+bool log_level_from_name(struct str name, enum log_level *out)
+{
+    for (size_t i = 0; i < COUNT_OF(level_names); i++) {
+        if (str_eq(name, str_from_c(level_names[i]))) {
+            *out = (enum log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool log_enabled(enum log_level level)
+{
+    return level <= current_level;
+}
+
+/* The message inside a JSON string; what is not printable ASCII becomes \u00xx. */
+static size_t escape(char *out, size_t size, const char *text)
+{
+    size_t len = 0;
+    for (; *text != '\0' && len + 7 < size; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') {
+            out[len++] = '\\';
+            out[len++] = (char)c;
+        } else if (c < 0x20 || c == 0x7F) {
+            len += (size_t)snprintf(out + len, size - len, "\\u%04x", c);
+        } else {
+            out[len++] = (char)c;
+        }
+    }
+    out[len] = '\0';
+    return len;
+}
+
+void log_write(enum log_level level, const char *module, const char *format, ...)
+{
+    if (!log_enabled(level)) {
+        return;
+    }
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+
+    int64_t now = clock_wall_ms();
+    time_t seconds = (time_t)(now / 1000);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    char stamp[32];
+    strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
+
+    char line[2560];
+    int len;
+    if (current_format == LOG_JSON) {
+        char escaped[2048];
+        escape(escaped, sizeof(escaped), message);
+        len = snprintf(line, sizeof(line),
+                       "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"module\":\"%s\",\"message\":\"%s\"}\n",
+                       stamp, (int)(now % 1000), level_names[level], module, escaped);
+    } else {
+        len = snprintf(line, sizeof(line), "%s.%03dZ %-5s %s: %s\n", stamp, (int)(now % 1000),
+                       level_names[level], module, message);
+    }
+    /* One write per line keeps lines of different threads apart. */
+    ssize_t written = write(STDERR_FILENO, line, MIN((size_t)len, sizeof(line) - 1));
+    (void)written; /* nowhere left to complain */
+}

@@ -1,0 +1,17 @@
+/* base/log.h: lines for the operator, as text or JSON, on standard error. */
+#ifndef GRAMME_BASE_LOG_H
+#define GRAMME_BASE_LOG_H
+
+#include "base/str.h"
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_format { LOG_TEXT, LOG_JSON };
+
+/* Once, before threads start. */
+void log_setup(enum log_level level, enum log_format format);
+MUST_USE bool log_level_from_name(struct str name, enum log_level *out);
+MUST_USE bool log_enabled(enum log_level level);
+/* One line; thread-safe. `module` names the part of the house that speaks. */
+void log_write(enum log_level level, const char *module, const char *format, ...) PRINTF_LIKE(3, 4);
+
+#endif

@@ -1,0 +1,98 @@
+#include "base/mailbox.h"
+
+#include <pthread.h>
+
+#include "base/mem.h"
+
+void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox))
+{
+    atomic_init(&mailbox->newest, NULL);
+    mailbox->wake = wake;
+}
+
+void mailbox_post(struct mailbox *mailbox, struct task *task)
+{
+    struct task *newest = atomic_load_explicit(&mailbox->newest, memory_order_relaxed);
+    do {
+        task->next = newest;
+    } while (!atomic_compare_exchange_weak_explicit(&mailbox->newest, &newest, task,
+                                                    memory_order_release, memory_order_relaxed));
+    if (newest == NULL) {
+        mailbox->wake(mailbox);
+    }
+}
+
+bool mailbox_drain(struct mailbox *mailbox)
+{
+    struct task *task = atomic_exchange_explicit(&mailbox->newest, NULL, memory_order_acquire);
+    struct task *oldest = NULL;
+    while (task != NULL) { /* newest first: turn round */
+        struct task *next = task->next;
+        task->next = oldest;
+        oldest = task;
+        task = next;
+    }
+    bool any = oldest != NULL;
+    while (oldest != NULL) {
+        struct task *next = oldest->next; /* run() may free or post the task again */
+        oldest->run(oldest);
+        oldest = next;
+    }
+    return any;
+}
+
+struct waiting_mailbox {
+    struct mailbox box;
+    pthread_mutex_t mutex;
+    pthread_cond_t came;
+    bool awake;
+};
+
+static void wake_waiting(struct mailbox *mailbox)
+{
+    struct waiting_mailbox *waiting = CONTAINER_OF(mailbox, struct waiting_mailbox, box);
+    pthread_mutex_lock(&waiting->mutex);
+    waiting->awake = true;
+    pthread_cond_signal(&waiting->came);
+    pthread_mutex_unlock(&waiting->mutex);
+}
+
+struct waiting_mailbox *waiting_mailbox_create(void)
+{
+    struct waiting_mailbox *waiting = mem_zalloc(sizeof(*waiting));
+    mailbox_init(&waiting->box, wake_waiting);
+    pthread_mutex_init(&waiting->mutex, NULL);
+    pthread_cond_init(&waiting->came, NULL);
+    return waiting;
+}
+
+void waiting_mailbox_destroy(struct waiting_mailbox *waiting)
+{
+    if (waiting == NULL) {
+        return;
+    }
+    /* A poster may still be inside wake_waiting() for a task that has already run. */
+    pthread_mutex_lock(&waiting->mutex);
+    pthread_mutex_unlock(&waiting->mutex);
+    pthread_cond_destroy(&waiting->came);
+    pthread_mutex_destroy(&waiting->mutex);
+    mem_free(waiting);
+}
+
+struct mailbox *waiting_mailbox_box(struct waiting_mailbox *waiting)
+{
+    return &waiting->box;
+}
+
+void waiting_mailbox_run(struct waiting_mailbox *waiting, const bool *done)
+{
+    while (!*done) {
+        pthread_mutex_lock(&waiting->mutex);
+        while (!waiting->awake) {
+            pthread_cond_wait(&waiting->came, &waiting->mutex);
+        }
+        waiting->awake = false;
+        pthread_mutex_unlock(&waiting->mutex);
+        mailbox_drain(&waiting->box);
+    }
+}

@@ -1,0 +1,38 @@
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *check(void *ptr, size_t size)
+{
+    if (ptr == NULL && size > 0) {
+        fprintf(stderr, "gramme: out of memory (%zu bytes)\n", size);
+        abort();
+    }
+    return ptr;
+}
+
+void *mem_alloc(size_t size)
+{
+    return check(malloc(size), size);
+}
+
+void *mem_zalloc(size_t size)
+{
+    return check(calloc(1, size), size);
+}
+
+void *mem_realloc(void *ptr, size_t size)
+{
+    return check(realloc(ptr, size), size);
+}
+
+char *mem_strdup(const char *text)
+{
+    return check(strdup(text), strlen(text) + 1);
+}
+
+void mem_free(void *ptr)
+{
+    free(ptr);
+}

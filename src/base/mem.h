@@ -1,0 +1,16 @@
+/* base/mem.h: malloc that aborts instead of returning NULL. Inputs have limits, so memory that
+ * runs out is the machine's fault and there is nothing sensible left to answer. */
+#ifndef GRAMME_BASE_MEM_H
+#define GRAMME_BASE_MEM_H
+
+#include "base/base.h"
+
+/* Each returns memory that the caller frees with mem_free(); none returns NULL. */
+MUST_USE void *mem_alloc(size_t size);
+MUST_USE void *mem_zalloc(size_t size);
+MUST_USE void *mem_realloc(void *ptr, size_t size);
+MUST_USE char *mem_strdup(const char *text);
+/* Accepts NULL. */
+void mem_free(void *ptr);
+
+#endif

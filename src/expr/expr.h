@@ -1,0 +1,165 @@
+/* expr/expr.h: condition, filter, key, projection and update expressions.
+ *
+ * Text becomes a tree (parse, cached by text and thread), the tree meets a request's names and
+ * values (bind: undefined placeholders, operand types, overlapping paths), and a bound expression
+ * is applied to items as often as wanted. Bound expressions live in the request's arena, are
+ * not changed by applying them, and may be applied on any thread, one at a time.
+ *
+ * The legacy parameters (Expected, QueryFilter, ScanFilter, KeyConditions, AttributeUpdates,
+ * AttributesToGet) become the same bound forms; see expr/legacy.h.
+ *
+ * All failures here are ERR_VALIDATION with the service's text, without the
+ * "1 validation error detected: " that some operations put before it. */
+#ifndef GRAMME_EXPR_EXPR_H
+#define GRAMME_EXPR_EXPR_H
+
+#include "base/err.h"
+#include "model/builder.h"
+#include "model/value.h"
+
+/* Parsed trees by text. One per thread; not shared. */
+struct expr_cache;
+MUST_USE struct expr_cache *expr_cache_create(size_t entries_max);
+void expr_cache_destroy(struct expr_cache *cache);
+
+/* What a request gives its expressions to refer to. `count` 0 and `given` true: an empty map was
+ * sent, which the service refuses. Names come with their first character: "#n", ":v". */
+struct expr_names {
+    bool given;
+    size_t count;
+    const struct str *names;
+    const struct str *targets;
+};
+
+struct expr_values {
+    bool given;
+    size_t count;
+    const struct str *names;
+    const struct value *values;
+};
+
+/* One request's placeholders, and which of them its expressions have used. */
+struct expr_scope {
+    struct arena *arena;
+    struct expr_cache *cache; /* NULL: parse anew */
+    struct expr_names names;
+    struct expr_values values;
+    bool *name_used; /* made by expr_scope_init() */
+    bool *value_used;
+};
+
+/* Takes over names and values (borrowed) and checks their form: no empty map, "#" and ":" first,
+ * a legal name after it, sizes. Call it even if neither map was given. */
+MUST_USE bool expr_scope_init(struct expr_scope *scope, struct arena *arena, struct expr_cache *cache,
+                              const struct expr_names *names, const struct expr_values *values,
+                              struct err *err);
+/* After all expressions of the request: every placeholder must have been used by one. */
+MUST_USE bool expr_scope_check_used(const struct expr_scope *scope, struct err *err);
+
+/* A document path with its names resolved: a.b[2]. */
+struct expr_step {
+    struct str name; /* STR_NULL: an index */
+    uint32_t index;
+};
+
+struct expr_path {
+    const struct expr_step *steps; /* the first one is a name */
+    size_t step_count;
+};
+
+/* The value at a path of an item (an M value or VALUE_ABSENT), or VALUE_ABSENT. */
+struct value expr_path_get(const struct expr_path *path, struct value item);
+
+/* --- conditions and filters --- */
+
+struct condition;
+
+/* `parameter` is "ConditionExpression" or "FilterExpression", for the texts of errors. */
+MUST_USE bool expr_condition(struct expr_scope *scope, struct str text, const char *parameter,
+                             const struct condition **out, struct err *err);
+/* Whether the item meets it. VALUE_ABSENT is an item without attributes. */
+MUST_USE bool condition_holds(const struct condition *condition, struct value item);
+/* Calls `visit` for each path that the condition names (for key attributes in filters, and for
+ * attributes that an index does not project). */
+void condition_visit_paths(const struct condition *condition,
+                           void (*visit)(void *context, const struct expr_path *path), void *context);
+
+/* --- key conditions --- */
+
+enum key_operator {
+    KEY_NONE, /* no condition on the sort key */
+    KEY_EQ,
+    KEY_LT,
+    KEY_LE,
+    KEY_GT,
+    KEY_GE,
+    KEY_BETWEEN,
+    KEY_BEGINS_WITH,
+};
+
+#define KEY_ATTRIBUTES_MAX 4
+
+/* The keys of a table or index as a key condition needs to know them. */
+struct key_names {
+    struct str hash[KEY_ATTRIBUTES_MAX];
+    enum value_type hash_types[KEY_ATTRIBUTES_MAX];
+    size_t hash_count;
+    struct str range[KEY_ATTRIBUTES_MAX];
+    enum value_type range_types[KEY_ATTRIBUTES_MAX];
+    size_t range_count;
+};
+
+/* What a Query reads: all hash attributes equal; of the range attributes the first
+ * `range_equal_count` equal, and on the next one an operator. For a single sort key with EQ:
+ * range_equal_count 1, operator KEY_NONE. */
+struct key_condition {
+    struct value hash[KEY_ATTRIBUTES_MAX];
+    struct value range_equal[KEY_ATTRIBUTES_MAX];
+    size_t range_equal_count;
+    enum key_operator operator;
+    struct value low;  /* the operand; of BETWEEN the lower one */
+    struct value high; /* BETWEEN only */
+};
+
+/* Parsing does not need the table, and its errors come before the table is looked up. */
+struct key_expression;
+MUST_USE bool expr_key_condition(struct expr_scope *scope, struct str text,
+                                 const struct key_expression **out, struct err *err);
+/* Fits the expression to the keys: missing or unknown attributes, types, empty values. */
+MUST_USE bool key_expression_resolve(const struct key_expression *expression,
+                                     const struct key_names *keys, struct arena *arena,
+                                     struct key_condition *out, struct err *err);
+
+/* --- projections --- */
+
+struct projection;
+
+MUST_USE bool expr_projection(struct expr_scope *scope, struct str text,
+                              const struct projection **out, struct err *err);
+/* Adds to the builder the M value with just the projected parts of the item; may be empty. */
+void projection_apply(const struct projection *projection, struct value item,
+                      struct builder *builder);
+void projection_visit_paths(const struct projection *projection,
+                            void (*visit)(void *context, const struct expr_path *path), void *context);
+
+/* --- updates --- */
+
+struct update;
+
+MUST_USE bool expr_update(struct expr_scope *scope, struct str text, const struct update **out,
+                          struct err *err);
+/* Calls `visit` for each path that the update changes. */
+void update_visit_paths(const struct update *update,
+                        void (*visit)(void *context, const struct expr_path *path), void *context);
+/* Makes the new item from the old one (VALUE_ABSENT if there is none; `key` then gives the key
+ * attributes). *out lives in `arena`. Errors: paths that lead nowhere, wrong types, overflow,
+ * nesting. The item's size is the caller's to check. */
+MUST_USE bool update_apply(const struct update *update, struct value item, struct value key,
+                           struct arena *arena, struct value *out, struct err *err);
+/* Bytes that UpdateItem's ceiling charges for the actions: see the size rules in docs/internals. */
+size_t update_overhead(const struct update *update);
+/* UPDATED_OLD and UPDATED_NEW: the fragment of `item` (old or new) that the update touched, as an
+ * M value in `arena`; VALUE_ABSENT if it is empty. */
+struct value update_touched(const struct update *update, struct value item, struct arena *arena);
+
+#endif

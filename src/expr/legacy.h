@@ -1,0 +1,61 @@
+/* expr/legacy.h: the parameters from before expressions, turned into the same bound forms. */
+#ifndef GRAMME_EXPR_LEGACY_H
+#define GRAMME_EXPR_LEGACY_H
+
+#include "expr/expr.h"
+
+enum legacy_operator {
+    LEGACY_EQ,
+    LEGACY_NE,
+    LEGACY_IN,
+    LEGACY_LE,
+    LEGACY_LT,
+    LEGACY_GE,
+    LEGACY_GT,
+    LEGACY_BETWEEN,
+    LEGACY_NOT_NULL,
+    LEGACY_NULL,
+    LEGACY_CONTAINS,
+    LEGACY_NOT_CONTAINS,
+    LEGACY_BEGINS_WITH,
+};
+
+/* One entry of Expected, QueryFilter, ScanFilter or KeyConditions. */
+struct legacy_condition {
+    struct str attribute;
+    bool has_operator;
+    enum legacy_operator operator;
+    const struct value *values; /* AttributeValueList */
+    size_t value_count;
+    bool has_values;
+    /* The older form, in Expected only. */
+    struct value value;
+    bool has_exists;
+    bool exists;
+};
+
+/* `any`: ConditionalOperator OR. `expected`: entries may have the older form. */
+MUST_USE bool legacy_conditions(struct arena *arena, const struct legacy_condition *conditions,
+                                size_t count, bool any, bool expected, const struct condition **out,
+                                struct err *err);
+
+MUST_USE bool legacy_key_conditions(struct arena *arena, const struct legacy_condition *conditions,
+                                    size_t count, const struct key_expression **out, struct err *err);
+
+enum legacy_action { LEGACY_PUT, LEGACY_DELETE, LEGACY_ADD };
+
+/* One entry of AttributeUpdates; value may be absent for DELETE. */
+struct legacy_update {
+    struct str attribute;
+    enum legacy_action action;
+    struct value value;
+};
+
+MUST_USE bool legacy_updates(struct arena *arena, const struct legacy_update *updates, size_t count,
+                             const struct update **out, struct err *err);
+
+/* AttributesToGet: top-level names. */
+MUST_USE bool legacy_projection(struct arena *arena, const struct str *names, size_t count,
+                                const struct projection **out, struct err *err);
+
+#endif

@@ -1,0 +1,77 @@
+/* http/http.h: HTTP/1.1 on libuv loops. Knows bytes, connections, limits and time-outs; knows no
+ * operation.
+ *
+ * A server has N threads, each with a loop and a listening socket of its own on the same address
+ * (SO_REUSEPORT), and calls one handler for every complete request. What belongs to a thread stays
+ * on it: the handler is called there, and http_reply() must be called there, at once or later. */
+#ifndef GRAMME_HTTP_HTTP_H
+#define GRAMME_HTTP_HTTP_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mailbox.h"
+
+struct http_header {
+    struct str name; /* as sent; names compare without case */
+    struct str value;
+};
+
+/* One request and its answer. Lives from the call of the handler until http_reply(). */
+struct http_exchange {
+    struct str method;
+    struct str target; /* path and query, as sent */
+    const struct http_header *headers;
+    size_t header_count;
+    struct str body; /* chunks joined, gzip undone */
+
+    struct arena *arena;     /* for whatever the answer needs; reset after http_reply() */
+    struct mailbox *mailbox; /* of the thread that the exchange belongs to */
+    int thread;              /* its number, 0..thread_count-1 */
+    struct buf *out;         /* the handler writes the answer's body at the end of it */
+    void *internal;
+};
+
+struct http_answer {
+    int status;
+    struct str content_type; /* STR_NULL: none */
+    struct str headers;      /* complete lines, each with CRLF, or STR_NULL */
+    struct str crc32_header; /* name of a header that gets the body's CRC-32 as sent, or STR_NULL */
+    bool close;              /* close the connection after this answer */
+};
+
+struct http_options {
+    struct str host;
+    int port; /* 0: any free one; see http_server_port() */
+    int thread_count;
+    size_t body_bytes_max;    /* also after gunzip */
+    size_t head_bytes_max;    /* request line and headers */
+    int connections_max;      /* of all threads together */
+    int idle_timeout_ms;      /* between requests */
+    int request_timeout_ms;   /* from the first byte of a request to its last */
+    size_t compress_bytes_min; /* answers above it are compressed if the client asks */
+    struct str server_name;   /* for the Server header */
+};
+
+/* The values that fidelity asks for; host 127.0.0.1, port 8000. */
+struct http_options http_options_default(void);
+
+typedef void http_handler(void *context, struct http_exchange *exchange);
+
+struct http_server;
+
+/* Binds, starts the threads and serves. A second server on the same address is refused. */
+MUST_USE bool http_server_open(const struct http_options *options, http_handler *handler,
+                               void *context, struct http_server **out, struct err *err);
+int http_server_port(const struct http_server *server);
+/* Stops accepting, lets requests under way end (at most `grace_ms`), closes all, joins the
+ * threads. Accepts NULL. */
+void http_server_close(struct http_server *server, int grace_ms);
+
+/* The value of a header, or STR_NULL. */
+struct str http_header(const struct http_exchange *exchange, struct str name);
+
+/* Sends what the handler wrote to exchange->out; the exchange is gone afterwards. */
+void http_reply(struct http_exchange *exchange, const struct http_answer *answer);
+
+#endif

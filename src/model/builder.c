@@ -1,0 +1,257 @@
+#include "model/builder.h"
+
+#include <stdlib.h>
+
+void builder_init(struct builder *builder, struct arena *arena, size_t capacity)
+{
+    capacity = MAX(capacity, (size_t)64);
+    *builder = (struct builder){
+        .arena = arena,
+        .data = (uint8_t *)arena_bytes(arena, capacity),
+        .capacity = capacity,
+    };
+}
+
+struct value builder_finish(struct builder *builder)
+{
+    arena_trim(builder->arena, (char *)builder->data, builder->capacity, builder->len);
+    return (struct value){builder->data, builder->len};
+}
+
+static uint8_t *reserve(struct builder *builder, size_t extra)
+{
+    if (UNLIKELY(builder->capacity - builder->len < extra)) {
+        size_t capacity = MAX(builder->capacity * 2, builder->len + extra);
+        uint8_t *data = (uint8_t *)arena_bytes(builder->arena, capacity);
+        memcpy(data, builder->data, builder->len);
+        builder->data = data;
+        builder->capacity = capacity;
+    }
+    return builder->data + builder->len;
+}
+
+static uint8_t *put_varint(uint8_t *at, uint32_t number)
+{
+    while (number >= 0x80) {
+        *at++ = (uint8_t)(number | 0x80);
+        number >>= 7;
+    }
+    *at++ = (uint8_t)number;
+    return at;
+}
+
+static void put_u32(uint8_t *at, uint32_t number)
+{
+    at[0] = (uint8_t)number;
+    at[1] = (uint8_t)(number >> 8);
+    at[2] = (uint8_t)(number >> 16);
+    at[3] = (uint8_t)(number >> 24);
+}
+
+enum { VARINT_MAX = 5 };
+
+static void add_scalar(struct builder *builder, uint8_t tag, struct str bytes)
+{
+    uint8_t *at = reserve(builder, 1 + VARINT_MAX + bytes.len);
+    uint8_t *start = at;
+    *at++ = tag;
+    at = put_varint(at, (uint32_t)bytes.len);
+    if (bytes.len > 0) {
+        memcpy(at, bytes.data, bytes.len);
+    }
+    builder->len += (size_t)(at - start) + bytes.len;
+}
+
+void builder_add_text(struct builder *builder, struct str text, bool plain)
+{
+    add_scalar(builder, VALUE_S | (plain ? VALUE_FLAG : 0), text);
+}
+
+void builder_add_string(struct builder *builder, struct str text)
+{
+    builder_add_text(builder, text, value_text_is_plain(text));
+}
+
+void builder_add_number(struct builder *builder, struct str bytes)
+{
+    add_scalar(builder, VALUE_N, bytes);
+}
+
+void builder_add_int64(struct builder *builder, int64_t number)
+{
+    struct number encoded;
+    number_from_int64(number, &encoded);
+    builder_add_number(builder, number_str(&encoded));
+}
+
+void builder_add_binary(struct builder *builder, struct str bytes)
+{
+    add_scalar(builder, VALUE_B, bytes);
+}
+
+static void add_tag(struct builder *builder, uint8_t tag)
+{
+    *reserve(builder, 1) = tag;
+    builder->len++;
+}
+
+void builder_add_null(struct builder *builder)
+{
+    add_tag(builder, VALUE_NULL);
+}
+
+void builder_add_bool(struct builder *builder, bool truth)
+{
+    add_tag(builder, VALUE_BOOL | (truth ? VALUE_FLAG : 0));
+}
+
+void builder_add_value(struct builder *builder, struct value value)
+{
+    memcpy(reserve(builder, value.len), value.data, value.len);
+    builder->len += value.len;
+}
+
+void builder_add_name(struct builder *builder, struct str name, bool plain)
+{
+    uint8_t *at = reserve(builder, VARINT_MAX + name.len);
+    uint8_t *start = at;
+    at = put_varint(at, (uint32_t)name.len << 1 | (plain ? 1 : 0));
+    if (name.len > 0) {
+        memcpy(at, name.data, name.len);
+    }
+    builder->len += (size_t)(at - start) + name.len;
+}
+
+void builder_add_key(struct builder *builder, struct str name)
+{
+    builder_add_name(builder, name, value_text_is_plain(name));
+}
+
+size_t builder_open(struct builder *builder, enum value_type type)
+{
+    size_t open = builder->len;
+    reserve(builder, VALUE_CONTAINER_HEAD)[0] = (uint8_t)type;
+    builder->len += VALUE_CONTAINER_HEAD;
+    return open;
+}
+
+void builder_close_list(struct builder *builder, size_t open, uint32_t count)
+{
+    put_u32(builder->data + open + 1, (uint32_t)(builder->len - open - 5));
+    put_u32(builder->data + open + 5, count);
+}
+
+void builder_close_sorted(struct builder *builder, size_t open, uint32_t count)
+{
+    builder_close_list(builder, open, count);
+}
+
+/* One entry of a map or one element of a set while it is put in order. */
+struct entry {
+    struct str key;
+    struct str all; /* the bytes to move */
+};
+
+static int entry_cmp(const void *a, const void *b)
+{
+    return str_cmp(((const struct entry *)a)->key, ((const struct entry *)b)->key);
+}
+
+static bool entries_are_sorted(const struct entry *entries, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        if (str_cmp(entries[i - 1].key, entries[i].key) >= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Insertion sort for the few attributes that most items have, qsort for the rest. */
+static void sort_entries(struct entry *entries, uint32_t count)
+{
+    if (count > 24) {
+        qsort(entries, count, sizeof(*entries), entry_cmp);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        struct entry moving = entries[i];
+        uint32_t k = i;
+        for (; k > 0 && str_cmp(entries[k - 1].key, moving.key) > 0; k--) {
+            entries[k] = entries[k - 1];
+        }
+        entries[k] = moving;
+    }
+}
+
+/* Sorts the entries that stand after `open`; returns the index of one equal to the one before
+ * it, or 0 if there is none. */
+static uint32_t put_in_order(struct builder *builder, size_t open, struct entry *entries,
+                             uint32_t count)
+{
+    if (entries_are_sorted(entries, count)) {
+        return 0;
+    }
+    sort_entries(entries, count);
+    for (uint32_t i = 1; i < count; i++) {
+        if (str_eq(entries[i - 1].key, entries[i].key)) {
+            return i;
+        }
+    }
+    size_t size = builder->len - open - VALUE_CONTAINER_HEAD;
+    char *sorted = arena_bytes(builder->arena, size);
+    size_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(sorted + at, entries[i].all.data, entries[i].all.len);
+        at += entries[i].all.len;
+    }
+    memcpy(builder->data + open + VALUE_CONTAINER_HEAD, sorted, size);
+    return 0;
+}
+
+bool builder_close_map(struct builder *builder, size_t open, uint32_t count, struct str *out_duplicate)
+{
+    builder_close_list(builder, open, count);
+    struct entry small[16];
+    struct entry *entries = count <= COUNT_OF(small)
+                                ? small
+                                : arena_alloc(builder->arena, count * sizeof(*entries));
+    struct value_iter iter = value_iter((struct value){builder->data + open, 0});
+    struct value_name name;
+    struct value value;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *start = iter.at;
+        bool more = value_next_entry(&iter, &name, &value);
+        assert(more);
+        entries[i] = (struct entry){.key = name.text, .all = str_make(start, (size_t)(iter.at - start))};
+    }
+    uint32_t duplicate = put_in_order(builder, open, entries, count);
+    if (duplicate > 0) {
+        *out_duplicate = entries[duplicate].key;
+        return false;
+    }
+    return true;
+}
+
+bool builder_close_set(struct builder *builder, size_t open, uint32_t count,
+                       struct value *out_duplicate)
+{
+    builder_close_list(builder, open, count);
+    struct entry small[16];
+    struct entry *entries = count <= COUNT_OF(small)
+                                ? small
+                                : arena_alloc(builder->arena, count * sizeof(*entries));
+    struct value_iter iter = value_iter((struct value){builder->data + open, 0});
+    struct value value;
+    for (uint32_t i = 0; i < count; i++) {
+        bool more = value_next(&iter, &value);
+        assert(more);
+        entries[i] = (struct entry){.key = value_bytes(value), .all = str_make(value.data, value.len)};
+    }
+    uint32_t duplicate = put_in_order(builder, open, entries, count);
+    if (duplicate > 0) {
+        *out_duplicate = value_at((const uint8_t *)entries[duplicate].all.data);
+        return false;
+    }
+    return true;
+}

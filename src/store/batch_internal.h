@@ -1,0 +1,27 @@
+/* store/batch_internal.h: what an eval has asked for, in order, before a store carries it out. */
+#ifndef GRAMME_STORE_BATCH_INTERNAL_H
+#define GRAMME_STORE_BATCH_INTERNAL_H
+
+#include "store/store.h"
+
+enum batch_op_kind { BATCH_PUT, BATCH_ERASE, BATCH_PUT_OWNED, BATCH_ERASE_OWNED, BATCH_ADD, BATCH_APPEND };
+
+struct batch_op {
+    enum batch_op_kind kind;
+    struct str key;
+    struct str value;
+    int64_t delta;
+};
+
+struct store_batch {
+    const struct store_update *update;
+    struct batch_op *ops; /* malloc'ed, kept from one update to the next */
+    size_t op_count;
+    size_t op_capacity;
+};
+
+/* Forgets the operations; the batch is for `update` now. {0} is an empty batch. */
+void store_batch_start(struct store_batch *batch, const struct store_update *update);
+void store_batch_finish(struct store_batch *batch);
+
+#endif

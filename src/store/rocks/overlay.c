@@ -1,0 +1,109 @@
+/* Open addressing over a dense array of entries; clearing touches only the slots in use. */
+#include "store/rocks/overlay.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+struct entry {
+    struct str key;
+    struct str value;
+    uint32_t slot;
+};
+
+struct overlay {
+    uint32_t *slots; /* index of the entry plus one; 0 is free */
+    size_t slot_count;
+    struct entry *entries;
+    size_t count;
+    size_t capacity;
+};
+
+struct overlay *overlay_create(void)
+{
+    struct overlay *overlay = mem_zalloc(sizeof(*overlay));
+    overlay->slot_count = 256;
+    overlay->slots = mem_zalloc(overlay->slot_count * sizeof(*overlay->slots));
+    return overlay;
+}
+
+void overlay_destroy(struct overlay *overlay)
+{
+    if (overlay != NULL) {
+        mem_free(overlay->slots);
+        mem_free(overlay->entries);
+        mem_free(overlay);
+    }
+}
+
+void overlay_clear(struct overlay *overlay)
+{
+    for (size_t i = 0; i < overlay->count; i++) {
+        overlay->slots[overlay->entries[i].slot] = 0;
+    }
+    overlay->count = 0;
+}
+
+static uint32_t find_slot(const struct overlay *overlay, struct str key)
+{
+    size_t mask = overlay->slot_count - 1;
+    size_t slot = hash_64(key) & mask;
+    while (overlay->slots[slot] != 0 &&
+           !str_eq(overlay->entries[overlay->slots[slot] - 1].key, key)) {
+        slot = (slot + 1) & mask;
+    }
+    return (uint32_t)slot;
+}
+
+static void grow(struct overlay *overlay)
+{
+    overlay->capacity = MAX(overlay->capacity * 2, (size_t)64);
+    overlay->entries = mem_realloc(overlay->entries, overlay->capacity * sizeof(*overlay->entries));
+    if (overlay->capacity * 2 <= overlay->slot_count) {
+        return;
+    }
+    mem_free(overlay->slots);
+    overlay->slot_count = overlay->capacity * 2;
+    overlay->slots = mem_zalloc(overlay->slot_count * sizeof(*overlay->slots));
+    for (size_t i = 0; i < overlay->count; i++) {
+        uint32_t slot = find_slot(overlay, overlay->entries[i].key);
+        overlay->slots[slot] = (uint32_t)i + 1;
+        overlay->entries[i].slot = slot;
+    }
+}
+
+void overlay_set(struct overlay *overlay, struct str key, struct str value)
+{
+    if (overlay->count == overlay->capacity) {
+        grow(overlay);
+    }
+    uint32_t slot = find_slot(overlay, key);
+    if (overlay->slots[slot] == 0) {
+        overlay->entries[overlay->count++] = (struct entry){.key = key, .slot = slot};
+        overlay->slots[slot] = (uint32_t)overlay->count;
+    }
+    overlay->entries[overlay->slots[slot] - 1].value = value;
+}
+
+bool overlay_get(const struct overlay *overlay, struct str key, struct str *out)
+{
+    if (overlay->count == 0) {
+        return false;
+    }
+    uint32_t index = overlay->slots[find_slot(overlay, key)];
+    if (index == 0) {
+        return false;
+    }
+    *out = overlay->entries[index - 1].value;
+    return true;
+}
+
+bool overlay_next(const struct overlay *overlay, size_t *at, struct str *out_key, struct str *out_value)
+{
+    if (*at == overlay->count) {
+        return false;
+    }
+    *out_key = overlay->entries[*at].key;
+    *out_value = overlay->entries[*at].value;
+    (*at)++;
+    return true;
+}

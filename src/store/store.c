@@ -1,0 +1,54 @@
+/* Chooses the store by its URL and forwards the calls. */
+#include "store/store.h"
+
+#include "store/rocks/rocks.h"
+
+bool store_open(struct str url, const struct store_options *options, struct store **out,
+                struct err *err)
+{
+    if (str_starts_with(url, STR("rocksdb:")) && url.len > 8) {
+        return rocks_open(str_skip(url, 8), options, out, err);
+    }
+    if (str_eq(url, STR("memory:"))) {
+        return rocks_open(STR_NULL, options, out, err);
+    }
+    return err_set(err, ERR_INTERNAL, "unknown store '%.*s': use rocksdb:DIRECTORY or memory:",
+                   STR_ARG(url));
+}
+
+void store_close(struct store *store)
+{
+    if (store != NULL) {
+        store->ops->close(store);
+    }
+}
+
+void store_get(struct store *store, struct store_get *get)
+{
+    store->ops->get(store, get);
+}
+
+void store_range(struct store *store, struct store_range *range)
+{
+    store->ops->range(store, range);
+}
+
+void store_update(struct store *store, struct store_update *update)
+{
+    store->ops->update(store, update);
+}
+
+void store_drop_space(struct store *store, uint32_t space)
+{
+    store->ops->drop_space(store, space);
+}
+
+int64_t store_counter_value(struct str row)
+{
+    int64_t value = 0;
+    if (!str_is_null(row)) {
+        assert(row.len == sizeof(value));
+        memcpy(&value, row.data, sizeof(value)); /* little-endian, as every machine we run on */
+    }
+    return value;
+}

@@ -1,0 +1,152 @@
+/* store/store.h: ordered rows and atomic updates; the one storage interface.
+ *
+ * A row is a key and a value, both bytes. A key is
+ *
+ *     space (4 bytes, big-endian) | part (16 bytes) | sort (any bytes)
+ *
+ * and rows are ordered by memcmp of the whole key. A space is a table's items, one of its indexes,
+ * the catalog and so on; a part is what belongs together.
+ *
+ * Every write names its keys beforehand and is a pure function of the rows that stand there, so the
+ * store is handed keys and a function instead of begin, get, put and commit: it may lock, validate
+ * or run serially, run the function again, and put many requests into one commit.
+ *
+ * The rules that every store keeps, and that tests/store checks:
+ *  1. An update is atomic, and serializable with all updates and snapshot gets that share a
+ *     declared key, absent or present.
+ *  2. eval does no I/O and its rows live only inside it. A condition that fails is STORE_NO_WRITE.
+ *  3. Rows outside the declared keys are written only if a declared key owns them (index rows
+ *     embed it), or by append or add.
+ *  4. The stamps of append grow strictly in commit order per part; a reader that saw n never later
+ *     finds a smaller one that it did not see.
+ *  5. Any number of updates may be committed together, each with its own status; updates that
+ *     share a key see each other in turn; a commit that fails as a whole is run again one by one.
+ *  6. STORE_OK only when the bytes are on disk. What cannot be decided says STORE_UNKNOWN.
+ *  7. add is for counters and never makes two writers wait for each other.
+ *
+ * A request struct belongs to the caller and must live until its done() has been called, always
+ * on the thread of `home` and possibly before the function that started it returns. */
+#ifndef GRAMME_STORE_STORE_H
+#define GRAMME_STORE_STORE_H
+
+#include "base/err.h"
+#include "base/mailbox.h"
+
+#define STORE_SPACE_LEN 4
+#define STORE_PART_LEN 16
+#define STORE_PREFIX_LEN (STORE_SPACE_LEN + STORE_PART_LEN)
+
+enum store_status {
+    STORE_OK,
+    STORE_NO_WRITE, /* eval returned false: nothing was written */
+    STORE_GONE,     /* a declared key lies in a dropped space: nothing was written */
+    STORE_FAILED,   /* disk full, I/O error: nothing was written; it may work later */
+    STORE_UNKNOWN,  /* it may have been written or not */
+};
+
+/* Reads rows by key. */
+struct store_get {
+    const struct str *keys;
+    size_t key_count;
+    bool snapshot;         /* all rows as of one instant; else each on its own is the newest */
+    struct arena *arena;   /* the store's scratch memory for this request */
+    struct mailbox *home;
+    void (*done)(struct store_get *get);
+
+    enum store_status status;
+    struct str *rows; /* one per key, STR_NULL if absent; valid until done() returns */
+
+    struct task task; /* the store's own */
+    void *internal;
+};
+
+/* Reads the rows of lo <= key < hi, in order or backward. */
+struct store_range {
+    struct str lo;
+    struct str hi;
+    bool backward;
+    struct arena *arena;
+    struct mailbox *home;
+    /* One row; false ends the range. The bytes are valid until it returns. Called on any thread,
+     * but never on two at once, and never after done(). */
+    bool (*row)(struct store_range *range, struct str key, struct str value);
+    void (*done)(struct store_range *range);
+
+    enum store_status status;
+
+    struct task task;
+    struct str resume; /* the store's own: where a second attempt goes on */
+};
+
+struct store_batch;
+
+/* Writes. */
+struct store_update {
+    const struct str *keys; /* declared; each once */
+    size_t key_count;
+    struct arena *arena; /* eval may allocate from it; keys and values written must live in it */
+    struct mailbox *home;
+    /* Decides from the rows (one per key, STR_NULL if absent) and adds to the batch; false writes
+     * nothing. May run more than once, on any thread: it starts from scratch each time. */
+    bool (*eval)(struct store_update *update, const struct str *rows, struct store_batch *batch);
+    void (*done)(struct store_update *update);
+
+    enum store_status status;
+
+    struct task task;
+};
+
+/* For eval. `index` is that of a declared key. */
+void store_batch_put(struct store_batch *batch, size_t index, struct str value);
+void store_batch_erase(struct store_batch *batch, size_t index);
+/* Rows that a declared key owns. */
+void store_batch_put_owned(struct store_batch *batch, struct str key, struct str value);
+void store_batch_erase_owned(struct store_batch *batch, struct str key);
+/* Adds to the counter of a key that nobody declares; an absent one is 0. */
+void store_batch_add(struct store_batch *batch, struct str key, int64_t delta);
+/* A new row behind all others of `prefix` (space and part); its sort is the stamp, 8 bytes. */
+void store_batch_append(struct store_batch *batch, struct str prefix, struct str value);
+
+/* The value of a counter's row; an absent one (STR_NULL) is 0. */
+int64_t store_counter_value(struct str row);
+
+struct store;
+
+struct store_options {
+    size_t cache_bytes;
+    int worker_count;
+};
+
+/* `url` is rocksdb:DIRECTORY or memory:. */
+MUST_USE bool store_open(struct str url, const struct store_options *options, struct store **out,
+                         struct err *err);
+/* Waits for what is under way; nothing may be started any more. Accepts NULL. */
+void store_close(struct store *store);
+
+void store_get(struct store *store, struct store_get *get);
+void store_range(struct store *store, struct store_range *range);
+void store_update(struct store *store, struct store_update *update);
+/* From now on every update that declares a key of the space is STORE_GONE; its rows are gone and
+ * their room comes back in the background. A number that was dropped is never used again. */
+void store_drop_space(struct store *store, uint32_t space);
+
+/* What implements a store. */
+struct store_ops {
+    void (*close)(struct store *store);
+    void (*get)(struct store *store, struct store_get *get);
+    void (*range)(struct store *store, struct store_range *range);
+    void (*update)(struct store *store, struct store_update *update);
+    void (*drop_space)(struct store *store, uint32_t space);
+};
+
+struct store {
+    const struct store_ops *ops;
+};
+
+static inline uint32_t store_key_space(struct str key)
+{
+    const uint8_t *at = (const uint8_t *)key.data;
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+#endif
