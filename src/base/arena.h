@@ -44,7 +44,7 @@ MUST_USE struct str arena_vformat(struct arena *arena, const char *format, va_li
 MUST_USE struct arena_mark arena_mark(const struct arena *arena);
 void arena_rewind(struct arena *arena, struct arena_mark mark);
 
-#define ARENA_NEW(arena, type) ((type *)arena_zalloc((arena), sizeof(type)))
+#define ARENA_NEW(arena, type)          ((type *)arena_zalloc((arena), sizeof(type)))
 #define ARENA_ARRAY(arena, type, count) ((type *)arena_zalloc((arena), sizeof(type) * (count)))
 
 #endif

@@ -75,9 +75,10 @@ void log_write(enum log_level level, const char *module, const char *format, ...
     if (current_format == LOG_JSON) {
         char escaped[2048];
         escape(escaped, sizeof(escaped), message);
-        len = snprintf(line, sizeof(line),
-                       "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"module\":\"%s\",\"message\":\"%s\"}\n",
-                       stamp, (int)(now % 1000), level_names[level], module, escaped);
+        len = snprintf(
+            line, sizeof(line),
+            "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"module\":\"%s\",\"message\":\"%s\"}\n",
+            stamp, (int)(now % 1000), level_names[level], module, escaped);
     } else {
         len = snprintf(line, sizeof(line), "%s.%03dZ %-5s %s: %s\n", stamp, (int)(now % 1000),
                        level_names[level], module, message);

@@ -15,7 +15,8 @@ struct task {
 
 struct mailbox {
     _Atomic(struct task *) newest;
-    void (*wake)(struct mailbox *mailbox); /* called when the box stops being empty, by the poster */
+    void (*wake)(
+        struct mailbox *mailbox); /* called when the box stops being empty, by the poster */
 };
 
 void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox));

@@ -18,7 +18,8 @@ void map_finish(struct map *map);
 
 /* NULL if there is none. */
 MUST_USE void *map_get(const struct map *map, struct str name);
-/* Sets the value of a name, new or not; `value` is not NULL. Returns what was there before, or NULL. */
+/* Sets the value of a name, new or not; `value` is not NULL. Returns what was there before, or
+ * NULL. */
 void *map_put(struct map *map, struct str name, void *value);
 /* Returns what was there, or NULL. */
 void *map_remove(struct map *map, struct str name);

@@ -12,7 +12,7 @@ struct str {
 
 /* A literal as a str, usable in initialisers of automatic variables and as an argument. */
 #define STR(literal) ((struct str){.data = (literal), .len = sizeof(literal) - 1})
-#define STR_NULL ((struct str){.data = NULL, .len = 0})
+#define STR_NULL     ((struct str){.data = NULL, .len = 0})
 /* For printf's "%.*s". */
 #define STR_ARG(s) (int)(s).len, (s).data
 

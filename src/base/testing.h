@@ -17,7 +17,7 @@
         struct str got__ = (got_);                                                                 \
         struct str expected__ = (expected_);                                                       \
         if (!str_eq(got__, expected__)) {                                                          \
-            fail_msg("%s: got \"%.*s\", expected \"%.*s\"", (what), STR_ARG(got__),               \
+            fail_msg("%s: got \"%.*s\", expected \"%.*s\"", (what), STR_ARG(got__),                \
                      STR_ARG(expected__));                                                         \
         }                                                                                          \
     } while (0)

@@ -50,9 +50,9 @@ struct expr_scope {
 
 /* Takes over names and values (borrowed) and checks their form: no empty map, "#" and ":" first,
  * a legal name after it, sizes. Call it even if neither map was given. */
-MUST_USE bool expr_scope_init(struct expr_scope *scope, struct arena *arena, struct expr_cache *cache,
-                              const struct expr_names *names, const struct expr_values *values,
-                              struct err *err);
+MUST_USE bool expr_scope_init(struct expr_scope *scope, struct arena *arena,
+                              struct expr_cache *cache, const struct expr_names *names,
+                              const struct expr_values *values, struct err *err);
 /* After all expressions of the request: every placeholder must have been used by one. */
 MUST_USE bool expr_scope_check_used(const struct expr_scope *scope, struct err *err);
 
@@ -82,7 +82,8 @@ MUST_USE bool condition_holds(const struct condition *condition, struct value it
 /* Calls `visit` for each path that the condition names (for key attributes in filters, and for
  * attributes that an index does not project). */
 void condition_visit_paths(const struct condition *condition,
-                           void (*visit)(void *context, const struct expr_path *path), void *context);
+                           void (*visit)(void *context, const struct expr_path *path),
+                           void *context);
 
 /* --- key conditions --- */
 
@@ -140,7 +141,8 @@ MUST_USE bool expr_projection(struct expr_scope *scope, struct str text,
 void projection_apply(const struct projection *projection, struct value item,
                       struct builder *builder);
 void projection_visit_paths(const struct projection *projection,
-                            void (*visit)(void *context, const struct expr_path *path), void *context);
+                            void (*visit)(void *context, const struct expr_path *path),
+                            void *context);
 
 /* --- updates --- */
 

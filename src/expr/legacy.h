@@ -40,7 +40,8 @@ MUST_USE bool legacy_conditions(struct arena *arena, const struct legacy_conditi
                                 struct err *err);
 
 MUST_USE bool legacy_key_conditions(struct arena *arena, const struct legacy_condition *conditions,
-                                    size_t count, const struct key_expression **out, struct err *err);
+                                    size_t count, const struct key_expression **out,
+                                    struct err *err);
 
 enum legacy_action { LEGACY_PUT, LEGACY_DELETE, LEGACY_ADD };
 

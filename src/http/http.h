@@ -44,13 +44,13 @@ struct http_options {
     struct str host;
     int port; /* 0: any free one; see http_server_port() */
     int thread_count;
-    size_t body_bytes_max;    /* also after gunzip */
-    size_t head_bytes_max;    /* request line and headers */
-    int connections_max;      /* of all threads together */
-    int idle_timeout_ms;      /* between requests */
-    int request_timeout_ms;   /* from the first byte of a request to its last */
+    size_t body_bytes_max;     /* also after gunzip */
+    size_t head_bytes_max;     /* request line and headers */
+    int connections_max;       /* of all threads together */
+    int idle_timeout_ms;       /* between requests */
+    int request_timeout_ms;    /* from the first byte of a request to its last */
     size_t compress_bytes_min; /* answers above it are compressed if the client asks */
-    struct str server_name;   /* for the Server header */
+    struct str server_name;    /* for the Server header */
 };
 
 /* The values that fidelity asks for; host 127.0.0.1, port 8000. */

@@ -194,7 +194,8 @@ static bool read_escaped(struct json_reader *reader, const char *first_escape,
         }
         memcpy(data + len, decoded, count);
         len += count;
-        plain = plain && (unsigned char)decoded[0] >= 0x20 && decoded[0] != '"' && decoded[0] != '\\';
+        plain =
+            plain && (unsigned char)decoded[0] >= 0x20 && decoded[0] != '"' && decoded[0] != '\\';
     }
     arena_trim(reader->arena, data, size, len);
     reader->at = close + 1;
@@ -209,7 +210,8 @@ static uint64_t special_bytes(uint64_t word)
     const uint64_t high = 0x8080808080808080u;
     uint64_t quote = word ^ (ones * '"');
     uint64_t slash = word ^ (ones * '\\');
-    uint64_t found = ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word);
+    uint64_t found =
+        ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word);
     return (found | word) & high;
 }
 
@@ -247,7 +249,8 @@ bool json_read_string(struct json_reader *reader, struct json_string *out)
         ascii = ascii && c < 0x80;
         at++;
     }
-    *out = (struct json_string){.text = str_make(reader->at, (size_t)(at - reader->at)), .plain = true};
+    *out = (struct json_string){.text = str_make(reader->at, (size_t)(at - reader->at)),
+                                .plain = true};
     reader->at = at + 1;
     return ascii || utf8_is_valid(out->text) || fail(reader, "bad UTF-8");
 }

@@ -209,13 +209,13 @@ static uint32_t put_in_order(struct builder *builder, size_t open, struct entry 
     return 0;
 }
 
-bool builder_close_map(struct builder *builder, size_t open, uint32_t count, struct str *out_duplicate)
+bool builder_close_map(struct builder *builder, size_t open, uint32_t count,
+                       struct str *out_duplicate)
 {
     builder_close_list(builder, open, count);
     struct entry small[16];
-    struct entry *entries = count <= COUNT_OF(small)
-                                ? small
-                                : arena_alloc(builder->arena, count * sizeof(*entries));
+    struct entry *entries =
+        count <= COUNT_OF(small) ? small : arena_alloc(builder->arena, count * sizeof(*entries));
     struct value_iter iter = value_iter((struct value){builder->data + open, 0});
     struct value_name name;
     struct value value;
@@ -223,7 +223,8 @@ bool builder_close_map(struct builder *builder, size_t open, uint32_t count, str
         const uint8_t *start = iter.at;
         bool more = value_next_entry(&iter, &name, &value);
         assert(more);
-        entries[i] = (struct entry){.key = name.text, .all = str_make(start, (size_t)(iter.at - start))};
+        entries[i] =
+            (struct entry){.key = name.text, .all = str_make(start, (size_t)(iter.at - start))};
     }
     uint32_t duplicate = put_in_order(builder, open, entries, count);
     if (duplicate > 0) {
@@ -238,15 +239,15 @@ bool builder_close_set(struct builder *builder, size_t open, uint32_t count,
 {
     builder_close_list(builder, open, count);
     struct entry small[16];
-    struct entry *entries = count <= COUNT_OF(small)
-                                ? small
-                                : arena_alloc(builder->arena, count * sizeof(*entries));
+    struct entry *entries =
+        count <= COUNT_OF(small) ? small : arena_alloc(builder->arena, count * sizeof(*entries));
     struct value_iter iter = value_iter((struct value){builder->data + open, 0});
     struct value value;
     for (uint32_t i = 0; i < count; i++) {
         bool more = value_next(&iter, &value);
         assert(more);
-        entries[i] = (struct entry){.key = value_bytes(value), .all = str_make(value.data, value.len)};
+        entries[i] =
+            (struct entry){.key = value_bytes(value), .all = str_make(value.data, value.len)};
     }
     uint32_t duplicate = put_in_order(builder, open, entries, count);
     if (duplicate > 0) {

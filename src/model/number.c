@@ -169,9 +169,9 @@ enum number_status number_parse(struct str text, struct number *out)
         at++;
     }
     uint8_t digits[NUMBER_DIGITS_MAX];
-    int count = 0;       /* significant digits seen, the trailing zeros included */
-    int last = 0;        /* of these, up to the last that is not 0 */
-    int fraction = 0;    /* digits after the dot */
+    int count = 0;    /* significant digits seen, the trailing zeros included */
+    int last = 0;     /* of these, up to the last that is not 0 */
+    int fraction = 0; /* digits after the dot */
     bool any = false;
     bool dot = false;
     for (; at < end && *at != 'e' && *at != 'E'; at++) {
@@ -197,7 +197,8 @@ enum number_status number_parse(struct str text, struct number *out)
         }
     }
     int exponent = 0;
-    if (!any || (at < end && !parse_exponent(str_make(at + 1, (size_t)(end - at - 1)), &exponent))) {
+    if (!any ||
+        (at < end && !parse_exponent(str_make(at + 1, (size_t)(end - at - 1)), &exponent))) {
         return NUMBER_BAD_TEXT;
     }
     /* The power of ten of the first significant digit; a zero counts as one digit. */

@@ -14,7 +14,7 @@
 
 #include "base/str.h"
 
-#define NUMBER_BYTES_MAX 22
+#define NUMBER_BYTES_MAX  22
 #define NUMBER_DIGITS_MAX 38
 /* "-0." and 129 zeroes and 38 digits. */
 #define NUMBER_TEXT_MAX 170

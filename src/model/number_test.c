@@ -20,7 +20,8 @@ static const struct {
     {"0.0000001", "0.0000001", NUMBER_OK, 2},
     {".5", "0.5", NUMBER_OK, 2},
     {"5.", "5", NUMBER_OK, 2},
-    {"12345678901234567890123456789012345678", "12345678901234567890123456789012345678", NUMBER_OK, 20},
+    {"12345678901234567890123456789012345678", "12345678901234567890123456789012345678", NUMBER_OK,
+     20},
     {"1E-130", NULL, NUMBER_OK, 2},
     {"123456789012345678901234567890123456789", NULL, NUMBER_PRECISION, 0},
     {"1E126", NULL, NUMBER_OVERFLOW, 0},
@@ -70,8 +71,10 @@ static void test_vectors(void **state)
         const char *text;
         const char *hex;
     } vectors[] = {
-        {"0", "02"},      {"1", "03820b"},      {"-1", "017df4ff"}, {"10", "03830b"},
-        {"12", "03830d"}, {"123", "03840d1f"},  {"0.5", "038133"},  {"-123.45", "017bf2dcccff"},
+        {"0", "02"},           {"1", "03820b"},
+        {"-1", "017df4ff"},    {"10", "03830b"},
+        {"12", "03830d"},      {"123", "03840d1f"},
+        {"0.5", "038133"},     {"-123.45", "017bf2dcccff"},
         {"9.9E125", "03ff64"}, {"1E-130", "03000b"},
     };
     for (size_t i = 0; i < COUNT_OF(vectors); i++) {
@@ -98,9 +101,10 @@ static void test_order(void **state)
 {
     (void)state;
     static const char *const ascending[] = {
-        "-9.9E125", "-1000", "-999.9", "-123.46", "-123.45", "-123", "-12", "-1.1", "-1", "-0.5",
-        "-1E-130", "0", "1E-130", "0.05", "0.5", "0.51", "1", "1.01", "1.1", "9", "10", "10.5", "12",
-        "100", "123", "123.45", "1E20", "1E125",
+        "-9.9E125", "-1000", "-999.9", "-123.46", "-123.45", "-123",   "-12",
+        "-1.1",     "-1",    "-0.5",   "-1E-130", "0",       "1E-130", "0.05",
+        "0.5",      "0.51",  "1",      "1.01",    "1.1",     "9",      "10",
+        "10.5",     "12",    "100",    "123",     "123.45",  "1E20",   "1E125",
     };
     for (size_t i = 1; i < COUNT_OF(ascending); i++) {
         struct number a = parsed(ascending[i - 1]);
@@ -117,7 +121,7 @@ static void test_arithmetic(void **state)
     static const struct {
         const char *a;
         const char *b;
-        const char *sum;        /* NULL: more than 38 digits, or out of range */
+        const char *sum; /* NULL: more than 38 digits, or out of range */
         const char *difference;
     } sums[] = {
         {"1", "1", "2", "0"},
@@ -138,9 +142,9 @@ static void test_arithmetic(void **state)
         struct number result;
         char text[NUMBER_TEXT_MAX];
         for (int minus = 0; minus < 2; minus++) {
-            enum number_status status = minus
-                                            ? number_subtract(number_str(&a), number_str(&b), &result)
-                                            : number_add(number_str(&a), number_str(&b), &result);
+            enum number_status status =
+                minus ? number_subtract(number_str(&a), number_str(&b), &result)
+                      : number_add(number_str(&a), number_str(&b), &result);
             const char *expected = minus ? sums[i].difference : sums[i].sum;
             if (expected == NULL) {
                 assert_int_not_equal(status, NUMBER_OK);
@@ -178,8 +182,10 @@ static void test_random_integers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_and_format), cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_order),            cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_parse_and_format),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_arithmetic),
         cmocka_unit_test(test_random_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,8 @@
 #include "base/utf8.h"
 
 static const char *const type_names[VALUE_TYPE_COUNT] = {
-    [VALUE_NONE] = "none", [VALUE_S] = "S",   [VALUE_N] = "N", [VALUE_B] = "B",
-    [VALUE_SS] = "SS",     [VALUE_NS] = "NS", [VALUE_BS] = "BS", [VALUE_M] = "M",
+    [VALUE_NONE] = "none", [VALUE_S] = "S",       [VALUE_N] = "N",       [VALUE_B] = "B",
+    [VALUE_SS] = "SS",     [VALUE_NS] = "NS",     [VALUE_BS] = "BS",     [VALUE_M] = "M",
     [VALUE_L] = "L",       [VALUE_NULL] = "NULL", [VALUE_BOOL] = "BOOL",
 };
 
@@ -72,7 +72,8 @@ static size_t container_size(struct value value)
     size_t size = document ? 3 + (size_t)iter.left : 0;
     struct value_name name = {0};
     struct value element;
-    while (type == VALUE_M ? value_next_entry(&iter, &name, &element) : value_next(&iter, &element)) {
+    while (type == VALUE_M ? value_next_entry(&iter, &name, &element)
+                           : value_next(&iter, &element)) {
         size += name.text.len + value_size(element);
     }
     return size;
@@ -124,7 +125,8 @@ int value_depth(struct value value)
     struct value_name name;
     struct value element;
     int deepest = 0;
-    while (type == VALUE_M ? value_next_entry(&iter, &name, &element) : value_next(&iter, &element)) {
+    while (type == VALUE_M ? value_next_entry(&iter, &name, &element)
+                           : value_next(&iter, &element)) {
         deepest = MAX(deepest, value_depth(element));
     }
     return deepest + 1;
@@ -217,7 +219,8 @@ static bool check_container(struct checker *c, enum value_type type, int depth)
     struct value last = VALUE_ABSENT;
     for (uint32_t i = 0; i < count; i++) {
         struct str name = STR_NULL;
-        if (type == VALUE_M && (!check_name(&inner, &name) || (i > 0 && str_cmp(last_name, name) >= 0))) {
+        if (type == VALUE_M &&
+            (!check_name(&inner, &name) || (i > 0 && str_cmp(last_name, name) >= 0))) {
             return false;
         }
         const uint8_t *start = inner.at;
@@ -257,6 +260,7 @@ static bool check_value(struct checker *c, int depth)
 
 bool value_is_valid(struct str bytes)
 {
-    struct checker c = {.at = (const uint8_t *)bytes.data, .end = (const uint8_t *)bytes.data + bytes.len};
+    struct checker c = {.at = (const uint8_t *)bytes.data,
+                        .end = (const uint8_t *)bytes.data + bytes.len};
     return check_value(&c, 0) && c.at == c.end;
 }

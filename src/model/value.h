@@ -4,13 +4,12 @@
  * exactly one encoding (numbers normalised, sets sorted, map entries sorted by name), so two
  * values are equal if and only if their bytes are.
  *
- *   tag       1 byte: type in bits 0-3; bit 4 is the truth of a BOOL, or "needs no JSON escape" of an S
- *   S N B     tag, varint length, bytes (a number's are those of model/number.h)
- *   SS NS BS  tag, u32 length of what follows, u32 count, elements: complete S, N or B values
- *   L         tag, u32 length of what follows, u32 count, elements: complete values
- *   M         tag, u32 length of what follows, u32 count, entries: name, complete value
- *   name      varint (length * 2 + needs no JSON escape), bytes
- *   NULL BOOL tag
+ *   tag       1 byte: type in bits 0-3; bit 4 is the truth of a BOOL, or "needs no JSON escape" of
+ * an S S N B     tag, varint length, bytes (a number's are those of model/number.h) SS NS BS  tag,
+ * u32 length of what follows, u32 count, elements: complete S, N or B values L         tag, u32
+ * length of what follows, u32 count, elements: complete values M         tag, u32 length of what
+ * follows, u32 count, entries: name, complete value name      varint (length * 2 + needs no JSON
+ * escape), bytes NULL BOOL tag
  *
  * u32 is little-endian; varint is LEB128 of at most 32 bits. An item is an M value. */
 #ifndef GRAMME_MODEL_VALUE_H
@@ -40,9 +39,9 @@ struct value {
     size_t len;
 };
 
-#define VALUE_ABSENT ((struct value){0})
-#define VALUE_TYPE_MASK 0x0F
-#define VALUE_FLAG 0x10
+#define VALUE_ABSENT         ((struct value){0})
+#define VALUE_TYPE_MASK      0x0F
+#define VALUE_FLAG           0x10
 #define VALUE_CONTAINER_HEAD 9 /* tag, length, count */
 
 /* "S", "NS", "NULL", ...; and back, VALUE_NONE if it is none. */

@@ -31,7 +31,8 @@ static struct str declared(const struct store_batch *batch, size_t index)
 
 void store_batch_put(struct store_batch *batch, size_t index, struct str value)
 {
-    add_op(batch, (struct batch_op){.kind = BATCH_PUT, .key = declared(batch, index), .value = value});
+    add_op(batch,
+           (struct batch_op){.kind = BATCH_PUT, .key = declared(batch, index), .value = value});
 }
 
 void store_batch_erase(struct store_batch *batch, size_t index)

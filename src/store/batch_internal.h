@@ -4,7 +4,14 @@
 
 #include "store/store.h"
 
-enum batch_op_kind { BATCH_PUT, BATCH_ERASE, BATCH_PUT_OWNED, BATCH_ERASE_OWNED, BATCH_ADD, BATCH_APPEND };
+enum batch_op_kind {
+    BATCH_PUT,
+    BATCH_ERASE,
+    BATCH_PUT_OWNED,
+    BATCH_ERASE_OWNED,
+    BATCH_ADD,
+    BATCH_APPEND
+};
 
 struct batch_op {
     enum batch_op_kind kind;

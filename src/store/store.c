@@ -12,8 +12,8 @@ bool store_open(struct str url, const struct store_options *options, struct stor
     if (str_eq(url, STR("memory:"))) {
         return rocks_open(STR_NULL, options, out, err);
     }
-    return err_set(err, ERR_INTERNAL, "unknown store '%.*s': use rocksdb:DIRECTORY or memory:",
-                   STR_ARG(url));
+    return err_set(err, ERR_INTERNAL,
+                   "unknown store '%.*s': use rocksdb:DIRECTORY or memory:", STR_ARG(url));
 }
 
 void store_close(struct store *store)

@@ -32,8 +32,8 @@
 #include "base/err.h"
 #include "base/mailbox.h"
 
-#define STORE_SPACE_LEN 4
-#define STORE_PART_LEN 16
+#define STORE_SPACE_LEN  4
+#define STORE_PART_LEN   16
 #define STORE_PREFIX_LEN (STORE_SPACE_LEN + STORE_PART_LEN)
 
 enum store_status {
@@ -48,8 +48,8 @@ enum store_status {
 struct store_get {
     const struct str *keys;
     size_t key_count;
-    bool snapshot;         /* all rows as of one instant; else each on its own is the newest */
-    struct arena *arena;   /* the store's scratch memory for this request */
+    bool snapshot;       /* all rows as of one instant; else each on its own is the newest */
+    struct arena *arena; /* the store's scratch memory for this request */
     struct mailbox *home;
     void (*done)(struct store_get *get);
 

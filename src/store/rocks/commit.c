@@ -116,7 +116,8 @@ static void carry_out(struct group *group, const struct batch_op *op)
         overlay_set(group->rocks->overlay, op->key, op->value);
         /* fallthrough */
     case BATCH_PUT_OWNED:
-        rocksdb_writebatch_put(group->writes, op->key.data, op->key.len, op->value.data, op->value.len);
+        rocksdb_writebatch_put(group->writes, op->key.data, op->key.len, op->value.data,
+                               op->value.len);
         break;
     case BATCH_ERASE:
         overlay_set(group->rocks->overlay, op->key, STR_NULL);
@@ -158,7 +159,8 @@ static bool write_counters(struct group *group)
         int64_t value;
         memcpy(&value, sum.data, sizeof(value));
         value += store_counter_value(row);
-        rocksdb_writebatch_put(group->writes, key.data, key.len, (const char *)&value, sizeof(value));
+        rocksdb_writebatch_put(group->writes, key.data, key.len, (const char *)&value,
+                               sizeof(value));
         if (pinned != NULL) {
             rocksdb_pinnableslice_destroy(pinned);
         }

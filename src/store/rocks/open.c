@@ -34,7 +34,8 @@ static void set_options(struct rocks *rocks, size_t cache_bytes)
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
     rocks->cache = rocksdb_cache_create_lru(cache_bytes);
     rocksdb_block_based_options_set_block_cache(table, rocks->cache);
-    rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10));
+    rocksdb_block_based_options_set_filter_policy(table,
+                                                  rocksdb_filterpolicy_create_bloom_full(10));
     rocksdb_block_based_options_set_block_size(table, (size_t)8 << 10);
     rocksdb_block_based_options_set_format_version(table, 5);
     rocksdb_options_set_block_based_table_factory(options, table);
@@ -53,7 +54,8 @@ static bool start_workers(struct rocks *rocks, int count, struct err *err)
 {
     rocks->workers = mem_zalloc((size_t)count * sizeof(*rocks->workers));
     for (; rocks->worker_count < count; rocks->worker_count++) {
-        if (pthread_create(&rocks->workers[rocks->worker_count], NULL, rocks_worker_main, rocks) != 0) {
+        if (pthread_create(&rocks->workers[rocks->worker_count], NULL, rocks_worker_main, rocks) !=
+            0) {
             return err_set(err, ERR_INTERNAL, "cannot start a thread");
         }
     }

@@ -97,7 +97,8 @@ bool overlay_get(const struct overlay *overlay, struct str key, struct str *out)
     return true;
 }
 
-bool overlay_next(const struct overlay *overlay, size_t *at, struct str *out_key, struct str *out_value)
+bool overlay_next(const struct overlay *overlay, size_t *at, struct str *out_key,
+                  struct str *out_value)
 {
     if (*at == overlay->count) {
         return false;

@@ -42,8 +42,8 @@ static bool read_row(struct held *held, struct store_get *get, size_t i,
                      rocksdb_readoptions_t *options)
 {
     char *message = NULL;
-    rocksdb_pinnableslice_t *pinned = rocksdb_get_pinned(held->rocks->db, options, get->keys[i].data,
-                                                         get->keys[i].len, &message);
+    rocksdb_pinnableslice_t *pinned =
+        rocksdb_get_pinned(held->rocks->db, options, get->keys[i].data, get->keys[i].len, &message);
     get->rows[i] = STR_NULL;
     if (pinned != NULL) {
         held->pinned[held->count++] = pinned;
@@ -167,8 +167,8 @@ static bool inside(const struct store_range *range, struct str key)
 /* Gives rows until the range ends. False: the cache has no more; range->resume says where. */
 static bool walk(struct rocks *rocks, struct store_range *range, bool blocking)
 {
-    rocksdb_iterator_t *iter = rocksdb_create_iterator(
-        rocks->db, blocking ? rocks->read_blocking : rocks->read_cached);
+    rocksdb_iterator_t *iter =
+        rocksdb_create_iterator(rocks->db, blocking ? rocks->read_blocking : rocks->read_cached);
     struct str last = STR_NULL;
     bool stopped = false;
     for (seek_first(iter, range); !stopped && rocksdb_iter_valid(iter);

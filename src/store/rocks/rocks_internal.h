@@ -34,7 +34,7 @@ struct rocks {
     rocksdb_cache_t *cache;
     rocksdb_options_t *options;
     rocksdb_t *db;
-    rocksdb_readoptions_t *read_cached;   /* what would need I/O is "incomplete" */
+    rocksdb_readoptions_t *read_cached; /* what would need I/O is "incomplete" */
     rocksdb_readoptions_t *read_blocking;
     rocksdb_writeoptions_t *write_synced;
 
@@ -45,7 +45,7 @@ struct rocks {
     struct work_queue updates;
     pthread_t committer;
     bool committer_started;
-    struct store_batch batch;   /* committer only, like all below */
+    struct store_batch batch; /* committer only, like all below */
     struct overlay *overlay;
     uint64_t last_stamp;
     struct arena group_arena;
