@@ -1,0 +1,129 @@
+/* Pieces that many answers have. */
+#include "api/api_internal.h"
+
+static void write_units(struct buf *out, double units, bool transactional, enum capacity_kind kind)
+{
+    JSON_PUT(out, "\"CapacityUnits\":");
+    json_write_double(out, units);
+    if (transactional) {
+        buf_add(out, kind == CAPACITY_READ ? STR(",\"ReadCapacityUnits\":")
+                                           : STR(",\"WriteCapacityUnits\":"));
+        json_write_double(out, units);
+    }
+}
+
+static void write_index_units(struct buf *out, const struct table *table,
+                              const struct capacity *capacity, enum index_kind index_kind,
+                              bool transactional, enum capacity_kind kind)
+{
+    bool first = true;
+    for (size_t i = 0; i < table->index_count; i++) {
+        if (table->indexes[i].kind != index_kind || !capacity->index_used[i]) {
+            continue;
+        }
+        if (!first) {
+            JSON_PUT(out, ",");
+        } else if (index_kind == INDEX_GLOBAL) {
+            JSON_PUT(out, ",\"GlobalSecondaryIndexes\":{");
+        } else {
+            JSON_PUT(out, ",\"LocalSecondaryIndexes\":{");
+        }
+        first = false;
+        json_write_plain_string(out, table->indexes[i].name);
+        JSON_PUT(out, ":{");
+        write_units(out, capacity->indexes[i], transactional, kind);
+        JSON_PUT(out, "}");
+    }
+    if (!first) {
+        JSON_PUT(out, "}");
+    }
+}
+
+void api_write_capacity(struct buf *out, const struct table *table, const struct capacity *capacity,
+                        bool indexes, bool transactional, enum capacity_kind kind)
+{
+    JSON_PUT(out, "{\"TableName\":");
+    json_write_plain_string(out, table->name);
+    JSON_PUT(out, ",");
+    write_units(out, capacity_total(capacity), transactional, kind);
+    if (indexes) {
+        JSON_PUT(out, ",\"Table\":{");
+        write_units(out, capacity->table, transactional, kind);
+        JSON_PUT(out, "}");
+        write_index_units(out, table, capacity, INDEX_GLOBAL, transactional, kind);
+        write_index_units(out, table, capacity, INDEX_LOCAL, transactional, kind);
+    }
+    JSON_PUT(out, "}");
+}
+
+void api_write_collection_metrics(struct buf *out, const struct table *table, struct value hash,
+                                  int64_t bytes)
+{
+    /* The service estimates: a whole number of GB and the next one. */
+    int64_t gigabytes = bytes >> 30;
+    JSON_PUT(out, "{\"ItemCollectionKey\":{");
+    json_write_string(out, table->key.hash[0].name);
+    JSON_PUT(out, ":");
+    value_json_write(out, hash);
+    JSON_PUT(out, "},\"SizeEstimateRangeGB\":[");
+    json_write_double(out, (double)gigabytes);
+    JSON_PUT(out, ",");
+    json_write_double(out, (double)gigabytes + 1);
+    JSON_PUT(out, "]}");
+}
+
+void api_member_capacity(struct api_call *call, const struct wire_enum *wanted,
+                         const struct table *table, const struct capacity *capacity,
+                         enum capacity_kind kind)
+{
+    if (api_wants_capacity(wanted)) {
+        api_member(call, STR("ConsumedCapacity"));
+        api_write_capacity(call->out, table, capacity, wanted->value == CAPACITY_INDEXES, false,
+                           kind);
+    }
+}
+
+struct capacity *capacity_list_at(struct capacity_list *list, struct arena *arena,
+                                  const struct table *table, size_t tables_max)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->tables[i] == table) {
+            return &list->capacities[i];
+        }
+    }
+    if (list->count == 0) {
+        list->tables = ARENA_ARRAY(arena, const struct table *, tables_max);
+        list->capacities = ARENA_ARRAY(arena, struct capacity, tables_max);
+    }
+    assert(list->count < tables_max);
+    list->tables[list->count] = table;
+    return &list->capacities[list->count++];
+}
+
+void capacity_add(struct capacity *to, const struct capacity *from, double table_factor)
+{
+    to->table += from->table * table_factor;
+    for (size_t i = 0; i < CAPACITY_INDEX_MAX; i++) {
+        to->indexes[i] += from->indexes[i];
+        to->index_used[i] = to->index_used[i] || from->index_used[i];
+    }
+}
+
+void api_member_capacities(struct api_call *call, const struct wire_enum *wanted,
+                           const struct capacity_list *list, bool transactional,
+                           enum capacity_kind kind)
+{
+    if (!api_wants_capacity(wanted)) {
+        return;
+    }
+    api_member(call, STR("ConsumedCapacity"));
+    buf_add_char(call->out, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        if (i > 0) {
+            buf_add_char(call->out, ',');
+        }
+        api_write_capacity(call->out, list->tables[i], &list->capacities[i],
+                           wanted->value == CAPACITY_INDEXES, transactional, kind);
+    }
+    buf_add_char(call->out, ']');
+}

@@ -1,0 +1,39 @@
+/* api/api.h: the operations: decode and check a request, call the engine, encode the answer. Knows
+ * no socket: a call is the name of an operation and a JSON body, and ends with an HTTP status
+ * and a JSON body, so a server and a library in the same process can both make one. */
+#ifndef GRAMME_API_API_H
+#define GRAMME_API_API_H
+
+#include "base/buf.h"
+#include "engine/engine.h"
+
+/* What one thread keeps for its calls. */
+struct api_thread;
+MUST_USE struct api_thread *api_thread_create(struct engine *engine);
+void api_thread_destroy(struct api_thread *thread);
+
+struct api_call {
+    struct api_thread *thread;
+    struct str operation; /* "GetItem" */
+    struct str body;
+    struct arena *arena;
+    struct mailbox *home;
+    struct buf *out; /* the answer's body is added to its end */
+    void (*done)(struct api_call *call);
+
+    int status; /* HTTP */
+
+    /* For the operations. */
+    struct engine *engine;
+    struct err err;
+    size_t out_start; /* out->len before the answer */
+    struct held_table *tables;
+    /* Adds members to the body of an error, each with a comma before it; or NULL. */
+    void (*write_error_members)(struct api_call *call);
+    void *state; /* the operation's own */
+};
+
+/* Runs the operation; done() is called on the thread of `home`, possibly before this returns. */
+void api_run(struct api_call *call);
+
+#endif

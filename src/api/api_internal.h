@@ -1,0 +1,158 @@
+/* api/api_internal.h: what the operations share. */
+#ifndef GRAMME_API_API_INTERNAL_H
+#define GRAMME_API_API_INTERNAL_H
+
+#include "api/api.h"
+#include "json/writer.h"
+#include "wire/shape.h"
+
+struct api_thread {
+    struct engine *engine;
+    struct expr_cache *cache;
+};
+
+#define OP(name_, run_, access_, summary_) void run_(struct api_call *call);
+#include "wire/ops.def"
+#undef OP
+
+/* Ends the call: with an error if call->err is set, else with what was written to call->out. */
+void api_finish(struct api_call *call);
+
+/* Prepares the engine's part of a call; `done` gets it back with the outcome in .err. */
+struct engine_call api_engine_call(struct api_call *call, void (*done)(struct engine_call *));
+
+/* --- tables --- */
+
+/* A name, or the name in an ARN. Checks the form and reports it alone; `min` is the shortest name
+ * allowed. */
+MUST_USE bool api_table_name(struct api_call *call, struct str given, size_t min, struct str *out);
+/* The table of that name, kept until the call ends. NULL: call->err says it is not there. */
+const struct table *api_table(struct api_call *call, struct str name);
+
+/* --- shapes that many requests have --- */
+
+extern const struct shape shape_string;
+extern const struct shape shape_bool;
+extern const struct shape shape_item;
+extern const struct shape shape_key;
+extern const struct shape shape_value;
+extern const struct shape shape_attribute_name;
+extern const struct shape shape_attribute_names; /* AttributesToGet */
+extern const struct shape shape_name_map;        /* ExpressionAttributeNames */
+extern const struct shape shape_value_map;       /* ExpressionAttributeValues */
+extern const struct shape shape_return_consumed_capacity;
+extern const struct shape shape_return_collection_metrics;
+extern const struct shape shape_return_values;
+extern const struct shape shape_return_on_failure;
+extern const struct shape shape_conditional_operator;
+extern const struct shape shape_expected;
+extern const struct shape shape_conditions; /* KeyConditions, QueryFilter, ScanFilter */
+extern const struct shape shape_select;
+extern const struct shape shape_index_name;
+extern const struct shape shape_limit;
+
+enum { CAPACITY_INDEXES, CAPACITY_TOTAL, CAPACITY_NONE };
+enum { RETURN_ALL_NEW, RETURN_UPDATED_OLD, RETURN_ALL_OLD, RETURN_NONE, RETURN_UPDATED_NEW };
+enum { FAILURE_ALL_OLD, FAILURE_NONE };
+enum { METRICS_SIZE, METRICS_NONE };
+enum { SELECT_SPECIFIC, SELECT_COUNT, SELECT_ALL, SELECT_ALL_PROJECTED };
+
+/* One entry of Expected, KeyConditions, QueryFilter or ScanFilter. */
+struct condition_request {
+    struct wire_enum comparison;
+    struct wire_list values; /* of struct wire_value */
+    struct wire_value value; /* Expected only, like the next */
+    struct wire_bool exists;
+};
+
+/* --- expressions --- */
+
+struct named_text {
+    const char *name; /* of the parameter */
+    struct str text;  /* STR_NULL: not given */
+};
+
+struct named_flag {
+    const char *name;
+    bool given;
+};
+
+/* A request's expressions and what they refer to. */
+struct expression_request {
+    const struct wire_map *names;  /* or NULL: the operation has no such parameter */
+    const struct wire_map *values; /* or NULL */
+    struct named_text expressions[3];
+    size_t expression_count;
+    struct named_flag legacy[5];
+    size_t legacy_count;
+};
+
+/* Checks that expressions and legacy parameters are not mixed, and names and values; fills *scope.
+ * ERR_VALIDATION, bare. */
+MUST_USE bool api_scope(struct api_call *call, const struct expression_request *request,
+                        struct expr_scope *scope, struct err *err);
+
+/* Legacy parameters as the engine takes them. `map` is of struct condition_request pointers. */
+MUST_USE bool api_expected(struct api_call *call, const struct wire_map *map,
+                           const struct wire_enum *conditional_operator,
+                           const struct condition **out, struct err *err);
+MUST_USE bool api_filter(struct api_call *call, const struct wire_map *map,
+                         const struct wire_enum *conditional_operator, const struct condition **out,
+                         struct err *err);
+MUST_USE bool api_key_conditions(struct api_call *call, const struct wire_map *map,
+                                 const struct key_expression **out, struct err *err);
+/* AttributesToGet or ProjectionExpression; *out NULL: neither. */
+MUST_USE bool api_projection(struct api_call *call, struct expr_scope *scope,
+                             struct str projection_expression, const struct wire_list *attributes,
+                             const struct projection **out, struct err *err);
+
+/* Reports what is wrong with the values of an item, if anything. */
+MUST_USE bool api_check_problem(const struct value_problem *problem, bool envelope,
+                                struct err *err);
+/* Puts "1 validation error detected: " before an ERR_VALIDATION. Returns false. */
+bool api_envelope(struct err *err);
+
+/* --- pieces of answers; each adds a member with a comma before it unless it is the first --- */
+
+void api_begin(struct api_call *call);                   /* { */
+void api_member(struct api_call *call, struct str name); /* ,"name": */
+void api_end(struct api_call *call);                     /* } */
+
+enum capacity_kind { CAPACITY_READ, CAPACITY_WRITE };
+/* One ConsumedCapacity object. `transactional` adds ReadCapacityUnits or WriteCapacityUnits. */
+void api_write_capacity(struct buf *out, const struct table *table, const struct capacity *capacity,
+                        bool indexes, bool transactional, enum capacity_kind kind);
+/* The member ConsumedCapacity of a call on one table, if it was asked for. */
+void api_member_capacity(struct api_call *call, const struct wire_enum *wanted,
+                         const struct table *table, const struct capacity *capacity,
+                         enum capacity_kind kind);
+/* Whether ReturnConsumedCapacity asks for it. */
+static inline bool api_wants_capacity(const struct wire_enum *wanted)
+{
+    return !str_is_null(wanted->text) && wanted->value != CAPACITY_NONE;
+}
+
+/* What calls on several tables consume, by table in the order in which they come. */
+struct capacity_list {
+    size_t count;
+    const struct table **tables;
+    struct capacity *capacities;
+};
+/* The entry of the table, new if need be. `tables_max` bounds how many there will be. */
+struct capacity *capacity_list_at(struct capacity_list *list, struct arena *arena,
+                                  const struct table *table, size_t tables_max);
+void capacity_add(struct capacity *to, const struct capacity *from, double table_factor);
+void api_member_capacities(struct api_call *call, const struct wire_enum *wanted,
+                           const struct capacity_list *list, bool transactional,
+                           enum capacity_kind kind);
+/* One ItemCollectionMetrics object. */
+void api_write_collection_metrics(struct buf *out, const struct table *table, struct value hash,
+                                  int64_t bytes);
+
+/* The condition_request pointers of a map. */
+static inline const struct condition_request *api_condition(const struct wire_map *map, size_t i)
+{
+    return ((const struct condition_request *const *)map->values)[i];
+}
+
+#endif

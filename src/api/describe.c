@@ -1,0 +1,284 @@
+#include "api/describe.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static const char *const statuses[] = {
+    [STATUS_CREATING] = "CREATING",
+    [STATUS_UPDATING] = "UPDATING",
+    [STATUS_DELETING] = "DELETING",
+    [STATUS_ACTIVE] = "ACTIVE",
+};
+
+static void put_text(struct api_call *call, struct str name, const char *text)
+{
+    api_member(call, name);
+    json_write_plain_string(call->out, str_from_c(text));
+}
+
+static void put_int(struct api_call *call, struct str name, int64_t value)
+{
+    api_member(call, name);
+    buf_add_int64(call->out, value);
+}
+
+static void put_bool(struct api_call *call, struct str name, bool value)
+{
+    api_member(call, name);
+    json_write_bool(call->out, value);
+}
+
+/* Seconds with milliseconds, as the service's JSON has dates. */
+static void put_date(struct api_call *call, struct str name, int64_t ms)
+{
+    api_member(call, name);
+    buf_format(call->out, "%lld.%03d", (long long)(ms / 1000), (int)(ms % 1000));
+}
+
+static void write_key_element(struct buf *out, struct str name, const char *type)
+{
+    JSON_PUT(out, "{\"AttributeName\":");
+    json_write_string(out, name);
+    buf_format(out, ",\"KeyType\":\"%s\"}", type);
+}
+
+static void put_key_schema(struct api_call *call, const struct key_schema *key)
+{
+    api_member(call, STR("KeySchema"));
+    buf_add_char(call->out, '[');
+    for (size_t i = 0; i < key->hash_count; i++) {
+        buf_add(call->out, i > 0 ? STR(",") : STR(""));
+        write_key_element(call->out, key->hash[i].name, "HASH");
+    }
+    for (size_t i = 0; i < key->range_count; i++) {
+        buf_add_char(call->out, ',');
+        write_key_element(call->out, key->range[i].name, "RANGE");
+    }
+    buf_add_char(call->out, ']');
+}
+
+static void put_definitions(struct api_call *call, const struct table *table)
+{
+    api_member(call, STR("AttributeDefinitions"));
+    buf_add_char(call->out, '[');
+    for (size_t i = 0; i < table->definition_count; i++) {
+        buf_add(call->out, i > 0 ? STR(",") : STR(""));
+        JSON_PUT(call->out, "{\"AttributeName\":");
+        json_write_string(call->out, table->definitions[i].name);
+        buf_format(call->out, ",\"AttributeType\":\"%s\"}",
+                   value_type_name(table->definitions[i].type));
+    }
+    buf_add_char(call->out, ']');
+}
+
+static void put_throughput(struct api_call *call, const struct throughput *throughput)
+{
+    api_member(call, STR("ProvisionedThroughput"));
+    api_begin(call);
+    if (throughput->last_increase_ms > 0) {
+        put_date(call, STR("LastIncreaseDateTime"), throughput->last_increase_ms);
+    }
+    if (throughput->last_decrease_ms > 0) {
+        put_date(call, STR("LastDecreaseDateTime"), throughput->last_decrease_ms);
+    }
+    put_int(call, STR("NumberOfDecreasesToday"), throughput->decreases_today);
+    put_int(call, STR("ReadCapacityUnits"), throughput->read_units);
+    put_int(call, STR("WriteCapacityUnits"), throughput->write_units);
+    api_end(call);
+}
+
+static void put_on_demand(struct api_call *call, const struct unit_pair *pair)
+{
+    if (pair->read == 0 && pair->write == 0) {
+        return;
+    }
+    api_member(call, STR("OnDemandThroughput"));
+    api_begin(call);
+    if (pair->read != 0) {
+        put_int(call, STR("MaxReadRequestUnits"), pair->read);
+    }
+    if (pair->write != 0) {
+        put_int(call, STR("MaxWriteRequestUnits"), pair->write);
+    }
+    api_end(call);
+}
+
+/* What a table can take at once: as set, else what its mode gives. */
+static void put_warm(struct api_call *call, const struct table *table, const struct unit_pair *pair,
+                     const struct throughput *throughput)
+{
+    bool on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+    int64_t read = on_demand ? 12000 : throughput->read_units;
+    int64_t write = on_demand ? 4000 : throughput->write_units;
+    api_member(call, STR("WarmThroughput"));
+    api_begin(call);
+    put_int(call, STR("ReadUnitsPerSecond"), MAX(read, pair->read));
+    put_int(call, STR("WriteUnitsPerSecond"), MAX(write, pair->write));
+    put_text(call, STR("Status"), "ACTIVE");
+    api_end(call);
+}
+
+static void put_projection(struct api_call *call, const struct index *index)
+{
+    static const char *const types[] = {
+        [PROJECTION_ALL] = "ALL",
+        [PROJECTION_KEYS_ONLY] = "KEYS_ONLY",
+        [PROJECTION_INCLUDE] = "INCLUDE",
+    };
+    api_member(call, STR("Projection"));
+    api_begin(call);
+    put_text(call, STR("ProjectionType"), types[index->projection]);
+    if (index->non_key_count > 0) {
+        api_member(call, STR("NonKeyAttributes"));
+        for (size_t i = 0; i < index->non_key_count; i++) {
+            buf_add_char(call->out, i > 0 ? ',' : '[');
+            json_write_string(call->out, index->non_key_names[i]);
+        }
+        buf_add_char(call->out, ']');
+    }
+    api_end(call);
+}
+
+static void put_arn(struct api_call *call, struct str name, const struct table *table,
+                    struct str suffix)
+{
+    struct str region = engine_region(call->engine);
+    struct str account = engine_account(call->engine);
+    api_member(call, name);
+    buf_format(call->out, "\"arn:aws:dynamodb:%.*s:%.*s:table/%.*s%.*s\"", STR_ARG(region),
+               STR_ARG(account), STR_ARG(table->name), STR_ARG(suffix));
+}
+
+static void put_index(struct api_call *call, const struct table *table,
+                      const struct table_sizes *sizes, size_t number, enum resource_status status)
+{
+    const struct index *index = &table->indexes[number];
+    api_begin(call);
+    api_member(call, STR("IndexName"));
+    json_write_plain_string(call->out, index->name);
+    put_key_schema(call, &index->key);
+    put_projection(call, index);
+    if (index->kind == INDEX_GLOBAL) {
+        put_text(call, STR("IndexStatus"),
+                 statuses[status == STATUS_CREATING ? status : index->status]);
+        put_throughput(call, &index->throughput);
+        put_on_demand(call, &index->on_demand);
+        put_warm(call, table, &index->warm, &index->throughput);
+    }
+    put_int(call, STR("IndexSizeBytes"), sizes->index_bytes[number]);
+    put_int(call, STR("ItemCount"), sizes->index_item_counts[number]);
+    put_arn(call, STR("IndexArn"), table,
+            arena_format(call->arena, "/index/%.*s", STR_ARG(index->name)));
+    api_end(call);
+}
+
+static void put_indexes(struct api_call *call, const struct table *table,
+                        const struct table_sizes *sizes, enum index_kind kind,
+                        enum resource_status status)
+{
+    bool first = true;
+    for (size_t i = 0; i < table->index_count; i++) {
+        if (table->indexes[i].kind != kind) {
+            continue;
+        }
+        if (first) {
+            api_member(call, kind == INDEX_GLOBAL ? STR("GlobalSecondaryIndexes")
+                                                  : STR("LocalSecondaryIndexes"));
+        }
+        buf_add_char(call->out, first ? '[' : ',');
+        first = false;
+        put_index(call, table, sizes, i, status);
+    }
+    if (!first) {
+        buf_add_char(call->out, ']');
+    }
+}
+
+static void put_billing(struct api_call *call, const struct table *table)
+{
+    if (!table->billing_given) {
+        return;
+    }
+    api_member(call, STR("BillingModeSummary"));
+    api_begin(call);
+    put_text(call, STR("BillingMode"),
+             table->billing == BILLING_PAY_PER_REQUEST ? "PAY_PER_REQUEST" : "PROVISIONED");
+    if (table->on_demand_since_ms > 0) {
+        put_date(call, STR("LastUpdateToPayPerRequestDateTime"), table->on_demand_since_ms);
+    }
+    api_end(call);
+}
+
+static void put_stream(struct api_call *call, const struct table *table)
+{
+    static const char *const views[] = {
+        [STREAM_NEW_IMAGE] = "NEW_IMAGE",
+        [STREAM_OLD_IMAGE] = "OLD_IMAGE",
+        [STREAM_NEW_AND_OLD_IMAGES] = "NEW_AND_OLD_IMAGES",
+        [STREAM_KEYS_ONLY] = "KEYS_ONLY",
+    };
+    if (table->stream != STREAM_NONE) {
+        api_member(call, STR("StreamSpecification"));
+        buf_format(call->out, "{\"StreamEnabled\":true,\"StreamViewType\":\"%s\"}",
+                   views[table->stream]);
+    }
+    if (table->stream_since_ms > 0) {
+        time_t seconds = (time_t)(table->stream_since_ms / 1000);
+        struct tm utc;
+        gmtime_r(&seconds, &utc);
+        char label[40];
+        size_t len = strftime(label, sizeof(label), "%Y-%m-%dT%H:%M:%S", &utc);
+        snprintf(label + len, sizeof(label) - len, ".%03d", (int)(table->stream_since_ms % 1000));
+        put_text(call, STR("LatestStreamLabel"), label);
+        put_arn(call, STR("LatestStreamArn"), table,
+                arena_format(call->arena, "/stream/%s", label));
+    }
+}
+
+static void put_class(struct api_call *call, const struct table *table)
+{
+    if (!table->class_given) {
+        return;
+    }
+    api_member(call, STR("TableClassSummary"));
+    api_begin(call);
+    put_text(call, STR("TableClass"),
+             table->class == TABLE_CLASS_STANDARD ? "STANDARD" : "STANDARD_INFREQUENT_ACCESS");
+    if (table->class_changed_ms > 0) {
+        put_date(call, STR("LastUpdateDateTime"), table->class_changed_ms);
+    }
+    api_end(call);
+}
+
+void describe_table(struct api_call *call, const struct table *table,
+                    const struct table_sizes *sizes, enum resource_status status)
+{
+    api_begin(call);
+    put_definitions(call, table);
+    api_member(call, STR("TableName"));
+    json_write_plain_string(call->out, table->name);
+    put_key_schema(call, &table->key);
+    put_text(call, STR("TableStatus"), statuses[status]);
+    put_date(call, STR("CreationDateTime"), table->created_ms);
+    put_throughput(call, &table->throughput);
+    put_int(call, STR("TableSizeBytes"), sizes->bytes);
+    put_int(call, STR("ItemCount"), sizes->item_count);
+    put_arn(call, STR("TableArn"), table, STR(""));
+    api_member(call, STR("TableId"));
+    json_write_plain_string(call->out, str_make(table->id, sizeof(table->id)));
+    put_billing(call, table);
+    put_indexes(call, table, sizes, INDEX_LOCAL, status);
+    put_indexes(call, table, sizes, INDEX_GLOBAL, status);
+    put_stream(call, table);
+    if (table->sse_kms) {
+        api_member(call, STR("SSEDescription"));
+        JSON_PUT(call->out, "{\"Status\":\"ENABLED\",\"SSEType\":\"KMS\",\"KMSMasterKeyArn\":");
+        json_write_string(call->out, table->sse_key_arn);
+        JSON_PUT(call->out, "}");
+    }
+    put_class(call, table);
+    put_bool(call, STR("DeletionProtectionEnabled"), table->deletion_protection);
+    put_on_demand(call, &table->on_demand);
+    put_warm(call, table, &table->warm, &table->throughput);
+    api_end(call);
+}

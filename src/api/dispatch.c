@@ -1,0 +1,152 @@
+/* From an operation's name to its function, and from its outcome to a body. */
+#include "api/api_internal.h"
+#include "base/mem.h"
+
+struct op {
+    const char *name;
+    void (*run)(struct api_call *call);
+};
+
+#define OP(name_, run_, access_, summary_) {.name = #name_, .run = run_},
+static const struct op ops[] = {
+#include "wire/ops.def"
+};
+#undef OP
+
+/* Tables that the call has acquired. */
+struct held_table {
+    struct held_table *next;
+    const struct table *table;
+};
+
+struct api_thread *api_thread_create(struct engine *engine)
+{
+    struct api_thread *thread = mem_zalloc(sizeof(*thread));
+    thread->engine = engine;
+    thread->cache = expr_cache_create(1024);
+    return thread;
+}
+
+void api_thread_destroy(struct api_thread *thread)
+{
+    if (thread != NULL) {
+        expr_cache_destroy(thread->cache);
+        mem_free(thread);
+    }
+}
+
+static const struct op *find_op(struct str name)
+{
+    size_t low = 0;
+    size_t high = COUNT_OF(ops);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = str_cmp(name, str_from_c(ops[middle].name));
+        if (order == 0) {
+            return &ops[middle];
+        }
+        if (order < 0) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return NULL;
+}
+
+void api_run(struct api_call *call)
+{
+    call->engine = call->thread->engine;
+    call->err = ERR_INIT(call->arena);
+    call->out_start = call->out->len;
+    call->tables = NULL;
+    call->write_error_members = NULL;
+    call->status = 200;
+    const struct op *op = find_op(call->operation);
+    if (op == NULL) {
+        err_set(&call->err, ERR_UNKNOWN_OPERATION, "%s", "");
+        api_finish(call);
+        return;
+    }
+    op->run(call);
+}
+
+/* Errors that come from before the operation have a capital M, and nothing to say is not said. */
+static void write_error(struct api_call *call)
+{
+    const struct err *err = &call->err;
+    call->out->len = call->out_start;
+    call->status = err_http_status(err->code);
+    JSON_PUT(call->out, "{\"__type\":");
+    json_write_plain_string(call->out, str_from_c(err_wire_type(err->code)));
+    if (err->message.len > 0) {
+        buf_add(call->out, err->code == ERR_SERIALIZATION || err->code == ERR_TRANSACTION_CANCELED
+                               ? STR(",\"Message\":")
+                               : STR(",\"message\":"));
+        json_write_string(call->out, err->message);
+    }
+    if (call->write_error_members != NULL) {
+        call->write_error_members(call);
+    }
+    JSON_PUT(call->out, "}");
+}
+
+void api_finish(struct api_call *call)
+{
+    if (call->err.code != ERR_NONE) {
+        write_error(call);
+    }
+    for (struct held_table *held = call->tables; held != NULL; held = held->next) {
+        table_release(held->table);
+    }
+    call->done(call);
+}
+
+struct engine_call api_engine_call(struct api_call *call, void (*done)(struct engine_call *))
+{
+    return (struct engine_call){
+        .engine = call->engine,
+        .arena = call->arena,
+        .home = call->home,
+        .err = ERR_INIT(call->arena),
+        .done = done,
+    };
+}
+
+const struct table *api_table(struct api_call *call, struct str name)
+{
+    for (struct held_table *held = call->tables; held != NULL; held = held->next) {
+        if (str_eq(held->table->name, name)) {
+            return held->table;
+        }
+    }
+    const struct table *table = table_acquire(call->engine, name);
+    if (table == NULL || table_status(call->engine, table) == STATUS_CREATING) {
+        table_release(table);
+        err_set(&call->err, ERR_RESOURCE_NOT_FOUND, "Requested resource not found");
+        return NULL;
+    }
+    struct held_table *held = ARENA_NEW(call->arena, struct held_table);
+    *held = (struct held_table){.next = call->tables, .table = table};
+    call->tables = held;
+    return table;
+}
+
+void api_begin(struct api_call *call)
+{
+    buf_add_char(call->out, '{');
+}
+
+void api_member(struct api_call *call, struct str name)
+{
+    if (call->out->data[call->out->len - 1] != '{') {
+        buf_add_char(call->out, ',');
+    }
+    json_write_plain_string(call->out, name);
+    buf_add_char(call->out, ':');
+}
+
+void api_end(struct api_call *call)
+{
+    buf_add_char(call->out, '}');
+}

@@ -1,0 +1,326 @@
+#include "api/api_internal.h"
+
+/* One table's part of the request. */
+struct keys_request {
+    struct wire_list keys; /* of struct wire_item */
+    struct wire_list attributes_to_get;
+    struct wire_bool consistent_read;
+    struct str projection_expression;
+    struct wire_map names;
+};
+
+struct batch_get_request {
+    struct wire_map tables; /* of struct keys_request pointers */
+    struct wire_enum return_consumed_capacity;
+};
+
+static const struct shape shape_keys = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<java.util.Map<java.lang.String, "
+            "com.amazonaws.dynamodb.v20120810.AttributeValue>>",
+    .min = 1,
+    .max = BATCH_GET_KEYS_MAX,
+    .element = &shape_key,
+};
+static const struct field keys_fields[] = {
+    FIELD_REQUIRED(struct keys_request, keys, "Keys", shape_keys),
+    FIELD(struct keys_request, attributes_to_get, "AttributesToGet", shape_attribute_names),
+    FIELD(struct keys_request, consistent_read, "ConsistentRead", shape_bool),
+    FIELD(struct keys_request, projection_expression, "ProjectionExpression", shape_string),
+    FIELD(struct keys_request, names, "ExpressionAttributeNames", shape_name_map),
+    FIELD_END,
+};
+static const struct shape shape_keys_request = {
+    .kind = SHAPE_STRUCT,
+    .java = "KeysAndAttributes",
+    .fields = keys_fields,
+    .size = sizeof(struct keys_request),
+};
+static const struct shape shape_tables = {
+    .kind = SHAPE_MAP,
+    .java = "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.KeysAndAttributes>",
+    .min = 1,
+    .max = BATCH_GET_KEYS_MAX,
+    .element = &shape_keys_request,
+};
+static const struct field batch_get_fields[] = {
+    FIELD_REQUIRED(struct batch_get_request, tables, "RequestItems", shape_tables),
+    FIELD(struct batch_get_request, return_consumed_capacity, "ReturnConsumedCapacity",
+          shape_return_consumed_capacity),
+    FIELD_END,
+};
+static const struct shape shape_batch_get = {
+    .kind = SHAPE_STRUCT,
+    .fields = batch_get_fields,
+    .size = sizeof(struct batch_get_request),
+};
+
+/* One table of the call. */
+struct batch_table {
+    struct str given_name; /* as in the request: a name or an ARN */
+    struct str name;
+    const struct keys_request *request;
+    const struct table *table;
+    const struct projection *projection;
+    size_t first; /* of its keys among all */
+    size_t unprocessed;
+};
+
+struct batch_get {
+    struct api_call *call;
+    struct batch_get_request request;
+    struct batch_table *tables;
+    size_t table_count;
+    struct item_key *keys;
+    size_t key_count;
+    struct items_get get;
+};
+
+static bool check_table(struct batch_get *op, struct batch_table *table)
+{
+    struct api_call *call = op->call;
+    const struct keys_request *request = table->request;
+    if (!api_table_name(call, table->given_name, 1, &table->name)) {
+        return false;
+    }
+    struct expression_request expressions = {
+        .names = &request->names,
+        .expressions = {{"ProjectionExpression", request->projection_expression}},
+        .expression_count = 1,
+        .legacy = {{"AttributesToGet", request->attributes_to_get.given}},
+        .legacy_count = 1,
+    };
+    struct expr_scope scope;
+    if (!api_scope(call, &expressions, &scope, &call->err) ||
+        !api_projection(call, &scope, request->projection_expression, &request->attributes_to_get,
+                        &table->projection, &call->err) ||
+        !expr_scope_check_used(&scope, &call->err)) {
+        return false;
+    }
+    for (size_t i = 0; i < request->keys.count; i++) {
+        const struct wire_item *key = &((const struct wire_item *)request->keys.elements)[i];
+        if (!api_check_problem(&key->problem, false, &call->err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One table with a projection expression and another with AttributesToGet is one mixture. */
+static bool check_mixture(struct batch_get *op)
+{
+    bool legacy = false;
+    bool expressions = false;
+    for (size_t i = 0; i < op->table_count; i++) {
+        legacy = legacy || op->tables[i].request->attributes_to_get.given;
+        expressions = expressions || !str_is_null(op->tables[i].request->projection_expression);
+    }
+    if (legacy && expressions) {
+        return err_set(&op->call->err, ERR_VALIDATION,
+                       "Can not use both expression and non-expression parameters in the same "
+                       "request: Non-expression parameters: {AttributesToGet} Expression "
+                       "parameters: {ProjectionExpression}");
+    }
+    return true;
+}
+
+static bool check(struct batch_get *op)
+{
+    struct api_call *call = op->call;
+    struct batch_get_request *request = &op->request;
+    if (!wire_decode(call->arena, &shape_batch_get, call->body, request, &call->err) ||
+        !wire_validate(call->arena, &shape_batch_get, request, &call->err)) {
+        return false;
+    }
+    op->table_count = request->tables.count;
+    op->tables = ARENA_ARRAY(call->arena, struct batch_table, op->table_count);
+    for (size_t i = 0; i < op->table_count; i++) {
+        struct batch_table *table = &op->tables[i];
+        table->given_name = request->tables.names[i];
+        table->request = ((struct keys_request *const *)request->tables.values)[i];
+        if (table->request == NULL) {
+            return err_set(&call->err, ERR_VALIDATION,
+                           "1 validation error detected: Value null at 'requestItems.%.*s.member' "
+                           "failed to satisfy constraint: Member must not be null",
+                           STR_ARG(table->given_name));
+        }
+        op->key_count += table->request->keys.count;
+    }
+    if (op->key_count > BATCH_GET_KEYS_MAX) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "Too many items requested for the BatchGetItem call");
+    }
+    if (!check_mixture(op)) {
+        return false;
+    }
+    for (size_t i = 0; i < op->table_count; i++) {
+        if (!check_table(op, &op->tables[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_duplicate(const struct item_key *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq(keys[i].row, keys[count].row)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_keys(struct batch_get *op)
+{
+    struct api_call *call = op->call;
+    op->keys = ARENA_ARRAY(call->arena, struct item_key, op->key_count);
+    size_t count = 0;
+    for (size_t i = 0; i < op->table_count; i++) {
+        struct batch_table *table = &op->tables[i];
+        table->table = api_table(call, table->name);
+        if (table->table == NULL) {
+            return false;
+        }
+        table->first = count;
+        const struct wire_item *given = table->request->keys.elements;
+        for (size_t k = 0; k < table->request->keys.count; k++, count++) {
+            if (!item_key_from_key(call->engine, table->table, given[k].value, call->arena,
+                                   &op->keys[count], &call->err)) {
+                return false;
+            }
+            if (is_duplicate(op->keys, count)) {
+                return err_set(&call->err, ERR_VALIDATION,
+                               "Provided list of item keys contains duplicates");
+            }
+        }
+    }
+    return true;
+}
+
+static void write_item(struct batch_get *op, const struct batch_table *table, struct value item)
+{
+    struct arena *arena = op->call->arena;
+    if (table->projection == NULL) {
+        value_json_write_item(op->call->out, item);
+        return;
+    }
+    struct builder builder;
+    builder_init(&builder, arena, 256);
+    projection_apply(table->projection, item, &builder);
+    value_json_write_item(op->call->out, builder_finish(&builder));
+}
+
+/* Writes the items of one table; what goes over 16 MB in all is left unprocessed. */
+static void write_table(struct batch_get *op, struct batch_table *table, size_t *bytes,
+                        struct capacity *capacity)
+{
+    struct buf *out = op->call->out;
+    json_write_plain_string(out, table->given_name);
+    JSON_PUT(out, ":[");
+    bool first = true;
+    for (size_t k = 0; k < table->request->keys.count; k++) {
+        const struct row *row = &op->get.rows[table->first + k];
+        if (*bytes + row->size > BATCH_BYTES_MAX) {
+            table->unprocessed = table->request->keys.count - k;
+            break;
+        }
+        *bytes += row->size;
+        capacity->table += capacity_read_units(row->size, table->request->consistent_read.value);
+        if (!value_is_absent(row->item)) {
+            if (!first) {
+                buf_add_char(out, ',');
+            }
+            write_item(op, table, row->item);
+            first = false;
+        }
+    }
+    JSON_PUT(out, "]");
+}
+
+/* The rest of a table's keys with its settings, to be sent again as it is. */
+static void write_unprocessed(struct batch_get *op, const struct batch_table *table)
+{
+    struct buf *out = op->call->out;
+    const struct keys_request *request = table->request;
+    json_write_plain_string(out, table->given_name);
+    JSON_PUT(out, ":{\"Keys\":[");
+    const struct wire_item *keys = request->keys.elements;
+    size_t first = request->keys.count - table->unprocessed;
+    for (size_t k = first; k < request->keys.count; k++) {
+        buf_add(out, k > first ? STR(",") : STR(""));
+        value_json_write_item(out, keys[k].value);
+    }
+    JSON_PUT(out, "]");
+    if (request->consistent_read.given) {
+        JSON_PUT(out, ",\"ConsistentRead\":");
+        json_write_bool(out, request->consistent_read.value);
+    }
+    if (!str_is_null(request->projection_expression)) {
+        JSON_PUT(out, ",\"ProjectionExpression\":");
+        json_write_string(out, request->projection_expression);
+    }
+    for (size_t i = 0; i < request->names.count; i++) {
+        buf_add(out, i == 0 ? STR(",\"ExpressionAttributeNames\":{") : STR(","));
+        json_write_string(out, request->names.names[i]);
+        JSON_PUT(out, ":");
+        json_write_string(out, ((const struct str *)request->names.values)[i]);
+        buf_add(out, i + 1 == request->names.count ? STR("}") : STR(""));
+    }
+    for (size_t i = 0; i < request->attributes_to_get.count; i++) {
+        buf_add(out, i == 0 ? STR(",\"AttributesToGet\":[") : STR(","));
+        json_write_string(out, ((const struct str *)request->attributes_to_get.elements)[i]);
+        buf_add(out, i + 1 == request->attributes_to_get.count ? STR("]") : STR(""));
+    }
+    JSON_PUT(out, "}");
+}
+
+static void batch_get_done(struct engine_call *engine_call)
+{
+    struct batch_get *op = CONTAINER_OF(engine_call, struct batch_get, get.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code != ERR_NONE) {
+        api_finish(call);
+        return;
+    }
+    struct capacity_list capacities = {0};
+    size_t bytes = 0;
+    JSON_PUT(call->out, "{\"Responses\":{");
+    for (size_t i = 0; i < op->table_count; i++) {
+        buf_add(call->out, i > 0 ? STR(",") : STR(""));
+        struct batch_table *table = &op->tables[i];
+        write_table(op, table, &bytes,
+                    capacity_list_at(&capacities, call->arena, table->table, op->table_count));
+    }
+    JSON_PUT(call->out, "},\"UnprocessedKeys\":{");
+    bool first = true;
+    for (size_t i = 0; i < op->table_count; i++) {
+        if (op->tables[i].unprocessed > 0) {
+            buf_add(call->out, first ? STR("") : STR(","));
+            write_unprocessed(op, &op->tables[i]);
+            first = false;
+        }
+    }
+    JSON_PUT(call->out, "}");
+    api_member_capacities(call, &op->request.return_consumed_capacity, &capacities, false,
+                          CAPACITY_READ);
+    api_end(call);
+    api_finish(call);
+}
+
+void op_batch_get_item(struct api_call *call)
+{
+    struct batch_get *op = ARENA_NEW(call->arena, struct batch_get);
+    op->call = call;
+    if (!check(op) || !find_keys(op)) {
+        api_finish(call);
+        return;
+    }
+    op->get = (struct items_get){
+        .call = api_engine_call(call, batch_get_done),
+        .keys = op->keys,
+        .key_count = op->key_count,
+    };
+    engine_get_items(&op->get);
+}

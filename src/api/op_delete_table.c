@@ -1,0 +1,51 @@
+#include "api/describe.h"
+
+struct delete_table_request {
+    struct str table_name;
+};
+
+static const struct field delete_table_fields[] = {
+    FIELD(struct delete_table_request, table_name, "TableName", shape_string),
+    FIELD_END,
+};
+
+static const struct shape shape_delete_table = {
+    .kind = SHAPE_STRUCT,
+    .fields = delete_table_fields,
+    .size = sizeof(struct delete_table_request),
+};
+
+struct delete_op {
+    struct api_call *call;
+    struct delete_table_request request;
+    struct table_delete engine;
+};
+
+static void delete_done(struct engine_call *engine_call)
+{
+    struct delete_op *op = CONTAINER_OF(engine_call, struct delete_op, engine.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE) {
+        struct table_sizes sizes = {0};
+        api_begin(call);
+        api_member(call, STR("TableDescription"));
+        describe_table(call, op->engine.table, &sizes, STATUS_DELETING);
+        api_end(call);
+        table_release(op->engine.table);
+    }
+    api_finish(call);
+}
+
+void op_delete_table(struct api_call *call)
+{
+    struct delete_op *op = ARENA_NEW(call->arena, struct delete_op);
+    op->call = call;
+    op->engine.call = api_engine_call(call, delete_done);
+    if (!wire_decode(call->arena, &shape_delete_table, call->body, &op->request, &call->err) ||
+        !api_table_name(call, op->request.table_name, 1, &op->engine.name)) {
+        api_finish(call);
+        return;
+    }
+    engine_delete_table(&op->engine);
+}

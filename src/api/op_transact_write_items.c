@@ -1,0 +1,403 @@
+#include "api/transact.h"
+#include "api/write_item.h"
+#include "base/hash.h"
+
+/* Put, Update, Delete and ConditionCheck have nearly the same members. */
+struct action_request {
+    struct str table_name;
+    struct wire_item key;
+    struct wire_item item;
+    struct str update_expression;
+    struct str condition_expression;
+    struct wire_map names;
+    struct wire_map values;
+    struct wire_enum return_on_failure;
+};
+
+struct transact_item {
+    struct action_request *actions[4]; /* by enum write_kind */
+};
+
+struct transact_write_request {
+    struct wire_list items; /* of struct transact_item pointers */
+    struct str token;
+    struct wire_enum return_consumed_capacity;
+    struct wire_enum return_collection_metrics;
+};
+
+#define ACTION_FIELDS                                                                              \
+    FIELD_REQUIRED(struct action_request, table_name, "TableName", shape_string),                  \
+        FIELD(struct action_request, names, "ExpressionAttributeNames", shape_name_map),           \
+        FIELD(struct action_request, values, "ExpressionAttributeValues", shape_value_map),        \
+        FIELD(struct action_request, return_on_failure, "ReturnValuesOnConditionCheckFailure",     \
+              shape_return_on_failure)
+
+static const struct field put_fields[] = {
+    FIELD_REQUIRED(struct action_request, item, "Item", shape_item),
+    FIELD(struct action_request, condition_expression, "ConditionExpression", shape_string),
+    ACTION_FIELDS,
+    FIELD_END,
+};
+static const struct field update_fields[] = {
+    FIELD_REQUIRED(struct action_request, key, "Key", shape_key),
+    FIELD_REQUIRED(struct action_request, update_expression, "UpdateExpression", shape_string),
+    FIELD(struct action_request, condition_expression, "ConditionExpression", shape_string),
+    ACTION_FIELDS,
+    FIELD_END,
+};
+static const struct field delete_fields[] = {
+    FIELD_REQUIRED(struct action_request, key, "Key", shape_key),
+    FIELD(struct action_request, condition_expression, "ConditionExpression", shape_string),
+    ACTION_FIELDS,
+    FIELD_END,
+};
+static const struct field check_fields[] = {
+    FIELD_REQUIRED(struct action_request, key, "Key", shape_key),
+    FIELD_REQUIRED(struct action_request, condition_expression, "ConditionExpression",
+                   shape_string),
+    ACTION_FIELDS,
+    FIELD_END,
+};
+
+#define ACTION_SHAPE(java_, fields_)                                                               \
+    {                                                                                              \
+        .kind = SHAPE_STRUCT, .java = (java_), .fields = (fields_),                                \
+        .size = sizeof(struct action_request)                                                      \
+    }
+static const struct shape shape_put = ACTION_SHAPE("Put", put_fields);
+static const struct shape shape_update = ACTION_SHAPE("Update", update_fields);
+static const struct shape shape_delete = ACTION_SHAPE("Delete", delete_fields);
+static const struct shape shape_check = ACTION_SHAPE("ConditionCheck", check_fields);
+
+static const struct field item_fields[] = {
+    FIELD(struct transact_item, actions[WRITE_CHECK], "ConditionCheck", shape_check),
+    FIELD(struct transact_item, actions[WRITE_PUT], "Put", shape_put),
+    FIELD(struct transact_item, actions[WRITE_DELETE], "Delete", shape_delete),
+    FIELD(struct transact_item, actions[WRITE_UPDATE], "Update", shape_update),
+    FIELD_END,
+};
+static const struct shape shape_transact_item = {
+    .kind = SHAPE_STRUCT,
+    .java = "TransactWriteItem",
+    .fields = item_fields,
+    .size = sizeof(struct transact_item),
+};
+static const struct shape shape_items = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<com.amazonaws.dynamodb.v20120810.TransactWriteItem>",
+    .min = 1,
+    .max = TRANSACTION_ITEMS_MAX,
+    .element = &shape_transact_item,
+};
+static const struct shape shape_token = {.kind = SHAPE_STRING, .min = 1, .max = 36};
+static const struct field transact_write_fields[] = {
+    FIELD_REQUIRED(struct transact_write_request, items, "TransactItems", shape_items),
+    FIELD(struct transact_write_request, return_consumed_capacity, "ReturnConsumedCapacity",
+          shape_return_consumed_capacity),
+    FIELD(struct transact_write_request, return_collection_metrics, "ReturnItemCollectionMetrics",
+          shape_return_collection_metrics),
+    FIELD(struct transact_write_request, token, "ClientRequestToken", shape_token),
+    FIELD_END,
+};
+static const struct shape shape_transact_write = {
+    .kind = SHAPE_STRUCT,
+    .fields = transact_write_fields,
+    .size = sizeof(struct transact_write_request),
+};
+
+struct transact_write {
+    struct api_call *call;
+    struct transact_write_request request;
+    const struct action_request **actions;
+    struct str *table_names;
+    struct item_write *writes;
+    size_t count;
+    struct items_write engine;
+};
+
+/* The one action of an item; false if there is none or more than one. */
+static bool find_action(struct transact_write *op, size_t i, const struct transact_item *item)
+{
+    int found = 0;
+    for (int kind = 0; item != NULL && kind < 4; kind++) {
+        if (item->actions[kind] != NULL) {
+            op->actions[i] = item->actions[kind];
+            op->writes[i].kind = (enum write_kind)kind;
+            found++;
+        }
+    }
+    if (found != 1) {
+        return err_set(&op->call->err, ERR_VALIDATION,
+                       "TransactItems can only contain one of Check, Put, Update or Delete");
+    }
+    return true;
+}
+
+static bool check_expressions(struct transact_write *op, size_t i)
+{
+    struct api_call *call = op->call;
+    const struct action_request *action = op->actions[i];
+    struct item_write *write = &op->writes[i];
+    struct expression_request expressions = {
+        .names = &action->names,
+        .values = &action->values,
+        .expressions = {{"ConditionExpression", action->condition_expression},
+                        {"UpdateExpression", action->update_expression}},
+        .expression_count = write->kind == WRITE_UPDATE ? 2 : 1,
+    };
+    struct expr_scope scope;
+    if (!api_scope(call, &expressions, &scope, &call->err)) {
+        return false;
+    }
+    if (!str_is_null(action->update_expression) &&
+        !expr_update(&scope, action->update_expression, &write->update, &call->err)) {
+        return false;
+    }
+    if (!str_is_null(action->condition_expression) &&
+        !expr_condition(&scope, action->condition_expression, "ConditionExpression",
+                        &write->condition, &call->err)) {
+        return false;
+    }
+    return expr_scope_check_used(&scope, &call->err);
+}
+
+static bool check_action(struct transact_write *op, size_t i)
+{
+    struct api_call *call = op->call;
+    const struct action_request *action = op->actions[i];
+    struct item_write *write = &op->writes[i];
+    write->err = ERR_INIT(call->arena);
+    write->flat_size = true;
+    write->want_old_on_failure = !str_is_null(action->return_on_failure.text) &&
+                                 action->return_on_failure.value == FAILURE_ALL_OLD;
+    if (!api_table_name(call, action->table_name, 1, &op->table_names[i]) ||
+        !api_check_problem(&action->key.problem, false, &call->err) ||
+        !api_check_problem(&action->item.problem, false, &call->err) || !check_expressions(op, i)) {
+        return false;
+    }
+    if (write->kind == WRITE_PUT) {
+        write->item = action->item.value;
+        write->item_size = item_size(write->item);
+        if (write->item_size > ITEM_BYTES_MAX) {
+            return err_set(&call->err, ERR_VALIDATION,
+                           "Item size has exceeded the maximum allowed size");
+        }
+    }
+    write->key_value = action->key.value;
+    return true;
+}
+
+static bool check(struct transact_write *op)
+{
+    struct api_call *call = op->call;
+    if (!wire_decode(call->arena, &shape_transact_write, call->body, &op->request, &call->err) ||
+        !wire_validate(call->arena, &shape_transact_write, &op->request, &call->err)) {
+        return false;
+    }
+    op->count = op->request.items.count;
+    op->actions = ARENA_ARRAY(call->arena, const struct action_request *, op->count);
+    op->table_names = ARENA_ARRAY(call->arena, struct str, op->count);
+    op->writes = ARENA_ARRAY(call->arena, struct item_write, op->count);
+    for (size_t i = 0; i < op->count; i++) {
+        if (!find_action(op, i, ((struct transact_item *const *)op->request.items.elements)[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < op->count; i++) {
+        if (!check_action(op, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Finds the item's key. What is wrong with it cancels the transaction, as a reason of that item,
+ * except for empty key values: these are refused at once. */
+static bool find_key(struct transact_write *op, size_t i)
+{
+    struct api_call *call = op->call;
+    struct item_write *write = &op->writes[i];
+    write->table = api_table(call, op->table_names[i]);
+    if (write->table == NULL) {
+        return false;
+    }
+    bool good = write->kind == WRITE_PUT
+                    ? item_key_from_item(call->engine, write->table, write->item, call->arena,
+                                         &write->key, &write->err) &&
+                          item_check_index_keys(write->table, write->item, &write->err)
+                    : item_key_from_key(call->engine, write->table, write->key_value, call->arena,
+                                        &write->key, &write->err);
+    if (!good &&
+        str_starts_with(write->err.message, STR("One or more parameter values are not valid."))) {
+        return err_set_str(&call->err, write->err.code, write->err.message);
+    }
+    if (!good) {
+        return true;
+    }
+    if (write->kind == WRITE_PUT &&
+        !item_check_size(write->table, write->item, write->item_size, &call->err)) {
+        return false;
+    }
+    struct err err = ERR_INIT(call->arena);
+    if (!update_check_keys(write, &err)) {
+        write->err = err;
+    }
+    return true;
+}
+
+static bool check_size(struct transact_write *op)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < op->count; i++) {
+        bytes += op->writes[i].item_size;
+    }
+    if (bytes > TRANSACTION_BYTES_MAX) {
+        return err_set(&op->call->err, ERR_VALIDATION,
+                       "Collective size of items in transaction request exceeds limit of 4 MB");
+    }
+    return true;
+}
+
+static bool find_keys(struct transact_write *op)
+{
+    for (size_t i = 0; i < op->count; i++) {
+        if (!find_key(op, i)) {
+            return false;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (!str_is_null(op->writes[i].key.row) &&
+                str_eq(op->writes[i].key.row, op->writes[k].key.row)) {
+                return err_set(
+                    &op->call->err, ERR_VALIDATION,
+                    "Transaction request cannot include multiple operations on one item");
+            }
+        }
+    }
+    return check_size(op);
+}
+
+/* --- the token --- */
+
+static void digest_text(struct builder *builder, struct str text)
+{
+    builder_add_string(builder, str_is_null(text) ? STR("") : text);
+}
+
+/* All that decides what the request does, in one form: order of names and values does not count. */
+static struct str request_digest(struct transact_write *op)
+{
+    struct arena *arena = op->call->arena;
+    struct builder builder;
+    builder_init(&builder, arena, 1024);
+    for (size_t i = 0; i < op->count; i++) {
+        const struct action_request *action = op->actions[i];
+        builder_add_int64(&builder, op->writes[i].kind);
+        digest_text(&builder, op->table_names[i]);
+        builder_add_value(&builder, action->key.given ? action->key.value : action->item.value);
+        digest_text(&builder, action->update_expression);
+        digest_text(&builder, action->condition_expression);
+        digest_text(&builder, action->return_on_failure.text);
+        size_t open = builder_open(&builder, VALUE_M);
+        for (size_t k = 0; k < action->names.count; k++) {
+            builder_add_key(&builder, action->names.names[k]);
+            builder_add_string(&builder, ((const struct str *)action->names.values)[k]);
+        }
+        builder_close_map(&builder, open, (uint32_t)action->names.count);
+        open = builder_open(&builder, VALUE_M);
+        for (size_t k = 0; k < action->values.count; k++) {
+            builder_add_key(&builder, action->values.names[k]);
+            builder_add_value(&builder,
+                              ((const struct wire_value *)action->values.values)[k].value);
+        }
+        builder_close_map(&builder, open, (uint32_t)action->values.count);
+    }
+    struct value all = builder_finish(&builder);
+    char *digest = arena_bytes(arena, 16);
+    hash_128(str_make(all.data, all.len), 0, (uint8_t *)digest);
+    return str_make(digest, 16);
+}
+
+/* A replay costs reads of the images that the first call wrote: their sizes, u32 each. */
+static struct str note_sizes(struct items_write *write)
+{
+    uint32_t *sizes = ARENA_ARRAY(write->call.arena, uint32_t, write->write_count);
+    for (size_t i = 0; i < write->write_count; i++) {
+        sizes[i] = (uint32_t)MAX(write->writes[i].old_size, write->writes[i].new_size);
+    }
+    return str_make(sizes, write->write_count * sizeof(*sizes));
+}
+
+/* --- the answer --- */
+
+static void write_capacity(struct transact_write *op)
+{
+    struct capacity_list list = {0};
+    bool replayed = op->engine.replayed;
+    for (size_t i = 0; i < op->count; i++) {
+        struct item_write *write = &op->writes[i];
+        struct capacity *sum = capacity_list_at(&list, op->call->arena, write->table, op->count);
+        if (!replayed) {
+            capacity_add(sum, &write->capacity, 2);
+            continue;
+        }
+        uint32_t size = 0;
+        if ((i + 1) * sizeof(size) <= op->engine.replay_note.len) {
+            memcpy(&size, op->engine.replay_note.data + i * sizeof(size), sizeof(size));
+        }
+        sum->table += 2 * capacity_read_units(size, true);
+    }
+    api_member_capacities(op->call, &op->request.return_consumed_capacity, &list, true,
+                          replayed ? CAPACITY_READ : CAPACITY_WRITE);
+}
+
+static void transact_write_done(struct engine_call *engine_call)
+{
+    struct transact_write *op = CONTAINER_OF(engine_call, struct transact_write, engine.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE && op->engine.failed) {
+        transact_cancel(call, op->writes, op->count);
+    }
+    if (call->err.code == ERR_NONE) {
+        api_begin(call);
+        write_capacity(op);
+        api_end(call);
+    }
+    api_finish(call);
+}
+
+static bool any_reason(const struct transact_write *op)
+{
+    for (size_t i = 0; i < op->count; i++) {
+        if (op->writes[i].err.code != ERR_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void op_transact_write_items(struct api_call *call)
+{
+    struct transact_write *op = ARENA_NEW(call->arena, struct transact_write);
+    op->call = call;
+    if (!check(op) || !find_keys(op)) {
+        api_finish(call);
+        return;
+    }
+    if (any_reason(op)) {
+        transact_cancel(call, op->writes, op->count);
+        api_finish(call);
+        return;
+    }
+    op->engine = (struct items_write){
+        .call = api_engine_call(call, transact_write_done),
+        .writes = op->writes,
+        .write_count = op->count,
+        .token = op->request.token,
+        .note = note_sizes,
+    };
+    if (!str_is_null(op->request.token)) {
+        op->engine.token_digest = request_digest(op);
+    }
+    engine_write_items(&(struct items_write *){&op->engine}, 1);
+}

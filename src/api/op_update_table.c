@@ -1,0 +1,419 @@
+#include "api/describe.h"
+#include "api/table_request.h"
+#include "base/clock.h"
+#include "base/random.h"
+
+/* GlobalSecondaryIndexUpdates: only changes of settings; creating and deleting come later. */
+struct index_update_request {
+    struct index_request *update;
+    struct index_request *create;
+    struct index_request *remove;
+};
+
+struct update_table_request {
+    struct str table_name;
+    struct wire_list definitions;
+    struct wire_enum billing_mode;
+    struct throughput_request *throughput;
+    struct wire_list index_updates;
+    struct stream_request *stream;
+    struct sse_request *sse;
+    struct wire_enum table_class;
+    struct wire_bool deletion_protection;
+    struct pair_request *on_demand;
+    struct pair_request *warm;
+};
+
+static const struct field index_settings_fields[] = {
+    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
+    FIELD(struct index_request, throughput, "ProvisionedThroughput", shape_throughput),
+    FIELD(struct index_request, on_demand, "OnDemandThroughput", shape_on_demand),
+    FIELD(struct index_request, warm, "WarmThroughput", shape_warm),
+    FIELD_END,
+};
+static const struct shape shape_index_settings = {
+    .kind = SHAPE_STRUCT,
+    .java = "UpdateGlobalSecondaryIndexAction",
+    .fields = index_settings_fields,
+    .size = sizeof(struct index_request),
+};
+static const struct field index_update_fields[] = {
+    FIELD(struct index_update_request, update, "Update", shape_index_settings),
+    FIELD(struct index_update_request, create, "Create", shape_index_settings),
+    FIELD(struct index_update_request, remove, "Delete", shape_index_settings),
+    FIELD_END,
+};
+static const struct shape shape_index_update = {
+    .kind = SHAPE_STRUCT,
+    .java = "GlobalSecondaryIndexUpdate",
+    .fields = index_update_fields,
+    .size = sizeof(struct index_update_request),
+};
+static const struct shape shape_index_updates = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<com.amazonaws.dynamodb.v20120810.GlobalSecondaryIndexUpdate>",
+    .element = &shape_index_update,
+};
+
+static const struct field update_table_fields[] = {
+    FIELD(struct update_table_request, table_name, "TableName", shape_string),
+    FIELD(struct update_table_request, definitions, "AttributeDefinitions", shape_definitions),
+    FIELD(struct update_table_request, billing_mode, "BillingMode", shape_billing_mode),
+    FIELD(struct update_table_request, throughput, "ProvisionedThroughput", shape_throughput),
+    FIELD(struct update_table_request, index_updates, "GlobalSecondaryIndexUpdates",
+          shape_index_updates),
+    FIELD(struct update_table_request, stream, "StreamSpecification", shape_stream),
+    FIELD(struct update_table_request, sse, "SSESpecification", shape_sse),
+    FIELD(struct update_table_request, table_class, "TableClass", shape_table_class),
+    FIELD(struct update_table_request, deletion_protection, "DeletionProtectionEnabled",
+          shape_bool),
+    FIELD(struct update_table_request, on_demand, "OnDemandThroughput", shape_on_demand),
+    FIELD(struct update_table_request, warm, "WarmThroughput", shape_warm),
+    FIELD_END,
+};
+static const struct shape shape_update_table = {
+    .kind = SHAPE_STRUCT,
+    .fields = update_table_fields,
+    .size = sizeof(struct update_table_request),
+};
+
+struct update_table {
+    struct api_call *call;
+    struct update_table_request request;
+    struct str name;
+    struct table_change engine;
+    struct table_describe describe;
+};
+
+#define INVALID "One or more parameter values were invalid: "
+
+static bool refuse(struct table_change *change, const char *text)
+{
+    return err_set(&change->call.err, ERR_VALIDATION, "%s", text);
+}
+
+/* Notes increases and decreases; the day of a decrease is UTC's. */
+static void set_throughput(struct throughput *throughput, const struct throughput_request *given,
+                           int64_t now_ms)
+{
+    bool up =
+        given->read.value > throughput->read_units || given->write.value > throughput->write_units;
+    bool down =
+        given->read.value < throughput->read_units || given->write.value < throughput->write_units;
+    const int64_t day_ms = (int64_t)24 * 60 * 60 * 1000;
+    if (up) {
+        throughput->last_increase_ms = now_ms;
+    }
+    if (down) {
+        bool same_day = throughput->last_decrease_ms / day_ms == now_ms / day_ms;
+        throughput->decreases_today = same_day ? throughput->decreases_today + 1 : 1;
+        throughput->last_decrease_ms = now_ms;
+    }
+    throughput->read_units = given->read.value;
+    throughput->write_units = given->write.value;
+}
+
+static bool change_billing(struct table_change *change, const struct update_table_request *request,
+                           struct table *table, struct index *indexes, int64_t now_ms)
+{
+    bool given = !str_is_null(request->billing_mode.text);
+    bool on_demand = given ? request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST
+                           : table->billing == BILLING_PAY_PER_REQUEST;
+    if (on_demand && request->throughput != NULL) {
+        return refuse(change,
+                      INVALID "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+                              "when BillingMode is PAY_PER_REQUEST");
+    }
+    if (given && !on_demand && request->throughput == NULL &&
+        table->billing == BILLING_PAY_PER_REQUEST) {
+        return refuse(change, INVALID "ProvisionedThroughput must be specified when BillingMode is "
+                                      "PROVISIONED");
+    }
+    if (on_demand && table->billing == BILLING_PROVISIONED) {
+        table->on_demand_since_ms = now_ms;
+        table->throughput = (struct throughput){0};
+        for (size_t i = 0; i < table->index_count; i++) {
+            indexes[i].throughput = (struct throughput){0};
+        }
+    }
+    if (!on_demand && table->billing == BILLING_PAY_PER_REQUEST) {
+        table->on_demand = (struct unit_pair){0};
+    }
+    table->billing = on_demand ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
+    table->billing_given = table->billing_given || given;
+    return true;
+}
+
+static bool change_throughput(struct table_change *change,
+                              const struct update_table_request *request, struct table *table,
+                              int64_t now_ms)
+{
+    const struct throughput_request *given = request->throughput;
+    if (given == NULL) {
+        return true;
+    }
+    struct throughput checked;
+    if (!table_request_throughput(given, &checked, &change->call.err)) {
+        return false;
+    }
+    if (table->throughput.read_units == given->read.value &&
+        table->throughput.write_units == given->write.value &&
+        str_is_null(request->billing_mode.text)) {
+        return err_set(
+            &change->call.err, ERR_VALIDATION,
+            "The provisioned throughput for the table will not change. The requested value equals "
+            "the "
+            "current value. Current ReadCapacityUnits provisioned for the table: %lld. Requested "
+            "ReadCapacityUnits: %lld. Current WriteCapacityUnits provisioned for the table: %lld. "
+            "Requested WriteCapacityUnits: %lld. Refer to the Amazon DynamoDB Developer Guide for "
+            "current limits and how to request higher limits.",
+            (long long)given->read.value, (long long)given->read.value,
+            (long long)given->write.value, (long long)given->write.value);
+    }
+    set_throughput(&table->throughput, given, now_ms);
+    return true;
+}
+
+/* -1 removes a ceiling, an absent member keeps it. */
+static bool change_ceiling(struct table_change *change, const struct pair_request *given,
+                           bool provisioned, struct unit_pair *out)
+{
+    if (given == NULL || (!given->read.given && !given->write.given)) {
+        return true;
+    }
+    if (provisioned) {
+        return err_set(&change->call.err, ERR_VALIDATION,
+                       INVALID "%s for OnDemandThroughput cannot be specified when the table "
+                               "BillingMode is PROVISIONED",
+                       given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
+    }
+    bool bad_read = given->read.given && given->read.value < 1 && given->read.value != -1;
+    bool bad_write = given->write.given && given->write.value < 1 && given->write.value != -1;
+    if (bad_read || bad_write) {
+        return err_set(&change->call.err, ERR_VALIDATION,
+                       INVALID
+                       "Requested %s for OnDemandThroughput for table is outside of valid range",
+                       bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
+    }
+    if (given->read.given) {
+        out->read = MAX(given->read.value, 0);
+    }
+    if (given->write.given) {
+        out->write = MAX(given->write.value, 0);
+    }
+    return true;
+}
+
+static bool change_stream(struct table_change *change, const struct stream_request *stream,
+                          struct table *table, int64_t now_ms)
+{
+    if (stream == NULL) {
+        return true;
+    }
+    if (stream->enabled.value) {
+        if (table->stream != STREAM_NONE) {
+            return err_set(&change->call.err, ERR_RESOURCE_IN_USE,
+                           "Table already has an enabled stream: TableName: %.*s",
+                           STR_ARG(table->name));
+        }
+        if (str_is_null(stream->view.text)) {
+            return refuse(change, INVALID "StreamViewType is required when StreamEnabled is true");
+        }
+        table->stream = table_request_stream(stream);
+        table->stream_since_ms = now_ms;
+        return true;
+    }
+    if (table->stream == STREAM_NONE) {
+        return refuse(change, "Table has no stream to disable");
+    }
+    table->stream = STREAM_NONE;
+    return true;
+}
+
+static struct index *find_index(struct index *indexes, size_t count, struct str name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq(indexes[i].name, name)) {
+            return &indexes[i];
+        }
+    }
+    return NULL;
+}
+
+static bool change_index(struct table_change *change, const struct index_request *given,
+                         struct table *table, struct index *indexes, int64_t now_ms)
+{
+    struct index *index = find_index(indexes, table->index_count, given->name);
+    if (index == NULL || index->kind != INDEX_GLOBAL) {
+        return err_set(&change->call.err, ERR_RESOURCE_NOT_FOUND,
+                       "Requested resource not found: Index: %.*s not found", STR_ARG(given->name));
+    }
+    bool provisioned = table->billing == BILLING_PROVISIONED;
+    if (given->throughput != NULL) {
+        if (!provisioned) {
+            return err_set(&change->call.err, ERR_VALIDATION,
+                           INVALID
+                           "ProvisionedThroughput should not be specified for index: %.*s when "
+                           "BillingMode is PAY_PER_REQUEST",
+                           STR_ARG(given->name));
+        }
+        set_throughput(&index->throughput, given->throughput, now_ms);
+    }
+    if (given->warm != NULL) {
+        index->warm = (struct unit_pair){MAX(index->warm.read, given->warm->read.value),
+                                         MAX(index->warm.write, given->warm->write.value)};
+    }
+    return change_ceiling(change, given->on_demand, provisioned, &index->on_demand);
+}
+
+static bool change_indexes(struct table_change *change, const struct update_table_request *request,
+                           struct table *table, struct index *indexes, int64_t now_ms)
+{
+    for (size_t i = 0; i < request->index_updates.count; i++) {
+        const struct index_update_request *update =
+            ((struct index_update_request *const *)request->index_updates.elements)[i];
+        if (update == NULL || update->update == NULL) {
+            return refuse(change,
+                          INVALID "Creating and deleting indexes of a table that exists is not "
+                                  "supported yet");
+        }
+        if (!change_index(change, update->update, table, indexes, now_ms)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void change_sse(struct update_table *op, const struct sse_request *sse, struct table *table)
+{
+    if (sse == NULL) {
+        return;
+    }
+    table->sse_kms = sse->enabled.value;
+    table->sse_key_arn = STR_NULL;
+    if (table->sse_kms && !str_is_null(sse->key)) {
+        table->sse_key_arn = sse->key;
+    } else if (table->sse_kms) {
+        struct str region = engine_region(op->call->engine);
+        struct str account = engine_account(op->call->engine);
+        table->sse_key_arn =
+            arena_format(op->call->arena, "arn:aws:kms:%.*s:%.*s:alias/aws/dynamodb",
+                         STR_ARG(region), STR_ARG(account));
+    }
+}
+
+static const struct table *change_table(struct table_change *change, const struct table *before)
+{
+    struct update_table *op = CONTAINER_OF(change, struct update_table, engine);
+    const struct update_table_request *request = &op->request;
+    int64_t now_ms = clock_wall_ms();
+    struct table *table = ARENA_NEW(op->call->arena, struct table);
+    *table = *before;
+    struct index *indexes = ARENA_ARRAY(op->call->arena, struct index, table->index_count + 1);
+    memcpy(indexes, before->indexes, table->index_count * sizeof(*indexes));
+    table->indexes = indexes;
+    if (!change_billing(change, request, table, indexes, now_ms) ||
+        !change_throughput(change, request, table, now_ms) ||
+        !change_ceiling(change, request->on_demand, table->billing == BILLING_PROVISIONED,
+                        &table->on_demand) ||
+        !change_stream(change, request->stream, table, now_ms) ||
+        !change_indexes(change, request, table, indexes, now_ms)) {
+        return NULL;
+    }
+    if (!str_is_null(request->table_class.text)) {
+        table->class_given = true;
+        table->class =
+            request->table_class.value == 1 ? TABLE_CLASS_INFREQUENT_ACCESS : TABLE_CLASS_STANDARD;
+        table->class_changed_ms = now_ms;
+    }
+    if (request->deletion_protection.given) {
+        table->deletion_protection = request->deletion_protection.value;
+    }
+    if (request->warm != NULL) {
+        table->warm = (struct unit_pair){MAX(table->warm.read, request->warm->read.value),
+                                         MAX(table->warm.write, request->warm->write.value)};
+    }
+    change_sse(op, request->sse, table);
+    return table;
+}
+
+/* Sizes are read after the change, for the answer. */
+static void describe_done(struct engine_call *engine_call)
+{
+    struct update_table *op = CONTAINER_OF(engine_call, struct update_table, describe.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE) {
+        api_begin(call);
+        api_member(call, STR("TableDescription"));
+        describe_table(call, op->describe.table, &op->describe.sizes,
+                       table_status(call->engine, op->describe.table));
+        api_end(call);
+    }
+    table_release(op->describe.table);
+    api_finish(call);
+}
+
+static void change_done(struct engine_call *engine_call)
+{
+    struct update_table *op = CONTAINER_OF(engine_call, struct update_table, engine.call);
+    op->call->err = engine_call->err;
+    if (engine_call->err.code != ERR_NONE) {
+        api_finish(op->call);
+        return;
+    }
+    table_release(op->engine.table);
+    op->describe = (struct table_describe){
+        .call = api_engine_call(op->call, describe_done),
+        .name = op->name,
+    };
+    engine_describe_table(&op->describe);
+}
+
+static bool changes_anything(const struct update_table_request *request)
+{
+    return !str_is_null(request->billing_mode.text) || request->throughput != NULL ||
+           request->index_updates.count > 0 || request->stream != NULL || request->sse != NULL ||
+           !str_is_null(request->table_class.text) || request->deletion_protection.given ||
+           request->on_demand != NULL || request->warm != NULL;
+}
+
+static bool check(struct update_table *op)
+{
+    struct api_call *call = op->call;
+    struct update_table_request *request = &op->request;
+    if (!wire_decode(call->arena, &shape_update_table, call->body, request, &call->err)) {
+        return false;
+    }
+    if (str_is_null(request->table_name)) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "The parameter 'TableName' is required but was not present in the request");
+    }
+    if (!api_table_name(call, request->table_name, 1, &op->name) ||
+        !wire_validate(call->arena, &shape_update_table, request, &call->err)) {
+        return false;
+    }
+    if (!changes_anything(request)) {
+        return err_set(
+            &call->err, ERR_VALIDATION,
+            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
+            "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
+    }
+    return true;
+}
+
+void op_update_table(struct api_call *call)
+{
+    struct update_table *op = ARENA_NEW(call->arena, struct update_table);
+    op->call = call;
+    if (!check(op)) {
+        api_finish(call);
+        return;
+    }
+    op->engine = (struct table_change){
+        .call = api_engine_call(call, change_done),
+        .name = op->name,
+        .change = change_table,
+    };
+    engine_change_table(&op->engine);
+}

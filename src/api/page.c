@@ -1,0 +1,234 @@
+#include "api/page.h"
+
+static bool check_select(struct page *page)
+{
+    const struct page_request *request = page->request;
+    struct err *err = &page->call->err;
+    bool given = !str_is_null(request->select.text);
+    int select = given ? request->select.value : -1;
+    bool attributes =
+        request->attributes_to_get.given || !str_is_null(request->projection_expression);
+    page->count_only = select == SELECT_COUNT;
+    if (select == SELECT_SPECIFIC && !attributes) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "%sMust specify the AttributesToGet or ProjectionExpression when choosing to "
+            "get SPECIFIC_ATTRIBUTES",
+            page->is_query ? "1 validation error detected: " : "");
+    }
+    if (given && select != SELECT_SPECIFIC && attributes) {
+        return err_set(err, ERR_VALIDATION, "Cannot specify the %s when choosing to get %s",
+                       request->attributes_to_get.given ? "AttributesToGet"
+                                                        : "ProjectionExpression",
+                       select == SELECT_COUNT ? "only the Count" : request->select.text.data);
+    }
+    if (select == SELECT_ALL_PROJECTED && str_is_null(request->index_name)) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
+    }
+    return true;
+}
+
+bool page_check_expressions(struct page *page, struct expr_scope *scope)
+{
+    const struct page_request *request = page->request;
+    struct err *err = &page->call->err;
+    if (!check_select(page) ||
+        !api_check_problem(&request->exclusive_start_key.problem, false, err) ||
+        !api_filter(page->call, &request->filter, &request->conditional_operator, &page->filter,
+                    err)) {
+        return false;
+    }
+    if (!str_is_null(request->filter_expression) &&
+        !expr_condition(scope, request->filter_expression, "FilterExpression", &page->filter,
+                        err)) {
+        return false;
+    }
+    return api_projection(page->call, scope, request->projection_expression,
+                          &request->attributes_to_get, &page->projection, err);
+}
+
+/* Collects attributes that an index does not hold. */
+struct unprojected {
+    const struct page *page;
+    struct str names;
+};
+
+static void visit_path(void *context, const struct expr_path *path)
+{
+    struct unprojected *found = context;
+    const struct page *page = found->page;
+    if (!index_projects(page->table, page->index, path->steps[0].name)) {
+        found->names = arena_format(page->call->arena, "%.*s%s%.*s", STR_ARG(found->names),
+                                    found->names.len > 0 ? ", " : "", STR_ARG(path->steps[0].name));
+    }
+}
+
+/* A local index fetches what it lacks from the table; a global one cannot. */
+static bool check_projected(struct page *page)
+{
+    struct err *err = &page->call->err;
+    const struct page_request *request = page->request;
+    struct unprojected found = {.page = page, .names = STR("")};
+    bool all = !str_is_null(request->select.text) && request->select.value == SELECT_ALL;
+    if (page->projection != NULL) {
+        projection_visit_paths(page->projection, visit_path, &found);
+    }
+    if (page->filter != NULL && page->index->kind == INDEX_LOCAL) {
+        condition_visit_paths(page->filter, visit_path, &found);
+    }
+    bool lacks = found.names.len > 0 || (all && page->index->projection != PROJECTION_ALL);
+    if (!lacks) {
+        return true;
+    }
+    if (page->index->kind == INDEX_LOCAL) {
+        page->read.fetch = true;
+        return true;
+    }
+    if (all) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not "
+            "supported for global secondary index %.*s because its projection type is not "
+            "ALL",
+            STR_ARG(page->index->name));
+    }
+    return err_set(
+        err, ERR_VALIDATION,
+        "One or more parameter values were invalid: Global secondary index %.*s does not "
+        "project [%.*s]",
+        STR_ARG(page->index->name), STR_ARG(found.names));
+}
+
+bool page_find_table(struct page *page)
+{
+    struct api_call *call = page->call;
+    const struct page_request *request = page->request;
+    page->table = api_table(call, page->table_name);
+    if (page->table == NULL) {
+        return false;
+    }
+    if (str_is_null(request->index_name)) {
+        return true;
+    }
+    page->index = table_index(page->table, request->index_name);
+    if (page->index == NULL) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "The table does not have the specified index: %.*s",
+                       STR_ARG(request->index_name));
+    }
+    if (page->index->kind == INDEX_GLOBAL && request->consistent_read.value) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "Consistent reads are not supported on global secondary indexes");
+    }
+    return check_projected(page);
+}
+
+static void emit(struct items_read *read, struct value item)
+{
+    struct page *page = CONTAINER_OF(read, struct page, read);
+    struct buf *out = page->call->out;
+    if (read->count > 1) {
+        buf_add_char(out, ',');
+    }
+    if (page->projection == NULL) {
+        value_json_write_item(out, item);
+        return;
+    }
+    struct arena_mark mark = arena_mark(page->call->arena);
+    struct builder builder;
+    builder_init(&builder, page->call->arena, 256);
+    projection_apply(page->projection, item, &builder);
+    value_json_write_item(out, builder_finish(&builder));
+    arena_rewind(page->call->arena, mark);
+}
+
+static struct capacity page_capacity(const struct page *page)
+{
+    const struct items_read *read = &page->read;
+    struct capacity capacity = {0};
+    double units = capacity_read_units(read->bytes, page->request->consistent_read.value);
+    if (page->index == NULL) {
+        capacity.table = units;
+        return capacity;
+    }
+    capacity.table = read->fetch_units;
+    capacity_add_index(&capacity, (size_t)(page->index - page->table->indexes), units);
+    return capacity;
+}
+
+static void page_done(struct engine_call *engine_call)
+{
+    struct page *page = CONTAINER_OF(engine_call, struct page, read.call);
+    struct api_call *call = page->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE) {
+        if (!page->count_only) {
+            buf_add_char(call->out, ']');
+        }
+        api_member(call, STR("Count"));
+        buf_add_int64(call->out, (int64_t)page->read.count);
+        api_member(call, STR("ScannedCount"));
+        buf_add_int64(call->out, (int64_t)page->read.scanned_count);
+        if (!value_is_absent(page->read.last_key)) {
+            api_member(call, STR("LastEvaluatedKey"));
+            value_json_write_item(call->out, page->read.last_key);
+        }
+        struct capacity capacity = page_capacity(page);
+        api_member_capacity(call, &page->request->return_consumed_capacity, page->table, &capacity,
+                            CAPACITY_READ);
+        api_end(call);
+    }
+    api_finish(call);
+}
+
+static bool start(struct page *page, struct key_range *range)
+{
+    const struct page_request *request = page->request;
+    struct api_call *call = page->call;
+    if (!request->exclusive_start_key.given) {
+        return true;
+    }
+    struct str row;
+    if (!range_start_row(call->engine, page->table, page->index, request->exclusive_start_key.value,
+                         call->arena, &row)) {
+        return err_set(
+            &call->err, ERR_VALIDATION,
+            "The provided starting key is invalid: The provided key element does not match "
+            "the schema");
+    }
+    if (!range_start_after(range, row, page->read.backward, call->arena)) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       page->is_query
+                           ? "The provided starting key is outside query boundaries based "
+                             "on provided conditions"
+                           : "The provided starting key is invalid");
+    }
+    return true;
+}
+
+void page_run(struct page *page, struct key_range range)
+{
+    struct api_call *call = page->call;
+    if (!start(page, &range)) {
+        api_finish(call);
+        return;
+    }
+    api_begin(call);
+    if (!page->count_only) {
+        api_member(call, STR("Items"));
+        buf_add_char(call->out, '[');
+    }
+    struct items_read *read = &page->read;
+    read->call = api_engine_call(call, page_done);
+    read->table = page->table;
+    read->index = page->index;
+    read->lo = range.lo;
+    read->hi = range.hi;
+    read->limit = page->request->limit.given ? (size_t)page->request->limit.value : 0;
+    read->filter = page->filter;
+    read->consistent = page->request->consistent_read.value;
+    read->emit = page->count_only ? NULL : emit;
+    engine_read_items(read);
+}

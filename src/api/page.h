@@ -1,0 +1,63 @@
+/* api/page.h: what Query and Scan share: one page of items of a table or index. */
+#ifndef GRAMME_API_PAGE_H
+#define GRAMME_API_PAGE_H
+
+#include "api/api_internal.h"
+#include "engine/range.h"
+
+struct page_request {
+    struct str table_name;
+    struct str index_name;
+    struct wire_enum select;
+    struct wire_list attributes_to_get;
+    struct wire_int limit;
+    struct wire_bool consistent_read;
+    struct wire_map filter; /* QueryFilter or ScanFilter */
+    struct wire_enum conditional_operator;
+    struct wire_item exclusive_start_key;
+    struct wire_enum return_consumed_capacity;
+    struct str projection_expression;
+    struct str filter_expression;
+    struct wire_map names;
+    struct wire_map values;
+};
+
+#define PAGE_REQUEST_FIELDS(struct_, filter_name_)                                                 \
+    FIELD(struct_, common.select, "Select", shape_select),                                         \
+        FIELD(struct_, common.return_consumed_capacity, "ReturnConsumedCapacity",                  \
+              shape_return_consumed_capacity),                                                     \
+        FIELD(struct_, common.limit, "Limit", shape_limit),                                        \
+        FIELD(struct_, common.index_name, "IndexName", shape_index_name),                          \
+        FIELD(struct_, common.attributes_to_get, "AttributesToGet", shape_attribute_names),        \
+        FIELD(struct_, common.consistent_read, "ConsistentRead", shape_bool),                      \
+        FIELD(struct_, common.filter, filter_name_, shape_conditions),                             \
+        FIELD(struct_, common.conditional_operator, "ConditionalOperator",                         \
+              shape_conditional_operator),                                                         \
+        FIELD(struct_, common.exclusive_start_key, "ExclusiveStartKey", shape_key),                \
+        FIELD(struct_, common.projection_expression, "ProjectionExpression", shape_string),        \
+        FIELD(struct_, common.filter_expression, "FilterExpression", shape_string),                \
+        FIELD(struct_, common.names, "ExpressionAttributeNames", shape_name_map),                  \
+        FIELD(struct_, common.values, "ExpressionAttributeValues", shape_value_map)
+
+struct page {
+    struct api_call *call;
+    const struct page_request *request;
+    bool is_query;
+    struct str table_name;
+    const struct table *table;
+    const struct index *index;
+    const struct condition *filter;
+    const struct projection *projection;
+    bool count_only;
+    struct items_read read;
+    struct arena_mark emit_mark;
+};
+
+/* Filter and projection, before the table is known. */
+MUST_USE bool page_check_expressions(struct page *page, struct expr_scope *scope);
+/* Finds table and index, and what of an item may be asked for. */
+MUST_USE bool page_find_table(struct page *page);
+/* Cuts the range at ExclusiveStartKey and reads. On error the call has ended. */
+void page_run(struct page *page, struct key_range range);
+
+#endif

@@ -1,0 +1,173 @@
+/* Shapes that many requests have, and the names of tables. */
+#include "api/api_internal.h"
+
+#define AWS "com.amazonaws.dynamodb.v20120810."
+
+static bool is_name(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '_' || c == '.' || c == '-')) {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
+#define NAME_PATTERN "[a-zA-Z0-9_.-]+"
+
+const struct shape shape_string = {.kind = SHAPE_STRING};
+const struct shape shape_bool = {.kind = SHAPE_BOOL};
+const struct shape shape_item = {.kind = SHAPE_ITEM};
+const struct shape shape_key = {.kind = SHAPE_ITEM};
+const struct shape shape_value = {.kind = SHAPE_VALUE};
+const struct shape shape_attribute_name = {.kind = SHAPE_STRING, .max = 65535};
+const struct shape shape_attribute_names = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<java.lang.String>",
+    .min = 1,
+    .element = &shape_attribute_name,
+};
+const struct shape shape_name_map = {
+    .kind = SHAPE_MAP,
+    .java = "java.util.Map<java.lang.String, java.lang.String>",
+    .element = &shape_attribute_name,
+};
+const struct shape shape_value_map = {
+    .kind = SHAPE_MAP,
+    .java = "java.util.Map<java.lang.String, " AWS "AttributeValue>",
+    .element = &shape_value,
+};
+const struct shape shape_return_consumed_capacity = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"INDEXES", "TOTAL", "NONE", NULL},
+};
+const struct shape shape_return_collection_metrics = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"SIZE", "NONE", NULL},
+};
+const struct shape shape_return_values = {
+    .kind = SHAPE_ENUM,
+    .values =
+        (const char *const[]){"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW", NULL},
+};
+const struct shape shape_return_on_failure = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"ALL_OLD", "NONE", NULL},
+};
+const struct shape shape_conditional_operator = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"OR", "AND", NULL},
+};
+const struct shape shape_select = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES",
+                                    "ALL_PROJECTED_ATTRIBUTES", NULL},
+};
+const struct shape shape_index_name = {
+    .kind = SHAPE_STRING,
+    .min = 3,
+    .max = 255,
+    .matches = is_name,
+    .pattern = NAME_PATTERN,
+};
+const struct shape shape_limit = {.kind = SHAPE_INTEGER, .min = 1};
+
+/* In the order in which the service prints them. */
+static const struct shape shape_comparison = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT",
+                                    "NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS", NULL},
+};
+static const struct shape shape_values = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<" AWS "AttributeValue>",
+    .element = &shape_value,
+};
+static const struct field condition_fields[] = {
+    FIELD_REQUIRED(struct condition_request, comparison, "ComparisonOperator", shape_comparison),
+    FIELD(struct condition_request, values, "AttributeValueList", shape_values),
+    FIELD_END,
+};
+static const struct shape shape_condition = {
+    .kind = SHAPE_STRUCT,
+    .java = "Condition",
+    .fields = condition_fields,
+    .size = sizeof(struct condition_request),
+};
+const struct shape shape_conditions = {
+    .kind = SHAPE_MAP,
+    .java = "java.util.Map<java.lang.String, " AWS "Condition>",
+    .element = &shape_condition,
+};
+static const struct field expected_fields[] = {
+    FIELD(struct condition_request, comparison, "ComparisonOperator", shape_comparison),
+    FIELD(struct condition_request, values, "AttributeValueList", shape_values),
+    FIELD(struct condition_request, value, "Value", shape_value),
+    FIELD(struct condition_request, exists, "Exists", shape_bool),
+    FIELD_END,
+};
+static const struct shape shape_expected_value = {
+    .kind = SHAPE_STRUCT,
+    .java = "ExpectedAttributeValue",
+    .fields = expected_fields,
+    .size = sizeof(struct condition_request),
+};
+const struct shape shape_expected = {
+    .kind = SHAPE_MAP,
+    .java = "java.util.Map<java.lang.String, " AWS "ExpectedAttributeValue>",
+    .element = &shape_expected_value,
+};
+
+/* The name in arn:aws:dynamodb:region:account:table/name, else `given` itself. */
+static struct str name_in_arn(struct str given)
+{
+    if (!str_starts_with(given, STR("arn:"))) {
+        return given;
+    }
+    int colons = 0;
+    for (size_t i = 0; i < given.len; i++) {
+        colons += given.data[i] == ':';
+        struct str rest = str_skip(given, i + 1);
+        if (colons == 5 && str_starts_with(rest, STR("table/")) && is_name(str_skip(rest, 6))) {
+            return str_skip(rest, 6);
+        }
+        if (colons == 5) {
+            break;
+        }
+    }
+    return given;
+}
+
+static bool refuse_name(struct err *err, struct str name, const char *constraint)
+{
+    return err_set(err, ERR_VALIDATION,
+                   "1 validation error detected: Value '%.*s' at 'tableName' failed to satisfy "
+                   "constraint: %s",
+                   STR_ARG(name), constraint);
+}
+
+bool api_table_name(struct api_call *call, struct str given, size_t min, struct str *out)
+{
+    if (str_is_null(given)) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "1 validation error detected: Value null at 'tableName' failed to satisfy "
+                       "constraint: Member must not be null");
+    }
+    struct str name = name_in_arn(given);
+    if (name.len < min) {
+        return refuse_name(&call->err, name,
+                           min == 1 ? "Member must have length greater than or equal to 1"
+                                    : "Member must have length greater than or equal to 3");
+    }
+    if (name.len > 255) {
+        return refuse_name(&call->err, name, "Member must have length less than or equal to 255");
+    }
+    if (!is_name(name)) {
+        return refuse_name(&call->err, name,
+                           "Member must satisfy regular expression pattern: " NAME_PATTERN);
+    }
+    *out = name;
+    return true;
+}

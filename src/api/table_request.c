@@ -1,0 +1,237 @@
+#include "api/table_request.h"
+
+#define AWS "com.amazonaws.dynamodb.v20120810."
+
+static const struct shape shape_key_name = {.kind = SHAPE_STRING, .min = 1, .max = 255};
+static const struct shape shape_scalar_type = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"B", "N", "S", NULL},
+};
+static const struct shape shape_key_type = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"HASH", "RANGE", NULL},
+};
+
+static const struct field definition_fields[] = {
+    FIELD_REQUIRED(struct definition_request, name, "AttributeName", shape_key_name),
+    FIELD_REQUIRED(struct definition_request, type, "AttributeType", shape_scalar_type),
+    FIELD_END,
+};
+static const struct shape shape_definition = {
+    .kind = SHAPE_STRUCT,
+    .java = "AttributeDefinition",
+    .fields = definition_fields,
+    .size = sizeof(struct definition_request),
+};
+const struct shape shape_definitions = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<" AWS "AttributeDefinition>",
+    .element = &shape_definition,
+};
+
+static const struct field key_element_fields[] = {
+    FIELD_REQUIRED(struct key_element_request, name, "AttributeName", shape_key_name),
+    FIELD_REQUIRED(struct key_element_request, type, "KeyType", shape_key_type),
+    FIELD_END,
+};
+static const struct shape shape_key_element = {
+    .kind = SHAPE_STRUCT,
+    .java = "KeySchemaElement",
+    .fields = key_element_fields,
+    .size = sizeof(struct key_element_request),
+};
+const struct shape shape_key_schema = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<" AWS "KeySchemaElement>",
+    .min = 1,
+    .element = &shape_key_element,
+};
+
+static const struct shape shape_projection_type = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"ALL", "INCLUDE", "KEYS_ONLY", NULL},
+};
+static const struct shape shape_non_key = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<java.lang.String>",
+    .min = 1,
+    .max = INDEX_NON_KEY_MAX,
+    .element = &shape_key_name,
+};
+static const struct field projection_fields[] = {
+    FIELD(struct projection_request, type, "ProjectionType", shape_projection_type),
+    FIELD(struct projection_request, non_key, "NonKeyAttributes", shape_non_key),
+    FIELD_END,
+};
+static const struct shape shape_projection = {
+    .kind = SHAPE_STRUCT,
+    .java = "Projection",
+    .fields = projection_fields,
+    .size = sizeof(struct projection_request),
+};
+
+static const struct shape shape_units = {.kind = SHAPE_LONG, .min = 1};
+static const struct shape shape_any_units = {.kind = SHAPE_LONG};
+static const struct field throughput_fields[] = {
+    FIELD_REQUIRED(struct throughput_request, write, "WriteCapacityUnits", shape_units),
+    FIELD_REQUIRED(struct throughput_request, read, "ReadCapacityUnits", shape_units),
+    FIELD_END,
+};
+const struct shape shape_throughput = {
+    .kind = SHAPE_STRUCT,
+    .java = "ProvisionedThroughput",
+    .fields = throughput_fields,
+    .size = sizeof(struct throughput_request),
+};
+static const struct field on_demand_fields[] = {
+    FIELD(struct pair_request, read, "MaxReadRequestUnits", shape_any_units),
+    FIELD(struct pair_request, write, "MaxWriteRequestUnits", shape_any_units),
+    FIELD_END,
+};
+const struct shape shape_on_demand = {
+    .kind = SHAPE_STRUCT,
+    .java = "OnDemandThroughput",
+    .fields = on_demand_fields,
+    .size = sizeof(struct pair_request),
+};
+static const struct field warm_fields[] = {
+    FIELD(struct pair_request, read, "ReadUnitsPerSecond", shape_any_units),
+    FIELD(struct pair_request, write, "WriteUnitsPerSecond", shape_any_units),
+    FIELD_END,
+};
+const struct shape shape_warm = {
+    .kind = SHAPE_STRUCT,
+    .java = "WarmThroughput",
+    .fields = warm_fields,
+    .size = sizeof(struct pair_request),
+};
+
+static const struct field global_index_fields[] = {
+    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
+    FIELD_REQUIRED(struct index_request, key_schema, "KeySchema", shape_key_schema),
+    FIELD_REQUIRED(struct index_request, projection, "Projection", shape_projection),
+    FIELD(struct index_request, throughput, "ProvisionedThroughput", shape_throughput),
+    FIELD(struct index_request, on_demand, "OnDemandThroughput", shape_on_demand),
+    FIELD(struct index_request, warm, "WarmThroughput", shape_warm),
+    FIELD_END,
+};
+static const struct shape shape_global_index = {
+    .kind = SHAPE_STRUCT,
+    .java = "GlobalSecondaryIndex",
+    .fields = global_index_fields,
+    .size = sizeof(struct index_request),
+};
+const struct shape shape_global_indexes = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<" AWS "GlobalSecondaryIndex>",
+    .element = &shape_global_index,
+};
+static const struct field local_index_fields[] = {
+    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
+    FIELD_REQUIRED(struct index_request, key_schema, "KeySchema", shape_key_schema),
+    FIELD_REQUIRED(struct index_request, projection, "Projection", shape_projection),
+    FIELD_END,
+};
+static const struct shape shape_local_index = {
+    .kind = SHAPE_STRUCT,
+    .java = "LocalSecondaryIndex",
+    .fields = local_index_fields,
+    .size = sizeof(struct index_request),
+};
+const struct shape shape_local_indexes = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<" AWS "LocalSecondaryIndex>",
+    .element = &shape_local_index,
+};
+
+const struct shape shape_billing_mode = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"PROVISIONED", "PAY_PER_REQUEST", NULL},
+};
+const struct shape shape_table_class = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"STANDARD", "STANDARD_INFREQUENT_ACCESS", NULL},
+};
+
+static const struct shape shape_view = {
+    .kind = SHAPE_ENUM,
+    .values =
+        (const char *const[]){"NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY", NULL},
+};
+static const struct field stream_fields[] = {
+    FIELD_REQUIRED(struct stream_request, enabled, "StreamEnabled", shape_bool),
+    FIELD(struct stream_request, view, "StreamViewType", shape_view),
+    FIELD_END,
+};
+const struct shape shape_stream = {
+    .kind = SHAPE_STRUCT,
+    .java = "StreamSpecification",
+    .fields = stream_fields,
+    .size = sizeof(struct stream_request),
+};
+
+static const struct shape shape_sse_type = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"AES256", "KMS", NULL},
+};
+static const struct field sse_fields[] = {
+    FIELD(struct sse_request, enabled, "Enabled", shape_bool),
+    FIELD(struct sse_request, type, "SSEType", shape_sse_type),
+    FIELD(struct sse_request, key, "KMSMasterKeyId", shape_string),
+    FIELD_END,
+};
+const struct shape shape_sse = {
+    .kind = SHAPE_STRUCT,
+    .java = "SSESpecification",
+    .fields = sse_fields,
+    .size = sizeof(struct sse_request),
+};
+
+static const struct shape shape_tag_key = {.kind = SHAPE_STRING, .min = 1, .max = 128};
+static const struct shape shape_tag_value = {.kind = SHAPE_STRING, .max = 256};
+static const struct field tag_fields[] = {
+    FIELD_REQUIRED(struct tag_request, key, "Key", shape_tag_key),
+    FIELD_REQUIRED(struct tag_request, value, "Value", shape_tag_value),
+    FIELD_END,
+};
+static const struct shape shape_tag = {
+    .kind = SHAPE_STRUCT,
+    .java = "Tag",
+    .fields = tag_fields,
+    .size = sizeof(struct tag_request),
+};
+const struct shape shape_tags = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<" AWS "Tag>",
+    .element = &shape_tag,
+};
+
+enum value_type table_request_type(const struct definition_request *definition)
+{
+    static const enum value_type types[] = {VALUE_B, VALUE_N, VALUE_S};
+    return types[definition->type.value];
+}
+
+enum stream_view table_request_stream(const struct stream_request *stream)
+{
+    static const enum stream_view views[] = {STREAM_NEW_IMAGE, STREAM_OLD_IMAGE,
+                                             STREAM_NEW_AND_OLD_IMAGES, STREAM_KEYS_ONLY};
+    return stream->enabled.value && !str_is_null(stream->view.text) ? views[stream->view.value]
+                                                                    : STREAM_NONE;
+}
+
+static const int64_t units_max = 1000000000000;
+
+bool table_request_throughput(const struct throughput_request *given, struct throughput *out,
+                              struct err *err)
+{
+    if (given->read.value > units_max || given->write.value > units_max) {
+        bool read = given->read.value > units_max;
+        return err_set(err, ERR_VALIDATION, "Given value %lld for %sCapacityUnits is out of bounds",
+                       (long long)(read ? given->read.value : given->write.value),
+                       read ? "Read" : "Write");
+    }
+    out->read_units = given->read.value;
+    out->write_units = given->write.value;
+    return true;
+}

@@ -1,0 +1,79 @@
+/* api/table_request.h: the parts that CreateTable and UpdateTable requests are made of. */
+#ifndef GRAMME_API_TABLE_REQUEST_H
+#define GRAMME_API_TABLE_REQUEST_H
+
+#include "api/api_internal.h"
+
+struct definition_request {
+    struct str name;
+    struct wire_enum type; /* B, N, S */
+};
+
+struct key_element_request {
+    struct str name;
+    struct wire_enum type; /* HASH, RANGE */
+};
+
+struct projection_request {
+    struct wire_enum type; /* ALL, INCLUDE, KEYS_ONLY */
+    struct wire_list non_key;
+};
+
+struct throughput_request {
+    struct wire_int read;
+    struct wire_int write;
+};
+
+/* OnDemandThroughput and WarmThroughput; the names of their members differ. */
+struct pair_request {
+    struct wire_int read;
+    struct wire_int write;
+};
+
+struct index_request {
+    struct str name;
+    struct wire_list key_schema; /* of struct key_element_request pointers */
+    struct projection_request *projection;
+    struct throughput_request *throughput;
+    struct pair_request *on_demand;
+    struct pair_request *warm;
+};
+
+struct stream_request {
+    struct wire_bool enabled;
+    struct wire_enum view;
+};
+
+struct sse_request {
+    struct wire_bool enabled;
+    struct wire_enum type;
+    struct str key;
+};
+
+struct tag_request {
+    struct str key;
+    struct str value;
+};
+
+extern const struct shape shape_definitions;
+extern const struct shape shape_key_schema;
+extern const struct shape shape_global_indexes;
+extern const struct shape shape_local_indexes;
+extern const struct shape shape_billing_mode;
+extern const struct shape shape_throughput;
+extern const struct shape shape_on_demand;
+extern const struct shape shape_warm;
+extern const struct shape shape_stream;
+extern const struct shape shape_sse;
+extern const struct shape shape_tags;
+extern const struct shape shape_table_class;
+
+enum { WIRE_BILLING_PROVISIONED, WIRE_BILLING_PAY_PER_REQUEST };
+
+/* Each turns a part of the request into the model's form, with the service's refusals. */
+enum value_type table_request_type(const struct definition_request *definition);
+enum stream_view table_request_stream(const struct stream_request *stream);
+MUST_USE bool table_request_throughput(const struct throughput_request *given,
+                                       struct throughput *out, struct err *err);
+
+#endif

@@ -1,0 +1,112 @@
+#include "api/write_item.h"
+
+int write_item_returns(const struct write_request *request)
+{
+    return str_is_null(request->return_values.text) ? RETURN_NONE : request->return_values.value;
+}
+
+bool write_item_condition(struct write_item *op, struct expr_scope *scope)
+{
+    const struct write_request *request = op->request;
+    struct err *err = &op->call->err;
+    if (!api_expected(op->call, &request->expected, &request->conditional_operator,
+                      &op->write.condition, err)) {
+        return false;
+    }
+    return str_is_null(request->condition_expression) ||
+           expr_condition(scope, request->condition_expression, "ConditionExpression",
+                          &op->write.condition, err) ||
+           api_envelope(err);
+}
+
+static void write_attributes(struct write_item *op, struct value item)
+{
+    if (!value_is_absent(item)) {
+        api_member(op->call, STR("Attributes"));
+        value_json_write_item(op->call->out, item);
+    }
+}
+
+static void write_returned(struct write_item *op)
+{
+    struct item_write *write = &op->write;
+    struct arena *arena = op->call->arena;
+    switch (write_item_returns(op->request)) {
+    case RETURN_ALL_OLD:
+        write_attributes(op, write->old_item);
+        break;
+    case RETURN_ALL_NEW:
+        write_attributes(op, write->new_item);
+        break;
+    case RETURN_UPDATED_OLD:
+        if (write->update != NULL && !value_is_absent(write->old_item)) {
+            write_attributes(op, update_touched(write->update, write->old_item, arena));
+        }
+        break;
+    case RETURN_UPDATED_NEW:
+        if (write->update != NULL) {
+            write_attributes(op, update_touched(write->update, write->new_item, arena));
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static void write_metrics(struct write_item *op)
+{
+    const struct wire_enum *wanted = &op->request->return_collection_metrics;
+    const struct table *table = op->write.table;
+    if (str_is_null(wanted->text) || wanted->value != METRICS_SIZE || table->local_count == 0) {
+        return;
+    }
+    api_member(op->call, STR("ItemCollectionMetrics"));
+    api_write_collection_metrics(op->call->out, table, op->write.key.hash,
+                                 op->write.collection_bytes);
+}
+
+static void write_failed_item(struct api_call *call)
+{
+    struct write_item *op = call->state;
+    if (!value_is_absent(op->write.old_item)) {
+        JSON_PUT(call->out, ",\"Item\":");
+        value_json_write_item(call->out, op->write.old_item);
+    }
+}
+
+static void write_item_done(struct engine_call *engine_call)
+{
+    struct write_item *op = CONTAINER_OF(engine_call, struct write_item, engine.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE && op->engine.failed) {
+        call->err = op->write.err;
+        if (call->err.code == ERR_CONDITIONAL_CHECK_FAILED) {
+            call->write_error_members = write_failed_item;
+        }
+    }
+    if (call->err.code == ERR_NONE) {
+        api_begin(call);
+        write_returned(op);
+        api_member_capacity(call, &op->request->return_consumed_capacity, op->write.table,
+                            &op->write.capacity, CAPACITY_WRITE);
+        write_metrics(op);
+        api_end(call);
+    }
+    api_finish(call);
+}
+
+void write_item_run(struct write_item *op)
+{
+    int returns = write_item_returns(op->request);
+    op->call->state = op;
+    op->write.want_old = returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD;
+    op->write.want_old_on_failure = !str_is_null(op->request->return_on_failure.text) &&
+                                    op->request->return_on_failure.value == FAILURE_ALL_OLD;
+    op->engine = (struct items_write){
+        .call = api_engine_call(op->call, write_item_done),
+        .writes = &op->write,
+        .write_count = 1,
+    };
+    engine_write_items(&(struct items_write *){&op->engine}, 1);
+}

@@ -1,0 +1,35 @@
+/* codec/row.h: the value of an item's row and of an index entry's.
+ *
+ *   version (1 byte, 1) | size by the service's rules (u32, little-endian) | the item as an M value
+ */
+#ifndef GRAMME_CODEC_ROW_H
+#define GRAMME_CODEC_ROW_H
+
+#include "base/arena.h"
+#include "model/value.h"
+
+#define ROW_VERSION  1
+#define ROW_HEAD_LEN 5
+
+struct row {
+    struct value item; /* VALUE_ABSENT: no row */
+    size_t size;
+};
+
+/* Borrows the bytes. STR_NULL gives an absent row. */
+static inline struct row row_decode(struct str bytes)
+{
+    if (str_is_null(bytes)) {
+        return (struct row){0};
+    }
+    const uint8_t *data = (const uint8_t *)bytes.data;
+    assert(bytes.len > ROW_HEAD_LEN && data[0] == ROW_VERSION);
+    return (struct row){
+        .item = {data + ROW_HEAD_LEN, bytes.len - ROW_HEAD_LEN},
+        .size = value_u32(data + 1),
+    };
+}
+
+struct str row_encode(struct arena *arena, struct value item, size_t size);
+
+#endif

@@ -1,0 +1,538 @@
+/* Tables: their descriptions, in the store and in memory.
+ *
+ * The store decides (an update on the table's catalog row); memory follows in done(), before the
+ * client is answered. Descriptions are counted and never changed, so a call that holds one can go
+ * on while the table changes; that a table is gone it learns from the store (STORE_GONE).
+ *
+ *   catalog | "table" | name     a description (codec/table.h)
+ *   catalog | "next"  |          the next free space, u32
+ *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "codec/table.h"
+#include "engine/engine_internal.h"
+
+struct table_entry {
+    atomic_int references;
+    struct arena arena;
+    struct table table;
+};
+
+static struct str catalog_key(struct arena *arena, const char *part, struct str sort)
+{
+    struct key_writer writer;
+    key_start(&writer, arena, SPACE_CATALOG);
+    char padded[KEY_HASH_LEN] = {0};
+    memcpy(padded, part, strlen(part));
+    key_add_bytes(&writer, str_make(padded, sizeof(padded)));
+    if (sort.len > 0) {
+        key_add_bytes(&writer, sort);
+    }
+    return key_finish(&writer);
+}
+
+static void put_u32(char out[4], uint32_t number)
+{
+    for (int i = 0; i < 4; i++) {
+        out[i] = (char)(number >> (24 - 8 * i));
+    }
+}
+
+static uint32_t get_u32(struct str bytes)
+{
+    return store_key_space(bytes); /* both are big-endian */
+}
+
+struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter)
+{
+    struct key_writer writer;
+    key_start(&writer, arena, SPACE_COUNTERS);
+    char part[KEY_HASH_LEN] = {0};
+    put_u32(part, space);
+    part[4] = (char)counter;
+    key_add_bytes(&writer, str_make(part, sizeof(part)));
+    return key_finish(&writer);
+}
+
+/* --- in memory --- */
+
+static struct table_entry *entry_of(const struct table *table)
+{
+    return CONTAINER_OF(table, struct table_entry, table);
+}
+
+const struct table *table_acquire(struct engine *engine, struct str name)
+{
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    struct table_entry *entry = map_get(&engine->tables, name);
+    if (entry != NULL) {
+        atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return entry == NULL ? NULL : &entry->table;
+}
+
+void table_release(const struct table *table)
+{
+    if (table == NULL) {
+        return;
+    }
+    struct table_entry *entry = entry_of(table);
+    if (atomic_fetch_sub_explicit(&entry->references, 1, memory_order_acq_rel) == 1) {
+        arena_finish(&entry->arena);
+        mem_free(entry);
+    }
+}
+
+/* Makes the row of a table known; the map holds one reference. Returns one more. */
+static const struct table *publish(struct engine *engine, struct str row, struct err *err)
+{
+    struct table_entry *entry = mem_zalloc(sizeof(*entry));
+    arena_init(&entry->arena);
+    atomic_init(&entry->references, 2);
+    if (!table_decode(&entry->arena, row, &entry->table, err)) {
+        arena_finish(&entry->arena);
+        mem_free(entry);
+        return NULL;
+    }
+    pthread_rwlock_wrlock(&engine->tables_lock);
+    struct table_entry *before = map_put(&engine->tables, entry->table.name, entry);
+    pthread_rwlock_unlock(&engine->tables_lock);
+    if (before != NULL) {
+        table_release(&before->table);
+    }
+    return &entry->table;
+}
+
+/* Forgets a table and returns the map's reference to it. */
+static const struct table *withdraw(struct engine *engine, struct str name)
+{
+    pthread_rwlock_wrlock(&engine->tables_lock);
+    struct table_entry *entry = map_remove(&engine->tables, name);
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return entry == NULL ? NULL : &entry->table;
+}
+
+enum resource_status table_status(const struct engine *engine, const struct table *table)
+{
+    bool fresh =
+        engine->table_delay_ms > 0 && clock_wall_ms() < table->created_ms + engine->table_delay_ms;
+    return fresh ? STATUS_CREATING : table->status;
+}
+
+static int name_cmp(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+void engine_list_tables(struct engine *engine, struct arena *arena, struct str after, size_t limit,
+                        struct table_names *out)
+{
+    *out = (struct table_names){0};
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    out->names = ARENA_ARRAY(arena, struct str, engine->tables.count + 1);
+    size_t at = 0;
+    struct str name;
+    void *entry;
+    while (map_next(&engine->tables, &at, &name, &entry)) {
+        if (str_is_null(after) || str_cmp(name, after) > 0) {
+            out->names[out->count++] = arena_copy(arena, name);
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    qsort(out->names, out->count, sizeof(*out->names), name_cmp);
+    out->more = out->count > limit;
+    out->count = MIN(out->count, limit);
+}
+
+/* --- dropping --- */
+
+enum { TABLE_SPACES_MAX = 2 + CAPACITY_INDEX_MAX };
+
+static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_MAX])
+{
+    size_t count = 0;
+    out[count++] = table->space;
+    if (table->collection_space != 0) {
+        out[count++] = table->collection_space;
+    }
+    for (size_t i = 0; i < table->index_count; i++) {
+        out[count++] = table->indexes[i].space;
+    }
+    return count;
+}
+
+static struct str drop_key(struct arena *arena, uint32_t space)
+{
+    char sort[4];
+    put_u32(sort, space);
+    return catalog_key(arena, "drop", str_make(sort, sizeof(sort)));
+}
+
+/* Erases what stands outside of the spaces themselves, once their rows are gone. */
+struct drop {
+    struct store_update update;
+    struct arena arena;
+    uint32_t *spaces;
+    bool *finished; /* or NULL */
+};
+
+static bool drop_eval(struct store_update *update, const struct str *rows,
+                      struct store_batch *batch)
+{
+    (void)rows;
+    struct drop *drop = CONTAINER_OF(update, struct drop, update);
+    for (size_t i = 0; i < update->key_count; i++) {
+        store_batch_erase(batch, i);
+        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_ROWS));
+        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_BYTES));
+    }
+    return true;
+}
+
+static void drop_done(struct store_update *update)
+{
+    struct drop *drop = CONTAINER_OF(update, struct drop, update);
+    if (drop->finished != NULL) {
+        *drop->finished = true;
+    }
+    arena_finish(&drop->arena);
+    mem_free(drop);
+}
+
+/* Sets *finished, on the thread of `home`, when all is done; NULL: nobody waits. */
+static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count,
+                        struct mailbox *home, bool *finished)
+{
+    struct drop *drop = mem_zalloc(sizeof(*drop));
+    arena_init(&drop->arena);
+    drop->finished = finished;
+    drop->spaces = ARENA_ARRAY(&drop->arena, uint32_t, count);
+    struct str *keys = ARENA_ARRAY(&drop->arena, struct str, count);
+    for (size_t i = 0; i < count; i++) {
+        store_drop_space(engine->store, spaces[i]);
+        drop->spaces[i] = spaces[i];
+        keys[i] = drop_key(&drop->arena, spaces[i]);
+    }
+    drop->update = (struct store_update){
+        .keys = keys,
+        .key_count = count,
+        .arena = &drop->arena,
+        .home = home,
+        .eval = drop_eval,
+        .done = drop_done,
+    };
+    store_update(engine->store, &drop->update);
+}
+
+/* --- loading --- */
+
+struct load {
+    struct store_range range;
+    struct engine *engine;
+    struct err *err;
+    struct arena *arena;
+    uint32_t *dropped; /* spaces whose tables were gone when we stopped */
+    size_t dropped_count;
+    bool done;
+};
+
+static bool load_table(struct store_range *range, struct str key, struct str value)
+{
+    (void)key;
+    struct load *load = CONTAINER_OF(range, struct load, range);
+    const struct table *table = publish(load->engine, value, load->err);
+    table_release(table);
+    return table != NULL;
+}
+
+static bool load_drop(struct store_range *range, struct str key, struct str value)
+{
+    (void)value;
+    struct load *load = CONTAINER_OF(range, struct load, range);
+    load->dropped = mem_realloc(load->dropped, (load->dropped_count + 1) * sizeof(uint32_t));
+    load->dropped[load->dropped_count++] = get_u32(str_skip(key, STORE_PREFIX_LEN));
+    return true;
+}
+
+static void load_done(struct store_range *range)
+{
+    CONTAINER_OF(range, struct load, range)->done = true;
+}
+
+/* Reads one part of the catalog. */
+static void load_part(struct load *load, struct waiting_mailbox *mailbox, const char *part,
+                      bool (*row)(struct store_range *, struct str, struct str))
+{
+    struct str prefix = catalog_key(load->arena, part, STR(""));
+    load->done = false;
+    load->range = (struct store_range){
+        .lo = prefix,
+        .hi = key_after_prefix(load->arena, prefix),
+        .arena = load->arena,
+        .home = waiting_mailbox_box(mailbox),
+        .row = row,
+        .done = load_done,
+    };
+    store_range(load->engine->store, &load->range);
+    waiting_mailbox_run(mailbox, &load->done);
+    engine_set_store_error(load->err, load->range.status);
+}
+
+bool catalog_load(struct engine *engine, struct err *err)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct waiting_mailbox *mailbox = waiting_mailbox_create();
+    struct load load = {.engine = engine, .err = err, .arena = &arena};
+    load_part(&load, mailbox, "table", load_table);
+    load_part(&load, mailbox, "drop", load_drop);
+    if (load.dropped_count > 0 && err->code == ERR_NONE) {
+        load.done = false;
+        drop_spaces(engine, load.dropped, load.dropped_count, waiting_mailbox_box(mailbox),
+                    &load.done);
+        waiting_mailbox_run(mailbox, &load.done);
+    }
+    mem_free(load.dropped);
+    waiting_mailbox_destroy(mailbox);
+    arena_finish(&arena);
+    return err->code == ERR_NONE;
+}
+
+void catalog_unload(struct engine *engine)
+{
+    size_t at = 0;
+    struct str name;
+    void *entry;
+    while (map_next(&engine->tables, &at, &name, &entry)) {
+        table_release(&((struct table_entry *)entry)->table);
+    }
+    map_finish(&engine->tables);
+}
+
+/* --- CreateTable --- */
+
+static bool create_eval(struct store_update *update, const struct str *rows,
+                        struct store_batch *batch)
+{
+    struct table_create *create = CONTAINER_OF(update, struct table_create, update);
+    create->call.err.code = ERR_NONE;
+    if (!str_is_null(rows[0])) {
+        return err_set(&create->call.err, ERR_RESOURCE_IN_USE, "Table already exists: %.*s",
+                       STR_ARG(create->wanted->name));
+    }
+    struct arena *arena = create->call.arena;
+    struct table table = *create->wanted;
+    uint32_t space = str_is_null(rows[1]) ? SPACE_FIRST_FREE : get_u32(rows[1]);
+    table.space = space++;
+    if (table.local_count > 0) {
+        table.collection_space = space++;
+    }
+    struct index *indexes = ARENA_ARRAY(arena, struct index, table.index_count + 1);
+    for (size_t i = 0; i < table.index_count; i++) {
+        indexes[i] = table.indexes[i];
+        indexes[i].space = space++;
+    }
+    table.indexes = indexes;
+    create->row = table_encode(arena, &table);
+    char *next = arena_bytes(arena, 4);
+    put_u32(next, space);
+    store_batch_put(batch, 0, create->row);
+    store_batch_put(batch, 1, str_make(next, 4));
+    return true;
+}
+
+static void create_done(struct store_update *update)
+{
+    struct table_create *create = CONTAINER_OF(update, struct table_create, update);
+    engine_set_store_error(&create->call.err, update->status);
+    if (create->call.err.code == ERR_NONE) {
+        create->table = publish(create->call.engine, create->row, &create->call.err);
+    }
+    create->call.done(&create->call);
+}
+
+void engine_create_table(struct table_create *create)
+{
+    struct engine_call *call = &create->call;
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2);
+    keys[0] = catalog_key(call->arena, "table", create->wanted->name);
+    keys[1] = catalog_key(call->arena, "next", STR(""));
+    create->table = NULL;
+    create->update = (struct store_update){
+        .keys = keys,
+        .key_count = 2,
+        .arena = call->arena,
+        .home = call->home,
+        .eval = create_eval,
+        .done = create_done,
+    };
+    store_update(call->engine->store, &create->update);
+}
+
+/* --- UpdateTable --- */
+
+static bool change_eval(struct store_update *update, const struct str *rows,
+                        struct store_batch *batch)
+{
+    struct table_change *change = CONTAINER_OF(update, struct table_change, update);
+    struct err *err = &change->call.err;
+    err->code = ERR_NONE;
+    if (str_is_null(rows[0])) {
+        return err_set(err, ERR_RESOURCE_NOT_FOUND,
+                       "Requested resource not found: Table: %.*s not found",
+                       STR_ARG(change->name));
+    }
+    struct table *table = ARENA_NEW(change->call.arena, struct table);
+    if (!table_decode(change->call.arena, rows[0], table, err)) {
+        return false;
+    }
+    const struct table *changed = change->change(change, table);
+    if (changed == NULL) {
+        assert(err->code != ERR_NONE);
+        return false;
+    }
+    change->row = table_encode(change->call.arena, changed);
+    store_batch_put(batch, 0, change->row);
+    return true;
+}
+
+static void change_done(struct store_update *update)
+{
+    struct table_change *change = CONTAINER_OF(update, struct table_change, update);
+    engine_set_store_error(&change->call.err, update->status);
+    if (change->call.err.code == ERR_NONE) {
+        change->table = publish(change->call.engine, change->row, &change->call.err);
+    }
+    change->call.done(&change->call);
+}
+
+void engine_change_table(struct table_change *change)
+{
+    struct engine_call *call = &change->call;
+    struct str *key = ARENA_NEW(call->arena, struct str);
+    *key = catalog_key(call->arena, "table", change->name);
+    change->table = NULL;
+    change->update = (struct store_update){
+        .keys = key,
+        .key_count = 1,
+        .arena = call->arena,
+        .home = call->home,
+        .eval = change_eval,
+        .done = change_done,
+    };
+    store_update(call->engine->store, &change->update);
+}
+
+/* --- DeleteTable --- */
+
+static bool delete_eval(struct store_update *update, const struct str *rows,
+                        struct store_batch *batch)
+{
+    struct table_delete *remove = CONTAINER_OF(update, struct table_delete, update);
+    struct err *err = &remove->call.err;
+    err->code = ERR_NONE;
+    if (str_is_null(rows[0])) {
+        return err_set(err, ERR_RESOURCE_NOT_FOUND,
+                       "Requested resource not found: Table: %.*s not found",
+                       STR_ARG(remove->name));
+    }
+    struct table table;
+    if (!table_decode(remove->call.arena, rows[0], &table, err)) {
+        return false;
+    }
+    if (table.deletion_protection) {
+        return err_set(err, ERR_VALIDATION,
+                       "Resource cannot be deleted as it is currently protected against deletion. "
+                       "Disable deletion protection first.");
+    }
+    store_batch_erase(batch, 0);
+    uint32_t spaces[TABLE_SPACES_MAX];
+    size_t count = table_spaces(&table, spaces);
+    for (size_t i = 0; i < count; i++) {
+        store_batch_put_owned(batch, drop_key(remove->call.arena, spaces[i]), STR(""));
+    }
+    return true;
+}
+
+static void delete_done(struct store_update *update)
+{
+    struct table_delete *remove = CONTAINER_OF(update, struct table_delete, update);
+    engine_set_store_error(&remove->call.err, update->status);
+    if (remove->call.err.code == ERR_NONE) {
+        remove->table = withdraw(remove->call.engine, remove->name);
+        uint32_t spaces[TABLE_SPACES_MAX];
+        size_t count = table_spaces(remove->table, spaces);
+        drop_spaces(remove->call.engine, spaces, count, remove->call.home, NULL);
+    }
+    remove->call.done(&remove->call);
+}
+
+void engine_delete_table(struct table_delete *remove)
+{
+    struct engine_call *call = &remove->call;
+    struct str *key = ARENA_NEW(call->arena, struct str);
+    *key = catalog_key(call->arena, "table", remove->name);
+    remove->table = NULL;
+    remove->update = (struct store_update){
+        .keys = key,
+        .key_count = 1,
+        .arena = call->arena,
+        .home = call->home,
+        .eval = delete_eval,
+        .done = delete_done,
+    };
+    store_update(call->engine->store, &remove->update);
+}
+
+/* --- DescribeTable --- */
+
+static void describe_done(struct store_get *get)
+{
+    struct table_describe *describe = CONTAINER_OF(get, struct table_describe, get);
+    engine_set_store_error(&describe->call.err, get->status);
+    if (describe->call.err.code == ERR_NONE) {
+        struct table_sizes *sizes = &describe->sizes;
+        sizes->item_count = store_counter_value(get->rows[0]);
+        sizes->bytes = store_counter_value(get->rows[1]);
+        for (size_t i = 0; i < describe->table->index_count; i++) {
+            sizes->index_item_counts[i] = store_counter_value(get->rows[2 + 2 * i]);
+            sizes->index_bytes[i] = store_counter_value(get->rows[3 + 2 * i]);
+        }
+    }
+    describe->call.done(&describe->call);
+}
+
+void engine_describe_table(struct table_describe *describe)
+{
+    struct engine_call *call = &describe->call;
+    describe->table = table_acquire(call->engine, describe->name);
+    if (describe->table == NULL) {
+        err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
+                "Requested resource not found: Table: %.*s not found", STR_ARG(describe->name));
+        call->done(call);
+        return;
+    }
+    const struct table *table = describe->table;
+    size_t count = 2 + 2 * table->index_count;
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, count);
+    keys[0] = counter_key(call->arena, table->space, COUNTER_ROWS);
+    keys[1] = counter_key(call->arena, table->space, COUNTER_BYTES);
+    for (size_t i = 0; i < table->index_count; i++) {
+        keys[2 + 2 * i] = counter_key(call->arena, table->indexes[i].space, COUNTER_ROWS);
+        keys[3 + 2 * i] = counter_key(call->arena, table->indexes[i].space, COUNTER_BYTES);
+    }
+    describe->get = (struct store_get){
+        .keys = keys,
+        .key_count = count,
+        .snapshot = true,
+        .arena = call->arena,
+        .home = call->home,
+        .done = describe_done,
+    };
+    store_get(call->engine->store, &describe->get);
+}

@@ -1,0 +1,61 @@
+#include "engine/engine.h"
+
+#include "base/mem.h"
+#include "engine/engine_internal.h"
+
+bool engine_open(struct store *store, const struct engine_options *options, struct engine **out,
+                 struct err *err)
+{
+    struct engine *engine = mem_zalloc(sizeof(*engine));
+    engine->store = store;
+    engine->seed = store_seed(store);
+    engine->table_delay_ms = options->table_delay_ms;
+    arena_init(&engine->arena);
+    engine->region = arena_copy(&engine->arena, options->region);
+    engine->account = arena_copy(&engine->arena, options->account);
+    pthread_rwlock_init(&engine->tables_lock, NULL);
+    map_init(&engine->tables);
+    if (!catalog_load(engine, err)) {
+        engine_close(engine);
+        return false;
+    }
+    *out = engine;
+    return true;
+}
+
+void engine_close(struct engine *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    catalog_unload(engine);
+    pthread_rwlock_destroy(&engine->tables_lock);
+    arena_finish(&engine->arena);
+    mem_free(engine);
+}
+
+struct str engine_region(const struct engine *engine)
+{
+    return engine->region;
+}
+
+struct str engine_account(const struct engine *engine)
+{
+    return engine->account;
+}
+
+void engine_set_store_error(struct err *err, enum store_status status)
+{
+    switch (status) {
+    case STORE_GONE:
+        err_set(err, ERR_RESOURCE_NOT_FOUND, "Requested resource not found");
+        break;
+    case STORE_FAILED:
+    case STORE_UNKNOWN:
+        err_set(err, ERR_INTERNAL, "Internal server error");
+        break;
+    case STORE_OK:
+    case STORE_NO_WRITE:
+        break;
+    }
+}

@@ -1,0 +1,223 @@
+/* engine/engine.h: tables, items, indexes, queries and transactions on a store. Knows no JSON and
+ * no socket.
+ *
+ * A call is a struct of the caller's that lives until its done() has been called: on the thread of
+ * call.home, and possibly before the function that started it returns. Everything a call gives
+ * back lives in call.arena or, where it says so, only until done() returns. */
+#ifndef GRAMME_ENGINE_ENGINE_H
+#define GRAMME_ENGINE_ENGINE_H
+
+#include "base/err.h"
+#include "base/mailbox.h"
+#include "codec/row.h"
+#include "expr/expr.h"
+#include "model/capacity.h"
+#include "model/limits.h"
+#include "model/table.h"
+#include "store/store.h"
+
+struct engine;
+
+struct engine_options {
+    struct str region;
+    struct str account;
+    int64_t table_delay_ms; /* how long tables stay CREATING, UPDATING, DELETING */
+};
+
+/* The engine borrows the store and copies the options. */
+MUST_USE bool engine_open(struct store *store, const struct engine_options *options,
+                          struct engine **out, struct err *err);
+void engine_close(struct engine *engine);
+struct str engine_region(const struct engine *engine);
+struct str engine_account(const struct engine *engine);
+
+struct engine_call {
+    struct engine *engine;
+    struct arena *arena;
+    struct mailbox *home;
+    struct err err; /* err.code ERR_NONE: it went well */
+    void (*done)(struct engine_call *call);
+};
+
+/* --- tables --- */
+
+/* A counted reference to a table's description. */
+MUST_USE const struct table *table_acquire(struct engine *engine, struct str name);
+void table_release(const struct table *table);
+/* As DescribeTable shows it now: CREATING until the delay is over. */
+enum resource_status table_status(const struct engine *engine, const struct table *table);
+
+/* Item counts and sizes, of the table and of each index. */
+struct table_sizes {
+    int64_t item_count;
+    int64_t bytes;
+    int64_t index_item_counts[CAPACITY_INDEX_MAX];
+    int64_t index_bytes[CAPACITY_INDEX_MAX];
+};
+
+struct table_describe {
+    struct engine_call call;
+    struct str name;
+    const struct table *table; /* acquired; the caller releases it. NULL on error */
+    struct table_sizes sizes;
+    struct store_get get;
+};
+void engine_describe_table(struct table_describe *describe);
+
+/* Makes a table: `wanted` is a description without id, dates and spaces. */
+struct table_create {
+    struct engine_call call;
+    const struct table *wanted;
+    const struct table *table; /* acquired; the caller releases it. NULL on error */
+    struct store_update update;
+    struct str row;
+};
+void engine_create_table(struct table_create *create);
+
+/* Replaces the description of a table. `change` gets the newest description and makes the new one
+ * (in call.arena) or sets call.err; it may run more than once. */
+struct table_change {
+    struct engine_call call;
+    struct str name;
+    const struct table *(*change)(struct table_change *change, const struct table *table);
+    const struct table *table; /* the new one, acquired; NULL on error */
+    struct store_update update;
+    struct str row;
+};
+void engine_change_table(struct table_change *change);
+
+struct table_delete {
+    struct engine_call call;
+    struct str name;
+    const struct table *table; /* as it was, acquired; NULL on error */
+    struct store_update update;
+};
+void engine_delete_table(struct table_delete *remove);
+
+/* Names in order, behind `after` (STR_NULL: from the start), at most `limit`. */
+struct table_names {
+    struct str *names;
+    size_t count;
+    bool more;
+};
+void engine_list_tables(struct engine *engine, struct arena *arena, struct str after, size_t limit,
+                        struct table_names *out);
+
+/* --- keys --- */
+
+/* An item's primary key as values, and the key of its row. */
+struct item_key {
+    struct value hash;
+    struct value range; /* VALUE_ABSENT: the table has no sort key */
+    struct str row;
+};
+
+/* From a Key parameter: exactly the key attributes, of the right types. */
+MUST_USE bool item_key_from_key(struct engine *engine, const struct table *table, struct value key,
+                                struct arena *arena, struct item_key *out, struct err *err);
+/* From an item that is to be put: has the key attributes, of the right types. */
+MUST_USE bool item_key_from_item(struct engine *engine, const struct table *table,
+                                 struct value item, struct arena *arena, struct item_key *out,
+                                 struct err *err);
+/* An item that is to be put: its index keys, where it has them, are fit for one. */
+MUST_USE bool item_check_index_keys(const struct table *table, struct value item, struct err *err);
+/* The limit on a whole item that is to be put; with local indexes their entries count too. */
+MUST_USE bool item_check_size(const struct table *table, struct value item, size_t size,
+                              struct err *err);
+/* The key attributes of an item as an M value: the table's, and the index's if there is one. */
+struct value item_key_value(const struct table *table, const struct index *index, struct value item,
+                            struct arena *arena);
+
+/* --- reading by key --- */
+
+struct items_get {
+    struct engine_call call;
+    const struct item_key *keys;
+    size_t key_count;
+    bool snapshot;
+    struct row *rows; /* one per key; valid until done() returns */
+    struct store_get get;
+};
+void engine_get_items(struct items_get *get);
+
+/* --- writing --- */
+
+enum write_kind { WRITE_PUT, WRITE_DELETE, WRITE_UPDATE, WRITE_CHECK };
+
+/* One write of one item. */
+struct item_write {
+    enum write_kind kind;
+    const struct table *table; /* borrowed */
+    struct item_key key;
+    struct value key_value;            /* the key attributes as an M value (WRITE_UPDATE) */
+    struct value item;                 /* WRITE_PUT */
+    size_t item_size;                  /* WRITE_PUT: of the item, by the service's rules */
+    const struct update *update;       /* WRITE_UPDATE; NULL: changes nothing */
+    const struct condition *condition; /* or NULL */
+    bool want_old;                     /* keep the item as it was */
+    bool want_old_on_failure;
+    bool flat_size; /* transactions: UpdateItem's extra charge on the size limit does not apply */
+
+    /* What came of it. */
+    struct err err;        /* ERR_CONDITIONAL_CHECK_FAILED, ERR_VALIDATION, ... */
+    struct value old_item; /* if wanted; VALUE_ABSENT: there was none */
+    struct value new_item; /* VALUE_ABSENT: there is none */
+    size_t old_size;
+    size_t new_size;
+    struct capacity capacity;
+    int64_t collection_bytes; /* tables with local indexes: size of the item collection */
+};
+
+/* Writes that happen all or not at all. */
+struct items_write {
+    struct engine_call call; /* call.err: none of the writes', e.g. the disk is full */
+    struct item_write *writes;
+    size_t write_count;
+    bool failed; /* some write has an err, and nothing was written */
+    /* TransactWriteItems' idempotency token; STR_NULL: none. */
+    struct str token;
+    struct str token_digest; /* of the request, to tell a replay from a misuse */
+    bool replayed;           /* a call with this token was carried out before: nothing was done */
+    struct str replay_note;  /* what the first call left with note(), in call.arena */
+    /* After all writes have been evaluated well: what to keep with the token, in call.arena. */
+    struct str (*note)(struct items_write *write);
+
+    struct store_update update; /* the engine's own, like all below */
+    size_t token_key;           /* index of the token's key; SIZE_MAX: none */
+    struct item_collection *collections;
+    size_t collection_count;
+};
+/* Starts all calls; each ends by itself. They may share an arena: nothing is allocated for one
+ * after another has been started. */
+void engine_write_items(struct items_write *const *calls, size_t count);
+
+/* --- ranges: Query and Scan --- */
+
+struct items_read {
+    struct engine_call call;
+    const struct table *table;
+    const struct index *index; /* NULL: the table itself */
+    struct str lo;             /* of row keys; see engine/range.h */
+    struct str hi;
+    bool backward;
+    size_t limit;                   /* 0: none */
+    const struct condition *filter; /* or NULL */
+    bool fetch;                     /* local index: read whole items from the table */
+    /* Gets each item that passes the filter; on any thread, one at a time. NULL: just count. */
+    void (*emit)(struct items_read *read, struct value item);
+
+    size_t count;         /* after the filter */
+    size_t scanned_count; /* before */
+    size_t bytes;         /* read, before filter and projection */
+    double fetch_units;   /* of reads from the table, eventually consistent */
+    bool consistent;
+    struct value last_key; /* VALUE_ABSENT: the range was read to its end */
+
+    struct store_range range; /* the engine's own, like all below */
+    struct store_get get;
+    struct str *fetch_keys; /* table rows of the index entries read, with `fetch` */
+    size_t fetch_count;
+};
+void engine_read_items(struct items_read *read);
+
+#endif

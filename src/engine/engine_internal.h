@@ -1,0 +1,63 @@
+/* engine/engine_internal.h: what the files of this folder share. */
+#ifndef GRAMME_ENGINE_ENGINE_INTERNAL_H
+#define GRAMME_ENGINE_ENGINE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "codec/key.h"
+#include "codec/row.h"
+#include "engine/engine.h"
+
+/* Spaces with fixed numbers. Space 0 is the store's own. */
+enum engine_space {
+    SPACE_CATALOG = 1,  /* descriptions of tables, and what is to be dropped */
+    SPACE_COUNTERS = 2, /* item counts and bytes of spaces */
+    SPACE_TOKENS = 3,   /* idempotency tokens */
+    SPACE_FIRST_FREE = 16,
+};
+
+struct engine {
+    struct store *store;
+    uint64_t seed; /* of partition-key hashes */
+    struct str region;
+    struct str account;
+    int64_t table_delay_ms;
+    struct arena arena; /* for the options */
+    pthread_rwlock_t tables_lock;
+    struct map tables; /* name -> struct table_entry */
+};
+
+/* catalog.c */
+MUST_USE bool catalog_load(struct engine *engine, struct err *err);
+void catalog_unload(struct engine *engine);
+
+/* The counter rows of a space: how many rows, how many bytes by the service's rules. */
+enum space_counter { COUNTER_ROWS, COUNTER_BYTES };
+struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter);
+
+/* Words a store's status for an answer. */
+void engine_set_store_error(struct err *err, enum store_status status);
+
+/* key.c */
+MUST_USE bool item_check_changed_index_keys(const struct table *table, struct value old_item,
+                                            struct value new_item, struct err *err);
+
+/* index.c: the entry of an item in an index. */
+struct index_entry {
+    struct str key; /* STR_NULL: the item is not in the index */
+    struct str row;
+    size_t size;
+};
+
+/* Just its key; STR_NULL: the item lacks a key attribute or has it of another type. */
+struct str index_entry_key(const struct engine *engine, const struct index *index,
+                           const struct item_key *key, struct value item, struct arena *arena);
+/* `item_row` is the item's own row, for indexes that project all of it. */
+struct index_entry index_entry_of(const struct engine *engine, const struct table *table,
+                                  const struct index *index, const struct item_key *key,
+                                  struct value item, struct str item_row, struct arena *arena);
+/* What the entries of an item in all local indexes count for. */
+size_t index_local_size(const struct table *table, struct value item);
+
+#endif

@@ -1,0 +1,113 @@
+/* Secondary indexes: which entry an item has in one, if any. */
+#include "engine/engine_internal.h"
+#include "model/builder.h"
+
+/* An item is in an index only if it has every key attribute, each of the right type. */
+static bool collect(const struct key_attribute *attributes, size_t count, struct value item,
+                    struct value *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[i] = value_map_get(item, attributes[i].name);
+        if (value_type(out[i]) != attributes[i].type) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct str index_entry_key(const struct engine *engine, const struct index *index,
+                           const struct item_key *key, struct value item, struct arena *arena)
+{
+    struct value hash[KEY_ATTRIBUTES_MAX];
+    struct value range[KEY_ATTRIBUTES_MAX];
+    if (!collect(index->key.hash, index->key.hash_count, item, hash) ||
+        !collect(index->key.range, index->key.range_count, item, range)) {
+        return STR_NULL;
+    }
+    struct key_writer writer;
+    key_start(&writer, arena, index->space);
+    key_add_hash(&writer, engine->seed, hash, index->key.hash_count);
+    for (size_t i = 0; i < index->key.range_count; i++) {
+        key_add_grouped(&writer, value_bytes(range[i]));
+    }
+    /* What tells apart the items under one index key: the table's key. */
+    size_t skip = index->kind == INDEX_LOCAL ? STORE_PREFIX_LEN : KEY_SPACE_LEN;
+    key_add_bytes(&writer, str_skip(key->row, skip));
+    return key_finish(&writer);
+}
+
+/* The attributes that the index holds. */
+static struct value project(const struct table *table, const struct index *index, struct value item,
+                            struct arena *arena)
+{
+    struct builder builder;
+    builder_init(&builder, arena, 256);
+    size_t open = builder_open(&builder, VALUE_M);
+    uint32_t count = 0;
+    struct value_iter iter = value_iter(item);
+    struct value_name name;
+    struct value value;
+    while (value_next_entry(&iter, &name, &value)) {
+        if (index_projects(table, index, name.text)) {
+            builder_add_name(&builder, name.text, name.plain);
+            builder_add_value(&builder, value);
+            count++;
+        }
+    }
+    builder_close_sorted(&builder, open, count);
+    return builder_finish(&builder);
+}
+
+struct index_entry index_entry_of(const struct engine *engine, const struct table *table,
+                                  const struct index *index, const struct item_key *key,
+                                  struct value item, struct str item_row, struct arena *arena)
+{
+    struct index_entry entry = {0};
+    if (value_is_absent(item)) {
+        return entry;
+    }
+    entry.key = index_entry_key(engine, index, key, item, arena);
+    if (str_is_null(entry.key)) {
+        return entry;
+    }
+    if (index->projection == PROJECTION_ALL) {
+        entry.row = item_row;
+        entry.size = row_decode(item_row).size;
+        return entry;
+    }
+    struct value image = project(table, index, item, arena);
+    entry.size = item_size(image);
+    entry.row = row_encode(arena, image, entry.size);
+    return entry;
+}
+
+size_t index_local_size(const struct table *table, struct value item)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        struct value keys[KEY_ATTRIBUTES_MAX];
+        if (index->kind != INDEX_LOCAL ||
+            !collect(index->key.range, index->key.range_count, item, keys)) {
+            continue;
+        }
+        struct value_iter iter = value_iter(item);
+        struct value_name name;
+        struct value value;
+        while (value_next_entry(&iter, &name, &value)) {
+            if (index_projects(table, index, name.text)) {
+                total += name.text.len + value_size(value);
+            }
+        }
+    }
+    return total;
+}
+
+bool item_check_size(const struct table *table, struct value item, size_t size, struct err *err)
+{
+    if (size > ITEM_BYTES_MAX ||
+        (table->local_count > 0 && size + index_local_size(table, item) > ITEM_BYTES_MAX)) {
+        return err_set(err, ERR_VALIDATION, "Item size has exceeded the maximum allowed size");
+    }
+    return true;
+}

@@ -1,0 +1,236 @@
+/* Primary keys of items, from requests, with the service's refusals. */
+#include "engine/engine_internal.h"
+#include "model/builder.h"
+
+static bool is_empty(struct value value)
+{
+    enum value_type type = value_type(value);
+    return (type == VALUE_S || type == VALUE_B) && value_bytes(value).len == 0;
+}
+
+static bool refuse_empty(struct str name, struct value value, struct err *err)
+{
+    return err_set(err, ERR_VALIDATION,
+                   "One or more parameter values are not valid. The AttributeValue for a key "
+                   "attribute cannot contain an empty %s value. Key: %.*s",
+                   value_type(value) == VALUE_S ? "string" : "binary", STR_ARG(name));
+}
+
+static bool check_sizes(struct value hash, struct value range, struct err *err)
+{
+    if (!value_is_absent(hash) && value_bytes(hash).len > HASH_KEY_BYTES_MAX) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "One or more parameter values were invalid: Size of hashkey has exceeded the "
+            "maximum size limit of2048 bytes");
+    }
+    if (!value_is_absent(range) && value_bytes(range).len > RANGE_KEY_BYTES_MAX) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "One or more parameter values were invalid: Aggregated size of all range keys "
+            "has exceeded the size limit of 1024 bytes");
+    }
+    return true;
+}
+
+/* One key attribute of an index: its value must fit into a row's key. */
+static bool check_index_key_size(const struct key_attribute *attribute, const struct index *index,
+                                 struct value value, struct err *err)
+{
+    for (size_t i = 0; i < index->key.hash_count; i++) {
+        if (attribute == &index->key.hash[i]) {
+            return check_sizes(value, VALUE_ABSENT, err);
+        }
+    }
+    return check_sizes(VALUE_ABSENT, value, err);
+}
+
+static void fill(struct engine *engine, const struct table *table, struct arena *arena,
+                 struct item_key *key)
+{
+    key->row = key_of_item(arena, engine->seed, table->space, key->hash, key->range);
+}
+
+bool item_key_from_key(struct engine *engine, const struct table *table, struct value key,
+                       struct arena *arena, struct item_key *out, struct err *err)
+{
+    const struct key_attribute *hash = &table->key.hash[0];
+    const struct key_attribute *range = table->key.range_count > 0 ? &table->key.range[0] : NULL;
+    *out = (struct item_key){.hash = value_map_get(key, hash->name)};
+    if (range != NULL) {
+        out->range = value_map_get(key, range->name);
+    }
+    if (value_count(key) != table->key.range_count + 1 || value_type(out->hash) != hash->type ||
+        (range != NULL && value_type(out->range) != range->type)) {
+        return err_set(err, ERR_VALIDATION, "The provided key element does not match the schema");
+    }
+    if (is_empty(out->hash)) {
+        return refuse_empty(hash->name, out->hash, err);
+    }
+    if (range != NULL && is_empty(out->range)) {
+        return refuse_empty(range->name, out->range, err);
+    }
+    if (!check_sizes(out->hash, out->range, err)) {
+        return false;
+    }
+    fill(engine, table, arena, out);
+    return true;
+}
+
+static bool take_key(const struct key_attribute *attribute, struct value item, struct value *out,
+                     struct err *err)
+{
+    *out = value_map_get(item, attribute->name);
+    if (value_is_absent(*out)) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "One or more parameter values were invalid: Missing the key %.*s in the item",
+            STR_ARG(attribute->name));
+    }
+    if (value_type(*out) != attribute->type) {
+        return err_set(err, ERR_VALIDATION,
+                       "One or more parameter values were invalid: Type mismatch for key %.*s "
+                       "expected: %s actual: %s",
+                       STR_ARG(attribute->name), value_type_name(attribute->type),
+                       value_type_name(value_type(*out)));
+    }
+    return !is_empty(*out) || refuse_empty(attribute->name, *out, err);
+}
+
+bool item_key_from_item(struct engine *engine, const struct table *table, struct value item,
+                        struct arena *arena, struct item_key *out, struct err *err)
+{
+    *out = (struct item_key){0};
+    if (!take_key(&table->key.hash[0], item, &out->hash, err)) {
+        return false;
+    }
+    if (table->key.range_count > 0 && !take_key(&table->key.range[0], item, &out->range, err)) {
+        return false;
+    }
+    if (!check_sizes(out->hash, out->range, err)) {
+        return false;
+    }
+    fill(engine, table, arena, out);
+    return true;
+}
+
+/* One key attribute of an index in an item that is to be put; absent is fine. */
+static bool check_index_key(const struct index *index, const struct key_attribute *attribute,
+                            struct value item, struct err *err)
+{
+    struct value value = value_map_get(item, attribute->name);
+    if (value_is_absent(value)) {
+        return true;
+    }
+    if (value_type(value) != attribute->type) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "One or more parameter values were invalid: Type mismatch for Index Key %.*s "
+            "Expected: %s Actual: %s IndexName: %.*s",
+            STR_ARG(attribute->name), value_type_name(attribute->type),
+            value_type_name(value_type(value)), STR_ARG(index->name));
+    }
+    if (is_empty(value)) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "One or more parameter values are not valid. A value specified for a "
+            "secondary index key is not supported. The AttributeValue for a key attribute "
+            "cannot contain an empty %s value. IndexName: %.*s, IndexKey: %.*s",
+            attribute->type == VALUE_S ? "string" : "binary", STR_ARG(index->name),
+            STR_ARG(attribute->name));
+    }
+    return check_index_key_size(attribute, index, value, err);
+}
+
+bool item_check_index_keys(const struct table *table, struct value item, struct err *err)
+{
+    for (size_t i = 0; i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        for (size_t k = 0; k < index->key.hash_count; k++) {
+            if (!check_index_key(index, &index->key.hash[k], item, err)) {
+                return false;
+            }
+        }
+        for (size_t k = 0; k < index->key.range_count; k++) {
+            if (!check_index_key(index, &index->key.range[k], item, err)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* An update is held to the index keys that it changes. */
+static bool check_changed_key(const struct index *index, const struct key_attribute *attribute,
+                              struct value old_item, struct value new_item, struct err *err)
+{
+    struct value before =
+        value_is_absent(old_item) ? VALUE_ABSENT : value_map_get(old_item, attribute->name);
+    struct value after = value_map_get(new_item, attribute->name);
+    if (value_is_absent(after) || value_eq(before, after)) {
+        return true;
+    }
+    if (value_type(after) == attribute->type && is_empty(after)) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "One or more parameter values are not valid. The update expression attempted "
+            "to update a secondary index key to a value that is not supported. The "
+            "AttributeValue for a key attribute cannot contain an empty %s value.",
+            attribute->type == VALUE_S ? "string" : "binary");
+    }
+    return check_index_key(index, attribute, new_item, err);
+}
+
+bool item_check_changed_index_keys(const struct table *table, struct value old_item,
+                                   struct value new_item, struct err *err)
+{
+    for (size_t i = 0; i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        for (size_t k = 0; k < index->key.hash_count; k++) {
+            if (!check_changed_key(index, &index->key.hash[k], old_item, new_item, err)) {
+                return false;
+            }
+        }
+        for (size_t k = 0; k < index->key.range_count; k++) {
+            if (!check_changed_key(index, &index->key.range[k], old_item, new_item, err)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Adds those attributes of the schema that are not in `known` (may be NULL). */
+static uint32_t add_attributes(struct builder *builder, const struct key_attribute *attributes,
+                               size_t count, const struct key_schema *known, struct value item)
+{
+    uint32_t added = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct value value = value_map_get(item, attributes[i].name);
+        if (!value_is_absent(value) &&
+            (known == NULL || !key_schema_has(known, attributes[i].name))) {
+            builder_add_key(builder, attributes[i].name);
+            builder_add_value(builder, value);
+            added++;
+        }
+    }
+    return added;
+}
+
+struct value item_key_value(const struct table *table, const struct index *index, struct value item,
+                            struct arena *arena)
+{
+    struct builder builder;
+    builder_init(&builder, arena, 256);
+    size_t open = builder_open(&builder, VALUE_M);
+    uint32_t count = add_attributes(&builder, table->key.hash, table->key.hash_count, NULL, item);
+    count += add_attributes(&builder, table->key.range, table->key.range_count, NULL, item);
+    if (index != NULL) {
+        count +=
+            add_attributes(&builder, index->key.hash, index->key.hash_count, &table->key, item);
+        count +=
+            add_attributes(&builder, index->key.range, index->key.range_count, &table->key, item);
+    }
+    builder_close_map(&builder, open, count);
+    return builder_finish(&builder);
+}

@@ -1,0 +1,245 @@
+#include "engine/range.h"
+
+#include "engine/engine_internal.h"
+
+static bool fits(struct value value, size_t max)
+{
+    return value_is_absent(value) || value_bytes(value).len <= max;
+}
+
+bool range_check_condition(const struct key_condition *condition, size_t hash_count,
+                           struct err *err)
+{
+    for (size_t i = 0; i < hash_count; i++) {
+        if (!fits(condition->hash[i], HASH_KEY_BYTES_MAX)) {
+            return err_set(
+                err, ERR_VALIDATION,
+                "One or more parameter values were invalid: Size of hashkey has exceeded "
+                "the maximum size limit of2048 bytes");
+        }
+    }
+    bool fit =
+        fits(condition->low, RANGE_KEY_BYTES_MAX) && fits(condition->high, RANGE_KEY_BYTES_MAX);
+    for (size_t i = 0; i < condition->range_equal_count; i++) {
+        fit = fit && fits(condition->range_equal[i], RANGE_KEY_BYTES_MAX);
+    }
+    if (!fit) {
+        return err_set(
+            err, ERR_VALIDATION,
+            "One or more parameter values were invalid: Aggregated size of all range keys "
+            "has exceeded the size limit of 1024 bytes");
+    }
+    return true;
+}
+
+/* Sort attributes are raw in a table's own rows, where they come last, and grouped in an index's.
+ */
+static void add_sort(struct key_writer *writer, bool grouped, struct value value)
+{
+    if (grouped) {
+        key_add_grouped(writer, value_bytes(value));
+    } else {
+        key_add_bytes(writer, value_bytes(value));
+    }
+}
+
+/* Everything that starts with `prefix` and, behind it, the value: [at, after). */
+static struct key_range range_at(struct str prefix, bool grouped, struct value value,
+                                 struct arena *arena)
+{
+    struct key_writer writer;
+    key_start(&writer, arena, 0);
+    writer.len = 0;
+    key_add_bytes(&writer, prefix);
+    add_sort(&writer, grouped, value);
+    struct key_range range;
+    range.lo = key_finish(&writer);
+    if (grouped) {
+        range.hi = key_after_prefix(arena, range.lo);
+    } else { /* the row itself and nothing longer */
+        char *hi = arena_bytes(arena, range.lo.len + 1);
+        memcpy(hi, range.lo.data, range.lo.len);
+        hi[range.lo.len] = '\0';
+        range.hi = str_make(hi, range.lo.len + 1);
+    }
+    return range;
+}
+
+static struct str prefix_end(struct str prefix, bool grouped, struct value value,
+                             struct arena *arena)
+{
+    struct key_writer writer;
+    key_start(&writer, arena, 0);
+    writer.len = 0;
+    key_add_bytes(&writer, prefix);
+    if (grouped) {
+        key_add_grouped_prefix(&writer, value_bytes(value));
+    } else {
+        key_add_bytes(&writer, value_bytes(value));
+    }
+    return key_after_prefix(arena, key_finish(&writer));
+}
+
+static void apply_operator(struct key_range *range, struct str prefix, bool grouped,
+                           const struct key_condition *condition, struct arena *arena)
+{
+    if (condition->operator== KEY_NONE) {
+        return;
+    }
+    struct key_range low = range_at(prefix, grouped, condition->low, arena);
+    switch (condition->operator) {
+    case KEY_EQ:
+        *range = low;
+        break;
+    case KEY_LT:
+        range->hi = low.lo;
+        break;
+    case KEY_LE:
+        range->hi = low.hi;
+        break;
+    case KEY_GT:
+        range->lo = low.hi;
+        break;
+    case KEY_GE:
+        range->lo = low.lo;
+        break;
+    case KEY_BETWEEN:
+        range->lo = low.lo;
+        range->hi = range_at(prefix, grouped, condition->high, arena).hi;
+        break;
+    case KEY_BEGINS_WITH:
+        range->lo = low.lo;
+        range->hi = prefix_end(prefix, grouped, condition->low, arena);
+        break;
+    case KEY_NONE:
+        break;
+    }
+}
+
+struct key_range range_of_query(struct engine *engine, const struct table *table,
+                                const struct index *index, const struct key_condition *condition,
+                                struct arena *arena)
+{
+    const struct key_schema *key = index == NULL ? &table->key : &index->key;
+    bool grouped = index != NULL;
+    struct key_writer writer;
+    key_start(&writer, arena, index == NULL ? table->space : index->space);
+    key_add_hash(&writer, engine->seed, condition->hash, key->hash_count);
+    struct str prefix = key_finish(&writer);
+    struct key_range range = {.lo = prefix, .hi = key_after_prefix(arena, prefix)};
+    for (size_t i = 0; i < condition->range_equal_count; i++) {
+        range = range_at(prefix, grouped, condition->range_equal[i], arena);
+        prefix = range.lo;
+    }
+    apply_operator(&range, prefix, grouped, condition, arena);
+    return range;
+}
+
+/* The first hash of a segment: its share of 2^64, in the hash's first 8 bytes. */
+static struct str segment_start(uint32_t space, uint32_t segment, uint32_t total,
+                                struct arena *arena)
+{
+    if (segment == total) {
+        struct key_writer writer;
+        key_start(&writer, arena, space);
+        return key_after_prefix(arena, key_finish(&writer));
+    }
+    uint64_t first = (uint64_t)(((unsigned __int128)segment << 64) / total);
+    struct key_writer writer;
+    key_start(&writer, arena, space);
+    char bytes[8];
+    for (int i = 0; i < 8; i++) {
+        bytes[i] = (char)(first >> (56 - 8 * i));
+    }
+    key_add_bytes(&writer, str_make(bytes, sizeof(bytes)));
+    return key_finish(&writer);
+}
+
+struct key_range range_of_scan(const struct table *table, const struct index *index,
+                               uint32_t segment, uint32_t total, struct arena *arena)
+{
+    uint32_t space = index == NULL ? table->space : index->space;
+    return (struct key_range){
+        .lo = segment_start(space, segment, total, arena),
+        .hi = segment_start(space, segment + 1, total, arena),
+    };
+}
+
+static bool has_keys(const struct key_attribute *attributes, size_t count, struct value key)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct value value = value_map_get(key, attributes[i].name);
+        if (value_type(value) != attributes[i].type) {
+            return false;
+        }
+        size_t len = value_bytes(value).len;
+        if (len == 0 || len > HASH_KEY_BYTES_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many different attributes the two schemas have. */
+static size_t attribute_count(const struct table *table, const struct index *index)
+{
+    size_t count = table->key.hash_count + table->key.range_count;
+    for (size_t i = 0; index != NULL && i < index->key.hash_count; i++) {
+        count += !key_schema_has(&table->key, index->key.hash[i].name);
+    }
+    for (size_t i = 0; index != NULL && i < index->key.range_count; i++) {
+        count += !key_schema_has(&table->key, index->key.range[i].name);
+    }
+    return count;
+}
+
+bool range_start_row(struct engine *engine, const struct table *table, const struct index *index,
+                     struct value start_key, struct arena *arena, struct str *out)
+{
+    if (value_count(start_key) != attribute_count(table, index) ||
+        !has_keys(table->key.hash, table->key.hash_count, start_key) ||
+        !has_keys(table->key.range, table->key.range_count, start_key)) {
+        return false;
+    }
+    struct value range = table->key.range_count == 0
+                             ? VALUE_ABSENT
+                             : value_map_get(start_key, table->key.range[0].name);
+    if (!value_is_absent(range) && value_bytes(range).len > RANGE_KEY_BYTES_MAX) {
+        return false;
+    }
+    struct item_key key = {.hash = value_map_get(start_key, table->key.hash[0].name),
+                           .range = range};
+    key.row = key_of_item(arena, engine->seed, table->space, key.hash, key.range);
+    *out = key.row;
+    if (index == NULL) {
+        return true;
+    }
+    if (!has_keys(index->key.hash, index->key.hash_count, start_key) ||
+        !has_keys(index->key.range, index->key.range_count, start_key)) {
+        return false;
+    }
+    for (size_t i = 0; i < index->key.range_count; i++) {
+        if (value_bytes(value_map_get(start_key, index->key.range[i].name)).len >
+            RANGE_KEY_BYTES_MAX) {
+            return false;
+        }
+    }
+    *out = index_entry_key(engine, index, &key, start_key, arena);
+    return true;
+}
+
+bool range_start_after(struct key_range *range, struct str row, bool backward, struct arena *arena)
+{
+    if (str_cmp(row, range->lo) < 0 || str_cmp(row, range->hi) >= 0) {
+        return false;
+    }
+    if (backward) {
+        range->hi = row;
+        return true;
+    }
+    char *lo = arena_bytes(arena, row.len + 1);
+    memcpy(lo, row.data, row.len);
+    lo[row.len] = '\0';
+    range->lo = str_make(lo, row.len + 1);
+    return true;
+}

@@ -1,0 +1,31 @@
+/* engine/range.h: which row keys a Query or Scan reads. */
+#ifndef GRAMME_ENGINE_RANGE_H
+#define GRAMME_ENGINE_RANGE_H
+
+#include "engine/engine.h"
+
+struct key_range {
+    struct str lo;
+    struct str hi;
+};
+
+/* Whether the operands can be keys at all: neither too long nor empty where that matters. */
+MUST_USE bool range_check_condition(const struct key_condition *condition, size_t hash_count,
+                                    struct err *err);
+/* The rows of a table (index NULL) or index that meet a key condition. */
+struct key_range range_of_query(struct engine *engine, const struct table *table,
+                                const struct index *index, const struct key_condition *condition,
+                                struct arena *arena);
+/* Segment `segment` of `total`; 0 of 1 is all. */
+struct key_range range_of_scan(const struct table *table, const struct index *index,
+                               uint32_t segment, uint32_t total, struct arena *arena);
+
+/* The row key that an ExclusiveStartKey names. False: it does not fit the keys; nothing is said. */
+MUST_USE bool range_start_row(struct engine *engine, const struct table *table,
+                              const struct index *index, struct value start_key,
+                              struct arena *arena, struct str *out);
+/* Cuts off what comes up to and including `row`. False: the row lies outside the range. */
+MUST_USE bool range_start_after(struct key_range *range, struct str row, bool backward,
+                                struct arena *arena);
+
+#endif

@@ -1,0 +1,120 @@
+/* Reading ranges of items: one page of a Query or Scan. Rows are filtered and given out as they
+ * come, straight from the store's memory. Only a local index that must fetch whole items from the
+ * table works in two steps: the page's entries first, then their items by key. */
+#include "engine/engine_internal.h"
+
+/* The page ends with this row: it was read, and more may follow. */
+static void end_page(struct items_read *read, struct value item)
+{
+    read->last_key = item_key_value(read->table, read->index, item, read->call.arena);
+}
+
+static void give(struct items_read *read, struct value item)
+{
+    if (read->filter != NULL && !condition_holds(read->filter, item)) {
+        return;
+    }
+    read->count++;
+    if (read->emit != NULL) {
+        read->emit(read, item);
+    }
+}
+
+/* The key of the table's row that an index entry stands for. */
+static struct str item_row_of_entry(const struct items_read *read, struct value entry)
+{
+    struct value range = read->table->key.range_count == 0
+                             ? VALUE_ABSENT
+                             : value_map_get(entry, read->table->key.range[0].name);
+    return key_of_item(read->call.arena, read->call.engine->seed, read->table->space,
+                       value_map_get(entry, read->table->key.hash[0].name), range);
+}
+
+static void remember_fetch(struct items_read *read, struct value entry)
+{
+    size_t count = read->fetch_count;
+    if ((count & (count - 1)) == 0) { /* a power of two, or 0: full */
+        struct str *bigger = ARENA_ARRAY(read->call.arena, struct str, MAX(count * 2, (size_t)1));
+        if (count > 0) {
+            memcpy(bigger, read->fetch_keys, count * sizeof(*bigger));
+        }
+        read->fetch_keys = bigger;
+    }
+    read->fetch_keys[read->fetch_count++] = item_row_of_entry(read, entry);
+}
+
+static bool read_row(struct store_range *range, struct str key, struct str value)
+{
+    (void)key;
+    struct items_read *read = CONTAINER_OF(range, struct items_read, range);
+    struct row row = row_decode(value);
+    read->scanned_count++;
+    read->bytes += row.size;
+    if (read->fetch) {
+        remember_fetch(read, row.item);
+    } else {
+        give(read, row.item);
+    }
+    if (read->bytes >= PAGE_BYTES_MAX || (read->limit > 0 && read->scanned_count >= read->limit)) {
+        end_page(read, row.item);
+        return false;
+    }
+    return true;
+}
+
+static void fetch_done(struct store_get *get)
+{
+    struct items_read *read = CONTAINER_OF(get, struct items_read, get);
+    engine_set_store_error(&read->call.err, get->status);
+    for (size_t i = 0; i < get->key_count && read->call.err.code == ERR_NONE; i++) {
+        struct row row = row_decode(get->rows[i]);
+        read->fetch_units += capacity_read_units(row.size, read->consistent);
+        if (!value_is_absent(row.item)) { /* deleted since the index was read */
+            give(read, row.item);
+        }
+    }
+    read->call.done(&read->call);
+}
+
+static void read_done(struct store_range *range)
+{
+    struct items_read *read = CONTAINER_OF(range, struct items_read, range);
+    engine_set_store_error(&read->call.err, range->status);
+    if (read->call.err.code != ERR_NONE || read->fetch_count == 0) {
+        read->call.done(&read->call);
+        return;
+    }
+    read->get = (struct store_get){
+        .keys = read->fetch_keys,
+        .key_count = read->fetch_count,
+        .arena = read->call.arena,
+        .home = read->call.home,
+        .done = fetch_done,
+    };
+    store_get(read->call.engine->store, &read->get);
+}
+
+void engine_read_items(struct items_read *read)
+{
+    read->count = 0;
+    read->scanned_count = 0;
+    read->bytes = 0;
+    read->fetch_units = 0;
+    read->fetch_count = 0;
+    read->last_key = VALUE_ABSENT;
+    read->range = (struct store_range){
+        .lo = read->lo,
+        .hi = read->hi,
+        .backward = read->backward,
+        .arena = read->call.arena,
+        .home = read->call.home,
+        .row = read_row,
+        .done = read_done,
+    };
+    if (str_cmp(read->lo, read->hi) >= 0) { /* an impossible condition */
+        read->range.status = STORE_OK;
+        read_done(&read->range);
+        return;
+    }
+    store_range(read->call.engine->store, &read->range);
+}

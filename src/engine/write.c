@@ -1,0 +1,384 @@
+/* Writing items. A call is one store update: its declared keys are the rows of its items, the
+ * idempotency token, and the sizes of the item collections it touches; eval() below is a pure
+ * function of these rows. It runs on the committer, so it does no more than it must. */
+#include "base/clock.h"
+#include "engine/engine_internal.h"
+
+/* The size of one item collection: a counter that is read and written as a declared row, because
+ * a write must be refused when the collection is full. */
+struct item_collection {
+    size_t key; /* index among the declared keys */
+    int64_t bytes;
+};
+
+/* --- one item --- */
+
+static void keep_old(struct item_write *write, struct value item, struct arena *arena)
+{
+    if (!value_is_absent(item)) {
+        struct str copy = arena_copy(arena, str_make(item.data, item.len));
+        write->old_item = (struct value){(const uint8_t *)copy.data, copy.len};
+    }
+}
+
+/* A failed condition costs what a write of the item that stands there would. */
+static bool check_condition(struct item_write *write, const struct row *old, struct arena *arena)
+{
+    if (write->condition == NULL || condition_holds(write->condition, old->item)) {
+        return true;
+    }
+    if (write->want_old_on_failure) {
+        keep_old(write, old->item, arena);
+    }
+    write->capacity.table = capacity_write_units(old->size);
+    return err_set(&write->err, ERR_CONDITIONAL_CHECK_FAILED, "The conditional request failed");
+}
+
+/* UpdateItem charges its actions on top of the item: see docs/internals/decisions.md. */
+static bool check_updated_size(struct item_write *write)
+{
+    size_t charged = write->new_size;
+    if (!write->flat_size && write->update != NULL) {
+        size_t key_size = item_size(write->key_value);
+        charged = MAX(charged, write->new_size - key_size + 3 + update_overhead(write->update));
+    }
+    size_t local =
+        write->table->local_count > 0 ? index_local_size(write->table, write->new_item) : 0;
+    if (charged > ITEM_BYTES_MAX || write->new_size + local > ITEM_BYTES_MAX) {
+        return err_set(&write->err, ERR_VALIDATION,
+                       "Item size to update has exceeded the maximum allowed size");
+    }
+    return true;
+}
+
+static bool make_new_item(struct item_write *write, const struct row *old, struct arena *arena)
+{
+    switch (write->kind) {
+    case WRITE_PUT:
+        write->new_item = write->item;
+        write->new_size = write->item_size;
+        return true;
+    case WRITE_DELETE:
+        return true;
+    case WRITE_CHECK:
+        write->new_item = old->item;
+        write->new_size = old->size;
+        return true;
+    case WRITE_UPDATE:
+        break;
+    }
+    if (write->update == NULL) { /* only the key was given */
+        write->new_item = value_is_absent(old->item) ? write->key_value : old->item;
+    } else if (!update_apply(write->update, old->item, write->key_value, arena, &write->new_item,
+                             &write->err)) {
+        return false;
+    }
+    write->new_size = item_size(write->new_item);
+    return item_check_changed_index_keys(write->table, old->item, write->new_item, &write->err) &&
+           check_updated_size(write);
+}
+
+static void count_row(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
+                      int64_t bytes)
+{
+    if (rows != 0) {
+        store_batch_add(batch, counter_key(arena, space, COUNTER_ROWS), rows);
+    }
+    if (bytes != 0) {
+        store_batch_add(batch, counter_key(arena, space, COUNTER_BYTES), bytes);
+    }
+}
+
+/* Brings one index up to date; returns by how many bytes it grew. */
+static int64_t write_index(const struct engine *engine, struct item_write *write, size_t number,
+                           const struct index_entry *before, const struct index_entry *after,
+                           struct store_batch *batch, struct arena *arena)
+{
+    (void)engine;
+    const struct index *index = &write->table->indexes[number];
+    bool had = !str_is_null(before->key);
+    bool has = !str_is_null(after->key);
+    bool moved = had && has && !str_eq(before->key, after->key);
+    if ((!had && !has) || (had && has && !moved && str_eq(before->row, after->row))) {
+        return 0;
+    }
+    double units = has && had && !moved ? capacity_write_units(MAX(before->size, after->size))
+                                        : (had ? capacity_write_units(before->size) : 0) +
+                                              (has ? capacity_write_units(after->size) : 0);
+    capacity_add_index(&write->capacity, number, units);
+    if (had && (!has || moved)) {
+        store_batch_erase_owned(batch, before->key);
+    }
+    if (has) {
+        store_batch_put_owned(batch, after->key, after->row);
+    }
+    int64_t grown = (int64_t)(has ? after->size : 0) - (int64_t)(had ? before->size : 0);
+    count_row(batch, arena, index->space, (int64_t)has - (int64_t)had, grown);
+    return grown;
+}
+
+static int64_t write_indexes(const struct engine *engine, struct item_write *write,
+                             const struct row *old, struct str old_row, struct str new_row,
+                             struct store_batch *batch, struct arena *arena)
+{
+    int64_t local_growth = 0;
+    for (size_t i = 0; i < write->table->index_count; i++) {
+        const struct index *index = &write->table->indexes[i];
+        struct index_entry before =
+            index_entry_of(engine, write->table, index, &write->key, old->item, old_row, arena);
+        struct index_entry after = index_entry_of(engine, write->table, index, &write->key,
+                                                  write->new_item, new_row, arena);
+        int64_t grown = write_index(engine, write, i, &before, &after, batch, arena);
+        if (index->kind == INDEX_LOCAL) {
+            local_growth += grown;
+        }
+    }
+    return local_growth;
+}
+
+/* Evaluates one write and adds what it changes to the batch. */
+static bool evaluate(const struct engine *engine, struct item_write *write, size_t key,
+                     struct str old_row, struct item_collection *collection,
+                     struct store_batch *batch, struct arena *arena)
+{
+    struct row old = row_decode(old_row);
+    if (!value_is_absent(old.item) &&
+        !value_eq(value_map_get(old.item, write->table->key.hash[0].name), write->key.hash)) {
+        return err_set(&write->err, ERR_INTERNAL, "Internal server error"); /* hashes collided */
+    }
+    write->old_size = old.size;
+    if (!check_condition(write, &old, arena) || !make_new_item(write, &old, arena)) {
+        return false;
+    }
+    write->capacity.table = capacity_write_units(MAX(write->old_size, write->new_size));
+    if (write->want_old) {
+        keep_old(write, old.item, arena);
+    }
+    if (write->kind == WRITE_CHECK || value_eq(old.item, write->new_item)) {
+        write->new_item = write->kind == WRITE_CHECK ? VALUE_ABSENT : write->new_item;
+        if (write->kind == WRITE_UPDATE && !value_is_absent(old.item) &&
+            write->new_item.data == old.item.data) { /* rows live only inside eval */
+            struct str copy = arena_copy(arena, str_make(old.item.data, old.item.len));
+            write->new_item = (struct value){(const uint8_t *)copy.data, copy.len};
+        }
+        return true;
+    }
+    bool had = !value_is_absent(old.item);
+    bool has = !value_is_absent(write->new_item);
+    struct str new_row = STR_NULL;
+    if (has) {
+        new_row = row_encode(arena, write->new_item, write->new_size);
+        store_batch_put(batch, key, new_row);
+    } else {
+        store_batch_erase(batch, key);
+    }
+    int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
+    count_row(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
+    grown += write_indexes(engine, write, &old, old_row, new_row, batch, arena);
+    if (collection != NULL) {
+        collection->bytes += grown;
+        if (grown > 0 && collection->bytes > ITEM_COLLECTION_BYTES_MAX) {
+            return err_set(&write->err, ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED,
+                           "Collection size exceeded.");
+        }
+    }
+    return true;
+}
+
+/* --- item collections --- */
+
+static struct str collection_key(const struct item_write *write, struct arena *arena)
+{
+    struct key_writer writer;
+    key_start(&writer, arena, write->table->collection_space);
+    key_add_bytes(&writer, str_make(write->key.row.data + KEY_SPACE_LEN, KEY_HASH_LEN));
+    return key_finish(&writer);
+}
+
+/* The collection of a write among those of the call, or NULL. */
+static struct item_collection *collection_of(struct items_write *call,
+                                             const struct item_write *write)
+{
+    if (write->table->local_count == 0) {
+        return NULL;
+    }
+    struct str part = str_make(write->key.row.data + KEY_SPACE_LEN, KEY_HASH_LEN);
+    for (size_t i = 0; i < call->collection_count; i++) {
+        struct str key = call->update.keys[call->collections[i].key];
+        if (store_key_space(key) == write->table->collection_space &&
+            str_eq(str_skip(key, KEY_SPACE_LEN), part)) {
+            return &call->collections[i];
+        }
+    }
+    return NULL;
+}
+
+static void put_collections(struct items_write *call, struct store_batch *batch,
+                            const struct str *rows)
+{
+    for (size_t i = 0; i < call->collection_count; i++) {
+        struct item_collection *collection = &call->collections[i];
+        if (collection->bytes == store_counter_value(rows[collection->key])) {
+            continue;
+        }
+        if (collection->bytes == 0) {
+            store_batch_erase(batch, collection->key);
+            continue;
+        }
+        int64_t *value = ARENA_NEW(call->call.arena, int64_t);
+        *value = collection->bytes;
+        store_batch_put(batch, collection->key, str_make(value, sizeof(*value)));
+    }
+}
+
+/* --- tokens ---
+ *
+ * tokens | h(token) |    value: version 1, expiry in ms (i64), digest length u32, digest, note */
+
+enum { TOKEN_VERSION = 1, TOKEN_HEAD_LEN = 1 + 8 + 4 };
+
+/* False: the call is decided by what stands there (a replay, or a misuse of the token). */
+static bool check_token(struct items_write *call, struct str row)
+{
+    call->replayed = false;
+    if (str_is_null(row)) {
+        return true;
+    }
+    int64_t expires_ms;
+    uint32_t digest_len;
+    assert(row.len >= TOKEN_HEAD_LEN && row.data[0] == TOKEN_VERSION);
+    memcpy(&expires_ms, row.data + 1, sizeof(expires_ms));
+    memcpy(&digest_len, row.data + 9, sizeof(digest_len));
+    if (expires_ms <= clock_wall_ms()) {
+        return true;
+    }
+    struct str digest = str_make(row.data + TOKEN_HEAD_LEN, digest_len);
+    if (!str_eq(digest, call->token_digest)) {
+        return err_set(&call->call.err, ERR_IDEMPOTENT_PARAMETER_MISMATCH, "%s", "");
+    }
+    call->replayed = true;
+    call->replay_note = arena_copy(call->call.arena, str_skip(row, TOKEN_HEAD_LEN + digest_len));
+    return false;
+}
+
+static void put_token(struct items_write *call, struct store_batch *batch)
+{
+    struct str note = call->note == NULL ? STR("") : call->note(call);
+    size_t len = TOKEN_HEAD_LEN + call->token_digest.len + note.len;
+    char *row = arena_bytes(call->call.arena, len);
+    int64_t expires_ms = clock_wall_ms() + TOKEN_LIFETIME_MS;
+    uint32_t digest_len = (uint32_t)call->token_digest.len;
+    row[0] = TOKEN_VERSION;
+    memcpy(row + 1, &expires_ms, sizeof(expires_ms));
+    memcpy(row + 9, &digest_len, sizeof(digest_len));
+    memcpy(row + TOKEN_HEAD_LEN, call->token_digest.data, digest_len);
+    if (note.len > 0) {
+        memcpy(row + TOKEN_HEAD_LEN + digest_len, note.data, note.len);
+    }
+    store_batch_put(batch, call->token_key, str_make(row, len));
+}
+
+/* --- the call --- */
+
+static void reset(struct item_write *write, struct arena *arena)
+{
+    write->err = ERR_INIT(arena);
+    write->old_item = VALUE_ABSENT;
+    write->new_item = VALUE_ABSENT;
+    write->old_size = 0;
+    write->new_size = 0;
+    write->capacity = (struct capacity){0};
+}
+
+static bool write_eval(struct store_update *update, const struct str *rows,
+                       struct store_batch *batch)
+{
+    struct items_write *call = CONTAINER_OF(update, struct items_write, update);
+    struct arena *arena = call->call.arena;
+    call->failed = false;
+    call->call.err = ERR_INIT(arena);
+    if (call->token_key != SIZE_MAX && !check_token(call, rows[call->token_key])) {
+        return false;
+    }
+    for (size_t i = 0; i < call->collection_count; i++) {
+        call->collections[i].bytes = store_counter_value(rows[call->collections[i].key]);
+    }
+    for (size_t i = 0; i < call->write_count; i++) {
+        struct item_write *write = &call->writes[i];
+        reset(write, arena);
+        struct item_collection *collection = collection_of(call, write);
+        if (!evaluate(call->call.engine, write, i, rows[i], collection, batch, arena)) {
+            call->failed = true;
+        }
+        write->collection_bytes = collection == NULL ? 0 : collection->bytes;
+    }
+    if (call->failed) {
+        return false;
+    }
+    put_collections(call, batch, rows);
+    if (call->token_key != SIZE_MAX) {
+        put_token(call, batch);
+    }
+    return true;
+}
+
+static void write_done(struct store_update *update)
+{
+    struct items_write *call = CONTAINER_OF(update, struct items_write, update);
+    engine_set_store_error(&call->call.err, update->status);
+    call->call.done(&call->call);
+}
+
+static struct str token_key(const struct items_write *call, struct arena *arena)
+{
+    struct builder builder;
+    builder_init(&builder, arena, 64);
+    builder_add_string(&builder, call->token);
+    struct value token = builder_finish(&builder);
+    struct key_writer writer;
+    key_start(&writer, arena, SPACE_TOKENS);
+    key_add_hash(&writer, call->call.engine->seed, &token, 1);
+    return key_finish(&writer);
+}
+
+static void prepare(struct items_write *call)
+{
+    struct arena *arena = call->call.arena;
+    struct str *keys = ARENA_ARRAY(arena, struct str, 2 * call->write_count + 1);
+    size_t count = 0;
+    for (; count < call->write_count; count++) {
+        keys[count] = call->writes[count].key.row;
+    }
+    call->token_key = SIZE_MAX;
+    if (!str_is_null(call->token)) {
+        call->token_key = count;
+        keys[count++] = token_key(call, arena);
+    }
+    call->update = (struct store_update){
+        .keys = keys,
+        .arena = arena,
+        .home = call->call.home,
+        .eval = write_eval,
+        .done = write_done,
+    };
+    call->collection_count = 0;
+    call->collections = ARENA_ARRAY(arena, struct item_collection, call->write_count);
+    for (size_t i = 0; i < call->write_count; i++) {
+        struct item_write *write = &call->writes[i];
+        if (write->table->local_count > 0 && collection_of(call, write) == NULL) {
+            keys[count] = collection_key(write, arena);
+            call->collections[call->collection_count++].key = count++;
+        }
+    }
+    call->update.key_count = count;
+}
+
+void engine_write_items(struct items_write *const *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        prepare(calls[i]);
+    }
+    for (size_t i = 0; i < count; i++) { /* from here on the committer owns the arena */
+        store_update(calls[i]->call.engine->store, &calls[i]->update);
+    }
+}

@@ -1,0 +1,44 @@
+/* model/capacity.h: what reads and writes cost, by the service's rules. */
+#ifndef GRAMME_MODEL_CAPACITY_H
+#define GRAMME_MODEL_CAPACITY_H
+
+#include "model/table.h"
+
+#define CAPACITY_INDEX_MAX (TABLE_GSI_MAX + TABLE_LSI_MAX)
+
+/* Units of one call on one table. */
+struct capacity {
+    double table;
+    double indexes[CAPACITY_INDEX_MAX]; /* by the index's place in the table */
+    bool index_used[CAPACITY_INDEX_MAX];
+};
+
+/* Write units of an image of that many bytes: one per started KB, at least one. */
+static inline double capacity_write_units(size_t bytes)
+{
+    return bytes <= 1024 ? 1 : (double)((bytes + 1023) / 1024);
+}
+
+/* Read units: one per started 4 KB, at least one; half of it if eventually consistent. */
+static inline double capacity_read_units(size_t bytes, bool consistent)
+{
+    double units = bytes <= 4096 ? 1 : (double)((bytes + 4095) / 4096);
+    return consistent ? units : units / 2;
+}
+
+static inline void capacity_add_index(struct capacity *capacity, size_t index, double units)
+{
+    capacity->indexes[index] += units;
+    capacity->index_used[index] = true;
+}
+
+static inline double capacity_total(const struct capacity *capacity)
+{
+    double total = capacity->table;
+    for (size_t i = 0; i < CAPACITY_INDEX_MAX; i++) {
+        total += capacity->indexes[i];
+    }
+    return total;
+}
+
+#endif

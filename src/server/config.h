@@ -1,0 +1,31 @@
+/* server/config.h: the settings of `gramme serve`, from arguments, environment and a file. */
+#ifndef GRAMME_SERVER_CONFIG_H
+#define GRAMME_SERVER_CONFIG_H
+
+#include "auth/auth.h"
+#include "base/err.h"
+#include "base/log.h"
+
+struct config {
+    struct str host;
+    int port;
+    struct str store;
+    struct str region;
+    struct str account;
+    int threads;
+    size_t cache_bytes;
+    int connections;
+    enum auth_mode auth;
+    int64_t table_delay_ms;
+    enum log_level log_level;
+    enum log_format log_format;
+};
+
+/* Reads what stands behind `gramme serve`. Strings live in `arena`. The error's message is for the
+ * person who typed it. */
+MUST_USE bool config_read(struct arena *arena, int argc, char **argv, struct config *out,
+                          struct err *err);
+/* Prints the list of settings for --help. */
+void config_print_help(void);
+
+#endif

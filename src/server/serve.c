@@ -1,0 +1,106 @@
+#include "server/serve.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "http/http.h"
+#include "server/route.h"
+
+static int thread_count(const struct config *config)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return config->threads > 0 ? config->threads : (int)MAX(processors, 1);
+}
+
+/* Each connection is a file, and RocksDB keeps its files open. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* Signals come to this thread only, and only when it waits for them. */
+static void block_signals(sigset_t *out)
+{
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(out);
+    sigaddset(out, SIGTERM);
+    sigaddset(out, SIGINT);
+    pthread_sigmask(SIG_BLOCK, out, NULL);
+}
+
+/* What is open, so that it can be closed in order. */
+struct service {
+    struct store *store;
+    struct engine *engine;
+    struct router *router;
+    struct http_server *http;
+};
+
+static bool open_service(struct service *service, const struct config *config, struct err *err)
+{
+    struct store_options store_options = {.cache_bytes = config->cache_bytes, .worker_count = 2};
+    struct engine_options engine_options = {
+        .region = config->region,
+        .account = config->account,
+        .table_delay_ms = config->table_delay_ms,
+    };
+    struct http_options http_options = http_options_default();
+    http_options.host = config->host;
+    http_options.port = config->port;
+    http_options.thread_count = thread_count(config);
+    http_options.connections_max = config->connections;
+    http_options.server_name = STR("Gramme/" GRAMME_VERSION);
+    if (!store_open(config->store, &store_options, &service->store, err) ||
+        !engine_open(service->store, &engine_options, &service->engine, err)) {
+        return false;
+    }
+    service->router = router_create(service->engine, http_options.thread_count, config->auth);
+    return http_server_open(&http_options, router_handle, service->router, &service->http, err);
+}
+
+static void close_service(struct service *service)
+{
+    http_server_close(service->http, 5000);
+    router_destroy(service->router);
+    engine_close(service->engine);
+    store_close(service->store);
+}
+
+int serve(const struct config *config)
+{
+    int64_t start_us = clock_monotonic_us();
+    log_setup(config->log_level, config->log_format);
+    raise_file_limit();
+    sigset_t signals;
+    block_signals(&signals);
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct service service = {0};
+    int status = 0;
+    if (open_service(&service, config, &err)) {
+        log_write(LOG_INFO, "server", "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)",
+                  GRAMME_VERSION, STR_ARG(config->host), http_server_port(service.http),
+                  STR_ARG(config->store), (long long)((clock_monotonic_us() - start_us) / 1000));
+        int signal_number;
+        sigwait(&signals, &signal_number);
+        log_write(LOG_INFO, "server", "stopping on %s", signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
+    } else {
+        log_write(LOG_ERROR, "server", "%.*s", STR_ARG(err.message));
+        status = 1;
+    }
+    close_service(&service);
+    if (status == 0) {
+        log_write(LOG_INFO, "server", "stopped");
+    }
+    arena_finish(&arena);
+    return status;
+}

@@ -1,0 +1,131 @@
+/* wire/shape.h: what a request may hold, as data. A shape says which JSON is wanted, how it is
+ * kept in C, and which constraints the service's model puts on it; wire_decode() reads a body by
+ * it and wire_validate() checks the constraints and words the errors as the service does.
+ *
+ *   kind                 kept as
+ *   SHAPE_STRING         struct str; STR_NULL if absent
+ *   SHAPE_ENUM           struct wire_enum
+ *   SHAPE_BOOL           struct wire_bool
+ *   SHAPE_INTEGER, LONG  struct wire_int
+ *   SHAPE_STRUCT         pointer to the struct, NULL if absent
+ *   SHAPE_LIST           struct wire_list of elements kept as above
+ *   SHAPE_MAP            struct wire_map of values kept as above, in order of arrival
+ *   SHAPE_VALUE          struct wire_value
+ *   SHAPE_ITEM           struct wire_item: attribute values by name as one M value
+ *
+ * Members that are unknown are skipped; JSON's null is the same as absence; of members with one
+ * name the last one counts. */
+#ifndef GRAMME_WIRE_SHAPE_H
+#define GRAMME_WIRE_SHAPE_H
+
+#include "base/err.h"
+#include "wire/value_json.h"
+
+enum shape_kind {
+    SHAPE_STRING,
+    SHAPE_ENUM,
+    SHAPE_BOOL,
+    SHAPE_INTEGER,
+    SHAPE_LONG,
+    SHAPE_STRUCT,
+    SHAPE_LIST,
+    SHAPE_MAP,
+    SHAPE_VALUE,
+    SHAPE_ITEM,
+};
+
+struct wire_enum {
+    struct str text; /* STR_NULL: absent */
+    int value;       /* index in the shape's values; -1: none of them, or absent */
+};
+
+struct wire_bool {
+    bool given;
+    bool value; /* false if absent */
+};
+
+struct wire_int {
+    bool given;
+    int64_t value;
+};
+
+struct wire_list {
+    bool given;
+    size_t count;
+    void *elements; /* an array of what the element's kind is kept as */
+};
+
+struct wire_map {
+    bool given;
+    size_t count;
+    struct str *names;
+    void *values; /* an array of what the element's kind is kept as */
+};
+
+struct wire_value {
+    struct value value; /* VALUE_ABSENT if absent */
+    struct value_problem problem;
+};
+
+struct wire_item {
+    bool given;
+    struct value value;
+    struct value_problem problem;
+};
+
+struct shape;
+
+struct field {
+    const char *name; /* as in JSON */
+    const struct shape *shape;
+    size_t offset;
+    bool required;
+};
+
+struct shape {
+    enum shape_kind kind;
+    const char *java; /* SHAPE_STRUCT, LIST, MAP: the type's name in error texts */
+    /* Length of a string, list or map; value of a number. 0 and 0: no bound. */
+    int64_t min;
+    int64_t max;
+    bool bounded_below; /* min counts even if it is 0 */
+    bool (*matches)(struct str text);
+    const char *pattern; /* as printed */
+    const char *const
+        *values; /* SHAPE_ENUM: ends with NULL, in the order in which the service prints */
+    const struct field *fields; /* SHAPE_STRUCT: ends with a NULL name; sorted as errors come out */
+    size_t size;                /* SHAPE_STRUCT: of the C struct */
+    const struct shape *element; /* SHAPE_LIST, SHAPE_MAP */
+};
+
+#define FIELD(struct_, member_, name_, shape_)                                                     \
+    {                                                                                              \
+        .name = (name_), .shape = &(shape_), .offset = offsetof(struct_, member_)                  \
+    }
+#define FIELD_REQUIRED(struct_, member_, name_, shape_)                                            \
+    {                                                                                              \
+        .name = (name_), .shape = &(shape_), .offset = offsetof(struct_, member_),                 \
+        .required = true                                                                           \
+    }
+#define FIELD_END                                                                                  \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+/* How many bytes a value of this shape takes in its container. */
+size_t shape_kept_size(const struct shape *shape);
+
+/* Reads `body` into *out (shape->size bytes, zeroed here). All memory is from `arena`, and slices
+ * borrow `body`. False: ERR_SERIALIZATION. */
+MUST_USE bool wire_decode(struct arena *arena, const struct shape *shape, struct str body,
+                          void *out, struct err *err);
+
+/* Checks the model's constraints of a decoded struct, all of them, and reports them together:
+ * "2 validation errors detected: ...; ...". */
+MUST_USE bool wire_validate(struct arena *arena, const struct shape *shape, const void *decoded,
+                            struct err *err);
+/* The same for just one of its members. */
+MUST_USE bool wire_validate_member(struct arena *arena, const struct shape *shape,
+                                   const void *decoded, const char *name, struct err *err);
+
+#endif
