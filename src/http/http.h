@@ -3,7 +3,10 @@
  *
  * A server has N threads, each with a loop and a listening socket of its own on the same address
  * (SO_REUSEPORT), and calls one handler for every complete request. What belongs to a thread stays
- * on it: the handler is called there, and http_reply() must be called there, at once or later. */
+ * on it: the handler is called there, and http_reply() must be called there, at once or later.
+ *
+ * Requests of one connection are handled one after the other: a pipelined request reaches the
+ * handler when the one before it has been answered, so it sees what that one wrote. */
 #ifndef GRAMME_HTTP_HTTP_H
 #define GRAMME_HTTP_HTTP_H
 
@@ -17,10 +20,11 @@ struct http_header {
     struct str value;
 };
 
-/* One request and its answer. Lives from the call of the handler until http_reply(). */
+/* One request and its answer. Lives from the call of the handler until http_reply(), even if the
+ * client goes away meanwhile. Every exchange must be replied to, once. */
 struct http_exchange {
     struct str method;
-    struct str target; /* path and query, as sent */
+    struct str target; /* path and query as sent, or "*" */
     const struct http_header *headers;
     size_t header_count;
     struct str body; /* chunks joined, gzip undone */
@@ -29,7 +33,7 @@ struct http_exchange {
     struct mailbox *mailbox; /* of the thread that the exchange belongs to */
     int thread;              /* its number, 0..thread_count-1 */
     struct buf *out;         /* the handler writes the answer's body at the end of it */
-    void *internal;
+    size_t out_start;        /* where that body begins; set out->len back to it to start anew */
 };
 
 struct http_answer {
@@ -38,40 +42,50 @@ struct http_answer {
     struct str headers;      /* complete lines, each with CRLF, or STR_NULL */
     struct str crc32_header; /* name of a header that gets the body's CRC-32 as sent, or STR_NULL */
     bool close;              /* close the connection after this answer */
+    bool is_coded;           /* the body is compressed already, or not worth it: send it as it is */
 };
 
 struct http_options {
-    struct str host;
-    int port; /* 0: any free one; see http_server_port() */
+    struct str host; /* IPv4, IPv6 or a name */
+    int port;        /* 0: any free one; see http_server_port() */
     int thread_count;
     size_t body_bytes_max;     /* also after gunzip */
     size_t head_bytes_max;     /* request line and headers */
     int connections_max;       /* of all threads together */
     int idle_timeout_ms;       /* between requests */
     int request_timeout_ms;    /* from the first byte of a request to its last */
+    int send_timeout_ms;       /* while a client takes nothing of its answer */
     size_t compress_bytes_min; /* answers above it are compressed if the client asks */
     struct str server_name;    /* for the Server header */
 };
 
-/* The values that fidelity asks for; host 127.0.0.1, port 8000. */
+/* The values that fidelity asks for; host 127.0.0.1, port 8000, a thread per processor. */
 struct http_options http_options_default(void);
 
+/* Called on the thread of the exchange; must not block. */
 typedef void http_handler(void *context, struct http_exchange *exchange);
 
 struct http_server;
 
-/* Binds, starts the threads and serves. A second server on the same address is refused. */
+/* Binds, starts the threads and serves; copies what it needs of the options. The caller ends
+ * *out with http_server_close(). Fails with ERR_INTERNAL if the address cannot be had, also when
+ * another server listens there. */
 MUST_USE bool http_server_open(const struct http_options *options, http_handler *handler,
                                void *context, struct http_server **out, struct err *err);
-int http_server_port(const struct http_server *server);
-/* Stops accepting, lets requests under way end (at most `grace_ms`), closes all, joins the
- * threads. Accepts NULL. */
+MUST_USE int http_server_port(const struct http_server *server);
+/* Connections that are open now, of all threads. */
+MUST_USE int http_server_connection_count(const struct http_server *server);
+/* Stops accepting, lets requests under way end (at most `grace_ms`), closes all connections, and
+ * joins the threads when every exchange has been replied to: until then mailboxes are drained, so
+ * what answers the requests must still run. Accepts NULL. */
 void http_server_close(struct http_server *server, int grace_ms);
 
 /* The value of a header, or STR_NULL. */
-struct str http_header(const struct http_exchange *exchange, struct str name);
+MUST_USE struct str http_header(const struct http_exchange *exchange, struct str name);
 
-/* Sends what the handler wrote to exchange->out; the exchange is gone afterwards. */
+/* Sends what the handler wrote to exchange->out; the exchange is gone afterwards, but memory from
+ * its arena stays until the caller returns to the loop. All that `answer` points to is used up
+ * when it returns. */
 void http_reply(struct http_exchange *exchange, const struct http_answer *answer);
 
 #endif

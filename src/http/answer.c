@@ -1,0 +1,274 @@
+/* Heads of answers. The body is in desk->out already, behind a gap; the head is written to end
+ * where the body begins, so the body is never copied and both go out in one piece:
+ *
+ *   out:  | ...answer before | gap, unused rest | head | body | */
+#include "http/http_internal.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+enum {
+    SERVER_NAME_MAX = 128,
+    LINES_MAX = 384, /* what take_lines() writes beside texts of variable length */
+};
+
+static const struct {
+    int status;
+    struct str line;
+} status_lines[] = {
+#define STATUS(status_, text_) {status_, {"HTTP/1.1 " text_ "\r\n", sizeof(text_) + 10}},
+    STATUS(200, "200 OK") STATUS(400, "400 Bad Request") STATUS(500, "500 Internal Server Error")
+        STATUS(201, "201 Created") STATUS(202, "202 Accepted") STATUS(204, "204 No Content")
+            STATUS(206, "206 Partial Content") STATUS(301, "301 Moved Permanently") STATUS(
+                302, "302 Found") STATUS(303, "303 See Other") STATUS(304, "304 Not Modified")
+                STATUS(307, "307 Temporary Redirect") STATUS(308, "308 Permanent Redirect")
+                    STATUS(401, "401 Unauthorized") STATUS(403, "403 Forbidden")
+                        STATUS(404, "404 Not Found") STATUS(405, "405 Method Not Allowed") STATUS(
+                            406, "406 Not Acceptable") STATUS(408, "408 Request Timeout")
+                            STATUS(409, "409 Conflict") STATUS(410, "410 Gone") STATUS(
+                                411, "411 Length Required") STATUS(412, "412 Precondition Failed")
+                                STATUS(413, "413 Content Too Large") STATUS(414, "414 URI Too Long")
+                                    STATUS(415, "415 Unsupported Media Type")
+                                        STATUS(417, "417 Expectation Failed") STATUS(
+                                            422, "422 Unprocessable Content")
+                                            STATUS(429, "429 Too Many Requests") STATUS(
+                                                431, "431 Request Header Fields Too Large")
+                                                STATUS(501, "501 Not Implemented")
+                                                    STATUS(502, "502 Bad Gateway") STATUS(
+                                                        503, "503 Service Unavailable")
+                                                        STATUS(504, "504 Gateway Timeout") STATUS(
+                                                            505, "505 HTTP Version Not Supported")
+#undef STATUS
+};
+
+static struct str status_line(int status)
+{
+    for (size_t i = 0; i < COUNT_OF(status_lines); i++) {
+        if (status_lines[i].status == status) {
+            return status_lines[i].line;
+        }
+    }
+    assert(status == 0); /* a handler answered with a status that is missing above */
+    return STR_NULL;
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT"; by hand, because strftime() asks the locale. */
+static size_t format_date(char *out, size_t size, int64_t wall_ms)
+{
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    time_t seconds = (time_t)(wall_ms / 1000);
+    struct tm tm;
+    gmtime_r(&seconds, &tm);
+    int len =
+        snprintf(out, size, "%s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[tm.tm_wday], tm.tm_mday,
+                 months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    return (size_t)len;
+}
+
+/* The lines Server and Date, made anew when the second changes. */
+static struct str stamp_of(struct loop *loop)
+{
+    uint64_t now_ms = uv_now(&loop->uv);
+    if (UNLIKELY(now_ms >= loop->date_until_ms)) {
+        struct str name = loop_options(loop)->server_name;
+        name.len = MIN(name.len, (size_t)SERVER_NAME_MAX);
+        int64_t wall_ms = clock_wall_ms();
+        int len =
+            snprintf(loop->stamp, sizeof(loop->stamp), "Server: %.*s\r\nDate: ", STR_ARG(name));
+        loop->stamp_len = (size_t)len + format_date(loop->stamp + len,
+                                                    sizeof(loop->stamp) - (size_t)len, wall_ms);
+        loop->date_until_ms = now_ms + 1000 - (uint64_t)(wall_ms % 1000);
+    }
+    return str_make(loop->stamp, loop->stamp_len);
+}
+
+static char *put(char *at, struct str s)
+{
+    if (s.len > 0) {
+        memcpy(at, s.data, s.len);
+    }
+    return at + s.len;
+}
+
+static char *put_number(char *at, uint64_t value)
+{
+    char digits[20];
+    size_t count = 0;
+    do {
+        digits[sizeof(digits) - ++count] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    return put(at, str_make(digits + sizeof(digits) - count, count));
+}
+
+/* What the head says beside what the handler says. */
+struct facts {
+    size_t body_start;
+    size_t body_len;
+    enum coding coding;
+    bool has_no_body; /* by the status: then it has no length either */
+};
+
+static char *put_connection(char *at, const struct desk *desk)
+{
+    if (desk->conn->is_last) {
+        return put(at, STR("Connection: close\r\n"));
+    }
+    return desk->head.minor_version == 0 ? put(at, STR("Connection: keep-alive\r\n")) : at;
+}
+
+static char *put_body_facts(char *at, const struct facts *facts)
+{
+    at = put(at, STR("Content-Length: "));
+    at = put_number(at, facts->body_len);
+    at = put(at, STR("\r\n"));
+    if (facts->coding != CODING_IDENTITY) {
+        at = put(at, facts->coding == CODING_GZIP ? STR("Content-Encoding: gzip\r\n")
+                                                  : STR("Content-Encoding: deflate\r\n"));
+        at = put(at, STR("Vary: Accept-Encoding\r\n"));
+    }
+    return at;
+}
+
+static char *put_crc32(char *at, const struct desk *desk, struct str name,
+                       const struct facts *facts)
+{
+    const Bytef *body = (const Bytef *)desk->out.data + facts->body_start;
+    at = put(at, name);
+    at = put(at, STR(": "));
+    at = put_number(at, crc32(0, body, (uInt)facts->body_len));
+    return put(at, STR("\r\n"));
+}
+
+static size_t write_head(const struct desk *desk, const struct http_answer *answer,
+                         const struct facts *facts, char *start)
+{
+    char *at = put(start, status_line(answer->status));
+    at = put(at, stamp_of(desk->conn->loop));
+    if (!str_is_null(answer->content_type)) {
+        at = put(at, STR("Content-Type: "));
+        at = put(at, answer->content_type);
+        at = put(at, STR("\r\n"));
+    }
+    if (!facts->has_no_body) {
+        at = put_body_facts(at, facts);
+    }
+    at = put(at, answer->headers);
+    if (!str_is_null(answer->crc32_header)) {
+        at = put_crc32(at, desk, answer->crc32_header, facts);
+    }
+    at = put_connection(at, desk);
+    at = put(at, STR("\r\n"));
+    return (size_t)(at - start);
+}
+
+/* Moves the body up by what the gap is too small for. */
+static void widen_gap(struct desk *desk, struct facts *facts, size_t extra)
+{
+    buf_reserve(&desk->out, extra);
+    char *body = desk->out.data + facts->body_start;
+    memmove(body + extra, body, desk->out.len - facts->body_start);
+    buf_added(&desk->out, extra);
+    facts->body_start += extra;
+}
+
+static enum coding wanted_coding(const struct desk *desk)
+{
+    struct coding_wishes wishes;
+    coding_wishes_init(&wishes);
+    for (size_t i = 0; i < desk->head.header_count; i++) {
+        if (str_eq_nocase(desk->head.headers[i].name, STR("Accept-Encoding"))) {
+            coding_wishes_add(&wishes, desk->head.headers[i].value);
+        }
+    }
+    return coding_choose(&wishes);
+}
+
+/* Writes the compressed body, with a gap of its own, behind the plain one. */
+static void compress_body(struct desk *desk, struct facts *facts)
+{
+    struct loop *loop = desk->conn->loop;
+    struct buf *out = &desk->out;
+    enum coding coding = wanted_coding(desk);
+    if (coding == CODING_IDENTITY || facts->body_len <= loop_options(loop)->compress_bytes_min) {
+        return;
+    }
+    buf_reserve(out, HEAD_GAP + coder_encode_bound(&loop->coder, coding, facts->body_len));
+    size_t plain_end = out->len;
+    buf_added(out, HEAD_GAP);
+    size_t start = out->len;
+    coder_encode(&loop->coder, coding, str_make(out->data + facts->body_start, facts->body_len),
+                 out);
+    if (out->len - start >= facts->body_len) {
+        out->len = plain_end; /* it did not help */
+        return;
+    }
+    *facts = (struct facts){.body_start = start, .body_len = out->len - start, .coding = coding};
+}
+
+void answer_begin(struct desk *desk)
+{
+    buf_reserve(&desk->out, HEAD_GAP);
+    buf_added(&desk->out, HEAD_GAP);
+    desk->exchange.out_start = desk->out.len;
+}
+
+static void add_piece(struct desk *desk, size_t start, size_t len)
+{
+    assert(desk->piece_count < PIECES_MAX);
+    desk->pieces[desk->piece_count++] = (struct piece){.start = start, .len = len};
+}
+
+void answer_end(struct desk *desk, const struct http_answer *answer)
+{
+    struct conn *conn = desk->conn;
+    conn->is_last |= answer->close || !desk->head.keep_alive || conn->loop->is_stopping;
+    struct facts facts = {
+        .body_start = desk->exchange.out_start,
+        .body_len = desk->out.len - desk->exchange.out_start,
+        .has_no_body = answer->status == 204 || answer->status == 304,
+    };
+    bool sends_body = !facts.has_no_body && !str_eq(desk->head.method, STR("HEAD"));
+    if (sends_body && !answer->is_coded &&
+        facts.body_len > loop_options(conn->loop)->compress_bytes_min) {
+        compress_body(desk, &facts);
+    }
+    size_t size_max =
+        LINES_MAX + answer->content_type.len + answer->headers.len + answer->crc32_header.len;
+    char small[LINES_MAX + HEAD_GAP];
+    char *text = size_max <= sizeof(small) ? small : arena_bytes(&desk->arena, size_max);
+    size_t len = write_head(desk, answer, &facts, text);
+    if (len > HEAD_GAP) {
+        widen_gap(desk, &facts, len - HEAD_GAP);
+    }
+    size_t start = facts.body_start - len;
+    memcpy(desk->out.data + start, text, len);
+    if (!sends_body) {
+        desk->out.len = facts.body_start;
+        facts.body_len = 0;
+    }
+    add_piece(desk, start, len + facts.body_len);
+}
+
+void answer_fail(struct desk *desk, int status, const char *text)
+{
+    struct str line = status_line(status);
+    answer_begin(desk);
+    buf_add(&desk->out, str_make(line.data + 9, line.len - 11)); /* "400 Bad Request" */
+    buf_format(&desk->out, ": %s\n", text);
+    desk->conn->is_cut = true;
+    struct http_answer answer = {
+        .status = status, .content_type = STR("text/plain"), .close = true};
+    answer_end(desk, &answer);
+}
+
+void answer_continue(struct desk *desk)
+{
+    static const struct str text = {"HTTP/1.1 100 Continue\r\n\r\n", 25};
+    add_piece(desk, desk->out.len, text.len);
+    buf_add(&desk->out, text);
+}

@@ -1,0 +1,28 @@
+/* The handler's side of an exchange. */
+#include "http/http_internal.h"
+
+struct str http_header(const struct http_exchange *exchange, struct str name)
+{
+    for (size_t i = 0; i < exchange->header_count; i++) {
+        if (str_eq_nocase(exchange->headers[i].name, name)) {
+            return exchange->headers[i].value;
+        }
+    }
+    return STR_NULL;
+}
+
+void http_reply(struct http_exchange *exchange, const struct http_answer *answer)
+{
+    struct desk *desk = CONTAINER_OF(exchange, struct desk, exchange);
+    struct conn *conn = desk->conn;
+    assert(desk->stage == STAGE_CALLING || desk->stage == STAGE_DEFERRED);
+    if (!conn->is_gone) {
+        answer_end(desk, answer);
+    }
+    if (desk->stage == STAGE_DEFERRED) { /* else the caller of the handler goes on */
+        conn->is_ready = true;
+        conn->next_ready = conn->loop->ready;
+        conn->loop->ready = conn;
+    }
+    desk->stage = STAGE_ANSWERED;
+}

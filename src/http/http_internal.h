@@ -1,0 +1,222 @@
+/* http/http_internal.h: what the files of this folder share.
+ *
+ * server    owns the loops; its options never change after http_server_open()
+ * loop      one thread: libuv's loop, the listener, the mailbox, lists of connections, free desks
+ * conn      one connection; idle ones are this struct only
+ * desk      what a connection needs while it is busy, lent by the loop
+ *
+ * Everything but `struct http_server` belongs to one thread; there are no locks. */
+#ifndef GRAMME_HTTP_HTTP_INTERNAL_H
+#define GRAMME_HTTP_HTTP_INTERNAL_H
+
+#include "http/chunked_internal.h"
+#include "http/coding_internal.h"
+#include "http/head_internal.h"
+#include "http/http.h"
+
+#include <uv.h> /* last: it brings a MIN and MAX of the system's */
+
+enum {
+    PIECES_MAX = 64,            /* answers of pipelined requests that go out in one write */
+    OUT_BYTES_MAX = 256 * 1024, /* unsent answers above which no further request is begun */
+    HEAD_GAP = 512,             /* left free before a body, so that the head can be put there */
+};
+
+/* What a connection waits for. Each has a list per loop, ordered by the time of joining; as all in
+ * one list have the same time-out, only its oldest member need be looked at. */
+enum wait {
+    WAIT_NOTHING, /* in no list */
+    WAIT_IDLE,    /* for a request to begin */
+    WAIT_REQUEST, /* for the rest of a request */
+    WAIT_HANDLER, /* for http_reply(); no time-out */
+    WAIT_SEND,    /* for the client to take its answers */
+    WAIT_LINGER,  /* for the client to end, after our last answer */
+    WAIT_COUNT,
+};
+
+/* Where the request on a desk stands. */
+enum stage {
+    STAGE_HEAD,
+    STAGE_BODY_HERE,    /* in the read buffer, right behind its head */
+    STAGE_BODY_APART,   /* too large for that: read into desk->body */
+    STAGE_BODY_CHUNKED, /* pieces are collected in desk->body */
+    STAGE_CALLING,      /* inside the handler's call */
+    STAGE_DEFERRED,     /* the handler returned without an answer */
+    STAGE_ANSWERED,
+};
+
+/* Bytes of desk->out to send, as offsets because the buffer moves when it grows. */
+struct piece {
+    size_t start;
+    size_t len;
+};
+
+/*  in:  | request under way: head, body | requests behind it | free |
+ *       in_start                  in_at                      in_len  in_size
+ *
+ * While bytes of the request are missing, in_start is 0, so that there is always room for them.
+ * in_at is how far the request was understood. */
+struct desk {
+    struct http_exchange exchange;
+    struct conn *conn;
+    struct desk *next_free;
+    enum stage stage;
+    int fail_status; /* after RECEIVE_FAILED: the answer, and why */
+    const char *fail_text;
+    bool continue_wanted; /* the client waits for "100 Continue" before it sends the body */
+
+    struct arena arena;
+    struct head head;
+    struct chunked chunked;
+    struct buf body;  /* as received, if it is not in the read buffer */
+    struct buf plain; /* the body with its coding undone */
+
+    struct buf out; /* answers, each: rest of the gap, head, body */
+    struct piece pieces[PIECES_MAX];
+    size_t piece_count;
+    uv_write_t out_write;
+    struct buf tail; /* unsent answers, moved here when the handler goes on writing to `out` */
+    uv_write_t tail_write;
+
+    size_t in_start;
+    size_t in_at;
+    size_t in_len;
+    size_t in_size;
+    char in[];
+};
+
+struct conn {
+    uv_tcp_t tcp;
+    struct loop *loop;
+    struct desk *desk; /* NULL while idle */
+    enum wait wait;
+    uint64_t since_ms;
+    struct conn *older;
+    struct conn *newer;
+    struct conn *next_ready;
+    size_t unsent_bytes;  /* WAIT_SEND: when last looked at */
+    int writes_under_way; /* of desk->out_write and desk->tail_write */
+    bool is_reading;
+    bool is_ready; /* in loop->ready: replied to outside the handler's call */
+    bool is_ended; /* the client sends no more */
+    bool is_last;  /* no request after this one: close when all is sent */
+    bool is_cut;   /* the client may still be sending: do not just close, see conn_end() */
+    bool is_gone;  /* closed for libuv; here until http_reply() */
+    bool is_closed;
+};
+
+struct wait_list {
+    struct conn *oldest;
+    struct conn *newest;
+    int timeout_ms; /* 0: none */
+};
+
+struct loop {
+    struct http_server *server;
+    int number;
+    uv_thread_t thread;
+    bool has_uv;
+    bool has_thread;
+    uv_loop_t uv;
+    uv_tcp_t listener;
+    uv_timer_t timer;
+    uint64_t timer_at_ms; /* UINT64_MAX: not running */
+    uv_check_t check;     /* after each round of events: connections in `ready` go on */
+    struct conn *ready;   /* newest first; they do not depend on each other */
+
+    struct mailbox mailbox;
+    uv_async_t async;
+    size_t drain_count;        /* how often something was found in the mailbox */
+    _Atomic size_t wake_count; /* how often a poster has woken us and is done with it */
+    atomic_bool stop_is_asked;
+    bool is_stopping;
+    uint64_t stop_at_ms;
+
+    struct wait_list waits[WAIT_COUNT];
+    size_t conn_count; /* structs, also those that are gone but not yet replied to */
+    struct desk *free_desks;
+    size_t free_desk_count;
+    struct coder coder;
+
+    char stamp[256]; /* the lines "Server" and "Date" */
+    size_t stamp_len;
+    size_t date_start;
+    uint64_t date_until_ms;
+    char *discarded; /* where bytes go that nobody wants */
+};
+
+struct http_server {
+    struct http_options options; /* the texts are copies of our own */
+    http_handler *handler;
+    void *context;
+    int port;
+    int grace_ms; /* set before stop_is_asked */
+    atomic_int connection_count;
+    struct loop *loops;
+};
+
+/* listen.c: sockets bound to one address, one per thread, SO_REUSEPORT. */
+struct listen_sockets {
+    int *fds; /* the caller's array of options->thread_count */
+    int port;
+};
+MUST_USE bool listen_bind(const struct http_options *options, struct listen_sockets *sockets,
+                          struct err *err);
+
+/* loop.c */
+MUST_USE bool loop_open(struct loop *loop, struct http_server *server, int number, int fd,
+                        struct err *err);
+MUST_USE bool loop_start(struct loop *loop, struct err *err);
+/* Asks the thread to end within the server's grace; loop_close() then joins it. */
+void loop_stop(struct loop *loop);
+void loop_close(struct loop *loop);
+/* Ends the loop if nothing is left that it waits for. */
+void loop_end_if_done(struct loop *loop);
+MUST_USE const struct http_options *loop_options(const struct loop *loop);
+
+/* wait.c: the lists and the one timer of a loop. */
+void wait_init(struct loop *loop);
+void wait_set(struct conn *conn, enum wait wait);
+void wait_leave(struct conn *conn);
+void wait_on_timer(uv_timer_t *timer);
+/* Makes sure that the timer runs at that time or earlier. */
+void wait_arm(struct loop *loop, uint64_t at_ms);
+
+/* desk.c: memory of a busy connection. */
+MUST_USE struct desk *desk_take(struct loop *loop, struct conn *conn);
+void desk_return(struct loop *loop, struct desk *desk);
+void desk_free_all(struct loop *loop);
+
+/* receive.c: bytes become requests. */
+enum receive { RECEIVE_MORE, RECEIVE_DONE, RECEIVE_FAILED };
+/* Where the next bytes from the client go; empty if there is no room now. */
+MUST_USE uv_buf_t receive_room(struct desk *desk);
+void receive_count(struct desk *desk, size_t byte_count);
+/* RECEIVE_DONE: desk->exchange is ready for the handler. */
+MUST_USE enum receive receive_request(struct desk *desk);
+/* Leaves the request behind; the bytes after it are next. */
+void receive_next(struct desk *desk);
+/* Whether the desk holds no byte of a request. */
+MUST_USE bool receive_is_empty(const struct desk *desk);
+
+/* answer.c: heads of answers. */
+/* Leaves a gap for the head at the end of desk->out; the body is to follow. */
+void answer_begin(struct desk *desk);
+/* Completes the answer whose body ends desk->out. */
+void answer_end(struct desk *desk, const struct http_answer *answer);
+/* An answer of our own to a request that no handler sees; ends the connection. */
+void answer_fail(struct desk *desk, int status, const char *text);
+void answer_continue(struct desk *desk);
+
+/* send.c */
+/* Sends desk->out as far as the socket takes it, and lets libuv send the rest. May close. */
+void send_answers(struct conn *conn);
+
+/* conn.c */
+void conn_accept(struct loop *loop);
+/* Handles all requests that are complete, and sends the answers. */
+void conn_go_on(struct conn *conn);
+void conn_close(struct conn *conn);
+void conn_on_timeout(struct conn *conn);
+
+#endif

@@ -1,0 +1,452 @@
+/* What the server refuses, how long it waits, and how it ends. Each test has a server of its own.
+ */
+#include "http/server_testing.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http/coding_internal.h"
+
+static void test_refused_heads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        int status;
+    } cases[] = {
+        {"GET / HTTP/1.1\r\n\r\n", 400},
+        {"GET / HTTP/1.1\nHost: a\n\n", 400},
+        {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+         400},
+        {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", 400},
+        {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
+        {"POST / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n", 417},
+        {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505},
+        {"\x16\x03\x01", 400},
+    };
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct client client;
+        client_open(&client, testing.port);
+        client_send(&client, str_from_c(cases[i].request));
+        client_read(&client);
+        assert_int_equal(client.status, cases[i].status);
+        CHECK_STR_EQ("close", client_header(&client, "Connection"), STR("close"));
+        client_read_end(&client);
+        client_close(&client);
+    }
+    assert_int_equal(atomic_load(&testing.call_count), 0);
+    testing_close(&testing);
+}
+
+/* Sends so many bytes more, whatever becomes of them. */
+static void send_fill(struct client *client, size_t count)
+{
+    char fill[4096];
+    memset(fill, 'x', sizeof(fill));
+    for (size_t sent = 0; sent < count; sent += sizeof(fill)) {
+        if (send(client->fd, fill, MIN(sizeof(fill), count - sent), MSG_NOSIGNAL) < 0) {
+            return;
+        }
+    }
+}
+
+static void test_head_too_large(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client client;
+    client_open(&client, testing.port);
+    client_send(&client, STR("GET / HTTP/1.1\r\nX: "));
+    send_fill(&client, 2000);
+    client_read(&client);
+    assert_int_equal(client.status, 431);
+    client_close(&client);
+    testing_close(&testing);
+}
+
+static void check_too_large(struct testing_server *testing, const char *head, size_t body_len)
+{
+    struct client client;
+    client_open(&client, testing->port);
+    client_send(&client, STR("POST /echo HTTP/1.1\r\nHost: a\r\n"));
+    client_send(&client, str_from_c(head));
+    send_fill(&client, body_len);
+    CHECK_ANSWER(&client, 413, "413 Content Too Large: request body too large\n");
+    shutdown(client.fd, SHUT_WR);
+    client_read_end(&client);
+    client_close(&client);
+}
+
+/* The client sends all of its body before it reads, and still gets to see the answer. */
+static void test_body_too_large(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    check_too_large(&testing, "Content-Length: 1000001\r\n\r\n", 1000001);
+    check_too_large(&testing, "Content-Length: 1000001\r\nExpect: 100-continue\r\n\r\n", 0);
+    check_too_large(&testing, "Content-Length: 99999999999999999999999\r\n\r\n", 5000000);
+    check_too_large(&testing, "Transfer-Encoding: chunked\r\n\r\nF4241\r\n", 1000001);
+    testing_close(&testing);
+}
+
+static void test_gzip_bomb(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct coder coder = {0};
+    struct buf coded = {0};
+    char *zeros = test_calloc(1, 50000000);
+    coder_encode(&coder, CODING_GZIP, str_make(zeros, 50000000), &coded);
+    assert_true(coded.len < options.body_bytes_max);
+    struct client client;
+    client_open(&client, testing.port);
+    struct buf head = {0};
+    buf_format(
+        &head,
+        "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n",
+        coded.len);
+    client_send(&client, buf_str(&head));
+    client_send(&client, buf_str(&coded));
+    CHECK_ANSWER(&client, 413, "413 Content Too Large: request body too large\n");
+    client_close(&client);
+    test_free(zeros);
+    buf_finish(&head);
+    buf_finish(&coded);
+    coder_finish(&coder);
+    testing_close(&testing);
+}
+
+static void test_slow_sender(void **state)
+{
+    (void)state;
+    static const char *const beginnings[] = {
+        "G",
+        "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell",
+        "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell",
+    };
+    struct http_options options = testing_options();
+    options.request_timeout_ms = 50;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    for (size_t i = 0; i < COUNT_OF(beginnings); i++) {
+        struct client client;
+        client_open(&client, testing.port);
+        client_request(&client, "/echo", "quick");
+        CHECK_ANSWER(&client, 200, "quick");
+        client_send(&client, str_from_c(beginnings[i]));
+        CHECK_ANSWER(&client, 408, "408 Request Timeout: the request did not come in time\n");
+        client_read_end(&client);
+        client_close(&client);
+    }
+    testing_close(&testing);
+}
+
+static void test_idle(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    options.idle_timeout_ms = 50;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client unused;
+    struct client used;
+    client_open(&unused, testing.port);
+    client_open(&used, testing.port);
+    client_request(&used, "/later", "x");
+    CHECK_ANSWER(&used, 200, "x");
+    client_read_end(&unused);
+    client_read_end(&used);
+    /* A handler may take its time. */
+    client_close(&used);
+    client_open(&used, testing.port);
+    client_request(&used, "/hold", "held");
+    testing_wait_connections(&testing, 1);
+    testing_wait_held(&testing, 1);
+    testing_release(&testing);
+    CHECK_ANSWER(&used, 200, "held");
+    client_close(&used);
+    client_close(&unused);
+    testing_close(&testing);
+}
+
+static void test_connection_cap(void **state)
+{
+    (void)state;
+    enum { CAP = 5 };
+    struct http_options options = testing_options();
+    options.connections_max = CAP;
+    options.thread_count = 2;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client clients[CAP];
+    for (int i = 0; i < CAP; i++) {
+        client_open(&clients[i], testing.port);
+        client_request(&clients[i], "/echo", "in");
+        CHECK_ANSWER(&clients[i], 200, "in");
+    }
+    struct client late;
+    client_open(&late, testing.port);
+    client_request(&late, "/echo", "out");
+    CHECK_ANSWER(&late, 503, "503 Service Unavailable: too many connections\n");
+    client_read_end(&late);
+    client_close(&late);
+    client_close(&clients[0]);
+    testing_wait_connections(&testing, CAP - 1);
+    client_open(&clients[0], testing.port);
+    client_request(&clients[0], "/echo", "in again");
+    CHECK_ANSWER(&clients[0], 200, "in again");
+    for (int i = 0; i < CAP; i++) {
+        client_close(&clients[i]);
+    }
+    testing_close(&testing);
+}
+
+static void set_small_buffer(struct client *client)
+{
+    int size = 65536;
+    setsockopt(client->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+}
+
+/* A client that asks for much and reads nothing is dropped. */
+static void test_client_that_never_reads(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    options.send_timeout_ms = 50;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client client;
+    client_open(&client, testing.port);
+    set_small_buffer(&client);
+    client_request(&client, "/size/20000000", "");
+    testing_wait_connections(&testing, 1);
+    testing_wait_connections(&testing, 0);
+    client_close(&client);
+    testing_close(&testing);
+}
+
+/* One that reads slowly gets all, and the server never runs far ahead of it: the kernel holds a few
+ * megabytes at most, and the server one answer. */
+static void test_client_that_reads_slowly(void **state)
+{
+    (void)state;
+    enum { COUNT = 60, AHEAD_MAX = 20 };
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client client;
+    client_open(&client, testing.port);
+    set_small_buffer(&client);
+    for (int i = 0; i < COUNT; i++) {
+        client_request(&client, i % 3 == 0 ? "/later" : "/size/1000000", "small");
+    }
+    for (int i = 0; i < COUNT; i++) {
+        int ahead = atomic_load(&testing.call_count) - i;
+        assert_in_range(ahead, 0, AHEAD_MAX);
+        client_read(&client);
+        assert_int_equal(client.status, 200);
+        assert_int_equal(client.body.len, i % 3 == 0 ? 5 : 1000000);
+    }
+    client_close(&client);
+    testing_close(&testing);
+}
+
+/* More requests than the read buffer holds, behind one that is held: we stop reading. */
+static void test_many_behind_held(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client client;
+    client_open(&client, testing.port);
+    client_request(&client, "/hold", "held");
+    testing_wait_held(&testing, 1);
+    for (int i = 0; i < COUNT; i++) {
+        client_request(&client, "/echo", "next");
+    }
+    testing_release(&testing);
+    CHECK_ANSWER(&client, 200, "held");
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_ANSWER(&client, 200, "next");
+    }
+    client_close(&client);
+    testing_close(&testing);
+}
+
+static void test_client_gone_before_reply(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client client;
+    for (int i = 0; i < 3; i++) {
+        client_open(&client, testing.port);
+        client_request(&client, "/hold", "nobody reads this");
+        testing_wait_held(&testing, 1);
+        client_abort(&client);
+        testing_wait_connections(&testing, 0);
+        testing_release(&testing);
+    }
+    client_open(&client, testing.port);
+    client_request(&client, "/hold", "nor this"); /* closed without a reset: seen when we answer */
+    testing_wait_held(&testing, 1);
+    client_close(&client);
+    testing_release(&testing);
+    testing_wait_connections(&testing, 0);
+    client_open(&client, testing.port);
+    client_request(&client, "/echo", "still here");
+    CHECK_ANSWER(&client, 200, "still here");
+    client_close(&client);
+    testing_close(&testing);
+}
+
+struct closing {
+    struct testing_server *testing;
+    int grace_ms;
+};
+
+static void *close_main(void *argument)
+{
+    struct closing *closing = argument;
+    http_server_close(closing->testing->server, closing->grace_ms);
+    closing->testing->server = NULL;
+    return NULL;
+}
+
+static void test_close_waits_for_requests(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    options.thread_count = 3;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client idle;
+    struct client busy;
+    struct client half;
+    client_open(&idle, testing.port);
+    client_request(&idle, "/echo", "x");
+    CHECK_ANSWER(&idle, 200, "x");
+    client_open(&half, testing.port);
+    client_request(&half, "/echo", "x");
+    CHECK_ANSWER(&half, 200, "x");
+    client_send(&half, STR("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Le"));
+    client_open(&busy, testing.port);
+    client_request(&busy, "/hold", "under way");
+    testing_wait_held(&testing, 1);
+
+    struct closing closing = {&testing, 60000};
+    pthread_t closer;
+    assert_int_equal(pthread_create(&closer, NULL, close_main, &closing), 0);
+    client_read_end(&idle);
+    testing_release(&testing);
+    CHECK_ANSWER(&busy, 200, "under way");
+    CHECK_STR_EQ("close", client_header(&busy, "Connection"), STR("close"));
+    client_read_end(&busy);
+    client_close(&half); /* it never finished its request: nothing to wait for when it goes */
+    pthread_join(closer, NULL);
+    assert_false(client_try_open(&half, testing.port));
+    client_close(&half);
+    client_close(&idle);
+    client_close(&busy);
+    testing_close(&testing);
+}
+
+static void test_close_after_grace(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client client;
+    client_open(&client, testing.port);
+    client_request(&client, "/hold", "too late");
+    testing_wait_held(&testing, 1);
+    struct closing closing = {&testing, 10};
+    pthread_t closer;
+    assert_int_equal(pthread_create(&closer, NULL, close_main, &closing), 0);
+    client_read_end(&client); /* the exchange is still held, and valid */
+    testing_release(&testing);
+    pthread_join(closer, NULL);
+    client_close(&client);
+    testing_close(&testing);
+}
+
+static void test_second_server_is_refused(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    options.thread_count = 2;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    options.port = testing.port;
+    struct err err = ERR_INIT(&testing.arena);
+    struct http_server *second = NULL;
+    assert_false(http_server_open(&options, NULL, NULL, &second, &err));
+    assert_null(second);
+    assert_true(str_contains(err.message, STR("another server listens there")));
+    testing_close(&testing);
+
+    testing_open(&testing, &options); /* the port is free again, time-wait or not */
+    testing_close(&testing);
+}
+
+static void test_hosts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *host;
+        bool works;
+    } cases[] = {{"0.0.0.0", true}, {"localhost", true}, {"no.such.host.invalid", false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct http_options options = testing_options();
+        struct arena arena;
+        arena_init(&arena);
+        struct err err = ERR_INIT(&arena);
+        struct http_server *server = NULL;
+        options.host = str_from_c(cases[i].host);
+        if (http_server_open(&options, NULL, NULL, &server, &err) != cases[i].works) {
+            fail_msg("%s: %.*s", cases[i].host, STR_ARG(err.message));
+        }
+        struct client client;
+        if (cases[i].works) {
+            client_open(&client, http_server_port(server));
+            client_close(&client);
+        }
+        http_server_close(server, 0);
+        arena_finish(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused_heads),
+        cmocka_unit_test(test_head_too_large),
+        cmocka_unit_test(test_body_too_large),
+        cmocka_unit_test(test_gzip_bomb),
+        cmocka_unit_test(test_slow_sender),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_connection_cap),
+        cmocka_unit_test(test_client_that_never_reads),
+        cmocka_unit_test(test_client_that_reads_slowly),
+        cmocka_unit_test(test_many_behind_held),
+        cmocka_unit_test(test_client_gone_before_reply),
+        cmocka_unit_test(test_close_waits_for_requests),
+        cmocka_unit_test(test_close_after_grace),
+        cmocka_unit_test(test_second_server_is_refused),
+        cmocka_unit_test(test_hosts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

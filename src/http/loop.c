@@ -1,0 +1,184 @@
+/* One thread: what wakes it, and how it ends. */
+#include "http/http_internal.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { BACKLOG = 1024 };
+
+const struct http_options *loop_options(const struct loop *loop)
+{
+    return &loop->server->options;
+}
+
+static void close_handle(void *handle)
+{
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+void loop_end_if_done(struct loop *loop)
+{
+    if (loop->is_stopping && loop->conn_count == 0) {
+        close_handle(&loop->async);
+        close_handle(&loop->timer);
+        close_handle(&loop->check); /* the last one: uv_run() returns */
+    }
+}
+
+/* Connections that wait for a request are closed; the others end after their answer. */
+static void begin_stop(struct loop *loop)
+{
+    loop->is_stopping = true;
+    loop->stop_at_ms = uv_now(&loop->uv) + (uint64_t)loop->server->grace_ms;
+    close_handle(&loop->listener);
+    while (loop->waits[WAIT_IDLE].oldest != NULL) {
+        conn_close(loop->waits[WAIT_IDLE].oldest);
+    }
+    wait_arm(loop, loop->stop_at_ms);
+    loop_end_if_done(loop);
+}
+
+static void drain(struct loop *loop)
+{
+    if (mailbox_drain(&loop->mailbox)) {
+        loop->drain_count++;
+    }
+}
+
+static void on_async(uv_async_t *async)
+{
+    struct loop *loop = async->data;
+    drain(loop);
+    if (!loop->is_stopping && atomic_load_explicit(&loop->stop_is_asked, memory_order_acquire)) {
+        begin_stop(loop);
+    }
+}
+
+/* On the thread of whoever posts. Adding to wake_count is the last thing it does with the loop;
+ * see wait_for_posters(). */
+static void wake(struct mailbox *mailbox)
+{
+    struct loop *loop = CONTAINER_OF(mailbox, struct loop, mailbox);
+    uv_async_send(&loop->async);
+    atomic_fetch_add_explicit(&loop->wake_count, 1, memory_order_release);
+}
+
+/* A task can have run, and with it the last exchange ended, while its poster is still on the way to
+ * waking us. Every time that the mailbox stops being empty there is one wake and one drain that
+ * finds something, so with equal counts nobody is inside wake() any more. */
+static void wait_for_posters(struct loop *loop)
+{
+    while (atomic_load_explicit(&loop->wake_count, memory_order_acquire) != loop->drain_count) {
+        drain(loop);
+        sched_yield();
+    }
+}
+
+/* Replies that came outside the handler's call. Going on here instead of inside http_reply() keeps
+ * the caller's arena alive until it is back, and the stack flat. */
+static void on_check(uv_check_t *check)
+{
+    struct loop *loop = check->data;
+    while (loop->ready != NULL) {
+        struct conn *conn = loop->ready;
+        loop->ready = conn->next_ready;
+        conn->is_ready = false;
+        conn_go_on(conn);
+    }
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    if (status == 0) { /* else the client was gone before we came, or descriptors ran out */
+        conn_accept(listener->data);
+    }
+}
+
+static bool open_listener(struct loop *loop, int fd, struct err *err)
+{
+    uv_tcp_init(&loop->uv, &loop->listener);
+    loop->listener.data = loop;
+    int result = uv_tcp_open(&loop->listener, fd);
+    if (result != 0) {
+        close(fd);
+    } else {
+        result = uv_listen((uv_stream_t *)&loop->listener, BACKLOG, on_connection);
+    }
+    return result == 0 || err_set(err, ERR_INTERNAL, "cannot listen: %s", uv_strerror(result));
+}
+
+bool loop_open(struct loop *loop, struct http_server *server, int number, int fd, struct err *err)
+{
+    loop->server = server;
+    loop->number = number;
+    int result = uv_loop_init(&loop->uv);
+    if (result != 0) {
+        close(fd);
+        return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(result));
+    }
+    loop->has_uv = true;
+    result = uv_async_init(&loop->uv, &loop->async, on_async);
+    assert(result == 0); /* descriptors of the loop are there already */
+    loop->async.data = loop;
+    uv_timer_init(&loop->uv, &loop->timer);
+    loop->timer.data = loop;
+    uv_check_init(&loop->uv, &loop->check);
+    loop->check.data = loop;
+    uv_check_start(&loop->check, on_check);
+    mailbox_init(&loop->mailbox, wake);
+    wait_init(loop);
+    return open_listener(loop, fd, err);
+}
+
+static void run(void *argument)
+{
+    struct loop *loop = argument;
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    wait_for_posters(loop);
+}
+
+/* Signals are for the program's other threads; and writing to a connection that the client has
+ * closed must not raise SIGPIPE here. */
+bool loop_start(struct loop *loop, struct err *err)
+{
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = uv_thread_create(&loop->thread, run, loop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    loop->has_thread = result == 0;
+    return result == 0 ||
+           err_set(err, ERR_INTERNAL, "cannot start a thread: %s", uv_strerror(result));
+}
+
+void loop_stop(struct loop *loop)
+{
+    if (loop->has_thread) {
+        atomic_store_explicit(&loop->stop_is_asked, true, memory_order_release);
+        uv_async_send(&loop->async);
+    }
+}
+
+void loop_close(struct loop *loop)
+{
+    if (loop->has_thread) {
+        uv_thread_join(&loop->thread);
+    } else if (loop->has_uv) { /* never ran: close the handles from here */
+        begin_stop(loop);
+        uv_run(&loop->uv, UV_RUN_DEFAULT);
+    }
+    if (loop->has_uv) {
+        int result = uv_loop_close(&loop->uv);
+        assert(result == 0);
+    }
+    desk_free_all(loop);
+    coder_finish(&loop->coder);
+    mem_free(loop->discarded);
+}
