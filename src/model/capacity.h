@@ -16,13 +16,15 @@ struct capacity {
 /* Write units of an image of that many bytes: one per started KB, at least one. */
 static inline double capacity_write_units(size_t bytes)
 {
-    return bytes <= 1024 ? 1 : (double)((bytes + 1023) / 1024);
+    size_t started = bytes <= 1024 ? 1 : (bytes + 1023) / 1024;
+    return (double)started;
 }
 
 /* Read units: one per started 4 KB, at least one; half of it if eventually consistent. */
 static inline double capacity_read_units(size_t bytes, bool consistent)
 {
-    double units = bytes <= 4096 ? 1 : (double)((bytes + 4095) / 4096);
+    size_t started = bytes <= 4096 ? 1 : (bytes + 4095) / 4096;
+    double units = (double)started;
     return consistent ? units : units / 2;
 }
 

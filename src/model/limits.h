@@ -2,6 +2,8 @@
 #ifndef GRAMME_MODEL_LIMITS_H
 #define GRAMME_MODEL_LIMITS_H
 
+#include <stddef.h>
+
 #define ITEM_BYTES_MAX              409600
 #define HASH_KEY_BYTES_MAX          2048
 #define RANGE_KEY_BYTES_MAX         1024

@@ -1,0 +1,82 @@
+"""Checks what no compiler does: that includes point up the list of folders only, that headers for
+use inside stay inside, that libraries appear only where they belong, and that paths named in the
+documentation exist."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# Includes may point to folders that stand earlier in this list.
+FOLDERS = ["base", "json", "http", "auth", "model", "expr", "wire", "codec", "store", "engine",
+           "meter", "api", "server"]
+# Headers that only these places may include.
+ONLY_IN = {
+    "rocksdb/": ["src/store/rocks/"],
+    "uv.h": ["src/http/"],
+    "xxhash.h": ["src/base/"],
+    "sys/random.h": ["src/base/"],
+    "zlib.h": ["src/http/", "src/base/"],
+}
+# http and wire know nothing of each other, nor do the engine and JSON.
+FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model", "json"),
+             ("model", "http"), ("store", "model"), ("store", "json"), ("api", "http"),
+             ("http", "json")]
+
+errors = []
+
+
+def tracked(*patterns):
+    output = subprocess.run(["git", "ls-files", *patterns], capture_output=True, text=True,
+                            check=True).stdout
+    return output.split()
+
+
+def check_include(path, line_number, target):
+    where = f"{path}:{line_number}"
+    for prefix, places in ONLY_IN.items():
+        if target.startswith(prefix) and not any(path.startswith(place) for place in places):
+            errors.append(f"{where}: {target} belongs in {' or '.join(places)} only")
+    folder = path.split("/")[1]
+    other = target.split("/")[0]
+    if not path.startswith("src/") or other not in FOLDERS:
+        return
+    if FOLDERS.index(other) > FOLDERS.index(folder) or (folder, other) in FORBIDDEN:
+        errors.append(f"{where}: {folder} must not include {target}")
+    if target.endswith("_internal.h") and other != folder:
+        errors.append(f"{where}: {target} is for use inside {other}")
+
+
+def check_sources():
+    for path in tracked("src/*.c", "src/*.h"):
+        text = pathlib.Path(path).read_text()
+        for number, line in enumerate(text.split("\n"), 1):
+            match = re.match(r'#include [<"]([^>"]+)[>"]', line)
+            if match:
+                check_include(path, number, match.group(1))
+        if path.endswith(".h"):
+            guard = "GRAMME_" + path[4:].upper().replace("/", "_").replace(".", "_")
+            if f"#ifndef {guard}\n#define {guard}\n" not in text:
+                errors.append(f"{path}: the guard should be {guard}")
+
+
+def check_folders():
+    for folder in FOLDERS:
+        if tracked(f"src/{folder}/*.c") and not pathlib.Path(f"src/{folder}/README.md").exists():
+            errors.append(f"src/{folder}: has no README.md")
+
+
+def check_docs():
+    for path in tracked("*.md"):
+        text = pathlib.Path(path).read_text()
+        for name in re.findall(r"`((?:src|tests|docs|tools|fuzz|include|apps)/[\w./-]+)`", text):
+            if not pathlib.Path(name).exists():
+                errors.append(f"{path}: names {name}, which does not exist")
+
+
+check_sources()
+check_folders()
+check_docs()
+for error in errors:
+    print(error, file=sys.stderr)
+sys.exit(1 if errors else 0)
