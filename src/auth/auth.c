@@ -12,7 +12,8 @@ bool auth_mode_from_name(struct str name, enum auth_mode *out)
 bool auth_check(enum auth_mode mode, struct str authorization, struct err *err)
 {
     if (mode == AUTH_ANY && authorization.len == 0) {
-        return err_set(err, ERR_MISSING_AUTHENTICATION_TOKEN, "Request is missing Authentication Token");
+        return err_set(err, ERR_MISSING_AUTHENTICATION_TOKEN,
+                       "Request is missing Authentication Token");
     }
     return true;
 }

@@ -32,8 +32,8 @@ static const struct setting settings_template[] = {
 
 static bool complain(struct err *err, const struct setting *setting, const char *expected)
 {
-    return err_set(err, ERR_VALIDATION, "%s: '%.*s' is no value for %s: expected %s", setting->source,
-                   STR_ARG(setting->text), setting->name, expected);
+    return err_set(err, ERR_VALIDATION, "%s: '%.*s' is no value for %s: expected %s",
+                   setting->source, STR_ARG(setting->text), setting->name, expected);
 }
 
 static struct setting *find(struct setting *settings, struct str name)
@@ -61,7 +61,8 @@ static bool read_arguments(struct arena *arena, struct setting *settings, int ar
     for (int i = 0; i < argc; i++) {
         struct str argument = arena_copy(arena, str_from_c(argv[i]));
         if (!str_starts_with(argument, STR("--"))) {
-            return err_set(err, ERR_VALIDATION, "unexpected argument '%s'; see gramme serve --help", argv[i]);
+            return err_set(err, ERR_VALIDATION, "unexpected argument '%s'; see gramme serve --help",
+                           argv[i]);
         }
         struct str name = str_skip(argument, 2);
         const char *equals = memchr(name.data, '=', name.len);
@@ -72,13 +73,15 @@ static bool read_arguments(struct arena *arena, struct setting *settings, int ar
         } else if (i + 1 < argc) {
             value = arena_copy(arena, str_from_c(argv[++i]));
         } else {
-            return err_set(err, ERR_VALIDATION, "%s needs a value; see gramme serve --help", argv[i]);
+            return err_set(err, ERR_VALIDATION, "%s needs a value; see gramme serve --help",
+                           argv[i]);
         }
         struct setting *setting = find(settings, name);
         if (str_eq(name, STR("config"))) {
             *out_file = value;
         } else if (setting == NULL) {
-            return err_set(err, ERR_VALIDATION, "unknown option --%.*s; see gramme serve --help", STR_ARG(name));
+            return err_set(err, ERR_VALIDATION, "unknown option --%.*s; see gramme serve --help",
+                           STR_ARG(name));
         } else {
             offer(setting, value, "command line");
         }
@@ -114,30 +117,34 @@ static struct str trim(struct str s)
     return s;
 }
 
-static bool read_line(struct setting *settings, struct str line, struct str file, int number, struct err *err)
+static bool read_line(struct setting *settings, struct str line, struct str file, int number,
+                      struct err *err)
 {
     line = trim(line);
     if (line.len == 0 || line.data[0] == '#') {
         return true;
     }
     const char *equals = memchr(line.data, '=', line.len);
-    struct str name = equals == NULL ? line : trim(str_make(line.data, (size_t)(equals - line.data)));
+    struct str name =
+        equals == NULL ? line : trim(str_make(line.data, (size_t)(equals - line.data)));
     struct setting *setting = find(settings, name);
     if (equals == NULL || setting == NULL) {
         return err_set(err, ERR_VALIDATION, "%.*s:%d: %s '%.*s'", STR_ARG(file), number,
-                       equals == NULL ? "expected `name = value`, not" : "unknown setting", STR_ARG(name));
+                       equals == NULL ? "expected `name = value`, not" : "unknown setting",
+                       STR_ARG(name));
     }
     offer(setting, trim(str_skip(line, (size_t)(equals - line.data) + 1)), "configuration file");
     return true;
 }
 
-static bool read_file(struct arena *arena, struct setting *settings, struct str file, struct err *err)
+static bool read_file(struct arena *arena, struct setting *settings, struct str file,
+                      struct err *err)
 {
     struct str path = arena_format(arena, "%.*s", STR_ARG(file));
     FILE *stream = fopen(path.data, "r");
     if (stream == NULL) {
-        return err_set(err, ERR_VALIDATION, "cannot read the configuration file %.*s: %s", STR_ARG(file),
-                       strerror(errno));
+        return err_set(err, ERR_VALIDATION, "cannot read the configuration file %.*s: %s",
+                       STR_ARG(file), strerror(errno));
     }
     char *line = NULL;
     size_t capacity = 0;
@@ -157,7 +164,8 @@ static bool read_number(const struct setting *setting, int64_t min, int64_t max,
         return true;
     }
     char expected[80];
-    snprintf(expected, sizeof(expected), "a number from %lld to %lld", (long long)min, (long long)max);
+    snprintf(expected, sizeof(expected), "a number from %lld to %lld", (long long)min,
+             (long long)max);
     return complain(err, setting, expected);
 }
 
@@ -252,7 +260,9 @@ void config_print_help(void)
         const struct setting *setting = &settings_template[i];
         char option[64];
         snprintf(option, sizeof(option), "--%s %s", setting->name, setting->value_name);
-        printf("  %-24s %s\n  %-24s (default %s)\n", option, setting->help, "", setting->default_text);
+        printf("  %-24s %s\n  %-24s (default %s)\n", option, setting->help, "",
+               setting->default_text);
     }
-    printf("  %-24s read settings from FILE, one `name = value` per line, # for comments\n", "--config FILE");
+    printf("  %-24s read settings from FILE, one `name = value` per line, # for comments\n",
+           "--config FILE");
 }

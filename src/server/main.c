@@ -18,10 +18,11 @@ static void print_help(void)
 
 static void print_serve_help(void)
 {
-    printf("Usage: gramme serve [options]\n\n"
-           "Serves DynamoDB's HTTP API until SIGTERM or SIGINT. Every write is on disk before it is\n"
-           "answered, except with --store memory:.\n\n"
-           "Options (also as GRAMME_NAME in the environment, e.g. GRAMME_LOG_LEVEL=debug):\n");
+    printf(
+        "Usage: gramme serve [options]\n\n"
+        "Serves DynamoDB's HTTP API until SIGTERM or SIGINT. Every write is on disk before it is\n"
+        "answered, except with --store memory:.\n\n"
+        "Options (also as GRAMME_NAME in the environment, e.g. GRAMME_LOG_LEVEL=debug):\n");
     config_print_help();
     printf("\nExamples:\n"
            "  gramme serve                                     data in ./data, port 8000\n"
@@ -31,7 +32,8 @@ static void print_serve_help(void)
 
 static bool is_help(const char *argument)
 {
-    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0 || strcmp(argument, "help") == 0;
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0 ||
+           strcmp(argument, "help") == 0;
 }
 
 static int run_serve(int argc, char **argv)

@@ -184,6 +184,7 @@ void router_handle(void *context, struct http_exchange *exchange)
         handle_health(router, exchange);
     } else {
         buf_add(exchange->out, STR("not found\n"));
-        http_reply(exchange, &(struct http_answer){.status = 404, .content_type = STR("text/plain")});
+        http_reply(exchange,
+                   &(struct http_answer){.status = 404, .content_type = STR("text/plain")});
     }
 }

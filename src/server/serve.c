@@ -87,12 +87,14 @@ int serve(const struct config *config)
     struct service service = {0};
     int status = 0;
     if (open_service(&service, config, &err)) {
-        log_write(LOG_INFO, "server", "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)",
-                  GRAMME_VERSION, STR_ARG(config->host), http_server_port(service.http),
-                  STR_ARG(config->store), (long long)((clock_monotonic_us() - start_us) / 1000));
+        log_write(LOG_INFO, "server",
+                  "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)", GRAMME_VERSION,
+                  STR_ARG(config->host), http_server_port(service.http), STR_ARG(config->store),
+                  (long long)((clock_monotonic_us() - start_us) / 1000));
         int signal_number;
         sigwait(&signals, &signal_number);
-        log_write(LOG_INFO, "server", "stopping on %s", signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
+        log_write(LOG_INFO, "server", "stopping on %s",
+                  signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
     } else {
         log_write(LOG_ERROR, "server", "%.*s", STR_ARG(err.message));
         status = 1;

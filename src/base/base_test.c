@@ -1,0 +1,193 @@
+/* The small things of this folder, each with its corner cases. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/mailbox.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/testing.h"
+#include "base/utf8.h"
+
+static void test_str(void **state)
+{
+    (void)state;
+    assert_true(str_cmp(STR("a"), STR("ab")) < 0);
+    assert_true(str_cmp(STR("b"), STR("ab")) > 0);
+    assert_true(str_cmp(STR(""), STR_NULL) == 0);
+    assert_true(str_contains(STR("abc"), STR("bc")) && !str_contains(STR("abc"), STR("cb")));
+    int64_t number;
+    assert_true(str_to_int64(STR("-9223372036854775808"), &number) && number == INT64_MIN);
+    assert_true(str_to_int64(STR("9223372036854775807"), &number) && number == INT64_MAX);
+    assert_false(str_to_int64(STR("9223372036854775808"), &number));
+    assert_false(str_to_int64(STR(""), &number) || str_to_int64(STR("-"), &number) ||
+                 str_to_int64(STR("1x"), &number));
+}
+
+static void test_arena(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    struct str kept = arena_format(&arena, "%d %s", 7, "seven");
+    struct arena_mark mark = arena_mark(&arena);
+    for (int i = 0; i < 100; i++) {
+        memset(arena_alloc(&arena, 1000), 0xAA, 1000);
+    }
+    char *big = arena_bytes(&arena, 1 << 20);
+    memset(big, 0xBB, 1 << 20);
+    arena_trim(&arena, big, 1 << 20, 10);
+    arena_rewind(&arena, mark);
+    CHECK_STR_EQ("kept", kept, STR("7 seven"));
+    int64_t *zeros = ARENA_ARRAY(&arena, int64_t, 100);
+    assert_true(zeros[0] == 0 && zeros[99] == 0 && (uintptr_t)zeros % 8 == 0);
+    arena_reset(&arena);
+    arena_finish(&arena);
+}
+
+static void test_map(void **state)
+{
+    (void)state;
+    struct map map;
+    map_init(&map);
+    static int values[1000];
+    char name[16];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "name%d", i);
+        assert_null(map_put(&map, str_from_c(name), &values[i]));
+    }
+    for (int i = 0; i < 1000; i += 2) {
+        snprintf(name, sizeof(name), "name%d", i);
+        assert_ptr_equal(map_remove(&map, str_from_c(name)), &values[i]);
+    }
+    assert_null(map_remove(&map, STR("name0")));
+    assert_int_equal(map.count, 500);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "name%d", i);
+        assert_ptr_equal(map_get(&map, str_from_c(name)), i % 2 == 0 ? NULL : &values[i]);
+    }
+    size_t seen = 0;
+    size_t at = 0;
+    struct str key;
+    void *value;
+    while (map_next(&map, &at, &key, &value)) {
+        seen++;
+    }
+    assert_int_equal(seen, 500);
+    map_finish(&map);
+}
+
+static void test_base64(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *plain;
+        const char *coded;
+    } good[] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}};
+    char out[64];
+    size_t len;
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        struct str plain = str_from_c(good[i].plain);
+        base64_encode(plain, out);
+        CHECK_STR_EQ(good[i].plain, str_make(out, BASE64_ENCODED_LEN(plain.len)),
+                     str_from_c(good[i].coded));
+        assert_true(base64_decode(str_from_c(good[i].coded), out, &len));
+        CHECK_STR_EQ(good[i].coded, str_make(out, len), plain);
+    }
+    static const char *const bad[] = {
+        "Z", "Zg", "Zg=", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==", "Zm 9", "Zm9v!"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        if (base64_decode(str_from_c(bad[i]), out, &len)) {
+            fail_msg("%s was accepted", bad[i]);
+        }
+    }
+}
+
+static void test_utf8(void **state)
+{
+    (void)state;
+    assert_true(utf8_is_valid(STR("")) &&
+                utf8_is_valid(STR("abcdefghij\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80")));
+    assert_false(utf8_is_valid(STR("\x80")) || utf8_is_valid(STR("abcdefgh\xc3")) ||
+                 utf8_is_valid(STR("\xe0\x80\x80")) || utf8_is_valid(STR("\xf4\x90\x80\x80")) ||
+                 utf8_is_valid(STR("\xed\xa0\x80")));
+    assert_int_equal(utf8_utf16_len(STR("a\xc3\xa9\xf0\x9f\x98\x80")), 4);
+}
+
+/* Tasks of each poster run in order, and none is lost. */
+struct note {
+    struct task task;
+    int poster;
+    int number;
+};
+
+enum { POSTERS = 4, NOTES = 2000 };
+static struct note notes[POSTERS][NOTES];
+static int next_number[POSTERS];
+static int ran;
+static bool all_ran;
+
+static void run_note(struct task *task)
+{
+    struct note *note = CONTAINER_OF(task, struct note, task);
+    assert_int_equal(note->number, next_number[note->poster]++);
+    all_ran = ++ran == POSTERS * NOTES;
+}
+
+struct poster {
+    struct mailbox *mailbox;
+    int number;
+};
+
+static void *post_all(void *arg)
+{
+    struct poster *poster = arg;
+    for (int i = 0; i < NOTES; i++) {
+        struct note *note = &notes[poster->number][i];
+        *note = (struct note){.task.run = run_note, .poster = poster->number, .number = i};
+        mailbox_post(poster->mailbox, &note->task);
+    }
+    return NULL;
+}
+
+static void test_mailbox(void **state)
+{
+    (void)state;
+    struct waiting_mailbox *waiting = waiting_mailbox_create();
+    pthread_t threads[POSTERS];
+    struct poster posters[POSTERS];
+    for (int i = 0; i < POSTERS; i++) {
+        posters[i] = (struct poster){.mailbox = waiting_mailbox_box(waiting), .number = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, post_all, &posters[i]), 0);
+    }
+    waiting_mailbox_run(waiting, &all_ran);
+    for (int i = 0; i < POSTERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(ran, POSTERS * NOTES);
+    waiting_mailbox_destroy(waiting);
+}
+
+static void test_buf(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    buf_add_int64(&buf, INT64_MIN);
+    buf_add_char(&buf, ' ');
+    buf_add_int64(&buf, 0);
+    buf_format(&buf, " %s %d", "x", 5);
+    CHECK_STR_EQ("buf", buf_str(&buf), STR("-9223372036854775808 0 x 5"));
+    buf_finish(&buf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_str),    cmocka_unit_test(test_arena), cmocka_unit_test(test_map),
+        cmocka_unit_test(test_base64), cmocka_unit_test(test_utf8),  cmocka_unit_test(test_mailbox),
+        cmocka_unit_test(test_buf),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
