@@ -11,7 +11,7 @@
 
 enum {
     SERVER_NAME_MAX = 128,
-    LINES_MAX = 384, /* what take_lines() writes beside texts of variable length */
+    LINES_MAX = 384, /* what write_head() writes beside texts of variable length */
 };
 
 static const struct {
@@ -45,13 +45,12 @@ static const struct {
 
 static struct str status_line(int status)
 {
-    for (size_t i = 0; i < COUNT_OF(status_lines); i++) {
-        if (status_lines[i].status == status) {
-            return status_lines[i].line;
-        }
+    size_t i = 0;
+    while (i < COUNT_OF(status_lines) && status_lines[i].status != status) {
+        i++;
     }
-    assert(status == 0); /* a handler answered with a status that is missing above */
-    return STR_NULL;
+    assert(i < COUNT_OF(status_lines)); /* else a handler needs another line above */
+    return status_lines[i].line;
 }
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT"; by hand, because strftime() asks the locale. */

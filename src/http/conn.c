@@ -3,6 +3,7 @@
  * turn, and conn_go_on() takes as many requests as are there. */
 #include "http/http_internal.h"
 
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/mem.h"
@@ -138,6 +139,19 @@ static void rest(struct conn *conn)
     set_reading(conn, true);
 }
 
+/* What the client has not taken yet: libuv holds some and the kernel the rest. */
+static size_t count_unsent(const struct conn *conn)
+{
+    size_t queued = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
+    uv_os_fd_t fd;
+    int in_kernel = 0;
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||
+        ioctl(fd, TIOCOUTQ, &in_kernel) != 0) {
+        return queued; /* not every system can tell */
+    }
+    return queued + (size_t)in_kernel;
+}
+
 /* All that can be done now is done; `is_new` says that the request under way began in this turn. */
 static void settle(struct conn *conn, bool is_new)
 {
@@ -145,7 +159,7 @@ static void settle(struct conn *conn, bool is_new)
         wait_set(conn, WAIT_HANDLER);
         set_reading(conn, conn->desk->in_len < conn->desk->in_size);
     } else if (conn->writes_under_way > 0) {
-        conn->unsent_bytes = uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp);
+        conn->unsent_bytes = count_unsent(conn);
         wait_set(conn, WAIT_SEND);
         set_reading(conn, false);
     } else if (conn->is_last) {
@@ -241,20 +255,25 @@ void conn_go_on(struct conn *conn)
     }
 }
 
+/* Slow, but reading: gets more time. */
+static bool makes_progress(struct conn *conn)
+{
+    size_t unsent = count_unsent(conn);
+    bool is_less = unsent < conn->unsent_bytes;
+    conn->unsent_bytes = unsent;
+    return is_less;
+}
+
 void conn_on_timeout(struct conn *conn)
 {
     if (conn->wait == WAIT_REQUEST) {
         answer_fail(conn->desk, 408, "the request did not come in time");
         conn_go_on(conn);
-        return;
-    }
-    size_t unsent = uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp);
-    if (conn->wait == WAIT_SEND && unsent < conn->unsent_bytes) { /* slow, but it reads */
-        conn->unsent_bytes = unsent;
+    } else if (conn->wait == WAIT_SEND && makes_progress(conn)) {
         wait_set(conn, WAIT_SEND);
-        return;
+    } else {
+        conn_close(conn);
     }
-    conn_close(conn);
 }
 
 static void refuse(struct conn *conn)

@@ -155,6 +155,11 @@ struct http_server {
     struct loop *loops;
 };
 
+static inline const struct http_options *loop_options(const struct loop *loop)
+{
+    return &loop->server->options;
+}
+
 /* listen.c: sockets bound to one address, one per thread, SO_REUSEPORT. */
 struct listen_sockets {
     int *fds; /* the caller's array of options->thread_count */
@@ -172,7 +177,6 @@ void loop_stop(struct loop *loop);
 void loop_close(struct loop *loop);
 /* Ends the loop if nothing is left that it waits for. */
 void loop_end_if_done(struct loop *loop);
-MUST_USE const struct http_options *loop_options(const struct loop *loop);
 
 /* wait.c: the lists and the one timer of a loop. */
 void wait_init(struct loop *loop);

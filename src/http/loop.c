@@ -10,11 +10,6 @@
 
 enum { BACKLOG = 1024 };
 
-const struct http_options *loop_options(const struct loop *loop)
-{
-    return &loop->server->options;
-}
-
 static void close_handle(void *handle)
 {
     if (!uv_is_closing(handle)) {

@@ -162,7 +162,8 @@ static enum receive begin_body(struct desk *desk)
     if (head->content_length > (int64_t)loop_options(loop_of(desk))->body_bytes_max) {
         return fail(desk, 413, "request body too large");
     }
-    if (head->content_coding == CODING_UNKNOWN) {
+    bool has_body = head->chunked || head->content_length > 0;
+    if (has_body && head->content_coding == CODING_UNKNOWN) {
         return fail(desk, 415, "only the content codings 'gzip' and 'deflate' are known");
     }
     bool is_whole = !head->chunked && (int64_t)come >= head->content_length;

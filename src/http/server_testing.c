@@ -121,6 +121,8 @@ static void handle(void *context, struct http_exchange *exchange)
         answer_size(exchange, &answer);
     } else if (str_eq(target, STR("/none"))) {
         http_reply(exchange, &answer);
+    } else if (str_eq(target, STR("/header"))) {
+        reply(exchange, 200, http_header(exchange, STR("x-test")));
     } else if (str_eq(target, STR("/close"))) {
         answer = (struct http_answer){.status = 200, .close = true};
         buf_add(exchange->out, exchange->body);
@@ -221,6 +223,27 @@ void testing_wait_held(struct testing_server *testing, int count)
     }
 }
 
+void testing_wait_calls(struct testing_server *testing, int count)
+{
+    int turns = 0;
+    while (atomic_load(&testing->call_count) != count) {
+        pause_briefly(&turns);
+    }
+}
+
+void testing_wait_calm(struct testing_server *testing)
+{
+    int turns = 0;
+    int calls = 0;
+    for (int calm = 0; calm < 50; calm++) {
+        if (atomic_load(&testing->call_count) != calls) {
+            calls = atomic_load(&testing->call_count);
+            calm = 0;
+        }
+        pause_briefly(&turns);
+    }
+}
+
 void testing_wait_connections(struct testing_server *testing, int count)
 {
     int turns = 0;
@@ -281,15 +304,21 @@ void client_request(struct client *client, const char *target, const char *body)
     buf_finish(&text);
 }
 
-/* More bytes, or the end: false. */
-static bool receive(struct client *client)
+void client_receive_some(struct client *client, size_t bytes_max)
 {
-    ssize_t count = recv(client->fd, buf_reserve(&client->in, 65536), 65536, 0);
+    ssize_t count = recv(client->fd, buf_reserve(&client->in, bytes_max), bytes_max, 0);
     if (count < 0) {
         fail_msg("recv: %s", strerror(errno));
     }
     buf_added(&client->in, (size_t)count);
-    return count > 0;
+}
+
+/* More bytes, or the end: false. */
+static bool receive(struct client *client)
+{
+    size_t before = client->in.len;
+    client_receive_some(client, 65536);
+    return client->in.len > before;
 }
 
 static void need(struct client *client, size_t len)

@@ -16,6 +16,7 @@
  *   /coded/N the same, said to be compressed already
  *   /crc/N   the same with a checksum
  *   /none    answers 204
+ *   /header  answers with the value of the header X-Test
  *   /close   answers with the body and closes
  *   /long    answers with a very long header
  *   others   404 with "METHOD TARGET" */
@@ -42,6 +43,9 @@ void testing_close(struct testing_server *testing);
 void testing_release(struct testing_server *testing);
 /* Waits until so many are held. */
 void testing_wait_held(struct testing_server *testing, int count);
+void testing_wait_calls(struct testing_server *testing, int count);
+/* Waits until the handler has not been called for a while. */
+void testing_wait_calm(struct testing_server *testing);
 void testing_wait_connections(struct testing_server *testing, int count);
 
 struct client {
@@ -62,6 +66,8 @@ void client_abort(struct client *client);
 void client_send(struct client *client, struct str text);
 /* Sends a request with a body, "" for none. */
 void client_request(struct client *client, const char *target, const char *body);
+/* Takes what is there, at most so much, for client_read() to find. */
+void client_receive_some(struct client *client, size_t bytes_max);
 /* Reads one answer into *client; fails the test if none comes. */
 void client_read(struct client *client);
 /* The same, without a body whatever the head says: for HEAD and 100 Continue. */

@@ -49,10 +49,15 @@ static void join(struct conn *conn, enum wait wait)
 void wait_set(struct conn *conn, enum wait wait)
 {
     struct loop *loop = conn->loop;
+    int timeout_ms = loop->waits[wait].timeout_ms;
+    if (wait != WAIT_IDLE && timeout_ms > 0) {
+        /* libuv's clock stands still during a round of events, and handlers may have taken long.
+         * For idle connections, set with every request, that is near enough. */
+        uv_update_time(&loop->uv);
+    }
     wait_leave(conn);
     join(conn, wait);
     conn->since_ms = uv_now(&loop->uv);
-    int timeout_ms = loop->waits[wait].timeout_ms;
     if (timeout_ms > 0) {
         wait_arm(loop, conn->since_ms + (uint64_t)timeout_ms);
     }
