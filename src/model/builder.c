@@ -152,9 +152,13 @@ struct entry {
     struct str all; /* the bytes to move */
 };
 
+/* Equal keys stay in the order in which they were written. */
 static int entry_cmp(const void *a, const void *b)
 {
-    return str_cmp(((const struct entry *)a)->key, ((const struct entry *)b)->key);
+    const struct entry *left = a;
+    const struct entry *right = b;
+    int order = str_cmp(left->key, right->key);
+    return order != 0 ? order : left->all.data < right->all.data ? -1 : 1;
 }
 
 static bool entries_are_sorted(const struct entry *entries, uint32_t count)
@@ -184,20 +188,22 @@ static void sort_entries(struct entry *entries, uint32_t count)
     }
 }
 
-/* Sorts the entries that stand after `open`; returns the index of one equal to the one before
- * it, or 0 if there is none. */
-static uint32_t put_in_order(struct builder *builder, size_t open, struct entry *entries,
-                             uint32_t count)
+/* Keeps the last of each run of equal keys; returns how many are left. */
+static uint32_t drop_duplicates(struct entry *entries, uint32_t count)
 {
-    if (entries_are_sorted(entries, count)) {
-        return 0;
-    }
-    sort_entries(entries, count);
-    for (uint32_t i = 1; i < count; i++) {
-        if (str_eq(entries[i - 1].key, entries[i].key)) {
-            return i;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 1 == count || !str_eq(entries[i].key, entries[i + 1].key)) {
+            entries[kept++] = entries[i];
         }
     }
+    return kept;
+}
+
+/* Writes the entries anew, in their order, as all that stands after `open`. */
+static void rewrite(struct builder *builder, size_t open, const struct entry *entries,
+                    uint32_t count)
+{
     size_t size = builder->len - open - VALUE_CONTAINER_HEAD;
     char *sorted = arena_bytes(builder->arena, size);
     size_t at = 0;
@@ -205,17 +211,19 @@ static uint32_t put_in_order(struct builder *builder, size_t open, struct entry 
         memcpy(sorted + at, entries[i].all.data, entries[i].all.len);
         at += entries[i].all.len;
     }
-    memcpy(builder->data + open + VALUE_CONTAINER_HEAD, sorted, size);
-    return 0;
+    memcpy(builder->data + open + VALUE_CONTAINER_HEAD, sorted, at);
+    builder->len = open + VALUE_CONTAINER_HEAD + at;
+    builder_close_list(builder, open, count);
 }
 
-bool builder_close_map(struct builder *builder, size_t open, uint32_t count,
-                       struct str *out_duplicate)
+enum { ENTRIES_ON_STACK = 24 };
+
+void builder_close_map(struct builder *builder, size_t open, uint32_t count)
 {
     builder_close_list(builder, open, count);
-    struct entry small[16];
+    struct entry small[ENTRIES_ON_STACK];
     struct entry *entries =
-        count <= COUNT_OF(small) ? small : arena_alloc(builder->arena, count * sizeof(*entries));
+        count <= ENTRIES_ON_STACK ? small : arena_alloc(builder->arena, count * sizeof(*entries));
     struct value_iter iter = value_iter((struct value){builder->data + open, 0});
     struct value_name name;
     struct value value;
@@ -226,21 +234,18 @@ bool builder_close_map(struct builder *builder, size_t open, uint32_t count,
         entries[i] =
             (struct entry){.key = name.text, .all = str_make(start, (size_t)(iter.at - start))};
     }
-    uint32_t duplicate = put_in_order(builder, open, entries, count);
-    if (duplicate > 0) {
-        *out_duplicate = entries[duplicate].key;
-        return false;
+    if (!entries_are_sorted(entries, count)) {
+        sort_entries(entries, count);
+        rewrite(builder, open, entries, drop_duplicates(entries, count));
     }
-    return true;
 }
 
-bool builder_close_set(struct builder *builder, size_t open, uint32_t count,
-                       struct value *out_duplicate)
+bool builder_close_set(struct builder *builder, size_t open, uint32_t count)
 {
     builder_close_list(builder, open, count);
-    struct entry small[16];
+    struct entry small[ENTRIES_ON_STACK];
     struct entry *entries =
-        count <= COUNT_OF(small) ? small : arena_alloc(builder->arena, count * sizeof(*entries));
+        count <= ENTRIES_ON_STACK ? small : arena_alloc(builder->arena, count * sizeof(*entries));
     struct value_iter iter = value_iter((struct value){builder->data + open, 0});
     struct value value;
     for (uint32_t i = 0; i < count; i++) {
@@ -249,10 +254,13 @@ bool builder_close_set(struct builder *builder, size_t open, uint32_t count,
         entries[i] =
             (struct entry){.key = value_bytes(value), .all = str_make(value.data, value.len)};
     }
-    uint32_t duplicate = put_in_order(builder, open, entries, count);
-    if (duplicate > 0) {
-        *out_duplicate = value_at((const uint8_t *)entries[duplicate].all.data);
+    if (entries_are_sorted(entries, count)) {
+        return true;
+    }
+    sort_entries(entries, count);
+    if (drop_duplicates(entries, count) != count) {
         return false;
     }
+    rewrite(builder, open, entries, count);
     return true;
 }

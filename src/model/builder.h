@@ -37,12 +37,11 @@ void builder_add_key(struct builder *builder, struct str name);
 MUST_USE size_t builder_open(struct builder *builder, enum value_type type);
 /* Ends a list of `count` elements. */
 void builder_close_list(struct builder *builder, size_t open, uint32_t count);
-/* Ends a map or set of `count` entries and sorts them. False, with the first name or element that
- * occurs twice, if there is one; the value is then unfit for use. */
-MUST_USE bool builder_close_map(struct builder *builder, size_t open, uint32_t count,
-                                struct str *out_duplicate);
-MUST_USE bool builder_close_set(struct builder *builder, size_t open, uint32_t count,
-                                struct value *out_duplicate);
+/* Ends a map of `count` entries and sorts them; of entries with one name the last one stays. */
+void builder_close_map(struct builder *builder, size_t open, uint32_t count);
+/* Ends a set of `count` elements and sorts them. False if two are equal; the value is then unfit
+ * for use. */
+MUST_USE bool builder_close_set(struct builder *builder, size_t open, uint32_t count);
 /* Ends a map whose entries were written in order of their names, each once. */
 void builder_close_sorted(struct builder *builder, size_t open, uint32_t count);
 
