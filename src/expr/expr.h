@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "model/builder.h"
+#include "model/table.h"
 #include "model/value.h"
 
 /* Parsed trees by text. One per thread; not shared. */
@@ -98,17 +99,6 @@ enum key_operator {
     KEY_BEGINS_WITH,
 };
 
-#define KEY_ATTRIBUTES_MAX 4
-
-/* The keys of a table or index as a key condition needs to know them. */
-struct key_names {
-    struct str hash[KEY_ATTRIBUTES_MAX];
-    enum value_type hash_types[KEY_ATTRIBUTES_MAX];
-    size_t hash_count;
-    struct str range[KEY_ATTRIBUTES_MAX];
-    enum value_type range_types[KEY_ATTRIBUTES_MAX];
-    size_t range_count;
-};
 
 /* What a Query reads: all hash attributes equal; of the range attributes the first
  * `range_equal_count` equal, and on the next one an operator. For a single sort key with EQ:
@@ -128,7 +118,7 @@ MUST_USE bool expr_key_condition(struct expr_scope *scope, struct str text,
                                  const struct key_expression **out, struct err *err);
 /* Fits the expression to the keys: missing or unknown attributes, types, empty values. */
 MUST_USE bool key_expression_resolve(const struct key_expression *expression,
-                                     const struct key_names *keys, struct arena *arena,
+                                     const struct key_schema *keys, struct arena *arena,
                                      struct key_condition *out, struct err *err);
 
 /* --- projections --- */

@@ -1,0 +1,113 @@
+/* model/table.h: what a table is: keys, indexes and settings. A description is made once, in an
+ * arena of its own, and not changed afterwards: a changed table is a new description. */
+#ifndef GRAMME_MODEL_TABLE_H
+#define GRAMME_MODEL_TABLE_H
+
+#include "model/value.h"
+
+#define KEY_ATTRIBUTES_MAX 4 /* each of hash and range; more than one of each only in a GSI */
+#define TABLE_GSI_MAX 20
+#define TABLE_LSI_MAX 5
+#define INDEX_NON_KEY_MAX 20
+
+struct key_attribute {
+    struct str name;
+    enum value_type type; /* VALUE_S, VALUE_N or VALUE_B */
+};
+
+struct key_schema {
+    struct key_attribute hash[KEY_ATTRIBUTES_MAX];
+    size_t hash_count;
+    struct key_attribute range[KEY_ATTRIBUTES_MAX];
+    size_t range_count;
+};
+
+/* One entry of AttributeDefinitions. */
+struct attribute_definition {
+    struct str name;
+    enum value_type type;
+};
+
+enum projection_type { PROJECTION_ALL, PROJECTION_KEYS_ONLY, PROJECTION_INCLUDE };
+enum index_kind { INDEX_GLOBAL, INDEX_LOCAL };
+enum billing_mode { BILLING_PROVISIONED, BILLING_PAY_PER_REQUEST };
+enum table_class { TABLE_CLASS_STANDARD, TABLE_CLASS_INFREQUENT_ACCESS };
+enum stream_view { STREAM_NONE, STREAM_NEW_IMAGE, STREAM_OLD_IMAGE, STREAM_NEW_AND_OLD_IMAGES, STREAM_KEYS_ONLY };
+enum resource_status { STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING, STATUS_ACTIVE };
+
+/* Provisioned units with their history; zeros on demand. */
+struct throughput {
+    int64_t read_units;
+    int64_t write_units;
+    int64_t last_increase_ms; /* 0: never */
+    int64_t last_decrease_ms;
+    int64_t decreases_today;
+};
+
+/* A pair of settings of which either may be missing. */
+struct unit_pair {
+    int64_t read;  /* 0: not set */
+    int64_t write; /* 0: not set */
+};
+
+struct index {
+    struct str name;
+    enum index_kind kind;
+    struct key_schema key;
+    enum projection_type projection;
+    const struct str *non_key_names; /* PROJECTION_INCLUDE: as given */
+    size_t non_key_count;
+    enum resource_status status;
+    struct throughput throughput; /* GSI only, like the two below */
+    struct unit_pair on_demand;
+    struct unit_pair warm;
+    uint32_t space; /* where its rows are */
+};
+
+struct table {
+    struct str name;
+    char id[36]; /* UUID */
+    int64_t created_ms;
+    enum resource_status status;
+    struct key_schema key; /* hash_count 1, range_count 0 or 1 */
+    const struct attribute_definition *definitions;
+    size_t definition_count;
+    const struct index *indexes; /* global ones first, each kind in the order of creation */
+    size_t index_count;
+    size_t local_count; /* how many of them are local */
+
+    enum billing_mode billing;
+    bool billing_given; /* BillingMode was ever set: shows BillingModeSummary */
+    int64_t on_demand_since_ms;
+    struct throughput throughput;
+    struct unit_pair on_demand;
+    struct unit_pair warm;
+    enum table_class class;
+    bool class_given;
+    int64_t class_changed_ms;
+    bool deletion_protection;
+    enum stream_view stream;
+    int64_t stream_since_ms; /* names the stream; 0: never had one */
+    bool sse_kms;
+    struct str sse_key_arn;
+    const struct str *tag_names;
+    const struct str *tag_values;
+    size_t tag_count;
+
+    uint32_t space; /* where its items are */
+    uint32_t collection_space; /* sizes of item collections; only with local indexes */
+};
+
+/* The index of that name, or NULL. */
+const struct index *table_index(const struct table *table, struct str name);
+
+/* The type of a definition, VALUE_NONE if there is none. */
+enum value_type table_definition(const struct table *table, struct str name);
+
+/* Whether the attribute is one of the schema's. */
+bool key_schema_has(const struct key_schema *key, struct str name);
+
+/* Whether entries of the index hold the attribute of an item. */
+bool index_projects(const struct table *table, const struct index *index, struct str name);
+
+#endif
