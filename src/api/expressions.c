@@ -158,8 +158,8 @@ static bool convert_condition(struct api_call *call, struct str name,
 {
     *out = (struct legacy_condition){.attribute = name};
     if (!str_is_null(request->comparison.text)) {
-        out->has_operator = true;
-        out->operator= legacy_operator(request->comparison.value);
+        out->has_op = true;
+        out->op = legacy_operator(request->comparison.value);
     }
     if (!api_check_problem(&request->value.problem, false, err)) {
         return false;
@@ -205,20 +205,15 @@ static bool legacy_filter(struct api_call *call, const struct wire_map *map,
                           const struct wire_enum *conditional_operator, bool expected,
                           const struct condition **out, struct err *err)
 {
-    *out = NULL;
-    if (!map->given) {
-        if (!str_is_null(conditional_operator->text)) {
-            return err_set(err, ERR_VALIDATION,
-                           "ConditionalOperator cannot be used without Filter or Expected");
-        }
-        return true;
-    }
+    static const enum legacy_join joins[] = {LEGACY_JOIN_OR, LEGACY_JOIN_AND};
     struct legacy_condition *conditions;
     if (!convert_conditions(call, map, &conditions, err)) {
         return false;
     }
-    bool any = !str_is_null(conditional_operator->text) && conditional_operator->value == 0;
-    return legacy_conditions(call->arena, conditions, map->count, any, expected, out, err);
+    enum legacy_join join = str_is_null(conditional_operator->text)
+                                ? LEGACY_JOIN_NONE
+                                : joins[conditional_operator->value];
+    return legacy_conditions(call->arena, conditions, map->count, join, expected, out, err);
 }
 
 bool api_expected(struct api_call *call, const struct wire_map *map,

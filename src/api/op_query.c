@@ -119,8 +119,7 @@ void op_query(struct api_call *call)
     const struct table *table = query->page.table;
     const struct index *index = query->page.index;
     query->keys = index == NULL ? &table->key : &index->key;
-    if (!key_expression_resolve(query->key_expression, query->keys, call->arena, &condition,
-                                &call->err) ||
+    if (!key_expression_resolve(query->key_expression, query->keys, &condition, &call->err) ||
         !check_filter(query) ||
         !range_check_condition(&condition, query->keys->hash_count, &call->err)) {
         api_finish(call);

@@ -40,12 +40,13 @@ static void write_returned(struct write_item *op)
         break;
     case RETURN_UPDATED_OLD:
         if (write->update != NULL && !value_is_absent(write->old_item)) {
-            write_attributes(op, update_touched(write->update, write->old_item, arena));
+            write_attributes(op, update_touched_old(write->update, write->old_item, arena));
         }
         break;
     case RETURN_UPDATED_NEW:
         if (write->update != NULL) {
-            write_attributes(op, update_touched(write->update, write->new_item, arena));
+            write_attributes(
+                op, update_touched_new(write->update, write->old_item, write->key_value, arena));
         }
         break;
     default:
@@ -100,7 +101,8 @@ void write_item_run(struct write_item *op)
 {
     int returns = write_item_returns(op->request);
     op->call->state = op;
-    op->write.want_old = returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD;
+    op->write.want_old =
+        returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD || returns == RETURN_UPDATED_NEW;
     op->write.want_old_on_failure = !str_is_null(op->request->return_on_failure.text) &&
                                     op->request->return_on_failure.value == FAILURE_ALL_OLD;
     op->engine = (struct items_write){

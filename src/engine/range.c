@@ -83,11 +83,11 @@ static struct str prefix_end(struct str prefix, bool grouped, struct value value
 static void apply_operator(struct key_range *range, struct str prefix, bool grouped,
                            const struct key_condition *condition, struct arena *arena)
 {
-    if (condition->operator== KEY_NONE) {
+    if (condition->op == KEY_NONE) {
         return;
     }
     struct key_range low = range_at(prefix, grouped, condition->low, arena);
-    switch (condition->operator) {
+    switch (condition->op) {
     case KEY_EQ:
         *range = low;
         break;

@@ -73,6 +73,9 @@ static bool make_new_item(struct item_write *write, const struct row *old, struc
                              &write->err)) {
         return false;
     }
+    if (value_is_absent(write->new_item)) { /* nothing to delete from, and nothing made */
+        return true;
+    }
     write->new_size = item_size(write->new_item);
     return item_check_changed_index_keys(write->table, old->item, write->new_item, &write->err) &&
            check_updated_size(write);

@@ -3,13 +3,16 @@
  * Text becomes a tree (parse, cached by text and thread), the tree meets a request's names and
  * values (bind: undefined placeholders, operand types, overlapping paths), and a bound expression
  * is applied to items as often as wanted. Bound expressions live in the request's arena, are
- * not changed by applying them, and may be applied on any thread, one at a time.
+ * not changed by applying them, and may be applied on any thread, one at a time. They borrow the
+ * text, the names and the values that they were made from, and nothing from the cache.
  *
  * The legacy parameters (Expected, QueryFilter, ScanFilter, KeyConditions, AttributeUpdates,
  * AttributesToGet) become the same bound forms; see expr/legacy.h.
  *
- * All failures here are ERR_VALIDATION with the service's text, without the
- * "1 validation error detected: " that some operations put before it. */
+ * All failures here are ERR_VALIDATION with the service's text. PutItem, UpdateItem and DeleteItem
+ * put "1 validation error detected: " before some of them: before all that come from
+ * expr_scope_init(), expr_scope_check_used(), expr_condition(), expr_update() and the functions of
+ * expr/legacy.h, and before none that come from update_apply(). */
 #ifndef GRAMME_EXPR_EXPR_H
 #define GRAMME_EXPR_EXPR_H
 
@@ -47,6 +50,8 @@ struct expr_scope {
     struct expr_values values;
     bool *name_used; /* made by expr_scope_init() */
     bool *value_used;
+    uint32_t *name_order; /* indexes by name, for look-up */
+    uint32_t *value_order;
 };
 
 /* Takes over names and values (borrowed) and checks their form: no empty map, "#" and ":" first,
@@ -101,24 +106,29 @@ enum key_operator {
 
 /* What a Query reads: all hash attributes equal; of the range attributes the first
  * `range_equal_count` equal, and on the next one an operator. For a single sort key with EQ:
- * range_equal_count 1, operator KEY_NONE. */
+ * range_equal_count 1, op KEY_NONE. */
 struct key_condition {
     struct value hash[KEY_ATTRIBUTES_MAX];
     struct value range_equal[KEY_ATTRIBUTES_MAX];
     size_t range_equal_count;
-    enum key_operator operator;
+    enum key_operator op;
     struct value low;  /* the operand; of BETWEEN the lower one */
     struct value high; /* BETWEEN only */
 };
 
-/* Parsing does not need the table, and its errors come before the table is looked up. */
+/* Parsing and binding do not need the table, and their errors come before it is looked up. */
 struct key_expression;
 MUST_USE bool expr_key_condition(struct expr_scope *scope, struct str text,
                                  const struct key_expression **out, struct err *err);
-/* Fits the expression to the keys: missing or unknown attributes, types, empty values. */
+/* Whether it can be a key condition at all: comparisons of a top-level attribute with a value,
+ * joined by AND, one for each attribute. The service asks this after it has bound the filter and
+ * the projection, and before it looks up the table. */
+MUST_USE bool key_expression_check(const struct key_expression *expression, struct err *err);
+/* Checks the same, and fits the expression to the keys: missing or unknown attributes, types, empty
+ * values, and which range attributes need equality. The values are those that were bound. */
 MUST_USE bool key_expression_resolve(const struct key_expression *expression,
-                                     const struct key_schema *keys, struct arena *arena,
-                                     struct key_condition *out, struct err *err);
+                                     const struct key_schema *keys, struct key_condition *out,
+                                     struct err *err);
 
 /* --- projections --- */
 
@@ -142,15 +152,29 @@ MUST_USE bool expr_update(struct expr_scope *scope, struct str text, const struc
 /* Calls `visit` for each path that the update changes. */
 void update_visit_paths(const struct update *update,
                         void (*visit)(void *context, const struct expr_path *path), void *context);
-/* Makes the new item from the old one (VALUE_ABSENT if there is none; `key` then gives the key
- * attributes). *out lives in `arena`. Errors: paths that lead nowhere, wrong types, overflow,
- * nesting. The item's size is the caller's to check. */
+/* Calls `visit` for each path that the update reads: the operands of its right-hand sides. */
+void update_visit_operands(const struct update *update,
+                           void (*visit)(void *context, const struct expr_path *path),
+                           void *context);
+/* Makes the new item from the old one (VALUE_ABSENT if there is none; `key`, an M value, then gives
+ * the key attributes). *out lives in `arena`; it is VALUE_ABSENT if there was no item and the
+ * update makes none (AttributeUpdates that only delete). Errors: paths that lead nowhere, wrong
+ * types, overflow, nesting. The item's size is the caller's to check. */
 MUST_USE bool update_apply(const struct update *update, struct value item, struct value key,
                            struct arena *arena, struct value *out, struct err *err);
-/* Bytes that UpdateItem's ceiling charges for the actions: see the size rules in docs/internals. */
+/* UPDATED_OLD: the parts of the old item at the paths that the update names, as an M value in
+ * `arena`; VALUE_ABSENT if there are none. */
+struct value update_touched_old(const struct update *update, struct value item,
+                                struct arena *arena);
+/* UPDATED_NEW: what the update wrote, after update_apply() with the same arguments succeeded. */
+struct value update_touched_new(const struct update *update, struct value item, struct value key,
+                                struct arena *arena);
+/* Bytes that UpdateItem's ceiling charges for the actions: an update is refused if the new item, or
+ * the new item without its key attributes plus 3 plus this, is over 409,600. 0, and no 3, for
+ * AttributeUpdates. */
 size_t update_overhead(const struct update *update);
-/* UPDATED_OLD and UPDATED_NEW: the fragment of `item` (old or new) that the update touched, as an
- * M value in `arena`; VALUE_ABSENT if it is empty. */
-struct value update_touched(const struct update *update, struct value item, struct arena *arena);
+/* The same ceiling by the later, finer measurement: an update is refused if the new item, or this
+ * alone, is over 409,600. See README.md. */
+size_t update_charge(const struct update *update);
 
 #endif

@@ -1,4 +1,5 @@
-/* expr/legacy.h: the parameters from before expressions, turned into the same bound forms. */
+/* expr/legacy.h: the parameters from before expressions, turned into the same bound forms. What
+ * is made lives in the given arena and borrows the values and names. */
 #ifndef GRAMME_EXPR_LEGACY_H
 #define GRAMME_EXPR_LEGACY_H
 
@@ -23,8 +24,8 @@ enum legacy_operator {
 /* One entry of Expected, QueryFilter, ScanFilter or KeyConditions. */
 struct legacy_condition {
     struct str attribute;
-    bool has_operator;
-    enum legacy_operator operator;
+    bool has_op; /* always, but in Expected */
+    enum legacy_operator op;
     const struct value *values; /* AttributeValueList */
     size_t value_count;
     bool has_values;
@@ -34,10 +35,14 @@ struct legacy_condition {
     bool exists;
 };
 
-/* `any`: ConditionalOperator OR. `expected`: entries may have the older form. */
+/* ConditionalOperator. */
+enum legacy_join { LEGACY_JOIN_NONE, LEGACY_JOIN_AND, LEGACY_JOIN_OR };
+
+/* All entries of one of the maps, joined; also if there are none, so that a ConditionalOperator
+ * without them is refused. *out is then NULL. `expected`: entries may have the older form. */
 MUST_USE bool legacy_conditions(struct arena *arena, const struct legacy_condition *conditions,
-                                size_t count, bool any, bool expected, const struct condition **out,
-                                struct err *err);
+                                size_t count, enum legacy_join join, bool expected,
+                                const struct condition **out, struct err *err);
 
 MUST_USE bool legacy_key_conditions(struct arena *arena, const struct legacy_condition *conditions,
                                     size_t count, const struct key_expression **out,
@@ -52,6 +57,7 @@ struct legacy_update {
     struct value value;
 };
 
+/* No entries at all is a legal update, which makes an item of the key alone. */
 MUST_USE bool legacy_updates(struct arena *arena, const struct legacy_update *updates, size_t count,
                              const struct update **out, struct err *err);
 

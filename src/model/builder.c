@@ -111,6 +111,13 @@ void builder_add_value(struct builder *builder, struct value value)
     builder->len += value.len;
 }
 
+void builder_add_raw(struct builder *builder, const uint8_t *from, const uint8_t *to)
+{
+    size_t len = (size_t)(to - from);
+    memcpy(reserve(builder, len), from, len);
+    builder->len += len;
+}
+
 void builder_add_name(struct builder *builder, struct str name, bool plain)
 {
     uint8_t *at = reserve(builder, VARINT_MAX + name.len);

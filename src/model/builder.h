@@ -28,6 +28,8 @@ void builder_add_null(struct builder *builder);
 void builder_add_bool(struct builder *builder, bool truth);
 /* A copy of a value made elsewhere. */
 void builder_add_value(struct builder *builder, struct value value);
+/* Copies of whole elements or entries that stand one after the other in another container. */
+void builder_add_raw(struct builder *builder, const uint8_t *from, const uint8_t *to);
 /* The name of the next entry, inside an open map. */
 void builder_add_name(struct builder *builder, struct str name, bool plain);
 /* The same for a name whose flag is not known. */

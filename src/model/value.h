@@ -129,6 +129,19 @@ static inline struct value value_at(const uint8_t *data)
     return (struct value){data, 1};
 }
 
+/* A number's value: tag, length, bytes. */
+#define VALUE_NUMBER_MAX (2 + NUMBER_BYTES_MAX)
+
+/* The value of a number, written into `room`, which must outlive it. */
+static inline struct value value_from_number(const struct number *number,
+                                             uint8_t room[VALUE_NUMBER_MAX])
+{
+    room[0] = VALUE_N;
+    room[1] = number->len;
+    memcpy(room + 2, number->bytes, number->len);
+    return (struct value){room, 2 + (size_t)number->len};
+}
+
 /* Order of two scalars of the same type S, N or B. */
 static inline int value_cmp(struct value a, struct value b)
 {

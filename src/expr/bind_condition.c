@@ -1,0 +1,183 @@
+/* Conditions meet names and values. Operands come first, left to right; then the node itself is
+ * checked: number of operands, distinct operands, types. */
+#include "expr/condition_internal.h"
+
+#include "base/base64.h"
+
+enum { IN_OPERANDS_MAX = 100 };
+
+static struct condition *new_condition(const struct binder *b, enum condition_kind kind)
+{
+    struct condition *condition = ARENA_NEW(b->scope->arena, struct condition);
+    condition->kind = kind;
+    return condition;
+}
+
+struct str value_describe(struct value value, struct arena *arena)
+{
+    enum value_type type = value_type(value);
+    struct str bytes = value_bytes(value);
+    char number[NUMBER_TEXT_MAX];
+    if (type == VALUE_N) {
+        bytes = str_make(number, number_format(bytes, number));
+    } else if (type == VALUE_B) {
+        char *text = arena_bytes(arena, BASE64_ENCODED_LEN(bytes.len));
+        base64_encode(bytes, text);
+        bytes = str_make(text, BASE64_ENCODED_LEN(bytes.len));
+    }
+    return arena_format(arena, "AttributeValue: {%s:%.*s}", value_type_name(type), STR_ARG(bytes));
+}
+
+/* Bounds that are both known must be of one type and in order. */
+static bool check_bounds(const struct binder *b, const struct operand *operands)
+{
+    if (operands[1].kind != OPERAND_VALUE || operands[2].kind != OPERAND_VALUE) {
+        return true;
+    }
+    struct value low = operands[1].value;
+    struct value high = operands[2].value;
+    bool same = value_type(low) == value_type(high);
+    if (same && value_cmp(low, high) <= 0) {
+        return true;
+    }
+    struct str low_text = value_describe(low, b->scope->arena);
+    struct str high_text = value_describe(high, b->scope->arena);
+    return binder_fail(b,
+                       "The BETWEEN operator requires %s; lower bound operand: %.*s, upper bound "
+                       "operand: %.*s",
+                       same ? "upper bound to be greater than or equal to lower bound"
+                            : "same data type for lower and upper bounds",
+                       STR_ARG(low_text), STR_ARG(high_text));
+}
+
+static bool check_comparison(const struct binder *b, const struct node *node,
+                             const struct operand *operands)
+{
+    if (!bind_check_distinct(b, node, operands)) {
+        return false;
+    }
+    switch (node->kind) {
+    case NODE_EQ:
+    case NODE_NE:
+        return true;
+    case NODE_IN:
+        if (node->operand_count - 1 > IN_OPERANDS_MAX) {
+            return binder_fail(b,
+                               "The IN operator is provided with too many operands; number of "
+                               "operands: %zu",
+                               node->operand_count - 1);
+        }
+        return true;
+    case NODE_BETWEEN:
+        return bind_check_types(b, node, operands, TYPES_ORDERED) && check_bounds(b, operands);
+    default:
+        return bind_check_types(b, node, operands, TYPES_ORDERED);
+    }
+}
+
+static const struct condition *bind_comparison(const struct binder *b, const struct node *node)
+{
+    struct operand *operands;
+    if (!bind_operands(b, node, &operands) || !check_comparison(b, node, operands)) {
+        return NULL;
+    }
+    struct condition *condition =
+        new_condition(b, (enum condition_kind)(CONDITION_EQ + (node->kind - NODE_EQ)));
+    condition->operands = operands;
+    condition->operand_count = node->operand_count;
+    return condition;
+}
+
+/* attribute_type's second operand is the name of a type, known beforehand. The service lists the
+ * types in the order of its hash table, and not everywhere in the same one. */
+static bool check_type_name(const struct binder *b, const struct node *node,
+                            const struct operand *name, enum value_type *out)
+{
+    if (name->kind == OPERAND_PATH) {
+        return bind_fail_type(b, node, "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}");
+    }
+    if (operand_type(name) != VALUE_S) {
+        return bind_fail_type(b, node, value_type_name(operand_type(name)));
+    }
+    *out = value_type_from_name(value_bytes(name->value));
+    if (*out == VALUE_NONE) {
+        return binder_fail(b,
+                           "Invalid attribute type name found; type: %.*s, valid types: "
+                           "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}",
+                           STR_ARG(value_bytes(name->value)));
+    }
+    return true;
+}
+
+static bool check_call(const struct binder *b, const struct node *node,
+                       const struct operand *operands, struct condition *condition)
+{
+    switch (node->function) {
+    case FUNCTION_attribute_exists:
+    case FUNCTION_attribute_not_exists:
+        if (operands[0].kind != OPERAND_PATH) {
+            return binder_fail(b,
+                               "Operator or function requires a document path; operator or "
+                               "function: %s",
+                               node_name(node));
+        }
+        return true;
+    case FUNCTION_attribute_type:
+        return check_type_name(b, node, &operands[1], &condition->type);
+    case FUNCTION_begins_with:
+        return bind_check_types(b, node, operands, 1u << VALUE_S | 1u << VALUE_B);
+    default:
+        return true;
+    }
+}
+
+static const struct condition *bind_call(const struct binder *b, const struct node *node)
+{
+    static const enum condition_kind kinds[] = {
+        [FUNCTION_attribute_exists] = CONDITION_EXISTS,
+        [FUNCTION_attribute_not_exists] = CONDITION_NOT_EXISTS,
+        [FUNCTION_attribute_type] = CONDITION_TYPE,
+        [FUNCTION_begins_with] = CONDITION_BEGINS_WITH,
+        [FUNCTION_contains] = CONDITION_CONTAINS,
+    };
+    struct condition *condition = new_condition(b, kinds[node->function]);
+    struct operand *operands;
+    if (!bind_operands(b, node, &operands) || !bind_check_count(b, node) ||
+        !bind_check_distinct(b, node, operands) || !check_call(b, node, operands, condition)) {
+        return NULL;
+    }
+    condition->operands = operands;
+    condition->operand_count = node->operand_count;
+    return condition;
+}
+
+bool bind_condition(const struct binder *binder, const struct node *node,
+                    const struct condition **out)
+{
+    if (node->kind == NODE_CALL) {
+        *out = bind_call(binder, node);
+        return *out != NULL;
+    }
+    if (node->kind != NODE_AND && node->kind != NODE_OR && node->kind != NODE_NOT) {
+        *out = bind_comparison(binder, node);
+        return *out != NULL;
+    }
+    struct condition *condition =
+        new_condition(binder, (enum condition_kind)(CONDITION_EQ + (node->kind - NODE_EQ)));
+    *out = condition;
+    return bind_condition(binder, node->first, &condition->left) &&
+           (node->kind == NODE_NOT || bind_condition(binder, node->first->next, &condition->right));
+}
+
+bool expr_condition(struct expr_scope *scope, struct str text, const char *parameter,
+                    const struct condition **out, struct err *err)
+{
+    struct binder binder;
+    const struct condition *condition;
+    if (!binder_init(&binder, scope, TREE_CONDITION, text, parameter, err) ||
+        !bind_condition(&binder, binder.tree->condition, &condition) || !binder_finish(&binder)) {
+        return false;
+    }
+    *out = condition;
+    return true;
+}

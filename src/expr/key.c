@@ -1,0 +1,338 @@
+/* A key condition is parsed and bound as any condition, then taken apart: AND joins terms, each
+ * term is one attribute against values. What fits which key shows only with the table. */
+#include "expr/key_internal.h"
+
+#include "base/buf.h"
+
+enum { RANGE_KEY_BYTES_MAX = 1024 };
+
+/* How many terms a condition has, for room. */
+static size_t count_terms(const struct condition *c)
+{
+    return c->kind == CONDITION_AND ? count_terms(c->left) + count_terms(c->right) : 1;
+}
+
+/* --- taking the condition apart --- */
+
+/* Names of what no key condition may hold. */
+static const char *refused_operator(enum condition_kind kind)
+{
+    static const char *const names[] = {
+        [CONDITION_NE] = "<>",
+        [CONDITION_IN] = "IN",
+        [CONDITION_OR] = "OR",
+        [CONDITION_NOT] = "NOT",
+        [CONDITION_EXISTS] = "attribute_exists",
+        [CONDITION_NOT_EXISTS] = "attribute_not_exists",
+        [CONDITION_TYPE] = "attribute_type",
+        [CONDITION_CONTAINS] = "contains",
+        [CONDITION_NOT_CONTAINS] = NULL,
+    };
+    return names[kind];
+}
+
+/* `flipped`: the value stands on the left, so that "<" means ">". */
+static enum key_operator key_operator_for(enum condition_kind kind, bool flipped)
+{
+    switch (kind) {
+    case CONDITION_LT:
+        return flipped ? KEY_GT : KEY_LT;
+    case CONDITION_LE:
+        return flipped ? KEY_GE : KEY_LE;
+    case CONDITION_GT:
+        return flipped ? KEY_LT : KEY_GT;
+    case CONDITION_GE:
+        return flipped ? KEY_LE : KEY_GE;
+    case CONDITION_BETWEEN:
+        return KEY_BETWEEN;
+    case CONDITION_BEGINS_WITH:
+        return KEY_BEGINS_WITH;
+    default:
+        return KEY_EQ;
+    }
+}
+
+/* BETWEEN and begins_with() need the attribute first. */
+static bool check_first_operand(const struct condition *c, struct err *err)
+{
+    bool named = c->kind == CONDITION_BETWEEN || c->kind == CONDITION_BEGINS_WITH;
+    if (!named || c->operands[0].kind != OPERAND_VALUE) {
+        return true;
+    }
+    return err_set(err, ERR_VALIDATION,
+                   "Invalid condition in KeyConditionExpression: %s operator must have the key "
+                   "attribute as its first operand",
+                   c->kind == CONDITION_BETWEEN ? "BETWEEN" : "begins_with");
+}
+
+/* Finds the one attribute among the operands. */
+static bool find_attribute(const struct condition *c, size_t *out, struct err *err)
+{
+    bool found = false;
+    for (size_t i = 0; i < c->operand_count; i++) {
+        const struct operand *operand = &c->operands[i];
+        if (operand->kind == OPERAND_SIZE) {
+            return err_set(err, ERR_VALIDATION,
+                           "Invalid KeyConditionExpression: KeyConditionExpressions cannot contain "
+                           "nested operations");
+        }
+        if (operand->kind == OPERAND_PATH && found) {
+            return err_set(err, ERR_VALIDATION,
+                           "Invalid condition in KeyConditionExpression: Multiple attribute names "
+                           "used in one condition");
+        }
+        if (operand->kind == OPERAND_PATH && operand->path.step_count > 1) {
+            return err_set(err, ERR_VALIDATION,
+                           "Invalid KeyConditionExpression: KeyConditionExpressions cannot have "
+                           "conditions on nested attributes");
+        }
+        if (operand->kind == OPERAND_PATH) {
+            found = true;
+            *out = i;
+        }
+    }
+    return found || err_set(err, ERR_VALIDATION,
+                            "Invalid condition in KeyConditionExpression: No key attribute "
+                            "specified");
+}
+
+static bool add_term(struct key_expression *expression, const struct key_term *term,
+                     struct err *err)
+{
+    for (size_t i = 0; i < expression->term_count; i++) {
+        if (str_eq(expression->terms[i].name, term->name)) {
+            return err_set(err, ERR_VALIDATION,
+                           "Invalid KeyConditionExpression: KeyConditionExpressions must only "
+                           "contain one condition per key");
+        }
+    }
+    expression->terms[expression->term_count++] = *term;
+    return true;
+}
+
+static bool take_apart(struct key_expression *expression, const struct condition *c,
+                       struct err *err)
+{
+    if (c->kind == CONDITION_AND) {
+        return take_apart(expression, c->left, err) && take_apart(expression, c->right, err);
+    }
+    const char *refused = refused_operator(c->kind);
+    if (refused != NULL) {
+        return err_set(err, ERR_VALIDATION, "Invalid operator used in KeyConditionExpression: %s",
+                       refused);
+    }
+    size_t at = 0;
+    if (!check_first_operand(c, err) || !find_attribute(c, &at, err)) {
+        return false;
+    }
+    struct key_term term = {
+        .name = c->operands[at].path.steps[0].name,
+        .op = key_operator_for(c->kind, at == 1),
+        .low = c->operands[at == 0 ? 1 : 0].value,
+    };
+    if (term.op == KEY_BETWEEN) {
+        term.high = c->operands[2].value;
+    }
+    return add_term(expression, &term, err);
+}
+
+bool expr_key_condition(struct expr_scope *scope, struct str text,
+                        const struct key_expression **out, struct err *err)
+{
+    const struct condition *condition;
+    if (!expr_condition(scope, text, "KeyConditionExpression", &condition, err)) {
+        return false;
+    }
+    struct key_expression *expression = ARENA_NEW(scope->arena, struct key_expression);
+    expression->terms = ARENA_ARRAY(scope->arena, struct key_term, count_terms(condition));
+    struct err problem = ERR_INIT(scope->arena);
+    if (!take_apart(expression, condition, &problem)) {
+        expression->problem = problem.message; /* to be told later */
+    }
+    *out = expression;
+    return true;
+}
+
+bool key_expression_check(const struct key_expression *expression, struct err *err)
+{
+    return str_is_null(expression->problem) ||
+           err_set_str(err, ERR_VALIDATION, expression->problem);
+}
+
+/* --- fitting it to the keys --- */
+
+static const struct key_term *find_term(const struct key_expression *expression, struct str name)
+{
+    for (size_t i = 0; i < expression->term_count; i++) {
+        if (str_eq(expression->terms[i].name, name)) {
+            return &expression->terms[i];
+        }
+    }
+    return NULL;
+}
+
+static bool fail_missing(struct str name, struct err *err)
+{
+    return err_set(err, ERR_VALIDATION, "Query condition missed key schema element: %.*s",
+                   STR_ARG(name));
+}
+
+static bool check_empty(struct str name, struct value value, struct err *err)
+{
+    enum value_type type = value_type(value);
+    if ((type != VALUE_S && type != VALUE_B) || value_bytes(value).len > 0) {
+        return true;
+    }
+    return err_set(err, ERR_VALIDATION,
+                   "One or more parameter values are not valid. The AttributeValue for a key "
+                   "attribute cannot contain an empty %s value. Key: %.*s",
+                   type == VALUE_S ? "string" : "binary", STR_ARG(name));
+}
+
+static bool check_operands(const struct key_term *term, enum value_type type, struct err *err)
+{
+    bool fits = value_type(term->low) == type &&
+                (term->op != KEY_BETWEEN || value_type(term->high) == type);
+    if (!fits && !value_is_absent(term->low)) {
+        return err_set(err, ERR_VALIDATION,
+                       "One or more parameter values were invalid: Condition parameter type does "
+                       "not match schema type");
+    }
+    return value_is_absent(term->low) ||
+           (check_empty(term->name, term->low, err) &&
+            (term->op != KEY_BETWEEN || check_empty(term->name, term->high, err)));
+}
+
+static bool resolve_hash(const struct key_expression *expression, const struct key_schema *keys,
+                         struct key_condition *out, struct err *err)
+{
+    for (size_t i = 0; i < keys->hash_count; i++) {
+        const struct key_term *term = find_term(expression, keys->hash[i].name);
+        if (term == NULL) {
+            return fail_missing(keys->hash[i].name, err);
+        }
+        if (!check_operands(term, keys->hash[i].type, err)) {
+            return false;
+        }
+        if (term->op != KEY_EQ) {
+            return err_set(err, ERR_VALIDATION, "Query key condition not supported");
+        }
+        out->hash[i] = term->low;
+    }
+    return true;
+}
+
+/* Every term that is not for the hash attributes must be for a range attribute. */
+static bool check_all_known(const struct key_expression *expression, const struct key_schema *keys,
+                            size_t range_terms, struct err *err)
+{
+    if (expression->term_count == keys->hash_count + range_terms) {
+        return true;
+    }
+    for (size_t i = 0; i < keys->range_count; i++) {
+        if (find_term(expression, keys->range[i].name) == NULL) {
+            return fail_missing(keys->range[i].name, err);
+        }
+    }
+    assert(false); /* there would be more terms than keys */
+    return false;
+}
+
+/* All range attributes before the last one that is named need equality. */
+static bool check_prefix(const struct key_term *const *terms, const struct key_schema *keys,
+                         size_t last, struct err *err)
+{
+    struct buf names = {0};
+    for (size_t i = 0; i < last; i++) {
+        if (terms[i] == NULL || terms[i]->op != KEY_EQ) {
+            buf_add(&names, names.len == 0 ? STR("") : STR(", "));
+            buf_add(&names, keys->range[i].name);
+        }
+    }
+    bool fits = names.len == 0;
+    if (!fits) {
+        err_set(err, ERR_VALIDATION,
+                "RANGE key attributes %.*s must have equality conditions specified in the query "
+                "because a condition is present on key attribute %.*s",
+                STR_ARG(buf_str(&names)), STR_ARG(keys->range[last].name));
+    }
+    buf_finish(&names);
+    return fits;
+}
+
+static bool check_range_term(const struct key_term *term, enum value_type type, struct err *err)
+{
+    if (!check_operands(term, type, err)) {
+        return false;
+    }
+    if (term->op == KEY_NONE) {
+        return err_set(err, ERR_VALIDATION,
+                       "Attempted conditional constraint is not an indexable operation");
+    }
+    bool too_long = value_bytes(term->low).len > RANGE_KEY_BYTES_MAX ||
+                    (term->op == KEY_BETWEEN && value_bytes(term->high).len > RANGE_KEY_BYTES_MAX);
+    return !too_long || err_set(err, ERR_VALIDATION,
+                                "One or more parameter values were invalid: Aggregated size of all "
+                                "range keys has exceeded the size limit of 1024 bytes");
+}
+
+static bool resolve_range(const struct key_expression *expression, const struct key_schema *keys,
+                          struct key_condition *out, struct err *err)
+{
+    const struct key_term *terms[KEY_ATTRIBUTES_MAX] = {0};
+    size_t count = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < keys->range_count; i++) {
+        terms[i] = find_term(expression, keys->range[i].name);
+        if (terms[i] != NULL) {
+            count++;
+            last = i;
+        }
+    }
+    if (!check_all_known(expression, keys, count, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < keys->range_count; i++) {
+        if (terms[i] != NULL && !check_range_term(terms[i], keys->range[i].type, err)) {
+            return false;
+        }
+    }
+    if (count == 0) {
+        return true;
+    }
+    if (!check_prefix(terms, keys, last, err)) {
+        return false;
+    }
+    for (size_t i = 0; i <= last; i++) {
+        if (terms[i]->op == KEY_EQ) {
+            out->range_equal[out->range_equal_count++] = terms[i]->low;
+        } else {
+            out->op = terms[i]->op;
+            out->low = terms[i]->low;
+            out->high = terms[i]->high;
+        }
+    }
+    return true;
+}
+
+bool key_expression_resolve(const struct key_expression *expression, const struct key_schema *keys,
+                            struct key_condition *out, struct err *err)
+{
+    size_t key_count = keys->hash_count + keys->range_count;
+    if (!key_expression_check(expression, err)) {
+        return false;
+    }
+    if (expression->term_count > key_count) {
+        return err_set(err, ERR_VALIDATION,
+                       "The number of query conditions (%zu) exceeds the number of key attributes "
+                       "defined in the schema (%zu)",
+                       expression->term_count, key_count);
+    }
+    struct key_condition condition = {0};
+    if (!resolve_hash(expression, keys, &condition, err) ||
+        !resolve_range(expression, keys, &condition, err)) {
+        return false;
+    }
+    *out = condition;
+    return true;
+}

@@ -1,0 +1,457 @@
+/* Updates meet items, in two passes. The first finds what each action leaves at its path, looking
+ * only at the old item, so that all right-hand sides see the item before the update. The second
+ * writes the new item: the old one and the tree of paths are both in order, and what no path
+ * names is copied as it stands. */
+#include "expr/update_internal.h"
+
+enum { ATTRIBUTE_DEPTH_MAX = 32 };
+
+/* What stands at an action's path in the old item. */
+struct target {
+    struct value old;
+    bool lost; /* there is no map or list where the path's last step could stand */
+};
+
+struct run {
+    const struct update *update;
+    struct value item; /* the old one; just the key if there was none */
+    struct arena *arena;
+    struct target *targets; /* both by action */
+    struct value *results;  /* what is at its path then, or absent */
+    struct err *err;
+};
+
+/* --- finding the targets --- */
+
+static void find_targets(const struct run *r, const struct path_node *node, struct value value);
+
+static void find_entries(const struct run *r, const struct path_node *child, struct value map)
+{
+    struct value_iter iter = value_iter(map);
+    struct value_name name;
+    struct value value;
+    while (child != NULL && value_next_entry(&iter, &name, &value)) {
+        for (; child != NULL && str_cmp(child->step.name, name.text) < 0; child = child->next) {
+            find_targets(r, child, VALUE_ABSENT);
+        }
+        if (child != NULL && str_eq(child->step.name, name.text)) {
+            find_targets(r, child, value);
+            child = child->next;
+        }
+    }
+    for (; child != NULL; child = child->next) {
+        find_targets(r, child, VALUE_ABSENT);
+    }
+}
+
+static void find_elements(const struct run *r, const struct path_node *child, struct value list)
+{
+    struct value_iter iter = value_iter(list);
+    struct value value;
+    for (uint32_t index = 0; child != NULL && value_next(&iter, &value); index++) {
+        if (child->step.index == index) {
+            find_targets(r, child, value);
+            child = child->next;
+        }
+    }
+    for (; child != NULL; child = child->next) {
+        find_targets(r, child, VALUE_ABSENT);
+    }
+}
+
+static void lose_targets(const struct run *r, const struct path_node *node)
+{
+    if (path_node_is_end(node)) {
+        r->targets[node->number].lost = true;
+    }
+    for (const struct path_node *child = node->children; child != NULL; child = child->next) {
+        lose_targets(r, child);
+    }
+}
+
+static void find_targets(const struct run *r, const struct path_node *node, struct value value)
+{
+    enum value_type type = value_type(value);
+    if (path_node_is_end(node)) {
+        r->targets[node->number].old = value;
+    } else if (type == VALUE_M && !str_is_null(node->children->step.name)) {
+        find_entries(r, node->children, value);
+    } else if (type == VALUE_L && str_is_null(node->children->step.name)) {
+        find_elements(r, node->children, value);
+    } else {
+        lose_targets(r, node);
+    }
+}
+
+/* --- what each action leaves --- */
+
+static bool fail_type(const struct run *r)
+{
+    return err_set(r->err, ERR_VALIDATION,
+                   r->update->legacy
+                       ? "Type mismatch for attribute to update"
+                       : "An operand in the update expression has an incorrect data type");
+}
+
+static bool fail_path(const struct run *r)
+{
+    return err_set(r->err, ERR_VALIDATION,
+                   "The document path provided in the update expression is invalid for update");
+}
+
+/* The value that an operand stands for, where it is. */
+static bool operand_find(const struct run *r, const struct operand *operand, struct value *out)
+{
+    switch (operand->kind) {
+    case OPERAND_VALUE:
+        *out = operand->value;
+        return true;
+    case OPERAND_IF_NOT_EXISTS:
+        *out = expr_path_get(&operand->operands[0].path, r->item);
+        return !value_is_absent(*out) || operand_find(r, &operand->operands[1], out);
+    default:
+        assert(operand->kind == OPERAND_PATH);
+        *out = expr_path_get(&operand->path, r->item);
+        if (value_is_absent(*out)) {
+            return err_set(r->err, ERR_VALIDATION,
+                           "The provided expression refers to an attribute that does not exist in "
+                           "the item");
+        }
+        return true;
+    }
+}
+
+static bool operands_find(const struct run *r, const struct operand *operand, enum value_type type,
+                          struct value *left, struct value *right)
+{
+    if (!operand_find(r, &operand->operands[0], left) ||
+        !operand_find(r, &operand->operands[1], right)) {
+        return false;
+    }
+    return (value_type(*left) == type && value_type(*right) == type) || fail_type(r);
+}
+
+static bool add_numbers(const struct run *r, struct value a, struct value b, bool minus,
+                        struct value *out)
+{
+    struct number number;
+    enum number_status status = minus ? number_subtract(value_bytes(a), value_bytes(b), &number)
+                                      : number_add(value_bytes(a), value_bytes(b), &number);
+    if (status != NUMBER_OK) {
+        return err_set(r->err, ERR_VALIDATION, "%s", number_status_text(status));
+    }
+    *out = value_from_number(&number, arena_alloc(r->arena, VALUE_NUMBER_MAX));
+    return true;
+}
+
+static struct value append_lists(const struct run *r, struct value a, struct value b)
+{
+    struct builder builder;
+    builder_init(&builder, r->arena, a.len + b.len);
+    size_t open = builder_open(&builder, VALUE_L);
+    builder_add_raw(&builder, a.data + VALUE_CONTAINER_HEAD, a.data + a.len);
+    builder_add_raw(&builder, b.data + VALUE_CONTAINER_HEAD, b.data + b.len);
+    builder_close_list(&builder, open, value_count(a) + value_count(b));
+    return builder_finish(&builder);
+}
+
+static bool eval_set(const struct run *r, const struct operand *operand, struct value *out)
+{
+    struct value a;
+    struct value b;
+    switch (operand->kind) {
+    case OPERAND_PLUS:
+    case OPERAND_MINUS:
+        return operands_find(r, operand, VALUE_N, &a, &b) &&
+               add_numbers(r, a, b, operand->kind == OPERAND_MINUS, out);
+    case OPERAND_LIST_APPEND:
+        if (!operands_find(r, operand, VALUE_L, &a, &b)) {
+            return false;
+        }
+        *out = append_lists(r, a, b);
+        return true;
+    default:
+        return operand_find(r, operand, out);
+    }
+}
+
+/* The elements of `a` or of `b` (union), or those of `a` that are not in `b`; both are in order. */
+static struct value merge_sets(const struct run *r, struct value a, struct value b, bool minus)
+{
+    struct builder builder;
+    builder_init(&builder, r->arena, a.len + b.len);
+    size_t open = builder_open(&builder, value_type(a));
+    struct value_iter left = value_iter(a);
+    struct value_iter right = value_iter(b);
+    struct value x = VALUE_ABSENT;
+    struct value y = VALUE_ABSENT;
+    bool more_x = value_next(&left, &x);
+    bool more_y = value_next(&right, &y);
+    uint32_t count = 0;
+    while (more_x || (more_y && !minus)) {
+        int order = !more_y ? -1 : !more_x ? 1 : value_cmp(x, y);
+        if (order < 0 || (order == 0 && !minus)) {
+            builder_add_value(&builder, x);
+            count++;
+        } else if (order > 0 && !minus) {
+            builder_add_value(&builder, y);
+            count++;
+        }
+        more_x = order <= 0 ? value_next(&left, &x) : more_x;
+        more_y = order >= 0 ? value_next(&right, &y) : more_y;
+    }
+    builder_close_sorted(&builder, open, count);
+    struct value set = builder_finish(&builder);
+    return count == 0 ? VALUE_ABSENT : set; /* there are no empty sets */
+}
+
+static bool eval_add(const struct run *r, struct value old, struct value added, struct value *out)
+{
+    enum value_type type = value_type(old);
+    if (type == VALUE_NONE) {
+        *out = added;
+        return true;
+    }
+    if (type != value_type(added) || (type != VALUE_N && !value_is_set(type))) {
+        return fail_type(r);
+    }
+    if (type == VALUE_N) {
+        return add_numbers(r, old, added, false, out);
+    }
+    *out = merge_sets(r, old, added, false);
+    return true;
+}
+
+static bool eval_delete(const struct run *r, struct value old, struct value removed,
+                        struct value *out)
+{
+    *out = VALUE_ABSENT;
+    if (value_is_absent(old)) {
+        return true;
+    }
+    if (value_type(old) != value_type(removed)) {
+        return fail_type(r);
+    }
+    *out = merge_sets(r, old, removed, true);
+    return true;
+}
+
+static bool eval_action(const struct run *r, const struct update_action *action,
+                        const struct target *target, struct value *out)
+{
+    *out = VALUE_ABSENT;
+    if (target->lost) {
+        return fail_path(r);
+    }
+    switch (action->kind) {
+    case ACTION_SET:
+        return eval_set(r, &action->value, out);
+    case ACTION_ADD:
+        return eval_add(r, target->old, action->value.value, out);
+    case ACTION_DELETE:
+        return eval_delete(r, target->old, action->value.value, out);
+    case ACTION_REMOVE:
+    case ACTION_PROJECT:
+        break;
+    }
+    return true;
+}
+
+static bool check_depth(const struct run *r, const struct expr_path *path, struct value result)
+{
+    if (value_is_absent(result) ||
+        path->step_count - 1 + (size_t)value_depth(result) <= ATTRIBUTE_DEPTH_MAX) {
+        return true;
+    }
+    return err_set(r->err, ERR_VALIDATION,
+                   "Nesting Levels have exceeded supported limits: Attributes in the item have "
+                   "nested levels beyond supported limit");
+}
+
+static bool eval_actions(struct run *r)
+{
+    const struct update *update = r->update;
+    r->targets = ARENA_ARRAY(r->arena, struct target, update->action_count);
+    r->results = ARENA_ARRAY(r->arena, struct value, update->action_count);
+    find_entries(r, update->root.children, r->item);
+    for (size_t i = 0; i < update->action_count; i++) {
+        const struct update_action *action = &update->actions[i];
+        if (!eval_action(r, action, &r->targets[i], &r->results[i]) ||
+            !check_depth(r, &action->path, r->results[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- writing the new item --- */
+
+struct writer {
+    const struct run *run;
+    struct builder *builder;
+    bool touched_only; /* leave out what no action wrote */
+};
+
+static bool write_node(const struct writer *w, const struct path_node *node, struct value old);
+
+static void keep(const struct writer *w, const uint8_t *from, const uint8_t *to)
+{
+    if (!w->touched_only) {
+        builder_add_raw(w->builder, from, to);
+    }
+}
+
+/* One entry of a map: its name and what is left at the node, or nothing. */
+static bool write_entry(const struct writer *w, const struct path_node *node, struct value old)
+{
+    size_t start = w->builder->len;
+    builder_add_key(w->builder, node->step.name);
+    if (!write_node(w, node, old)) {
+        w->builder->len = start;
+        return false;
+    }
+    return true;
+}
+
+/* The entries of a map, old ones and new ones in order; returns how many. */
+static uint32_t write_entries(const struct writer *w, const struct path_node *child,
+                              struct value map)
+{
+    uint32_t count = 0;
+    struct value_iter iter = value_iter(map);
+    struct value_name name;
+    struct value value;
+    const uint8_t *start = iter.at; /* of the entry */
+    const uint8_t *kept = start;    /* of the entries to copy */
+    for (; child != NULL && value_next_entry(&iter, &name, &value); start = iter.at) {
+        for (; child != NULL && str_cmp(child->step.name, name.text) < 0; child = child->next) {
+            keep(w, kept, start);
+            kept = start;
+            count += write_entry(w, child, VALUE_ABSENT);
+        }
+        if (child != NULL && str_eq(child->step.name, name.text)) {
+            keep(w, kept, start);
+            kept = iter.at;
+            count += write_entry(w, child, value);
+            child = child->next;
+        } else {
+            count += !w->touched_only;
+        }
+    }
+    keep(w, kept, map.data + map.len);
+    count += w->touched_only ? 0 : iter.left;
+    for (; child != NULL; child = child->next) {
+        count += write_entry(w, child, VALUE_ABSENT);
+    }
+    return count;
+}
+
+/* The elements of a list; indexes past the end append, in order. */
+static uint32_t write_elements(const struct writer *w, const struct path_node *child,
+                               struct value list)
+{
+    uint32_t count = 0;
+    uint32_t index = 0;
+    struct value_iter iter = value_iter(list);
+    struct value value;
+    const uint8_t *start = iter.at;
+    const uint8_t *kept = start;
+    for (; child != NULL && value_next(&iter, &value); start = iter.at, index++) {
+        if (child->step.index == index) {
+            keep(w, kept, start);
+            kept = iter.at;
+            count += write_node(w, child, value);
+            child = child->next;
+        } else {
+            count += !w->touched_only;
+        }
+    }
+    keep(w, kept, list.data + list.len);
+    count += w->touched_only ? 0 : iter.left;
+    for (; child != NULL; child = child->next) {
+        count += write_node(w, child, VALUE_ABSENT);
+    }
+    return count;
+}
+
+/* The value at a node; false, and nothing is written, if there is none. */
+static bool write_node(const struct writer *w, const struct path_node *node, struct value old)
+{
+    if (path_node_is_end(node)) {
+        struct value result = w->run->results[node->number];
+        if (value_is_absent(result)) {
+            return false;
+        }
+        builder_add_value(w->builder, result);
+        return true;
+    }
+    enum value_type type = value_type(old);
+    assert(type == VALUE_M || type == VALUE_L); /* else the target was lost */
+    size_t open = builder_open(w->builder, type);
+    uint32_t count = type == VALUE_M ? write_entries(w, node->children, old)
+                                     : write_elements(w, node->children, old);
+    if (w->touched_only && count == 0) {
+        w->builder->len = open;
+        return false;
+    }
+    builder_close_sorted(w->builder, open, count);
+    return true;
+}
+
+static struct value write_item(const struct run *r, bool touched_only)
+{
+    size_t capacity = r->item.len + 64;
+    for (size_t i = 0; i < r->update->action_count; i++) {
+        const struct update_action *action = &r->update->actions[i];
+        capacity += action->path.steps[action->path.step_count - 1].name.len + r->results[i].len;
+    }
+    struct builder builder;
+    builder_init(&builder, r->arena, capacity);
+    struct writer w = {.run = r, .builder = &builder, .touched_only = touched_only};
+    size_t open = builder_open(&builder, VALUE_M);
+    uint32_t count = write_entries(&w, r->update->root.children, r->item);
+    builder_close_sorted(&builder, open, count);
+    struct value item = builder_finish(&builder);
+    return touched_only && count == 0 ? VALUE_ABSENT : item;
+}
+
+bool update_apply(const struct update *update, struct value item, struct value key,
+                  struct arena *arena, struct value *out, struct err *err)
+{
+    if (value_is_absent(item) && !update->creates) {
+        *out = VALUE_ABSENT;
+        return true;
+    }
+    struct run r = {
+        .update = update, .item = value_is_absent(item) ? key : item, .arena = arena, .err = err};
+    if (!eval_actions(&r)) {
+        return false;
+    }
+    *out = write_item(&r, false);
+    return true;
+}
+
+struct value update_touched_old(const struct update *update, struct value item, struct arena *arena)
+{
+    if (value_is_absent(item)) {
+        return VALUE_ABSENT;
+    }
+    struct builder builder;
+    builder_init(&builder, arena, item.len);
+    size_t open = builder_open(&builder, VALUE_M);
+    uint32_t count = path_tree_project(&update->root, item, &builder);
+    builder_close_sorted(&builder, open, count);
+    struct value touched = builder_finish(&builder);
+    return count == 0 ? VALUE_ABSENT : touched;
+}
+
+struct value update_touched_new(const struct update *update, struct value item, struct value key,
+                                struct arena *arena)
+{
+    struct err err = ERR_INIT(arena);
+    struct run r = {
+        .update = update, .item = value_is_absent(item) ? key : item, .arena = arena, .err = &err};
+    bool done = eval_actions(&r); /* it did before */
+    assert(done);
+    return write_item(&r, true);
+}
