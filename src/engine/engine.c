@@ -15,7 +15,7 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     engine->account = arena_copy(&engine->arena, options->account);
     pthread_rwlock_init(&engine->tables_lock, NULL);
     map_init(&engine->tables);
-    if (!catalog_load(engine, err)) {
+    if (!catalog_load(engine, err) || !housekeeper_start(engine, err)) {
         engine_close(engine);
         return false;
     }
@@ -28,6 +28,7 @@ void engine_close(struct engine *engine)
     if (engine == NULL) {
         return;
     }
+    housekeeper_stop(engine);
     catalog_unload(engine);
     pthread_rwlock_destroy(&engine->tables_lock);
     arena_finish(&engine->arena);

@@ -14,7 +14,16 @@ enum engine_space {
     SPACE_CATALOG = 1,  /* descriptions of tables, and what is to be dropped */
     SPACE_COUNTERS = 2, /* item counts and bytes of spaces */
     SPACE_TOKENS = 3,   /* idempotency tokens */
+    SPACE_TOKEN_EXPIRY = 4,
     SPACE_FIRST_FREE = 16,
+};
+
+struct housekeeper {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    bool started;
+    bool stopping; /* under the mutex */
 };
 
 struct engine {
@@ -26,11 +35,16 @@ struct engine {
     struct arena arena; /* for the options */
     pthread_rwlock_t tables_lock;
     struct map tables; /* name -> struct table_entry */
+    struct housekeeper housekeeper;
 };
 
 /* catalog.c */
 MUST_USE bool catalog_load(struct engine *engine, struct err *err);
 void catalog_unload(struct engine *engine);
+
+/* housekeeper.c */
+MUST_USE bool housekeeper_start(struct engine *engine, struct err *err);
+void housekeeper_stop(struct engine *engine);
 
 /* The counter rows of a space: how many rows, how many bytes by the service's rules. */
 enum space_counter { COUNTER_ROWS, COUNTER_BYTES };

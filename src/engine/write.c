@@ -3,6 +3,7 @@
  * function of these rows. It runs on the committer, so it does no more than it must. */
 #include "base/clock.h"
 #include "engine/engine_internal.h"
+#include "engine/token.h"
 
 /* The size of one item collection: a counter that is read and written as a declared row, because
  * a write must be refused when the collection is full. */
@@ -234,51 +235,22 @@ static void put_collections(struct items_write *call, struct store_batch *batch,
     }
 }
 
-/* --- tokens ---
- *
- * tokens | h(token) |    value: version 1, expiry in ms (i64), digest length u32, digest, note */
-
-enum { TOKEN_VERSION = 1, TOKEN_HEAD_LEN = 1 + 8 + 4 };
-
 /* False: the call is decided by what stands there (a replay, or a misuse of the token). */
 static bool check_token(struct items_write *call, struct str row)
 {
+    struct str note;
     call->replayed = false;
-    if (str_is_null(row)) {
+    switch (token_check(row, call->token_digest, clock_wall_ms(), &note)) {
+    case TOKEN_FRESH:
         return true;
-    }
-    int64_t expires_ms;
-    uint32_t digest_len;
-    assert(row.len >= TOKEN_HEAD_LEN && row.data[0] == TOKEN_VERSION);
-    memcpy(&expires_ms, row.data + 1, sizeof(expires_ms));
-    memcpy(&digest_len, row.data + 9, sizeof(digest_len));
-    if (expires_ms <= clock_wall_ms()) {
-        return true;
-    }
-    struct str digest = str_make(row.data + TOKEN_HEAD_LEN, digest_len);
-    if (!str_eq(digest, call->token_digest)) {
+    case TOKEN_MISMATCH:
         return err_set(&call->call.err, ERR_IDEMPOTENT_PARAMETER_MISMATCH, "%s", "");
+    case TOKEN_REPLAY:
+        break;
     }
     call->replayed = true;
-    call->replay_note = arena_copy(call->call.arena, str_skip(row, TOKEN_HEAD_LEN + digest_len));
+    call->replay_note = arena_copy(call->call.arena, note);
     return false;
-}
-
-static void put_token(struct items_write *call, struct store_batch *batch)
-{
-    struct str note = call->note == NULL ? STR("") : call->note(call);
-    size_t len = TOKEN_HEAD_LEN + call->token_digest.len + note.len;
-    char *row = arena_bytes(call->call.arena, len);
-    int64_t expires_ms = clock_wall_ms() + TOKEN_LIFETIME_MS;
-    uint32_t digest_len = (uint32_t)call->token_digest.len;
-    row[0] = TOKEN_VERSION;
-    memcpy(row + 1, &expires_ms, sizeof(expires_ms));
-    memcpy(row + 9, &digest_len, sizeof(digest_len));
-    memcpy(row + TOKEN_HEAD_LEN, call->token_digest.data, digest_len);
-    if (note.len > 0) {
-        memcpy(row + TOKEN_HEAD_LEN + digest_len, note.data, note.len);
-    }
-    store_batch_put(batch, call->token_key, str_make(row, len));
 }
 
 /* --- the call --- */
@@ -320,7 +292,8 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     }
     put_collections(call, batch, rows);
     if (call->token_key != SIZE_MAX) {
-        put_token(call, batch);
+        struct str note = call->note == NULL ? STR("") : call->note(call);
+        token_remember(update, batch, call->token_key, call->token_digest, note, clock_wall_ms());
     }
     return true;
 }
@@ -330,18 +303,6 @@ static void write_done(struct store_update *update)
     struct items_write *call = CONTAINER_OF(update, struct items_write, update);
     engine_set_store_error(&call->call.err, update->status);
     call->call.done(&call->call);
-}
-
-static struct str token_key(const struct items_write *call, struct arena *arena)
-{
-    struct builder builder;
-    builder_init(&builder, arena, 64);
-    builder_add_string(&builder, call->token);
-    struct value token = builder_finish(&builder);
-    struct key_writer writer;
-    key_start(&writer, arena, SPACE_TOKENS);
-    key_add_hash(&writer, call->call.engine->seed, &token, 1);
-    return key_finish(&writer);
 }
 
 static void prepare(struct items_write *call)
@@ -355,7 +316,7 @@ static void prepare(struct items_write *call)
     call->token_key = SIZE_MAX;
     if (!str_is_null(call->token)) {
         call->token_key = count;
-        keys[count++] = token_key(call, arena);
+        keys[count++] = token_key(call->call.engine, call->token, arena);
     }
     call->update = (struct store_update){
         .keys = keys,

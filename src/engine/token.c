@@ -1,0 +1,180 @@
+#include "engine/token.h"
+
+#include "engine/engine_internal.h"
+#include "model/builder.h"
+
+enum { TOKEN_VERSION = 1, TOKEN_HEAD_LEN = 1 + 8 + 4 };
+
+struct str token_key(const struct engine *engine, struct str token, struct arena *arena)
+{
+    struct builder builder;
+    builder_init(&builder, arena, 64);
+    builder_add_string(&builder, token);
+    struct value value = builder_finish(&builder);
+    struct key_writer writer;
+    key_start(&writer, arena, SPACE_TOKENS);
+    key_add_hash(&writer, engine->seed, &value, 1);
+    return key_finish(&writer);
+}
+
+static int64_t expiry_of(struct str row)
+{
+    int64_t expires_ms;
+    assert(row.len >= TOKEN_HEAD_LEN && row.data[0] == TOKEN_VERSION);
+    memcpy(&expires_ms, row.data + 1, sizeof(expires_ms));
+    return expires_ms;
+}
+
+enum token_state token_check(struct str row, struct str digest, int64_t now_ms,
+                             struct str *out_note)
+{
+    if (str_is_null(row) || expiry_of(row) <= now_ms) {
+        return TOKEN_FRESH;
+    }
+    uint32_t digest_len;
+    memcpy(&digest_len, row.data + 9, sizeof(digest_len));
+    if (!str_eq(str_make(row.data + TOKEN_HEAD_LEN, digest_len), digest)) {
+        return TOKEN_MISMATCH;
+    }
+    *out_note = str_skip(row, TOKEN_HEAD_LEN + digest_len);
+    return TOKEN_REPLAY;
+}
+
+/* The row by which an expired token is found; `hash` is what follows the space in the token's key.
+ */
+static struct str expiry_key(struct arena *arena, int64_t expires_ms, struct str hash)
+{
+    struct key_writer writer;
+    key_start(&writer, arena, SPACE_TOKEN_EXPIRY);
+    char bytes[STORE_PART_LEN + 8] = {0};
+    for (int i = 0; i < 8; i++) {
+        bytes[STORE_PART_LEN + i] = (char)(expires_ms >> (56 - 8 * i));
+    }
+    key_add_bytes(&writer, str_make(bytes, sizeof(bytes)));
+    key_add_bytes(&writer, hash);
+    return key_finish(&writer);
+}
+
+void token_remember(struct store_update *update, struct store_batch *batch, size_t key_index,
+                    struct str digest, struct str note, int64_t now_ms)
+{
+    int64_t expires_ms = now_ms + TOKEN_LIFETIME_MS;
+    uint32_t digest_len = (uint32_t)digest.len;
+    size_t len = TOKEN_HEAD_LEN + digest.len + note.len;
+    char *row = arena_bytes(update->arena, len);
+    row[0] = TOKEN_VERSION;
+    memcpy(row + 1, &expires_ms, sizeof(expires_ms));
+    memcpy(row + 9, &digest_len, sizeof(digest_len));
+    memcpy(row + TOKEN_HEAD_LEN, digest.data, digest.len);
+    if (note.len > 0) {
+        memcpy(row + TOKEN_HEAD_LEN + digest.len, note.data, note.len);
+    }
+    store_batch_put(batch, key_index, str_make(row, len));
+    store_batch_put_owned(
+        batch,
+        expiry_key(update->arena, expires_ms, str_skip(update->keys[key_index], KEY_SPACE_LEN)),
+        STR(""));
+}
+
+/* --- sweeping --- */
+
+enum { SWEEP_MAX = 256 };
+
+struct sweep {
+    struct engine *engine;
+    struct arena arena;
+    int64_t now_ms;
+    struct store_range range;
+    struct store_update update;
+    struct str keys[SWEEP_MAX];        /* of the tokens */
+    struct str expiry_keys[SWEEP_MAX]; /* of the rows that led to them */
+    size_t count;
+    bool done;
+};
+
+static bool sweep_row(struct store_range *range, struct str key, struct str value)
+{
+    (void)value;
+    struct sweep *sweep = CONTAINER_OF(range, struct sweep, range);
+    struct key_writer writer;
+    key_start(&writer, &sweep->arena, SPACE_TOKENS);
+    key_add_bytes(&writer, str_skip(key, STORE_PREFIX_LEN + 8));
+    struct str token = key_finish(&writer);
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (str_eq(sweep->keys[i], token)) { /* used twice: the next round finds the other */
+            return true;
+        }
+    }
+    sweep->keys[sweep->count] = token;
+    sweep->expiry_keys[sweep->count++] = arena_copy(&sweep->arena, key);
+    return sweep->count < SWEEP_MAX;
+}
+
+static void sweep_read(struct store_range *range)
+{
+    CONTAINER_OF(range, struct sweep, range)->done = true;
+}
+
+/* A token that was used again after it expired stays; just the old way to it goes. */
+static bool sweep_eval(struct store_update *update, const struct str *rows,
+                       struct store_batch *batch)
+{
+    struct sweep *sweep = CONTAINER_OF(update, struct sweep, update);
+    for (size_t i = 0; i < sweep->count; i++) {
+        store_batch_erase_owned(batch, sweep->expiry_keys[i]);
+        if (!str_is_null(rows[i]) && expiry_of(rows[i]) <= sweep->now_ms) {
+            store_batch_erase(batch, i);
+        }
+    }
+    return true;
+}
+
+static void sweep_written(struct store_update *update)
+{
+    CONTAINER_OF(update, struct sweep, update)->done = true;
+}
+
+/* One round; false when there is nothing more to do. */
+static bool sweep_some(struct sweep *sweep, struct waiting_mailbox *mailbox)
+{
+    struct arena *arena = &sweep->arena;
+    sweep->count = 0;
+    sweep->done = false;
+    sweep->range = (struct store_range){
+        .lo = expiry_key(arena, 0, STR("")),
+        .hi = expiry_key(arena, sweep->now_ms + 1, STR("")),
+        .arena = arena,
+        .home = waiting_mailbox_box(mailbox),
+        .row = sweep_row,
+        .done = sweep_read,
+    };
+    store_range(sweep->engine->store, &sweep->range);
+    waiting_mailbox_run(mailbox, &sweep->done);
+    if (sweep->range.status != STORE_OK || sweep->count == 0) {
+        return false;
+    }
+    sweep->done = false;
+    sweep->update = (struct store_update){
+        .keys = sweep->keys,
+        .key_count = sweep->count,
+        .arena = arena,
+        .home = waiting_mailbox_box(mailbox),
+        .eval = sweep_eval,
+        .done = sweep_written,
+    };
+    store_update(sweep->engine->store, &sweep->update);
+    waiting_mailbox_run(mailbox, &sweep->done);
+    return sweep->update.status == STORE_OK;
+}
+
+void token_sweep(struct engine *engine, int64_t now_ms)
+{
+    struct sweep sweep = {.engine = engine, .now_ms = now_ms};
+    arena_init(&sweep.arena);
+    struct waiting_mailbox *mailbox = waiting_mailbox_create();
+    while (sweep_some(&sweep, mailbox)) {
+        arena_reset(&sweep.arena);
+    }
+    waiting_mailbox_destroy(mailbox);
+    arena_finish(&sweep.arena);
+}

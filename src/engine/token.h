@@ -1,0 +1,27 @@
+/* engine/token.h: idempotency tokens of transactions: remembered for ten minutes, across restarts.
+ *
+ *   tokens | h(token) |                    version 1, expiry in ms (i64), digest length u32,
+ * digest, note token expiry | 0 | expiry, h(token)    empty; what the housekeeper finds old tokens
+ * by */
+#ifndef GRAMME_ENGINE_TOKEN_H
+#define GRAMME_ENGINE_TOKEN_H
+
+#include "engine/engine.h"
+
+/* The key of a token's row. */
+struct str token_key(const struct engine *engine, struct str token, struct arena *arena);
+
+/* What a token's row says of a call with that token. */
+enum token_state { TOKEN_FRESH, TOKEN_REPLAY, TOKEN_MISMATCH };
+/* `row` may be STR_NULL. For TOKEN_REPLAY *out_note borrows the row. */
+enum token_state token_check(struct str row, struct str digest, int64_t now_ms,
+                             struct str *out_note);
+
+/* Adds the token's rows to a batch; `key_index` is that of its declared key. */
+void token_remember(struct store_update *update, struct store_batch *batch, size_t key_index,
+                    struct str digest, struct str note, int64_t now_ms);
+
+/* Erases tokens that have expired; waits for the store. For the housekeeper. */
+void token_sweep(struct engine *engine, int64_t now_ms);
+
+#endif
