@@ -52,7 +52,7 @@ struct http_options {
     size_t body_bytes_max;     /* also after gunzip */
     size_t head_bytes_max;     /* request line and headers */
     int connections_max;       /* of all threads together */
-    int idle_timeout_ms;       /* between requests */
+    int idle_timeout_ms;       /* between requests; 0 here and below: no time-out */
     int request_timeout_ms;    /* from the first byte of a request to its last */
     int send_timeout_ms;       /* while a client takes nothing of its answer */
     size_t compress_bytes_min; /* answers above it are compressed if the client asks */

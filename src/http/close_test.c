@@ -1,0 +1,187 @@
+/* How connections and the server itself end, and on which addresses it begins. Each test has a
+ * server of its own. */
+#include "http/server_testing.h"
+
+static void test_client_gone_before_reply(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client client;
+    for (int i = 0; i < 3; i++) {
+        client_open(&client, testing.port);
+        client_request(&client, "/hold", "nobody reads this");
+        testing_wait_held(&testing, 1);
+        client_abort(&client);
+        testing_wait_connections(&testing, 0);
+        testing_release(&testing);
+    }
+    client_open(&client, testing.port);
+    client_request(&client, "/hold", "nor this"); /* closed without a reset: seen when we answer */
+    testing_wait_held(&testing, 1);
+    client_close(&client);
+    testing_release(&testing);
+    testing_wait_connections(&testing, 0);
+    client_open(&client, testing.port);
+    client_request(&client, "/echo", "still here");
+    CHECK_ANSWER(&client, 200, "still here");
+    client_close(&client);
+    testing_close(&testing);
+}
+
+struct closing {
+    struct testing_server *testing;
+    int grace_ms;
+};
+
+static void *close_main(void *argument)
+{
+    struct closing *closing = argument;
+    http_server_close(closing->testing->server, closing->grace_ms);
+    closing->testing->server = NULL;
+    return NULL;
+}
+
+static void test_close_waits_for_requests(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client idle;
+    struct client busy;
+    struct client half;
+    client_open(&idle, testing.port);
+    client_request(&idle, "/echo", "x");
+    CHECK_ANSWER(&idle, 200, "x");
+    client_open(&half, testing.port);
+    client_request(&half, "/echo", "x");
+    CHECK_ANSWER(&half, 200, "x");
+    client_send(&half, STR("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Le"));
+    client_open(&busy, testing.port);
+    client_request(&busy, "/hold", "under way");
+    testing_wait_held(&testing, 1);
+
+    struct closing closing = {&testing, 60000};
+    pthread_t closer;
+    assert_int_equal(pthread_create(&closer, NULL, close_main, &closing), 0);
+    client_read_end(&idle);
+    testing_release(&testing);
+    CHECK_ANSWER(&busy, 200, "under way");
+    CHECK_STR_EQ("close", client_header(&busy, "Connection"), STR("close"));
+    client_read_end(&busy);
+    client_close(&half); /* it never finished its request: nothing to wait for when it goes */
+    pthread_join(closer, NULL);
+    assert_false(client_try_open(&half, testing.port));
+    client_close(&half);
+    client_close(&idle);
+    client_close(&busy);
+    testing_close(&testing);
+}
+
+static void test_close_after_grace(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client client;
+    client_open(&client, testing.port);
+    client_request(&client, "/hold", "too late");
+    testing_wait_held(&testing, 1);
+    struct closing closing = {&testing, 10};
+    pthread_t closer;
+    assert_int_equal(pthread_create(&closer, NULL, close_main, &closing), 0);
+    client_read_end(&client); /* the exchange is still held, and valid */
+    testing_release(&testing);
+    pthread_join(closer, NULL);
+    client_close(&client);
+    testing_close(&testing);
+}
+
+/* The thread that posts an answer may still be waking the loop when the loop has nothing left to
+ * do; closing must wait for it. */
+static void test_close_right_after_answers(void **state)
+{
+    (void)state;
+    enum { CLIENTS = 4 };
+    struct http_options options = testing_options();
+    options.thread_count = 2;
+    for (int turn = 0; turn < 50; turn++) {
+        struct testing_server testing;
+        struct client clients[CLIENTS];
+        testing_open(&testing, &options);
+        for (int i = 0; i < CLIENTS; i++) {
+            client_open(&clients[i], testing.port);
+            client_request(&clients[i], i % 2 == 0 ? "/later" : "/hold", "x");
+        }
+        testing_wait_held(&testing, CLIENTS / 2);
+        testing_close(&testing);
+        for (int i = 1; i < CLIENTS; i += 2) {
+            CHECK_ANSWER(&clients[i], 200, "x");
+        }
+        for (int i = 0; i < CLIENTS; i++) {
+            client_close(&clients[i]);
+        }
+    }
+}
+
+static void test_second_server_is_refused(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    options.thread_count = 2;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    options.port = testing.port;
+    struct err err = ERR_INIT(&testing.arena);
+    struct http_server *second = NULL;
+    assert_false(http_server_open(&options, NULL, NULL, &second, &err));
+    assert_null(second);
+    assert_true(str_contains(err.message, STR("another server listens there")));
+    testing_close(&testing);
+
+    testing_open(&testing, &options); /* the port is free again, time-wait or not */
+    testing_close(&testing);
+}
+
+static void test_hosts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *host;
+        bool works;
+    } cases[] = {{"0.0.0.0", true}, {"localhost", true}, {"no.such.host.invalid", false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct http_options options = testing_options();
+        struct arena arena;
+        arena_init(&arena);
+        struct err err = ERR_INIT(&arena);
+        struct http_server *server = NULL;
+        options.host = str_from_c(cases[i].host);
+        if (http_server_open(&options, NULL, NULL, &server, &err) != cases[i].works) {
+            fail_msg("%s: %.*s", cases[i].host, STR_ARG(err.message));
+        }
+        struct client client;
+        if (cases[i].works) {
+            client_open(&client, http_server_port(server));
+            client_close(&client);
+        }
+        http_server_close(server, 0);
+        arena_finish(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_client_gone_before_reply),
+        cmocka_unit_test(test_close_waits_for_requests),
+        cmocka_unit_test(test_close_after_grace),
+        cmocka_unit_test(test_close_right_after_answers),
+        cmocka_unit_test(test_second_server_is_refused),
+        cmocka_unit_test(test_hosts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
