@@ -13,7 +13,7 @@ struct arena_chunk {
     alignas(max_align_t) char data[];
 };
 
-static const size_t chunk_size = (size_t)16 * 1024;
+enum { CHUNK_SIZE = 16 * 1024 };
 
 void arena_init(struct arena *arena)
 {
@@ -48,7 +48,7 @@ void arena_reset(struct arena *arena)
         mem_free(arena->chunk);
         arena->chunk = older;
     }
-    if ((size_t)(arena->chunk->end - arena->chunk->data) > 4 * chunk_size) {
+    if (arena->chunk->end - arena->chunk->data > 4 * CHUNK_SIZE) {
         arena_finish(arena);
         return;
     }
@@ -62,7 +62,7 @@ static void add_chunk(struct arena *arena, size_t size)
 #ifdef GRAMME_ARENA_MALLOC
     size_t capacity = size;
 #else
-    size_t capacity = MAX(size, chunk_size - sizeof(struct arena_chunk));
+    size_t capacity = MAX(size, CHUNK_SIZE - sizeof(struct arena_chunk));
 #endif
     struct arena_chunk *chunk = mem_alloc(sizeof(*chunk) + capacity);
     chunk->older = arena->chunk;
