@@ -12,12 +12,17 @@ void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox)
 
 void mailbox_post(struct mailbox *mailbox, struct task *task)
 {
-    struct task *newest = atomic_load_explicit(&mailbox->newest, memory_order_relaxed);
+    mailbox_post_list(mailbox, task, task);
+}
+
+void mailbox_post_list(struct mailbox *mailbox, struct task *newest, struct task *oldest)
+{
+    struct task *before = atomic_load_explicit(&mailbox->newest, memory_order_relaxed);
     do {
-        task->next = newest;
-    } while (!atomic_compare_exchange_weak_explicit(&mailbox->newest, &newest, task,
+        oldest->next = before;
+    } while (!atomic_compare_exchange_weak_explicit(&mailbox->newest, &before, newest,
                                                     memory_order_release, memory_order_relaxed));
-    if (newest == NULL) {
+    if (before == NULL) {
         mailbox->wake(mailbox);
     }
 }

@@ -22,6 +22,8 @@ struct mailbox {
 void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox));
 /* What was written before the post is seen by the task. */
 void mailbox_post(struct mailbox *mailbox, struct task *task);
+/* The same for a list, linked by `next` from the newest to the oldest, with one wake at most. */
+void mailbox_post_list(struct mailbox *mailbox, struct task *newest, struct task *oldest);
 /* Runs all that is there; returns whether there was anything. Owner only. */
 bool mailbox_drain(struct mailbox *mailbox);
 

@@ -16,6 +16,9 @@ void store_batch_finish(struct store_batch *batch)
 static void add_op(struct store_batch *batch, struct batch_op op)
 {
     assert(op.key.len >= STORE_PREFIX_LEN);
+    if (str_is_null(op.value)) {
+        op.value = STR(""); /* as a row, no bytes are still a row */
+    }
     if (batch->op_count == batch->op_capacity) {
         batch->op_capacity = MAX(batch->op_capacity * 2, (size_t)64);
         batch->ops = mem_realloc(batch->ops, batch->op_capacity * sizeof(*batch->ops));

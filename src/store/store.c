@@ -43,6 +43,11 @@ void store_drop_space(struct store *store, uint32_t space)
     store->ops->drop_space(store, space);
 }
 
+uint64_t store_seed(const struct store *store)
+{
+    return store->seed;
+}
+
 int64_t store_counter_value(struct str row)
 {
     int64_t value = 0;

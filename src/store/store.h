@@ -5,7 +5,7 @@
  *     space (4 bytes, big-endian) | part (16 bytes) | sort (any bytes)
  *
  * and rows are ordered by memcmp of the whole key. A space is a table's items, one of its indexes,
- * the catalog and so on; a part is what belongs together.
+ * the catalog and so on; a part is what belongs together. Space 0 is the store's own.
  *
  * Every write names its keys beforehand and is a pure function of the rows that stand there, so the
  * store is handed keys and a function instead of begin, get, put and commit: it may lock, validate
@@ -25,7 +25,9 @@
  *  7. add is for counters and never makes two writers wait for each other.
  *
  * A request struct belongs to the caller and must live until its done() has been called, always
- * on the thread of `home` and possibly before the function that started it returns. */
+ * on the thread of `home` and possibly before the function that started it returns. It is started
+ * on that thread too; until done() its arena is the store's. Requests that are under way at the
+ * same time may be carried out in any order. `home` outlives the store. */
 #ifndef GRAMME_STORE_STORE_H
 #define GRAMME_STORE_STORE_H
 
@@ -74,8 +76,8 @@ struct store_range {
 
     enum store_status status;
 
-    struct task task;
-    struct str resume; /* the store's own: where a second attempt goes on */
+    struct task task; /* the store's own */
+    void *internal;
 };
 
 struct store_batch;
@@ -93,7 +95,8 @@ struct store_update {
 
     enum store_status status;
 
-    struct task task;
+    struct task task; /* the store's own */
+    void *internal;
 };
 
 /* For eval. `index` is that of a declared key. */
@@ -128,9 +131,15 @@ uint64_t store_seed(const struct store *store);
 void store_get(struct store *store, struct store_get *get);
 void store_range(struct store *store, struct store_range *range);
 void store_update(struct store *store, struct store_update *update);
-/* From now on every update that declares a key of the space is STORE_GONE; its rows are gone and
- * their room comes back in the background. A number that was dropped is never used again. */
+/* From now on reads find no rows in the space, every update that declares a key of it is
+ * STORE_GONE, and what others would write there is left out. The room comes back in the
+ * background. Any update that is started later and STORE_OK makes the drop durable too. A number
+ * that was dropped is never used again. */
 void store_drop_space(struct store *store, uint32_t space);
+
+/* A random number, made when the store was and the same ever after: the seed of hashes that are
+ * stored. */
+uint64_t store_seed(const struct store *store);
 
 /* What implements a store. */
 struct store_ops {
@@ -143,6 +152,7 @@ struct store_ops {
 
 struct store {
     const struct store_ops *ops;
+    uint64_t seed;
 };
 
 static inline uint32_t store_key_space(struct str key)

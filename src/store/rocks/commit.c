@@ -1,99 +1,166 @@
 /* The committer: one thread that runs every write in order. It takes what is queued, evaluates each
  * update against the newest rows and what the group has written so far, writes one batch with
- * one fsync, and hands the answers back. While it waits for the disk the next group gathers. */
+ * one fsync, and hands the answers back. While it waits for the disk the next group gathers.
+ *
+ * It does not wait for the disk to read, either: an update whose rows are not in the cache goes to
+ * a worker first, which reads them into it, and then queues again. */
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/batch_internal.h"
 #include "store/rocks/overlay.h"
 #include "store/rocks/rocks_internal.h"
-
-/* Space 0 is the store's own. */
-static const char stamp_key[STORE_PREFIX_LEN] = "\0\0\0\0stamp";
 
 /* A group is cut here, so that the first in it does not wait for thousands. */
 enum { GROUP_UPDATES_MAX = 1024 };
 static const size_t group_bytes_max = (size_t)8 << 20;
+/* A batch that has grown beyond this is not kept. */
+static const size_t kept_bytes_max = (size_t)1 << 20;
 
-/* What the group adds up before it is written. */
 struct group {
     struct rocks *rocks;
     rocksdb_writebatch_t *writes;
+    struct overlay *newest; /* rows that the group has written */
+    struct overlay *sums;   /* key of a counter -> what the group adds to it, in `arena` */
+    struct arena arena;
+    bool stamped;
     struct store_update *members[GROUP_UPDATES_MAX];
     size_t member_count;
-    struct overlay *sums; /* counter key -> int64_t in the group's arena */
-    bool stamped;
+    size_t warming_count; /* updates that are with a worker */
+    bool closing;
+
+    /* Of the update that is being evaluated. */
+    struct store_batch batch;
+    struct str *rows;
+    rocksdb_pinnableslice_t **pins;
+    size_t row_capacity;
 };
 
-static bool is_dropped(const struct rocks *rocks, uint32_t space)
+/* Evaluating ------------------------------------------------------------------------------- */
+
+static enum read_result read_newest(struct group *group, struct str key, enum tier tier,
+                                    struct str *out, rocksdb_pinnableslice_t **out_pin)
 {
-    for (size_t i = 0; i < rocks->dropped_count; i++) {
-        if (rocks->dropped[i] == space) {
+    struct rocks *rocks = group->rocks;
+    *out_pin = NULL;
+    if (overlay_get(group->newest, key, out)) {
+        return READ_OK;
+    }
+    if (UNLIKELY(rocks->db == NULL)) {
+        return READ_FAILED;
+    }
+    return rocks_read(rocks, rocks->db,
+                      tier == TIER_CACHED ? rocks->read_cached : rocks->read_blocking, key, out,
+                      out_pin);
+}
+
+static void need_rows(struct group *group, size_t count)
+{
+    if (count > group->row_capacity) {
+        group->row_capacity = MAX(count, (size_t)128);
+        mem_free(group->rows);
+        mem_free(group->pins);
+        group->rows = mem_alloc(group->row_capacity * sizeof(*group->rows));
+        group->pins = mem_alloc(group->row_capacity * sizeof(*group->pins));
+    }
+}
+
+static enum read_result read_declared(struct group *group, const struct store_update *update,
+                                      enum tier tier, size_t *out_count)
+{
+    need_rows(group, update->key_count);
+    enum read_result result = READ_OK;
+    size_t i = 0;
+    for (; i < update->key_count && result == READ_OK; i++) {
+        result = read_newest(group, update->keys[i], tier, &group->rows[i], &group->pins[i]);
+    }
+    *out_count = i;
+    return result;
+}
+
+static bool is_gone(const struct rocks *rocks, const struct store_update *update)
+{
+    for (size_t i = 0; i < update->key_count; i++) {
+        if (UNLIKELY(space_set_has(&rocks->gone, store_key_space(update->keys[i])))) {
             return true;
         }
     }
     return false;
 }
 
-/* The newest row: written by the group, or in the database. `*pinned` keeps the latter alive. */
-static bool read_newest(struct rocks *rocks, struct str key, struct str *out,
-                        rocksdb_pinnableslice_t **pinned)
+/* Fills update->status, and the group's batch if it is STORE_OK. False: only with the disk. */
+static bool evaluate(struct group *group, struct store_update *update, enum tier tier)
 {
-    *pinned = NULL;
-    *out = STR_NULL;
-    if (overlay_get(rocks->overlay, key, out)) {
+    if (is_gone(group->rocks, update)) {
+        update->status = STORE_GONE;
         return true;
     }
-    char *message = NULL;
-    *pinned = rocksdb_get_pinned(rocks->db, rocks->read_blocking, key.data, key.len, &message);
-    if (rocks_failed(message, "read before write")) {
-        return false;
+    size_t read_count;
+    enum read_result result = read_declared(group, update, tier, &read_count);
+    store_batch_start(&group->batch, update);
+    if (result != READ_OK) {
+        update->status = STORE_FAILED;
+    } else {
+        bool writes = update->eval(update, group->rows, &group->batch);
+        update->status = writes ? STORE_OK : STORE_NO_WRITE;
     }
-    if (*pinned != NULL) {
-        size_t len;
-        const char *data = rocksdb_pinnableslice_value(*pinned, &len);
-        *out = str_make(data, len);
+    for (size_t i = 0; i < read_count; i++) {
+        if (group->pins[i] != NULL) {
+            rocksdb_pinnableslice_destroy(group->pins[i]);
+        }
     }
-    return true;
+    return result != READ_INCOMPLETE;
 }
 
-static enum store_status evaluate(struct rocks *rocks, struct store_update *update)
+/* Warming ---------------------------------------------------------------------------------- */
+
+static void mark_of_warmed(struct task *task)
 {
-    for (size_t i = 0; i < update->key_count; i++) {
-        if (is_dropped(rocks, store_key_space(update->keys[i]))) {
-            return STORE_GONE;
-        }
-    }
-    struct str *rows = ARENA_ARRAY(update->arena, struct str, update->key_count);
-    rocksdb_pinnableslice_t **pinned =
-        ARENA_ARRAY(update->arena, rocksdb_pinnableslice_t *, update->key_count);
-    enum store_status status = STORE_OK;
-    for (size_t i = 0; i < update->key_count && status == STORE_OK; i++) {
-        if (!read_newest(rocks, update->keys[i], &rows[i], &pinned[i])) {
-            status = STORE_FAILED;
-        }
-    }
-    store_batch_start(&rocks->batch, update);
-    if (status == STORE_OK && !update->eval(update, rows, &rocks->batch)) {
-        status = STORE_NO_WRITE;
-    }
-    for (size_t i = 0; i < update->key_count; i++) {
-        if (pinned[i] != NULL) {
-            rocksdb_pinnableslice_destroy(pinned[i]);
-        }
-    }
-    return status;
+    (void)task; /* never run: its address says that the update was with a worker */
 }
+
+static void warm_on_worker(struct task *task)
+{
+    struct store_update *update = CONTAINER_OF(task, struct store_update, task);
+    struct rocks *rocks = update->internal;
+    rocksdb_t *db = gate_enter(&rocks->gate);
+    if (db != NULL) {
+        for (size_t i = 0; i < update->key_count; i++) {
+            struct str row;
+            rocksdb_pinnableslice_t *pin;
+            if (rocks_read(rocks, db, rocks->read_blocking, update->keys[i], &row, &pin) !=
+                READ_OK) {
+                break; /* the committer will see for itself */
+            }
+            if (pin != NULL) {
+                rocksdb_pinnableslice_destroy(pin);
+            }
+        }
+        gate_leave(&rocks->gate);
+    }
+    task->run = mark_of_warmed;
+    inbox_push(&rocks->updates, task);
+}
+
+static void send_to_worker(struct group *group, struct store_update *update)
+{
+    group->warming_count++;
+    update->task.run = warm_on_worker;
+    work_queue_push(&group->rocks->reads, &update->task);
+}
+
+/* Joining a group -------------------------------------------------------------------------- */
 
 static void add_to_counter(struct group *group, struct str key, int64_t delta)
 {
     struct str sum;
     if (!overlay_get(group->sums, key, &sum)) {
-        int64_t *fresh = ARENA_NEW(&group->rocks->group_arena, int64_t);
+        int64_t *fresh = ARENA_NEW(&group->arena, int64_t);
         sum = str_make(fresh, sizeof(*fresh));
-        overlay_set(group->sums, arena_copy(&group->rocks->group_arena, key), sum);
+        overlay_set(group->sums, arena_copy(&group->arena, key), sum);
     }
-    int64_t value;
+    uint64_t value;
     memcpy(&value, sum.data, sizeof(value));
-    value += delta;
+    value += (uint64_t)delta;
     memcpy((char *)sum.data, &value, sizeof(value));
 }
 
@@ -102,27 +169,27 @@ static void append(struct group *group, struct str prefix, struct str value)
     char key[STORE_PREFIX_LEN + 8];
     memcpy(key, prefix.data, STORE_PREFIX_LEN);
     uint64_t stamp = ++group->rocks->last_stamp;
-    for (int i = 7; i >= 0; i--, stamp >>= 8) {
-        key[STORE_PREFIX_LEN + i] = (char)(stamp & 0xFF);
-    }
+    rocks_put_uint32(key + STORE_PREFIX_LEN, (uint32_t)(stamp >> 32));
+    rocks_put_uint32(key + STORE_PREFIX_LEN + 4, (uint32_t)stamp);
     rocksdb_writebatch_put(group->writes, key, sizeof(key), value.data, value.len);
     group->stamped = true;
 }
 
 static void carry_out(struct group *group, const struct batch_op *op)
 {
+    if (UNLIKELY(space_set_has(&group->rocks->gone, store_key_space(op->key)))) {
+        return;
+    }
     switch (op->kind) {
     case BATCH_PUT:
-        overlay_set(group->rocks->overlay, op->key, op->value);
-        /* fallthrough */
     case BATCH_PUT_OWNED:
+        overlay_set(group->newest, op->key, op->value);
         rocksdb_writebatch_put(group->writes, op->key.data, op->key.len, op->value.data,
                                op->value.len);
         break;
     case BATCH_ERASE:
-        overlay_set(group->rocks->overlay, op->key, STR_NULL);
-        /* fallthrough */
     case BATCH_ERASE_OWNED:
+        overlay_set(group->newest, op->key, STR_NULL);
         rocksdb_writebatch_delete(group->writes, op->key.data, op->key.len);
         break;
     case BATCH_ADD:
@@ -134,16 +201,22 @@ static void carry_out(struct group *group, const struct batch_op *op)
     }
 }
 
-static void join_group(struct group *group, struct store_update *update)
+/* False: it needs the disk and has not joined. */
+static bool join(struct group *group, struct store_update *update, enum tier tier)
 {
-    update->status = evaluate(group->rocks, update);
+    if (!evaluate(group, update, tier)) {
+        return false;
+    }
     group->members[group->member_count++] = update;
     if (update->status == STORE_OK) {
-        for (size_t i = 0; i < group->rocks->batch.op_count; i++) {
-            carry_out(group, &group->rocks->batch.ops[i]);
+        for (size_t i = 0; i < group->batch.op_count; i++) {
+            carry_out(group, &group->batch.ops[i]);
         }
     }
+    return true;
 }
+
+/* Writing ---------------------------------------------------------------------------------- */
 
 static bool write_counters(struct group *group)
 {
@@ -152,41 +225,90 @@ static bool write_counters(struct group *group)
     struct str sum;
     while (overlay_next(group->sums, &at, &key, &sum)) {
         struct str row;
-        rocksdb_pinnableslice_t *pinned;
-        if (!read_newest(group->rocks, key, &row, &pinned)) {
+        rocksdb_pinnableslice_t *pin;
+        if (read_newest(group, key, TIER_BLOCKING, &row, &pin) != READ_OK) {
             return false;
         }
-        int64_t value;
+        uint64_t value;
         memcpy(&value, sum.data, sizeof(value));
-        value += store_counter_value(row);
+        value += (uint64_t)store_counter_value(row);
         rocksdb_writebatch_put(group->writes, key.data, key.len, (const char *)&value,
                                sizeof(value));
-        if (pinned != NULL) {
-            rocksdb_pinnableslice_destroy(pinned);
+        if (pin != NULL) {
+            rocksdb_pinnableslice_destroy(pin);
         }
-    }
-    if (group->stamped) {
-        rocksdb_writebatch_put(group->writes, stamp_key, sizeof(stamp_key),
-                               (const char *)&group->rocks->last_stamp, sizeof(uint64_t));
     }
     return true;
 }
 
-static bool write_group(struct group *group)
+static void write_stamp(struct group *group)
 {
-    bool good = write_counters(group);
-    if (good && rocksdb_writebatch_count(group->writes) > 0) {
-        char *message = NULL;
-        rocksdb_write(group->rocks->db, group->rocks->write_synced, group->writes, &message);
-        good = !rocks_failed(message, "write");
-    }
-    overlay_clear(group->rocks->overlay);
-    overlay_clear(group->sums);
-    arena_reset(&group->rocks->group_arena);
-    rocksdb_writebatch_clear(group->writes);
-    group->stamped = false;
-    return good;
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "stamp");
+    rocksdb_writebatch_put(group->writes, key, sizeof(key), (const char *)&group->rocks->last_stamp,
+                           sizeof(uint64_t));
 }
+
+enum written { WRITTEN, NOT_WRITTEN, PERHAPS_WRITTEN };
+
+static enum written write_batch(struct group *group)
+{
+    struct rocks *rocks = group->rocks;
+    size_t bytes;
+    rocksdb_writebatch_data(group->writes, &bytes);
+    char *message = NULL;
+    rocksdb_write(rocks->db, rocks->write_synced, group->writes, &message);
+    if (LIKELY(message == NULL)) {
+        wal_committed(&rocks->wal);
+        rocks_write_succeeded(rocks);
+        return WRITTEN;
+    }
+    rocks_failed(message, "write");
+    rocks_write_failed(rocks, bytes);
+    return wal_cut(&rocks->wal) ? NOT_WRITTEN : PERHAPS_WRITTEN;
+}
+
+static enum written write_group(struct group *group)
+{
+    struct rocks *rocks = group->rocks;
+    rocks_write_drops(rocks, group->writes);
+    if (!write_counters(group)) {
+        return NOT_WRITTEN;
+    }
+    if (group->stamped) {
+        write_stamp(group);
+    }
+    if (rocksdb_writebatch_count(group->writes) == 0) {
+        return WRITTEN;
+    }
+    if (UNLIKELY(!rocks_repair(rocks))) {
+        return NOT_WRITTEN;
+    }
+    enum written written = write_batch(group);
+    if (written == WRITTEN) {
+        rocks_drops_written(rocks);
+    }
+    return written;
+}
+
+/* Forgets what the members wanted, but not who they are. */
+static void clear(struct group *group)
+{
+    overlay_clear(group->newest);
+    overlay_clear(group->sums);
+    arena_reset(&group->arena);
+    group->stamped = false;
+    size_t bytes;
+    rocksdb_writebatch_data(group->writes, &bytes);
+    if (UNLIKELY(bytes > kept_bytes_max)) {
+        rocksdb_writebatch_destroy(group->writes);
+        group->writes = rocksdb_writebatch_create();
+    } else {
+        rocksdb_writebatch_clear(group->writes);
+    }
+}
+
+/* Answering -------------------------------------------------------------------------------- */
 
 static void answer_at_home(struct task *task)
 {
@@ -194,38 +316,84 @@ static void answer_at_home(struct task *task)
     update->done(update);
 }
 
-static void answer(struct store_update *update)
+/* The members of one home become one list, so that it is woken once. */
+static void answer_home(struct group *group, size_t first)
 {
-    update->task.run = answer_at_home;
-    mailbox_post(update->home, &update->task);
+    struct mailbox *home = group->members[first]->home;
+    struct task *newest = NULL;
+    struct task *oldest = &group->members[first]->task;
+    for (size_t i = first; i < group->member_count; i++) {
+        struct store_update *update = group->members[i];
+        if (update != NULL && update->home == home) {
+            update->task.run = answer_at_home;
+            update->task.next = newest;
+            newest = &update->task;
+            group->members[i] = NULL;
+        }
+    }
+    mailbox_post_list(home, newest, oldest);
 }
 
-/* A neighbour's failure must not be ours: each member gets a commit of its own. */
+static void answer_all(struct group *group)
+{
+    for (size_t i = 0; i < group->member_count; i++) {
+        if (group->members[i] != NULL) {
+            answer_home(group, i);
+        }
+    }
+    group->member_count = 0;
+}
+
+/* A neighbour's failure must not be ours: each member gets a commit of its own. What it decided
+ * upon may never have been written, so it is evaluated again, whatever came out before. */
 static void commit_one_by_one(struct group *group)
 {
     size_t count = group->member_count;
     for (size_t i = 0; i < count; i++) {
         struct store_update *update = group->members[i];
-        group->member_count = 0;
-        join_group(group, update);
-        if (!write_group(group) && update->status == STORE_OK) {
+        group->member_count = i;
+        clear(group);
+        bool joined = join(group, update, TIER_BLOCKING);
+        assert(joined);
+        enum written written = write_group(group);
+        if (written != WRITTEN && update->status == STORE_OK) {
+            update->status = written == NOT_WRITTEN ? STORE_FAILED : STORE_UNKNOWN;
+        }
+    }
+    group->member_count = count;
+}
+
+/* Those that wanted to write cannot know; those that did not may have decided upon rows that the
+ * others wrote, or not. */
+static void leave_undecided(struct group *group)
+{
+    for (size_t i = 0; i < group->member_count; i++) {
+        struct store_update *update = group->members[i];
+        if (update->status == STORE_OK) {
+            update->status = STORE_UNKNOWN;
+        } else if (update->status == STORE_NO_WRITE) {
             update->status = STORE_FAILED;
         }
-        answer(update);
     }
-    group->member_count = 0;
 }
 
 static void commit(struct group *group)
 {
-    if (!write_group(group)) {
-        commit_one_by_one(group);
+    if (group->member_count == 0 && group->rocks->drop_count == 0) {
         return;
     }
-    for (size_t i = 0; i < group->member_count; i++) {
-        answer(group->members[i]);
+    switch (write_group(group)) {
+    case WRITTEN:
+        break;
+    case NOT_WRITTEN:
+        commit_one_by_one(group);
+        break;
+    case PERHAPS_WRITTEN:
+        leave_undecided(group);
+        break;
     }
-    group->member_count = 0;
+    clear(group);
+    answer_all(group);
 }
 
 static bool is_full(const struct group *group)
@@ -235,127 +403,97 @@ static bool is_full(const struct group *group)
     return group->member_count == GROUP_UPDATES_MAX || bytes >= group_bytes_max;
 }
 
-/* A task of the queue is an update, or a space to drop. */
-struct drop_job {
-    struct task task;
-    uint32_t space;
-};
+/* The thread ------------------------------------------------------------------------------- */
 
-static void space_range(uint32_t space, char lo[STORE_SPACE_LEN], char hi[STORE_SPACE_LEN])
+static void take_update(struct group *group, struct task *task)
 {
-    for (int i = 0; i < STORE_SPACE_LEN; i++) {
-        lo[i] = (char)(space >> (24 - 8 * i) & 0xFF);
-        hi[i] = (char)((space + 1) >> (24 - 8 * i) & 0xFF);
+    struct store_update *update = CONTAINER_OF(task, struct store_update, task);
+    bool warmed = task->run == mark_of_warmed;
+    group->warming_count -= warmed;
+    if (!join(group, update, warmed ? TIER_BLOCKING : TIER_CACHED)) {
+        send_to_worker(group, update);
+    } else if (is_full(group)) {
+        commit(group);
     }
 }
 
-static void forget_space(struct rocks *rocks, uint32_t space)
+static void take_task(struct group *group, struct task *task)
 {
-    rocks->dropped = mem_realloc(rocks->dropped, (rocks->dropped_count + 1) * sizeof(uint32_t));
-    rocks->dropped[rocks->dropped_count++] = space;
+    struct rocks *rocks = group->rocks;
+    if (UNLIKELY(task == &rocks->last_task)) {
+        group->closing = true;
+    } else if (UNLIKELY(rocks_is_drop(task))) {
+        rocks_note_drop(rocks, task);
+    } else {
+        take_update(group, task);
+    }
 }
 
-static void drop(struct rocks *rocks, uint32_t space)
+static struct group *group_create(struct rocks *rocks)
 {
-    forget_space(rocks, space);
-    char lo[STORE_SPACE_LEN];
-    char hi[STORE_SPACE_LEN];
-    space_range(space, lo, hi);
-    rocksdb_writebatch_t *writes = rocksdb_writebatch_create();
-    rocksdb_writebatch_delete_range(writes, lo, sizeof(lo), hi, sizeof(hi));
-    char *message = NULL;
-    rocksdb_write(rocks->db, rocks->write_synced, writes, &message);
-    rocks_failed(message, "drop space");
-    rocksdb_writebatch_destroy(writes);
-}
-
-static void drop_on_committer(struct task *task)
-{
-    (void)task; /* only its address matters: see commit_main() */
-}
-
-static void *commit_main(void *arg)
-{
-    struct rocks *rocks = arg;
     struct group *group = mem_zalloc(sizeof(*group));
     group->rocks = rocks;
     group->writes = rocksdb_writebatch_create();
+    group->newest = overlay_create();
     group->sums = overlay_create();
-    struct task *task;
-    while ((task = work_queue_pop(&rocks->updates, true)) != NULL) {
+    arena_init(&group->arena);
+    return group;
+}
+
+static void group_destroy(struct group *group)
+{
+    store_batch_finish(&group->batch);
+    mem_free(group->rows);
+    mem_free(group->pins);
+    arena_finish(&group->arena);
+    overlay_destroy(group->sums);
+    overlay_destroy(group->newest);
+    rocksdb_writebatch_destroy(group->writes);
+    mem_free(group);
+}
+
+void *rocks_committer_main(void *arg)
+{
+    struct rocks *rocks = arg;
+    struct group *group = group_create(rocks);
+    while (!group->closing || group->warming_count > 0) {
+        struct task *task = inbox_take(&rocks->updates, rocks_repair_wait_ms(rocks));
+        if (task == NULL) {
+            (void)!rocks_repair(rocks); /* it was time to look after it */
+        }
         while (task != NULL) {
             struct task *next = task->next;
-            if (task->run == drop_on_committer) {
-                struct drop_job *job = CONTAINER_OF(task, struct drop_job, task);
-                commit(group);
-                drop(rocks, job->space);
-                mem_free(job);
-            } else {
-                join_group(group, CONTAINER_OF(task, struct store_update, task));
-                if (is_full(group)) {
-                    commit(group);
-                }
-            }
+            take_task(group, task);
             task = next;
         }
         commit(group);
     }
-    overlay_destroy(group->sums);
-    rocksdb_writebatch_destroy(group->writes);
-    mem_free(group);
+    group_destroy(group);
     return NULL;
 }
 
 void rocks_update(struct store *store, struct store_update *update)
 {
+    struct rocks *rocks = rocks_of(store);
+    update->internal = rocks;
     update->task.run = NULL;
-    work_queue_push(&rocks_of(store)->updates, &update->task);
+    inbox_push(&rocks->updates, &update->task);
 }
 
-void rocks_drop_space(struct store *store, uint32_t space)
+bool rocks_load_stamp(struct rocks *rocks, struct err *err)
 {
-    struct drop_job *job = mem_zalloc(sizeof(*job));
-    job->space = space;
-    job->task.run = drop_on_committer;
-    work_queue_push(&rocks_of(store)->updates, &job->task);
-}
-
-static bool load_stamp(struct rocks *rocks, struct err *err)
-{
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "stamp");
     struct str row;
-    rocksdb_pinnableslice_t *pinned;
-    if (!read_newest(rocks, str_make(stamp_key, sizeof(stamp_key)), &row, &pinned)) {
-        return err_set(err, ERR_INTERNAL, "cannot read the store");
+    rocksdb_pinnableslice_t *pin;
+    if (rocks_read(rocks, rocks->db, rocks->read_blocking, str_make(key, sizeof(key)), &row,
+                   &pin) != READ_OK) {
+        return err_set(err, ERR_INTERNAL, "cannot read the store in %s", rocks->path);
     }
-    if (pinned != NULL) {
+    if (pin != NULL) {
+        assert(row.len == sizeof(rocks->last_stamp));
         memcpy(&rocks->last_stamp, row.data, sizeof(rocks->last_stamp));
-        rocksdb_pinnableslice_destroy(pinned);
+        rocksdb_pinnableslice_destroy(pin);
     }
     return true;
-}
-
-bool rocks_commit_start(struct rocks *rocks, struct err *err)
-{
-    rocks->overlay = overlay_create();
-    arena_init(&rocks->group_arena);
-    if (!load_stamp(rocks, err)) {
-        return false;
-    }
-    if (pthread_create(&rocks->committer, NULL, commit_main, rocks) != 0) {
-        return err_set(err, ERR_INTERNAL, "cannot start a thread");
-    }
-    rocks->committer_started = true;
-    return true;
-}
-
-void rocks_commit_stop(struct rocks *rocks)
-{
-    if (rocks->committer_started) {
-        work_queue_close(&rocks->updates);
-        pthread_join(rocks->committer, NULL);
-    }
-    overlay_destroy(rocks->overlay);
-    store_batch_finish(&rocks->batch);
-    arena_finish(&rocks->group_arena);
-    mem_free(rocks->dropped);
 }

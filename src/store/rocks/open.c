@@ -1,6 +1,7 @@
-/* Opens and closes the database and the threads around it. */
+/* Opens and closes the store: the database, the row that says what it is, the threads. */
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "store/rocks/rocks.h"
 #include "store/rocks/rocks_internal.h"
 
@@ -14,76 +15,153 @@ bool rocks_failed(char *message, const char *doing)
     return true;
 }
 
-static void set_options(struct rocks *rocks, size_t cache_bytes)
+bool rocks_is_incomplete(const char *message)
 {
-    rocksdb_options_t *options = rocksdb_options_create();
-    rocks->options = options;
-    rocksdb_options_set_create_if_missing(options, 1);
-    rocksdb_options_set_info_log_level(options, 4 /* fatal: RocksDB keeps a log of its own */);
-    rocksdb_options_set_keep_log_file_num(options, 2);
-    rocksdb_options_set_stats_dump_period_sec(options, 0);
-    rocksdb_options_set_max_open_files(options, -1);
-    rocksdb_options_set_write_buffer_size(options, (size_t)64 << 20);
-    rocksdb_options_set_max_background_jobs(options, 2);
-    rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
-    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
-    rocksdb_options_set_bytes_per_sync(options, (uint64_t)1 << 20);
-    rocksdb_options_set_prefix_extractor(
-        options, rocksdb_slicetransform_create_fixed_prefix(STORE_PREFIX_LEN));
-
-    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-    rocks->cache = rocksdb_cache_create_lru(cache_bytes);
-    rocksdb_block_based_options_set_block_cache(table, rocks->cache);
-    rocksdb_block_based_options_set_filter_policy(table,
-                                                  rocksdb_filterpolicy_create_bloom_full(10));
-    rocksdb_block_based_options_set_block_size(table, (size_t)8 << 10);
-    rocksdb_block_based_options_set_format_version(table, 5);
-    rocksdb_options_set_block_based_table_factory(options, table);
-    rocksdb_block_based_options_destroy(table);
-
-    rocks->read_blocking = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_total_order_seek(rocks->read_blocking, 1);
-    rocks->read_cached = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_total_order_seek(rocks->read_cached, 1);
-    rocksdb_readoptions_set_read_tier(rocks->read_cached, 1 /* block cache only */);
-    rocks->write_synced = rocksdb_writeoptions_create();
-    rocksdb_writeoptions_set_sync(rocks->write_synced, 1);
+    return str_starts_with(str_from_c(message), STR("Result incomplete"));
 }
 
-static bool start_workers(struct rocks *rocks, int count, struct err *err)
+void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name)
 {
-    rocks->workers = mem_zalloc((size_t)count * sizeof(*rocks->workers));
-    for (; rocks->worker_count < count; rocks->worker_count++) {
-        if (pthread_create(&rocks->workers[rocks->worker_count], NULL, rocks_worker_main, rocks) !=
-            0) {
-            return err_set(err, ERR_INTERNAL, "cannot start a thread");
+    size_t len = strlen(name);
+    assert(len <= STORE_PART_LEN);
+    memset(out, 0, STORE_PREFIX_LEN);
+    memcpy(out + STORE_SPACE_LEN, name, len);
+}
+
+/* The row "format" of space 0: version (4 bytes), seed (8 bytes), both little-endian. */
+enum { FORMAT_VERSION = 1, FORMAT_ROW_LEN = 12 };
+
+static bool is_empty(struct rocks *rocks)
+{
+    rocksdb_iterator_t *iter = rocksdb_create_iterator(rocks->db, rocks->read_blocking);
+    rocksdb_iter_seek_to_first(iter);
+    bool empty = !rocksdb_iter_valid(iter);
+    rocksdb_iter_destroy(iter);
+    return empty;
+}
+
+static bool make_format(struct rocks *rocks, const char *key, struct err *err)
+{
+    if (!is_empty(rocks)) {
+        return err_set(err, ERR_INTERNAL, "%s holds a database that is not gramme's", rocks->path);
+    }
+    random_system(&rocks->store.seed, sizeof(rocks->store.seed));
+    uint32_t version = FORMAT_VERSION;
+    char row[FORMAT_ROW_LEN];
+    memcpy(row, &version, 4);
+    memcpy(row + 4, &rocks->store.seed, 8);
+    char *message = NULL;
+    rocksdb_put(rocks->db, rocks->write_synced, key, STORE_PREFIX_LEN, row, sizeof(row), &message);
+    if (message != NULL) {
+        err_set(err, ERR_INTERNAL, "cannot write to the store in %s: %s", rocks->path, message);
+        rocksdb_free(message);
+        return false;
+    }
+    wal_committed(&rocks->wal);
+    return true;
+}
+
+static bool take_format(struct rocks *rocks, struct str row, struct err *err)
+{
+    uint32_t version = 0;
+    if (row.len >= sizeof(version)) {
+        memcpy(&version, row.data, sizeof(version));
+    }
+    if (version != FORMAT_VERSION || row.len != FORMAT_ROW_LEN) {
+        return err_set(err, ERR_INTERNAL,
+                       "the store in %s has format %u, but this version of gramme knows format %d "
+                       "only",
+                       rocks->path, version, FORMAT_VERSION);
+    }
+    memcpy(&rocks->store.seed, row.data + 4, 8);
+    return true;
+}
+
+static bool check_format(struct rocks *rocks, struct err *err)
+{
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "format");
+    struct str row;
+    rocksdb_pinnableslice_t *pin;
+    if (rocks_read(rocks, rocks->db, rocks->read_blocking, str_make(key, sizeof(key)), &row,
+                   &pin) != READ_OK) {
+        return err_set(err, ERR_INTERNAL, "cannot read the store in %s", rocks->path);
+    }
+    if (pin == NULL) {
+        return make_format(rocks, key, err);
+    }
+    bool good = take_format(rocks, row, err);
+    rocksdb_pinnableslice_destroy(pin);
+    return good;
+}
+
+static bool start(pthread_t *thread, void *(*main)(void *), struct rocks *rocks, const char *name,
+                  struct err *err)
+{
+    if (pthread_create(thread, NULL, main, rocks) != 0) {
+        return err_set(err, ERR_INTERNAL, "cannot start a thread");
+    }
+    pthread_setname_np(*thread, name);
+    return true;
+}
+
+static bool start_threads(struct rocks *rocks, int worker_count, struct err *err)
+{
+    worker_count = MAX(worker_count, 1);
+    rocks->workers = mem_zalloc((size_t)worker_count * sizeof(*rocks->workers));
+    for (; rocks->worker_count < worker_count; rocks->worker_count++) {
+        if (!start(&rocks->workers[rocks->worker_count], rocks_worker_main, rocks, "store-read",
+                   err)) {
+            return false;
         }
     }
-    return true;
+    rocks->sweeper_started = start(&rocks->sweeper, rocks_sweeper_main, rocks, "store-sweep", err);
+    rocks->committer_started =
+        rocks->sweeper_started &&
+        start(&rocks->committer, rocks_committer_main, rocks, "store-commit", err);
+    return rocks->committer_started;
+}
+
+/* The committer goes first: it may be waiting for a worker. */
+static void stop_threads(struct rocks *rocks)
+{
+    atomic_store(&rocks->closing, true);
+    if (rocks->committer_started) {
+        inbox_push(&rocks->updates, &rocks->last_task);
+        pthread_join(rocks->committer, NULL);
+    }
+    work_queue_close(&rocks->reads);
+    for (int i = 0; i < rocks->worker_count; i++) {
+        pthread_join(rocks->workers[i], NULL);
+    }
+    work_queue_close(&rocks->sweeps);
+    if (rocks->sweeper_started) {
+        if (rocks->db != NULL && !rocks->read_only) {
+            rocksdb_disable_manual_compaction(rocks->db);
+        }
+        pthread_join(rocks->sweeper, NULL);
+    }
+    mem_free(rocks->workers);
 }
 
 static void rocks_close(struct store *store)
 {
     struct rocks *rocks = rocks_of(store);
-    rocks_commit_stop(rocks);
-    work_queue_close(&rocks->reads);
-    for (int i = 0; i < rocks->worker_count; i++) {
-        pthread_join(rocks->workers[i], NULL);
-    }
-    mem_free(rocks->workers);
-    if (rocks->db != NULL) {
-        rocksdb_close(rocks->db);
-    }
-    rocksdb_writeoptions_destroy(rocks->write_synced);
-    rocksdb_readoptions_destroy(rocks->read_cached);
-    rocksdb_readoptions_destroy(rocks->read_blocking);
-    rocksdb_options_destroy(rocks->options);
-    rocksdb_cache_destroy(rocks->cache);
+    stop_threads(rocks);
+    rocks_close_database(rocks);
+    rocks_options_destroy(rocks);
     if (rocks->env != NULL) {
         rocksdb_env_destroy(rocks->env);
     }
-    work_queue_finish(&rocks->updates);
+    wal_finish(&rocks->wal);
+    mem_free(rocks->drops);
+    space_set_finish(&rocks->purged);
+    space_set_finish(&rocks->gone);
+    inbox_finish(&rocks->updates);
+    work_queue_finish(&rocks->sweeps);
     work_queue_finish(&rocks->reads);
+    gate_finish(&rocks->gate);
+    mem_free(rocks->path);
     mem_free(rocks);
 }
 
@@ -95,34 +173,64 @@ static const struct store_ops rocks_ops = {
     .drop_space = rocks_drop_space,
 };
 
-bool rocks_open(struct str directory, const struct store_options *options, struct store **out,
-                struct err *err)
+static struct rocks *create(struct str directory, size_t cache_bytes)
 {
     struct rocks *rocks = mem_zalloc(sizeof(*rocks));
     rocks->store.ops = &rocks_ops;
+    bool in_memory = str_is_null(directory);
+    struct str path = in_memory ? STR("/memory") : directory;
+    rocks->path = mem_alloc(path.len + 1);
+    memcpy(rocks->path, path.data, path.len);
+    rocks->path[path.len] = '\0';
+    wal_init(&rocks->wal, in_memory ? NULL : rocks->path);
+    gate_init(&rocks->gate);
     work_queue_init(&rocks->reads);
-    work_queue_init(&rocks->updates);
-    set_options(rocks, options->cache_bytes);
-    if (str_is_null(directory)) {
-        rocks->env = rocksdb_create_mem_env();
-        rocksdb_options_set_env(rocks->options, rocks->env);
-        directory = STR("/memory");
-    }
-    char *path = mem_alloc(directory.len + 1);
-    memcpy(path, directory.data, directory.len);
-    path[directory.len] = '\0';
-    char *message = NULL;
-    rocks->db = rocksdb_open(rocks->options, path, &message);
-    if (message != NULL) {
-        err_set(err, ERR_INTERNAL, "cannot open the store in %s: %s", path, message);
-        rocksdb_free(message);
-    }
-    mem_free(path);
-    if (rocks->db == NULL || !rocks_commit_start(rocks, err) ||
-        !start_workers(rocks, options->worker_count, err)) {
+    work_queue_init(&rocks->sweeps);
+    inbox_init(&rocks->updates);
+    space_set_init(&rocks->gone);
+    space_set_init(&rocks->purged);
+    rocks->env = in_memory ? rocksdb_create_mem_env() : NULL;
+    rocks_options_create(rocks, cache_bytes);
+    return rocks;
+}
+
+bool rocks_open(struct str directory, const struct store_options *options, struct store **out,
+                struct err *err)
+{
+    struct rocks *rocks = create(directory, options->cache_bytes);
+    if (!rocks_open_database(rocks, err) || !check_format(rocks, err) ||
+        !rocks_load_stamp(rocks, err) || !rocks_load_drops(rocks, err) ||
+        !start_threads(rocks, options->worker_count, err)) {
         rocks_close(&rocks->store);
         return false;
     }
     *out = &rocks->store;
     return true;
+}
+
+bool rocks_flush(struct store *store)
+{
+    struct rocks *rocks = rocks_of(store);
+    rocksdb_t *db = gate_enter(&rocks->gate);
+    if (db == NULL) {
+        return false;
+    }
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *message = NULL;
+    rocksdb_flush(db, options, &message);
+    rocksdb_flushoptions_destroy(options);
+    gate_leave(&rocks->gate);
+    return !rocks_failed(message, "flush");
+}
+
+uint64_t rocks_file_bytes(struct store *store)
+{
+    struct rocks *rocks = rocks_of(store);
+    uint64_t bytes = 0;
+    rocksdb_t *db = gate_enter(&rocks->gate);
+    if (db != NULL) {
+        rocksdb_property_int(db, "rocksdb.total-sst-files-size", &bytes);
+        gate_leave(&rocks->gate);
+    }
+    return bytes;
 }

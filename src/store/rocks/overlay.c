@@ -18,10 +18,12 @@ struct overlay {
     size_t capacity;
 };
 
+enum { SLOTS_MIN = 256, ENTRIES_KEPT_MAX = 8192 };
+
 struct overlay *overlay_create(void)
 {
     struct overlay *overlay = mem_zalloc(sizeof(*overlay));
-    overlay->slot_count = 256;
+    overlay->slot_count = SLOTS_MIN;
     overlay->slots = mem_zalloc(overlay->slot_count * sizeof(*overlay->slots));
     return overlay;
 }
@@ -41,6 +43,13 @@ void overlay_clear(struct overlay *overlay)
         overlay->slots[overlay->entries[i].slot] = 0;
     }
     overlay->count = 0;
+    if (overlay->capacity > ENTRIES_KEPT_MAX) { /* a huge group is rare */
+        mem_free(overlay->entries);
+        overlay->entries = NULL;
+        overlay->capacity = 0;
+        overlay->slot_count = SLOTS_MIN;
+        overlay->slots = mem_realloc(overlay->slots, SLOTS_MIN * sizeof(*overlay->slots));
+    }
 }
 
 static uint32_t find_slot(const struct overlay *overlay, struct str key)

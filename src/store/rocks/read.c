@@ -1,258 +1,168 @@
-/* Reads: first from the block cache on the caller's thread; what would need the disk goes to a
- * worker and comes back through the caller's mailbox. */
+/* Reads of single rows: first from the block cache on the caller's thread; what would need the
+ * disk goes to a worker and comes back through the caller's mailbox. */
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
 
-/* What a get holds in RocksDB until its done() has returned. Not in the request's arena: done()
- * may end the request and with it the arena. */
-struct held {
-    struct rocks *rocks;
-    const rocksdb_snapshot_t *snapshot; /* NULL: none */
-    size_t count;
-    rocksdb_pinnableslice_t *pinned[];
-};
-
-enum { HELD_ON_STACK = 4 };
-#define HELD_SIZE(count) (sizeof(struct held) + (count) * sizeof(rocksdb_pinnableslice_t *))
-
-/* A read that the cache cannot answer is no failure. */
-static bool is_incomplete(const char *message)
+enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db, rocksdb_readoptions_t *options,
+                            struct str key, struct str *out, rocksdb_pinnableslice_t **out_pin)
 {
-    return str_starts_with(str_from_c(message), STR("Result incomplete"));
-}
-
-static void hold(struct held *held, struct rocks *rocks, const struct store_get *get)
-{
-    held->rocks = rocks;
-    held->snapshot = get->snapshot ? rocksdb_create_snapshot(rocks->db) : NULL;
-    held->count = 0;
-}
-
-static void let_go(struct held *held)
-{
-    while (held->count > 0) {
-        rocksdb_pinnableslice_destroy(held->pinned[--held->count]);
+    *out = STR_NULL;
+    *out_pin = NULL;
+    if (UNLIKELY(space_set_has(&rocks->gone, store_key_space(key)))) {
+        return READ_OK;
     }
-    if (held->snapshot != NULL) {
-        rocksdb_release_snapshot(held->rocks->db, held->snapshot);
-    }
-}
-
-static bool read_row(struct held *held, struct store_get *get, size_t i,
-                     rocksdb_readoptions_t *options)
-{
     char *message = NULL;
-    rocksdb_pinnableslice_t *pinned =
-        rocksdb_get_pinned(held->rocks->db, options, get->keys[i].data, get->keys[i].len, &message);
-    get->rows[i] = STR_NULL;
-    if (pinned != NULL) {
-        held->pinned[held->count++] = pinned;
+    rocksdb_pinnableslice_t *pin = rocksdb_get_pinned(db, options, key.data, key.len, &message);
+    if (LIKELY(pin != NULL)) {
         size_t len;
-        const char *data = rocksdb_pinnableslice_value(pinned, &len);
-        get->rows[i] = str_make(data, len);
-        return true;
+        const char *data = rocksdb_pinnableslice_value(pin, &len);
+        *out = str_make(data != NULL ? data : "", len);
+        *out_pin = pin;
+        return READ_OK;
     }
     if (message == NULL) {
-        return true;
+        return READ_OK;
     }
-    if (is_incomplete(message)) {
+    if (rocks_is_incomplete(message)) {
         rocksdb_free(message);
-        return false;
+        return READ_INCOMPLETE;
     }
     rocks_failed(message, "read");
-    get->status = STORE_FAILED;
-    return true;
+    return READ_FAILED;
 }
 
-/* False: some row is not in the cache. */
-static bool read_rows(struct held *held, struct store_get *get, bool blocking)
+/* One attempt at a get. What it holds in RocksDB is let go when its rows are not needed any more:
+ * by then done() may have ended the request, so none of this is in the request's arena. */
+struct attempt {
+    struct rocks *rocks;
+    rocksdb_t *db;
+    const rocksdb_snapshot_t *snapshot; /* NULL: none */
+    rocksdb_readoptions_t *options;
+    size_t pin_count;
+    rocksdb_pinnableslice_t **pins;
+    rocksdb_pinnableslice_t *few_pins[8];
+};
+
+static void attempt_init(struct attempt *attempt, struct rocks *rocks, rocksdb_t *db,
+                         const struct store_get *get, enum tier tier)
 {
-    struct rocks *rocks = held->rocks;
-    rocksdb_readoptions_t *options = blocking ? rocks->read_blocking : rocks->read_cached;
-    if (held->snapshot != NULL) {
-        options = rocksdb_readoptions_create();
-        rocksdb_readoptions_set_snapshot(options, held->snapshot);
-        rocksdb_readoptions_set_read_tier(options, blocking ? 0 : 1);
+    attempt->rocks = rocks;
+    attempt->db = db;
+    attempt->snapshot = NULL;
+    attempt->options = tier == TIER_CACHED ? rocks->read_cached : rocks->read_blocking;
+    if (get->snapshot && get->key_count > 1) {
+        attempt->snapshot = rocksdb_create_snapshot(db);
+        attempt->options = rocksdb_readoptions_create();
+        rocksdb_readoptions_set_snapshot(attempt->options, attempt->snapshot);
+        rocksdb_readoptions_set_read_tier(attempt->options, tier == TIER_CACHED ? 1 : 0);
     }
-    get->status = STORE_OK;
-    bool complete = true;
-    for (size_t i = 0; i < get->key_count && complete && get->status == STORE_OK; i++) {
-        complete = read_row(held, get, i, options);
-    }
-    if (held->snapshot != NULL) {
-        rocksdb_readoptions_destroy(options);
-    }
-    return complete;
+    attempt->pin_count = 0;
+    attempt->pins = get->key_count <= COUNT_OF(attempt->few_pins)
+                        ? attempt->few_pins
+                        : mem_alloc(get->key_count * sizeof(*attempt->pins));
 }
 
-static void finish_get_at_home(struct task *task)
+static void attempt_finish(struct attempt *attempt)
+{
+    while (attempt->pin_count > 0) {
+        rocksdb_pinnableslice_destroy(attempt->pins[--attempt->pin_count]);
+    }
+    if (attempt->pins != attempt->few_pins) {
+        mem_free(attempt->pins);
+    }
+    if (attempt->snapshot != NULL) {
+        rocksdb_readoptions_destroy(attempt->options);
+        rocksdb_release_snapshot(attempt->db, attempt->snapshot);
+    }
+}
+
+static enum read_result read_rows(struct attempt *attempt, struct store_get *get)
+{
+    for (size_t i = 0; i < get->key_count; i++) {
+        rocksdb_pinnableslice_t *pin;
+        enum read_result result = rocks_read(attempt->rocks, attempt->db, attempt->options,
+                                             get->keys[i], &get->rows[i], &pin);
+        if (result != READ_OK) {
+            return result;
+        }
+        if (pin != NULL) {
+            attempt->pins[attempt->pin_count++] = pin;
+        }
+    }
+    return READ_OK;
+}
+
+static void finish_at_home(struct task *task)
 {
     struct store_get *get = CONTAINER_OF(task, struct store_get, task);
-    struct held *held = get->internal;
     get->done(get);
-    let_go(held);
-    mem_free(held);
+}
+
+/* The rows are copied, so that nothing is held in RocksDB while the answer is on its way. */
+static void copy_rows(struct store_get *get)
+{
+    for (size_t i = 0; i < get->key_count; i++) {
+        if (!str_is_null(get->rows[i])) {
+            get->rows[i] = arena_copy(get->arena, get->rows[i]);
+        }
+    }
 }
 
 static void get_on_worker(struct task *task)
 {
     struct store_get *get = CONTAINER_OF(task, struct store_get, task);
-    read_rows(get->internal, get, true);
-    task->run = finish_get_at_home;
+    struct rocks *rocks = get->internal;
+    get->status = STORE_FAILED;
+    rocksdb_t *db = gate_enter(&rocks->gate);
+    if (db != NULL) {
+        struct attempt attempt;
+        attempt_init(&attempt, rocks, db, get, TIER_BLOCKING);
+        if (read_rows(&attempt, get) == READ_OK) {
+            copy_rows(get);
+            get->status = STORE_OK;
+        }
+        attempt_finish(&attempt);
+        gate_leave(&rocks->gate);
+    }
+    task->run = finish_at_home;
     mailbox_post(get->home, task);
+}
+
+/* False: it needs the disk, or the database is not there. Else `get` has been answered. */
+static bool get_from_cache(struct rocks *rocks, struct store_get *get)
+{
+    rocksdb_t *db = gate_try_enter(&rocks->gate);
+    if (UNLIKELY(db == NULL)) {
+        return false;
+    }
+    struct attempt attempt;
+    attempt_init(&attempt, rocks, db, get, TIER_CACHED);
+    enum read_result result = read_rows(&attempt, get);
+    if (result != READ_INCOMPLETE) {
+        get->status = result == READ_OK ? STORE_OK : STORE_FAILED;
+        get->done(get);
+    }
+    attempt_finish(&attempt);
+    gate_leave(&rocks->gate);
+    return result != READ_INCOMPLETE;
 }
 
 void rocks_get(struct store *store, struct store_get *get)
 {
     struct rocks *rocks = rocks_of(store);
     get->rows = ARENA_ARRAY(get->arena, struct str, get->key_count);
-    union {
-        struct held held;
-        char bytes[HELD_SIZE(HELD_ON_STACK)];
-    } small;
-    bool on_stack = get->key_count <= HELD_ON_STACK;
-    struct held *held = on_stack ? &small.held : mem_alloc(HELD_SIZE(get->key_count));
-    hold(held, rocks, get);
-    bool complete = read_rows(held, get, false);
-    if (complete) {
-        get->done(get);
-    }
-    let_go(held);
-    if (!on_stack) {
-        mem_free(held);
-    }
-    if (!complete) {
-        held = mem_alloc(HELD_SIZE(get->key_count));
-        hold(held, rocks, get);
-        get->internal = held;
+    if (!get_from_cache(rocks, get)) {
+        get->internal = rocks;
         get->task.run = get_on_worker;
         work_queue_push(&rocks->reads, &get->task);
     }
-}
-
-static void seek_first(rocksdb_iterator_t *iter, const struct store_range *range)
-{
-    if (!str_is_null(range->resume)) { /* a row that was given already: the one behind it */
-        rocksdb_iter_seek(iter, range->resume.data, range->resume.len);
-        size_t len;
-        const char *key = rocksdb_iter_valid(iter) ? rocksdb_iter_key(iter, &len) : NULL;
-        if (range->backward) {
-            if (key == NULL) {
-                rocksdb_iter_seek_for_prev(iter, range->resume.data, range->resume.len);
-            } else {
-                rocksdb_iter_prev(iter);
-            }
-        } else if (key != NULL && str_eq(str_make(key, len), range->resume)) {
-            rocksdb_iter_next(iter);
-        }
-        return;
-    }
-    if (!range->backward) {
-        rocksdb_iter_seek(iter, range->lo.data, range->lo.len);
-        return;
-    }
-    rocksdb_iter_seek_for_prev(iter, range->hi.data, range->hi.len);
-    size_t len;
-    const char *key = rocksdb_iter_valid(iter) ? rocksdb_iter_key(iter, &len) : NULL;
-    if (key != NULL && str_cmp(str_make(key, len), range->hi) >= 0) {
-        rocksdb_iter_prev(iter); /* hi itself is outside */
-    }
-}
-
-static bool inside(const struct store_range *range, struct str key)
-{
-    return range->backward ? str_cmp(key, range->lo) >= 0 : str_cmp(key, range->hi) < 0;
-}
-
-/* Gives rows until the range ends. False: the cache has no more; range->resume says where. */
-static bool walk(struct rocks *rocks, struct store_range *range, bool blocking)
-{
-    rocksdb_iterator_t *iter =
-        rocksdb_create_iterator(rocks->db, blocking ? rocks->read_blocking : rocks->read_cached);
-    struct str last = STR_NULL;
-    bool stopped = false;
-    for (seek_first(iter, range); !stopped && rocksdb_iter_valid(iter);
-         range->backward ? rocksdb_iter_prev(iter) : rocksdb_iter_next(iter)) {
-        size_t key_len;
-        size_t value_len;
-        const char *key = rocksdb_iter_key(iter, &key_len);
-        if (!inside(range, str_make(key, key_len))) {
-            stopped = true;
-            break;
-        }
-        const char *value = rocksdb_iter_value(iter, &value_len);
-        stopped = !range->row(range, str_make(key, key_len), str_make(value, value_len));
-        if (!blocking) { /* only then may we have to go on from here */
-            if (last.data == NULL || last.len < key_len) {
-                last.data = arena_bytes(range->arena, key_len * 2);
-            }
-            memcpy((char *)last.data, key, key_len);
-            last.len = key_len;
-        }
-    }
-    range->status = STORE_OK;
-    char *message = NULL;
-    if (!stopped) {
-        rocksdb_iter_get_error(iter, &message);
-    }
-    rocksdb_iter_destroy(iter);
-    if (message == NULL) {
-        return true;
-    }
-    if (!is_incomplete(message)) {
-        rocks_failed(message, "read");
-        range->status = STORE_FAILED;
-        return true;
-    }
-    rocksdb_free(message);
-    if (last.data != NULL) {
-        range->resume = last;
-    }
-    return false;
-}
-
-static void finish_range_at_home(struct task *task)
-{
-    struct store_range *range = CONTAINER_OF(task, struct store_range, task);
-    range->done(range);
-}
-
-/* What a worker needs to know of a range. */
-struct range_job {
-    struct task task;
-    struct rocks *rocks;
-    struct store_range *range;
-};
-
-static void range_on_worker(struct task *task)
-{
-    struct range_job *job = CONTAINER_OF(task, struct range_job, task);
-    struct store_range *range = job->range;
-    walk(job->rocks, range, true);
-    range->task.run = finish_range_at_home;
-    mailbox_post(range->home, &range->task);
-}
-
-void rocks_range(struct store *store, struct store_range *range)
-{
-    struct rocks *rocks = rocks_of(store);
-    range->resume = STR_NULL;
-    if (walk(rocks, range, false)) {
-        range->done(range);
-        return;
-    }
-    struct range_job *job = ARENA_NEW(range->arena, struct range_job);
-    job->rocks = rocks;
-    job->range = range;
-    job->task.run = range_on_worker;
-    work_queue_push(&rocks->reads, &job->task);
 }
 
 void *rocks_worker_main(void *arg)
 {
     struct rocks *rocks = arg;
     struct task *task;
-    while ((task = work_queue_pop(&rocks->reads, false)) != NULL) {
+    while ((task = work_queue_pop(&rocks->reads)) != NULL) {
         task->run(task);
     }
     return NULL;

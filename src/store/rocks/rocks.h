@@ -8,4 +8,10 @@
 MUST_USE bool rocks_open(struct str directory, const struct store_options *options,
                          struct store **out, struct err *err);
 
+/* For tests: moves what is in RocksDB's memtable into files, so that reads may have to go to the
+ * disk. Waits for it; false if it failed. */
+MUST_USE bool rocks_flush(struct store *store);
+/* For tests: the bytes in RocksDB's files of live rows and dead ones. */
+MUST_USE uint64_t rocks_file_bytes(struct store *store);
+
 #endif

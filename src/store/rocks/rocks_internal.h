@@ -1,56 +1,66 @@
-/* store/rocks/rocks_internal.h: what the files of this folder share.
- *
- * Threads: callers read on their own thread from the block cache; workers do reads that would
- * block; the committer alone writes. Locks: `queue.mutex` of the workers and of the committer are
- * never held together. */
+/* store/rocks/rocks_internal.h: what the files of this folder share. README.md of src/store has
+ * the threads and the order of locks. */
 #ifndef GRAMME_STORE_ROCKS_ROCKS_INTERNAL_H
 #define GRAMME_STORE_ROCKS_ROCKS_INTERNAL_H
 
 #include <pthread.h>
 #include <rocksdb/c.h>
 
-#include "store/batch_internal.h"
+#include "store/rocks/gate.h"
+#include "store/rocks/queue.h"
+#include "store/rocks/space_set.h"
+#include "store/rocks/wal.h"
 #include "store/store.h"
 
-/* Tasks that threads wait for. */
-struct work_queue {
-    pthread_mutex_t mutex;
-    pthread_cond_t came;
-    struct task *oldest;
-    struct task **newest_link;
-    bool closing;
+/* What reading does when the block cache has not got what it needs. */
+enum tier {
+    TIER_CACHED,  /* gives up: for threads that must not block */
+    TIER_BLOCKING /* reads from the disk */
 };
 
-void work_queue_init(struct work_queue *queue);
-void work_queue_finish(struct work_queue *queue);
-void work_queue_push(struct work_queue *queue, struct task *task);
-/* Waits for a task; with `all` the whole list is handed over, else one. NULL: closing and empty. */
-MUST_USE struct task *work_queue_pop(struct work_queue *queue, bool all);
-void work_queue_close(struct work_queue *queue);
+/* The committer's memory of a disk that fails. */
+struct health {
+    bool broken;         /* the database takes no writes */
+    int failures;        /* since the last write that worked */
+    int64_t next_try_us; /* not before this is the database opened again */
+    size_t bytes_needed; /* of the write that failed */
+};
 
 struct rocks {
     struct store store;
+    char *path;
     rocksdb_env_t *env; /* memory only */
     rocksdb_cache_t *cache;
     rocksdb_options_t *options;
-    rocksdb_t *db;
-    rocksdb_readoptions_t *read_cached; /* what would need I/O is "incomplete" */
+    rocksdb_readoptions_t *read_cached; /* by enum tier; ranges make their own */
     rocksdb_readoptions_t *read_blocking;
     rocksdb_writeoptions_t *write_synced;
+    rocksdb_compactionfilter_t *drop_filter;
 
-    struct work_queue reads;
+    struct gate gate;
+    struct space_set gone;    /* dropped; readers and the committer ask */
+    struct space_set purged;  /* the drop is on disk: compactions may leave the rows out */
+    struct work_queue reads;  /* for the workers */
+    struct work_queue sweeps; /* for the sweeper */
+    struct inbox updates;     /* for the committer */
     pthread_t *workers;
     int worker_count;
-
-    struct work_queue updates;
+    pthread_t sweeper;
+    bool sweeper_started;
+    atomic_bool closing;   /* tells the sweeper to stop in the middle */
+    struct task last_task; /* tells the committer that there will be no more */
     pthread_t committer;
     bool committer_started;
-    struct store_batch batch; /* committer only, like all below */
-    struct overlay *overlay;
+
+    /* The committer's own. */
+    rocksdb_t *db;  /* what the gate shows, or would; NULL: it could not be opened */
+    bool read_only; /* it could be opened for reading only */
+    struct wal wal;
+    struct health health;
     uint64_t last_stamp;
-    struct arena group_arena;
-    uint32_t *dropped; /* spaces that are gone, sorted */
-    size_t dropped_count;
+    uint32_t *drops; /* spaces to be dropped with the next commit */
+    size_t drop_count;
+    size_t drop_capacity;
 };
 
 static inline struct rocks *rocks_of(struct store *store)
@@ -58,18 +68,64 @@ static inline struct rocks *rocks_of(struct store *store)
     return CONTAINER_OF(store, struct rocks, store);
 }
 
-/* Frees a message of RocksDB's and says whether there was one. */
+/* Frees a message of RocksDB's, says it to the operator, and says whether there was one. */
 bool rocks_failed(char *message, const char *doing);
+/* What the cache could not answer is no failure. */
+MUST_USE bool rocks_is_incomplete(const char *message);
 
-/* read.c */
+/* Big-endian, as in keys. */
+static inline void rocks_put_uint32(char out[4], uint32_t value)
+{
+    for (int i = 0; i < 4; i++) {
+        out[i] = (char)(value >> (24 - 8 * i) & 0xFF);
+    }
+}
+
+/* A key of space 0: `name` is the part, at most 16 characters. */
+void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name);
+
+/* options.c: the options of the database and the objects that they need. */
+void rocks_options_create(struct rocks *rocks, size_t cache_bytes);
+void rocks_options_destroy(struct rocks *rocks);
+
+/* repair.c */
+/* Opens the database and the gate. Also how it is opened for the first time. */
+MUST_USE bool rocks_open_database(struct rocks *rocks, struct err *err);
+void rocks_close_database(struct rocks *rocks);
+/* A write of so many bytes has failed. */
+void rocks_write_failed(struct rocks *rocks, size_t bytes);
+void rocks_write_succeeded(struct rocks *rocks);
+/* Whether the database takes writes; if not, opens it again if it is time to try. */
+MUST_USE bool rocks_repair(struct rocks *rocks);
+/* How long the committer may sleep before rocks_repair() has something to do; negative: for ever */
+MUST_USE int64_t rocks_repair_wait_ms(const struct rocks *rocks);
+
+/* read.c, range.c */
 void rocks_get(struct store *store, struct store_get *get);
 void rocks_range(struct store *store, struct store_range *range);
 void *rocks_worker_main(void *rocks);
+/* Reads one row; `*out_pin` keeps it alive (NULL: absent, and *out is STR_NULL). */
+enum read_result { READ_OK, READ_INCOMPLETE, READ_FAILED };
+MUST_USE enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db,
+                                     rocksdb_readoptions_t *options, struct str key,
+                                     struct str *out, rocksdb_pinnableslice_t **out_pin);
 
 /* commit.c */
-MUST_USE bool rocks_commit_start(struct rocks *rocks, struct err *err);
+MUST_USE bool rocks_load_stamp(struct rocks *rocks, struct err *err);
 void rocks_update(struct store *store, struct store_update *update);
+void *rocks_committer_main(void *rocks);
+
+/* drop.c */
 void rocks_drop_space(struct store *store, uint32_t space);
-void rocks_commit_stop(struct rocks *rocks);
+MUST_USE bool rocks_load_drops(struct rocks *rocks, struct err *err);
+/* The committer has a task that is no update: a space to drop. Frees it. */
+void rocks_note_drop(struct rocks *rocks, struct task *task);
+bool rocks_is_drop(const struct task *task);
+/* Adds rocks->drops to a batch, and forgets them once it is on disk. */
+void rocks_write_drops(struct rocks *rocks, rocksdb_writebatch_t *writes);
+void rocks_drops_written(struct rocks *rocks);
+/* For the options: leaves out rows of purged spaces. */
+MUST_USE rocksdb_compactionfilter_t *rocks_drop_filter_create(struct rocks *rocks);
+void *rocks_sweeper_main(void *rocks);
 
 #endif

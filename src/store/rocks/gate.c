@@ -1,0 +1,90 @@
+/* Entering counts first and looks second, shutting looks away first and counts second; all four
+ * are sequentially consistent, so either the reader sees NULL or the committer sees the reader. */
+#include "store/rocks/gate.h"
+
+#include <time.h>
+
+void gate_init(struct gate *gate)
+{
+    atomic_init(&gate->db, NULL);
+    for (size_t i = 0; i < GATE_SLOTS; i++) {
+        atomic_init(&gate->slots[i].inside, 0);
+    }
+    pthread_mutex_init(&gate->mutex, NULL);
+    pthread_cond_init(&gate->opened, NULL);
+    gate->opening = false;
+}
+
+void gate_finish(struct gate *gate)
+{
+    pthread_cond_destroy(&gate->opened);
+    pthread_mutex_destroy(&gate->mutex);
+}
+
+static struct gate_slot *slot_of_thread(struct gate *gate)
+{
+    static atomic_uint thread_count;
+    static _Thread_local unsigned slot_plus_one;
+    if (slot_plus_one == 0) {
+        slot_plus_one = atomic_fetch_add(&thread_count, 1) % GATE_SLOTS + 1;
+    }
+    return &gate->slots[slot_plus_one - 1];
+}
+
+rocksdb_t *gate_try_enter(struct gate *gate)
+{
+    atomic_fetch_add(&slot_of_thread(gate)->inside, 1);
+    rocksdb_t *db = atomic_load(&gate->db);
+    if (UNLIKELY(db == NULL)) {
+        gate_leave(gate);
+    }
+    return db;
+}
+
+void gate_leave(struct gate *gate)
+{
+    atomic_fetch_sub_explicit(&slot_of_thread(gate)->inside, 1, memory_order_release);
+}
+
+rocksdb_t *gate_enter(struct gate *gate)
+{
+    rocksdb_t *db;
+    while ((db = gate_try_enter(gate)) == NULL) {
+        pthread_mutex_lock(&gate->mutex);
+        while (gate->opening) {
+            pthread_cond_wait(&gate->opened, &gate->mutex);
+        }
+        bool none = gate_is_shut(gate);
+        pthread_mutex_unlock(&gate->mutex);
+        if (none) {
+            return NULL;
+        }
+    }
+    return db;
+}
+
+void gate_shut(struct gate *gate)
+{
+    pthread_mutex_lock(&gate->mutex);
+    gate->opening = true;
+    atomic_store(&gate->db, NULL);
+    pthread_mutex_unlock(&gate->mutex);
+}
+
+void gate_wait_empty(struct gate *gate)
+{
+    for (size_t i = 0; i < GATE_SLOTS; i++) {
+        while (atomic_load(&gate->slots[i].inside) != 0) {
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        }
+    }
+}
+
+void gate_open(struct gate *gate, rocksdb_t *db)
+{
+    pthread_mutex_lock(&gate->mutex);
+    gate->opening = false;
+    atomic_store(&gate->db, db);
+    pthread_cond_broadcast(&gate->opened);
+    pthread_mutex_unlock(&gate->mutex);
+}

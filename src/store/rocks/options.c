@@ -1,0 +1,111 @@
+/* How RocksDB is set up, and why. Figures are from tests/store/store_bench.c on two cores. */
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "store/rocks/rocks_internal.h"
+
+static const size_t memtable_bytes = (size_t)32 << 20;
+
+/* Some options have no function in the C interface. */
+static rocksdb_options_t *options_from_text(const char *text)
+{
+    rocksdb_options_t *defaults = rocksdb_options_create();
+    rocksdb_options_t *options = rocksdb_options_create();
+    char *message = NULL;
+    rocksdb_get_options_from_string(defaults, text, options, &message);
+    assert(message == NULL);
+    rocksdb_options_destroy(defaults);
+    return options;
+}
+
+/* RocksDB keeps that many table files open; half of what the process may is enough for us. */
+static int open_files_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 20000) {
+        return 10000;
+    }
+    return MAX((int)limit.rlim_cur / 2, 64);
+}
+
+static void set_opening(rocksdb_options_t *options)
+{
+    rocksdb_options_set_create_if_missing(options, 1);
+    /* RocksDB's own log stays empty; the store says what matters through base/log.h. */
+    rocksdb_options_set_info_log_level(options, 4);
+    rocksdb_options_set_keep_log_file_num(options, 1);
+    rocksdb_options_set_stats_dump_period_sec(options, 0);
+    rocksdb_options_set_stats_persist_period_sec(options, 0);
+    rocksdb_options_set_skip_stats_update_on_db_open(options, 1);
+    rocksdb_options_set_max_file_opening_threads(options, 2); /* else 16 are started */
+    rocksdb_options_set_max_open_files(options, open_files_max());
+    rocksdb_options_set_manifest_preallocation_size(options, (size_t)64 << 10);
+    rocksdb_options_set_max_manifest_file_size(options, (size_t)16 << 20);
+}
+
+static void set_writing(rocksdb_options_t *options)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    rocksdb_options_set_write_buffer_size(options, memtable_bytes);
+    rocksdb_options_set_max_background_jobs(options, (int)MAX(2, MIN(6, cores / 2)));
+    /* The committer is the only writer: nothing to share a memtable with, nobody to wait for. */
+    rocksdb_options_set_allow_concurrent_memtable_write(options, 0);
+    rocksdb_options_set_enable_write_thread_adaptive_yield(options, 0);
+    /* Files are written back as they grow, so that their fsync does not hold up the log's. */
+    rocksdb_options_set_bytes_per_sync(options, (uint64_t)1 << 20);
+    rocksdb_options_set_max_bytes_for_level_base(options, (uint64_t)128 << 20);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
+}
+
+static void set_tables(struct rocks *rocks, rocksdb_options_t *options, size_t cache_bytes)
+{
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    rocks->cache = rocksdb_cache_create_lru(cache_bytes);
+    rocksdb_block_based_options_set_block_cache(table, rocks->cache);
+    rocksdb_block_based_options_set_block_size(table, (size_t)8 << 10);
+    rocksdb_block_based_options_set_format_version(table, 5);
+    rocksdb_block_based_options_set_filter_policy(table,
+                                                  rocksdb_filterpolicy_create_bloom_full(10));
+    /* Filters and indexes live in the cache, in small blocks: memory is bounded by cache_bytes
+     * however many rows there are. */
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
+    rocksdb_block_based_options_set_pin_top_level_index_and_filter(table, 1);
+    rocksdb_block_based_options_set_index_type(
+        table, rocksdb_block_based_table_index_type_two_level_index_search);
+    rocksdb_block_based_options_set_partition_filters(table, 1);
+    rocksdb_options_set_block_based_table_factory(options, table);
+    rocksdb_block_based_options_destroy(table);
+}
+
+void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
+{
+    /* What is replayed from the log stays in memory (see wal_sync_all() for why that is safe):
+     * opening is quick, and possible when the disk is full. */
+    rocks->options = options_from_text("avoid_flush_during_recovery=true");
+    if (rocks->env != NULL) {
+        rocksdb_options_set_env(rocks->options, rocks->env);
+    }
+    set_opening(rocks->options);
+    set_writing(rocks->options);
+    set_tables(rocks, rocks->options, cache_bytes);
+    rocks->drop_filter = rocks_drop_filter_create(rocks);
+    rocksdb_options_set_compaction_filter(rocks->options, rocks->drop_filter);
+
+    rocks->read_blocking = rocksdb_readoptions_create();
+    rocks->read_cached = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_read_tier(rocks->read_cached, 1 /* block cache only */);
+    rocks->write_synced = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(rocks->write_synced, 1);
+}
+
+void rocks_options_destroy(struct rocks *rocks)
+{
+    rocksdb_writeoptions_destroy(rocks->write_synced);
+    rocksdb_readoptions_destroy(rocks->read_cached);
+    rocksdb_readoptions_destroy(rocks->read_blocking);
+    rocksdb_options_destroy(rocks->options);
+    rocksdb_compactionfilter_destroy(rocks->drop_filter);
+    rocksdb_cache_destroy(rocks->cache);
+}

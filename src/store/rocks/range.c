@@ -1,0 +1,209 @@
+/* Reads of ranges: like gets, first from the block cache on the caller's thread. Where the cache
+ * has no more (or the database is about to be closed), a worker goes on with the rest of the
+ * range, which is a range itself: from just behind the last row that was given. */
+#include "base/buf.h"
+#include "base/mem.h"
+#include "store/rocks/rocks_internal.h"
+
+/* A caller's thread does not wade through more dead rows than this between two live ones. */
+static const uint64_t dead_rows_max = 1000;
+
+struct walk {
+    struct rocks *rocks;
+    struct store_range *range;
+    struct str lo; /* what is left of the range */
+    struct str hi;
+    struct buf bound; /* lo or hi, once rows were given */
+    struct buf last;  /* the newest row that was given */
+};
+
+static struct walk walk_start(struct rocks *rocks, struct store_range *range)
+{
+    return (struct walk){.rocks = rocks, .range = range, .lo = range->lo, .hi = range->hi};
+}
+
+static void walk_finish(struct walk *walk)
+{
+    buf_finish(&walk->bound);
+    buf_finish(&walk->last);
+}
+
+/* The rest of the range becomes the range. */
+static void leave_behind(struct walk *walk)
+{
+    if (walk->last.len == 0) {
+        return;
+    }
+    struct buf bound = walk->last;
+    walk->last = walk->bound;
+    walk->last.len = 0;
+    walk->bound = bound;
+    if (walk->range->backward) {
+        walk->hi = buf_str(&walk->bound);
+    } else {
+        buf_add_char(&walk->bound, '\0'); /* the smallest key behind it */
+        walk->lo = buf_str(&walk->bound);
+    }
+}
+
+static rocksdb_readoptions_t *make_options(const struct walk *walk, enum tier tier)
+{
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_iterate_lower_bound(options, walk->lo.data, walk->lo.len);
+    rocksdb_readoptions_set_iterate_upper_bound(options, walk->hi.data, walk->hi.len);
+    rocksdb_readoptions_set_total_order_seek(options, 1);
+    if (tier == TIER_CACHED) {
+        rocksdb_readoptions_set_read_tier(options, 1 /* block cache only */);
+        rocksdb_readoptions_set_max_skippable_internal_keys(options, dead_rows_max);
+    }
+    return options;
+}
+
+static bool is_dropped(const struct walk *walk, struct str key)
+{
+    return UNLIKELY(space_set_has(&walk->rocks->gone, store_key_space(key)));
+}
+
+/* Gives the row where the iterator stands. False ends the range. */
+static bool give_row(struct walk *walk, rocksdb_iterator_t *iter)
+{
+    size_t key_len;
+    size_t value_len;
+    const char *key = rocksdb_iter_key(iter, &key_len);
+    walk->last.len = 0;
+    buf_add(&walk->last, str_make(key, key_len));
+    if (is_dropped(walk, str_make(key, key_len))) {
+        return true;
+    }
+    const char *value = rocksdb_iter_value(iter, &value_len);
+    return walk->range->row(walk->range, str_make(key, key_len),
+                            str_make(value != NULL ? value : "", value_len));
+}
+
+static enum read_result result_of(rocksdb_iterator_t *iter, enum tier tier)
+{
+    char *message = NULL;
+    rocksdb_iter_get_error(iter, &message);
+    if (message == NULL) {
+        return READ_OK;
+    }
+    if (tier == TIER_CACHED && rocks_is_incomplete(message)) {
+        rocksdb_free(message);
+        return READ_INCOMPLETE;
+    }
+    rocks_failed(message, "read");
+    return READ_FAILED;
+}
+
+/* Gives rows until the range ends (READ_OK), or something stops it. */
+static enum read_result iterate(struct walk *walk, rocksdb_iterator_t *iter, enum tier tier)
+{
+    bool backward = walk->range->backward;
+    if (backward) {
+        rocksdb_iter_seek_to_last(iter);
+    } else {
+        rocksdb_iter_seek(iter, walk->lo.data, walk->lo.len);
+    }
+    while (rocksdb_iter_valid(iter)) {
+        if (!give_row(walk, iter)) {
+            return READ_OK;
+        }
+        if (UNLIKELY(gate_is_shut(&walk->rocks->gate))) {
+            return READ_INCOMPLETE;
+        }
+        if (backward) {
+            rocksdb_iter_prev(iter);
+        } else {
+            rocksdb_iter_next(iter);
+        }
+    }
+    return result_of(iter, tier);
+}
+
+/* So that nobody walks through millions of rows that are gone. */
+static bool is_in_dropped_space(const struct walk *walk)
+{
+    if (walk->lo.len < STORE_SPACE_LEN || !is_dropped(walk, walk->lo)) {
+        return false;
+    }
+    char next[STORE_SPACE_LEN];
+    rocks_put_uint32(next, store_key_space(walk->lo) + 1);
+    return str_cmp(walk->hi, str_make(next, sizeof(next))) <= 0;
+}
+
+static enum read_result walk_on(struct walk *walk, rocksdb_t *db, enum tier tier)
+{
+    if (str_cmp(walk->lo, walk->hi) >= 0 || is_in_dropped_space(walk)) {
+        return READ_OK;
+    }
+    rocksdb_readoptions_t *options = make_options(walk, tier);
+    rocksdb_iterator_t *iter = rocksdb_create_iterator(db, options);
+    enum read_result result = iterate(walk, iter, tier);
+    rocksdb_iter_destroy(iter);
+    rocksdb_readoptions_destroy(options);
+    if (result == READ_INCOMPLETE) {
+        leave_behind(walk);
+    }
+    return result;
+}
+
+/* What a worker needs. Not in the request's arena: row() may rewind it. */
+struct range_job {
+    struct task task;
+    struct walk walk;
+};
+
+static void finish_at_home(struct task *task)
+{
+    struct store_range *range = CONTAINER_OF(task, struct store_range, task);
+    range->done(range);
+}
+
+static void range_on_worker(struct task *task)
+{
+    struct range_job *job = CONTAINER_OF(task, struct range_job, task);
+    struct rocks *rocks = job->walk.rocks;
+    struct store_range *range = job->walk.range;
+    enum read_result result = READ_INCOMPLETE;
+    while (result == READ_INCOMPLETE) {
+        rocksdb_t *db = gate_enter(&rocks->gate);
+        if (db == NULL) {
+            result = READ_FAILED;
+            break;
+        }
+        result = walk_on(&job->walk, db, TIER_BLOCKING);
+        gate_leave(&rocks->gate);
+    }
+    walk_finish(&job->walk);
+    mem_free(job);
+    range->status = result == READ_OK ? STORE_OK : STORE_FAILED;
+    range->task.run = finish_at_home;
+    mailbox_post(range->home, &range->task);
+}
+
+static void hand_to_worker(const struct walk *walk)
+{
+    struct range_job *job = mem_alloc(sizeof(*job));
+    job->walk = *walk;
+    job->task.run = range_on_worker;
+    work_queue_push(&walk->rocks->reads, &job->task);
+}
+
+void rocks_range(struct store *store, struct store_range *range)
+{
+    struct rocks *rocks = rocks_of(store);
+    struct walk walk = walk_start(rocks, range);
+    rocksdb_t *db = gate_try_enter(&rocks->gate);
+    enum read_result result = READ_INCOMPLETE;
+    if (db != NULL) {
+        result = walk_on(&walk, db, TIER_CACHED);
+        gate_leave(&rocks->gate);
+    }
+    if (result == READ_INCOMPLETE) {
+        hand_to_worker(&walk);
+        return;
+    }
+    walk_finish(&walk);
+    range->status = result == READ_OK ? STORE_OK : STORE_FAILED;
+    range->done(range);
+}

@@ -1,0 +1,180 @@
+/* The database is opened here, for the first time and again after a write has failed.
+ *
+ * When a write to its log fails (disk full, I/O error), RocksDB refuses every later one; its C
+ * interface has no way to resume, so the committer closes the database and opens it again. Until
+ * then the old one goes on answering reads. Readers are kept out by the gate only while it
+ * happens, and only if a probe says that writing would work. Committer only. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "store/rocks/rocks_internal.h"
+
+enum { TRIES_AT_ONCE = 2 }; /* the second is for those whose neighbour was what did not fit */
+static const int64_t first_delay_us = 50000;
+static const int64_t last_delay_us = 2000000;
+static const size_t probe_bytes_min = (size_t)1 << 20;
+static const size_t probe_bytes_max = (size_t)64 << 20;
+
+static bool describe(struct rocks *rocks, char *message, struct err *err)
+{
+    bool in_use = strstr(message, "While lock file") != NULL ||
+                  strstr(message, "lock hold by current process") != NULL;
+    if (in_use) {
+        err_set(err, ERR_INTERNAL, "the store in %s is in use by another server", rocks->path);
+    } else {
+        err_set(err, ERR_INTERNAL, "cannot open the store in %s: %s", rocks->path, message);
+    }
+    rocksdb_free(message);
+    return false;
+}
+
+bool rocks_open_database(struct rocks *rocks, struct err *err)
+{
+    if (!wal_sync_all(rocks->wal.directory, err)) {
+        return false;
+    }
+    char *message = NULL;
+    rocksdb_t *db = rocksdb_open(rocks->options, rocks->path, &message);
+    if (message != NULL) {
+        return describe(rocks, message, err);
+    }
+    rocks->db = db;
+    rocks->read_only = false;
+    wal_opened(&rocks->wal);
+    gate_open(&rocks->gate, db);
+    return true;
+}
+
+void rocks_close_database(struct rocks *rocks)
+{
+    if (rocks->db != NULL) {
+        rocksdb_close(rocks->db);
+        rocks->db = NULL;
+    }
+}
+
+static void open_for_reading(struct rocks *rocks)
+{
+    char *message = NULL;
+    rocks->db = rocksdb_open_for_read_only(rocks->options, rocks->path, 0, &message);
+    rocks_failed(message, "open for reading");
+    rocks->read_only = true;
+    gate_open(&rocks->gate, rocks->db);
+}
+
+static bool reopen(struct rocks *rocks)
+{
+    gate_shut(&rocks->gate);
+    if (rocks->db != NULL && !rocks->read_only) {
+        rocksdb_disable_manual_compaction(rocks->db); /* the sweeper leaves, too */
+    }
+    gate_wait_empty(&rocks->gate);
+    rocks_close_database(rocks);
+    /* Closing the log gives it the length that RocksDB remembers, with zeroes where we had cut. */
+    if (!wal_cut(&rocks->wal)) {
+        log_write(LOG_WARN, "store", "cannot cut the log in %s", rocks->path);
+    }
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    bool good = rocks_open_database(rocks, &err);
+    if (!good) {
+        log_write(LOG_ERROR, "store", "%.*s", STR_ARG(err.message));
+        open_for_reading(rocks);
+    }
+    arena_finish(&arena);
+    return good;
+}
+
+static bool write_zeroes(int fd, size_t bytes)
+{
+    static const char zeroes[65536];
+    while (bytes > 0) {
+        ssize_t written = write(fd, zeroes, MIN(bytes, sizeof(zeroes)));
+        if (written < 0) {
+            return false;
+        }
+        bytes -= (size_t)written;
+    }
+    return fsync(fd) == 0;
+}
+
+/* Whether the disk takes what the failed write needs, and a little more. */
+static bool probe(const struct rocks *rocks)
+{
+    if (rocks->wal.directory == NULL) {
+        return true;
+    }
+    size_t bytes = MIN(rocks->health.bytes_needed * 2 + probe_bytes_min, probe_bytes_max);
+    struct statvfs disk;
+    if (statvfs(rocks->path, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < bytes) {
+        return false;
+    }
+    struct buf name = {0};
+    buf_format(&name, "%s/probe.tmp", rocks->path);
+    int fd = open(name.data, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    bool good = fd >= 0 && write_zeroes(fd, bytes);
+    if (fd >= 0) {
+        close(fd);
+        unlink(name.data);
+    }
+    buf_finish(&name);
+    return good;
+}
+
+static void wait_before_next_try(struct health *health)
+{
+    health->failures++;
+    health->next_try_us = 0;
+    if (health->failures > TRIES_AT_ONCE) {
+        int doublings = MIN(health->failures - TRIES_AT_ONCE - 1, 16);
+        health->next_try_us =
+            clock_monotonic_us() + MIN(first_delay_us << doublings, last_delay_us);
+    }
+}
+
+void rocks_write_failed(struct rocks *rocks, size_t bytes)
+{
+    rocks->health.broken = true;
+    rocks->health.bytes_needed = bytes;
+    wait_before_next_try(&rocks->health);
+}
+
+void rocks_write_succeeded(struct rocks *rocks)
+{
+    if (UNLIKELY(rocks->health.failures > 0)) {
+        log_write(LOG_INFO, "store", "writing to %s works again", rocks->path);
+        rocks->health = (struct health){0};
+    }
+}
+
+bool rocks_repair(struct rocks *rocks)
+{
+    struct health *health = &rocks->health;
+    if (LIKELY(!health->broken)) {
+        return true;
+    }
+    if (clock_monotonic_us() < health->next_try_us) {
+        return false;
+    }
+    if (probe(rocks) && reopen(rocks)) {
+        health->broken = false;
+        return true;
+    }
+    wait_before_next_try(health);
+    return false;
+}
+
+int64_t rocks_repair_wait_ms(const struct rocks *rocks)
+{
+    if (!rocks->health.broken) {
+        return -1;
+    }
+    int64_t wait_us = rocks->health.next_try_us - clock_monotonic_us();
+    return MAX(wait_us, (int64_t)0) / 1000 + 1;
+}

@@ -1,0 +1,135 @@
+/* Rule 4: append. */
+#include "contract.h"
+
+#include <stdatomic.h>
+
+static uint64_t stamp_of(struct str key)
+{
+    assert_int_equal(key.len, STORE_PREFIX_LEN + 8);
+    uint64_t stamp = 0;
+    for (size_t i = STORE_PREFIX_LEN; i < key.len; i++) {
+        stamp = stamp << 8 | (uint8_t)key.data[i];
+    }
+    return stamp;
+}
+
+static struct str prefix_of(struct arena *arena, uint64_t part)
+{
+    return str_make(key_number(arena, 7, part, 0).data, STORE_PREFIX_LEN);
+}
+
+/* All rows of a part with a stamp of at least `from`. */
+static struct rows read_log(struct client *client, uint64_t part, uint64_t from)
+{
+    struct rows rows =
+        client_range(client, (struct range_spec){.lo = key_number(&client->arena, 7, part, from),
+                                                 .hi = prefix_of(&client->arena, part + 1)});
+    assert_int_equal(rows.status, STORE_OK);
+    for (size_t i = 1; i < rows.count; i++) {
+        assert_true(stamp_of(rows.keys[i]) > stamp_of(rows.keys[i - 1]));
+    }
+    return rows;
+}
+
+static void rows_come_in_order(struct fixture *fixture)
+{
+    struct client *client = client_create(fixture);
+    for (uint64_t i = 0; i < 50; i++) {
+        client_append(client, prefix_of(&client->arena, i % 2), number_row(&client->arena, i));
+    }
+    fixture_settle(fixture);
+    struct rows rows = read_log(client, 1, 0);
+    assert_int_equal(rows.count, 25);
+    for (uint64_t i = 0; i < rows.count; i++) {
+        assert_int_equal(number_of(rows.values[i]), 2 * i + 1);
+    }
+}
+
+struct two_appends {
+    struct str prefix;
+};
+
+static bool eval_two_appends(void *context, struct arena *arena, const struct str *rows,
+                             struct store_batch *batch)
+{
+    const struct two_appends *appends = context;
+    (void)rows;
+    store_batch_append(batch, appends->prefix, number_row(arena, 1));
+    store_batch_append(batch, appends->prefix, number_row(arena, 2));
+    return true;
+}
+
+static void one_update_appends_in_its_order(struct fixture *fixture)
+{
+    struct client *client = client_create(fixture);
+    struct two_appends appends = {.prefix = prefix_of(&client->arena, 3)};
+    assert_int_equal(client_update(client, NULL, 0, eval_two_appends, &appends), STORE_OK);
+    struct rows rows = read_log(client, 3, 0);
+    assert_int_equal(rows.count, 2);
+    assert_int_equal(number_of(rows.values[0]), 1);
+    assert_int_equal(number_of(rows.values[1]), 2);
+}
+
+/* Readers follow the log, each from behind the last stamp it saw: none of them misses a row. */
+enum { LOG_PARTS = 2, LOG_WRITERS = 3, LOG_READERS = 2, LOG_ROUNDS = 150 };
+
+struct following {
+    atomic_int writers;
+};
+
+static void write_log(struct worker *worker)
+{
+    struct following *following = worker->context;
+    for (uint64_t i = 0; i < LOG_ROUNDS; i++) {
+        client_reset(worker->client);
+        struct arena *arena = &worker->client->arena;
+        client_append(worker->client, prefix_of(arena, i % LOG_PARTS),
+                      number_row(arena, worker->index * LOG_ROUNDS + i));
+        if (i % 50 == 49) {
+            fixture_settle(worker->fixture);
+        }
+    }
+    atomic_fetch_sub(&following->writers, 1);
+}
+
+static void follow_log(struct worker *worker)
+{
+    struct following *following = worker->context;
+    uint64_t next[LOG_PARTS] = {0};
+    size_t seen = 0;
+    bool over = false;
+    while (!over) {
+        over = atomic_load(&following->writers) == 0; /* and one last look */
+        for (uint64_t part = 0; part < LOG_PARTS; part++) {
+            client_reset(worker->client);
+            struct rows rows = read_log(worker->client, part, next[part]);
+            seen += rows.count;
+            if (rows.count > 0) {
+                next[part] = stamp_of(rows.keys[rows.count - 1]) + 1;
+            }
+        }
+    }
+    assert_int_equal(seen, LOG_WRITERS * LOG_ROUNDS);
+}
+
+static void work_on_log(struct worker *worker)
+{
+    if (worker->index < LOG_WRITERS) {
+        write_log(worker);
+    } else {
+        follow_log(worker);
+    }
+}
+
+static void readers_miss_nothing(struct fixture *fixture)
+{
+    struct following following = {.writers = LOG_WRITERS};
+    run_threads(fixture, LOG_WRITERS + LOG_READERS, work_on_log, &following);
+}
+
+const struct contract_case append_cases[] = {
+    {"appended rows come in order", rows_come_in_order},
+    {"one update appends in its order", one_update_appends_in_its_order},
+    {"readers of a log miss nothing", readers_miss_nothing},
+    {0},
+};

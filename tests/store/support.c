@@ -1,0 +1,420 @@
+#include "support.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void make_directory(char out[64])
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(out, 64, "%.40s/gramme-store-XXXXXX", base != NULL ? base : "/tmp");
+    if (mkdtemp(out) == NULL) {
+        fail_msg("cannot make a directory %s", out);
+    }
+}
+
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *ftw)
+{
+    (void)stat;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void remove_directory(const char *directory)
+{
+    nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static struct store *open_url(struct str url, size_t cache_bytes)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct store *store = NULL;
+    struct store_options options = {.cache_bytes = cache_bytes, .worker_count = 2};
+    if (!store_open(url, &options, &store, &err)) {
+        fail_msg("cannot open %.*s: %.*s", STR_ARG(url), STR_ARG(err.message));
+    }
+    arena_finish(&arena);
+    return store;
+}
+
+struct store *open_store(const char *directory, size_t cache_bytes)
+{
+    char url[80];
+    snprintf(url, sizeof(url), "rocksdb:%s", directory);
+    return open_url(str_from_c(url), cache_bytes);
+}
+
+static void open_rocks(struct fixture *fixture)
+{
+    const struct variant *variant = fixture->variant;
+    fixture->rocks = variant->on_disk ? open_store(fixture->directory, variant->cache_bytes)
+                                      : open_url(STR("memory:"), variant->cache_bytes);
+    fixture->store = fixture->rocks;
+    if (variant->eval_twice) {
+        fixture->store = fault_create(fixture->rocks);
+        fault_every(fixture->store, FAULT_EVAL_TWICE, 2);
+    }
+}
+
+void fixture_open(struct fixture *fixture, const struct variant *variant)
+{
+    *fixture = (struct fixture){.variant = variant};
+    if (variant->on_disk) {
+        make_directory(fixture->directory);
+    }
+    open_rocks(fixture);
+}
+
+void fixture_reopen(struct fixture *fixture)
+{
+    assert_true(fixture->variant->on_disk);
+    store_close(fixture->store);
+    open_rocks(fixture);
+    for (struct client *client = fixture->clients; client != NULL; client = client->next) {
+        client->store = fixture->store;
+    }
+}
+
+void fixture_close(struct fixture *fixture)
+{
+    store_close(fixture->store);
+    while (fixture->clients != NULL) {
+        struct client *client = fixture->clients;
+        fixture->clients = client->next;
+        client_destroy(client);
+    }
+    if (fixture->variant->on_disk) {
+        remove_directory(fixture->directory);
+    }
+}
+
+void fixture_settle(struct fixture *fixture)
+{
+    if (fixture->variant->cold) {
+        assert_true(rocks_flush(fixture->rocks));
+    }
+}
+
+struct client *client_create_alone(struct store *store)
+{
+    struct client *client = mem_zalloc(sizeof(*client));
+    client->store = store;
+    client->box = waiting_mailbox_create();
+    arena_init(&client->arena);
+    return client;
+}
+
+struct client *client_create(struct fixture *fixture)
+{
+    struct client *client = client_create_alone(fixture->store);
+    client->next = fixture->clients;
+    fixture->clients = client;
+    return client;
+}
+
+void client_destroy(struct client *client)
+{
+    waiting_mailbox_destroy(client->box);
+    arena_finish(&client->arena);
+    mem_free(client);
+}
+
+void client_reset(struct client *client)
+{
+    arena_reset(&client->arena);
+}
+
+static void put_big_endian(char *out, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        out[i] = (char)(value >> (8 * (bytes - 1 - i)) & 0xFF);
+    }
+}
+
+struct str key_text(struct arena *arena, uint32_t space, const char *part, const char *sort)
+{
+    size_t sort_len = strlen(sort);
+    char *key = arena_zalloc(arena, STORE_PREFIX_LEN + sort_len);
+    put_big_endian(key, space, STORE_SPACE_LEN);
+    memcpy(key + STORE_SPACE_LEN, part, MIN(strlen(part), (size_t)STORE_PART_LEN));
+    memcpy(key + STORE_PREFIX_LEN, sort, sort_len);
+    return str_make(key, STORE_PREFIX_LEN + sort_len);
+}
+
+struct str key_number(struct arena *arena, uint32_t space, uint64_t part, uint64_t sort)
+{
+    char *key = arena_zalloc(arena, STORE_PREFIX_LEN + 8);
+    put_big_endian(key, space, STORE_SPACE_LEN);
+    put_big_endian(key + STORE_SPACE_LEN, part, 8);
+    put_big_endian(key + STORE_PREFIX_LEN, sort, 8);
+    return str_make(key, STORE_PREFIX_LEN + 8);
+}
+
+/* A read that is under way. */
+struct reading {
+    struct store_get get;
+    struct client *client;
+    struct str *out;
+    bool done;
+};
+
+static void finish_get(struct store_get *get)
+{
+    struct reading *reading = CONTAINER_OF(get, struct reading, get);
+    for (size_t i = 0; get->status == STORE_OK && i < get->key_count; i++) {
+        reading->out[i] = str_is_null(get->rows[i])
+                              ? STR_NULL
+                              : arena_copy(&reading->client->arena, get->rows[i]);
+    }
+    reading->done = true;
+}
+
+enum store_status client_get_many(struct client *client, const struct str *keys, size_t count,
+                                  bool snapshot, struct str *out)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct reading reading = {.get = {.keys = keys,
+                                      .key_count = count,
+                                      .snapshot = snapshot,
+                                      .arena = &arena,
+                                      .home = waiting_mailbox_box(client->box),
+                                      .done = finish_get},
+                              .client = client,
+                              .out = out};
+    store_get(client->store, &reading.get);
+    waiting_mailbox_run(client->box, &reading.done);
+    arena_finish(&arena);
+    return reading.get.status;
+}
+
+struct str client_get(struct client *client, struct str key)
+{
+    struct str row;
+    assert_int_equal(client_get_many(client, &key, 1, false, &row), STORE_OK);
+    return row;
+}
+
+struct ranging {
+    struct store_range range;
+    struct client *client;
+    struct rows rows;
+    size_t rows_max;
+    bool done;
+};
+
+static bool take_row(struct store_range *range, struct str key, struct str value)
+{
+    struct ranging *ranging = CONTAINER_OF(range, struct ranging, range);
+    struct rows *rows = &ranging->rows;
+    struct arena *arena = &ranging->client->arena;
+    if (rows->count == rows->capacity) {
+        size_t capacity = MAX(rows->capacity * 2, (size_t)64);
+        struct str *keys = ARENA_ARRAY(arena, struct str, capacity);
+        struct str *values = ARENA_ARRAY(arena, struct str, capacity);
+        if (rows->count > 0) {
+            memcpy(keys, rows->keys, rows->count * sizeof(*keys));
+            memcpy(values, rows->values, rows->count * sizeof(*values));
+        }
+        rows->keys = keys;
+        rows->values = values;
+        rows->capacity = capacity;
+    }
+    rows->keys[rows->count] = arena_copy(arena, key);
+    rows->values[rows->count++] = arena_copy(arena, value);
+    return rows->count != ranging->rows_max;
+}
+
+static void finish_range(struct store_range *range)
+{
+    CONTAINER_OF(range, struct ranging, range)->done = true;
+}
+
+struct rows client_range(struct client *client, struct range_spec spec)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct ranging ranging = {.range = {.lo = spec.lo,
+                                        .hi = spec.hi,
+                                        .backward = spec.backward,
+                                        .arena = &arena,
+                                        .home = waiting_mailbox_box(client->box),
+                                        .row = take_row,
+                                        .done = finish_range},
+                              .client = client,
+                              .rows_max = spec.rows_max};
+    store_range(client->store, &ranging.range);
+    waiting_mailbox_run(client->box, &ranging.done);
+    arena_finish(&arena);
+    ranging.rows.status = ranging.range.status;
+    return ranging.rows;
+}
+
+static bool eval_change(struct store_update *update, const struct str *rows,
+                        struct store_batch *batch)
+{
+    struct change *change = CONTAINER_OF(update, struct change, update);
+    return change->eval(change->context, update->arena, rows, batch);
+}
+
+static void finish_change(struct store_update *update)
+{
+    CONTAINER_OF(update, struct change, update)->done = true;
+}
+
+void client_start(struct client *client, struct change *change, const struct str *keys,
+                  size_t count, eval_function *eval, void *context)
+{
+    *change = (struct change){.update = {.keys = keys,
+                                         .key_count = count,
+                                         .arena = &change->arena,
+                                         .home = waiting_mailbox_box(client->box),
+                                         .eval = eval_change,
+                                         .done = finish_change},
+                              .eval = eval,
+                              .context = context,
+                              .client = client};
+    arena_init(&change->arena);
+    store_update(client->store, &change->update);
+}
+
+enum store_status client_finish(struct change *change)
+{
+    waiting_mailbox_run(change->client->box, &change->done);
+    arena_finish(&change->arena);
+    return change->update.status;
+}
+
+enum store_status client_update(struct client *client, const struct str *keys, size_t count,
+                                eval_function *eval, void *context)
+{
+    struct change change;
+    client_start(client, &change, keys, count, eval, context);
+    return client_finish(&change);
+}
+
+static bool eval_put(void *context, struct arena *arena, const struct str *rows,
+                     struct store_batch *batch)
+{
+    (void)rows;
+    store_batch_put(batch, 0, arena_copy(arena, *(const struct str *)context));
+    return true;
+}
+
+enum store_status client_try_put(struct client *client, struct str key, struct str value)
+{
+    return client_update(client, &key, 1, eval_put, &value);
+}
+
+void client_put(struct client *client, struct str key, struct str value)
+{
+    assert_int_equal(client_try_put(client, key, value), STORE_OK);
+}
+
+static bool eval_erase(void *context, struct arena *arena, const struct str *rows,
+                       struct store_batch *batch)
+{
+    (void)context;
+    (void)arena;
+    (void)rows;
+    store_batch_erase(batch, 0);
+    return true;
+}
+
+void client_erase(struct client *client, struct str key)
+{
+    assert_int_equal(client_update(client, &key, 1, eval_erase, NULL), STORE_OK);
+}
+
+struct appending {
+    struct str prefix;
+    struct str value;
+};
+
+static bool eval_append(void *context, struct arena *arena, const struct str *rows,
+                        struct store_batch *batch)
+{
+    (void)arena;
+    (void)rows;
+    struct appending *appending = context;
+    store_batch_append(batch, appending->prefix, appending->value);
+    return true;
+}
+
+void client_append(struct client *client, struct str prefix, struct str value)
+{
+    struct appending appending = {.prefix = prefix, .value = value};
+    assert_int_equal(client_update(client, NULL, 0, eval_append, &appending), STORE_OK);
+}
+
+struct thread {
+    pthread_t thread;
+    struct worker worker;
+    void (*main)(struct worker *worker);
+};
+
+static void *thread_main(void *arg)
+{
+    struct thread *thread = arg;
+    thread->main(&thread->worker);
+    return NULL;
+}
+
+void run_threads(struct fixture *fixture, size_t count, void (*main)(struct worker *worker),
+                 void *context)
+{
+    struct thread *threads = mem_zalloc(count * sizeof(*threads));
+    struct random random;
+    random_init(&random);
+    for (size_t i = 0; i < count; i++) {
+        threads[i].main = main;
+        threads[i].worker = (struct worker){.fixture = fixture,
+                                            .client = client_create(fixture),
+                                            .index = i,
+                                            .seed = random_next(&random),
+                                            .context = context};
+        assert_int_equal(pthread_create(&threads[i].thread, NULL, thread_main, &threads[i]), 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        pthread_join(threads[i].thread, NULL);
+    }
+    mem_free(threads);
+}
+
+uint64_t test_seed(const char *test)
+{
+    const char *given = getenv("TEST_SEED");
+    uint64_t seed;
+    if (given != NULL) {
+        seed = strtoull(given, NULL, 10);
+    } else {
+        random_system(&seed, sizeof(seed));
+        seed %= 1000000000;
+    }
+    print_message("           %s: TEST_SEED=%llu\n", test, (unsigned long long)seed);
+    return seed;
+}
+
+uint64_t random_below(struct random *random, uint64_t limit)
+{
+    return random_next(random) % limit;
+}
+
+uint64_t number_of(struct str row)
+{
+    uint64_t number = 0;
+    if (!str_is_null(row)) {
+        assert(row.len == sizeof(number));
+        memcpy(&number, row.data, sizeof(number));
+    }
+    return number;
+}
+
+struct str number_row(struct arena *arena, uint64_t number)
+{
+    return arena_copy(arena, str_make(&number, sizeof(number)));
+}
