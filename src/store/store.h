@@ -126,8 +126,6 @@ MUST_USE bool store_open(struct str url, const struct store_options *options, st
 /* Waits for what is under way; nothing may be started any more. Accepts NULL. */
 void store_close(struct store *store);
 
-/* Drawn once per store: what hashes of partition keys are seeded with. */
-uint64_t store_seed(const struct store *store);
 void store_get(struct store *store, struct store_get *get);
 void store_range(struct store *store, struct store_range *range);
 void store_update(struct store *store, struct store_update *update);
