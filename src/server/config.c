@@ -208,7 +208,7 @@ static bool interpret(const struct setting *settings, struct config *out, struct
     if (!read_listen(&settings[SETTING_listen], out, err) ||
         !read_account(&settings[SETTING_account], out, err) ||
         !read_number(&settings[SETTING_threads], 0, 256, &threads, err) ||
-        !read_number(&settings[SETTING_cache_mb], 1, 1 << 20, &cache_mb, err) ||
+        !read_number(&settings[SETTING_cache_mb], 0, 1 << 20, &cache_mb, err) ||
         !read_number(&settings[SETTING_connections], 1, 1000000, &connections, err) ||
         !read_number(&settings[SETTING_table_delay_ms], 0, 3600000, &out->table_delay_ms, err)) {
         return false;

@@ -13,7 +13,7 @@ struct config {
     struct str region;
     struct str account;
     int threads;
-    size_t cache_bytes;
+    size_t cache_bytes; /* 0: by the machine's memory */
     int connections;
     enum auth_mode auth;
     int64_t table_delay_ms;

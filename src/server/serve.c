@@ -1,6 +1,7 @@
 #include "server/serve.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,6 +15,19 @@ static int thread_count(const struct config *config)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     return config->threads > 0 ? config->threads : (int)MAX(processors, 1);
+}
+
+/* The machine's memory, or what a container is allowed of it. */
+static size_t memory_bytes(void)
+{
+    size_t bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "r");
+    if (file != NULL) {
+        size_t allowed; /* or the word "max" */
+        bytes = fscanf(file, "%zu", &allowed) == 1 ? MIN(bytes, allowed) : bytes;
+        fclose(file);
+    }
+    return bytes;
 }
 
 /* Each connection is a file, and RocksDB keeps its files open. */
@@ -46,7 +60,8 @@ struct service {
 
 static bool open_service(struct service *service, const struct config *config, struct err *err)
 {
-    struct store_options store_options = {.cache_bytes = config->cache_bytes, .worker_count = 2};
+    struct store_options store_options = {.worker_count = 2};
+    store_options.cache_bytes = config->cache_bytes > 0 ? config->cache_bytes : memory_bytes() / 4;
     struct engine_options engine_options = {
         .region = config->region,
         .account = config->account,
