@@ -44,10 +44,10 @@ class Server:
         fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def send(self, requests):
-        """Sends encoded requests, PIPELINE at a time, and reads the answers."""
-        for start in range(0, len(requests), PIPELINE):
-            part = requests[start:start + PIPELINE]
+    def send(self, requests, pipelined=1):
+        """Sends encoded requests, some at a time, and reads the answers."""
+        for start in range(0, len(requests), pipelined):
+            part = requests[start:start + pipelined]
             self.socket.sendall(b"".join(part))
             for _ in part:
                 self.read_answer()
@@ -101,7 +101,7 @@ def load(server, count):
         stop = min(start + 25 * PIPELINE, count)
         server.send([request("BatchWriteItem", {"RequestItems": {"Scale": [
             {"PutRequest": {"Item": item(n)}} for n in range(first, min(first + 25, stop))]}})
-            for first in range(start, stop, 25)])
+            for first in range(start, stop, 25)], PIPELINE)
         if start % 100_000 < 25 * PIPELINE:
             print(f"  {start:>9,} items, {time.monotonic() - started:.0f} s", flush=True)
 
