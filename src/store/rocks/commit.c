@@ -4,7 +4,6 @@
  *
  * It does not wait for the disk to read, either: an update whose rows are not in the cache goes to
  * a worker first, which reads them into it, and then queues again. */
-#include "base/log.h"
 #include "base/mem.h"
 #include "store/batch_internal.h"
 #include "store/rocks/overlay.h"
@@ -254,8 +253,6 @@ enum written { WRITTEN, NOT_WRITTEN, PERHAPS_WRITTEN };
 static enum written write_batch(struct group *group)
 {
     struct rocks *rocks = group->rocks;
-    size_t bytes;
-    rocksdb_writebatch_data(group->writes, &bytes);
     char *message = NULL;
     rocksdb_write(rocks->db, rocks->write_synced, group->writes, &message);
     if (LIKELY(message == NULL)) {
@@ -263,8 +260,7 @@ static enum written write_batch(struct group *group)
         rocks_write_succeeded(rocks);
         return WRITTEN;
     }
-    rocks_failed(message, "write");
-    rocks_write_failed(rocks, bytes);
+    rocks_write_failed(rocks, message);
     return wal_cut(&rocks->wal) ? NOT_WRITTEN : PERHAPS_WRITTEN;
 }
 
@@ -344,23 +340,38 @@ static void answer_all(struct group *group)
     group->member_count = 0;
 }
 
-/* A neighbour's failure must not be ours: each member gets a commit of its own. What it decided
- * upon may never have been written, so it is evaluated again, whatever came out before. */
+/* Evaluates one update again and writes it alone. */
+static enum written commit_alone(struct group *group, struct store_update *update)
+{
+    clear(group);
+    group->member_count = 0;
+    bool joined = join(group, update, TIER_BLOCKING);
+    assert(joined);
+    return write_group(group);
+}
+
+/* A neighbour's failure must not be ours: each member gets a commit of its own, and a second one
+ * if the first was not on a fresh database. What a member decided upon may never have been
+ * written, so it is evaluated again, whatever came out before. */
 static void commit_one_by_one(struct group *group)
 {
+    struct rocks *rocks = group->rocks;
     size_t count = group->member_count;
+    struct store_update **members = mem_alloc(count * sizeof(*members));
+    memcpy(members, group->members, count * sizeof(*members));
     for (size_t i = 0; i < count; i++) {
-        struct store_update *update = group->members[i];
-        group->member_count = i;
-        clear(group);
-        bool joined = join(group, update, TIER_BLOCKING);
-        assert(joined);
-        enum written written = write_group(group);
-        if (written != WRITTEN && update->status == STORE_OK) {
-            update->status = written == NOT_WRITTEN ? STORE_FAILED : STORE_UNKNOWN;
+        bool fresh = rocks->health.broken || rocks->health.fresh;
+        enum written written = commit_alone(group, members[i]);
+        if (written == NOT_WRITTEN && !fresh) {
+            written = commit_alone(group, members[i]);
+        }
+        if (written != WRITTEN && members[i]->status == STORE_OK) {
+            members[i]->status = written == NOT_WRITTEN ? STORE_FAILED : STORE_UNKNOWN;
         }
     }
+    memcpy(group->members, members, count * sizeof(*members));
     group->member_count = count;
+    mem_free(members);
 }
 
 /* Those that wanted to write cannot know; those that did not may have decided upon rows that the

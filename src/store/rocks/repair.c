@@ -17,8 +17,7 @@
 enum { TRIES_AT_ONCE = 2 }; /* the second is for those whose neighbour was what did not fit */
 static const int64_t first_delay_us = 50000;
 static const int64_t last_delay_us = 2000000;
-static const size_t probe_bytes_min = (size_t)1 << 20;
-static const size_t probe_bytes_max = (size_t)64 << 20;
+static const size_t probe_bytes = (size_t)1 << 20;
 
 static bool describe(struct rocks *rocks, char *message, struct err *err)
 {
@@ -45,6 +44,7 @@ bool rocks_open_database(struct rocks *rocks, struct err *err)
     }
     rocks->db = db;
     rocks->read_only = false;
+    rocks->health.fresh = true;
     wal_opened(&rocks->wal);
     gate_open(&rocks->gate, db);
     return true;
@@ -56,6 +56,13 @@ void rocks_close_database(struct rocks *rocks)
         rocksdb_close(rocks->db);
         rocks->db = NULL;
     }
+}
+
+/* Once, until it works again. */
+static void tell(struct rocks *rocks, const char *message)
+{
+    log_write(rocks->health.told ? LOG_DEBUG : LOG_ERROR, "store", "cannot write: %s", message);
+    rocks->health.told = true;
 }
 
 static void open_for_reading(struct rocks *rocks)
@@ -84,7 +91,7 @@ static bool reopen(struct rocks *rocks)
     struct err err = ERR_INIT(&arena);
     bool good = rocks_open_database(rocks, &err);
     if (!good) {
-        log_write(LOG_ERROR, "store", "%.*s", STR_ARG(err.message));
+        tell(rocks, arena_format(&arena, "%.*s", STR_ARG(err.message)).data);
         open_for_reading(rocks);
     }
     arena_finish(&arena);
@@ -104,21 +111,20 @@ static bool write_zeroes(int fd, size_t bytes)
     return fsync(fd) == 0;
 }
 
-/* Whether the disk takes what the failed write needs, and a little more. */
+/* Whether the disk takes a little at all. */
 static bool probe(const struct rocks *rocks)
 {
     if (rocks->wal.directory == NULL) {
         return true;
     }
-    size_t bytes = MIN(rocks->health.bytes_needed * 2 + probe_bytes_min, probe_bytes_max);
     struct statvfs disk;
-    if (statvfs(rocks->path, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < bytes) {
+    if (statvfs(rocks->path, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < probe_bytes) {
         return false;
     }
     struct buf name = {0};
     buf_format(&name, "%s/probe.tmp", rocks->path);
     int fd = open(name.data, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-    bool good = fd >= 0 && write_zeroes(fd, bytes);
+    bool good = fd >= 0 && write_zeroes(fd, probe_bytes);
     if (fd >= 0) {
         close(fd);
         unlink(name.data);
@@ -138,18 +144,29 @@ static void wait_before_next_try(struct health *health)
     }
 }
 
-void rocks_write_failed(struct rocks *rocks, size_t bytes)
+/* If others have written since the database was opened, it may be they who used up what there was
+ * (a log file of limited size, say): that is worth another attempt at once. */
+void rocks_write_failed(struct rocks *rocks, char *message)
 {
-    rocks->health.broken = true;
-    rocks->health.bytes_needed = bytes;
-    wait_before_next_try(&rocks->health);
+    struct health *health = &rocks->health;
+    health->broken = true;
+    tell(rocks, message);
+    rocksdb_free(message);
+    if (health->fresh) {
+        wait_before_next_try(health);
+    } else {
+        health->next_try_us = 0;
+    }
 }
 
 void rocks_write_succeeded(struct rocks *rocks)
 {
-    if (UNLIKELY(rocks->health.failures > 0)) {
+    struct health *health = &rocks->health;
+    health->fresh = false;
+    health->failures = 0;
+    if (UNLIKELY(health->told)) {
+        health->told = false;
         log_write(LOG_INFO, "store", "writing to %s works again", rocks->path);
-        rocks->health = (struct health){0};
     }
 }
 

@@ -18,12 +18,13 @@ enum tier {
     TIER_BLOCKING /* reads from the disk */
 };
 
-/* The committer's memory of a disk that fails. */
+/* What the committer knows of the disk. */
 struct health {
-    bool broken;         /* the database takes no writes */
-    int failures;        /* since the last write that worked */
-    int64_t next_try_us; /* not before this is the database opened again */
-    size_t bytes_needed; /* of the write that failed */
+    bool broken;         /* the database takes no writes: it must be opened again */
+    bool fresh;          /* it was opened, and nothing has been written since */
+    bool told;           /* the operator was */
+    int failures;        /* in a row: of writes to a fresh database, and to open it at all */
+    int64_t next_try_us; /* not before this is it opened again */
 };
 
 struct rocks {
@@ -92,8 +93,8 @@ void rocks_options_destroy(struct rocks *rocks);
 /* Opens the database and the gate. Also how it is opened for the first time. */
 MUST_USE bool rocks_open_database(struct rocks *rocks, struct err *err);
 void rocks_close_database(struct rocks *rocks);
-/* A write of so many bytes has failed. */
-void rocks_write_failed(struct rocks *rocks, size_t bytes);
+/* How a write ended. The message is RocksDB's, and freed. */
+void rocks_write_failed(struct rocks *rocks, char *message);
 void rocks_write_succeeded(struct rocks *rocks);
 /* Whether the database takes writes; if not, opens it again if it is time to try. */
 MUST_USE bool rocks_repair(struct rocks *rocks);

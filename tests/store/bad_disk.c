@@ -1,0 +1,123 @@
+#include "bad_disk.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { KIND_COUNT = BAD_BUT_FOR_PROBE + 1 };
+
+static atomic_int to_fail[KIND_COUNT];
+static atomic_int failed[KIND_COUNT];
+static atomic_int armed_count; /* kinds that may fail: else nobody looks at names */
+
+void bad_disk_fail(enum bad_disk_kind kind, int count)
+{
+    bool was_armed = atomic_exchange(&to_fail[kind], count) > 0;
+    atomic_store(&failed[kind], 0);
+    atomic_fetch_add(&armed_count, (count > 0) - was_armed);
+}
+
+int bad_disk_failures(enum bad_disk_kind kind)
+{
+    return atomic_load(&failed[kind]);
+}
+
+void bad_disk_heal(void)
+{
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        bad_disk_fail((enum bad_disk_kind)kind, 0);
+    }
+}
+
+/* Counts down; stays armed at zero until the next bad_disk_fail(), which does no harm. */
+static bool is_due(enum bad_disk_kind kind)
+{
+    int left = atomic_load(&to_fail[kind]);
+    while (left > 0) {
+        if (atomic_compare_exchange_weak(&to_fail[kind], &left, left - 1)) {
+            atomic_fetch_add(&failed[kind], 1);
+            if (left == 1) {
+                atomic_fetch_sub(&armed_count, 1);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static void name_of(int fd, char *out, size_t size)
+{
+    char link[40];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, out, size - 1);
+    out[len < 0 ? 0 : len] = '\0';
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t len = strlen(name);
+    size_t end_len = strlen(end);
+    return len >= end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+    if (atomic_load(&armed_count) > 0) {
+        char name[256];
+        name_of(fd, name, sizeof(name));
+        bool in_store = strstr(name, "gramme-store-") != NULL;
+        if (ends_with(name, ".log") && is_due(BAD_LOG_WRITE)) {
+            if (size > 1) {
+                syscall(SYS_write, fd, data, size / 2);
+            }
+            errno = ENOSPC;
+            return -1;
+        }
+        if ((ends_with(name, ".sst") && is_due(BAD_TABLE_WRITE)) ||
+            (in_store && is_due(BAD_ANY_WRITE)) ||
+            (in_store && !ends_with(name, "probe.tmp") && is_due(BAD_BUT_FOR_PROBE))) {
+            errno = ENOSPC;
+            return -1;
+        }
+    }
+    return syscall(SYS_write, fd, data, size);
+}
+
+static bool fails_on_log(int fd, enum bad_disk_kind kind)
+{
+    if (atomic_load(&armed_count) == 0) {
+        return false;
+    }
+    char name[256];
+    name_of(fd, name, sizeof(name));
+    return ends_with(name, ".log") && is_due(kind);
+}
+
+int fdatasync(int fd)
+{
+    if (fails_on_log(fd, BAD_LOG_SYNC)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+int fsync(int fd)
+{
+    if (fails_on_log(fd, BAD_LOG_CUT)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int ftruncate(int fd, off_t size)
+{
+    if (fails_on_log(fd, BAD_LOG_CUT)) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_ftruncate, fd, size);
+}

@@ -1,0 +1,572 @@
+/* Rules 5 and 6 on a disk that fails: what was acknowledged stays, what was refused never turns
+ * up, nobody pays for a neighbour, reads go on, and the store recovers by itself. */
+#include "bad_disk.h"
+#include "child.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+static const struct variant on_disk = {
+    .name = "rocksdb", .on_disk = true, .cache_bytes = (size_t)1 << 20};
+
+static struct str space_key(struct arena *arena, uint32_t space)
+{
+    return str_make(key_text(arena, space, "", "").data, STORE_SPACE_LEN);
+}
+
+static struct rows read_space(struct client *client, uint32_t space)
+{
+    struct rows rows =
+        client_range(client, (struct range_spec){.lo = space_key(&client->arena, space),
+                                                 .hi = space_key(&client->arena, space + 1)});
+    assert_int_equal(rows.status, STORE_OK);
+    return rows;
+}
+
+/* Counts in a row, in a counter and in a log: running twice would show in each. */
+static bool eval_count(void *context, struct arena *arena, const struct str *rows,
+                       struct store_batch *batch)
+{
+    (void)context;
+    store_batch_put(batch, 0, number_row(arena, number_of(rows[0]) + 1));
+    store_batch_add(batch, key_text(arena, 8, "count", ""), 1);
+    store_batch_append(batch, str_make(key_text(arena, 9, "log", "").data, STORE_PREFIX_LEN),
+                       STR("x"));
+    return true;
+}
+
+static struct str count_key(struct client *client)
+{
+    return key_text(&client->arena, 7, "p", "count");
+}
+
+static enum store_status count_once(struct client *client)
+{
+    struct str key = count_key(client);
+    return client_update(client, &key, 1, eval_count, NULL);
+}
+
+static void check_count(struct client *client, uint64_t expected)
+{
+    assert_int_equal(number_of(client_get(client, count_key(client))), expected);
+    struct str counter = client_get(client, key_text(&client->arena, 8, "count", ""));
+    assert_int_equal(store_counter_value(counter), expected);
+    struct rows log = read_space(client, 9);
+    assert_int_equal(log.count, expected);
+    for (size_t i = 1; i < log.count; i++) {
+        assert_true(str_cmp(log.keys[i - 1], log.keys[i]) < 0);
+    }
+}
+
+/* Many updates at once, while the next call of a kind fails. */
+static void count_in_groups(struct fixture *fixture, enum bad_disk_kind kind)
+{
+    enum { COUNT = 40 };
+    struct client *client = client_create(fixture);
+    for (uint64_t round = 0; round < 3; round++) {
+        struct change changes[COUNT];
+        struct str key = count_key(client);
+        bad_disk_fail(kind, 1);
+        for (size_t i = 0; i < COUNT; i++) {
+            client_start(client, &changes[i], &key, 1, eval_count, NULL);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(client_finish(&changes[i]), STORE_OK);
+        }
+        assert_int_equal(bad_disk_failures(kind), 1);
+        check_count(client, (round + 1) * COUNT);
+    }
+    fixture_reopen(fixture);
+    check_count(client, (uint64_t)3 * COUNT);
+}
+
+static void groups_are_run_again_after_a_failed_write(void **state)
+{
+    count_in_groups(*state, BAD_LOG_WRITE);
+}
+
+/* The whole group is in the log; it must not be in there twice. */
+static void groups_are_run_again_after_a_failed_sync(void **state)
+{
+    count_in_groups(*state, BAD_LOG_SYNC);
+}
+
+static bool eval_never(void *context, struct arena *arena, const struct str *rows,
+                       struct store_batch *batch)
+{
+    (void)context;
+    (void)arena;
+    (void)rows;
+    (void)batch;
+    return false;
+}
+
+static void wait_until_writable(struct client *client)
+{
+    int64_t start = clock_monotonic_us();
+    while (client_try_put(client, key_text(&client->arena, 7, "p", "try"), STR("v")) != STORE_OK) {
+        assert_true(clock_monotonic_us() - start < 10000000);
+        usleep(10000);
+    }
+}
+
+/* Whatever fails: updates are refused at once, reads and conditions go on, and all is well when
+ * the disk is. */
+static void endure(struct fixture *fixture, enum bad_disk_kind kind)
+{
+    struct client *client = client_create(fixture);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(count_once(client), STORE_OK);
+    }
+    for (int round = 0; round < 2; round++) {
+        bad_disk_fail(kind, BAD_FOR_EVER);
+        int64_t start = clock_monotonic_us();
+        for (int i = 0; i < 200; i++) {
+            assert_int_equal(count_once(client), STORE_FAILED);
+        }
+        assert_true(clock_monotonic_us() - start < 5000000);
+        assert_true(bad_disk_failures(kind) > 0);
+        struct str key = count_key(client);
+        assert_int_equal(client_update(client, &key, 1, eval_never, NULL), STORE_NO_WRITE);
+        check_count(client, 10);
+        bad_disk_heal();
+        wait_until_writable(client);
+        check_count(client, 10);
+    }
+    assert_int_equal(count_once(client), STORE_OK);
+    check_count(client, 11);
+    fixture_reopen(fixture);
+    check_count(client, 11);
+}
+
+static void a_full_disk_refuses_and_recovers(void **state)
+{
+    endure(*state, BAD_ANY_WRITE);
+}
+
+static void a_log_that_cannot_be_written(void **state)
+{
+    endure(*state, BAD_LOG_WRITE);
+}
+
+static void a_log_that_cannot_be_synced(void **state)
+{
+    endure(*state, BAD_LOG_SYNC);
+}
+
+/* The database can be closed, but not opened again other than for reading. */
+static void a_disk_that_fails_while_opening(void **state)
+{
+    endure(*state, BAD_BUT_FOR_PROBE);
+}
+
+/* It recovers without anybody writing: then the first write finds it well. */
+static void recovers_while_nobody_writes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    assert_int_equal(count_once(client), STORE_OK);
+    bad_disk_fail(BAD_BUT_FOR_PROBE, BAD_FOR_EVER);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(count_once(client), STORE_FAILED);
+    }
+    bad_disk_heal();
+    usleep(2500000);
+    assert_int_equal(count_once(client), STORE_OK);
+    check_count(client, 2);
+}
+
+/* When the log cannot be cut back, nobody knows. */
+static void what_cannot_be_decided_says_so(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    assert_int_equal(count_once(client), STORE_OK);
+    bad_disk_fail(BAD_LOG_SYNC, 1);
+    bad_disk_fail(BAD_LOG_CUT, 1);
+    assert_int_equal(count_once(client), STORE_UNKNOWN);
+    bad_disk_heal();
+    wait_until_writable(client);
+    uint64_t count = number_of(client_get(client, count_key(client)));
+    assert_true(count == 1 || count == 2);
+    check_count(client, count);
+    fixture_reopen(fixture);
+    check_count(client, count);
+}
+
+/* Flushing the memtable fails in the background; the writer does not even notice. */
+static void a_table_that_cannot_be_written(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(count_once(client), STORE_OK);
+    }
+    bad_disk_fail(BAD_TABLE_WRITE, 1);
+    assert_false(rocks_flush(fixture->rocks));
+    assert_int_equal(bad_disk_failures(BAD_TABLE_WRITE), 1);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(count_once(client), STORE_OK);
+    }
+    assert_true(rocks_flush(fixture->rocks));
+    check_count(client, 20);
+    fixture_reopen(fixture);
+    check_count(client, 20);
+}
+
+/* Spaces that are dropped meanwhile are dropped when it works again. */
+static void drops_wait_for_the_disk(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    struct str key = key_text(&client->arena, 20, "p", "s");
+    client_put(client, key, STR("v"));
+    bad_disk_fail(BAD_ANY_WRITE, BAD_FOR_EVER);
+    store_drop_space(fixture->store, 20);
+    assert_true(str_is_null(client_get(client, key)));
+    assert_int_equal(client_try_put(client, key, STR("w")), STORE_GONE);
+    assert_int_equal(count_once(client), STORE_FAILED);
+    bad_disk_heal();
+    wait_until_writable(client);
+    fixture_reopen(fixture);
+    assert_true(str_is_null(client_get(client, key)));
+    assert_int_equal(client_try_put(client, key, STR("w")), STORE_GONE);
+}
+
+/* Readers all the time, while the database is closed and opened under them again and again. */
+enum { STEADY_ROWS = 500 };
+
+struct steady {
+    atomic_bool over;
+    atomic_int reads;
+};
+
+static void read_steadily(struct worker *worker)
+{
+    struct steady *steady = worker->context;
+    struct random random;
+    random_init_seed(&random, worker->seed);
+    while (!atomic_load(&steady->over)) {
+        client_reset(worker->client);
+        struct arena *arena = &worker->client->arena;
+        struct str keys[3];
+        uint64_t ids[3];
+        for (size_t i = 0; i < COUNT_OF(keys); i++) {
+            ids[i] = random_below(&random, STEADY_ROWS);
+            keys[i] = key_number(arena, 20, ids[i], 0);
+        }
+        struct str rows[3];
+        assert_int_equal(client_get_many(worker->client, keys, 3, true, rows), STORE_OK);
+        for (size_t i = 0; i < COUNT_OF(keys); i++) {
+            assert_int_equal(number_of(rows[i]), ids[i]);
+        }
+        struct rows ranged = client_range(
+            worker->client, (struct range_spec){.lo = space_key(arena, 20),
+                                                .hi = space_key(arena, 21),
+                                                .backward = random_below(&random, 2) == 0});
+        assert_int_equal(ranged.status, STORE_OK);
+        assert_int_equal(ranged.count, STEADY_ROWS);
+        atomic_fetch_add(&steady->reads, 1);
+    }
+}
+
+static void write_through_failures(struct worker *worker)
+{
+    struct steady *steady = worker->context;
+    uint64_t count = 0;
+    for (int round = 0; round < 30; round++) {
+        bad_disk_fail(round % 2 == 0 ? BAD_LOG_WRITE : BAD_LOG_SYNC, 1);
+        assert_int_equal(count_once(worker->client), STORE_OK);
+        count++;
+        if (round % 10 == 9) {
+            assert_true(rocks_flush(worker->fixture->rocks));
+        }
+    }
+    check_count(worker->client, count);
+    atomic_store(&steady->over, true);
+}
+
+static void work_steadily(struct worker *worker)
+{
+    if (worker->index == 0) {
+        write_through_failures(worker);
+    } else {
+        read_steadily(worker);
+    }
+}
+
+static void readers_notice_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    for (uint64_t id = 0; id < STEADY_ROWS; id++) {
+        client_put(client, key_number(&client->arena, 20, id, 0), number_row(&client->arena, id));
+    }
+    assert_true(rocks_flush(fixture->rocks));
+    struct steady steady = {0};
+    run_threads(fixture, 4, work_steadily, &steady);
+    assert_true(atomic_load(&steady.reads) > 0);
+}
+
+/* A child that reports how each of its writes ended, on a disk whose log now and then (number 0)
+ * cannot be synced, until it is killed. */
+static void write_badly(const char *directory, uint64_t first)
+{
+    struct client *client = client_create_alone(open_store(directory, 1 << 20));
+    struct random random;
+    random_init(&random);
+    for (uint64_t id = first;; id++) {
+        client_reset(client);
+        bad_disk_fail(random_below(&random, 2) == 0 ? BAD_LOG_SYNC : BAD_LOG_WRITE,
+                      (int)random_below(&random, 6));
+        struct str key = key_number(&client->arena, 7, id, 0);
+        child_report(id, client_try_put(client, key, number_row(&client->arena, id)));
+    }
+}
+
+static void check_reports(const char *directory, const struct report *reports, size_t count)
+{
+    struct store *store = open_store(directory, 1 << 20);
+    struct client *client = client_create_alone(store);
+    for (size_t i = 0; i < count; i++) {
+        struct str row = client_get(client, key_number(&client->arena, 7, reports[i].id, 0));
+        assert_true(reports[i].status == STORE_OK || reports[i].status == STORE_FAILED);
+        assert_int_equal(!str_is_null(row), reports[i].status == STORE_OK);
+    }
+    store_close(store);
+    client_destroy(client);
+}
+
+static void refused_writes_do_not_survive_a_kill(void **state)
+{
+    enum { REPORTS_MAX = 100000 };
+    struct fixture *fixture = *state;
+    store_close(fixture->store);
+    struct report *reports = mem_alloc(REPORTS_MAX * sizeof(*reports));
+    size_t count = 0;
+    for (int round = 0; round < 4; round++) {
+        struct child child;
+        child_start(&child, "badly", fixture->directory, count);
+        size_t until = count + 40;
+        while (count < REPORTS_MAX && child_read(&child, &reports[count])) {
+            if (++count == until) {
+                child_kill(&child);
+            }
+        }
+        child_wait(&child);
+        check_reports(fixture->directory, reports, count);
+    }
+    mem_free(reports);
+    fixture->store = open_store(fixture->directory, 1 << 20);
+}
+
+/* The neighbours of a row that is too big for the disk are written all the same. */
+struct sized {
+    size_t bytes;
+};
+
+static bool eval_sized(void *context, struct arena *arena, const struct str *rows,
+                       struct store_batch *batch)
+{
+    const struct sized *sized = context;
+    (void)rows;
+    store_batch_put(batch, 0, str_make(arena_zalloc(arena, sized->bytes), sized->bytes));
+    return true;
+}
+
+/* Files may not grow beyond 3 MB: logs must be begun anew, and one row never fits. */
+static int write_with_file_limit(const char *directory)
+{
+    enum { COUNT = 24, BIG = 11 };
+    struct rlimit limit = {.rlim_cur = 3 << 20, .rlim_max = 3 << 20};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    struct store *store = open_store(directory, 1 << 20);
+    struct client *client = client_create_alone(store);
+    struct str keys[COUNT];
+    struct change changes[COUNT];
+    struct sized sizes[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        keys[i] = key_number(&client->arena, 7, i, 0);
+        sizes[i].bytes = i == BIG ? 4 << 20 : 300000;
+        client_start(client, &changes[i], &keys[i], 1, eval_sized, &sizes[i]);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        child_report(i, client_finish(&changes[i]));
+    }
+    for (size_t i = 0; i < COUNT; i++) { /* what was refused for want of time works now */
+        child_report(i, client_update(client, &keys[i], 1, eval_sized, &sizes[i]));
+    }
+    store_close(store);
+    client_destroy(client);
+    return 0;
+}
+
+static void nobody_pays_for_a_big_neighbour(void **state)
+{
+    struct fixture *fixture = *state;
+    store_close(fixture->store);
+    struct child child;
+    child_start(&child, "limit", fixture->directory, 0);
+    struct report report;
+    enum store_status last[24];
+    size_t count = 0;
+    size_t written = 0;
+    for (; child_read(&child, &report); count++) {
+        last[report.id] = (enum store_status)report.status;
+        written += count < 24 && report.status == STORE_OK;
+    }
+    assert_int_equal(child_wait(&child), 0);
+    assert_int_equal(count, 48);
+    assert_int_equal(written, 23); /* all but the big one, at the first attempt */
+    fixture->store = open_store(fixture->directory, 1 << 20);
+    struct client *client = client_create_alone(fixture->store);
+    for (size_t i = 0; i < 24; i++) {
+        assert_int_equal(last[i], i == 11 ? STORE_FAILED : STORE_OK);
+        struct str row = client_get(client, key_number(&client->arena, 7, i, 0));
+        assert_int_equal(row.len, i == 11 ? 0 : 300000);
+    }
+    client->next = fixture->clients;
+    fixture->clients = client;
+}
+
+/* A real file system of 16 MB that is filled up by somebody else. Needs root. */
+static bool mount_small(const char *directory)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("tmpfs", directory, "tmpfs", 0, "size=16m") == 0;
+}
+
+static size_t fill_up(const char *directory, char *name, size_t name_size)
+{
+    static const char zeroes[65536];
+    snprintf(name, name_size, "%s/filler", directory);
+    int fd = open(name, O_CREAT | O_WRONLY, 0600);
+    size_t total = 0;
+    ssize_t written;
+    while ((written = write(fd, zeroes, sizeof(zeroes))) > 0) {
+        total += (size_t)written;
+    }
+    close(fd);
+    return total;
+}
+
+enum { CANNOT_MOUNT = 77 };
+
+static int fill_small_disk(const char *directory)
+{
+    if (!mount_small(directory)) {
+        return CANNOT_MOUNT;
+    }
+    char store_directory[96];
+    snprintf(store_directory, sizeof(store_directory), "%s/store", directory);
+    struct store *store = open_store(store_directory, 1 << 20);
+    struct client *client = client_create_alone(store);
+    struct sized sized = {.bytes = 100000};
+    size_t acknowledged = 0;
+    char filler[96];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 10; i++) {
+            struct str key = key_number(&client->arena, 7, acknowledged, 0);
+            assert_int_equal(client_update(client, &key, 1, eval_sized, &sized), STORE_OK);
+            acknowledged++;
+        }
+        assert_true(fill_up(directory, filler, sizeof(filler)) > 0);
+        int refused = 0;
+        for (int i = 0; i < 200; i++) { /* what is allocated for the log is used up first */
+            struct str key = key_number(&client->arena, 7, acknowledged, 0);
+            enum store_status status = client_update(client, &key, 1, eval_sized, &sized);
+            assert_true(status == STORE_OK || status == STORE_FAILED);
+            acknowledged += status == STORE_OK;
+            refused += status == STORE_FAILED;
+        }
+        assert_true(refused > 0);
+        assert_int_equal(read_space(client, 7).count, acknowledged);
+        unlink(filler);
+        wait_until_writable(client);
+        client_erase(client, key_text(&client->arena, 7, "p", "try"));
+        client_reset(client);
+    }
+    store_close(store);
+    client->store = store = open_store(store_directory, 1 << 20);
+    assert_int_equal(read_space(client, 7).count, acknowledged);
+    store_close(store);
+    client_destroy(client);
+    return 0;
+}
+
+static void a_small_disk_fills_up(void **state)
+{
+    struct fixture *fixture = *state;
+    struct child child;
+    child_start(&child, "small", fixture->directory, 0);
+    int status = child_wait(&child);
+    if (status == CANNOT_MOUNT) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+static int run_child(const char *name, const char *directory, uint64_t number)
+{
+    if (strcmp(name, "badly") == 0) {
+        write_badly(directory, number);
+    }
+    return strcmp(name, "limit") == 0 ? write_with_file_limit(directory)
+                                      : fill_small_disk(directory);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = mem_zalloc(sizeof(*fixture));
+    fixture_open(fixture, &on_disk);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    bad_disk_heal();
+    fixture_close(*state);
+    mem_free(*state);
+    return 0;
+}
+
+#define DISK_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    const char *child = child_name(argc, argv);
+    if (child != NULL) {
+        return run_child(child, argv[3], strtoull(argv[4], NULL, 10));
+    }
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    const struct CMUnitTest tests[] = {
+        DISK_TEST(groups_are_run_again_after_a_failed_write),
+        DISK_TEST(groups_are_run_again_after_a_failed_sync),
+        DISK_TEST(a_full_disk_refuses_and_recovers),
+        DISK_TEST(a_log_that_cannot_be_written),
+        DISK_TEST(a_log_that_cannot_be_synced),
+        DISK_TEST(a_disk_that_fails_while_opening),
+        DISK_TEST(recovers_while_nobody_writes),
+        DISK_TEST(what_cannot_be_decided_says_so),
+        DISK_TEST(a_table_that_cannot_be_written),
+        DISK_TEST(drops_wait_for_the_disk),
+        DISK_TEST(readers_notice_nothing),
+        DISK_TEST(refused_writes_do_not_survive_a_kill),
+        DISK_TEST(nobody_pays_for_a_big_neighbour),
+        DISK_TEST(a_small_disk_fills_up),
+    };
+    return cmocka_run_group_tests_name("disk", tests, NULL, NULL);
+}
