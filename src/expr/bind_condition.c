@@ -53,26 +53,19 @@ static bool check_bounds(const struct binder *b, const struct operand *operands)
 static bool check_comparison(const struct binder *b, const struct node *node,
                              const struct operand *operands)
 {
-    if (!bind_check_distinct(b, node, operands)) {
+    bool ordered = node->kind != NODE_EQ && node->kind != NODE_NE && node->kind != NODE_IN;
+    if ((ordered && !bind_check_types(b, node, operands, TYPES_ORDERED)) ||
+        !bind_check_distinct(b, node, operands)) {
         return false;
     }
-    switch (node->kind) {
-    case NODE_EQ:
-    case NODE_NE:
-        return true;
-    case NODE_IN:
-        if (node->operand_count - 1 > IN_OPERANDS_MAX) {
-            return binder_fail(b,
-                               "The IN operator is provided with too many operands; number of "
-                               "operands: %zu",
-                               node->operand_count - 1);
-        }
-        return true;
-    case NODE_BETWEEN:
-        return bind_check_types(b, node, operands, TYPES_ORDERED) && check_bounds(b, operands);
-    default:
-        return bind_check_types(b, node, operands, TYPES_ORDERED);
+    if (node->kind == NODE_IN && node->operand_count - 1 > IN_OPERANDS_MAX) {
+        return binder_fail(
+            b,
+            "The IN operator is provided with too many operands; number of operands: "
+            "%zu",
+            node->operand_count - 1);
     }
+    return node->kind != NODE_BETWEEN || check_bounds(b, operands);
 }
 
 static const struct condition *bind_comparison(const struct binder *b, const struct node *node)

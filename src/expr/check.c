@@ -1,5 +1,4 @@
-/* The second look at a text that parses: what can be refused without knowing the request. The
- * service goes through the text once for parentheses, once more for everything else. */
+/* The second look at a text that parses: what can be refused without knowing the request. */
 #include "expr/reserved_internal.h"
 #include "expr/tree_internal.h"
 
@@ -131,9 +130,6 @@ static bool check_actions(const struct checker *c, const struct tree *tree)
 bool tree_check(const struct tree *tree, struct str text, const char *parameter, struct err *err)
 {
     struct checker c = {.kind = tree->kind, .text = text, .parameter = parameter, .err = err};
-    if (tree->redundant_parens) {
-        return fail(&c, "The expression has redundant parentheses;", STR(""));
-    }
     if (tree->condition != NULL && !check_condition(&c, tree->condition)) {
         return false;
     }

@@ -78,11 +78,10 @@ static struct node *parse_comparison(struct parser *p, struct node *left, bool b
 /* "(" or ")", the first sign taken */
 static struct node *parse_group(struct parser *p, bool bare)
 {
-    struct node *inner = parse_or(p, true);
-    if (inner == NULL || !parser_expect(p, TOKEN_CLOSE)) {
+    struct node *inner = parser_close(p, parse_or(p, true));
+    if (inner == NULL) {
         return NULL;
     }
-    parser_mark_parens(p, inner);
     bool operand = !is_condition(inner) || inner->kind == NODE_CALL;
     return operand ? parse_comparison(p, inner, bare) : inner;
 }

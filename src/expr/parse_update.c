@@ -23,15 +23,7 @@ static struct node *parse_set_value(struct parser *p);
 /* The left side of an arithmetic, or all of the value: "(" may open either. */
 static struct node *parse_left(struct parser *p)
 {
-    if (!parser_take(p, TOKEN_OPEN)) {
-        return parse_operand(p);
-    }
-    struct node *inner = parse_set_value(p);
-    if (inner == NULL || !parser_expect(p, TOKEN_CLOSE)) {
-        return NULL;
-    }
-    parser_mark_parens(p, inner);
-    return inner;
+    return parser_take(p, TOKEN_OPEN) ? parser_close(p, parse_set_value(p)) : parse_operand(p);
 }
 
 static struct node *parse_set_value(struct parser *p)

@@ -64,12 +64,18 @@ void node_add_operand(struct node *node, struct node *operand)
     node->operand_count++;
 }
 
-void parser_mark_parens(struct parser *p, struct node *node)
+struct node *parser_close(struct parser *p, struct node *inner)
 {
-    if (node->parens) {
-        p->tree->redundant_parens = true;
+    if (inner == NULL || !parser_expect(p, TOKEN_CLOSE)) {
+        return NULL;
     }
-    node->parens = true;
+    if (inner->parens) {
+        err_set(p->err, ERR_VALIDATION, "Invalid %s: The expression has redundant parentheses;",
+                p->parameter);
+        return NULL;
+    }
+    inner->parens = true;
+    return inner;
 }
 
 /* name = NAME | NAME_REF */
@@ -162,12 +168,7 @@ struct node *parse_operand(struct parser *p)
 {
     struct span span = p->token.span;
     if (parser_take(p, TOKEN_OPEN)) {
-        struct node *inner = parse_operand(p);
-        if (inner == NULL || !parser_expect(p, TOKEN_CLOSE)) {
-            return NULL;
-        }
-        parser_mark_parens(p, inner);
-        return inner;
+        return parser_close(p, parse_operand(p));
     }
     if (parser_take(p, TOKEN_VALUE_REF)) {
         struct node *node = parser_node(p, NODE_VALUE);

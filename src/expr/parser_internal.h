@@ -26,8 +26,8 @@ struct node *parser_node(struct parser *p, enum node_kind kind);
 /* Makes a node for an operator, and counts it. */
 struct node *parser_operator(struct parser *p, enum node_kind kind);
 void node_add_operand(struct node *node, struct node *operand);
-/* Marks a node as the content of a pair of parentheses, and remembers a pair around a pair. */
-void parser_mark_parens(struct parser *p, struct node *node);
+/* Takes the ")" after what stands in parentheses; NULL if `inner` is, or if it is another pair. */
+struct node *parser_close(struct parser *p, struct node *inner);
 
 struct node *parse_path(struct parser *p);
 struct node *parse_operand(struct parser *p);

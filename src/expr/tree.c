@@ -34,8 +34,10 @@ const char *node_name(const struct node *node)
 const char *action_name(enum action_kind kind)
 {
     static const char *const names[] = {
-        [ACTION_SET] = "SET",       [ACTION_REMOVE] = "REMOVE",   [ACTION_ADD] = "ADD",
-        [ACTION_DELETE] = "DELETE", [ACTION_PROJECT] = "PROJECT",
+        [ACTION_SET] = "SET",
+        [ACTION_REMOVE] = "REMOVE",
+        [ACTION_ADD] = "ADD",
+        [ACTION_DELETE] = "DELETE",
     };
     return names[kind];
 }
@@ -54,6 +56,13 @@ static void dump_path(struct buf *buf, const struct node *node, struct str text)
     }
 }
 
+static void dump_word(struct buf *buf, const char *word)
+{
+    for (; *word != '\0'; word++) {
+        buf_add_char(buf, *word >= 'A' && *word <= 'Z' ? (char)(*word - 'A' + 'a') : *word);
+    }
+}
+
 static void dump_node(struct buf *buf, const struct node *node, struct str text)
 {
     if (node->kind == NODE_PATH) {
@@ -64,10 +73,12 @@ static void dump_node(struct buf *buf, const struct node *node, struct str text)
         buf_add(buf, span_str(node->span, text));
         return;
     }
-    struct str name =
-        node->kind == NODE_CALL ? span_str(node->span, text) : str_from_c(node_name(node));
     buf_add_char(buf, '(');
-    buf_add(buf, name);
+    if (node->kind == NODE_CALL) {
+        buf_add(buf, span_str(node->span, text));
+    } else {
+        dump_word(buf, node_name(node));
+    }
     for (const struct node *operand = node->first; operand != NULL; operand = operand->next) {
         buf_add_char(buf, ' ');
         dump_node(buf, operand, text);
@@ -75,9 +86,16 @@ static void dump_node(struct buf *buf, const struct node *node, struct str text)
     buf_add_char(buf, ')');
 }
 
+/* "(set a :v)"; just the path in a projection. */
 static void dump_action(struct buf *buf, const struct tree_action *action, struct str text)
 {
-    buf_format(buf, "(%s ", action_name(action->kind));
+    if (action->kind == ACTION_PROJECT) {
+        dump_node(buf, action->path, text);
+        return;
+    }
+    buf_add_char(buf, '(');
+    dump_word(buf, action_name(action->kind));
+    buf_add_char(buf, ' ');
     dump_node(buf, action->path, text);
     if (action->value != NULL) {
         buf_add_char(buf, ' ');

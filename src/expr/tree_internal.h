@@ -84,17 +84,16 @@ struct tree {
     struct tree_action *actions; /* in order of the text */
     size_t action_count;
     size_t operator_count; /* comparators, AND, OR, NOT, BETWEEN, IN, + and -, functions */
-    bool redundant_parens; /* "((a = b))"; told by tree_check() */
     int repeated_section;  /* the action_kind whose keyword comes twice, or -1 */
 };
 
 /* Parses `text`, of at most EXPRESSION_BYTES_MAX bytes, into a tree in `arena`. Fails with "Invalid
- * <parameter>: Syntax error; ...". */
+ * <parameter>: Syntax error; ...", or if parentheses stand around parentheses. */
 MUST_USE bool tree_parse(struct arena *arena, enum tree_kind kind, struct str text,
                          const char *parameter, const struct tree **out, struct err *err);
 
-/* The checks that need the text alone: redundant parentheses, unknown and misplaced functions,
- * reserved words, indexes too large, repeated sections. In the service's order. */
+/* The checks that need the text alone: unknown and misplaced functions, reserved words, indexes too
+ * large, repeated sections. In the service's order. */
 MUST_USE bool tree_check(const struct tree *tree, struct str text, const char *parameter,
                          struct err *err);
 

@@ -127,7 +127,8 @@ int value_depth(struct value value)
     int deepest = 0;
     while (type == VALUE_M ? value_next_entry(&iter, &name, &element)
                            : value_next(&iter, &element)) {
-        deepest = MAX(deepest, value_depth(element));
+        int depth = value_depth(element); /* MAX would take it twice, at every level */
+        deepest = MAX(deepest, depth);
     }
     return deepest + 1;
 }
