@@ -48,7 +48,7 @@ void arena_reset(struct arena *arena)
         mem_free(arena->chunk);
         arena->chunk = older;
     }
-    if (arena->chunk->end - arena->chunk->data > 4 * CHUNK_SIZE) {
+    if (arena->chunk->end - arena->chunk->data > (ptrdiff_t)4 * CHUNK_SIZE) {
         arena_finish(arena);
         return;
     }
