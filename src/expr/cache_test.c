@@ -1,7 +1,7 @@
 #include "expr/cache_internal.h"
 
 #include "base/testing.h"
-#include "expr/testing_internal.h"
+#include "expr/expr_testing.h"
 
 /* Puts the tree of a text into the cache; it must not be there yet. */
 static void put(struct expr_cache *cache, const char *text)

@@ -1,7 +1,7 @@
 #include "expr/expr.h"
 
 #include "base/testing.h"
-#include "expr/testing_internal.h"
+#include "expr/expr_testing.h"
 
 static const char names[] = "{#a: \"a\", #b: \"a\", #d: \"a.b\", #m: \"m\"}";
 static const char values[] = "{:s: \"hello\", :t: \"he\", :e: \"\", :n: 5, :o: 2, :b: b\"ab\", "

@@ -1,7 +1,7 @@
 #include "expr/expr.h"
 
 #include "base/testing.h"
-#include "expr/testing_internal.h"
+#include "expr/expr_testing.h"
 
 static const char names[] = "{#pk: \"pk\", #sk: \"sk\"}";
 static const char values[] = "{:p: \"a\", :s: \"b\", :t: \"c\", :n: 1, :m: 0, :bool: true, "

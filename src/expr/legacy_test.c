@@ -1,7 +1,7 @@
 #include "expr/legacy.h"
 
 #include "base/testing.h"
-#include "expr/testing_internal.h"
+#include "expr/expr_testing.h"
 
 static const char item_text[] =
     "{pk: \"k\", s: \"hello\", n: 5, b: b\"abc\", ss: <\"x\", \"y\">, ns: <1, 2>, "

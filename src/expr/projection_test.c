@@ -1,7 +1,7 @@
 #include "expr/expr.h"
 
 #include "base/testing.h"
-#include "expr/testing_internal.h"
+#include "expr/expr_testing.h"
 
 static const char names[] = "{#a: \"a\", #b: \"a\", #d: \"a.b\", #l: \"l\", #odd: \"ab cd\"}";
 static const char item_text[] =

@@ -1,7 +1,7 @@
 #include "expr/expr.h"
 
 #include "base/testing.h"
-#include "expr/testing_internal.h"
+#include "expr/expr_testing.h"
 
 /* What expr_scope_init() says of a request's maps. */
 static struct str outcome(struct arena *arena, const struct expr_names *names,

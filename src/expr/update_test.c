@@ -1,7 +1,7 @@
 #include "expr/expr.h"
 
 #include "base/testing.h"
-#include "expr/testing_internal.h"
+#include "expr/expr_testing.h"
 
 static const char names[] = "{#x: \"x\", #d: \"[3]\", #c: \"c\", #s: \"s\"}";
 static const char values[] = "{:s: \"new\", :t: \"more\", :n: 1, :o: 3, :l: [\"A\", \"B\"], :el: "

@@ -1,4 +1,4 @@
-#include "expr/testing_internal.h"
+#include "expr/expr_testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* expr/testing_internal.h: values as short text, for the tables of the tests.
+/* expr/expr_testing.h: values as short text, for the tables of the tests.
  *
  *   "text"  b"bytes"  12.5  true  false  null     scalars; in quotes, \ goes before " and \
  *   <"a", "b">  <1, 2>  <b"x">                    sets
  *   [1, "a"]  {a: 1, "odd name": 2, :v: 3}        lists and maps */
-#ifndef GRAMME_EXPR_TESTING_INTERNAL_H
-#define GRAMME_EXPR_TESTING_INTERNAL_H
+#ifndef GRAMME_EXPR_EXPR_TESTING_H
+#define GRAMME_EXPR_EXPR_TESTING_H
 
 #include "base/buf.h"
 #include "expr/expr.h"
