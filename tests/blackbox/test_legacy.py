@@ -97,7 +97,8 @@ def test_expected_on_delete_and_update(db, table):
     {"ComparisonOperator": "EQ"}, condition("EQ", 1, 2), condition("NULL", 1), condition("BETWEEN", 1),
     condition("BETWEEN", 1, "2"), condition("IN"), condition("LT", [1]), condition("LT", {1}),
     condition("BEGINS_WITH", 1), condition("SAME", 1), {"AttributeValueList": [av(1)]}, {},
-    {"Exists": True}, {"Exists": False, "Value": av(1)}, {"Value": av(1), "ComparisonOperator": "EQ"},
+    {"Exists": True}, {"Exists": False, "Value": av(1)}, {"Exists": True, **condition("EQ", 1)},
+    {"Value": av(1), **condition("EQ", 1)},
 ], ids=str)
 def test_bad_conditions_are_refused(db, table, expected):
     with invalid():

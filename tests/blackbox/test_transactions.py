@@ -133,9 +133,11 @@ def test_check_gives_the_item_too(db, table):
 
 def test_failure_while_updating_cancels(db, table):
     db.PutItem(TableName=table, Item=item(pk="k", v="text"))
-    reasons = cancelled(db, put(table, "beside"), update(table, "k", "SET v = v + :one", one=1))
-    assert codes(reasons) == ["None", "ValidationError"]
-    assert reasons[1]["Message"]
+    for failing in (update(table, "k", "SET v = v + :one", one=1), update(table, "k", "SET v = nowhere"),
+                    update(table, "k", "SET pk = :v", v="x")):
+        reasons = cancelled(db, put(table, "beside"), failing)
+        assert codes(reasons) == ["None", "ValidationError"]
+        assert reasons[1]["Message"]
     assert stored(db, table, "beside") is None
 
 
@@ -191,7 +193,6 @@ BAD_ACTIONS = {
     "update without expression": lambda table: {"Update": {"TableName": table, "Key": item(pk="k")}},
     "syntax": lambda table: update(table, "k", "SET v :v", v=1),
     "unused value": lambda table: update(table, "k", "SET v = :v", v=1, w=2),
-    "update of a key": lambda table: update(table, "k", "SET pk = :v", v="x"),
     "empty key": lambda table: put(table, ""),
     "empty look-up key": lambda table: delete(table, ""),
     "bad value": lambda table: {"Put": {"TableName": table, "Item": {"pk": {"S": "k"}, "v": {"SS": []}}}},
