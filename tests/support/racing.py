@@ -1,0 +1,30 @@
+"""Many clients at once: threads that start together and whose first failure fails the test."""
+
+import threading
+
+from wire import Client
+
+
+def race(endpoint, count, work):
+    """Runs work(client, number) in `count` threads, each with a connection of its own; all begin
+    when all are connected. Gives their results in order."""
+    results = [None] * count
+    failures = []
+    start = threading.Barrier(count)
+
+    def run(number):
+        try:
+            with Client(endpoint) as client:
+                start.wait(60)
+                results[number] = work(client, number)
+        except BaseException as failure:  # noqa: B902 - told to the test below
+            failures.append(failure)
+            start.abort()
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return results

@@ -1,0 +1,72 @@
+"""A Gramme server as a process: started on a free port, stopped with SIGTERM, its log checked."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+
+from waiting import poll
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SERVES = re.compile(r"serves http://127\.0\.0\.1:(\d+)")
+# What a healthy server never prints: sanitizer reports, failed assertions, our own error lines.
+TROUBLE = re.compile(r"Sanitizer|runtime error:|[Aa]ssertion|Z error |\"level\":\"error\"")
+
+
+def program():
+    return os.environ.get("GRAMME", str(ROOT / "build" / "gramme"))
+
+
+class Server:
+    """`with Server("memory:") as server:` serves at server.endpoint until the block ends."""
+
+    def __init__(self, store="memory:", *options, port=0, start_seconds=60):
+        self.log_path = pathlib.Path(tempfile.mkstemp(prefix="gramme-", suffix=".log")[1])
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                [program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", store, *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.port = int(poll(self._find_port, start_seconds, "the server says where it serves"))
+        self.endpoint = f"http://127.0.0.1:{self.port}"
+
+    def _find_port(self):
+        found = SERVES.search(self.log())
+        if found is None and self.process.poll() is not None:
+            raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.log()}")
+        return found and found[1]
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def stop(self, seconds=60):
+        """SIGTERM; it must end with status 0 and have said nothing that means trouble."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the server did not stop in {seconds} s:\n{self.log()}") from None
+        log = self.log()
+        assert status == 0, f"the server ended with {status}:\n{log}"
+        assert not TROUBLE.search(log), f"the server's log tells of trouble:\n{log}"
+        self.log_path.unlink()
+
+    def kill(self):
+        """SIGKILL, as a crash would; what it logged before must be clean all the same."""
+        self.process.kill()
+        self.process.wait()
+        log = self.log()
+        self.log_path.unlink()
+        assert not TROUBLE.search(log), f"the server's log tells of trouble:\n{log}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.process.poll() is None and kind is not None:
+            self.process.kill()  # the test failed already: do not hide why
+            self.process.wait()
+        elif self.process.returncode is None or self.process.returncode != -signal.SIGKILL:
+            self.stop()
