@@ -374,6 +374,20 @@ void engine_create_table(struct table_create *create)
     store_update(call->engine->store, &create->update);
 }
 
+/* A table that is being made can be neither changed nor deleted. */
+static bool check_not_creating(const struct engine *engine, const struct table *table,
+                               struct err *err)
+{
+    if (table_status(engine, table) == STATUS_CREATING) {
+        return err_set(
+            err, ERR_RESOURCE_IN_USE,
+            "Attempt to change a resource which is still in use: Table is being created: "
+            "%.*s",
+            STR_ARG(table->name));
+    }
+    return true;
+}
+
 /* --- UpdateTable --- */
 
 static bool change_eval(struct store_update *update, const struct str *rows,
@@ -388,7 +402,8 @@ static bool change_eval(struct store_update *update, const struct str *rows,
                        STR_ARG(change->name));
     }
     struct table *table = ARENA_NEW(change->call.arena, struct table);
-    if (!table_decode(change->call.arena, rows[0], table, err)) {
+    if (!table_decode(change->call.arena, rows[0], table, err) ||
+        !check_not_creating(change->call.engine, table, err)) {
         return false;
     }
     const struct table *changed = change->change(change, table);
@@ -442,7 +457,8 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
                        STR_ARG(remove->name));
     }
     struct table table;
-    if (!table_decode(remove->call.arena, rows[0], &table, err)) {
+    if (!table_decode(remove->call.arena, rows[0], &table, err) ||
+        !check_not_creating(remove->call.engine, &table, err)) {
         return false;
     }
     if (table.deletion_protection) {
