@@ -196,7 +196,6 @@ def test_new_table_is_creating_for_a_while(start_server):
         db.PutItem(TableName="delayed", Item=item(pk="k"))
 
 
-@pytest.mark.xfail(strict=True, reason="DeleteTable and UpdateTable do not mind CREATING yet")
 def test_table_that_is_creating_can_be_neither_changed_nor_deleted(start_server):
     with Client(start_server("memory:", "--table-delay-ms", "400").endpoint) as db:
         db.CreateTable(**table_request("delayed"))
