@@ -1,6 +1,7 @@
 #include "base/mailbox.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include "base/mem.h"
 
@@ -67,7 +68,11 @@ struct waiting_mailbox *waiting_mailbox_create(void)
     struct waiting_mailbox *waiting = mem_zalloc(sizeof(*waiting));
     mailbox_init(&waiting->box, wake_waiting);
     pthread_mutex_init(&waiting->mutex, NULL);
-    pthread_cond_init(&waiting->came, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&waiting->came, &attributes);
+    pthread_condattr_destroy(&attributes);
     return waiting;
 }
 
@@ -87,6 +92,29 @@ void waiting_mailbox_destroy(struct waiting_mailbox *waiting)
 struct mailbox *waiting_mailbox_box(struct waiting_mailbox *waiting)
 {
     return &waiting->box;
+}
+
+void waiting_mailbox_run_for(struct waiting_mailbox *waiting, int64_t timeout_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += timeout_ms / 1000;
+    until.tv_nsec += timeout_ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&waiting->mutex);
+    int failure = 0;
+    while (!waiting->awake && failure == 0) {
+        failure = pthread_cond_timedwait(&waiting->came, &waiting->mutex, &until);
+    }
+    bool awake = waiting->awake;
+    waiting->awake = false;
+    pthread_mutex_unlock(&waiting->mutex);
+    if (awake) { /* else a poster may still be about to wake us: it finds us next time */
+        mailbox_drain(&waiting->box);
+    }
 }
 
 void waiting_mailbox_run(struct waiting_mailbox *waiting, const bool *done)

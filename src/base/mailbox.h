@@ -35,5 +35,7 @@ void waiting_mailbox_destroy(struct waiting_mailbox *waiting);
 MUST_USE struct mailbox *waiting_mailbox_box(struct waiting_mailbox *waiting);
 /* Waits until a task has come and runs what is there, until *done is true. */
 void waiting_mailbox_run(struct waiting_mailbox *waiting, const bool *done);
+/* Waits until a task has come and runs what is there, once; or until the time is over. */
+void waiting_mailbox_run_for(struct waiting_mailbox *waiting, int64_t timeout_ms);
 
 #endif

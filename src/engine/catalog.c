@@ -7,7 +7,6 @@
  *   catalog | "table" | name     a description (codec/table.h)
  *   catalog | "next"  |          the next free space, u32
  *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are */
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -175,10 +174,10 @@ static struct str drop_key(struct arena *arena, uint32_t space)
 
 /* Erases what stands outside of the spaces themselves, once their rows are gone. */
 struct drop {
+    struct engine *engine;
     struct store_update update;
     struct arena arena;
     uint32_t *spaces;
-    bool *finished; /* or NULL */
 };
 
 static bool drop_eval(struct store_update *update, const struct str *rows,
@@ -197,20 +196,18 @@ static bool drop_eval(struct store_update *update, const struct str *rows,
 static void drop_done(struct store_update *update)
 {
     struct drop *drop = CONTAINER_OF(update, struct drop, update);
-    if (drop->finished != NULL) {
-        *drop->finished = true;
-    }
+    struct engine *engine = drop->engine;
     arena_finish(&drop->arena);
     mem_free(drop);
+    atomic_fetch_sub(&engine->housekeeper.open_count, 1);
 }
 
-/* Sets *finished, on the thread of `home`, when all is done; NULL: nobody waits. */
-static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count,
-                        struct mailbox *home, bool *finished)
+/* Returns at once; if we stop before it is done, the next start sees to it. */
+static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count)
 {
     struct drop *drop = mem_zalloc(sizeof(*drop));
+    drop->engine = engine;
     arena_init(&drop->arena);
-    drop->finished = finished;
     drop->spaces = ARENA_ARRAY(&drop->arena, uint32_t, count);
     struct str *keys = ARENA_ARRAY(&drop->arena, struct str, count);
     for (size_t i = 0; i < count; i++) {
@@ -222,10 +219,11 @@ static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t co
         .keys = keys,
         .key_count = count,
         .arena = &drop->arena,
-        .home = home,
+        .home = waiting_mailbox_box(engine->housekeeper.mailbox),
         .eval = drop_eval,
         .done = drop_done,
     };
+    atomic_fetch_add(&engine->housekeeper.open_count, 1);
     store_update(engine->store, &drop->update);
 }
 
@@ -291,11 +289,9 @@ bool catalog_load(struct engine *engine, struct err *err)
     struct load load = {.engine = engine, .err = err, .arena = &arena};
     load_part(&load, mailbox, "table", load_table);
     load_part(&load, mailbox, "drop", load_drop);
-    if (load.dropped_count > 0 && err->code == ERR_NONE) {
-        load.done = false;
-        drop_spaces(engine, load.dropped, load.dropped_count, waiting_mailbox_box(mailbox),
-                    &load.done);
-        waiting_mailbox_run(mailbox, &load.done);
+    for (size_t i = 0; i < load.dropped_count && err->code == ERR_NONE; i += TABLE_SPACES_MAX) {
+        drop_spaces(engine, load.dropped + i,
+                    MIN(load.dropped_count - i, (size_t)TABLE_SPACES_MAX));
     }
     mem_free(load.dropped);
     waiting_mailbox_destroy(mailbox);
@@ -483,7 +479,7 @@ static void delete_done(struct store_update *update)
         remove->table = withdraw(remove->call.engine, remove->name);
         uint32_t spaces[TABLE_SPACES_MAX];
         size_t count = table_spaces(remove->table, spaces);
-        drop_spaces(remove->call.engine, spaces, count, remove->call.home, NULL);
+        drop_spaces(remove->call.engine, spaces, count);
     }
     remove->call.done(&remove->call);
 }

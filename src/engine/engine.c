@@ -15,7 +15,7 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     engine->account = arena_copy(&engine->arena, options->account);
     pthread_rwlock_init(&engine->tables_lock, NULL);
     map_init(&engine->tables);
-    if (!catalog_load(engine, err) || !housekeeper_start(engine, err)) {
+    if (!housekeeper_start(engine, err) || !catalog_load(engine, err)) {
         engine_close(engine);
         return false;
     }

@@ -3,6 +3,7 @@
 #define GRAMME_ENGINE_ENGINE_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/map.h"
 #include "codec/key.h"
@@ -20,10 +21,11 @@ enum engine_space {
 
 struct housekeeper {
     pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t wake;
     bool started;
-    bool stopping; /* under the mutex */
+    struct waiting_mailbox *mailbox; /* home of store requests that belong to no call */
+    atomic_int open_count;           /* such requests under way; it does not end before they do */
+    struct task stop;
+    bool stopping; /* its thread only */
 };
 
 struct engine {

@@ -1,33 +1,24 @@
-/* The housekeeper: one thread that does, every now and then, what no request waits for. */
-#include <time.h>
-
+/* The housekeeper: one thread that does what no request waits for. It has a mailbox, so that others
+ * can start work in the store whose end nobody but the engine cares about, and every now and then
+ * it makes a round by itself. */
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/token.h"
 
-enum { ROUND_SECONDS = 30 };
-
-/* Waits for the next round; false when the engine closes. */
-static bool wait_for_round(struct housekeeper *keeper)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += ROUND_SECONDS;
-    pthread_mutex_lock(&keeper->mutex);
-    int woken = 0;
-    while (!keeper->stopping && woken == 0) {
-        woken = pthread_cond_timedwait(&keeper->wake, &keeper->mutex, &until);
-    }
-    bool stopping = keeper->stopping;
-    pthread_mutex_unlock(&keeper->mutex);
-    return !stopping;
-}
+enum { ROUND_MS = 30 * 1000 };
 
 static void *housekeeper_main(void *arg)
 {
     struct engine *engine = arg;
-    while (wait_for_round(&engine->housekeeper)) {
-        token_sweep(engine, clock_wall_ms());
+    struct housekeeper *keeper = &engine->housekeeper;
+    int64_t next_round_us = clock_monotonic_us() + ROUND_MS * INT64_C(1000);
+    while (!keeper->stopping || atomic_load(&keeper->open_count) > 0) {
+        int64_t left_ms = (next_round_us - clock_monotonic_us()) / 1000;
+        waiting_mailbox_run_for(keeper->mailbox, MAX(left_ms, 1));
+        if (clock_monotonic_us() >= next_round_us) {
+            token_sweep(engine, clock_wall_ms());
+            next_round_us = clock_monotonic_us() + ROUND_MS * INT64_C(1000);
+        }
     }
     return NULL;
 }
@@ -35,23 +26,25 @@ static void *housekeeper_main(void *arg)
 bool housekeeper_start(struct engine *engine, struct err *err)
 {
     struct housekeeper *keeper = &engine->housekeeper;
-    pthread_mutex_init(&keeper->mutex, NULL);
-    pthread_cond_init(&keeper->wake, NULL);
+    keeper->mailbox = waiting_mailbox_create();
+    atomic_init(&keeper->open_count, 0);
     keeper->started = pthread_create(&keeper->thread, NULL, housekeeper_main, engine) == 0;
     return keeper->started || err_set(err, ERR_INTERNAL, "cannot start a thread");
+}
+
+/* Runs on the housekeeper's thread. */
+static void stop(struct task *task)
+{
+    CONTAINER_OF(task, struct housekeeper, stop)->stopping = true;
 }
 
 void housekeeper_stop(struct engine *engine)
 {
     struct housekeeper *keeper = &engine->housekeeper;
-    if (!keeper->started) {
-        return;
+    if (keeper->started) {
+        keeper->stop.run = stop;
+        mailbox_post(waiting_mailbox_box(keeper->mailbox), &keeper->stop);
+        pthread_join(keeper->thread, NULL);
     }
-    pthread_mutex_lock(&keeper->mutex);
-    keeper->stopping = true;
-    pthread_cond_signal(&keeper->wake);
-    pthread_mutex_unlock(&keeper->mutex);
-    pthread_join(keeper->thread, NULL);
-    pthread_cond_destroy(&keeper->wake);
-    pthread_mutex_destroy(&keeper->mutex);
+    waiting_mailbox_destroy(keeper->mailbox);
 }
