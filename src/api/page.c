@@ -17,10 +17,11 @@ static bool check_select(struct page *page)
             page->is_query ? "1 validation error detected: " : "");
     }
     if (given && select != SELECT_SPECIFIC && attributes) {
-        return err_set(err, ERR_VALIDATION, "Cannot specify the %s when choosing to get %s",
+        struct str wanted = select == SELECT_COUNT ? STR("only the Count") : request->select.text;
+        return err_set(err, ERR_VALIDATION, "Cannot specify the %s when choosing to get %.*s",
                        request->attributes_to_get.given ? "AttributesToGet"
                                                         : "ProjectionExpression",
-                       select == SELECT_COUNT ? "only the Count" : request->select.text.data);
+                       STR_ARG(wanted));
     }
     if (select == SELECT_ALL_PROJECTED && str_is_null(request->index_name)) {
         return err_set(
