@@ -39,9 +39,10 @@ static bool check_condition(struct item_write *write, const struct row *old, str
 static bool check_updated_size(struct item_write *write)
 {
     size_t charged = write->new_size;
-    if (!write->flat_size && write->update != NULL) {
-        size_t key_size = item_size(write->key_value);
-        charged = MAX(charged, write->new_size - key_size + 3 + update_overhead(write->update));
+    size_t overhead =
+        write->flat_size || write->update == NULL ? 0 : update_overhead(write->update);
+    if (overhead > 0) {
+        charged = MAX(charged, write->new_size - item_size(write->key_value) + 3 + overhead);
     }
     size_t local =
         write->table->local_count > 0 ? index_local_size(write->table, write->new_item) : 0;

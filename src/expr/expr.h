@@ -173,8 +173,5 @@ struct value update_touched_new(const struct update *update, struct value item, 
  * the new item without its key attributes plus 3 plus this, is over 409,600. 0, and no 3, for
  * AttributeUpdates. */
 size_t update_overhead(const struct update *update);
-/* The same ceiling by the later, finer measurement: an update is refused if the new item, or this
- * alone, is over 409,600. See README.md. */
-size_t update_charge(const struct update *update);
 
 #endif
