@@ -201,7 +201,7 @@ static void run_update(struct world *world, struct expr_scope *scope, struct str
     add_value(out, new);
     update_visit_paths(update, count_path, out);
     update_visit_operands(update, count_path, out);
-    buf_format(out, "%zu %zu", update_overhead(update), update_charge(update));
+    buf_format(out, "%zu", update_overhead(update));
 }
 
 /* All that the text does, as bytes. */
