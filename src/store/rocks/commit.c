@@ -440,6 +440,19 @@ static void take_task(struct group *group, struct task *task)
     }
 }
 
+/* Waits for tasks and takes all. False: none came. */
+static bool take_tasks(struct group *group, int64_t wait_ms)
+{
+    struct task *task = inbox_take(&group->rocks->updates, wait_ms);
+    bool any = task != NULL;
+    while (task != NULL) {
+        struct task *next = task->next;
+        take_task(group, task);
+        task = next;
+    }
+    return any;
+}
+
 static struct group *group_create(struct rocks *rocks)
 {
     struct group *group = mem_zalloc(sizeof(*group));
@@ -468,14 +481,11 @@ void *rocks_committer_main(void *arg)
     struct rocks *rocks = arg;
     struct group *group = group_create(rocks);
     while (!group->closing || group->warming_count > 0) {
-        struct task *task = inbox_take(&rocks->updates, rocks_repair_wait_ms(rocks));
-        if (task == NULL) {
+        if (!take_tasks(group, rocks_repair_wait_ms(rocks))) {
             (void)!rocks_repair(rocks); /* it was time to look after it */
         }
-        while (task != NULL) {
-            struct task *next = task->next;
-            take_task(group, task);
-            task = next;
+        while (take_tasks(group, 0)) {
+            /* Those that came meanwhile need not wait for the next fsync. */
         }
         commit(group);
     }

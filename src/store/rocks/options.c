@@ -67,6 +67,9 @@ static void set_tables(struct rocks *rocks, rocksdb_options_t *options, size_t c
     rocksdb_block_based_options_set_format_version(table, 5);
     rocksdb_block_based_options_set_filter_policy(table,
                                                   rocksdb_filterpolicy_create_bloom_full(10));
+    /* The filters know whole keys and parts: see set_order() in range.c. */
+    rocksdb_options_set_prefix_extractor(
+        options, rocksdb_slicetransform_create_fixed_prefix(STORE_PREFIX_LEN));
     /* Filters and indexes live in the cache, in small blocks: memory is bounded by cache_bytes
      * however many rows there are. */
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
@@ -94,7 +97,9 @@ void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
     rocksdb_options_set_compaction_filter(rocks->options, rocks->drop_filter);
 
     rocks->read_blocking = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_total_order_seek(rocks->read_blocking, 1);
     rocks->read_cached = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_total_order_seek(rocks->read_cached, 1);
     rocksdb_readoptions_set_read_tier(rocks->read_cached, 1 /* block cache only */);
     rocks->write_synced = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(rocks->write_synced, 1);

@@ -1,5 +1,6 @@
 #include "store/rocks/queue.h"
 
+#include <errno.h>
 #include <time.h>
 
 void work_queue_init(struct work_queue *queue)
@@ -55,66 +56,64 @@ void work_queue_close(struct work_queue *queue)
 void inbox_init(struct inbox *inbox)
 {
     atomic_init(&inbox->newest, NULL);
-    pthread_mutex_init(&inbox->mutex, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&inbox->came, &attr);
-    pthread_condattr_destroy(&attr);
+    atomic_init(&inbox->asleep, false);
+    sem_init(&inbox->wake, 0, 0);
 }
 
 void inbox_finish(struct inbox *inbox)
 {
-    pthread_cond_destroy(&inbox->came);
-    pthread_mutex_destroy(&inbox->mutex);
+    sem_destroy(&inbox->wake);
 }
 
-static void wake(struct inbox *inbox)
-{
-    pthread_mutex_lock(&inbox->mutex);
-    pthread_cond_signal(&inbox->came);
-    pthread_mutex_unlock(&inbox->mutex);
-}
-
+/* Pushing looks at `asleep` after it has pushed, the owner looks for tasks after it has set
+ * `asleep`, all in one order that every thread agrees upon: one of them sees the other. */
 void inbox_push(struct inbox *inbox, struct task *task)
 {
     struct task *before = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
     do {
         task->next = before;
-    } while (!atomic_compare_exchange_weak_explicit(&inbox->newest, &before, task,
-                                                    memory_order_release, memory_order_relaxed));
-    if (before == NULL) {
-        wake(inbox);
+    } while (!atomic_compare_exchange_weak(&inbox->newest, &before, task));
+    if (before == NULL && atomic_load(&inbox->asleep) && atomic_exchange(&inbox->asleep, false)) {
+        sem_post(&inbox->wake);
     }
 }
 
 static bool is_empty(struct inbox *inbox)
 {
-    return atomic_load_explicit(&inbox->newest, memory_order_relaxed) == NULL;
+    return atomic_load(&inbox->newest) == NULL;
 }
 
-static void wait_for_task(struct inbox *inbox, int64_t wait_ms)
+/* False: the time is over. */
+static bool sleep_until_woken(struct inbox *inbox, int64_t wait_ms)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     int64_t ns = until.tv_nsec + wait_ms % 1000 * 1000000;
     until.tv_sec += wait_ms / 1000 + ns / 1000000000;
     until.tv_nsec = ns % 1000000000;
-    pthread_mutex_lock(&inbox->mutex);
-    int waited = 0;
-    while (is_empty(inbox) && waited == 0) {
-        waited = wait_ms < 0 ? pthread_cond_wait(&inbox->came, &inbox->mutex)
-                             : pthread_cond_timedwait(&inbox->came, &inbox->mutex, &until);
+    int result;
+    do {
+        result = wait_ms < 0 ? sem_wait(&inbox->wake)
+                             : sem_clockwait(&inbox->wake, CLOCK_MONOTONIC, &until);
+    } while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+static void wait_for_task(struct inbox *inbox, int64_t wait_ms)
+{
+    atomic_store(&inbox->asleep, true);
+    bool woken = is_empty(inbox) && sleep_until_woken(inbox, wait_ms);
+    if (!woken && !atomic_exchange(&inbox->asleep, false)) {
+        sleep_until_woken(inbox, -1); /* somebody wakes us just now: let it be over */
     }
-    pthread_mutex_unlock(&inbox->mutex);
 }
 
 struct task *inbox_take(struct inbox *inbox, int64_t wait_ms)
 {
-    if (is_empty(inbox)) {
+    if (wait_ms != 0 && is_empty(inbox)) {
         wait_for_task(inbox, wait_ms);
     }
-    struct task *task = atomic_exchange_explicit(&inbox->newest, NULL, memory_order_acquire);
+    struct task *task = atomic_exchange(&inbox->newest, NULL);
     struct task *oldest = NULL;
     while (task != NULL) { /* newest first: turn round */
         struct task *next = task->next;

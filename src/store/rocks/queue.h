@@ -3,6 +3,7 @@
 #define GRAMME_STORE_ROCKS_QUEUE_H
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "base/mailbox.h"
 
@@ -22,19 +23,19 @@ void work_queue_push(struct work_queue *queue, struct task *task);
 MUST_USE struct task *work_queue_pop(struct work_queue *queue);
 void work_queue_close(struct work_queue *queue);
 
-/* One thread takes all that is there. As long as something is there, pushing is one exchange of
- * a pointer: whoever pushes into an empty inbox wakes the owner. */
+/* One thread takes all that is there. Pushing is one exchange of a pointer; only if the owner
+ * sleeps does it need the kernel. */
 struct inbox {
     _Atomic(struct task *) newest;
-    pthread_mutex_t mutex; /* only to sleep and to wake */
-    pthread_cond_t came;
+    atomic_bool asleep; /* the owner sleeps or is about to; whoever clears it wakes it */
+    sem_t wake;
 };
 
 void inbox_init(struct inbox *inbox);
 void inbox_finish(struct inbox *inbox);
 void inbox_push(struct inbox *inbox, struct task *task);
-/* The list of all tasks, oldest first; waits for one for at most `wait_ms` (negative: for ever).
- * NULL: none came. */
+/* The list of all tasks, oldest first; waits for one for at most `wait_ms` (negative: for ever,
+ * 0: not at all). NULL: none came. */
 MUST_USE struct task *inbox_take(struct inbox *inbox, int64_t wait_ms);
 
 #endif
