@@ -72,6 +72,68 @@ void api_write_collection_metrics(struct buf *out, const struct table *table, st
     JSON_PUT(out, "]}");
 }
 
+/* Whether an earlier write is of the same item collection. */
+static bool seen_before(const struct item_write *const *writes, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (writes[k]->table == writes[i]->table &&
+            value_eq(writes[k]->key.hash, writes[i]->key.hash)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The collections of the table of writes[first], which is the first one on it. */
+static void write_collections(struct buf *out, const struct item_write *const *writes, size_t first,
+                              size_t count)
+{
+    const struct table *table = writes[first]->table;
+    json_write_plain_string(out, table->name);
+    JSON_PUT(out, ":[");
+    for (size_t i = first; i < count; i++) {
+        if (writes[i]->table == table && !seen_before(writes, i)) {
+            buf_add(out, i > first ? STR(",") : STR(""));
+            api_write_collection_metrics(out, table, writes[i]->key.hash,
+                                         writes[i]->collection_bytes);
+        }
+    }
+    JSON_PUT(out, "]");
+}
+
+static bool is_first_on_table(const struct item_write *const *writes, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (writes[k]->table == writes[i]->table) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void api_member_collections(struct api_call *call, const struct wire_enum *wanted,
+                            const struct item_write *const *writes, size_t count)
+{
+    bool any = false;
+    if (str_is_null(wanted->text) || wanted->value != METRICS_SIZE) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (writes[i]->table->local_count == 0 || !is_first_on_table(writes, i)) {
+            continue;
+        }
+        if (any) {
+            JSON_PUT(call->out, ",");
+        } else {
+            api_member(call, STR("ItemCollectionMetrics"));
+            JSON_PUT(call->out, "{");
+        }
+        write_collections(call->out, writes, i, count);
+        any = true;
+    }
+    buf_add(call->out, any ? STR("}") : STR(""));
+}
+
 void api_member_capacity(struct api_call *call, const struct wire_enum *wanted,
                          const struct table *table, const struct capacity *capacity,
                          enum capacity_kind kind)

@@ -12,6 +12,15 @@ struct api_thread;
 MUST_USE struct api_thread *api_thread_create(struct engine *engine);
 void api_thread_destroy(struct api_thread *thread);
 
+/* Which of the service's layers checks the request: they word some errors differently (see enum
+ * value_wording in wire/value_json.h). */
+enum api_layer {
+    LAYER_OLDER,
+    LAYER_CURRENT,
+    LAYER_ENVELOPED, /* current, and all that is found before the table is looked up comes after
+                        "1 validation error detected: " */
+};
+
 struct api_call {
     struct api_thread *thread;
     struct str operation; /* "GetItem" */
@@ -25,6 +34,7 @@ struct api_call {
 
     /* For the operations. */
     struct engine *engine;
+    enum api_layer layer; /* set by the operation; older if not */
     struct err err;
     size_t out_start; /* out->len before the answer */
     struct held_table *tables;

@@ -21,16 +21,25 @@ void api_finish(struct api_call *call);
 /* Prepares the engine's part of a call; `done` gets it back with the outcome in .err. */
 struct engine_call api_engine_call(struct api_call *call, void (*done)(struct engine_call *));
 
+/* The wording of errors in this call's layer. */
+static inline enum value_wording api_wording(const struct api_call *call)
+{
+    return call->layer == LAYER_OLDER ? WORDING_OLDER : WORDING_CURRENT;
+}
+
 /* --- tables --- */
 
-/* A name, or the name in an ARN. Checks the form and reports it alone; `min` is the shortest name
- * allowed. */
-MUST_USE bool api_table_name(struct api_call *call, struct str given, size_t min, struct str *out);
+/* Checks the length and letters of a table's name (shape_table_name has taken it out of an ARN);
+ * reported alone. */
+MUST_USE bool api_check_table_name(struct api_call *call, struct str name);
 /* The table of that name, kept until the call ends. NULL: call->err says it is not there. */
 const struct table *api_table(struct api_call *call, struct str name);
 
 /* --- shapes that many requests have --- */
 
+extern const struct shape shape_table_name;    /* of requests on one table */
+extern const struct shape shape_table_pattern; /* the same with its pattern: in transactions */
+extern const struct shape shape_table_key;     /* the name as the key of a map: in batches */
 extern const struct shape shape_string;
 extern const struct shape shape_bool;
 extern const struct shape shape_item;
@@ -87,30 +96,54 @@ struct expression_request {
     size_t legacy_count;
 };
 
-/* Checks that expressions and legacy parameters are not mixed, and names and values; fills *scope.
- * ERR_VALIDATION, bare. */
+/* Checks that expressions and legacy parameters are not mixed, and that names and values come with
+ * an expression. */
+MUST_USE bool api_check_mixing(struct api_call *call, const struct expression_request *request);
+/* Checks names and values and fills *scope. */
 MUST_USE bool api_scope(struct api_call *call, const struct expression_request *request,
-                        struct expr_scope *scope, struct err *err);
+                        struct expr_scope *scope);
+/* A condition or filter; *out is untouched if there is none. */
+MUST_USE bool api_condition_expression(struct api_call *call, struct expr_scope *scope,
+                                       struct named_text expression, const struct condition **out);
+/* Every name and value was used by some expression. */
+MUST_USE bool api_check_used(struct api_call *call, const struct expr_scope *scope);
 
-/* Legacy parameters as the engine takes them. `map` is of struct condition_request pointers. */
+/* ConditionalOperator, where the model's constraints come too late for it. */
+MUST_USE bool api_check_conditional_operator(struct api_call *call,
+                                             const struct wire_enum *conditional_operator);
+/* Legacy parameters as the engine takes them. `map` is of struct condition_request pointers. *out
+ * is NULL if there are none. */
 MUST_USE bool api_expected(struct api_call *call, const struct wire_map *map,
                            const struct wire_enum *conditional_operator,
-                           const struct condition **out, struct err *err);
+                           const struct condition **out);
 MUST_USE bool api_filter(struct api_call *call, const struct wire_map *map,
-                         const struct wire_enum *conditional_operator, const struct condition **out,
-                         struct err *err);
+                         const struct wire_enum *conditional_operator,
+                         const struct condition **out);
 MUST_USE bool api_key_conditions(struct api_call *call, const struct wire_map *map,
-                                 const struct key_expression **out, struct err *err);
-/* AttributesToGet or ProjectionExpression; *out NULL: neither. */
-MUST_USE bool api_projection(struct api_call *call, struct expr_scope *scope,
-                             struct str projection_expression, const struct wire_list *attributes,
-                             const struct projection **out, struct err *err);
+                                 const struct key_expression **out);
+/* AttributesToGet; *out NULL: not given. */
+MUST_USE bool api_attributes_to_get(struct api_call *call, const struct wire_list *attributes,
+                                    const struct projection **out);
+/* ProjectionExpression; *out is untouched if there is none. */
+MUST_USE bool api_projection(struct api_call *call, struct expr_scope *scope, struct str expression,
+                             const struct projection **out);
 
-/* Reports what is wrong with the values of an item, if anything. */
-MUST_USE bool api_check_problem(const struct value_problem *problem, bool envelope,
-                                struct err *err);
-/* Puts "1 validation error detected: " before an ERR_VALIDATION. Returns false. */
-bool api_envelope(struct err *err);
+/* A path that goes inside a key attribute of the table or of an index is refused: a visitor for the
+ * functions of expr.h. The first such path is the one that is told. */
+struct key_paths {
+    const struct table *table;
+    struct err *err;
+};
+void api_visit_key_path(void *context, const struct expr_path *path);
+MUST_USE bool api_check_key_paths(struct api_call *call, const struct table *table,
+                                  const struct projection *projection,
+                                  const struct condition *filter);
+
+/* Reports what is wrong with a value or item, if anything. */
+MUST_USE bool api_check_problem(struct api_call *call, const struct value_problem *problem);
+/* Puts "1 validation error detected: " before the error, if this call's layer does. Returns false.
+ */
+bool api_envelope(struct api_call *call);
 
 /* --- pieces of answers; each adds a member with a comma before it unless it is the first --- */
 
@@ -145,6 +178,10 @@ void capacity_add(struct capacity *to, const struct capacity *from, double table
 void api_member_capacities(struct api_call *call, const struct wire_enum *wanted,
                            const struct capacity_list *list, bool transactional,
                            enum capacity_kind kind);
+/* The member ItemCollectionMetrics of a call with several writes, if it was asked for and there are
+ * item collections. The last write of a collection tells its size. */
+void api_member_collections(struct api_call *call, const struct wire_enum *wanted,
+                            const struct item_write *const *writes, size_t count);
 /* One ItemCollectionMetrics object. */
 void api_write_collection_metrics(struct buf *out, const struct table *table, struct value hash,
                                   int64_t bytes);

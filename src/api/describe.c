@@ -194,7 +194,8 @@ static void put_indexes(struct api_call *call, const struct table *table,
     }
 }
 
-static void put_billing(struct api_call *call, const struct table *table)
+static void put_billing(struct api_call *call, const struct table *table,
+                        enum resource_status status)
 {
     if (!table->billing_given) {
         return;
@@ -203,7 +204,7 @@ static void put_billing(struct api_call *call, const struct table *table)
     api_begin(call);
     put_text(call, STR("BillingMode"),
              table->billing == BILLING_PAY_PER_REQUEST ? "PAY_PER_REQUEST" : "PROVISIONED");
-    if (table->on_demand_since_ms > 0) {
+    if (table->on_demand_since_ms > 0 && status != STATUS_CREATING) {
         put_date(call, STR("LastUpdateToPayPerRequestDateTime"), table->on_demand_since_ms);
     }
     api_end(call);
@@ -266,9 +267,11 @@ void describe_table(struct api_call *call, const struct table *table,
     put_arn(call, STR("TableArn"), table, STR(""));
     api_member(call, STR("TableId"));
     json_write_plain_string(call->out, str_make(table->id, sizeof(table->id)));
-    put_billing(call, table);
+    put_billing(call, table, status);
     put_indexes(call, table, sizes, INDEX_LOCAL, status);
-    put_indexes(call, table, sizes, INDEX_GLOBAL, status);
+    if (status != STATUS_DELETING) {
+        put_indexes(call, table, sizes, INDEX_GLOBAL, status);
+    }
     put_stream(call, table);
     if (table->sse_kms) {
         api_member(call, STR("SSEDescription"));

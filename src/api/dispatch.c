@@ -71,6 +71,22 @@ void api_run(struct api_call *call)
     op->run(call);
 }
 
+/* Messages quote what was sent, and that may be megabytes. */
+enum { MESSAGE_BYTES_MAX = 64 * 1024 };
+
+static void write_message(struct buf *out, struct str message)
+{
+    struct str rest = str_skip(message, MIN(message.len, (size_t)MESSAGE_BYTES_MAX));
+    while (rest.len > 0 && ((unsigned char)rest.data[0] & 0xC0) == 0x80) { /* not inside a letter */
+        rest = str_make(rest.data - 1, rest.len + 1);
+    }
+    json_write_string(out, str_make(message.data, message.len - rest.len));
+    if (rest.len > 0) {
+        out->len--; /* before the quote */
+        JSON_PUT(out, "...\"");
+    }
+}
+
 /* Errors that come from before the operation have a capital M, and nothing to say is not said. */
 static void write_error(struct api_call *call)
 {
@@ -83,7 +99,7 @@ static void write_error(struct api_call *call)
         buf_add(call->out, err->code == ERR_SERIALIZATION || err->code == ERR_TRANSACTION_CANCELED
                                ? STR(",\"Message\":")
                                : STR(",\"message\":"));
-        json_write_string(call->out, err->message);
+        write_message(call->out, err->message);
     }
     if (call->write_error_members != NULL) {
         call->write_error_members(call);

@@ -2,24 +2,28 @@
 #include "api/api_internal.h"
 #include "expr/legacy.h"
 
-bool api_envelope(struct err *err)
+bool api_envelope(struct api_call *call)
 {
-    if (err->code == ERR_VALIDATION &&
-        !str_starts_with(err->message, STR("1 validation error detected: "))) {
+    struct err *err = &call->err;
+    if (call->layer == LAYER_ENVELOPED && err->code == ERR_VALIDATION) {
         err->message =
             arena_format(err->arena, "1 validation error detected: %.*s", STR_ARG(err->message));
     }
     return false;
 }
 
-bool api_check_problem(const struct value_problem *problem, bool envelope, struct err *err)
+bool api_check_problem(struct api_call *call, const struct value_problem *problem)
 {
-    if (str_is_null(problem->message)) {
+    if (problem->fault == FAULT_NONE) {
         return true;
     }
-    err_set_str(err, ERR_VALIDATION, problem->message);
-    return envelope && problem->enveloped ? api_envelope(err) : false;
+    err_set_str(&call->err, ERR_VALIDATION,
+                value_problem_text(problem, api_wording(call), call->arena));
+    bool bare = problem->fault == FAULT_EMPTY || problem->fault == FAULT_TWO_TYPES;
+    return bare ? false : api_envelope(call);
 }
+
+/* --- mixing --- */
 
 /* "A, B" of those parameters that were given. */
 static struct str join_legacy(struct arena *arena, const struct expression_request *request)
@@ -66,54 +70,92 @@ static bool any_legacy(const struct expression_request *request)
     return false;
 }
 
-static bool check_mixing(struct api_call *call, const struct expression_request *request,
-                         struct err *err)
+static bool takes_values(const struct named_text *expression)
+{
+    return strcmp(expression->name, "ProjectionExpression") != 0;
+}
+
+/* "A and B are null" of the expressions that could use values; empty if one of them is given. */
+static struct str list_missing(struct arena *arena, const struct expression_request *request)
+{
+    struct str list = STR("");
+    size_t count = 0;
+    for (size_t i = 0; i < request->expression_count; i++) {
+        const struct named_text *expression = &request->expressions[i];
+        if (!takes_values(expression)) {
+            continue;
+        }
+        if (!str_is_null(expression->text)) {
+            return STR("");
+        }
+        list = arena_format(arena, "%.*s%s%s", STR_ARG(list), count++ > 0 ? " and " : "",
+                            expression->name);
+    }
+    return arena_format(arena, "%.*s %s null", STR_ARG(list), count > 1 ? "are" : "is");
+}
+
+static bool check_values_wanted(struct api_call *call, const struct expression_request *request)
+{
+    if (request->values == NULL || !request->values->given) {
+        return true;
+    }
+    struct str missing = list_missing(call->arena, request);
+    if (missing.len == 0) {
+        return true;
+    }
+    bool plain = call->layer == LAYER_ENVELOPED;
+    return err_set(&call->err, ERR_VALIDATION,
+                   "ExpressionAttributeValues can only be specified when using expressions%s%.*s",
+                   plain ? "" : ": ", STR_ARG(plain ? STR("") : missing));
+}
+
+static bool check_mixing(struct api_call *call, const struct expression_request *request)
 {
     bool expressions = any_expression(request);
     if (expressions && any_legacy(request)) {
         struct str legacy = join_legacy(call->arena, request);
         struct str given = join_expressions(call->arena, request);
-        return err_set(err, ERR_VALIDATION,
+        return err_set(&call->err, ERR_VALIDATION,
                        "Can not use both expression and non-expression parameters in the same "
                        "request: Non-expression parameters: {%.*s} Expression parameters: {%.*s}",
                        STR_ARG(legacy), STR_ARG(given));
     }
     if (request->names != NULL && request->names->given && !expressions) {
-        return err_set(err, ERR_VALIDATION,
+        return err_set(&call->err, ERR_VALIDATION,
                        "ExpressionAttributeNames can only be specified when using expressions");
     }
-    if (request->values != NULL && request->values->given && !expressions) {
-        if (request->expression_count == 1) {
-            return err_set(err, ERR_VALIDATION,
-                           "ExpressionAttributeValues can only be specified when using "
-                           "expressions: %s is null",
-                           request->expressions[0].name);
-        }
-        return err_set(err, ERR_VALIDATION,
-                       "ExpressionAttributeValues can only be specified when using expressions");
-    }
-    return true;
+    return check_values_wanted(call, request);
 }
 
-static bool check_value_problems(const struct wire_map *values, struct err *err)
+bool api_check_mixing(struct api_call *call, const struct expression_request *request)
+{
+    return check_mixing(call, request) || api_envelope(call);
+}
+
+/* --- names and values --- */
+
+/* The older layer says in which value the problem is. */
+static bool check_value_problems(struct api_call *call, const struct wire_map *values)
 {
     for (size_t i = 0; i < values->count; i++) {
         const struct wire_value *value = &((const struct wire_value *)values->values)[i];
-        if (!str_is_null(value->problem.message)) {
-            return err_set(err, ERR_VALIDATION,
-                           "ExpressionAttributeValues contains invalid value: %.*s for key %.*s",
-                           STR_ARG(value->problem.message), STR_ARG(values->names[i]));
+        if (value->problem.fault == FAULT_NONE) {
+            continue;
         }
+        if (call->layer != LAYER_OLDER) {
+            return api_check_problem(call, &value->problem);
+        }
+        struct str text = value_problem_text(&value->problem, WORDING_OLDER, call->arena);
+        return err_set(&call->err, ERR_VALIDATION,
+                       "ExpressionAttributeValues contains invalid value: %.*s for key %.*s",
+                       STR_ARG(text), STR_ARG(values->names[i]));
     }
     return true;
 }
 
 bool api_scope(struct api_call *call, const struct expression_request *request,
-               struct expr_scope *scope, struct err *err)
+               struct expr_scope *scope)
 {
-    if (!check_mixing(call, request, err)) {
-        return false;
-    }
     struct expr_names names = {0};
     struct expr_values values = {0};
     if (request->names != NULL && request->names->given) {
@@ -136,8 +178,81 @@ bool api_scope(struct api_call *call, const struct expression_request *request,
             .values = list,
         };
     }
-    return expr_scope_init(scope, call->arena, call->thread->cache, &names, &values, err) &&
-           (!values.given || check_value_problems(request->values, err));
+    if (!expr_scope_init(scope, call->arena, call->thread->cache, &names, &values, &call->err)) {
+        return api_envelope(call);
+    }
+    return !values.given || check_value_problems(call, request->values);
+}
+
+bool api_check_used(struct api_call *call, const struct expr_scope *scope)
+{
+    return expr_scope_check_used(scope, &call->err) || api_envelope(call);
+}
+
+bool api_condition_expression(struct api_call *call, struct expr_scope *scope,
+                              struct named_text expression, const struct condition **out)
+{
+    return str_is_null(expression.text) ||
+           expr_condition(scope, expression.text, expression.name, out, &call->err) ||
+           api_envelope(call);
+}
+
+bool api_projection(struct api_call *call, struct expr_scope *scope, struct str expression,
+                    const struct projection **out)
+{
+    return str_is_null(expression) || expr_projection(scope, expression, out, &call->err) ||
+           api_envelope(call);
+}
+
+/* --- paths --- */
+
+static bool is_index_key(const struct table *table, struct str name)
+{
+    for (size_t i = 0; i < table->index_count; i++) {
+        if (key_schema_has(&table->indexes[i].key, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void api_visit_key_path(void *context, const struct expr_path *path)
+{
+    const struct key_paths *paths = context;
+    struct str name = path->steps[0].name;
+    bool table_key = key_schema_has(&paths->table->key, name);
+    if (path->step_count > 1 && (table_key || is_index_key(paths->table, name))) {
+        err_set(paths->err, ERR_VALIDATION,
+                "Key attributes must be scalars; list random access '[]' and map lookup '.' are "
+                "not allowed: %s: %.*s",
+                table_key ? "Key" : "IndexKey", STR_ARG(name));
+    }
+}
+
+bool api_check_key_paths(struct api_call *call, const struct table *table,
+                         const struct projection *projection, const struct condition *filter)
+{
+    struct key_paths paths = {.table = table, .err = &call->err};
+    if (projection != NULL) {
+        projection_visit_paths(projection, api_visit_key_path, &paths);
+    }
+    if (filter != NULL) {
+        condition_visit_paths(filter, api_visit_key_path, &paths);
+    }
+    return call->err.code == ERR_NONE;
+}
+
+/* --- legacy parameters --- */
+
+bool api_check_conditional_operator(struct api_call *call,
+                                    const struct wire_enum *conditional_operator)
+{
+    if (str_is_null(conditional_operator->text) || conditional_operator->value >= 0) {
+        return true;
+    }
+    err_set(&call->err, ERR_VALIDATION,
+            "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]");
+    return api_envelope(call);
 }
 
 /* The place of a comparison in the wire's list, as legacy.h names it. */
@@ -153,15 +268,14 @@ static enum legacy_operator legacy_operator(int wire)
 }
 
 static bool convert_condition(struct api_call *call, struct str name,
-                              const struct condition_request *request, struct legacy_condition *out,
-                              struct err *err)
+                              const struct condition_request *request, struct legacy_condition *out)
 {
     *out = (struct legacy_condition){.attribute = name};
     if (!str_is_null(request->comparison.text)) {
         out->has_op = true;
         out->op = legacy_operator(request->comparison.value);
     }
-    if (!api_check_problem(&request->value.problem, false, err)) {
+    if (!api_check_problem(call, &request->value.problem)) {
         return false;
     }
     out->value = request->value.value;
@@ -172,7 +286,7 @@ static bool convert_condition(struct api_call *call, struct str name,
     struct value *values = ARENA_ARRAY(call->arena, struct value, request->values.count + 1);
     for (size_t i = 0; i < request->values.count; i++) {
         const struct wire_value *value = &((const struct wire_value *)request->values.elements)[i];
-        if (!api_check_problem(&value->problem, false, err)) {
+        if (!api_check_problem(call, &value->problem)) {
             return false;
         }
         values[i] = value->value;
@@ -182,72 +296,58 @@ static bool convert_condition(struct api_call *call, struct str name,
 }
 
 static bool convert_conditions(struct api_call *call, const struct wire_map *map,
-                               struct legacy_condition **out, struct err *err)
+                               struct legacy_condition **out)
 {
     *out = ARENA_ARRAY(call->arena, struct legacy_condition, map->count + 1);
     for (size_t i = 0; i < map->count; i++) {
-        const struct condition_request *request = api_condition(map, i);
-        if (request == NULL) {
-            return err_set(
-                err, ERR_VALIDATION,
-                "One or more parameter values were invalid: Condition for attribute %.*s "
-                "is null",
-                STR_ARG(map->names[i]));
-        }
-        if (!convert_condition(call, map->names[i], request, &(*out)[i], err)) {
+        if (!convert_condition(call, map->names[i], api_condition(map, i), &(*out)[i])) {
             return false;
         }
     }
     return true;
 }
 
-static bool legacy_filter(struct api_call *call, const struct wire_map *map,
-                          const struct wire_enum *conditional_operator, bool expected,
-                          const struct condition **out, struct err *err)
+static bool convert_filter(struct api_call *call, const struct wire_map *map,
+                           const struct wire_enum *conditional_operator, bool expected,
+                           const struct condition **out)
 {
     static const enum legacy_join joins[] = {LEGACY_JOIN_OR, LEGACY_JOIN_AND};
     struct legacy_condition *conditions;
-    if (!convert_conditions(call, map, &conditions, err)) {
+    if (!convert_conditions(call, map, &conditions)) {
         return false;
     }
     enum legacy_join join = str_is_null(conditional_operator->text)
                                 ? LEGACY_JOIN_NONE
                                 : joins[conditional_operator->value];
-    return legacy_conditions(call->arena, conditions, map->count, join, expected, out, err);
+    return legacy_conditions(call->arena, conditions, map->count, join, expected, out,
+                             &call->err) ||
+           api_envelope(call);
 }
 
 bool api_expected(struct api_call *call, const struct wire_map *map,
-                  const struct wire_enum *conditional_operator, const struct condition **out,
-                  struct err *err)
+                  const struct wire_enum *conditional_operator, const struct condition **out)
 {
-    return legacy_filter(call, map, conditional_operator, true, out, err);
+    return convert_filter(call, map, conditional_operator, true, out);
 }
 
 bool api_filter(struct api_call *call, const struct wire_map *map,
-                const struct wire_enum *conditional_operator, const struct condition **out,
-                struct err *err)
+                const struct wire_enum *conditional_operator, const struct condition **out)
 {
-    return legacy_filter(call, map, conditional_operator, false, out, err);
+    return convert_filter(call, map, conditional_operator, false, out);
 }
 
 bool api_key_conditions(struct api_call *call, const struct wire_map *map,
-                        const struct key_expression **out, struct err *err)
+                        const struct key_expression **out)
 {
     struct legacy_condition *conditions;
-    return convert_conditions(call, map, &conditions, err) &&
-           legacy_key_conditions(call->arena, conditions, map->count, out, err);
+    return convert_conditions(call, map, &conditions) &&
+           legacy_key_conditions(call->arena, conditions, map->count, out, &call->err);
 }
 
-bool api_projection(struct api_call *call, struct expr_scope *scope,
-                    struct str projection_expression, const struct wire_list *attributes,
-                    const struct projection **out, struct err *err)
+bool api_attributes_to_get(struct api_call *call, const struct wire_list *attributes,
+                           const struct projection **out)
 {
     *out = NULL;
-    if (!str_is_null(projection_expression)) {
-        return expr_projection(scope, projection_expression, out, err);
-    }
-    if (attributes->given) {
-        return legacy_projection(call->arena, attributes->elements, attributes->count, out, err);
-    }
-    return true;
+    return !attributes->given ||
+           legacy_projection(call->arena, attributes->elements, attributes->count, out, &call->err);
 }

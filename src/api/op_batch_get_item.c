@@ -20,6 +20,7 @@ static const struct shape shape_keys = {
             "com.amazonaws.dynamodb.v20120810.AttributeValue>>",
     .min = 1,
     .max = BATCH_GET_KEYS_MAX,
+    .terse = true,
     .element = &shape_key,
 };
 static const struct field keys_fields[] = {
@@ -41,6 +42,9 @@ static const struct shape shape_tables = {
     .java = "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.KeysAndAttributes>",
     .min = 1,
     .max = BATCH_GET_KEYS_MAX,
+    .terse = true,
+    .echo_json = true,
+    .key = &shape_table_key,
     .element = &shape_keys_request,
 };
 static const struct field batch_get_fields[] = {
@@ -76,13 +80,20 @@ struct batch_get {
     struct items_get get;
 };
 
+static bool check_keys(struct api_call *call, const struct wire_list *keys)
+{
+    for (size_t i = 0; i < keys->count; i++) {
+        if (!api_check_problem(call, &((const struct wire_item *)keys->elements)[i].problem)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_table(struct batch_get *op, struct batch_table *table)
 {
     struct api_call *call = op->call;
     const struct keys_request *request = table->request;
-    if (!api_table_name(call, table->given_name, 1, &table->name)) {
-        return false;
-    }
     struct expression_request expressions = {
         .names = &request->names,
         .expressions = {{"ProjectionExpression", request->projection_expression}},
@@ -91,19 +102,11 @@ static bool check_table(struct batch_get *op, struct batch_table *table)
         .legacy_count = 1,
     };
     struct expr_scope scope;
-    if (!api_scope(call, &expressions, &scope, &call->err) ||
-        !api_projection(call, &scope, request->projection_expression, &request->attributes_to_get,
-                        &table->projection, &call->err) ||
-        !expr_scope_check_used(&scope, &call->err)) {
-        return false;
-    }
-    for (size_t i = 0; i < request->keys.count; i++) {
-        const struct wire_item *key = &((const struct wire_item *)request->keys.elements)[i];
-        if (!api_check_problem(&key->problem, false, &call->err)) {
-            return false;
-        }
-    }
-    return true;
+    return api_check_mixing(call, &expressions) &&
+           api_attributes_to_get(call, &request->attributes_to_get, &table->projection) &&
+           api_scope(call, &expressions, &scope) &&
+           api_projection(call, &scope, request->projection_expression, &table->projection) &&
+           api_check_used(call, &scope) && check_keys(call, &request->keys);
 }
 
 /* One table with a projection expression and another with AttributesToGet is one mixture. */
@@ -124,33 +127,36 @@ static bool check_mixture(struct batch_get *op)
     return true;
 }
 
+static bool count_keys(struct batch_get *op)
+{
+    for (size_t i = 0; i < op->table_count; i++) {
+        op->key_count += op->tables[i].request->keys.count;
+    }
+    return op->key_count <= BATCH_GET_KEYS_MAX ||
+           err_set(&op->call->err, ERR_VALIDATION,
+                   "Too many items requested for the BatchGetItem call");
+}
+
 static bool check(struct batch_get *op)
 {
     struct api_call *call = op->call;
     struct batch_get_request *request = &op->request;
+    call->layer = LAYER_CURRENT;
     if (!wire_decode(call->arena, &shape_batch_get, call->body, request, &call->err) ||
-        !wire_validate(call->arena, &shape_batch_get, request, &call->err)) {
+        !wire_validate(&shape_batch_get, request, WORDING_CURRENT, &call->err)) {
         return false;
     }
     op->table_count = request->tables.count;
     op->tables = ARENA_ARRAY(call->arena, struct batch_table, op->table_count);
     for (size_t i = 0; i < op->table_count; i++) {
-        struct batch_table *table = &op->tables[i];
-        table->given_name = request->tables.names[i];
-        table->request = ((struct keys_request *const *)request->tables.values)[i];
-        if (table->request == NULL) {
-            return err_set(&call->err, ERR_VALIDATION,
-                           "1 validation error detected: Value null at 'requestItems.%.*s.member' "
-                           "failed to satisfy constraint: Member must not be null",
-                           STR_ARG(table->given_name));
-        }
-        op->key_count += table->request->keys.count;
+        struct str given_name = request->tables.names[i];
+        op->tables[i] = (struct batch_table){
+            .given_name = given_name,
+            .name = shape_table_key.keep(given_name),
+            .request = ((struct keys_request *const *)request->tables.values)[i],
+        };
     }
-    if (op->key_count > BATCH_GET_KEYS_MAX) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "Too many items requested for the BatchGetItem call");
-    }
-    if (!check_mixture(op)) {
+    if (!count_keys(op) || !check_mixture(op)) {
         return false;
     }
     for (size_t i = 0; i < op->table_count; i++) {
@@ -179,7 +185,8 @@ static bool find_keys(struct batch_get *op)
     for (size_t i = 0; i < op->table_count; i++) {
         struct batch_table *table = &op->tables[i];
         table->table = api_table(call, table->name);
-        if (table->table == NULL) {
+        if (table->table == NULL ||
+            !api_check_key_paths(call, table->table, table->projection, NULL)) {
             return false;
         }
         table->first = count;

@@ -30,6 +30,7 @@ static const struct shape shape_put = {
     .java = "PutRequest",
     .fields = put_fields,
     .size = sizeof(struct put_request),
+    .tail = ", workloadProfileName=null",
 };
 static const struct field delete_fields[] = {
     FIELD_REQUIRED(struct delete_request, key, "Key", shape_key),
@@ -42,8 +43,8 @@ static const struct shape shape_delete = {
     .size = sizeof(struct delete_request),
 };
 static const struct field one_fields[] = {
-    FIELD(struct one_request, remove, "DeleteRequest", shape_delete),
     FIELD(struct one_request, put, "PutRequest", shape_put),
+    FIELD(struct one_request, remove, "DeleteRequest", shape_delete),
     FIELD_END,
 };
 static const struct shape shape_one = {
@@ -65,14 +66,18 @@ static const struct shape shape_tables = {
             "java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>>",
     .min = 1,
     .max = BATCH_WRITES_MAX,
+    .terse = true,
+    .key = &shape_table_key,
     .element = &shape_list,
 };
+#define OPTION_FIELDS                                                                              \
+    FIELD(struct batch_write_request, return_consumed_capacity, "ReturnConsumedCapacity",          \
+          shape_return_consumed_capacity),                                                         \
+        FIELD(struct batch_write_request, return_collection_metrics,                               \
+              "ReturnItemCollectionMetrics", shape_return_collection_metrics)
 static const struct field batch_write_fields[] = {
+    OPTION_FIELDS,
     FIELD_REQUIRED(struct batch_write_request, tables, "RequestItems", shape_tables),
-    FIELD(struct batch_write_request, return_consumed_capacity, "ReturnConsumedCapacity",
-          shape_return_consumed_capacity),
-    FIELD(struct batch_write_request, return_collection_metrics, "ReturnItemCollectionMetrics",
-          shape_return_collection_metrics),
     FIELD_END,
 };
 static const struct shape shape_batch_write = {
@@ -80,6 +85,9 @@ static const struct shape shape_batch_write = {
     .fields = batch_write_fields,
     .size = sizeof(struct batch_write_request),
 };
+/* A bad option is reported before the tables are looked at. */
+static const struct field option_fields[] = {OPTION_FIELDS, FIELD_END};
+static const struct shape shape_options = {.kind = SHAPE_STRUCT, .fields = option_fields};
 
 struct batch_write;
 
@@ -102,19 +110,15 @@ struct batch_write {
 
 static bool check_member(struct api_call *call, const struct one_request *request)
 {
-    if (request == NULL || (request->put == NULL) == (request->remove == NULL)) {
-        return err_set(
-            &call->err, ERR_VALIDATION,
-            request != NULL && request->put != NULL
-                ? "Supplied AttributeValue has more than one datatypes set, must contain "
-                  "exactly one of the supported datatypes"
-                : "Supplied AttributeValue is empty, must contain exactly one of the "
-                  "supported datatypes");
+    if ((request->put == NULL) == (request->remove == NULL)) { /* for neither of them, too */
+        return err_set(&call->err, ERR_VALIDATION,
+                       "Supplied AttributeValue has more than one datatypes set, must contain "
+                       "exactly one of the supported datatypes");
     }
     if (request->remove != NULL) {
-        return api_check_problem(&request->remove->key.problem, false, &call->err);
+        return api_check_problem(call, &request->remove->key.problem);
     }
-    if (!api_check_problem(&request->put->item.problem, false, &call->err)) {
+    if (!api_check_problem(call, &request->put->item.problem)) {
         return false;
     }
     if (item_size(request->put->item.value) > ITEM_BYTES_MAX) {
@@ -142,21 +146,18 @@ static bool check(struct batch_write *op)
     struct api_call *call = op->call;
     const struct wire_map *tables = &op->request.tables;
     if (!wire_decode(call->arena, &shape_batch_write, call->body, &op->request, &call->err) ||
-        !wire_validate(call->arena, &shape_batch_write, &op->request, &call->err) ||
+        !wire_validate(&shape_options, &op->request, WORDING_CURRENT, &call->err) ||
+        !wire_validate(&shape_batch_write, &op->request, WORDING_CURRENT, &call->err) ||
         !count_members(op)) {
         return false;
     }
     op->members = ARENA_ARRAY(call->arena, struct batch_member, op->member_count);
     struct batch_member *member = op->members;
     for (size_t i = 0; i < tables->count; i++) {
-        struct str name;
         const struct wire_list *list = &((const struct wire_list *)tables->values)[i];
-        if (!api_table_name(call, tables->names[i], 1, &name)) {
-            return false;
-        }
         for (size_t k = 0; k < list->count; k++, member++) {
             member->batch = op;
-            member->table_name = name;
+            member->table_name = shape_table_key.keep(tables->names[i]);
             member->request = ((struct one_request *const *)list->elements)[k];
             if (!check_member(call, member->request)) {
                 return false;
@@ -166,19 +167,16 @@ static bool check(struct batch_write *op)
     return true;
 }
 
-/* A put whose key is of the wrong type gets the text of a look-up here. */
+/* A put without its key, or with one of a wrong type, gets the text of a look-up here. */
 static bool find_put_key(struct api_call *call, struct item_write *write)
 {
-    struct err err = ERR_INIT(call->arena);
-    if (!item_key_from_item(call->engine, write->table, write->item, call->arena, &write->key,
-                            &err)) {
-        if (str_contains(err.message, STR("Type mismatch for key"))) {
-            return err_set(&call->err, ERR_VALIDATION,
-                           "The provided key element does not match the schema");
-        }
-        return err_set_str(&call->err, err.code, err.message);
+    if (!item_has_key(write->table, write->item)) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "The provided key element does not match the schema");
     }
-    return item_check_index_keys(write->table, write->item, &call->err) &&
+    return item_key_from_item(call->engine, write->table, write->item, call->arena, &write->key,
+                              &call->err) &&
+           item_check_index_keys(write->table, write->item, &call->err) &&
            item_check_size(write->table, write->item, write->item_size, &call->err);
 }
 
@@ -219,40 +217,14 @@ static bool find_keys(struct batch_write *op)
     return true;
 }
 
-static void write_metrics(struct batch_write *op)
-{
-    const struct wire_enum *wanted = &op->request.return_collection_metrics;
-    if (str_is_null(wanted->text) || wanted->value != METRICS_SIZE) {
-        return;
-    }
-    api_member(op->call, STR("ItemCollectionMetrics"));
-    struct buf *out = op->call->out;
-    buf_add_char(out, '{');
-    const struct table *open = NULL;
-    for (size_t i = 0; i < op->member_count; i++) { /* members of one table stand together */
-        const struct item_write *write = &op->members[i].write;
-        if (write->table->local_count == 0) {
-            continue;
-        }
-        if (write->table != open) {
-            buf_add(out, open == NULL ? STR("") : STR("],"));
-            json_write_plain_string(out, write->table->name);
-            JSON_PUT(out, ":[");
-        } else {
-            buf_add_char(out, ',');
-        }
-        open = write->table;
-        api_write_collection_metrics(out, write->table, write->key.hash, write->collection_bytes);
-    }
-    buf_add(out, open == NULL ? STR("}") : STR("]}"));
-}
-
 static void finish(struct batch_write *op)
 {
     struct api_call *call = op->call;
     struct capacity_list capacities = {0};
+    const struct item_write *writes[BATCH_WRITES_MAX];
     for (size_t i = 0; i < op->member_count; i++) {
         struct batch_member *member = &op->members[i];
+        writes[i] = &member->write;
         struct err *err = member->engine.failed ? &member->write.err : &member->engine.call.err;
         if (err->code != ERR_NONE) {
             call->err = *err;
@@ -265,7 +237,8 @@ static void finish(struct batch_write *op)
         JSON_PUT(call->out, "{\"UnprocessedItems\":{}");
         api_member_capacities(call, &op->request.return_consumed_capacity, &capacities, false,
                               CAPACITY_WRITE);
-        write_metrics(op);
+        api_member_collections(call, &op->request.return_collection_metrics, writes,
+                               op->member_count);
         api_end(call);
     }
     api_finish(call);

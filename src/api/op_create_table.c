@@ -20,16 +20,18 @@ struct create_table_request {
     struct pair_request *on_demand;
 };
 
+/* Only here must a name be that long. */
+static const struct shape shape_new_table_name = {.kind = SHAPE_STRING, .min = 3, .max = 255};
 static const struct field create_table_fields[] = {
     FIELD_REQUIRED(struct create_table_request, definitions, "AttributeDefinitions",
                    shape_definitions),
-    FIELD_REQUIRED(struct create_table_request, key_schema, "KeySchema", shape_key_schema),
-    FIELD(struct create_table_request, table_name, "TableName", shape_string),
-    FIELD(struct create_table_request, local_indexes, "LocalSecondaryIndexes", shape_local_indexes),
-    FIELD(struct create_table_request, global_indexes, "GlobalSecondaryIndexes",
-          shape_global_indexes),
+    FIELD(struct create_table_request, table_name, "TableName", shape_new_table_name),
     FIELD(struct create_table_request, billing_mode, "BillingMode", shape_billing_mode),
     FIELD(struct create_table_request, throughput, "ProvisionedThroughput", shape_throughput),
+    FIELD_REQUIRED(struct create_table_request, key_schema, "KeySchema", shape_key_schema),
+    FIELD(struct create_table_request, global_indexes, "GlobalSecondaryIndexes",
+          shape_global_indexes),
+    FIELD(struct create_table_request, local_indexes, "LocalSecondaryIndexes", shape_local_indexes),
     FIELD(struct create_table_request, stream, "StreamSpecification", shape_stream),
     FIELD(struct create_table_request, sse, "SSESpecification", shape_sse),
     FIELD(struct create_table_request, tags, "Tags", shape_tags),
@@ -56,6 +58,10 @@ struct create_table {
 
 #define INVALID "One or more parameter values were invalid: "
 
+/* More definitions than any table can use, and more names than a text should list. */
+enum { DEFINITIONS_MAX = 2 + TABLE_LSI_MAX + TABLE_GSI_MAX * 2 * KEY_ATTRIBUTES_MAX };
+enum { NAMES_MAX = 32 };
+
 /* --- keys --- */
 
 static const struct key_element_request *element_at(const struct wire_list *list, size_t i)
@@ -63,72 +69,76 @@ static const struct key_element_request *element_at(const struct wire_list *list
     return ((struct key_element_request *const *)list->elements)[i];
 }
 
-static bool define(struct create_table *op, const struct wire_list *schema, struct err *err)
+/* "a, b" */
+static struct str list_names(struct arena *arena, const struct wire_list *schema)
 {
-    const struct table *table = &op->table;
+    struct str names = STR("");
+    for (size_t i = 0; i < schema->count && i < NAMES_MAX; i++) {
+        names = arena_format(arena, "%.*s%s%.*s", STR_ARG(names), i > 0 ? ", " : "",
+                             STR_ARG(element_at(schema, i)->name));
+    }
+    return names;
+}
+
+static struct str list_definitions(struct arena *arena, const struct table *table)
+{
+    struct str names = STR("");
+    for (size_t i = 0; i < table->definition_count && i < NAMES_MAX; i++) {
+        names = arena_format(arena, "%.*s%s%.*s", STR_ARG(names), i > 0 ? ", " : "",
+                             STR_ARG(table->definitions[i].name));
+    }
+    return names;
+}
+
+static bool check_defined(struct create_table *op, const struct wire_list *schema)
+{
+    struct arena *arena = op->call->arena;
     for (size_t i = 0; i < schema->count; i++) {
-        if (table_definition(table, element_at(schema, i)->name) != VALUE_NONE) {
-            continue;
+        if (table_definition(&op->table, element_at(schema, i)->name) == VALUE_NONE) {
+            struct str keys = list_names(arena, schema);
+            struct str defined = list_definitions(arena, &op->table);
+            return err_set(&op->call->err, ERR_VALIDATION,
+                           INVALID "Some index key attributes are not defined in "
+                                   "AttributeDefinitions. Keys: [%.*s], AttributeDefinitions: "
+                                   "[%.*s]",
+                           STR_ARG(keys), STR_ARG(defined));
         }
-        struct str keys = STR("");
-        for (size_t k = 0; k < schema->count; k++) {
-            keys = arena_format(err->arena, "%.*s%s%.*s", STR_ARG(keys), k > 0 ? ", " : "",
-                                STR_ARG(element_at(schema, k)->name));
-        }
-        struct str defined = STR("");
-        for (size_t k = 0; k < table->definition_count; k++) {
-            defined = arena_format(err->arena, "%.*s%s%.*s", STR_ARG(defined), k > 0 ? ", " : "",
-                                   STR_ARG(table->definitions[k].name));
-        }
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "Some index key attributes are not defined in AttributeDefinitions. "
-                               "Keys: [%.*s], AttributeDefinitions: [%.*s]",
-                       STR_ARG(keys), STR_ARG(defined));
     }
     return true;
 }
 
-static bool add_element(const struct create_table *op, const struct key_element_request *element,
-                        struct key_schema *out, struct err *err)
+static bool check_different(const struct wire_list *schema, struct err *err)
 {
-    bool hash = element->type.value == 0;
-    size_t *count = hash ? &out->hash_count : &out->range_count;
-    if (*count == KEY_ATTRIBUTES_MAX) {
-        return err_set(err, ERR_VALIDATION, INVALID "Too many %s keys in a KeySchema",
-                       hash ? "hash" : "range");
+    for (size_t i = 0; i < schema->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (str_eq(element_at(schema, i)->name, element_at(schema, k)->name)) {
+                return err_set(err, ERR_VALIDATION,
+                               "Both the Hash Key and the Range Key element in the KeySchema have "
+                               "the same name");
+            }
+        }
     }
-    struct key_attribute *attribute = hash ? &out->hash[*count] : &out->range[*count];
-    *attribute = (struct key_attribute){
-        .name = element->name,
-        .type = table_definition(&op->table, element->name),
-    };
-    (*count)++;
     return true;
 }
 
-/* The schema of a table or of a local index: a hash key and perhaps a range key. */
-static bool check_simple_schema(const struct wire_list *schema, struct err *err)
+static bool is_hash(const struct wire_list *schema, size_t i)
 {
-    if (element_at(schema, 0)->type.value != 0) {
+    return element_at(schema, i)->type.value == 0;
+}
+
+/* A hash key, and then perhaps a range key; a global index may have several of each. */
+static bool check_types(const struct wire_list *schema, bool global, struct err *err)
+{
+    if (!is_hash(schema, 0)) {
         return err_set(err, ERR_VALIDATION,
                        "Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
     }
-    if (schema->count > 1 && element_at(schema, 1)->type.value != 1) {
+    if (!global && schema->count > 1 && is_hash(schema, 1)) {
         return err_set(err, ERR_VALIDATION,
                        "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
     }
-    return true;
-}
-
-/* A global index may have several of each, hash keys first. */
-static bool check_global_schema(const struct wire_list *schema, struct err *err)
-{
-    if (element_at(schema, 0)->type.value != 0) {
-        return err_set(err, ERR_VALIDATION,
-                       "Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
-    }
     for (size_t i = 1; i < schema->count; i++) {
-        if (element_at(schema, i)->type.value == 0 && element_at(schema, i - 1)->type.value == 1) {
+        if (is_hash(schema, i) && !is_hash(schema, i - 1)) {
             return err_set(
                 err, ERR_VALIDATION,
                 "Invalid KeySchema: HASH key elements must come before RANGE key elements");
@@ -137,21 +147,34 @@ static bool check_global_schema(const struct wire_list *schema, struct err *err)
     return true;
 }
 
-static bool make_schema(const struct create_table *op, const struct wire_list *schema,
-                        struct key_schema *out, struct err *err)
+/* Adds the elements of one kind, which stand together. */
+static bool add_elements(const struct create_table *op, const struct wire_list *schema, bool hash,
+                         struct key_attribute *out, size_t *out_count)
 {
     for (size_t i = 0; i < schema->count; i++) {
-        for (size_t k = 0; k < i; k++) {
-            if (str_eq(element_at(schema, i)->name, element_at(schema, k)->name)) {
-                return err_set(err, ERR_VALIDATION,
-                               "Invalid KeySchema: Some index key attribute have no definition");
-            }
+        if (is_hash(schema, i) != hash) {
+            continue;
         }
-        if (!add_element(op, element_at(schema, i), out, err)) {
-            return false;
+        if (*out_count == KEY_ATTRIBUTES_MAX) {
+            return err_set(&op->call->err, ERR_VALIDATION,
+                           INVALID "Too many %s keys in a KeySchema", hash ? "hash" : "range");
         }
+        struct str name = element_at(schema, i)->name;
+        out[(*out_count)++] = (struct key_attribute){
+            .name = name,
+            .type = table_definition(&op->table, name),
+        };
     }
     return true;
+}
+
+static bool make_schema(struct create_table *op, const struct wire_list *schema, bool global,
+                        struct key_schema *out)
+{
+    return check_defined(op, schema) && check_different(schema, &op->call->err) &&
+           check_types(schema, global, &op->call->err) &&
+           add_elements(op, schema, true, out->hash, &out->hash_count) &&
+           add_elements(op, schema, false, out->range, &out->range_count);
 }
 
 static bool make_definitions(struct create_table *op)
@@ -159,6 +182,11 @@ static bool make_definitions(struct create_table *op)
     const struct wire_list *list = &op->request.definitions;
     struct attribute_definition *definitions =
         ARENA_ARRAY(op->call->arena, struct attribute_definition, list->count + 1);
+    if (list->count > DEFINITIONS_MAX) { /* more than all keys of all indexes can be */
+        return err_set(&op->call->err, ERR_VALIDATION,
+                       INVALID "Number of attributes in KeySchema does not exactly match number of "
+                               "attributes defined in AttributeDefinitions");
+    }
     for (size_t i = 0; i < list->count; i++) {
         const struct definition_request *given =
             ((struct definition_request *const *)list->elements)[i];
@@ -178,33 +206,71 @@ static bool make_definitions(struct create_table *op)
     return true;
 }
 
+/* A table and a local index have two keys at most; the model allows more, for global indexes. */
+static bool check_two_keys(struct create_table *op, const struct wire_list *schema,
+                           const char *path)
+{
+    struct arena *arena = op->call->arena;
+    struct str list = STR("");
+    for (size_t i = 0; schema->count > 2 && i < schema->count && i < NAMES_MAX; i++) {
+        list = arena_format(arena, "%.*s%sKeySchemaElement(attributeName=%.*s, keyType=%.*s)",
+                            STR_ARG(list), i > 0 ? ", " : "", STR_ARG(element_at(schema, i)->name),
+                            STR_ARG(element_at(schema, i)->type.text));
+    }
+    return schema->count <= 2 ||
+           err_set(&op->call->err, ERR_VALIDATION,
+                   "1 validation error detected: Value '[%.*s]' at '%s' failed to satisfy "
+                   "constraint: Member must have length less than or equal to 2",
+                   STR_ARG(list), path);
+}
+
 static bool make_keys(struct create_table *op)
 {
-    struct err *err = &op->call->err;
-    const struct wire_list *schema = &op->request.key_schema;
-    if (schema->count > 2) {
-        struct str list = STR("");
-        for (size_t i = 0; i < schema->count; i++) {
-            list =
-                arena_format(err->arena, "%.*s%sKeySchemaElement(attributeName=%.*s, keyType=%.*s)",
-                             STR_ARG(list), i > 0 ? ", " : "", STR_ARG(element_at(schema, i)->name),
-                             STR_ARG(element_at(schema, i)->type.text));
-        }
-        return err_set(
-            err, ERR_VALIDATION,
-            "1 validation error detected: Value '[%.*s]' at 'keySchema' failed to satisfy "
-            "constraint: Member must have length less than or equal to 2",
-            STR_ARG(list));
+    const struct create_table_request *request = &op->request;
+    if (!check_two_keys(op, &request->key_schema, "keySchema")) {
+        return false;
     }
-    if (op->table.definition_count < schema->count) {
-        return err_set(err, ERR_VALIDATION,
+    if (op->table.definition_count < request->key_schema.count) {
+        return err_set(&op->call->err, ERR_VALIDATION,
                        "Invalid KeySchema: Some index key attribute have no definition");
     }
-    return check_simple_schema(schema, err) && define(op, schema, err) &&
-           make_schema(op, schema, &op->table.key, err);
+    if (!make_schema(op, &request->key_schema, false, &op->table.key)) {
+        return false;
+    }
+    bool indexes = request->global_indexes.given || request->local_indexes.given;
+    return indexes || op->table.definition_count == request->key_schema.count ||
+           err_set(&op->call->err, ERR_VALIDATION,
+                   INVALID "Number of attributes in KeySchema does not exactly match number of "
+                           "attributes defined in AttributeDefinitions");
 }
 
 /* --- indexes --- */
+
+/* OnDemandThroughput of the table or of an index. */
+static bool make_on_demand(struct create_table *op, const struct pair_request *given,
+                           const char *of, struct unit_pair *out)
+{
+    struct err *err = &op->call->err;
+    if (given == NULL || (!given->read.given && !given->write.given)) {
+        return true;
+    }
+    if (op->table.billing == BILLING_PROVISIONED) {
+        return err_set(err, ERR_VALIDATION,
+                       INVALID
+                       "%s for OnDemandThroughput cannot be specified when table BillingMode is "
+                       "PROVISIONED.",
+                       given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
+    }
+    bool bad_read = given->read.given && given->read.value < 1;
+    if (bad_read || (given->write.given && given->write.value < 1)) {
+        return err_set(err, ERR_VALIDATION,
+                       INVALID
+                       "Requested %s for OnDemandThroughput for %s is outside of valid range",
+                       bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits", of);
+    }
+    *out = (struct unit_pair){given->read.value, given->write.value};
+    return true;
+}
 
 static bool make_projection(struct create_table *op, const struct index_request *given,
                             struct index *out)
@@ -231,26 +297,23 @@ static bool make_projection(struct create_table *op, const struct index_request 
     return true;
 }
 
-static bool check_local_schema(struct create_table *op, const struct index_request *given)
+static bool check_local_schema(struct create_table *op, const struct index_request *given,
+                               const struct index *index)
 {
     struct err *err = &op->call->err;
-    if (op->table.key.range_count == 0) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "Table KeySchema does not have a range key, which is required when "
-                               "specifying a LocalSecondaryIndex");
-    }
-    if (given->key_schema.count < 2) {
+    if (index->key.range_count == 0) {
         return err_set(err, ERR_VALIDATION,
                        INVALID "Index KeySchema does not have a range key for index: %.*s",
                        STR_ARG(given->name));
     }
-    struct str hash = element_at(&given->key_schema, 0)->name;
-    if (!str_eq(hash, op->table.key.hash[0].name)) {
+    struct str hash = index->key.hash[0].name;
+    struct str table_hash = op->table.key.hash[0].name;
+    if (!str_eq(hash, table_hash)) {
         return err_set(err, ERR_VALIDATION,
                        INVALID
                        "Index KeySchema does not have the same leading hash key as table "
                        "KeySchema for index: %.*s. index hash key: %.*s, table hash key: %.*s",
-                       STR_ARG(given->name), STR_ARG(hash), STR_ARG(op->table.key.hash[0].name));
+                       STR_ARG(given->name), STR_ARG(hash), STR_ARG(table_hash));
     }
     return true;
 }
@@ -275,9 +338,8 @@ static bool make_global_settings(struct create_table *op, const struct index_req
         !table_request_throughput(given->throughput, &out->throughput, err)) {
         return false;
     }
-    if (given->on_demand != NULL) {
-        out->on_demand =
-            (struct unit_pair){given->on_demand->read.value, given->on_demand->write.value};
+    if (!make_on_demand(op, given->on_demand, "index", &out->on_demand)) {
+        return false;
     }
     if (given->warm != NULL) {
         out->warm = (struct unit_pair){given->warm->read.value, given->warm->write.value};
@@ -285,79 +347,150 @@ static bool make_global_settings(struct create_table *op, const struct index_req
     return true;
 }
 
-static bool make_index(struct create_table *op, const struct index_request *given,
-                       enum index_kind kind, struct index *out)
+static bool check_new_name(struct create_table *op, const struct index *index)
 {
-    struct err *err = &op->call->err;
-    *out = (struct index){.name = given->name, .kind = kind, .status = STATUS_ACTIVE};
-    for (const struct index *other = op->table.indexes; other < out; other++) {
-        if (str_eq(other->name, given->name)) {
-            return err_set(err, ERR_VALIDATION, INVALID "Duplicate index name: %.*s",
-                           STR_ARG(given->name));
+    for (const struct index *other = op->table.indexes; other->name.data != NULL; other++) {
+        if (other != index && str_eq(other->name, index->name)) {
+            return err_set(&op->call->err, ERR_VALIDATION, INVALID "Duplicate index name: %.*s",
+                           STR_ARG(index->name));
         }
-    }
-    bool global = kind == INDEX_GLOBAL;
-    return (global ? check_global_schema(&given->key_schema, err)
-                   : check_simple_schema(&given->key_schema, err)) &&
-           define(op, &given->key_schema, err) && (global || check_local_schema(op, given)) &&
-           make_schema(op, &given->key_schema, &out->key, err) && make_projection(op, given, out) &&
-           (!global || make_global_settings(op, given, out));
-}
-
-static bool make_indexes(struct create_table *op)
-{
-    struct err *err = &op->call->err;
-    const struct wire_list *global = &op->request.global_indexes;
-    const struct wire_list *local = &op->request.local_indexes;
-    if ((global->given && global->count == 0) || (local->given && local->count == 0)) {
-        return err_set(err, ERR_VALIDATION, INVALID "List of %sSecondaryIndexes is empty",
-                       global->given && global->count == 0 ? "Global" : "Local");
-    }
-    struct index *indexes =
-        ARENA_ARRAY(op->call->arena, struct index, global->count + local->count + 1);
-    op->table.indexes = indexes;
-    op->table.index_count = global->count + local->count;
-    op->table.local_count = local->count;
-    for (size_t i = 0; i < global->count; i++) {
-        if (!make_index(op, ((struct index_request *const *)global->elements)[i], INDEX_GLOBAL,
-                        &indexes[i])) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < local->count; i++) {
-        if (!make_index(op, ((struct index_request *const *)local->elements)[i], INDEX_LOCAL,
-                        &indexes[global->count + i])) {
-            return false;
-        }
-    }
-    if (global->count > TABLE_GSI_MAX || local->count > TABLE_LSI_MAX) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "Number of %sSecondaryIndexes exceeds per-table limit of %d",
-                       global->count > TABLE_GSI_MAX ? "Global" : "Local",
-                       global->count > TABLE_GSI_MAX ? TABLE_GSI_MAX : TABLE_LSI_MAX);
     }
     return true;
+}
+
+static bool make_local_index(struct create_table *op, const struct index_request *given,
+                             const char *path, struct index *out)
+{
+    *out = (struct index){.name = given->name, .kind = INDEX_LOCAL, .status = STATUS_ACTIVE};
+    return check_two_keys(op, &given->key_schema, path) &&
+           make_schema(op, &given->key_schema, false, &out->key) &&
+           check_local_schema(op, given, out) && make_projection(op, given, out) &&
+           check_new_name(op, out);
+}
+
+static bool make_global_index(struct create_table *op, const struct index_request *given,
+                              struct index *out)
+{
+    *out = (struct index){.name = given->name, .kind = INDEX_GLOBAL, .status = STATUS_ACTIVE};
+    return make_schema(op, &given->key_schema, true, &out->key) &&
+           make_projection(op, given, out) && make_global_settings(op, given, out) &&
+           check_new_name(op, out);
+}
+
+static bool make_local_indexes(struct create_table *op, struct index *out)
+{
+    struct err *err = &op->call->err;
+    const struct wire_list *list = &op->request.local_indexes;
+    if (!list->given) {
+        return true;
+    }
+    if (list->count == 0) {
+        return err_set(err, ERR_VALIDATION, INVALID "List of LocalSecondaryIndexes is empty");
+    }
+    if (op->table.key.range_count == 0) {
+        return err_set(err, ERR_VALIDATION,
+                       INVALID "Table KeySchema does not have a range key, which is required when "
+                               "specifying a LocalSecondaryIndex");
+    }
+    for (size_t i = 0; i < list->count && i <= TABLE_LSI_MAX; i++) {
+        struct str path =
+            arena_format(op->call->arena, "localSecondaryIndexes.%zu.member.keySchema", i + 1);
+        if (!make_local_index(op, ((struct index_request *const *)list->elements)[i], path.data,
+                              &out[i])) {
+            return false;
+        }
+    }
+    return list->count <= TABLE_LSI_MAX ||
+           err_set(err, ERR_VALIDATION,
+                   INVALID "Number of LocalSecondaryIndexes exceeds per-table limit of %d",
+                   TABLE_LSI_MAX);
+}
+
+static bool make_global_indexes(struct create_table *op, struct index *out)
+{
+    struct err *err = &op->call->err;
+    const struct wire_list *list = &op->request.global_indexes;
+    if (!list->given) {
+        return true;
+    }
+    if (list->count == 0) {
+        return err_set(err, ERR_VALIDATION, INVALID "List of GlobalSecondaryIndexes is empty");
+    }
+    for (size_t i = 0; i < list->count && i <= TABLE_GSI_MAX; i++) {
+        if (!make_global_index(op, ((struct index_request *const *)list->elements)[i], &out[i])) {
+            return false;
+        }
+    }
+    return list->count <= TABLE_GSI_MAX ||
+           err_set(err, ERR_VALIDATION,
+                   INVALID "GlobalSecondaryIndex count exceeds the per-table limit of %d",
+                   TABLE_GSI_MAX);
+}
+
+/* The local ones are looked at first, but stand behind the global ones. Room for one of each kind
+ * too many, and an end. */
+static bool make_indexes(struct create_table *op)
+{
+    size_t global_count = MIN(op->request.global_indexes.count, (size_t)TABLE_GSI_MAX + 1);
+    size_t local_count = MIN(op->request.local_indexes.count, (size_t)TABLE_LSI_MAX + 1);
+    struct index *indexes =
+        ARENA_ARRAY(op->call->arena, struct index, global_count + local_count + 1);
+    struct index *ordered =
+        ARENA_ARRAY(op->call->arena, struct index, global_count + local_count + 1);
+    op->table.indexes = indexes; /* as they come, for their names */
+    if (!make_local_indexes(op, indexes) || !make_global_indexes(op, indexes + local_count)) {
+        return false;
+    }
+    memcpy(ordered, indexes + local_count, global_count * sizeof(*indexes));
+    memcpy(ordered + global_count, indexes, local_count * sizeof(*indexes));
+    op->table.indexes = ordered;
+    op->table.index_count = global_count + local_count;
+    op->table.local_count = local_count;
+    return true;
+}
+
+/* Adds the names of the schema that the list does not have. */
+static void add_used(const struct key_attribute *attributes, size_t count, struct str *used,
+                     size_t *used_count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (k < *used_count && !str_eq(used[k], attributes[i].name)) {
+            k++;
+        }
+        if (k == *used_count) {
+            used[(*used_count)++] = attributes[i].name;
+        }
+    }
 }
 
 /* Every definition must be some key. */
 static bool check_definitions_used(struct create_table *op)
 {
     const struct table *table = &op->table;
-    for (size_t i = 0; i < table->definition_count; i++) {
-        bool used = key_schema_has(&table->key, table->definitions[i].name);
-        for (size_t k = 0; k < table->index_count; k++) {
-            used = used || key_schema_has(&table->indexes[k].key, table->definitions[i].name);
-        }
-        if (!used) {
-            return err_set(&op->call->err, ERR_VALIDATION,
-                           table->index_count == 0
-                               ? INVALID "Number of attributes in KeySchema does not exactly match "
-                                         "number of attributes defined in AttributeDefinitions"
-                               : INVALID "Some AttributeDefinitions are not used. "
-                                         "AttributeDefinitions must equal the used key attributes");
-        }
+    struct arena *arena = op->call->arena;
+    struct str used[DEFINITIONS_MAX];
+    size_t used_count = 0;
+    add_used(table->key.hash, table->key.hash_count, used, &used_count);
+    add_used(table->key.range, table->key.range_count, used, &used_count);
+    for (size_t i = 0; i < table->index_count; i++) {
+        const struct key_schema *key = &table->indexes[i].key;
+        add_used(key->hash, key->hash_count, used, &used_count);
+        add_used(key->range, key->range_count, used, &used_count);
     }
-    return true;
+    if (used_count == table->definition_count) {
+        return true;
+    }
+    struct str list = STR("");
+    for (size_t i = 0; i < used_count && i < NAMES_MAX; i++) {
+        list =
+            arena_format(arena, "%.*s%s%.*s", STR_ARG(list), i > 0 ? ", " : "", STR_ARG(used[i]));
+    }
+    struct str defined = list_definitions(arena, table);
+    return err_set(&op->call->err, ERR_VALIDATION,
+                   INVALID "Some AttributeDefinitions are not used. AttributeDefinitions: [%.*s], "
+                           "keys used: [%.*s]",
+                   STR_ARG(defined), STR_ARG(list));
 }
 
 static bool check_non_key_total(struct create_table *op)
@@ -402,32 +535,6 @@ static bool make_billing(struct create_table *op)
         return true;
     }
     return table_request_throughput(request->throughput, &table->throughput, err);
-}
-
-static bool make_on_demand(struct create_table *op)
-{
-    struct err *err = &op->call->err;
-    const struct pair_request *given = op->request.on_demand;
-    if (given == NULL || (!given->read.given && !given->write.given)) {
-        return true;
-    }
-    const char *member = given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits";
-    if (op->table.billing == BILLING_PROVISIONED) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID
-                       "%s for OnDemandThroughput cannot be specified when table BillingMode is "
-                       "PROVISIONED.",
-                       member);
-    }
-    bool bad_read = given->read.given && given->read.value < 1;
-    if (bad_read || (given->write.given && given->write.value < 1)) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID
-                       "Requested %s for OnDemandThroughput for table is outside of valid range",
-                       bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
-    }
-    op->table.on_demand = (struct unit_pair){given->read.value, given->write.value};
-    return true;
 }
 
 static bool make_stream(struct create_table *op)
@@ -498,7 +605,7 @@ static bool make_settings(struct create_table *op)
     }
     make_sse(op);
     make_tags(op);
-    return make_on_demand(op) && make_stream(op);
+    return make_on_demand(op, request->on_demand, "table", &table->on_demand) && make_stream(op);
 }
 
 static bool check(struct create_table *op)
@@ -508,15 +615,14 @@ static bool check(struct create_table *op)
     if (!wire_decode(call->arena, &shape_create_table, call->body, request, &call->err)) {
         return false;
     }
-    if (str_is_null(request->table_name)) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "The parameter 'TableName' is required but was not present in the request");
+    if (!table_request_check_name(call, &shape_create_table, request, request->table_name) ||
+        !wire_validate(&shape_create_table, request, WORDING_OLDER, &call->err)) {
+        return false;
     }
-    op->table = (struct table){.created_ms = clock_wall_ms(), .status = STATUS_ACTIVE};
+    op->table = (struct table){
+        .name = request->table_name, .created_ms = clock_wall_ms(), .status = STATUS_ACTIVE};
     random_uuid(op->table.id);
-    return api_table_name(call, request->table_name, 3, &op->table.name) &&
-           wire_validate(call->arena, &shape_create_table, request, &call->err) &&
-           make_billing(op) && make_definitions(op) && make_keys(op) && make_indexes(op) &&
+    return make_billing(op) && make_definitions(op) && make_keys(op) && make_indexes(op) &&
            check_definitions_used(op) && check_non_key_total(op) && make_settings(op);
 }
 

@@ -1,11 +1,12 @@
 #include "api/describe.h"
+#include "api/table_request.h"
 
 struct describe_table_request {
     struct str table_name;
 };
 
 static const struct field describe_table_fields[] = {
-    FIELD(struct describe_table_request, table_name, "TableName", shape_string),
+    FIELD(struct describe_table_request, table_name, "TableName", shape_table_name),
     FIELD_END,
 };
 
@@ -43,9 +44,11 @@ void op_describe_table(struct api_call *call)
     op->call = call;
     op->engine.call = api_engine_call(call, describe_done);
     if (!wire_decode(call->arena, &shape_describe_table, call->body, &op->request, &call->err) ||
-        !api_table_name(call, op->request.table_name, 1, &op->engine.name)) {
+        !table_request_check_name(call, &shape_describe_table, &op->request,
+                                  op->request.table_name)) {
         api_finish(call);
         return;
     }
+    op->engine.name = op->request.table_name;
     engine_describe_table(&op->engine);
 }

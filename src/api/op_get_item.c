@@ -11,12 +11,12 @@ struct get_item_request {
 };
 
 static const struct field get_item_fields[] = {
-    FIELD_REQUIRED(struct get_item_request, key, "Key", shape_key),
-    FIELD_REQUIRED(struct get_item_request, table_name, "TableName", shape_string),
-    FIELD(struct get_item_request, attributes_to_get, "AttributesToGet", shape_attribute_names),
-    FIELD(struct get_item_request, consistent_read, "ConsistentRead", shape_bool),
     FIELD(struct get_item_request, return_consumed_capacity, "ReturnConsumedCapacity",
           shape_return_consumed_capacity),
+    FIELD(struct get_item_request, attributes_to_get, "AttributesToGet", shape_attribute_names),
+    FIELD_REQUIRED(struct get_item_request, table_name, "TableName", shape_table_name),
+    FIELD_REQUIRED(struct get_item_request, key, "Key", shape_key),
+    FIELD(struct get_item_request, consistent_read, "ConsistentRead", shape_bool),
     FIELD(struct get_item_request, projection_expression, "ProjectionExpression", shape_string),
     FIELD(struct get_item_request, names, "ExpressionAttributeNames", shape_name_map),
     FIELD_END,
@@ -31,7 +31,6 @@ static const struct shape shape_get_item = {
 struct get_item {
     struct api_call *call;
     struct get_item_request request;
-    struct str table_name;
     const struct table *table;
     const struct projection *projection;
     struct item_key key;
@@ -71,10 +70,22 @@ static void get_item_done(struct engine_call *engine_call)
     api_finish(call);
 }
 
-static bool check_expressions(struct get_item *op)
+static bool check_names(struct get_item *op)
 {
     struct api_call *call = op->call;
-    struct get_item_request *request = &op->request;
+    const struct get_item_request *request = &op->request;
+    if (str_is_null(request->table_name)) {
+        return true; /* reported with the rest */
+    }
+    return wire_validate_member(&shape_get_item, request, "TableName", WORDING_CURRENT,
+                                &call->err) &&
+           api_check_table_name(call, request->table_name);
+}
+
+static bool check_parameters(struct get_item *op)
+{
+    struct api_call *call = op->call;
+    const struct get_item_request *request = &op->request;
     struct expression_request expressions = {
         .names = &request->names,
         .expressions = {{"ProjectionExpression", request->projection_expression}},
@@ -83,29 +94,37 @@ static bool check_expressions(struct get_item *op)
         .legacy_count = 1,
     };
     struct expr_scope scope;
-    return api_scope(call, &expressions, &scope, &call->err) &&
-           api_projection(call, &scope, request->projection_expression, &request->attributes_to_get,
-                          &op->projection, &call->err) &&
-           expr_scope_check_used(&scope, &call->err);
+    return api_check_mixing(call, &expressions) && api_check_problem(call, &request->key.problem) &&
+           api_attributes_to_get(call, &request->attributes_to_get, &op->projection) &&
+           api_scope(call, &expressions, &scope) &&
+           api_projection(call, &scope, request->projection_expression, &op->projection) &&
+           api_check_used(call, &scope);
 }
 
 static bool check(struct get_item *op)
 {
     struct api_call *call = op->call;
-    struct get_item_request *request = &op->request;
-    return wire_decode(call->arena, &shape_get_item, call->body, request, &call->err) &&
-           wire_validate(call->arena, &shape_get_item, request, &call->err) &&
-           api_table_name(call, request->table_name, 1, &op->table_name) &&
-           api_check_problem(&request->key.problem, false, &call->err) && check_expressions(op);
+    call->layer = LAYER_CURRENT;
+    return wire_decode(call->arena, &shape_get_item, call->body, &op->request, &call->err) &&
+           check_names(op) &&
+           wire_validate(&shape_get_item, &op->request, WORDING_CURRENT, &call->err) &&
+           check_parameters(op);
+}
+
+static bool find_item(struct get_item *op)
+{
+    struct api_call *call = op->call;
+    op->table = api_table(call, op->request.table_name);
+    return op->table != NULL && api_check_key_paths(call, op->table, op->projection, NULL) &&
+           item_key_from_key(call->engine, op->table, op->request.key.value, call->arena, &op->key,
+                             &call->err);
 }
 
 void op_get_item(struct api_call *call)
 {
     struct get_item *op = ARENA_NEW(call->arena, struct get_item);
     op->call = call;
-    if (!check(op) || (op->table = api_table(call, op->table_name)) == NULL ||
-        !item_key_from_key(call->engine, op->table, op->request.key.value, call->arena, &op->key,
-                           &call->err)) {
+    if (!check(op) || !find_item(op)) {
         api_finish(call);
         return;
     }

@@ -7,8 +7,8 @@ struct list_tables_request {
 
 static const struct shape shape_list_limit = {.kind = SHAPE_INTEGER, .min = 1, .max = 100};
 static const struct field list_tables_fields[] = {
-    FIELD(struct list_tables_request, start, "ExclusiveStartTableName", shape_index_name),
     FIELD(struct list_tables_request, limit, "Limit", shape_list_limit),
+    FIELD(struct list_tables_request, start, "ExclusiveStartTableName", shape_index_name),
     FIELD_END,
 };
 static const struct shape shape_list_tables = {
@@ -21,7 +21,7 @@ void op_list_tables(struct api_call *call)
 {
     struct list_tables_request request;
     if (wire_decode(call->arena, &shape_list_tables, call->body, &request, &call->err) &&
-        wire_validate(call->arena, &shape_list_tables, &request, &call->err)) {
+        wire_validate(&shape_list_tables, &request, WORDING_OLDER, &call->err)) {
         size_t limit = request.limit.given ? (size_t)request.limit.value : 100;
         struct table_names names;
         engine_list_tables(call->engine, call->arena, request.start, limit, &names);

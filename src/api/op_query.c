@@ -7,12 +7,19 @@ struct query_request {
     struct str key_condition_expression;
 };
 
+static const struct shape shape_query_limit = {.kind = SHAPE_INTEGER, .min = 1, .terse = true};
+
 static const struct field query_fields[] = {
-    FIELD_REQUIRED(struct query_request, common.table_name, "TableName", shape_string),
-    PAGE_REQUEST_FIELDS(struct query_request, "QueryFilter"),
+    PAGE_SELECT_FIELDS(struct query_request),
+    FIELD(struct query_request, common.return_consumed_capacity, "ReturnConsumedCapacity",
+          shape_return_consumed_capacity),
+    FIELD(struct query_request, common.filter, "QueryFilter", shape_conditions),
+    PAGE_TABLE_FIELDS(struct query_request),
+    FIELD(struct query_request, common.limit, "Limit", shape_query_limit),
     FIELD(struct query_request, key_conditions, "KeyConditions", shape_conditions),
     FIELD(struct query_request, forward, "ScanIndexForward", shape_bool),
     FIELD(struct query_request, key_condition_expression, "KeyConditionExpression", shape_string),
+    PAGE_REQUEST_FIELDS(struct query_request),
     FIELD_END,
 };
 
@@ -27,32 +34,58 @@ struct query {
     struct query_request request;
     const struct key_expression *key_expression;
     const struct key_schema *keys;
+    struct key_condition condition;
 };
 
-static bool check_key_condition(struct query *query, struct expr_scope *scope)
+static bool check_constraints(struct query *query)
 {
     struct api_call *call = query->page.call;
-    if (!str_is_null(query->request.key_condition_expression)) {
-        return expr_key_condition(scope, query->request.key_condition_expression,
-                                  &query->key_expression, &call->err);
+    const struct query_request *request = &query->request;
+    if (!str_is_null(request->common.table_name) &&
+        (!wire_validate_member(&shape_query, request, "TableName", WORDING_CURRENT, &call->err) ||
+         !api_check_table_name(call, request->common.table_name))) {
+        return false;
     }
-    if (query->request.key_conditions.given) {
-        return api_key_conditions(call, &query->request.key_conditions, &query->key_expression,
-                                  &call->err);
+    return api_check_conditional_operator(call, &request->common.conditional_operator) &&
+           wire_validate(&shape_query, request, WORDING_CURRENT, &call->err);
+}
+
+static bool check_key_condition_given(struct query *query)
+{
+    const struct query_request *request = &query->request;
+    return request->key_conditions.given || !str_is_null(request->key_condition_expression) ||
+           err_set(&query->page.call->err, ERR_VALIDATION,
+                   "Either the KeyConditions or KeyConditionExpression parameter must be specified "
+                   "in the request.");
+}
+
+static bool check_key_condition_expression(struct query *query, struct expr_scope *scope)
+{
+    struct str text = query->request.key_condition_expression;
+    return str_is_null(text) ||
+           expr_key_condition(scope, text, &query->key_expression, &query->page.call->err);
+}
+
+/* What is asked of a key condition after all expressions have been bound. */
+static bool check_key_condition(struct query *query)
+{
+    struct api_call *call = query->page.call;
+    const struct wire_map *legacy = &query->request.key_conditions;
+    if (query->key_expression == NULL &&
+        !api_key_conditions(call, legacy, &query->key_expression)) {
+        return false;
     }
-    return err_set(
-        &call->err, ERR_VALIDATION,
-        "Either the KeyConditions or KeyConditionExpression parameter must be specified in "
-        "the request.");
+    return key_expression_check(query->key_expression, &call->err);
 }
 
 static bool check(struct query *query)
 {
-    struct api_call *call = query->page.call;
+    struct page *page = &query->page;
+    struct api_call *call = page->call;
     struct query_request *request = &query->request;
+    call->layer = LAYER_CURRENT;
     if (!wire_decode(call->arena, &shape_query, call->body, request, &call->err) ||
-        !wire_validate(call->arena, &shape_query, request, &call->err) ||
-        !api_table_name(call, request->common.table_name, 1, &query->page.table_name)) {
+        !check_constraints(query)) {
         return false;
     }
     struct expression_request expressions = {
@@ -70,9 +103,11 @@ static bool check(struct query *query)
         .legacy_count = 4,
     };
     struct expr_scope scope;
-    return api_scope(call, &expressions, &scope, &call->err) &&
-           page_check_expressions(&query->page, &scope) && check_key_condition(query, &scope) &&
-           expr_scope_check_used(&scope, &call->err);
+    return api_check_mixing(call, &expressions) && page_check_select(page) &&
+           page_check_legacy(page) && page_check_start_key(page) &&
+           check_key_condition_given(query) && api_scope(call, &expressions, &scope) &&
+           check_key_condition_expression(query, &scope) && page_check_expressions(page, &scope) &&
+           api_check_used(call, &scope) && check_key_condition(query);
 }
 
 /* A filter must not name the keys that are queried. */
@@ -80,19 +115,10 @@ static void visit_filter(void *context, const struct expr_path *path)
 {
     struct query *query = context;
     struct str name = path->steps[0].name;
-    if (!key_schema_has(query->keys, name)) {
-        return;
-    }
-    struct err *err = &query->page.call->err;
-    if (query->request.common.filter.given) {
-        err_set(
-            err, ERR_VALIDATION,
-            "QueryFilter can only contain non-primary key attributes: Primary key attribute: %.*s",
-            STR_ARG(name));
-    } else {
-        err_set(err, ERR_VALIDATION,
-                "Filter Expression can only contain non-primary key attributes: Primary key "
-                "attribute: %.*s",
+    if (key_schema_has(query->keys, name)) {
+        err_set(&query->page.call->err, ERR_VALIDATION,
+                "%s can only contain non-primary key attributes: Primary key attribute: %.*s",
+                query->request.common.filter.given ? "QueryFilter" : "Filter Expression",
                 STR_ARG(name));
     }
 }
@@ -105,26 +131,50 @@ static bool check_filter(struct query *query)
     return query->page.call->err.code == ERR_NONE;
 }
 
+static void refuse_start(struct page *page, struct str row)
+{
+    struct query *query = CONTAINER_OF(page, struct query, page);
+    struct api_call *call = page->call;
+    const struct key_condition *condition = &query->condition;
+    bool on_sort_key = condition->range_equal_count > 0 || condition->op != KEY_NONE;
+    bool fits = range_fits_sort_key(call->engine, page->table, page->index, *condition,
+                                    page->request->exclusive_start_key.value, row, call->arena);
+    if (on_sort_key && !fits) {
+        err_set(&call->err, ERR_VALIDATION,
+                "The provided starting key does not match the range key predicate");
+    } else if (on_sort_key) {
+        err_set(&call->err, ERR_VALIDATION,
+                "The query can return at most one row and cannot be restarted");
+    } else {
+        err_set(&call->err, ERR_VALIDATION,
+                "The provided starting key is outside query boundaries based on provided "
+                "conditions");
+    }
+}
+
+static bool resolve(struct query *query)
+{
+    struct page *page = &query->page;
+    struct err *err = &page->call->err;
+    query->keys = page->index == NULL ? &page->table->key : &page->index->key;
+    return key_expression_resolve(query->key_expression, query->keys, &query->condition, err) &&
+           check_filter(query) && page_check_attributes(page) &&
+           range_check_condition(&query->condition, query->keys->hash_count, err);
+}
+
 void op_query(struct api_call *call)
 {
     struct query *query = ARENA_NEW(call->arena, struct query);
-    query->page.call = call;
-    query->page.request = &query->request.common;
-    query->page.is_query = true;
-    struct key_condition condition;
-    if (!check(query) || !page_find_table(&query->page)) {
+    struct page *page = &query->page;
+    page->call = call;
+    page->request = &query->request.common;
+    page->is_query = true;
+    page->refuse_start = refuse_start;
+    if (!check(query) || !page_find_table(page) || !resolve(query)) {
         api_finish(call);
         return;
     }
-    const struct table *table = query->page.table;
-    const struct index *index = query->page.index;
-    query->keys = index == NULL ? &table->key : &index->key;
-    if (!key_expression_resolve(query->key_expression, query->keys, &condition, &call->err) ||
-        !check_filter(query) ||
-        !range_check_condition(&condition, query->keys->hash_count, &call->err)) {
-        api_finish(call);
-        return;
-    }
-    query->page.read.backward = query->request.forward.given && !query->request.forward.value;
-    page_run(&query->page, range_of_query(call->engine, table, index, &condition, call->arena));
+    page->read.backward = query->request.forward.given && !query->request.forward.value;
+    page_run(page, range_of_query(call->engine, page->table, page->index, &query->condition,
+                                  call->arena));
 }

@@ -11,10 +11,15 @@ static const struct shape shape_segment = {
 static const struct shape shape_total_segments = {.kind = SHAPE_INTEGER, .min = 1, .max = 1000000};
 
 static const struct field scan_fields[] = {
-    FIELD_REQUIRED(struct scan_request, common.table_name, "TableName", shape_string),
-    PAGE_REQUEST_FIELDS(struct scan_request, "ScanFilter"),
-    FIELD(struct scan_request, segment, "Segment", shape_segment),
+    PAGE_SELECT_FIELDS(struct scan_request),
     FIELD(struct scan_request, total_segments, "TotalSegments", shape_total_segments),
+    FIELD(struct scan_request, common.return_consumed_capacity, "ReturnConsumedCapacity",
+          shape_return_consumed_capacity),
+    PAGE_TABLE_FIELDS(struct scan_request),
+    FIELD(struct scan_request, common.filter, "ScanFilter", shape_conditions),
+    FIELD(struct scan_request, segment, "Segment", shape_segment),
+    FIELD(struct scan_request, common.limit, "Limit", shape_limit),
+    PAGE_REQUEST_FIELDS(struct scan_request),
     FIELD_END,
 };
 
@@ -52,11 +57,12 @@ static bool check_segments(const struct scan_request *request, struct err *err)
 
 static bool check(struct scan *scan)
 {
-    struct api_call *call = scan->page.call;
+    struct page *page = &scan->page;
+    struct api_call *call = page->call;
     struct scan_request *request = &scan->request;
     if (!wire_decode(call->arena, &shape_scan, call->body, request, &call->err) ||
-        !wire_validate(call->arena, &shape_scan, request, &call->err) ||
-        !api_table_name(call, request->common.table_name, 1, &scan->page.table_name)) {
+        !wire_validate(&shape_scan, request, WORDING_OLDER, &call->err) ||
+        !api_check_table_name(call, request->common.table_name)) {
         return false;
     }
     struct expression_request expressions = {
@@ -72,23 +78,35 @@ static bool check(struct scan *scan)
         .legacy_count = 3,
     };
     struct expr_scope scope;
-    return api_scope(call, &expressions, &scope, &call->err) &&
-           page_check_expressions(&scan->page, &scope) && check_segments(request, &call->err) &&
-           expr_scope_check_used(&scope, &call->err);
+    return api_check_mixing(call, &expressions) && page_check_select(page) &&
+           page_check_legacy(page) && page_check_start_key(page) &&
+           check_segments(request, &call->err) && api_scope(call, &expressions, &scope) &&
+           page_check_expressions(page, &scope) && api_check_used(call, &scope);
+}
+
+static void refuse_start(struct page *page, struct str row)
+{
+    (void)row;
+    const struct scan *scan = CONTAINER_OF(page, struct scan, page);
+    err_set(&page->call->err, ERR_VALIDATION,
+            "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use "
+            "ExclusiveStartKey with correct Segment. TotalSegments: %lld Segment: %lld",
+            (long long)scan->request.total_segments.value, (long long)scan->request.segment.value);
 }
 
 void op_scan(struct api_call *call)
 {
     struct scan *scan = ARENA_NEW(call->arena, struct scan);
-    scan->page.call = call;
-    scan->page.request = &scan->request.common;
-    if (!check(scan) || !page_find_table(&scan->page)) {
+    struct page *page = &scan->page;
+    page->call = call;
+    page->request = &scan->request.common;
+    page->refuse_start = refuse_start;
+    if (!check(scan) || !page_find_table(page) || !page_check_attributes(page)) {
         api_finish(call);
         return;
     }
     uint32_t segment = scan->request.segment.given ? (uint32_t)scan->request.segment.value : 0;
     uint32_t total =
         scan->request.total_segments.given ? (uint32_t)scan->request.total_segments.value : 1;
-    page_run(&scan->page,
-             range_of_scan(scan->page.table, scan->page.index, segment, total, call->arena));
+    page_run(page, range_of_scan(page->table, page->index, segment, total, call->arena));
 }

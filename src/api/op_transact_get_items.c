@@ -18,7 +18,7 @@ struct transact_get_request {
 
 static const struct field get_fields[] = {
     FIELD_REQUIRED(struct get_request, key, "Key", shape_key),
-    FIELD_REQUIRED(struct get_request, table_name, "TableName", shape_string),
+    FIELD_REQUIRED(struct get_request, table_name, "TableName", shape_table_pattern),
     FIELD(struct get_request, projection_expression, "ProjectionExpression", shape_string),
     FIELD(struct get_request, names, "ExpressionAttributeNames", shape_name_map),
     FIELD_END,
@@ -62,7 +62,6 @@ struct transact_get {
     struct api_call *call;
     struct transact_get_request request;
     const struct get_request **gets;
-    struct str *table_names;
     const struct projection **projections;
     const struct table **tables;
     struct item_key *keys;
@@ -81,38 +80,27 @@ static bool check_one(struct transact_get *op, size_t i)
         .expression_count = 1,
     };
     struct expr_scope scope;
-    return api_table_name(call, get->table_name, 1, &op->table_names[i]) &&
-           api_check_problem(&get->key.problem, false, &call->err) &&
-           api_scope(call, &expressions, &scope, &call->err) &&
-           api_projection(call, &scope, get->projection_expression, &(struct wire_list){0},
-                          &op->projections[i], &call->err) &&
-           expr_scope_check_used(&scope, &call->err);
+    return api_check_mixing(call, &expressions) && api_check_problem(call, &get->key.problem) &&
+           api_scope(call, &expressions, &scope) &&
+           api_projection(call, &scope, get->projection_expression, &op->projections[i]) &&
+           api_check_used(call, &scope);
 }
 
 static bool check(struct transact_get *op)
 {
     struct api_call *call = op->call;
     if (!wire_decode(call->arena, &shape_transact_get, call->body, &op->request, &call->err) ||
-        !wire_validate(call->arena, &shape_transact_get, &op->request, &call->err)) {
+        !wire_validate(&shape_transact_get, &op->request, WORDING_OLDER, &call->err)) {
         return false;
     }
     op->count = op->request.items.count;
     op->gets = ARENA_ARRAY(call->arena, const struct get_request *, op->count);
-    op->table_names = ARENA_ARRAY(call->arena, struct str, op->count);
     op->projections = ARENA_ARRAY(call->arena, const struct projection *, op->count);
     op->tables = ARENA_ARRAY(call->arena, const struct table *, op->count);
     op->keys = ARENA_ARRAY(call->arena, struct item_key, op->count);
     op->reasons = ARENA_ARRAY(call->arena, struct item_write, op->count);
     for (size_t i = 0; i < op->count; i++) {
-        const struct transact_get_item *item =
-            ((struct transact_get_item *const *)op->request.items.elements)[i];
-        if (item == NULL) {
-            return err_set(&call->err, ERR_VALIDATION,
-                           "1 validation error detected: Value null at 'transactItems.%zu.member' "
-                           "failed to satisfy constraint: Member must not be null",
-                           i + 1);
-        }
-        op->gets[i] = item->get;
+        op->gets[i] = ((struct transact_get_item *const *)op->request.items.elements)[i]->get;
         if (!check_one(op, i)) {
             return false;
         }
@@ -124,7 +112,7 @@ static bool find_keys(struct transact_get *op, bool *out_cancelled)
 {
     struct api_call *call = op->call;
     for (size_t i = 0; i < op->count; i++) {
-        op->tables[i] = api_table(call, op->table_names[i]);
+        op->tables[i] = api_table(call, op->gets[i]->table_name);
         if (op->tables[i] == NULL) {
             return false;
         }

@@ -26,7 +26,7 @@ struct transact_write_request {
 };
 
 #define ACTION_FIELDS                                                                              \
-    FIELD_REQUIRED(struct action_request, table_name, "TableName", shape_string),                  \
+    FIELD_REQUIRED(struct action_request, table_name, "TableName", shape_table_pattern),           \
         FIELD(struct action_request, names, "ExpressionAttributeNames", shape_name_map),           \
         FIELD(struct action_request, values, "ExpressionAttributeValues", shape_value_map),        \
         FIELD(struct action_request, return_on_failure, "ReturnValuesOnConditionCheckFailure",     \
@@ -91,12 +91,12 @@ static const struct shape shape_items = {
 };
 static const struct shape shape_token = {.kind = SHAPE_STRING, .min = 1, .max = 36};
 static const struct field transact_write_fields[] = {
-    FIELD_REQUIRED(struct transact_write_request, items, "TransactItems", shape_items),
+    FIELD(struct transact_write_request, token, "ClientRequestToken", shape_token),
     FIELD(struct transact_write_request, return_consumed_capacity, "ReturnConsumedCapacity",
           shape_return_consumed_capacity),
     FIELD(struct transact_write_request, return_collection_metrics, "ReturnItemCollectionMetrics",
           shape_return_collection_metrics),
-    FIELD(struct transact_write_request, token, "ClientRequestToken", shape_token),
+    FIELD_REQUIRED(struct transact_write_request, items, "TransactItems", shape_items),
     FIELD_END,
 };
 static const struct shape shape_transact_write = {
@@ -109,28 +109,31 @@ struct transact_write {
     struct api_call *call;
     struct transact_write_request request;
     const struct action_request **actions;
-    struct str *table_names;
     struct item_write *writes;
     size_t count;
     struct items_write engine;
 };
 
-/* The one action of an item; false if there is none or more than one. */
+/* The one action of an item. */
 static bool find_action(struct transact_write *op, size_t i, const struct transact_item *item)
 {
+    struct err *err = &op->call->err;
     int found = 0;
-    for (int kind = 0; item != NULL && kind < 4; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
         if (item->actions[kind] != NULL) {
             op->actions[i] = item->actions[kind];
             op->writes[i].kind = (enum write_kind)kind;
             found++;
         }
     }
-    if (found != 1) {
-        return err_set(&op->call->err, ERR_VALIDATION,
-                       "TransactItems can only contain one of Check, Put, Update or Delete");
+    if (found == 0) {
+        return err_set(err, ERR_VALIDATION,
+                       "Invalid Request: TransactWriteRequest should contain Delete or Put or "
+                       "Update request");
     }
-    return true;
+    return found == 1 ||
+           err_set(err, ERR_VALIDATION,
+                   "TransactItems can only contain one of Check, Put, Update or Delete");
 }
 
 static bool check_expressions(struct transact_write *op, size_t i)
@@ -146,21 +149,26 @@ static bool check_expressions(struct transact_write *op, size_t i)
         .expression_count = write->kind == WRITE_UPDATE ? 2 : 1,
     };
     struct expr_scope scope;
-    if (!api_scope(call, &expressions, &scope, &call->err)) {
+    struct named_text condition = {"ConditionExpression", action->condition_expression};
+    if (!api_check_mixing(call, &expressions) || !api_scope(call, &expressions, &scope)) {
         return false;
     }
     if (!str_is_null(action->update_expression) &&
         !expr_update(&scope, action->update_expression, &write->update, &call->err)) {
         return false;
     }
-    if (!str_is_null(action->condition_expression) &&
-        !expr_condition(&scope, action->condition_expression, "ConditionExpression",
-                        &write->condition, &call->err)) {
-        return false;
-    }
-    return expr_scope_check_used(&scope, &call->err);
+    return api_condition_expression(call, &scope, condition, &write->condition) &&
+           api_check_used(call, &scope);
 }
 
+static bool check_put_size(struct api_call *call, struct item_write *write)
+{
+    write->item_size = item_size(write->item);
+    return write->item_size <= ITEM_BYTES_MAX ||
+           err_set(&call->err, ERR_VALIDATION, "Item size has exceeded the maximum allowed size");
+}
+
+/* Actions are looked at one after the other: the first one that is wrong is the one to tell. */
 static bool check_action(struct transact_write *op, size_t i)
 {
     struct api_call *call = op->call;
@@ -170,33 +178,22 @@ static bool check_action(struct transact_write *op, size_t i)
     write->flat_size = true;
     write->want_old_on_failure = !str_is_null(action->return_on_failure.text) &&
                                  action->return_on_failure.value == FAILURE_ALL_OLD;
-    if (!api_table_name(call, action->table_name, 1, &op->table_names[i]) ||
-        !api_check_problem(&action->key.problem, false, &call->err) ||
-        !api_check_problem(&action->item.problem, false, &call->err) || !check_expressions(op, i)) {
-        return false;
-    }
-    if (write->kind == WRITE_PUT) {
-        write->item = action->item.value;
-        write->item_size = item_size(write->item);
-        if (write->item_size > ITEM_BYTES_MAX) {
-            return err_set(&call->err, ERR_VALIDATION,
-                           "Item size has exceeded the maximum allowed size");
-        }
-    }
     write->key_value = action->key.value;
-    return true;
+    write->item = action->item.value;
+    return check_expressions(op, i) && api_check_problem(call, &action->key.problem) &&
+           api_check_problem(call, &action->item.problem) &&
+           (write->kind != WRITE_PUT || check_put_size(call, write));
 }
 
 static bool check(struct transact_write *op)
 {
     struct api_call *call = op->call;
     if (!wire_decode(call->arena, &shape_transact_write, call->body, &op->request, &call->err) ||
-        !wire_validate(call->arena, &shape_transact_write, &op->request, &call->err)) {
+        !wire_validate(&shape_transact_write, &op->request, WORDING_OLDER, &call->err)) {
         return false;
     }
     op->count = op->request.items.count;
     op->actions = ARENA_ARRAY(call->arena, const struct action_request *, op->count);
-    op->table_names = ARENA_ARRAY(call->arena, struct str, op->count);
     op->writes = ARENA_ARRAY(call->arena, struct item_write, op->count);
     for (size_t i = 0; i < op->count; i++) {
         if (!find_action(op, i, ((struct transact_item *const *)op->request.items.elements)[i])) {
@@ -211,38 +208,34 @@ static bool check(struct transact_write *op)
     return true;
 }
 
+static bool read_key(struct transact_write *op, struct item_write *write)
+{
+    struct api_call *call = op->call;
+    if (write->kind == WRITE_PUT) {
+        return item_key_from_item(call->engine, write->table, write->item, call->arena, &write->key,
+                                  &write->err) &&
+               item_check_index_keys(write->table, write->item, &write->err);
+    }
+    return item_key_from_key(call->engine, write->table, write->key_value, call->arena, &write->key,
+                             &write->err) &&
+           update_check_keys(write, &write->err);
+}
+
 /* Finds the item's key. What is wrong with it cancels the transaction, as a reason of that item,
- * except for empty key values: these are refused at once. */
+ * except for empty key values and items that are too large: these are refused at once. */
 static bool find_key(struct transact_write *op, size_t i)
 {
     struct api_call *call = op->call;
     struct item_write *write = &op->writes[i];
-    write->table = api_table(call, op->table_names[i]);
-    if (write->table == NULL) {
+    bool put = write->kind == WRITE_PUT;
+    write->table = api_table(call, op->actions[i]->table_name);
+    if (write->table == NULL ||
+        !item_check_empty_keys(write->table, put ? write->item : write->key_value, put,
+                               &call->err)) {
         return false;
     }
-    bool good = write->kind == WRITE_PUT
-                    ? item_key_from_item(call->engine, write->table, write->item, call->arena,
-                                         &write->key, &write->err) &&
-                          item_check_index_keys(write->table, write->item, &write->err)
-                    : item_key_from_key(call->engine, write->table, write->key_value, call->arena,
-                                        &write->key, &write->err);
-    if (!good &&
-        str_starts_with(write->err.message, STR("One or more parameter values are not valid."))) {
-        return err_set_str(&call->err, write->err.code, write->err.message);
-    }
-    if (!good) {
-        return true;
-    }
-    if (write->kind == WRITE_PUT &&
-        !item_check_size(write->table, write->item, write->item_size, &call->err)) {
-        return false;
-    }
-    struct err err = ERR_INIT(call->arena);
-    if (!update_check_keys(write, &err)) {
-        write->err = err;
-    }
-    return true;
+    return !read_key(op, write) || !write_check_condition_keys(write, &write->err) || !put ||
+           item_check_size(write->table, write->item, write->item_size, &call->err);
 }
 
 static bool check_size(struct transact_write *op)
@@ -292,7 +285,7 @@ static struct str request_digest(struct transact_write *op)
     for (size_t i = 0; i < op->count; i++) {
         const struct action_request *action = op->actions[i];
         builder_add_int64(&builder, op->writes[i].kind);
-        digest_text(&builder, op->table_names[i]);
+        digest_text(&builder, action->table_name);
         builder_add_value(&builder, action->key.given ? action->key.value : action->item.value);
         digest_text(&builder, action->update_expression);
         digest_text(&builder, action->condition_expression);
@@ -350,17 +343,42 @@ static void write_capacity(struct transact_write *op)
                           replayed ? CAPACITY_READ : CAPACITY_WRITE);
 }
 
+static void write_collections(struct transact_write *op)
+{
+    const struct item_write *writes[TRANSACTION_ITEMS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < op->count; i++) {
+        if (op->writes[i].kind != WRITE_CHECK) {
+            writes[count++] = &op->writes[i];
+        }
+    }
+    api_member_collections(op->call, &op->request.return_collection_metrics, writes, count);
+}
+
+/* Some of the writes have a reason. An empty index key is the whole request's fault. */
+static void refuse(struct transact_write *op)
+{
+    for (size_t i = 0; i < op->count; i++) {
+        if (op->writes[i].empty_index_key) {
+            op->call->err = op->writes[i].err;
+            return;
+        }
+    }
+    transact_cancel(op->call, op->writes, op->count);
+}
+
 static void transact_write_done(struct engine_call *engine_call)
 {
     struct transact_write *op = CONTAINER_OF(engine_call, struct transact_write, engine.call);
     struct api_call *call = op->call;
     call->err = engine_call->err;
     if (call->err.code == ERR_NONE && op->engine.failed) {
-        transact_cancel(call, op->writes, op->count);
+        refuse(op);
     }
     if (call->err.code == ERR_NONE) {
         api_begin(call);
         write_capacity(op);
+        write_collections(op);
         api_end(call);
     }
     api_finish(call);

@@ -37,12 +37,12 @@ static const struct shape shape_attribute_updates = {
 };
 
 static const struct field update_item_fields[] = {
+    WRITE_REQUEST_FIELDS(struct update_item_request),
     FIELD_REQUIRED(struct update_item_request, key, "Key", shape_key),
-    FIELD_REQUIRED(struct update_item_request, common.table_name, "TableName", shape_string),
     FIELD(struct update_item_request, attribute_updates, "AttributeUpdates",
           shape_attribute_updates),
     FIELD(struct update_item_request, update_expression, "UpdateExpression", shape_string),
-    WRITE_REQUEST_FIELDS(struct update_item_request),
+    WRITE_REQUEST_EXPRESSIONS(struct update_item_request),
     FIELD_END,
 };
 
@@ -55,95 +55,107 @@ static const struct shape shape_update_item = {
 struct update_item {
     struct write_item op;
     struct update_item_request request;
-    struct str table_name;
 };
 
-static bool convert_updates(struct update_item *update, struct err *err)
+static bool convert_updates(struct update_item *update)
 {
-    const struct wire_map *map = &update->request.attribute_updates;
-    struct arena *arena = update->op.call->arena;
-    struct legacy_update *updates = ARENA_ARRAY(arena, struct legacy_update, map->count + 1);
     static const enum legacy_action actions[] = {LEGACY_ADD, LEGACY_DELETE, LEGACY_PUT};
+    struct api_call *call = update->op.call;
+    const struct wire_map *map = &update->request.attribute_updates;
+    struct legacy_update *updates = ARENA_ARRAY(call->arena, struct legacy_update, map->count + 1);
     for (size_t i = 0; i < map->count; i++) {
         const struct attribute_update *given = ((struct attribute_update *const *)map->values)[i];
-        updates[i] = (struct legacy_update){.attribute = map->names[i], .action = LEGACY_PUT};
-        if (given == NULL) {
-            continue;
-        }
-        if (!api_check_problem(&given->value.problem, true, err)) {
+        if (!api_check_problem(call, &given->value.problem)) {
             return false;
         }
-        updates[i].value = given->value.value;
-        if (!str_is_null(given->action.text)) {
-            updates[i].action = actions[given->action.value];
-        }
+        updates[i] = (struct legacy_update){
+            .attribute = map->names[i],
+            .action = str_is_null(given->action.text) ? LEGACY_PUT : actions[given->action.value],
+            .value = given->value.value,
+        };
     }
-    return legacy_updates(arena, updates, map->count, &update->op.write.update, err);
+    return legacy_updates(call->arena, updates, map->count, &update->op.write.update, &call->err) ||
+           api_envelope(call);
 }
 
-static bool check_update(struct update_item *update, struct expr_scope *scope)
+static bool check_attribute_updates(struct update_item *update)
+{
+    return !update->request.attribute_updates.given || convert_updates(update);
+}
+
+static bool check_update_expression(struct update_item *update)
+{
+    struct api_call *call = update->op.call;
+    return str_is_null(update->request.update_expression) ||
+           expr_update(&update->op.scope, update->request.update_expression,
+                       &update->op.write.update, &call->err) ||
+           api_envelope(call);
+}
+
+/* A bad ReturnValues is reported alone. */
+static bool check_constraints(struct update_item *update)
 {
     struct err *err = &update->op.call->err;
-    if (update->request.attribute_updates.given) {
-        return convert_updates(update, err);
-    }
-    return str_is_null(update->request.update_expression) ||
-           expr_update(scope, update->request.update_expression, &update->op.write.update, err) ||
-           api_envelope(err);
+    const void *request = &update->request;
+    return wire_validate_member(&shape_update_item, request, "ReturnValues", WORDING_CURRENT,
+                                err) &&
+           wire_validate(&shape_update_item, request, WORDING_CURRENT, err);
+}
+
+static void list_expressions(struct update_item *update)
+{
+    const struct update_item_request *request = &update->request;
+    const struct write_request *common = &request->common;
+    update->op.expressions = (struct expression_request){
+        .names = &common->names,
+        .values = &common->values,
+        .expressions = {{"UpdateExpression", request->update_expression},
+                        {"ConditionExpression", common->condition_expression}},
+        .expression_count = 2,
+        .legacy = {{"AttributeUpdates", request->attribute_updates.given},
+                   {"Expected", common->expected.given},
+                   {"ConditionalOperator", !str_is_null(common->conditional_operator.text)}},
+        .legacy_count = 3,
+    };
 }
 
 static bool check(struct update_item *update)
 {
-    struct api_call *call = update->op.call;
-    struct update_item_request *request = &update->request;
-    if (!wire_decode(call->arena, &shape_update_item, call->body, request, &call->err) ||
-        !api_table_name(call, request->common.table_name, 1, &update->table_name) ||
-        !wire_validate_member(call->arena, &shape_update_item, request, "ReturnValues",
-                              &call->err) ||
-        !wire_validate(call->arena, &shape_update_item, request, &call->err)) {
+    struct write_item *op = &update->op;
+    struct api_call *call = op->call;
+    if (!write_item_decode(op, &shape_update_item, &update->request, &update->request.key) ||
+        !check_constraints(update)) {
         return false;
     }
-    struct expression_request expressions = {
-        .names = &request->common.names,
-        .values = &request->common.values,
-        .expressions = {{"UpdateExpression", request->update_expression},
-                        {"ConditionExpression", request->common.condition_expression}},
-        .expression_count = 2,
-        .legacy = {{"AttributeUpdates", request->attribute_updates.given},
-                   {"Expected", request->common.expected.given},
-                   {"ConditionalOperator",
-                    !str_is_null(request->common.conditional_operator.text)}},
-        .legacy_count = 3,
-    };
-    struct expr_scope scope;
-    if (!api_scope(call, &expressions, &scope, &call->err)) {
-        return api_envelope(&call->err);
-    }
-    return api_check_problem(&request->key.problem, true, &call->err) &&
-           check_update(update, &scope) && write_item_condition(&update->op, &scope) &&
-           expr_scope_check_used(&scope, &call->err);
+    list_expressions(update);
+    return api_check_mixing(call, &op->expressions) &&
+           api_check_problem(call, &update->request.key.problem) &&
+           check_attribute_updates(update) && api_scope(call, &op->expressions, &op->scope) &&
+           check_update_expression(update) && write_item_condition(op) &&
+           api_check_used(call, &op->scope);
 }
 
 /* Key attributes must not be changed, by any action. */
 static void visit_path(void *context, const struct expr_path *path)
 {
-    struct item_write *write = context;
+    const struct key_paths *paths = context;
     struct str name = path->steps[0].name;
-    if (key_schema_has(&write->table->key, name)) {
-        err_set(&write->err, ERR_VALIDATION,
+    if (key_schema_has(&paths->table->key, name)) {
+        err_set(paths->err, ERR_VALIDATION,
                 "One or more parameter values were invalid: Cannot update attribute %.*s. This "
                 "attribute is part of the key",
                 STR_ARG(name));
     }
 }
 
-bool update_check_keys(struct item_write *write, struct err *err)
+bool update_check_keys(const struct item_write *write, struct err *err)
 {
-    write->err = ERR_INIT(err->arena);
+    struct key_paths paths = {.table = write->table, .err = err};
     if (write->update != NULL) {
-        update_visit_paths(write->update, visit_path, write);
+        update_visit_paths(write->update, visit_path, &paths);
+        update_visit_paths(write->update, api_visit_key_path, &paths);
     }
-    return write->err.code == ERR_NONE || err_set_str(err, write->err.code, write->err.message);
+    return err->code == ERR_NONE;
 }
 
 void op_update_item(struct api_call *call)
@@ -153,7 +165,8 @@ void op_update_item(struct api_call *call)
     update->op.request = &update->request.common;
     struct item_write *write = &update->op.write;
     write->kind = WRITE_UPDATE;
-    if (!check(update) || (write->table = api_table(call, update->table_name)) == NULL ||
+    if (!check(update) ||
+        (write->table = api_table(call, update->request.common.table_name)) == NULL ||
         !item_key_from_key(call->engine, write->table, update->request.key.value, call->arena,
                            &write->key, &call->err) ||
         !update_check_keys(write, &call->err)) {

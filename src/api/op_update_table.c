@@ -3,7 +3,8 @@
 #include "base/clock.h"
 #include "base/random.h"
 
-/* GlobalSecondaryIndexUpdates: only changes of settings; creating and deleting come later. */
+/* One of GlobalSecondaryIndexUpdates. Only changes of settings are carried out; creating and
+ * deleting come later. */
 struct index_update_request {
     struct index_request *update;
     struct index_request *create;
@@ -37,10 +38,20 @@ static const struct shape shape_index_settings = {
     .fields = index_settings_fields,
     .size = sizeof(struct index_request),
 };
+static const struct field index_name_fields[] = {
+    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
+    FIELD_END,
+};
+static const struct shape shape_index_removal = {
+    .kind = SHAPE_STRUCT,
+    .java = "DeleteGlobalSecondaryIndexAction",
+    .fields = index_name_fields,
+    .size = sizeof(struct index_request),
+};
 static const struct field index_update_fields[] = {
     FIELD(struct index_update_request, update, "Update", shape_index_settings),
-    FIELD(struct index_update_request, create, "Create", shape_index_settings),
-    FIELD(struct index_update_request, remove, "Delete", shape_index_settings),
+    FIELD(struct index_update_request, create, "Create", shape_index_creation),
+    FIELD(struct index_update_request, remove, "Delete", shape_index_removal),
     FIELD_END,
 };
 static const struct shape shape_index_update = {
@@ -56,7 +67,7 @@ static const struct shape shape_index_updates = {
 };
 
 static const struct field update_table_fields[] = {
-    FIELD(struct update_table_request, table_name, "TableName", shape_string),
+    FIELD(struct update_table_request, table_name, "TableName", shape_table_name),
     FIELD(struct update_table_request, definitions, "AttributeDefinitions", shape_definitions),
     FIELD(struct update_table_request, billing_mode, "BillingMode", shape_billing_mode),
     FIELD(struct update_table_request, throughput, "ProvisionedThroughput", shape_throughput),
@@ -113,35 +124,103 @@ static void set_throughput(struct throughput *throughput, const struct throughpu
     throughput->write_units = given->write.value;
 }
 
+static bool wants_on_demand(const struct update_table_request *request, const struct table *table)
+{
+    return str_is_null(request->billing_mode.text)
+               ? table->billing == BILLING_PAY_PER_REQUEST
+               : request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST;
+}
+
+static const struct index_update_request *index_update_at(
+    const struct update_table_request *request, size_t i)
+{
+    return ((struct index_update_request *const *)request->index_updates.elements)[i];
+}
+
+/* Whether the request gives the index a throughput. */
+static bool provisions_index(const struct update_table_request *request, struct str name)
+{
+    for (size_t i = 0; i < request->index_updates.count; i++) {
+        const struct index_request *update = index_update_at(request, i)->update;
+        if (update != NULL && update->throughput != NULL && str_eq(update->name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whoever becomes provisioned needs throughput for each global index. */
+static bool check_indexes_provisioned(struct table_change *change,
+                                      const struct update_table_request *request,
+                                      const struct table *table)
+{
+    struct str missing = STR("");
+    for (size_t i = 0; i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        if (index->kind == INDEX_GLOBAL && !provisions_index(request, index->name)) {
+            missing = arena_format(change->call.arena, "%.*s%s%.*s", STR_ARG(missing),
+                                   missing.len > 0 ? "," : "", STR_ARG(index->name));
+        }
+    }
+    return missing.len == 0 ||
+           err_set(&change->call.err, ERR_VALIDATION,
+                   INVALID "ProvisionedThroughput must be specified for index: %.*s",
+                   STR_ARG(missing));
+}
+
+static void clear_throughput(struct table *table, struct index *indexes)
+{
+    table->throughput = (struct throughput){0};
+    for (size_t i = 0; i < table->index_count; i++) {
+        indexes[i].throughput = (struct throughput){0};
+    }
+}
+
 static bool change_billing(struct table_change *change, const struct update_table_request *request,
                            struct table *table, struct index *indexes, int64_t now_ms)
 {
-    bool given = !str_is_null(request->billing_mode.text);
-    bool on_demand = given ? request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST
-                           : table->billing == BILLING_PAY_PER_REQUEST;
+    bool was_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+    bool on_demand = wants_on_demand(request, table);
     if (on_demand && request->throughput != NULL) {
         return refuse(change,
                       INVALID "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
                               "when BillingMode is PAY_PER_REQUEST");
     }
-    if (given && !on_demand && request->throughput == NULL &&
-        table->billing == BILLING_PAY_PER_REQUEST) {
-        return refuse(change, INVALID "ProvisionedThroughput must be specified when BillingMode is "
-                                      "PROVISIONED");
-    }
-    if (on_demand && table->billing == BILLING_PROVISIONED) {
+    if (on_demand && !was_on_demand) {
         table->on_demand_since_ms = now_ms;
-        table->throughput = (struct throughput){0};
+        clear_throughput(table, indexes);
+    }
+    if (!on_demand && was_on_demand) {
+        table->on_demand = (struct unit_pair){0};
         for (size_t i = 0; i < table->index_count; i++) {
-            indexes[i].throughput = (struct throughput){0};
+            indexes[i].on_demand = (struct unit_pair){0};
+        }
+        if (!check_indexes_provisioned(change, request, table)) {
+            return false;
         }
     }
-    if (!on_demand && table->billing == BILLING_PAY_PER_REQUEST) {
-        table->on_demand = (struct unit_pair){0};
-    }
     table->billing = on_demand ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
-    table->billing_given = table->billing_given || given;
+    table->billing_given = table->billing_given || !str_is_null(request->billing_mode.text);
     return true;
+}
+
+/* Refuses a change that changes nothing, except where there was none before. */
+static bool check_changes(struct table_change *change, const struct throughput *throughput,
+                          const struct throughput_request *given)
+{
+    long long read = throughput->read_units;
+    long long write = throughput->write_units;
+    if (read != given->read.value || write != given->write.value) {
+        return true;
+    }
+    return err_set(
+        &change->call.err, ERR_VALIDATION,
+        "The provisioned throughput for the table will not change. The requested value equals "
+        "the current value. Current ReadCapacityUnits provisioned for the table: %lld. Requested "
+        "ReadCapacityUnits: %lld. Current WriteCapacityUnits provisioned for the table: %lld. "
+        "Requested WriteCapacityUnits: %lld. Refer to the Amazon DynamoDB Developer Guide for "
+        "current limits and how to request higher limits.",
+        read, read, write, write);
 }
 
 static bool change_throughput(struct table_change *change,
@@ -152,23 +231,8 @@ static bool change_throughput(struct table_change *change,
     if (given == NULL) {
         return true;
     }
-    struct throughput checked;
-    if (!table_request_throughput(given, &checked, &change->call.err)) {
+    if (!check_changes(change, &table->throughput, given)) {
         return false;
-    }
-    if (table->throughput.read_units == given->read.value &&
-        table->throughput.write_units == given->write.value &&
-        str_is_null(request->billing_mode.text)) {
-        return err_set(
-            &change->call.err, ERR_VALIDATION,
-            "The provisioned throughput for the table will not change. The requested value equals "
-            "the "
-            "current value. Current ReadCapacityUnits provisioned for the table: %lld. Requested "
-            "ReadCapacityUnits: %lld. Current WriteCapacityUnits provisioned for the table: %lld. "
-            "Requested WriteCapacityUnits: %lld. Refer to the Amazon DynamoDB Developer Guide for "
-            "current limits and how to request higher limits.",
-            (long long)given->read.value, (long long)given->read.value,
-            (long long)given->write.value, (long long)given->write.value);
     }
     set_throughput(&table->throughput, given, now_ms);
     return true;
@@ -240,39 +304,56 @@ static struct index *find_index(struct index *indexes, size_t count, struct str 
     return NULL;
 }
 
+#define BLOCKED                                                                                    \
+    "This operation cannot be performed with given input values. Please contact DynamoDB service " \
+    "team for more info: Action Blocked: IndexUpdate"
+
+static bool change_index_throughput(struct table_change *change, const struct index_request *given,
+                                    bool provisioned, struct index *index, int64_t now_ms)
+{
+    if (given->throughput == NULL) {
+        return true;
+    }
+    if (!provisioned) {
+        return err_set(&change->call.err, ERR_VALIDATION,
+                       INVALID "ProvisionedThroughput should not be specified for index: %.*s when "
+                               "BillingMode is PAY_PER_REQUEST",
+                       STR_ARG(given->name));
+    }
+    struct throughput checked;
+    struct err ignored = ERR_INIT(change->call.arena);
+    if (!table_request_throughput(given->throughput, &checked, &ignored)) {
+        return refuse(change, BLOCKED);
+    }
+    if (!check_changes(change, &index->throughput, given->throughput)) {
+        return false;
+    }
+    set_throughput(&index->throughput, given->throughput, now_ms);
+    return true;
+}
+
 static bool change_index(struct table_change *change, const struct index_request *given,
                          struct table *table, struct index *indexes, int64_t now_ms)
 {
     struct index *index = find_index(indexes, table->index_count, given->name);
-    if (index == NULL || index->kind != INDEX_GLOBAL) {
-        return err_set(&change->call.err, ERR_RESOURCE_NOT_FOUND,
-                       "Requested resource not found: Index: %.*s not found", STR_ARG(given->name));
-    }
     bool provisioned = table->billing == BILLING_PROVISIONED;
-    if (given->throughput != NULL) {
-        if (!provisioned) {
-            return err_set(&change->call.err, ERR_VALIDATION,
-                           INVALID
-                           "ProvisionedThroughput should not be specified for index: %.*s when "
-                           "BillingMode is PAY_PER_REQUEST",
-                           STR_ARG(given->name));
-        }
-        set_throughput(&index->throughput, given->throughput, now_ms);
+    if (index == NULL || index->kind != INDEX_GLOBAL) {
+        return refuse(change, BLOCKED);
     }
     if (given->warm != NULL) {
         index->warm = (struct unit_pair){MAX(index->warm.read, given->warm->read.value),
                                          MAX(index->warm.write, given->warm->write.value)};
     }
-    return change_ceiling(change, given->on_demand, provisioned, &index->on_demand);
+    return change_index_throughput(change, given, provisioned, index, now_ms) &&
+           change_ceiling(change, given->on_demand, provisioned, &index->on_demand);
 }
 
 static bool change_indexes(struct table_change *change, const struct update_table_request *request,
                            struct table *table, struct index *indexes, int64_t now_ms)
 {
     for (size_t i = 0; i < request->index_updates.count; i++) {
-        const struct index_update_request *update =
-            ((struct index_update_request *const *)request->index_updates.elements)[i];
-        if (update == NULL || update->update == NULL) {
+        const struct index_update_request *update = index_update_at(request, i);
+        if (update->update == NULL) {
             return refuse(change,
                           INVALID "Creating and deleting indexes of a table that exists is not "
                                   "supported yet");
@@ -378,28 +459,74 @@ static bool changes_anything(const struct update_table_request *request)
            request->on_demand != NULL || request->warm != NULL;
 }
 
+static const struct index_request *updated_index(const struct index_update_request *update)
+{
+    return update->update != NULL   ? update->update
+           : update->create != NULL ? update->create
+                                    : update->remove;
+}
+
+static bool check_index_updates(const struct update_table_request *request, struct err *err)
+{
+    size_t online = 0;
+    for (size_t i = 0; i < request->index_updates.count; i++) {
+        const struct index_update_request *update = index_update_at(request, i);
+        if (updated_index(update) == NULL) {
+            return err_set(err, ERR_VALIDATION,
+                           INVALID "One of GlobalSecondaryIndexUpdate.Update, "
+                                   "GlobalSecondaryIndexUpdate.Create, "
+                                   "GlobalSecondaryIndexUpdate.Delete must not be null");
+        }
+        struct str name = updated_index(update)->name;
+        for (size_t k = 0; k < i; k++) {
+            if (str_eq(updated_index(index_update_at(request, k))->name, name)) {
+                return err_set(err, ERR_VALIDATION,
+                               INVALID "Only one global secondary index update per index is "
+                                       "allowed simultaneously. Index: %.*s",
+                               STR_ARG(name));
+            }
+        }
+        online += update->update == NULL;
+        if (i > TABLE_GSI_MAX || online > 1) {
+            return err_set(err, ERR_LIMIT_EXCEEDED,
+                           "Subscriber limit exceeded: Only 1 online index can be created or "
+                           "deleted simultaneously per table");
+        }
+    }
+    return true;
+}
+
+static bool check_throughput(const struct update_table_request *request, struct err *err)
+{
+    struct throughput checked;
+    bool provisioned = !str_is_null(request->billing_mode.text) &&
+                       request->billing_mode.value == WIRE_BILLING_PROVISIONED;
+    if (provisioned && request->throughput == NULL) {
+        return err_set(err, ERR_VALIDATION,
+                       INVALID "ProvisionedThroughput must be specified when BillingMode is "
+                               "PROVISIONED");
+    }
+    return request->throughput == NULL ||
+           table_request_throughput(request->throughput, &checked, err);
+}
+
 static bool check(struct update_table *op)
 {
     struct api_call *call = op->call;
     struct update_table_request *request = &op->request;
-    if (!wire_decode(call->arena, &shape_update_table, call->body, request, &call->err)) {
+    if (!wire_decode(call->arena, &shape_update_table, call->body, request, &call->err) ||
+        !table_request_check_name(call, &shape_update_table, request, request->table_name) ||
+        !wire_validate(&shape_update_table, request, WORDING_OLDER, &call->err)) {
         return false;
     }
-    if (str_is_null(request->table_name)) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "The parameter 'TableName' is required but was not present in the request");
-    }
-    if (!api_table_name(call, request->table_name, 1, &op->name) ||
-        !wire_validate(call->arena, &shape_update_table, request, &call->err)) {
-        return false;
-    }
+    op->name = request->table_name;
     if (!changes_anything(request)) {
         return err_set(
             &call->err, ERR_VALIDATION,
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
             "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
     }
-    return true;
+    return check_throughput(request, &call->err) && check_index_updates(request, &call->err);
 }
 
 void op_update_table(struct api_call *call)

@@ -1,6 +1,6 @@
 #include "api/page.h"
 
-static bool check_select(struct page *page)
+bool page_check_select(struct page *page)
 {
     const struct page_request *request = page->request;
     struct err *err = &page->call->err;
@@ -17,11 +17,11 @@ static bool check_select(struct page *page)
             page->is_query ? "1 validation error detected: " : "");
     }
     if (given && select != SELECT_SPECIFIC && attributes) {
-        struct str wanted = select == SELECT_COUNT ? STR("only the Count") : request->select.text;
+        struct str choice = select == SELECT_COUNT ? STR("only the Count") : request->select.text;
         return err_set(err, ERR_VALIDATION, "Cannot specify the %s when choosing to get %.*s",
                        request->attributes_to_get.given ? "AttributesToGet"
                                                         : "ProjectionExpression",
-                       STR_ARG(wanted));
+                       STR_ARG(choice));
     }
     if (select == SELECT_ALL_PROJECTED && str_is_null(request->index_name)) {
         return err_set(
@@ -31,23 +31,40 @@ static bool check_select(struct page *page)
     return true;
 }
 
+bool page_check_legacy(struct page *page)
+{
+    const struct page_request *request = page->request;
+    return api_filter(page->call, &request->filter, &request->conditional_operator,
+                      &page->filter) &&
+           api_attributes_to_get(page->call, &request->attributes_to_get, &page->projection);
+}
+
+#define STARTING_KEY "The provided starting key is invalid"
+
+/* Numbers and equal members are found before the service knows that it is a starting key. */
+static bool found_early(const struct value_problem *problem)
+{
+    return problem->fault == FAULT_NUMBER || problem->fault == FAULT_DUPLICATES ||
+           (problem->fault == FAULT_EMPTY_SET && problem->type == VALUE_NS);
+}
+
+bool page_check_start_key(struct page *page)
+{
+    struct api_call *call = page->call;
+    const struct value_problem *problem = &page->request->exclusive_start_key.problem;
+    if (problem->fault == FAULT_NONE || found_early(problem)) {
+        return api_check_problem(call, problem);
+    }
+    struct str text = value_problem_text(problem, api_wording(call), call->arena);
+    return err_set(&call->err, ERR_VALIDATION, STARTING_KEY ": %.*s", STR_ARG(text));
+}
+
 bool page_check_expressions(struct page *page, struct expr_scope *scope)
 {
     const struct page_request *request = page->request;
-    struct err *err = &page->call->err;
-    if (!check_select(page) ||
-        !api_check_problem(&request->exclusive_start_key.problem, false, err) ||
-        !api_filter(page->call, &request->filter, &request->conditional_operator, &page->filter,
-                    err)) {
-        return false;
-    }
-    if (!str_is_null(request->filter_expression) &&
-        !expr_condition(scope, request->filter_expression, "FilterExpression", &page->filter,
-                        err)) {
-        return false;
-    }
-    return api_projection(page->call, scope, request->projection_expression,
-                          &request->attributes_to_get, &page->projection, err);
+    struct named_text filter = {"FilterExpression", request->filter_expression};
+    return api_condition_expression(page->call, scope, filter, &page->filter) &&
+           api_projection(page->call, scope, request->projection_expression, &page->projection);
 }
 
 /* Collects attributes that an index does not hold. */
@@ -56,14 +73,32 @@ struct unprojected {
     struct str names;
 };
 
+enum { UNPROJECTED_BYTES_MAX = 4096 };
+
 static void visit_path(void *context, const struct expr_path *path)
 {
     struct unprojected *found = context;
     const struct page *page = found->page;
-    if (!index_projects(page->table, page->index, path->steps[0].name)) {
+    bool enough = found->names.len > UNPROJECTED_BYTES_MAX;
+    if (!enough && !index_projects(page->table, page->index, path->steps[0].name)) {
         found->names = arena_format(page->call->arena, "%.*s%s%.*s", STR_ARG(found->names),
                                     found->names.len > 0 ? ", " : "", STR_ARG(path->steps[0].name));
     }
+}
+
+/* A Query's filter may use only what the index holds; in a Scan the rest is just not there. */
+static bool check_filter_projected(struct page *page)
+{
+    struct unprojected found = {.page = page, .names = STR("")};
+    if (!page->is_query || page->filter == NULL) {
+        return true;
+    }
+    condition_visit_paths(page->filter, visit_path, &found);
+    return found.names.len == 0 ||
+           err_set(&page->call->err, ERR_VALIDATION,
+                   "One or more parameter values were invalid: Secondary index %.*s does not "
+                   "project one or more filter attributes: [%.*s]",
+                   STR_ARG(page->index->name), STR_ARG(found.names));
 }
 
 /* A local index fetches what it lacks from the table; a global one cannot. */
@@ -75,9 +110,6 @@ static bool check_projected(struct page *page)
     bool all = !str_is_null(request->select.text) && request->select.value == SELECT_ALL;
     if (page->projection != NULL) {
         projection_visit_paths(page->projection, visit_path, &found);
-    }
-    if (page->filter != NULL && page->index->kind == INDEX_LOCAL) {
-        condition_visit_paths(page->filter, visit_path, &found);
     }
     bool lacks = found.names.len > 0 || (all && page->index->projection != PROJECTION_ALL);
     if (!lacks) {
@@ -106,7 +138,7 @@ bool page_find_table(struct page *page)
 {
     struct api_call *call = page->call;
     const struct page_request *request = page->request;
-    page->table = api_table(call, page->table_name);
+    page->table = api_table(call, request->table_name);
     if (page->table == NULL) {
         return false;
     }
@@ -123,7 +155,13 @@ bool page_find_table(struct page *page)
         return err_set(&call->err, ERR_VALIDATION,
                        "Consistent reads are not supported on global secondary indexes");
     }
-    return check_projected(page);
+    return true;
+}
+
+bool page_check_attributes(struct page *page)
+{
+    return api_check_key_paths(page->call, page->table, page->projection, page->filter) &&
+           (page->index == NULL || (check_projected(page) && check_filter_projected(page)));
 }
 
 static void emit(struct items_read *read, struct value item)
@@ -192,19 +230,18 @@ static bool start(struct page *page, struct key_range *range)
         return true;
     }
     struct str row;
-    if (!range_start_row(call->engine, page->table, page->index, request->exclusive_start_key.value,
-                         call->arena, &row)) {
-        return err_set(
-            &call->err, ERR_VALIDATION,
-            "The provided starting key is invalid: The provided key element does not match "
-            "the schema");
+    enum start_key fit = range_start_row(call->engine, page->table, page->index,
+                                         request->exclusive_start_key.value, call->arena, &row);
+    if (fit == START_KEY_INCOMPLETE && (page->is_query || page->index != NULL)) {
+        return err_set(&call->err, ERR_VALIDATION, STARTING_KEY);
+    }
+    if (fit != START_KEY_FITS) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       STARTING_KEY ": The provided key element does not match the schema");
     }
     if (!range_start_after(range, row, page->read.backward, call->arena)) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       page->is_query
-                           ? "The provided starting key is outside query boundaries based "
-                             "on provided conditions"
-                           : "The provided starting key is invalid");
+        page->refuse_start(page, row);
+        return false;
     }
     return true;
 }

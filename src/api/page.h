@@ -22,18 +22,18 @@ struct page_request {
     struct wire_map values;
 };
 
-#define PAGE_REQUEST_FIELDS(struct_, filter_name_)                                                 \
+/* In the order in which errors come out; the operations' own stand before or between. */
+#define PAGE_SELECT_FIELDS(struct_)                                                                \
     FIELD(struct_, common.select, "Select", shape_select),                                         \
-        FIELD(struct_, common.return_consumed_capacity, "ReturnConsumedCapacity",                  \
-              shape_return_consumed_capacity),                                                     \
-        FIELD(struct_, common.limit, "Limit", shape_limit),                                        \
-        FIELD(struct_, common.index_name, "IndexName", shape_index_name),                          \
-        FIELD(struct_, common.attributes_to_get, "AttributesToGet", shape_attribute_names),        \
-        FIELD(struct_, common.consistent_read, "ConsistentRead", shape_bool),                      \
-        FIELD(struct_, common.filter, filter_name_, shape_conditions),                             \
+        FIELD(struct_, common.index_name, "IndexName", shape_index_name)
+#define PAGE_TABLE_FIELDS(struct_)                                                                 \
+    FIELD_REQUIRED(struct_, common.table_name, "TableName", shape_table_name),                     \
         FIELD(struct_, common.conditional_operator, "ConditionalOperator",                         \
-              shape_conditional_operator),                                                         \
+              shape_conditional_operator)
+#define PAGE_REQUEST_FIELDS(struct_)                                                               \
+    FIELD(struct_, common.attributes_to_get, "AttributesToGet", shape_attribute_names),            \
         FIELD(struct_, common.exclusive_start_key, "ExclusiveStartKey", shape_key),                \
+        FIELD(struct_, common.consistent_read, "ConsistentRead", shape_bool),                      \
         FIELD(struct_, common.projection_expression, "ProjectionExpression", shape_string),        \
         FIELD(struct_, common.filter_expression, "FilterExpression", shape_string),                \
         FIELD(struct_, common.names, "ExpressionAttributeNames", shape_name_map),                  \
@@ -43,20 +43,26 @@ struct page {
     struct api_call *call;
     const struct page_request *request;
     bool is_query;
-    struct str table_name;
     const struct table *table;
     const struct index *index;
     const struct condition *filter;
     const struct projection *projection;
     bool count_only;
+    /* Says why a start key that fits the schema is not in the range: sets call->err. */
+    void (*refuse_start)(struct page *page, struct str row);
     struct items_read read;
-    struct arena_mark emit_mark;
 };
 
-/* Filter and projection, before the table is known. */
+/* What is checked before the table is known: Select and what it goes with; legacy parameters; the
+ * start key's value; the filter and projection expressions. */
+MUST_USE bool page_check_select(struct page *page);
+MUST_USE bool page_check_legacy(struct page *page);
+MUST_USE bool page_check_start_key(struct page *page);
 MUST_USE bool page_check_expressions(struct page *page, struct expr_scope *scope);
-/* Finds table and index, and what of an item may be asked for. */
+/* Finds table and index. */
 MUST_USE bool page_find_table(struct page *page);
+/* What of an item may be asked for. */
+MUST_USE bool page_check_attributes(struct page *page);
 /* Cuts the range at ExclusiveStartKey and reads. On error the call has ended. */
 void page_run(struct page *page, struct key_range range);
 

@@ -17,6 +17,57 @@ static bool is_name(struct str text)
 
 #define NAME_PATTERN "[a-zA-Z0-9_.-]+"
 
+static bool is_name_or_empty(struct str text)
+{
+    return text.len == 0 || is_name(text);
+}
+
+/* The name in arn:aws:dynamodb:region:account:table/name, else `given` itself. */
+static struct str name_in_arn(struct str given)
+{
+    if (!str_starts_with(given, STR("arn:"))) {
+        return given;
+    }
+    int colons = 0;
+    for (size_t i = 0; i < given.len; i++) {
+        colons += given.data[i] == ':';
+        struct str rest = str_skip(given, i + 1);
+        if (colons == 5 && str_starts_with(rest, STR("table/")) && is_name(str_skip(rest, 6))) {
+            return str_skip(rest, 6);
+        }
+        if (colons == 5) {
+            break;
+        }
+    }
+    return given;
+}
+
+enum { TABLE_NAME_MAX = 255 };
+
+/* The model allows what an ARN may be; letters and the length of a name are looked at later. */
+const struct shape shape_table_name = {
+    .kind = SHAPE_STRING,
+    .min = 1,
+    .max = 1024,
+    .terse = true,
+    .keep = name_in_arn,
+};
+const struct shape shape_table_pattern = {
+    .kind = SHAPE_STRING,
+    .min = 1,
+    .max = TABLE_NAME_MAX,
+    .matches = is_name_or_empty,
+    .pattern = NAME_PATTERN,
+    .keep = name_in_arn,
+};
+const struct shape shape_table_key = {
+    .kind = SHAPE_STRING,
+    .min = 3,
+    .max = TABLE_NAME_MAX,
+    .matches = is_name,
+    .pattern = NAME_PATTERN,
+    .keep = name_in_arn,
+};
 const struct shape shape_string = {.kind = SHAPE_STRING};
 const struct shape shape_bool = {.kind = SHAPE_BOOL};
 const struct shape shape_item = {.kind = SHAPE_ITEM};
@@ -27,6 +78,7 @@ const struct shape shape_attribute_names = {
     .kind = SHAPE_LIST,
     .java = "java.util.List<java.lang.String>",
     .min = 1,
+    .max = 255,
     .element = &shape_attribute_name,
 };
 const struct shape shape_name_map = {
@@ -51,6 +103,8 @@ const struct shape shape_return_values = {
     .kind = SHAPE_ENUM,
     .values =
         (const char *const[]){"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW", NULL},
+    .terse = true,
+    .terse_values = "ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE", /* as the service has it */
 };
 const struct shape shape_return_on_failure = {
     .kind = SHAPE_ENUM,
@@ -120,54 +174,22 @@ const struct shape shape_expected = {
     .element = &shape_expected_value,
 };
 
-/* The name in arn:aws:dynamodb:region:account:table/name, else `given` itself. */
-static struct str name_in_arn(struct str given)
+static bool refuse_name(struct api_call *call, struct str name, const char *constraint)
 {
-    if (!str_starts_with(given, STR("arn:"))) {
-        return given;
-    }
-    int colons = 0;
-    for (size_t i = 0; i < given.len; i++) {
-        colons += given.data[i] == ':';
-        struct str rest = str_skip(given, i + 1);
-        if (colons == 5 && str_starts_with(rest, STR("table/")) && is_name(str_skip(rest, 6))) {
-            return str_skip(rest, 6);
-        }
-        if (colons == 5) {
-            break;
-        }
-    }
-    return given;
-}
-
-static bool refuse_name(struct err *err, struct str name, const char *constraint)
-{
-    return err_set(err, ERR_VALIDATION,
+    return err_set(&call->err, ERR_VALIDATION,
                    "1 validation error detected: Value '%.*s' at 'tableName' failed to satisfy "
                    "constraint: %s",
                    STR_ARG(name), constraint);
 }
 
-bool api_table_name(struct api_call *call, struct str given, size_t min, struct str *out)
+bool api_check_table_name(struct api_call *call, struct str name)
 {
-    if (str_is_null(given)) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "1 validation error detected: Value null at 'tableName' failed to satisfy "
-                       "constraint: Member must not be null");
-    }
-    struct str name = name_in_arn(given);
-    if (name.len < min) {
-        return refuse_name(&call->err, name,
-                           min == 1 ? "Member must have length greater than or equal to 1"
-                                    : "Member must have length greater than or equal to 3");
-    }
-    if (name.len > 255) {
-        return refuse_name(&call->err, name, "Member must have length less than or equal to 255");
+    if (name.len > TABLE_NAME_MAX) {
+        return refuse_name(call, name, "Member must have length less than or equal to 255");
     }
     if (!is_name(name)) {
-        return refuse_name(&call->err, name,
+        return refuse_name(call, name,
                            "Member must satisfy regular expression pattern: " NAME_PATTERN);
     }
-    *out = name;
     return true;
 }

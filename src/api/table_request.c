@@ -121,6 +121,12 @@ static const struct shape shape_global_index = {
     .fields = global_index_fields,
     .size = sizeof(struct index_request),
 };
+const struct shape shape_index_creation = {
+    .kind = SHAPE_STRUCT,
+    .java = "CreateGlobalSecondaryIndexAction",
+    .fields = global_index_fields,
+    .size = sizeof(struct index_request),
+};
 const struct shape shape_global_indexes = {
     .kind = SHAPE_LIST,
     .java = "java.util.List<" AWS "GlobalSecondaryIndex>",
@@ -205,6 +211,17 @@ const struct shape shape_tags = {
     .java = "java.util.List<" AWS "Tag>",
     .element = &shape_tag,
 };
+
+bool table_request_check_name(struct api_call *call, const struct shape *shape, const void *request,
+                              struct str name)
+{
+    if (str_is_null(name)) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "The parameter 'TableName' is required but was not present in the request");
+    }
+    return wire_validate_member(shape, request, "TableName", WORDING_OLDER, &call->err) &&
+           api_check_table_name(call, name);
+}
 
 enum value_type table_request_type(const struct definition_request *definition)
 {

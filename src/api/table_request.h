@@ -59,6 +59,7 @@ extern const struct shape shape_definitions;
 extern const struct shape shape_key_schema;
 extern const struct shape shape_global_indexes;
 extern const struct shape shape_local_indexes;
+extern const struct shape shape_index_creation; /* of a global index, in UpdateTable */
 extern const struct shape shape_billing_mode;
 extern const struct shape shape_throughput;
 extern const struct shape shape_on_demand;
@@ -69,6 +70,10 @@ extern const struct shape shape_tags;
 extern const struct shape shape_table_class;
 
 enum { WIRE_BILLING_PROVISIONED, WIRE_BILLING_PAY_PER_REQUEST };
+
+/* TableName is there and fits; reported alone. `shape` and `request` are the operation's. */
+MUST_USE bool table_request_check_name(struct api_call *call, const struct shape *shape,
+                                       const void *request, struct str name);
 
 /* Each turns a part of the request into the model's form, with the service's refusals. */
 enum value_type table_request_type(const struct definition_request *definition);

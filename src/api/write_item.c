@@ -5,18 +5,70 @@ int write_item_returns(const struct write_request *request)
     return str_is_null(request->return_values.text) ? RETURN_NONE : request->return_values.value;
 }
 
-bool write_item_condition(struct write_item *op, struct expr_scope *scope)
+/* Without the table's name or the subject an older part of the service answers, with everything
+ * that is wrong; else the name is looked at first, and alone. */
+static bool check_subject(struct write_item *op, const struct shape *shape, const void *decoded,
+                          const struct wire_item *subject)
+{
+    struct api_call *call = op->call;
+    struct str name = op->request->table_name;
+    if (str_is_null(name) || !subject->given) {
+        return wire_validate(shape, decoded, WORDING_OLDER, &call->err);
+    }
+    return wire_validate_member(shape, decoded, "TableName", WORDING_CURRENT, &call->err) &&
+           api_check_table_name(call, name) &&
+           api_check_conditional_operator(call, &op->request->conditional_operator);
+}
+
+bool write_item_decode(struct write_item *op, const struct shape *shape, void *decoded,
+                       const struct wire_item *subject)
+{
+    struct api_call *call = op->call;
+    call->layer = LAYER_ENVELOPED;
+    return wire_decode(call->arena, shape, call->body, decoded, &call->err) &&
+           check_subject(op, shape, decoded, subject);
+}
+
+void write_item_list_expressions(struct write_item *op)
 {
     const struct write_request *request = op->request;
-    struct err *err = &op->call->err;
-    if (!api_expected(op->call, &request->expected, &request->conditional_operator,
-                      &op->write.condition, err)) {
-        return false;
+    op->expressions = (struct expression_request){
+        .names = &request->names,
+        .values = &request->values,
+        .expressions = {{"ConditionExpression", request->condition_expression}},
+        .expression_count = 1,
+        .legacy = {{"Expected", request->expected.given},
+                   {"ConditionalOperator", !str_is_null(request->conditional_operator.text)}},
+        .legacy_count = 2,
+    };
+}
+
+bool write_item_check_returns(struct write_item *op)
+{
+    int returns = write_item_returns(op->request);
+    if (returns == RETURN_ALL_OLD || returns == RETURN_NONE) {
+        return true;
     }
-    return str_is_null(request->condition_expression) ||
-           expr_condition(scope, request->condition_expression, "ConditionExpression",
-                          &op->write.condition, err) ||
-           api_envelope(err);
+    err_set(&op->call->err, ERR_VALIDATION, "ReturnValues can only be ALL_OLD or NONE");
+    return api_envelope(op->call);
+}
+
+bool write_item_condition(struct write_item *op)
+{
+    const struct write_request *request = op->request;
+    struct named_text expression = {"ConditionExpression", request->condition_expression};
+    return api_expected(op->call, &request->expected, &request->conditional_operator,
+                        &op->write.condition) &&
+           api_condition_expression(op->call, &op->scope, expression, &op->write.condition);
+}
+
+bool write_check_condition_keys(const struct item_write *write, struct err *err)
+{
+    struct key_paths paths = {.table = write->table, .err = err};
+    if (write->condition != NULL) {
+        condition_visit_paths(write->condition, api_visit_key_path, &paths);
+    }
+    return err->code == ERR_NONE;
 }
 
 static void write_attributes(struct write_item *op, struct value item)
@@ -100,6 +152,10 @@ static void write_item_done(struct engine_call *engine_call)
 void write_item_run(struct write_item *op)
 {
     int returns = write_item_returns(op->request);
+    if (!write_check_condition_keys(&op->write, &op->call->err)) {
+        api_finish(op->call);
+        return;
+    }
     op->call->state = op;
     op->write.want_old =
         returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD || returns == RETURN_UPDATED_NEW;

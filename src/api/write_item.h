@@ -19,18 +19,22 @@ struct write_request {
     struct wire_map values;
 };
 
-/* Their fields, for the operation's table; TableName stands elsewhere. */
+/* Their fields, for the operation's table. First those whose errors come first; the operation's own
+ * and WRITE_REQUEST_EXPRESSIONS stand behind them. */
 #define WRITE_REQUEST_FIELDS(struct_)                                                              \
     FIELD(struct_, common.return_consumed_capacity, "ReturnConsumedCapacity",                      \
           shape_return_consumed_capacity),                                                         \
+        FIELD_REQUIRED(struct_, common.table_name, "TableName", shape_table_name),                 \
         FIELD(struct_, common.return_values, "ReturnValues", shape_return_values),                 \
         FIELD(struct_, common.return_collection_metrics, "ReturnItemCollectionMetrics",            \
               shape_return_collection_metrics),                                                    \
         FIELD(struct_, common.return_on_failure, "ReturnValuesOnConditionCheckFailure",            \
               shape_return_on_failure),                                                            \
         FIELD(struct_, common.conditional_operator, "ConditionalOperator",                         \
-              shape_conditional_operator),                                                         \
-        FIELD(struct_, common.expected, "Expected", shape_expected),                               \
+              shape_conditional_operator)
+
+#define WRITE_REQUEST_EXPRESSIONS(struct_)                                                         \
+    FIELD(struct_, common.expected, "Expected", shape_expected),                                   \
         FIELD(struct_, common.condition_expression, "ConditionExpression", shape_string),          \
         FIELD(struct_, common.names, "ExpressionAttributeNames", shape_name_map),                  \
         FIELD(struct_, common.values, "ExpressionAttributeValues", shape_value_map)
@@ -39,6 +43,8 @@ struct write_request {
 struct write_item {
     struct api_call *call;
     const struct write_request *request;
+    struct expression_request expressions;
+    struct expr_scope scope;
     struct item_write write;
     struct items_write engine;
 };
@@ -46,11 +52,21 @@ struct write_item {
 /* ReturnValues as given, RETURN_NONE if not. */
 int write_item_returns(const struct write_request *request);
 
-/* Expected or ConditionExpression, into op->write.condition. */
-MUST_USE bool write_item_condition(struct write_item *op, struct expr_scope *scope);
+/* Decodes the request into `decoded`, which op->request and `subject` (its Item or Key) point into,
+ * and checks what makes the other checks pointless: no table name, no item, a bad name. */
+MUST_USE bool write_item_decode(struct write_item *op, const struct shape *shape, void *decoded,
+                                const struct wire_item *subject);
+/* The expressions that PutItem and DeleteItem have, into op->expressions. */
+void write_item_list_expressions(struct write_item *op);
+/* PutItem and DeleteItem give nothing else back. */
+MUST_USE bool write_item_check_returns(struct write_item *op);
+/* Expected or ConditionExpression, into op->write.condition. The scope is ready. */
+MUST_USE bool write_item_condition(struct write_item *op);
 
-/* Refuses an update that changes a key attribute. */
-MUST_USE bool update_check_keys(struct item_write *write, struct err *err);
+/* Refuses a condition that goes inside a key attribute. */
+MUST_USE bool write_check_condition_keys(const struct item_write *write, struct err *err);
+/* Refuses an update that changes a key attribute, or goes inside one. */
+MUST_USE bool update_check_keys(const struct item_write *write, struct err *err);
 
 /* Sends the write to the engine; the answer is made from its outcome. */
 void write_item_run(struct write_item *op);

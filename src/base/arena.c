@@ -3,8 +3,8 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
-#include <stdio.h>
 
+#include "base/format.h"
 #include "base/mem.h"
 
 struct arena_chunk {
@@ -125,14 +125,12 @@ struct str arena_copy(struct arena *arena, struct str s)
 
 struct str arena_vformat(struct arena *arena, const char *format, va_list args)
 {
-    va_list again;
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    assert(len >= 0);
-    char *text = arena_bytes(arena, (size_t)len + 1);
-    vsnprintf(text, (size_t)len + 1, format, args);
-    return str_make(text, (size_t)len);
+    struct buf text = {0};
+    format_add(&text, format, args);
+    buf_add_char(&text, '\0'); /* for those who need it; not counted */
+    struct str copy = arena_copy(arena, buf_str(&text));
+    buf_finish(&text);
+    return str_make(copy.data, copy.len - 1);
 }
 
 struct str arena_format(struct arena *arena, const char *format, ...)

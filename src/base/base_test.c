@@ -179,6 +179,10 @@ static void test_buf(void **state)
     buf_add_int64(&buf, 0);
     buf_format(&buf, " %s %d", "x", 5);
     CHECK_STR_EQ("buf", buf_str(&buf), STR("-9223372036854775808 0 x 5"));
+    buf.len = 0;
+    buf_format(&buf, "%.*s|%03d|%-4s|%zu|%lld|%c|%04x|%%|%.1f", STR_ARG(STR("a\0b")), 7, "yz",
+               (size_t)8, -9LL, 'c', 255, 0.5);
+    CHECK_STR_EQ("formats", buf_str(&buf), STR("a\0b|007|yz  |8|-9|c|00ff|%|0.5"));
     buf_finish(&buf);
 }
 

@@ -1,8 +1,6 @@
 #include "base/buf.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
+#include "base/format.h"
 #include "base/mem.h"
 
 void buf_init(struct buf *buf)
@@ -30,14 +28,8 @@ void buf_format(struct buf *buf, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int len = vsnprintf(NULL, 0, format, args);
+    format_add(buf, format, args);
     va_end(args);
-    assert(len >= 0);
-    char *at = buf_reserve(buf, (size_t)len + 1);
-    va_start(args, format);
-    vsnprintf(at, (size_t)len + 1, format, args);
-    va_end(args);
-    buf->len += (size_t)len;
 }
 
 void buf_add_int64(struct buf *buf, int64_t value)

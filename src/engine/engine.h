@@ -115,10 +115,16 @@ struct item_key {
 /* From a Key parameter: exactly the key attributes, of the right types. */
 MUST_USE bool item_key_from_key(struct engine *engine, const struct table *table, struct value key,
                                 struct arena *arena, struct item_key *out, struct err *err);
+/* Whether an item that is to be put has the key attributes, of the right types. */
+MUST_USE bool item_has_key(const struct table *table, struct value item);
 /* From an item that is to be put: has the key attributes, of the right types. */
 MUST_USE bool item_key_from_item(struct engine *engine, const struct table *table,
                                  struct value item, struct arena *arena, struct item_key *out,
                                  struct err *err);
+/* Refuses empty values of key attributes, also of the indexes' if it is an item that is to be put.
+ * The two functions above and the one below do so too; transactions ask before all else. */
+MUST_USE bool item_check_empty_keys(const struct table *table, struct value attributes, bool put,
+                                    struct err *err);
 /* An item that is to be put: its index keys, where it has them, are fit for one. */
 MUST_USE bool item_check_index_keys(const struct table *table, struct value item, struct err *err);
 /* The limit on a whole item that is to be put; with local indexes their entries count too. */
@@ -160,6 +166,7 @@ struct item_write {
 
     /* What came of it. */
     struct err err;        /* ERR_CONDITIONAL_CHECK_FAILED, ERR_VALIDATION, ... */
+    bool empty_index_key;  /* err is about one: transactions refuse the whole request */
     struct value old_item; /* if wanted; VALUE_ABSENT: there was none */
     struct value new_item; /* VALUE_ABSENT: there is none */
     size_t old_size;

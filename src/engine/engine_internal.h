@@ -55,9 +55,8 @@ struct str counter_key(struct arena *arena, uint32_t space, enum space_counter c
 /* Words a store's status for an answer. */
 void engine_set_store_error(struct err *err, enum store_status status);
 
-/* key.c */
-MUST_USE bool item_check_changed_index_keys(const struct table *table, struct value old_item,
-                                            struct value new_item, struct err *err);
+/* key.c: an update is held to the index keys that it changes; fails in write->err. */
+MUST_USE bool item_check_changed_index_keys(struct item_write *write, struct value old_item);
 
 /* index.c: the entry of an item in an index. */
 struct index_entry {

@@ -97,6 +97,17 @@ static bool take_key(const struct key_attribute *attribute, struct value item, s
     return !is_empty(*out) || refuse_empty(attribute->name, *out, err);
 }
 
+static bool has_attribute(const struct key_attribute *attribute, struct value item)
+{
+    return value_type(value_map_get(item, attribute->name)) == attribute->type;
+}
+
+bool item_has_key(const struct table *table, struct value item)
+{
+    return has_attribute(&table->key.hash[0], item) &&
+           (table->key.range_count == 0 || has_attribute(&table->key.range[0], item));
+}
+
 bool item_key_from_item(struct engine *engine, const struct table *table, struct value item,
                         struct arena *arena, struct item_key *out, struct err *err)
 {
@@ -112,6 +123,57 @@ bool item_key_from_item(struct engine *engine, const struct table *table, struct
     }
     fill(engine, table, arena, out);
     return true;
+}
+
+/* --- index keys --- */
+
+static bool refuse_empty_index_key(const struct index *index, const struct key_attribute *attribute,
+                                   struct err *err)
+{
+    return err_set(err, ERR_VALIDATION,
+                   "One or more parameter values are not valid. A value specified for a secondary "
+                   "index key is not supported. The AttributeValue for a key attribute cannot "
+                   "contain an empty %s value. IndexName: %.*s, IndexKey: %.*s",
+                   attribute->type == VALUE_S ? "string" : "binary", STR_ARG(index->name),
+                   STR_ARG(attribute->name));
+}
+
+/* Walks the key attributes of all indexes, those of one index together, in order of their names:
+ * that is how the service picks the one to complain of. */
+struct index_key_iter {
+    const struct table *table;
+    const struct index *index; /* NULL: before the first */
+    size_t attribute;
+};
+
+/* The index whose name comes next, or NULL. */
+static const struct index *next_index(const struct table *table, const struct index *after)
+{
+    const struct index *next = NULL;
+    for (size_t i = 0; i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        if ((after == NULL || str_cmp(index->name, after->name) > 0) &&
+            (next == NULL || str_cmp(index->name, next->name) < 0)) {
+            next = index;
+        }
+    }
+    return next;
+}
+
+static const struct key_attribute *next_index_key(struct index_key_iter *iter)
+{
+    const struct index *index = iter->index;
+    if (index == NULL || iter->attribute == index->key.hash_count + index->key.range_count) {
+        iter->index = next_index(iter->table, index);
+        iter->attribute = 0;
+        index = iter->index;
+    }
+    if (index == NULL) {
+        return NULL;
+    }
+    size_t i = iter->attribute++;
+    return i < index->key.hash_count ? &index->key.hash[i]
+                                     : &index->key.range[i - index->key.hash_count];
 }
 
 /* One key attribute of an index in an item that is to be put; absent is fine. */
@@ -131,70 +193,72 @@ static bool check_index_key(const struct index *index, const struct key_attribut
             value_type_name(value_type(value)), STR_ARG(index->name));
     }
     if (is_empty(value)) {
-        return err_set(
-            err, ERR_VALIDATION,
-            "One or more parameter values are not valid. A value specified for a "
-            "secondary index key is not supported. The AttributeValue for a key attribute "
-            "cannot contain an empty %s value. IndexName: %.*s, IndexKey: %.*s",
-            attribute->type == VALUE_S ? "string" : "binary", STR_ARG(index->name),
-            STR_ARG(attribute->name));
+        return refuse_empty_index_key(index, attribute, err);
     }
     return check_index_key_size(attribute, index, value, err);
 }
 
 bool item_check_index_keys(const struct table *table, struct value item, struct err *err)
 {
-    for (size_t i = 0; i < table->index_count; i++) {
-        const struct index *index = &table->indexes[i];
-        for (size_t k = 0; k < index->key.hash_count; k++) {
-            if (!check_index_key(index, &index->key.hash[k], item, err)) {
-                return false;
-            }
-        }
-        for (size_t k = 0; k < index->key.range_count; k++) {
-            if (!check_index_key(index, &index->key.range[k], item, err)) {
-                return false;
-            }
+    struct index_key_iter iter = {.table = table};
+    const struct key_attribute *attribute;
+    while ((attribute = next_index_key(&iter)) != NULL) {
+        if (!check_index_key(iter.index, attribute, item, err)) {
+            return false;
         }
     }
     return true;
 }
 
-/* An update is held to the index keys that it changes. */
-static bool check_changed_key(const struct index *index, const struct key_attribute *attribute,
-                              struct value old_item, struct value new_item, struct err *err)
+bool item_check_empty_keys(const struct table *table, struct value attributes, bool put,
+                           struct err *err)
 {
-    struct value before =
-        value_is_absent(old_item) ? VALUE_ABSENT : value_map_get(old_item, attribute->name);
-    struct value after = value_map_get(new_item, attribute->name);
+    for (size_t i = 0; i < 1 + table->key.range_count; i++) {
+        const struct key_attribute *key = i == 0 ? &table->key.hash[0] : &table->key.range[0];
+        struct value value = value_map_get(attributes, key->name);
+        if (value_type(value) == key->type && is_empty(value)) {
+            return refuse_empty(key->name, value, err);
+        }
+    }
+    struct index_key_iter iter = {.table = table};
+    const struct key_attribute *attribute;
+    while (put && (attribute = next_index_key(&iter)) != NULL) {
+        struct value value = value_map_get(attributes, attribute->name);
+        if (value_type(value) == attribute->type && is_empty(value)) {
+            return refuse_empty_index_key(iter.index, attribute, err);
+        }
+    }
+    return true;
+}
+
+static bool check_changed_key(struct item_write *write, const struct index *index,
+                              const struct key_attribute *attribute, struct value before)
+{
+    struct value after = value_map_get(write->new_item, attribute->name);
     if (value_is_absent(after) || value_eq(before, after)) {
         return true;
     }
     if (value_type(after) == attribute->type && is_empty(after)) {
+        write->empty_index_key = true;
         return err_set(
-            err, ERR_VALIDATION,
+            &write->err, ERR_VALIDATION,
             "One or more parameter values are not valid. The update expression attempted "
             "to update a secondary index key to a value that is not supported. The "
             "AttributeValue for a key attribute cannot contain an empty %s value.",
             attribute->type == VALUE_S ? "string" : "binary");
     }
-    return check_index_key(index, attribute, new_item, err);
+    return check_index_key(index, attribute, write->new_item, &write->err);
 }
 
-bool item_check_changed_index_keys(const struct table *table, struct value old_item,
-                                   struct value new_item, struct err *err)
+bool item_check_changed_index_keys(struct item_write *write, struct value old_item)
 {
-    for (size_t i = 0; i < table->index_count; i++) {
-        const struct index *index = &table->indexes[i];
-        for (size_t k = 0; k < index->key.hash_count; k++) {
-            if (!check_changed_key(index, &index->key.hash[k], old_item, new_item, err)) {
-                return false;
-            }
-        }
-        for (size_t k = 0; k < index->key.range_count; k++) {
-            if (!check_changed_key(index, &index->key.range[k], old_item, new_item, err)) {
-                return false;
-            }
+    struct index_key_iter iter = {.table = write->table};
+    const struct key_attribute *attribute;
+    while ((attribute = next_index_key(&iter)) != NULL) {
+        struct value before =
+            value_is_absent(old_item) ? VALUE_ABSENT : value_map_get(old_item, attribute->name);
+        if (!check_changed_key(write, iter.index, attribute, before)) {
+            return false;
         }
     }
     return true;

@@ -165,19 +165,30 @@ struct key_range range_of_scan(const struct table *table, const struct index *in
     };
 }
 
-static bool has_keys(const struct key_attribute *attributes, size_t count, struct value key)
+/* Whether the values of those attributes can be keys. */
+static enum start_key check_keys(const struct key_attribute *attributes, size_t count,
+                                 size_t bytes_max, struct value key)
 {
+    enum start_key fit = START_KEY_FITS;
     for (size_t i = 0; i < count; i++) {
         struct value value = value_map_get(key, attributes[i].name);
-        if (value_type(value) != attributes[i].type) {
-            return false;
+        if (value_is_absent(value)) {
+            return START_KEY_INCOMPLETE;
         }
-        size_t len = value_bytes(value).len;
-        if (len == 0 || len > HASH_KEY_BYTES_MAX) {
-            return false;
+        if (value_type(value) != attributes[i].type || value_bytes(value).len == 0 ||
+            value_bytes(value).len > bytes_max) {
+            fit = START_KEY_MISMATCH;
         }
     }
-    return true;
+    return fit;
+}
+
+static enum start_key check_schema(const struct key_schema *keys, struct value key)
+{
+    enum start_key hash = check_keys(keys->hash, keys->hash_count, HASH_KEY_BYTES_MAX, key);
+    enum start_key range = check_keys(keys->range, keys->range_count, RANGE_KEY_BYTES_MAX, key);
+    bool incomplete = hash == START_KEY_INCOMPLETE || range == START_KEY_INCOMPLETE;
+    return incomplete ? START_KEY_INCOMPLETE : MAX(hash, range);
 }
 
 /* How many different attributes the two schemas have. */
@@ -193,39 +204,39 @@ static size_t attribute_count(const struct table *table, const struct index *ind
     return count;
 }
 
-bool range_start_row(struct engine *engine, const struct table *table, const struct index *index,
-                     struct value start_key, struct arena *arena, struct str *out)
+enum start_key range_start_row(struct engine *engine, const struct table *table,
+                               const struct index *index, struct value start_key,
+                               struct arena *arena, struct str *out)
 {
-    if (value_count(start_key) != attribute_count(table, index) ||
-        !has_keys(table->key.hash, table->key.hash_count, start_key) ||
-        !has_keys(table->key.range, table->key.range_count, start_key)) {
-        return false;
+    enum start_key fit = check_schema(&table->key, start_key);
+    enum start_key index_fit = index == NULL ? fit : check_schema(&index->key, start_key);
+    if (value_count(start_key) != attribute_count(table, index) || fit == START_KEY_INCOMPLETE ||
+        index_fit == START_KEY_INCOMPLETE) {
+        return START_KEY_INCOMPLETE;
     }
-    struct value range = table->key.range_count == 0
-                             ? VALUE_ABSENT
-                             : value_map_get(start_key, table->key.range[0].name);
-    if (!value_is_absent(range) && value_bytes(range).len > RANGE_KEY_BYTES_MAX) {
-        return false;
+    if (fit != START_KEY_FITS || index_fit != START_KEY_FITS) {
+        return START_KEY_MISMATCH;
     }
-    struct item_key key = {.hash = value_map_get(start_key, table->key.hash[0].name),
-                           .range = range};
+    struct item_key key = {
+        .hash = value_map_get(start_key, table->key.hash[0].name),
+        .range = table->key.range_count == 0 ? VALUE_ABSENT
+                                             : value_map_get(start_key, table->key.range[0].name),
+    };
     key.row = key_of_item(arena, engine->seed, table->space, key.hash, key.range);
-    *out = key.row;
-    if (index == NULL) {
-        return true;
+    *out = index == NULL ? key.row : index_entry_key(engine, index, &key, start_key, arena);
+    return START_KEY_FITS;
+}
+
+bool range_fits_sort_key(struct engine *engine, const struct table *table,
+                         const struct index *index, struct key_condition condition,
+                         struct value start_key, struct str row, struct arena *arena)
+{
+    const struct key_schema *keys = index == NULL ? &table->key : &index->key;
+    for (size_t i = 0; i < keys->hash_count; i++) {
+        condition.hash[i] = value_map_get(start_key, keys->hash[i].name);
     }
-    if (!has_keys(index->key.hash, index->key.hash_count, start_key) ||
-        !has_keys(index->key.range, index->key.range_count, start_key)) {
-        return false;
-    }
-    for (size_t i = 0; i < index->key.range_count; i++) {
-        if (value_bytes(value_map_get(start_key, index->key.range[i].name)).len >
-            RANGE_KEY_BYTES_MAX) {
-            return false;
-        }
-    }
-    *out = index_entry_key(engine, index, &key, start_key, arena);
-    return true;
+    struct key_range range = range_of_query(engine, table, index, &condition, arena);
+    return str_cmp(row, range.lo) >= 0 && str_cmp(row, range.hi) < 0;
 }
 
 bool range_start_after(struct key_range *range, struct str row, bool backward, struct arena *arena)

@@ -79,8 +79,7 @@ static bool make_new_item(struct item_write *write, const struct row *old, struc
         return true;
     }
     write->new_size = item_size(write->new_item);
-    return item_check_changed_index_keys(write->table, old->item, write->new_item, &write->err) &&
-           check_updated_size(write);
+    return item_check_changed_index_keys(write, old->item) && check_updated_size(write);
 }
 
 static void count_row(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
@@ -259,6 +258,7 @@ static bool check_token(struct items_write *call, struct str row)
 static void reset(struct item_write *write, struct arena *arena)
 {
     write->err = ERR_INIT(arena);
+    write->empty_index_key = false;
     write->old_item = VALUE_ABSENT;
     write->new_item = VALUE_ABSENT;
     write->old_size = 0;

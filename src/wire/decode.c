@@ -1,13 +1,17 @@
+#include <stdlib.h>
+
+#include "wire/serialization_internal.h"
 #include "wire/shape.h"
 
 /* One request while it is read. */
 struct decoder {
     struct arena *arena;
     struct json_reader json;
-    const char *complaint;
+    struct builder builder; /* for one value after the other */
+    struct str complaint;   /* STR_NULL: none */
 };
 
-static bool decode(struct decoder *d, const struct shape *shape, void *out);
+static bool decode(struct decoder *d, const struct shape *shape, enum wire_place place, void *out);
 
 size_t shape_kept_size(const struct shape *shape)
 {
@@ -35,54 +39,61 @@ size_t shape_kept_size(const struct shape *shape)
     return 0;
 }
 
-static bool complain(struct decoder *d, const char *complaint)
+bool shape_is_absent(const struct shape *shape, const void *kept)
 {
-    if (d->complaint == NULL && d->json.mistake == NULL) {
+    switch (shape->kind) {
+    case SHAPE_STRING:
+        return str_is_null(*(const struct str *)kept);
+    case SHAPE_ENUM:
+        return str_is_null(((const struct wire_enum *)kept)->text);
+    case SHAPE_BOOL:
+        return !((const struct wire_bool *)kept)->given;
+    case SHAPE_INTEGER:
+    case SHAPE_LONG:
+        return !((const struct wire_int *)kept)->given;
+    case SHAPE_STRUCT:
+        return *(void *const *)kept == NULL;
+    case SHAPE_LIST:
+        return !((const struct wire_list *)kept)->given;
+    case SHAPE_MAP:
+        return !((const struct wire_map *)kept)->given;
+    case SHAPE_VALUE:
+        return value_is_absent(((const struct wire_value *)kept)->value);
+    case SHAPE_ITEM:
+        return !((const struct wire_item *)kept)->given;
+    }
+    return true;
+}
+
+static bool complain(struct decoder *d, struct str complaint)
+{
+    if (str_is_null(d->complaint) && d->json.mistake == NULL) {
         d->complaint = complaint;
     }
     return false;
-}
-
-/* A scalar of another kind than the one that is wanted, e.g. "String". */
-static bool complain_of_scalar(struct decoder *d, const char *wanted)
-{
-    bool truth = false;
-    const char *found = "STRING_VALUE";
-    switch (json_peek(&d->json)) {
-    case JSON_ARRAY:
-        return complain(
-            d,
-            arena_format(d->arena, "Unrecognized collection type class java.lang.%s", wanted).data);
-    case JSON_OBJECT:
-        return complain(d, "Start of structure or map found where not expected");
-    case JSON_NUMBER:
-        found = "NUMBER_VALUE";
-        break;
-    case JSON_BOOL:
-        if (!json_read_bool(&d->json, &truth)) {
-            return false;
-        }
-        found = truth ? "TRUE_VALUE" : "FALSE_VALUE";
-        break;
-    case JSON_STRING:
-    case JSON_NULL:
-        break;
-    case JSON_BAD:
-        return false;
-    }
-    return complain(d, arena_format(d->arena, "%s cannot be converted to %s", found, wanted).data);
 }
 
 static bool decode_text(struct decoder *d, struct str *out)
 {
     struct json_string text;
     if (json_peek(&d->json) != JSON_STRING) {
-        return complain_of_scalar(d, "String");
+        return complain(d, serialization_scalar(&d->json, "String"));
     }
     if (!json_read_string(&d->json, &text)) {
         return false;
     }
     *out = text.text;
+    return true;
+}
+
+static bool decode_string(struct decoder *d, const struct shape *shape, struct str *out)
+{
+    if (!decode_text(d, out)) {
+        return false;
+    }
+    if (shape->keep != NULL) {
+        *out = shape->keep(*out);
+    }
     return true;
 }
 
@@ -102,15 +113,11 @@ static bool decode_enum(struct decoder *d, const struct shape *shape, struct wir
 
 static bool decode_bool(struct decoder *d, struct wire_bool *out)
 {
-    out->given = true;
-    switch (json_peek(&d->json)) {
-    case JSON_BOOL:
-        return json_read_bool(&d->json, &out->value);
-    case JSON_STRING:
-        return complain(d, "Unexpected token received from parser");
-    default:
-        return complain_of_scalar(d, "Boolean");
+    if (json_peek(&d->json) != JSON_BOOL) {
+        return complain(d, serialization_scalar(&d->json, "Boolean"));
     }
+    out->given = true;
+    return json_read_bool(&d->json, &out->value);
 }
 
 /* JSON's number as the service takes it for an integer: the fraction is cut off, and what does not
@@ -148,7 +155,7 @@ static bool decode_int(struct decoder *d, const struct shape *shape, struct wire
     bool is_long = shape->kind == SHAPE_LONG;
     struct str text;
     if (json_peek(&d->json) != JSON_NUMBER) {
-        return complain_of_scalar(d, is_long ? "Long" : "Integer");
+        return complain(d, serialization_scalar(&d->json, is_long ? "Long" : "Integer"));
     }
     if (!json_read_number(&d->json, &text)) {
         return false;
@@ -171,17 +178,11 @@ static void *grow(struct decoder *d, void *array, size_t count, size_t size)
     return bigger;
 }
 
-static bool decode_list(struct decoder *d, const struct shape *shape, struct wire_list *out)
+static bool decode_list(struct decoder *d, const struct shape *shape, enum wire_place place,
+                        struct wire_list *out)
 {
-    switch (json_peek(&d->json)) {
-    case JSON_ARRAY:
-        break;
-    case JSON_OBJECT:
-        return complain(d, "Start of structure or map found where not expected");
-    case JSON_BAD:
-        return false;
-    default:
-        return complain(d, "Unexpected field type");
+    if (json_peek(&d->json) != JSON_ARRAY) {
+        return complain(d, serialization_list(&d->json, place));
     }
     if (!json_enter_array(&d->json)) {
         return false;
@@ -190,7 +191,7 @@ static bool decode_list(struct decoder *d, const struct shape *shape, struct wir
     *out = (struct wire_list){.given = true};
     while (json_next_element(&d->json)) {
         out->elements = grow(d, out->elements, out->count, size);
-        if (!decode(d, shape->element, (char *)out->elements + out->count * size)) {
+        if (!decode(d, shape->element, PLACE_ELEMENT, (char *)out->elements + out->count * size)) {
             return false;
         }
         out->count++;
@@ -198,61 +199,81 @@ static bool decode_list(struct decoder *d, const struct shape *shape, struct wir
     return d->json.mistake == NULL;
 }
 
-static bool enter_object(struct decoder *d, const struct shape *shape)
+/* --- maps --- */
+
+struct map_entry {
+    struct str name;
+    size_t place;
+};
+
+static int compare_entries(const void *a, const void *b)
 {
-    switch (json_peek(&d->json)) {
-    case JSON_OBJECT:
-        return json_enter_object(&d->json);
-    case JSON_ARRAY:
-        return complain(
-            d,
-            arena_format(d->arena, "Unrecognized collection type %s%s",
-                         shape->kind == SHAPE_MAP ? "" : "class com.amazonaws.dynamodb.v20120810.",
-                         shape->java)
-                .data);
-    case JSON_BAD:
-        return false;
-    default:
-        return complain(d, "Unexpected field type");
-    }
+    const struct map_entry *left = a;
+    const struct map_entry *right = b;
+    int order = str_cmp(left->name, right->name);
+    return order != 0 ? order : left->place < right->place ? -1 : 1;
 }
 
-/* Where the value of a name goes: over an earlier one of the same name, or to the end. */
-static size_t map_slot(const struct wire_map *map, struct str name)
+/* Of entries with one name the last one counts, at the place of the first. */
+static void drop_doubles(struct decoder *d, struct wire_map *map, size_t size)
 {
+    struct map_entry *entries = ARENA_ARRAY(d->arena, struct map_entry, map->count);
+    bool *dropped = ARENA_ARRAY(d->arena, bool, map->count);
+    char *values = map->values;
     for (size_t i = 0; i < map->count; i++) {
-        if (str_eq(map->names[i], name)) {
-            return i;
+        entries[i] = (struct map_entry){.name = map->names[i], .place = i};
+    }
+    qsort(entries, map->count, sizeof(*entries), compare_entries);
+    size_t first = 0;
+    for (size_t i = 1; i < map->count; i++) {
+        if (!str_eq(entries[i].name, entries[first].name)) {
+            first = i;
+            continue;
+        }
+        memcpy(values + entries[first].place * size, values + entries[i].place * size, size);
+        dropped[entries[i].place] = true;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < map->count; i++) {
+        if (!dropped[i]) {
+            map->names[kept] = map->names[i];
+            memmove(values + kept * size, values + i * size, size);
+            kept++;
         }
     }
-    return map->count;
+    map->count = kept;
 }
 
-static bool decode_map(struct decoder *d, const struct shape *shape, struct wire_map *out)
+static bool decode_map(struct decoder *d, const struct shape *shape, enum wire_place place,
+                       struct wire_map *out)
 {
-    if (!enter_object(d, shape)) {
+    if (json_peek(&d->json) != JSON_OBJECT) {
+        return complain(d, serialization_map(&d->json, shape->java, place));
+    }
+    const char *start = d->json.at;
+    if (!json_enter_object(&d->json)) {
         return false;
     }
     size_t size = shape_kept_size(shape->element);
     *out = (struct wire_map){.given = true};
     struct json_string name;
     while (json_next_member(&d->json, &name)) {
-        /* Long maps are refused later; looking for doubles in them would take too long. */
-        size_t slot = out->count < 1024 ? map_slot(out, name.text) : out->count;
-        if (slot == out->count) {
-            out->names = grow(d, out->names, out->count, sizeof(*out->names));
-            out->values = grow(d, out->values, out->count, size);
-            out->count++;
-        }
-        out->names[slot] = name.text;
-        char *value = (char *)out->values + slot * size;
-        memset(value, 0, size);
-        if (!decode(d, shape->element, value)) {
+        out->names = grow(d, out->names, out->count, sizeof(*out->names));
+        out->values = grow(d, out->values, out->count, size);
+        out->names[out->count] = name.text;
+        if (!decode(d, shape->element, PLACE_ELEMENT, (char *)out->values + out->count * size)) {
             return false;
         }
+        out->count++;
+    }
+    out->source = str_make(start, (size_t)(d->json.at - start));
+    if (out->count > 1) {
+        drop_doubles(d, out, size);
     }
     return d->json.mistake == NULL;
 }
+
+/* --- structures --- */
 
 static const struct field *find_field(const struct shape *shape, struct str name)
 {
@@ -269,8 +290,8 @@ static bool decode_members(struct decoder *d, const struct shape *shape, char *o
     struct json_string name;
     while (json_next_member(&d->json, &name)) {
         const struct field *field = find_field(shape, name.text);
-        bool good =
-            field == NULL ? json_skip(&d->json) : decode(d, field->shape, out + field->offset);
+        bool good = field == NULL ? json_skip(&d->json)
+                                  : decode(d, field->shape, PLACE_MEMBER, out + field->offset);
         if (!good) {
             return false;
         }
@@ -278,50 +299,63 @@ static bool decode_members(struct decoder *d, const struct shape *shape, char *o
     return d->json.mistake == NULL;
 }
 
-static bool decode_struct(struct decoder *d, const struct shape *shape, void **out)
+static bool decode_struct(struct decoder *d, const struct shape *shape, enum wire_place place,
+                          void **out)
 {
+    if (json_peek(&d->json) != JSON_OBJECT) {
+        return complain(d, serialization_struct(&d->json, shape->java, place));
+    }
     *out = arena_zalloc(d->arena, shape->size);
-    return enter_object(d, shape) && decode_members(d, shape, *out);
+    return json_enter_object(&d->json) && decode_members(d, shape, *out);
 }
 
-/* The flat form is hardly ever longer than the JSON that is left. */
-static void start_value(struct decoder *d, struct value_reader *reader)
+/* --- attribute values --- */
+
+/* Values grow in one builder and are copied out of it when they are complete. */
+static struct value_reader start_value(struct decoder *d)
 {
-    *reader = (struct value_reader){.json = &d->json};
-    builder_init(&reader->builder, d->arena, (size_t)(d->json.end - d->json.at) * 9 / 8 + 16);
+    d->builder.len = 0;
+    return (struct value_reader){.json = &d->json, .builder = d->builder};
 }
 
-static bool decode_value(struct decoder *d, struct wire_value *out)
+static struct value finish_value(struct decoder *d, const struct value_reader *reader)
 {
-    struct value_reader reader;
-    start_value(d, &reader);
-    if (!value_json_read(&reader, 1)) {
+    d->builder = reader->builder;
+    struct str copy = arena_copy(d->arena, str_make(d->builder.data, d->builder.len));
+    return (struct value){(const uint8_t *)copy.data, copy.len};
+}
+
+static bool decode_value(struct decoder *d, enum wire_place place, struct wire_value *out)
+{
+    struct value_reader reader = start_value(d);
+    if (!value_json_read(&reader, 1, place)) {
         return complain(d, reader.complaint);
     }
-    *out = (struct wire_value){.value = builder_finish(&reader.builder), .problem = reader.problem};
+    *out = (struct wire_value){.value = finish_value(d, &reader), .problem = reader.problem};
     return true;
 }
 
-static bool decode_item(struct decoder *d, struct wire_item *out)
+static bool decode_item(struct decoder *d, enum wire_place place, struct wire_item *out)
 {
-    struct value_reader reader;
-    start_value(d, &reader);
-    if (!value_json_read_item(&reader)) {
+    struct value_reader reader = start_value(d);
+    if (!value_json_read_item(&reader, place)) {
         return complain(d, reader.complaint);
     }
     *out = (struct wire_item){
-        .given = true, .value = builder_finish(&reader.builder), .problem = reader.problem};
+        .given = true, .value = finish_value(d, &reader), .problem = reader.problem};
     return true;
 }
 
-static bool decode(struct decoder *d, const struct shape *shape, void *out)
+static bool decode(struct decoder *d, const struct shape *shape, enum wire_place place, void *out)
 {
-    if (json_peek(&d->json) == JSON_NULL && shape->kind != SHAPE_VALUE) {
+    bool null_is_value = shape->kind == SHAPE_VALUE && place == PLACE_ELEMENT;
+    if (json_peek(&d->json) == JSON_NULL && !null_is_value) {
+        memset(out, 0, shape_kept_size(shape));
         return json_read_null(&d->json);
     }
     switch (shape->kind) {
     case SHAPE_STRING:
-        return decode_text(d, out);
+        return decode_string(d, shape, out);
     case SHAPE_ENUM:
         return decode_enum(d, shape, out);
     case SHAPE_BOOL:
@@ -330,28 +364,32 @@ static bool decode(struct decoder *d, const struct shape *shape, void *out)
     case SHAPE_LONG:
         return decode_int(d, shape, out);
     case SHAPE_STRUCT:
-        return decode_struct(d, shape, out);
+        return decode_struct(d, shape, place, out);
     case SHAPE_LIST:
-        return decode_list(d, shape, out);
+        return decode_list(d, shape, place, out);
     case SHAPE_MAP:
-        return decode_map(d, shape, out);
+        return decode_map(d, shape, place, out);
     case SHAPE_VALUE:
-        return decode_value(d, out);
+        return decode_value(d, place, out);
     case SHAPE_ITEM:
-        return decode_item(d, out);
+        return decode_item(d, place, out);
     }
     return false;
 }
+
+/* How much room a value gets at first; most are small. */
+enum { VALUE_ROOM = 1024 };
 
 bool wire_decode(struct arena *arena, const struct shape *shape, struct str body, void *out,
                  struct err *err)
 {
     struct decoder d = {.arena = arena};
     json_reader_init(&d.json, arena, body);
+    builder_init(&d.builder, arena, VALUE_ROOM);
     memset(out, 0, shape->size);
     if (json_peek(&d.json) == JSON_OBJECT && json_enter_object(&d.json) &&
         decode_members(&d, shape, out) && json_at_end(&d.json)) {
         return true;
     }
-    return err_set(err, ERR_SERIALIZATION, "%s", d.complaint == NULL ? "" : d.complaint);
+    return err_set_str(err, ERR_SERIALIZATION, str_is_null(d.complaint) ? STR("") : d.complaint);
 }

@@ -59,7 +59,8 @@ struct wire_map {
     bool given;
     size_t count;
     struct str *names;
-    void *values; /* an array of what the element's kind is kept as */
+    void *values;      /* an array of what the element's kind is kept as */
+    struct str source; /* its JSON as it was sent */
 };
 
 struct wire_value {
@@ -91,11 +92,20 @@ struct shape {
     bool bounded_below; /* min counts even if it is 0 */
     bool (*matches)(struct str text);
     const char *pattern; /* as printed */
-    const char *const
-        *values; /* SHAPE_ENUM: ends with NULL, in the order in which the service prints */
+    /* SHAPE_ENUM: ends with NULL, in the order in which the service prints */
+    const char *const *values;
     const struct field *fields; /* SHAPE_STRUCT: ends with a NULL name; sorted as errors come out */
     size_t size;                /* SHAPE_STRUCT: of the C struct */
     const struct shape *element; /* SHAPE_LIST, SHAPE_MAP */
+    const struct shape *key;     /* SHAPE_MAP: constraints of its names, or NULL */
+    /* SHAPE_STRING: what of the text is kept, or NULL: all of it. */
+    struct str (*keep)(struct str text);
+    /* The current layer (see enum value_wording) reports a bound or an enum of this shape without
+     * the value; an enum with this list of values. */
+    bool terse;
+    const char *terse_values;
+    bool echo_json;   /* SHAPE_MAP: errors quote the JSON as it was sent */
+    const char *tail; /* SHAPE_STRUCT: printed after its members, or NULL */
 };
 
 #define FIELD(struct_, member_, name_, shape_)                                                     \
@@ -114,6 +124,8 @@ struct shape {
 
 /* How many bytes a value of this shape takes in its container. */
 size_t shape_kept_size(const struct shape *shape);
+/* Whether what is kept there is nothing: the member is absent, or null. */
+bool shape_is_absent(const struct shape *shape, const void *kept);
 
 /* Reads `body` into *out (shape->size bytes, zeroed here). All memory is from `arena`, and slices
  * borrow `body`. False: ERR_SERIALIZATION. */
@@ -121,11 +133,11 @@ MUST_USE bool wire_decode(struct arena *arena, const struct shape *shape, struct
                           void *out, struct err *err);
 
 /* Checks the model's constraints of a decoded struct, all of them, and reports them together:
- * "2 validation errors detected: ...; ...". */
-MUST_USE bool wire_validate(struct arena *arena, const struct shape *shape, const void *decoded,
-                            struct err *err);
+ * "2 validation errors detected: ...; ...". Lists and maps that pass hold no nulls. */
+MUST_USE bool wire_validate(const struct shape *shape, const void *decoded,
+                            enum value_wording wording, struct err *err);
 /* The same for just one of its members. */
-MUST_USE bool wire_validate_member(struct arena *arena, const struct shape *shape,
-                                   const void *decoded, const char *name, struct err *err);
+MUST_USE bool wire_validate_member(const struct shape *shape, const void *decoded, const char *name,
+                                   enum value_wording wording, struct err *err);
 
 #endif

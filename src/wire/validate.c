@@ -1,16 +1,17 @@
-/* The model's constraints. Paths are written as the service does: the first letter small, list
- * elements as "keySchema.1.member.attributeName", map values as "requestItems.name.member.keys". */
-#include "base/buf.h"
-#include "wire/shape.h"
+/* The model's constraints. Paths are written as the service does: members with a small first
+ * letter, list elements as "keySchema.1.member.attributeName", map values as
+ * "requestItems.name.member.keys". What is terse is named as on the wire, and its value is left
+ * out. */
+#include "wire/print_internal.h"
 
 struct validator {
-    struct arena *arena;
-    struct str errors; /* joined by "; " */
+    struct buf errors; /* joined by "; " */
     int error_count;
+    enum value_wording wording;
 };
 
-/* The service stops listing somewhere; a request of 16 MB must not make a text of gigabytes. */
-enum { ERRORS_MAX = 10, PRINTED_MAX = 2048 };
+/* The service lists no more than these. */
+enum { ERRORS_MAX = 10 };
 
 /* Where we are, on the stack; put into words only for an error. */
 struct path {
@@ -20,149 +21,108 @@ struct path {
     size_t index;              /* of a list, from 1 */
 };
 
-static struct str print_path(struct arena *arena, const struct path *path)
-{
-    if (path->parent == NULL) {
-        return STR("");
-    }
-    struct str before = print_path(arena, path->parent);
-    const char *name = path->member;
-    if (name != NULL) {
-        return arena_format(arena, "%.*s%s%c%s", STR_ARG(before), before.len > 0 ? "." : "",
-                            name[0] >= 'A' && name[0] <= 'Z' ? name[0] - 'A' + 'a' : name[0],
-                            name + 1);
-    }
-    if (!str_is_null(path->key)) {
-        return arena_format(arena, "%.*s.%.*s.member", STR_ARG(before), STR_ARG(path->key));
-    }
-    return arena_format(arena, "%.*s.%zu.member", STR_ARG(before), path->index);
-}
-
 static void validate(struct validator *v, const struct shape *shape, const void *kept,
                      const struct path *path);
 
-static struct str print_value(struct arena *arena, const struct shape *shape, const void *kept);
+/* --- words --- */
 
-static struct str print_list(struct arena *arena, const struct shape *shape,
-                             const struct wire_list *list)
+static void print_path(struct buf *out, const struct path *path, bool terse)
 {
-    struct str text = STR("[");
-    size_t size = shape_kept_size(shape->element);
-    for (size_t i = 0; i < list->count && text.len < PRINTED_MAX; i++) {
-        struct str element =
-            print_value(arena, shape->element, (const char *)list->elements + i * size);
-        text =
-            arena_format(arena, "%.*s%s%.*s", STR_ARG(text), i > 0 ? ", " : "", STR_ARG(element));
+    if (path->parent == NULL) {
+        return;
     }
-    return arena_format(arena, "%.*s]", STR_ARG(text));
+    print_path(out, path->parent, terse);
+    if (path->member == NULL) {
+        if (str_is_null(path->key)) {
+            buf_format(out, ".%zu.member", path->index);
+        } else {
+            buf_format(out, ".%.*s.member", STR_ARG(path->key));
+        }
+        return;
+    }
+    buf_add(out, path->parent->parent == NULL ? STR("") : STR("."));
+    if (terse) {
+        buf_add(out, str_from_c(path->member));
+    } else {
+        print_member_name(out, path->member);
+    }
 }
 
-static struct str print_map(struct arena *arena, const struct shape *shape,
-                            const struct wire_map *map)
+/* Starts the next error of the list; false if it is full. */
+static bool next_error(struct validator *v)
 {
-    struct str text = STR("{");
-    size_t size = shape_kept_size(shape->element);
-    for (size_t i = 0; i < map->count && text.len < PRINTED_MAX; i++) {
-        struct str element =
-            print_value(arena, shape->element, (const char *)map->values + i * size);
-        text = arena_format(arena, "%.*s%s%.*s=%.*s", STR_ARG(text), i > 0 ? ", " : "",
-                            STR_ARG(map->names[i]), STR_ARG(element));
+    if (v->error_count == ERRORS_MAX) {
+        return false;
     }
-    return arena_format(arena, "%.*s}", STR_ARG(text));
-}
-
-static struct str print_value(struct arena *arena, const struct shape *shape, const void *kept)
-{
-    switch (shape->kind) {
-    case SHAPE_STRING:
-        return *(const struct str *)kept;
-    case SHAPE_ENUM:
-        return ((const struct wire_enum *)kept)->text;
-    case SHAPE_BOOL:
-        return ((const struct wire_bool *)kept)->value ? STR("true") : STR("false");
-    case SHAPE_INTEGER:
-    case SHAPE_LONG:
-        return arena_format(arena, "%lld", (long long)((const struct wire_int *)kept)->value);
-    case SHAPE_LIST:
-        return print_list(arena, shape, kept);
-    case SHAPE_MAP:
-        return print_map(arena, shape, kept);
-    case SHAPE_STRUCT:
-        return str_from_c(shape->java);
-    case SHAPE_VALUE:
-        return STR("AttributeValue");
-    case SHAPE_ITEM:
-        return STR("{}");
-    }
-    return STR("");
-}
-
-static bool is_absent(const struct shape *shape, const void *kept)
-{
-    switch (shape->kind) {
-    case SHAPE_STRING:
-        return str_is_null(*(const struct str *)kept);
-    case SHAPE_ENUM:
-        return str_is_null(((const struct wire_enum *)kept)->text);
-    case SHAPE_BOOL:
-        return !((const struct wire_bool *)kept)->given;
-    case SHAPE_INTEGER:
-    case SHAPE_LONG:
-        return !((const struct wire_int *)kept)->given;
-    case SHAPE_STRUCT:
-        return *(void *const *)kept == NULL;
-    case SHAPE_LIST:
-        return !((const struct wire_list *)kept)->given;
-    case SHAPE_MAP:
-        return !((const struct wire_map *)kept)->given;
-    case SHAPE_VALUE:
-        return value_is_absent(((const struct wire_value *)kept)->value);
-    case SHAPE_ITEM:
-        return !((const struct wire_item *)kept)->given;
-    }
+    buf_add(&v->errors, v->error_count++ > 0 ? STR("; ") : STR(""));
     return true;
 }
 
-static void add_error(struct validator *v, struct str text)
+static bool is_terse(const struct validator *v, const struct shape *shape)
 {
-    if (v->error_count == ERRORS_MAX) {
-        return;
-    }
-    v->errors = v->error_count++ == 0
-                    ? text
-                    : arena_format(v->arena, "%.*s; %.*s", STR_ARG(v->errors), STR_ARG(text));
+    return shape->terse && v->wording == WORDING_CURRENT;
 }
 
-static void add_failed(struct validator *v, struct str printed, const struct path *path,
-                       const char *constraint)
+/* "Value 'x' at 'member' failed to satisfy constraint: "; false if the list is full. */
+static bool add_failed(struct validator *v, const struct shape *shape, const void *kept,
+                       const struct path *path, bool terse)
 {
-    struct str at = print_path(v->arena, path);
-    add_error(v, arena_format(v->arena, "Value '%.*s' at '%.*s' failed to satisfy constraint: %s",
-                              STR_ARG(printed), STR_ARG(at), constraint));
+    if (!next_error(v)) {
+        return false;
+    }
+    buf_add(&v->errors, STR("Value "));
+    if (!terse) {
+        buf_add_char(&v->errors, '\'');
+        print_kept(&v->errors, shape, kept);
+        buf_add(&v->errors, STR("' "));
+    }
+    buf_add(&v->errors, STR("at '"));
+    print_path(&v->errors, path, terse);
+    buf_add(&v->errors, STR("' failed to satisfy constraint: "));
+    return true;
+}
+
+static void add_null(struct validator *v, const struct path *path)
+{
+    if (next_error(v)) {
+        buf_add(&v->errors, STR("Value null at '"));
+        print_path(&v->errors, path, false);
+        buf_add(&v->errors, STR("' failed to satisfy constraint: Member must not be null"));
+    }
+}
+
+/* --- constraints --- */
+
+static bool is_below(const struct shape *shape, int64_t measure)
+{
+    return (shape->min != 0 || shape->bounded_below) && measure < shape->min;
+}
+
+static bool is_above(const struct shape *shape, int64_t measure)
+{
+    return shape->max != 0 && measure > shape->max;
 }
 
 static void check_bounds(struct validator *v, const struct shape *shape, const void *kept,
                          const struct path *path, int64_t measure, const char *what)
 {
-    bool below = (shape->min != 0 || shape->bounded_below) && measure < shape->min;
-    bool above = shape->max != 0 && measure > shape->max;
-    if (below || above) {
-        struct str text =
-            arena_format(v->arena, "Member must have %s %s than or equal to %lld", what,
-                         below ? "greater" : "less", (long long)(below ? shape->min : shape->max));
-        add_failed(v, print_value(v->arena, shape, kept), path, text.data);
+    bool below = is_below(shape, measure);
+    bool outside = below || is_above(shape, measure);
+    if (outside && add_failed(v, shape, kept, path, is_terse(v, shape))) {
+        buf_format(&v->errors, "Member must have %s %s than or equal to %lld", what,
+                   below ? "greater" : "less", (long long)(below ? shape->min : shape->max));
     }
 }
 
-static void check_pattern(struct validator *v, const struct shape *shape, struct str text,
-                          const struct path *path)
+static void check_string(struct validator *v, const struct shape *shape, const struct str *text,
+                         const struct path *path)
 {
-    if (shape->matches != NULL && !shape->matches(text)) {
-        add_failed(v, text, path,
-                   arena_format(v->arena, "Member must satisfy regular expression pattern: %s",
-                                shape->pattern)
-                       .data);
+    bool fits = shape->matches == NULL || shape->matches(*text);
+    if (!fits && add_failed(v, shape, text, path, false)) {
+        buf_format(&v->errors, "Member must satisfy regular expression pattern: %s",
+                   shape->pattern);
     }
+    check_bounds(v, shape, text, path, (int64_t)text->len, "length");
 }
 
 static void check_enum(struct validator *v, const struct shape *shape, const struct wire_enum *kept,
@@ -171,13 +131,22 @@ static void check_enum(struct validator *v, const struct shape *shape, const str
     if (kept->value >= 0) {
         return;
     }
-    struct str set = STR("");
-    for (int i = 0; shape->values[i] != NULL; i++) {
-        set = arena_format(v->arena, "%.*s%s%s", STR_ARG(set), i > 0 ? ", " : "", shape->values[i]);
+    if (is_terse(v, shape)) {
+        if (next_error(v)) {
+            buf_format(&v->errors,
+                       "Failed to satisfy constraint: Member must satisfy enum value set: [%s]",
+                       shape->terse_values);
+        }
+        return;
     }
-    add_failed(
-        v, kept->text, path,
-        arena_format(v->arena, "Member must satisfy enum value set: [%.*s]", STR_ARG(set)).data);
+    if (!add_failed(v, shape, kept, path, false)) {
+        return;
+    }
+    buf_add(&v->errors, STR("Member must satisfy enum value set: ["));
+    for (int i = 0; shape->values[i] != NULL; i++) {
+        buf_format(&v->errors, "%s%s", i > 0 ? ", " : "", shape->values[i]);
+    }
+    buf_add_char(&v->errors, ']');
 }
 
 static void validate_field(struct validator *v, const struct field *field, const char *decoded,
@@ -185,14 +154,10 @@ static void validate_field(struct validator *v, const struct field *field, const
 {
     const void *kept = decoded + field->offset;
     struct path path = {.parent = parent, .member = field->name};
-    if (!is_absent(field->shape, kept)) {
+    if (!shape_is_absent(field->shape, kept)) {
         validate(v, field->shape, kept, &path);
     } else if (field->required) {
-        struct str at = print_path(v->arena, &path);
-        add_error(v, arena_format(v->arena,
-                                  "Value null at '%.*s' failed to satisfy constraint: Member must "
-                                  "not be null",
-                                  STR_ARG(at)));
+        add_null(v, &path);
     }
 }
 
@@ -204,6 +169,17 @@ static void validate_struct(struct validator *v, const struct shape *shape, cons
     }
 }
 
+/* An element of a list or map: JSON's null is none. (A null value is FAULT_EMPTY already.) */
+static void validate_element(struct validator *v, const struct shape *shape, const void *kept,
+                             const struct path *path)
+{
+    if (shape_is_absent(shape, kept)) {
+        add_null(v, path);
+    } else {
+        validate(v, shape, kept, path);
+    }
+}
+
 static void validate_list(struct validator *v, const struct shape *shape,
                           const struct wire_list *list, const struct path *path)
 {
@@ -211,31 +187,106 @@ static void validate_list(struct validator *v, const struct shape *shape,
     size_t size = shape_kept_size(shape->element);
     for (size_t i = 0; i < list->count && v->error_count < ERRORS_MAX; i++) {
         struct path element = {.parent = path, .index = i + 1};
-        validate(v, shape->element, (const char *)list->elements + i * size, &element);
+        validate_element(v, shape->element, (const char *)list->elements + i * size, &element);
     }
+}
+
+/* --- maps ---
+ *
+ * A name that does not fit is the map's failure, with all constraints of names. So is a list that
+ * stands in a map and is too long or too short, except where it is terse. */
+
+static void add_constraints(struct buf *out, const struct shape *shape)
+{
+    buf_format(out,
+               "[Member must have length less than or equal to %lld, Member must have length "
+               "greater than or equal to %lld",
+               (long long)shape->max, (long long)shape->min);
+    if (shape->pattern != NULL) {
+        buf_format(out, ", Member must satisfy regular expression pattern: %s", shape->pattern);
+    }
+    buf_add_char(out, ']');
+}
+
+static bool name_fits(const struct shape *shape, struct str name)
+{
+    struct str kept = shape->keep == NULL ? name : shape->keep(name);
+    return !is_below(shape, (int64_t)kept.len) && !is_above(shape, (int64_t)kept.len) &&
+           (shape->matches == NULL || shape->matches(kept));
+}
+
+static bool list_fits(const struct shape *shape, const void *kept)
+{
+    const struct wire_list *list = kept;
+    return !list->given ||
+           (!is_below(shape, (int64_t)list->count) && !is_above(shape, (int64_t)list->count));
+}
+
+static void check_names(struct validator *v, const struct shape *shape, const struct wire_map *map,
+                        const struct path *path)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        if (!name_fits(shape->key, map->names[i])) {
+            if (add_failed(v, shape, map, path, false)) {
+                buf_add(&v->errors, STR("Map keys must satisfy constraint: "));
+                add_constraints(&v->errors, shape->key);
+            }
+            return;
+        }
+    }
+}
+
+static void check_lists(struct validator *v, const struct shape *shape, const struct wire_map *map,
+                        const struct path *path)
+{
+    size_t size = shape_kept_size(shape->element);
+    for (size_t i = 0; i < map->count; i++) {
+        if (!list_fits(shape->element, (const char *)map->values + i * size)) {
+            if (add_failed(v, shape, map, path, false)) {
+                buf_add(&v->errors, STR("Map value must satisfy constraint: "));
+                add_constraints(&v->errors, shape->element);
+            }
+            return;
+        }
+    }
+}
+
+static void validate_entry(struct validator *v, const struct shape *shape, const void *kept,
+                           const struct path *path)
+{
+    if (shape->kind != SHAPE_LIST) {
+        validate_element(v, shape, kept, path);
+        return;
+    }
+    struct shape unbounded = *shape; /* its length was the map's matter */
+    unbounded.min = 0;
+    unbounded.max = 0;
+    validate_element(v, &unbounded, kept, path);
 }
 
 static void validate_map(struct validator *v, const struct shape *shape, const struct wire_map *map,
                          const struct path *path)
 {
     check_bounds(v, shape, map, path, (int64_t)map->count, "length");
+    if (shape->key != NULL) {
+        check_names(v, shape, map, path);
+    }
+    if (shape->element->kind == SHAPE_LIST) {
+        check_lists(v, shape, map, path);
+    }
     size_t size = shape_kept_size(shape->element);
     for (size_t i = 0; i < map->count && v->error_count < ERRORS_MAX; i++) {
         struct path value = {.parent = path, .key = map->names[i]};
-        validate(v, shape->element, (const char *)map->values + i * size, &value);
+        validate_entry(v, shape->element, (const char *)map->values + i * size, &value);
     }
 }
 
 static void validate(struct validator *v, const struct shape *shape, const void *kept,
                      const struct path *path)
 {
-    if (is_absent(shape, kept)) {
-        return;
-    }
     switch (shape->kind) {
     case SHAPE_STRING:
-        check_bounds(v, shape, kept, path, (int64_t)((const struct str *)kept)->len, "length");
-        check_pattern(v, shape, *(const struct str *)kept, path);
+        check_string(v, shape, kept, path);
         break;
     case SHAPE_ENUM:
         check_enum(v, shape, kept, path);
@@ -260,27 +311,28 @@ static void validate(struct validator *v, const struct shape *shape, const void 
     }
 }
 
-static bool report(const struct validator *v, struct err *err)
+static bool report(struct validator *v, struct err *err)
 {
-    if (v->error_count == 0) {
-        return true;
+    if (v->error_count > 0) {
+        err_set(err, ERR_VALIDATION, "%d validation error%s detected: %.*s", v->error_count,
+                v->error_count == 1 ? "" : "s", STR_ARG(buf_str(&v->errors)));
     }
-    return err_set(err, ERR_VALIDATION, "%d validation error%s detected: %.*s", v->error_count,
-                   v->error_count == 1 ? "" : "s", STR_ARG(v->errors));
+    buf_finish(&v->errors);
+    return v->error_count == 0;
 }
 
-bool wire_validate(struct arena *arena, const struct shape *shape, const void *decoded,
+bool wire_validate(const struct shape *shape, const void *decoded, enum value_wording wording,
                    struct err *err)
 {
-    struct validator v = {.arena = arena};
+    struct validator v = {.wording = wording};
     validate_struct(&v, shape, decoded, &(struct path){0});
     return report(&v, err);
 }
 
-bool wire_validate_member(struct arena *arena, const struct shape *shape, const void *decoded,
-                          const char *name, struct err *err)
+bool wire_validate_member(const struct shape *shape, const void *decoded, const char *name,
+                          enum value_wording wording, struct err *err)
 {
-    struct validator v = {.arena = arena};
+    struct validator v = {.wording = wording};
     for (const struct field *field = shape->fields; field->name != NULL; field++) {
         if (strcmp(field->name, name) == 0) {
             validate_field(&v, field, decoded, &(struct path){0});

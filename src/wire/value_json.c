@@ -1,60 +1,42 @@
-/* The texts of SerializationException name Java's types, because the service is written in it. */
 #include "wire/value_json.h"
 
 #include "base/base64.h"
 #include "json/writer.h"
+#include "wire/serialization_internal.h"
 
-static bool complain(struct value_reader *reader, const char *complaint)
+static bool complain(struct value_reader *reader, struct str complaint)
 {
-    if (reader->complaint == NULL && reader->json->mistake == NULL) {
+    if (str_is_null(reader->complaint) && reader->json->mistake == NULL) {
         reader->complaint = complaint;
     }
     return false;
 }
 
-static void find_problem(struct value_reader *reader, bool enveloped, struct str message)
+static void find_problem(struct value_reader *reader, struct value_problem problem)
 {
-    if (str_is_null(reader->problem.message)) {
-        reader->problem = (struct value_problem){.message = message, .enveloped = enveloped};
+    if (reader->problem.fault == FAULT_NONE) {
+        reader->problem = problem;
     }
 }
 
-/* Reads a string where one is needed; else says what was found instead. */
-static bool read_text(struct value_reader *reader, struct json_string *out, bool blob)
+static void find_fault(struct value_reader *reader, enum value_fault fault)
 {
-    bool truth;
-    switch (json_peek(reader->json)) {
-    case JSON_STRING:
+    find_problem(reader, (struct value_problem){.fault = fault});
+}
+
+/* Reads a string where one is needed; else says what was found instead. */
+static bool read_text(struct value_reader *reader, struct json_string *out)
+{
+    if (json_peek(reader->json) == JSON_STRING) {
         return json_read_string(reader->json, out);
-    case JSON_NUMBER:
-        return complain(reader, blob ? "NUMBER_VALUE cannot be converted to ByteBuffer"
-                                     : "NUMBER_VALUE cannot be converted to String");
-    case JSON_BOOL:
-        if (!json_read_bool(reader->json, &truth)) {
-            return false;
-        }
-        if (blob) {
-            return complain(reader, truth ? "TRUE_VALUE cannot be converted to ByteBuffer"
-                                          : "FALSE_VALUE cannot be converted to ByteBuffer");
-        }
-        return complain(reader, truth ? "TRUE_VALUE cannot be converted to String"
-                                      : "FALSE_VALUE cannot be converted to String");
-    case JSON_ARRAY:
-        return complain(reader, blob ? "Unrecognized collection type class java.nio.ByteBuffer"
-                                     : "Unrecognized collection type class java.lang.String");
-    case JSON_OBJECT:
-        return complain(reader, "Start of structure or map found where not expected");
-    case JSON_NULL:
-    case JSON_BAD:
-        break;
     }
-    return false;
+    return complain(reader, serialization_scalar(reader->json, "String"));
 }
 
 static bool read_string(struct value_reader *reader)
 {
     struct json_string text;
-    if (!read_text(reader, &text, false)) {
+    if (!read_text(reader, &text)) {
         return false;
     }
     builder_add_text(&reader->builder, text.text, text.plain);
@@ -64,7 +46,7 @@ static bool read_string(struct value_reader *reader)
 static bool read_number(struct value_reader *reader)
 {
     struct json_string text;
-    if (!read_text(reader, &text, false)) {
+    if (!read_text(reader, &text)) {
         return false;
     }
     struct number number;
@@ -73,47 +55,68 @@ static bool read_number(struct value_reader *reader)
         builder_add_number(&reader->builder, number_str(&number));
         return true;
     }
-    if (status != NUMBER_BAD_TEXT) {
-        find_problem(reader, false, str_from_c(number_status_text(status)));
-    } else if (text.text.len == 0) {
-        find_problem(reader, false, STR("The parameter cannot be converted to a numeric value"));
-    } else {
-        find_problem(reader, false,
-                     arena_format(reader->json->arena,
-                                  "The parameter cannot be converted to a numeric value: %.*s",
-                                  STR_ARG(text.text)));
-    }
+    find_problem(reader, (struct value_problem){.fault = FAULT_NUMBER, .text = text.text});
     builder_add_null(&reader->builder);
     return true;
+}
+
+static bool is_base64(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/';
+}
+
+static struct str first_character(struct str text)
+{
+    size_t len = 1;
+    while (len < text.len && ((unsigned char)text.data[len] & 0xC0) == 0x80) {
+        len++;
+    }
+    return str_make(text.data, len);
 }
 
 static bool complain_of_base64(struct value_reader *reader, struct str text)
 {
     struct arena *arena = reader->json->arena;
     if (text.len % 4 != 0) {
-        return complain(reader,
-                        arena_format(arena,
-                                     "Base64 encoded length is expected a multiple of 4 bytes but "
-                                     "found: %zu",
-                                     text.len)
-                            .data);
+        return complain(reader, arena_format(arena,
+                                             "Base64 encoded length is expected a multiple of 4 "
+                                             "bytes but found: %zu",
+                                             text.len));
     }
     for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '+' || c == '/';
-        bool padding = c == '=' && (i + 1 == text.len || text.data[i + 1] == '=');
-        if (!letter && !padding) {
-            return complain(reader, arena_format(arena, "Invalid Base64 character: '%c'", c).data);
+        struct str rest = str_skip(text, i);
+        bool padding = rest.data[0] == '=' && (rest.len == 1 || rest.data[1] == '=');
+        if (!is_base64(rest.data[0]) && !padding) {
+            struct str first = first_character(rest);
+            return complain(
+                reader, arena_format(arena, "Invalid Base64 character: '%.*s'", STR_ARG(first)));
         }
     }
-    return complain(reader, "Invalid last non-pad Base64 character dectected");
+    return complain(reader, STR("Invalid last non-pad Base64 character dectected"));
+}
+
+static bool complain_of_blob(struct value_reader *reader)
+{
+    switch (json_peek(reader->json)) {
+    case JSON_ARRAY:
+        return complain(reader, STR("Unrecognized collection type class java.nio.ByteBuffer"));
+    case JSON_OBJECT:
+        return complain(reader, STR("Start of structure or map found where not expected"));
+    case JSON_BAD:
+        return false;
+    default:
+        return complain(reader, STR("only base-64-encoded strings are convertible to bytes"));
+    }
 }
 
 static bool read_binary(struct value_reader *reader)
 {
     struct json_string text;
-    if (!read_text(reader, &text, true)) {
+    if (json_peek(reader->json) != JSON_STRING) {
+        return complain_of_blob(reader);
+    }
+    if (!json_read_string(reader->json, &text)) {
         return false;
     }
     size_t size = BASE64_DECODED_MAX(text.text.len);
@@ -127,30 +130,13 @@ static bool read_binary(struct value_reader *reader)
     return true;
 }
 
-static bool read_boolean(struct value_reader *reader, bool *out)
-{
-    switch (json_peek(reader->json)) {
-    case JSON_BOOL:
-        return json_read_bool(reader->json, out);
-    case JSON_NUMBER:
-        return complain(reader, "NUMBER_VALUE cannot be converted to Boolean");
-    case JSON_STRING:
-        return complain(reader, "Unexpected token received from parser");
-    case JSON_ARRAY:
-        return complain(reader, "Unrecognized collection type class java.lang.Boolean");
-    case JSON_OBJECT:
-        return complain(reader, "Start of structure or map found where not expected");
-    case JSON_NULL:
-    case JSON_BAD:
-        break;
-    }
-    return false;
-}
-
 static bool read_bool_or_null(struct value_reader *reader, enum value_type type)
 {
     bool truth;
-    if (!read_boolean(reader, &truth)) {
+    if (json_peek(reader->json) != JSON_BOOL) {
+        return complain(reader, serialization_scalar(reader->json, "Boolean"));
+    }
+    if (!json_read_bool(reader->json, &truth)) {
         return false;
     }
     if (type == VALUE_BOOL) {
@@ -158,9 +144,7 @@ static bool read_bool_or_null(struct value_reader *reader, enum value_type type)
         return true;
     }
     if (!truth) {
-        find_problem(reader, true,
-                     STR("One or more parameter values were invalid: Null attribute value types "
-                         "must have the value of true"));
+        find_fault(reader, FAULT_NULL_FALSE);
     }
     builder_add_null(&reader->builder);
     return true;
@@ -168,64 +152,16 @@ static bool read_bool_or_null(struct value_reader *reader, enum value_type type)
 
 static bool enter_list(struct value_reader *reader)
 {
-    switch (json_peek(reader->json)) {
-    case JSON_ARRAY:
+    if (json_peek(reader->json) == JSON_ARRAY) {
         return json_enter_array(reader->json);
-    case JSON_OBJECT:
-        return complain(reader, "Start of structure or map found where not expected");
-    case JSON_BAD:
-        return false;
-    default:
-        return complain(reader, "Unexpected field type");
     }
-}
-
-static void find_empty_set(struct value_reader *reader, enum value_type type)
-{
-    static const char *const texts[] = {
-        [VALUE_SS] = "One or more parameter values were invalid: An string set  may not be empty",
-        [VALUE_NS] = "One or more parameter values were invalid: An number set  may not be empty",
-        [VALUE_BS] = "One or more parameter values were invalid: Binary sets should not be empty",
-    };
-    find_problem(reader, true, str_from_c(texts[type]));
-}
-
-/* Prints the elements as they were sent: [b, a, a]. `source` is the JSON array's text. */
-static void find_duplicates(struct value_reader *reader, enum value_type type, struct str source)
-{
-    if (type == VALUE_NS) {
-        find_problem(reader, true, STR("Input collection contains duplicates"));
-        return;
-    }
-    struct arena *arena = reader->json->arena;
-    struct json_reader again;
-    json_reader_init(&again, arena, source);
-    struct str list = STR("");
-    struct json_string element;
-    bool more = json_enter_array(&again);
-    while (more && json_next_element(&again) && json_read_string(&again, &element)) {
-        list = arena_format(arena, "%.*s%s%.*s", STR_ARG(list), list.len > 0 ? ", " : "",
-                            STR_ARG(element.text));
-    }
-    find_problem(reader, true,
-                 arena_format(arena,
-                              "One or more parameter values were invalid: Input collection "
-                              "[%.*s]%s contains duplicates.",
-                              STR_ARG(list), type == VALUE_BS ? "of type BS" : ""));
+    return complain(reader, serialization_list(reader->json, PLACE_MEMBER));
 }
 
 static bool read_set_element(struct value_reader *reader, enum value_type type)
 {
     if (json_peek(reader->json) == JSON_NULL) {
-        static const char *const kinds[] = {
-            [VALUE_SS] = "string set  may not have a null string",
-            [VALUE_NS] = "number set  may not have a null string",
-            [VALUE_BS] = "binary set  may not have a null binary",
-        };
-        find_problem(reader, true,
-                     arena_format(reader->json->arena,
-                                  "One or more parameter values were invalid: An %s as a member",
-                                  kinds[type]));
+        find_problem(reader, (struct value_problem){.fault = FAULT_NULL_MEMBER, .type = type});
         builder_add_string(&reader->builder, STR(""));
         return json_read_null(reader->json);
     }
@@ -245,7 +181,7 @@ static bool read_set(struct value_reader *reader, enum value_type type)
     if (!enter_list(reader)) {
         return false;
     }
-    struct str problem_before = reader->problem.message;
+    bool clean = reader->problem.fault == FAULT_NONE;
     size_t open = builder_open(&reader->builder, type);
     uint32_t count = 0;
     while (json_next_element(reader->json)) {
@@ -257,14 +193,16 @@ static bool read_set(struct value_reader *reader, enum value_type type)
     if (reader->json->mistake != NULL) {
         return false;
     }
-    if (count == 0) {
-        find_empty_set(reader, type);
-    }
-    if (reader->problem.message.data != problem_before.data) { /* unfit: do not look closer */
-        reader->builder.len = open;
+    struct value_problem problem = {
+        .fault = count == 0 ? FAULT_EMPTY_SET : FAULT_DUPLICATES,
+        .type = type,
+        .text = str_make(start, (size_t)(reader->json->at - start)),
+    };
+    bool members_fit = clean && reader->problem.fault == FAULT_NONE;
+    if (count == 0 || !members_fit || !builder_close_set(&reader->builder, open, count)) {
+        find_problem(reader, problem);
+        reader->builder.len = open; /* unfit */
         builder_add_null(&reader->builder);
-    } else if (!builder_close_set(&reader->builder, open, count)) {
-        find_duplicates(reader, type, str_make(start, (size_t)(reader->json->at - start)));
     }
     return true;
 }
@@ -277,7 +215,7 @@ static bool read_list(struct value_reader *reader, int level)
     size_t open = builder_open(&reader->builder, VALUE_L);
     uint32_t count = 0;
     while (json_next_element(reader->json)) {
-        if (!value_json_read(reader, level + 1)) {
+        if (!value_json_read(reader, level + 1, PLACE_ELEMENT)) {
             return false;
         }
         count++;
@@ -286,18 +224,24 @@ static bool read_list(struct value_reader *reader, int level)
     return reader->json->mistake == NULL;
 }
 
-static bool read_map(struct value_reader *reader, int level)
+/* The names of an item itself are looked at before its values. */
+static void find_empty_name(struct value_reader *reader, int level)
 {
-    switch (json_peek(reader->json)) {
-    case JSON_OBJECT:
-        break;
-    case JSON_ARRAY:
-        return complain(reader, "Unrecognized collection type java.util.Map<java.lang.String, "
-                                "com.amazonaws.dynamodb.v20120810.AttributeValue>");
-    case JSON_BAD:
-        return false;
-    default:
-        return complain(reader, "Unexpected field type");
+    if (level == 0) {
+        reader->problem = (struct value_problem){.fault = FAULT_EMPTY_NAME};
+    } else {
+        find_fault(reader, FAULT_EMPTY_NAME);
+    }
+}
+
+/* `level` 0 is an item; `place` is where the map stands, for complaints. */
+static bool read_map(struct value_reader *reader, int level, enum wire_place place)
+{
+    if (json_peek(reader->json) != JSON_OBJECT) {
+        return complain(reader,
+                        serialization_map(reader->json,
+                                          "java.util.Map<java.lang.String, " AWS "AttributeValue>",
+                                          place));
     }
     if (!json_enter_object(reader->json)) {
         return false;
@@ -306,8 +250,11 @@ static bool read_map(struct value_reader *reader, int level)
     uint32_t count = 0;
     struct json_string name;
     while (json_next_member(reader->json, &name)) {
+        if (name.text.len == 0) {
+            find_empty_name(reader, level);
+        }
         builder_add_name(&reader->builder, name.text, name.plain);
-        if (!value_json_read(reader, level + 1)) {
+        if (!value_json_read(reader, level + 1, PLACE_ELEMENT)) {
             return false;
         }
         count++;
@@ -334,7 +281,7 @@ static bool read_typed(struct value_reader *reader, enum value_type type, int le
     case VALUE_BS:
         return read_set(reader, type);
     case VALUE_M:
-        return read_map(reader, level);
+        return read_map(reader, level, PLACE_MEMBER);
     case VALUE_L:
         return read_list(reader, level);
     case VALUE_NULL:
@@ -347,41 +294,24 @@ static bool read_typed(struct value_reader *reader, enum value_type type, int le
     return false;
 }
 
-static bool enter_value(struct value_reader *reader)
-{
-    switch (json_peek(reader->json)) {
-    case JSON_OBJECT:
-        return json_enter_object(reader->json);
-    case JSON_ARRAY:
-        return complain(reader, "Unrecognized collection type class "
-                                "com.amazonaws.dynamodb.v20120810.AttributeValue");
-    case JSON_BAD:
-        return false;
-    default:
-        return complain(reader, "Unexpected value type in payload");
-    }
-}
-
-static const char empty_text[] =
-    "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes";
-
-bool value_json_read(struct value_reader *reader, int level)
+bool value_json_read(struct value_reader *reader, int level, enum wire_place place)
 {
     if (json_peek(reader->json) == JSON_NULL) {
-        find_problem(reader, false, STR(empty_text));
+        find_fault(reader, FAULT_EMPTY);
         builder_add_null(&reader->builder);
         return json_read_null(reader->json);
     }
-    if (!enter_value(reader)) {
+    if (json_peek(reader->json) != JSON_OBJECT) {
+        return complain(reader, serialization_struct(reader->json, "AttributeValue", place));
+    }
+    if (!json_enter_object(reader->json)) {
         return false;
     }
     if (level > VALUE_LEVELS_MAX) {
-        find_problem(reader, false,
-                     STR("Nesting Levels have exceeded supported limits: Attributes in the item "
-                         "have nested levels beyond supported limit"));
+        find_fault(reader, FAULT_NESTED);
     }
     size_t start = reader->builder.len;
-    int type_count = 0;
+    unsigned types = 0;
     struct json_string name;
     while (json_next_member(reader->json, &name)) {
         enum value_type type = value_type_from_name(name.text);
@@ -391,29 +321,27 @@ bool value_json_read(struct value_reader *reader, int level)
             }
             continue;
         }
-        reader->builder.len = start; /* a second type replaces the first; it is refused below */
+        reader->builder.len = start; /* replaces what came before; another type is refused below */
         if (!read_typed(reader, type, level)) {
             return false;
         }
-        type_count++;
+        types |= 1u << type;
     }
     if (reader->json->mistake != NULL) {
         return false;
     }
-    if (type_count == 0) {
-        find_problem(reader, false, STR(empty_text));
+    if (types == 0) {
+        find_fault(reader, FAULT_EMPTY);
         builder_add_null(&reader->builder);
-    } else if (type_count > 1) {
-        find_problem(reader, false,
-                     STR("Supplied AttributeValue has more than one datatypes set, must contain "
-                         "exactly one of the supported datatypes"));
+    } else if ((types & (types - 1)) != 0) {
+        find_fault(reader, FAULT_TWO_TYPES);
     }
     return true;
 }
 
-bool value_json_read_item(struct value_reader *reader)
+bool value_json_read_item(struct value_reader *reader, enum wire_place place)
 {
-    return read_map(reader, 0);
+    return read_map(reader, 0, place);
 }
 
 static void write_text(struct buf *out, struct value value)

@@ -1,0 +1,236 @@
+/* The texts for what is wrong with a value. */
+#include <stdlib.h>
+
+#include "base/base64.h"
+#include "wire/value_json.h"
+
+#define INVALID "One or more parameter values were invalid: "
+
+/* --- numbers --- */
+
+/* The exponent of a number's text; 0 if it has none. False: it does not even fit 64 bits. */
+static bool read_exponent(struct str text, int64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == 'e' || text.data[i] == 'E') {
+            struct str digits = str_skip(text, i + 1);
+            return str_to_int64(str_starts_with(digits, STR("+")) ? str_skip(digits, 1) : digits,
+                                out);
+        }
+    }
+    return true;
+}
+
+/* The older layer reads numbers as Java's BigDecimal: the exponent has 32 bits, and so has the
+ * place of the first digit, which wraps around. */
+static enum number_status older_status(int64_t exponent, enum number_status status)
+{
+    if (exponent > INT32_MAX || exponent < -INT32_MAX) {
+        return NUMBER_BAD_TEXT;
+    }
+    return exponent == INT32_MAX && status == NUMBER_OVERFLOW ? NUMBER_UNDERFLOW : status;
+}
+
+static struct str number_fault_text(struct str text, enum value_wording wording,
+                                    struct arena *arena)
+{
+    struct number ignored;
+    enum number_status status = number_parse(text, &ignored);
+    int64_t exponent;
+    if (status == NUMBER_OVERFLOW || status == NUMBER_UNDERFLOW) {
+        if (!read_exponent(text, &exponent)) {
+            status = NUMBER_BAD_TEXT;
+        } else if (wording == WORDING_OLDER) {
+            status = older_status(exponent, status);
+        }
+    }
+    if (status != NUMBER_BAD_TEXT) {
+        return str_from_c(number_status_text(status));
+    }
+    if (wording == WORDING_OLDER && text.len == 0) {
+        return STR("The parameter cannot be converted to a numeric value");
+    }
+    return arena_format(arena, "The parameter cannot be converted to a numeric value: %.*s",
+                        STR_ARG(text));
+}
+
+/* --- equal members of sets --- */
+
+/* A member: as sent, by what it is compared, and where it stood. */
+struct member {
+    struct str text;
+    struct str bytes;
+    size_t place;
+};
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *left = a;
+    const struct member *right = b;
+    int order = str_cmp(left->bytes, right->bytes);
+    return order != 0 ? order : left->place < right->place ? -1 : 1;
+}
+
+static struct str decode_base64(struct str text, struct arena *arena)
+{
+    char *bytes = arena_bytes(arena, BASE64_DECODED_MAX(text.len));
+    size_t len = 0;
+    bool good = base64_decode(text, bytes, &len);
+    assert(good); /* it was read before */
+    return str_make(bytes, len);
+}
+
+/* How many elements the JSON array has. */
+static size_t count_members(struct str json, struct arena *arena)
+{
+    struct json_reader reader;
+    size_t count = 0;
+    json_reader_init(&reader, arena, json);
+    for (bool more = json_enter_array(&reader); more && json_next_element(&reader); count++) {
+        more = json_skip(&reader);
+    }
+    return count;
+}
+
+static struct member *read_members(struct str json, enum value_type type, struct arena *arena,
+                                   size_t *out_count)
+{
+    struct json_reader reader;
+    struct json_string element;
+    *out_count = count_members(json, arena);
+    struct member *members = ARENA_ARRAY(arena, struct member, *out_count);
+    json_reader_init(&reader, arena, json);
+    bool more = json_enter_array(&reader);
+    for (size_t i = 0; i < *out_count && more; i++) {
+        more = json_next_element(&reader) && json_read_string(&reader, &element);
+        assert(more); /* it was read before */
+        members[i] = (struct member){
+            .text = element.text,
+            .bytes = type == VALUE_BS ? decode_base64(element.text, arena) : element.text,
+            .place = i,
+        };
+    }
+    return members;
+}
+
+/* The place of the first member that came before. Leaves `sorted` in order of bytes. */
+static size_t first_repeat(struct member *sorted, size_t count)
+{
+    size_t first = count;
+    qsort(sorted, count, sizeof(*sorted), compare_members);
+    for (size_t i = 1; i < count; i++) {
+        if (str_eq(sorted[i - 1].bytes, sorted[i].bytes)) {
+            first = MIN(first, sorted[i].place);
+        }
+    }
+    return first;
+}
+
+static void add_members(struct buf *out, const struct member *members, size_t from, size_t to,
+                        const char *separator, const char *quote)
+{
+    for (size_t i = from; i < to; i++) {
+        buf_format(out, "%s%s%.*s%s", out->len == 0 ? "" : separator, quote,
+                   STR_ARG(members[i].text), quote);
+    }
+}
+
+/* The current layer puts members into a sorted set until one is there already, and prints that set
+ * and then the rest; the older one prints them as they came. */
+static struct str list_members(struct str json, enum value_type type, enum value_wording wording,
+                               struct arena *arena)
+{
+    size_t count;
+    struct buf list = {0};
+    struct member *members = read_members(json, type, arena, &count);
+    if (wording == WORDING_OLDER) {
+        add_members(&list, members, 0, count, ", ", "");
+    } else {
+        const char *separator = type == VALUE_BS ? "," : ", ";
+        struct member *sorted = ARENA_ARRAY(arena, struct member, count);
+        memcpy(sorted, members, count * sizeof(*sorted));
+        size_t repeat = first_repeat(sorted, count);
+        size_t kept = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (sorted[i].place < repeat) {
+                sorted[kept++] = sorted[i];
+            }
+        }
+        add_members(&list, sorted, 0, kept, separator, "\"");
+        add_members(&list, members, repeat, count, separator, "\"");
+    }
+    struct str text = arena_copy(arena, buf_str(&list));
+    buf_finish(&list);
+    return text;
+}
+
+static struct str duplicates_text(const struct value_problem *problem, enum value_wording wording,
+                                  struct arena *arena)
+{
+    if (problem->type == VALUE_NS) {
+        return wording == WORDING_OLDER ? STR("Input collection contains duplicates")
+                                        : STR(INVALID "Input collection contains duplicates.");
+    }
+    struct str members = list_members(problem->text, problem->type, wording, arena);
+    return arena_format(arena, INVALID "Input collection [%.*s]%s contains duplicates.",
+                        STR_ARG(members), problem->type == VALUE_BS ? "of type BS" : "");
+}
+
+/* --- the rest --- */
+
+static struct str empty_set_text(enum value_type type)
+{
+    switch (type) {
+    case VALUE_SS:
+        return STR(INVALID "An string set  may not be empty");
+    case VALUE_NS:
+        return STR(INVALID "An number set  may not be empty");
+    default:
+        return STR(INVALID "Binary sets should not be empty");
+    }
+}
+
+static struct str null_member_text(enum value_type type)
+{
+    switch (type) {
+    case VALUE_SS:
+        return STR(INVALID "An string set  may not have a null string as a member");
+    case VALUE_NS:
+        return STR(INVALID "An number set  may not have a null string as a member");
+    default:
+        return STR(INVALID "An binary set  may not have a null binary as a member");
+    }
+}
+
+struct str value_problem_text(const struct value_problem *problem, enum value_wording wording,
+                              struct arena *arena)
+{
+    switch (problem->fault) {
+    case FAULT_EMPTY:
+        return STR("Supplied AttributeValue is empty, must contain exactly one of the supported "
+                   "datatypes");
+    case FAULT_TWO_TYPES:
+        return STR("Supplied AttributeValue has more than one datatypes set, must contain exactly "
+                   "one of the supported datatypes");
+    case FAULT_NESTED:
+        return STR("Nesting Levels have exceeded supported limits: Attributes in the item have "
+                   "nested levels beyond supported limit");
+    case FAULT_EMPTY_NAME:
+        return STR("Empty attribute name");
+    case FAULT_NULL_FALSE:
+        return STR(INVALID "Null attribute value types must have the value of true");
+    case FAULT_EMPTY_SET:
+        return empty_set_text(problem->type);
+    case FAULT_NULL_MEMBER:
+        return null_member_text(problem->type);
+    case FAULT_DUPLICATES:
+        return duplicates_text(problem, wording, arena);
+    case FAULT_NUMBER:
+        return number_fault_text(problem->text, wording, arena);
+    case FAULT_NONE:
+        break;
+    }
+    assert(false);
+    return STR("");
+}

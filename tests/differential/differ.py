@@ -1,0 +1,336 @@
+#!/usr/bin/python3
+"""Sends the same random requests to Gramme and to another implementation and compares the answers.
+
+    differ.py --oracle dynoxide --requests 6000 --seed 1
+
+Both sides are kept in step: where a write turns out differently, the oracle's table is brought back to ours. Differences
+that known.py explains are counted; any other is printed with its seed and number, made as small as it gets, and fails
+the run."""
+
+import argparse
+import collections
+import copy
+import json
+import random
+import re
+import sys
+import time
+
+import known
+from generate import Generator, Table
+from normalise import order, plain_answer, plain_value
+from servers import Client, Server
+
+WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
+TABLES = {"CreateTable", "UpdateTable", "DeleteTable"}
+PAGES = {"Query", "Scan"}
+# What is the request's own in a message.
+PARTS = re.compile(r"""[0-9]+|'[^']*'|"[^"]*"|\{[^}]*\}|: [^ ]+$""")
+
+
+class Case:
+    """One request and what both sides made of it."""
+
+    def __init__(self, operation, body, gramme, oracle, oracle_name):
+        self.operation = operation
+        self.body = body
+        self.gramme = gramme
+        self.oracle = oracle
+        self.left = plain_answer(operation, gramme, oracle_name)
+        self.right = plain_answer(operation, oracle, oracle_name)
+
+    def same(self):
+        return self.left == self.right
+
+    def text(self):
+        return self.body if isinstance(self.body, str) else json.dumps(self.body, ensure_ascii=False)
+
+    def signature(self):
+        """Equal for differences that are probably one and the same."""
+
+        def side(answer):
+            if answer.status == 200:
+                return "200"
+            return f"{answer.error()} {PARTS.sub('_', answer.message())[:160]}"
+
+        return self.operation, side(self.gramme), side(self.oracle)
+
+    def __str__(self):
+        return f"{self.operation} {self.text()[:6000]}\n  gramme: {str(self.gramme)[:3000]}\n  oracle: {str(self.oracle)[:3000]}"
+
+
+class Differ:
+    def __init__(self, gramme, oracle, oracle_name, seed):
+        self.gramme = gramme
+        self.oracle = oracle
+        self.oracle_name = oracle_name
+        self.seed = seed
+        self.generator = Generator(random.Random(seed))
+        self.rules = [k for k in known.DIFFERENCES if k.oracle in (oracle_name, "any")]
+        self.explained = collections.Counter()
+        self.unexplained = []
+        self.outcomes = collections.Counter()
+
+    def send(self, operation, body):
+        return Case(operation, body, self.gramme.call(operation, body), self.oracle.call(operation, body), self.oracle_name)
+
+    def explain(self, case):
+        for rule in self.rules:
+            if rule.matches(case):
+                return rule
+        return None
+
+    def step(self, number):
+        operation, body = self.generator.request()
+        case = self.send(operation, body)
+        self.outcomes[operation, case.gramme.error() or "ok"] += 1
+        if operation in PAGES and case.gramme.status == case.oracle.status == 200:
+            case = self.walk(case)
+        if not case.same():
+            self.report(number, case)
+        if operation in TABLES:
+            self.refresh(case)
+        elif operation in WRITES and not case.same():
+            self.restore(case)
+
+    def report(self, number, case):
+        rule = self.explain(case)
+        if rule is not None:
+            self.explained[rule.name] += 1
+            return
+        small = self.shrink(case)
+        self.unexplained.append((number, small))
+
+    # --- pages ---
+
+    def pages(self, client, operation, body, first):
+        """Items, counts and units of all pages together."""
+        total = {"Items": [], "Count": 0, "ScannedCount": 0}
+        answer = first
+        body = copy.deepcopy(body)
+        for _ in range(1000):
+            page = answer.body
+            total["Items"] += [plain_value(i) for i in page.get("Items", [])]
+            total["Count"] += page["Count"]
+            total["ScannedCount"] += page["ScannedCount"]
+            if "LastEvaluatedKey" not in page:
+                return total
+            body["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+            answer = client.call(operation, body)
+            if answer.status != 200:
+                return {"page failed": str(answer)}
+        return {"page failed": "no end"}
+
+    def segments(self, client, body):
+        """All segments of a scan together."""
+        total = {"Items": [], "Count": 0, "ScannedCount": 0}
+        for segment in range(body["TotalSegments"]):
+            one = {**body, "Segment": segment}
+            answer = client.call("Scan", one)
+            if answer.status != 200:
+                return {"segment failed": str(answer)}
+            for member, value in self.pages(client, "Scan", one, answer).items():
+                total[member] = total.get(member, 0) + value if member in total else value
+        return total
+
+    def walk(self, case):
+        """Compares pages: exactly where the order is defined, else what all pages hold together."""
+        body = case.body
+        table = self.generator.tables.get(body.get("TableName"))
+        ordered = case.operation == "Query" and "IndexName" not in body
+        if ordered and table is not None:
+            return self.walk_rest(case)
+        if "TotalSegments" in body:
+            both = [self.segments(c, body) for c in (self.gramme, self.oracle)]
+        else:
+            both = [self.pages(c, case.operation, body, a) for c, a in ((self.gramme, case.gramme), (self.oracle, case.oracle))]
+        for side in both:
+            if "Items" in side:
+                side["Items"].sort(key=order)
+        paged = "Limit" in body or "ExclusiveStartKey" in body or "TotalSegments" in body
+        for side, plain in zip(both, (case.left, case.right)):
+            ignored = {"LastEvaluatedKey", "Items", "Count", "ScannedCount"} | ({"ConsumedCapacity"} if paged else set())
+            plain["body"] = {k: v for k, v in plain["body"].items() if k not in ignored}
+            plain["pages"] = None if "ExclusiveStartKey" in body else side  # where that is in the order nobody knows
+        return case
+
+    def walk_rest(self, case):
+        """The pages after the first one, which is compared as it is."""
+        if "LastEvaluatedKey" in case.gramme.body and "LastEvaluatedKey" in case.oracle.body:
+            for client, answer, plain in ((self.gramme, case.gramme, case.left), (self.oracle, case.oracle, case.right)):
+                plain["pages"] = self.pages(client, case.operation, case.body, answer)
+        return case
+
+    # --- keeping both sides in step ---
+
+    def refresh(self, case):
+        """After a change of tables: what there is now, by Gramme; the oracle must have the same."""
+        name = case.body.get("TableName") if isinstance(case.body, dict) else None
+        if not isinstance(name, str):
+            return
+        left = self.gramme.call("DescribeTable", {"TableName": name})
+        right = self.oracle.call("DescribeTable", {"TableName": name})
+        if left.status == 200 and right.status == 200 and self.same_keys(left.body["Table"], right.body["Table"]):
+            self.generator.tables[name] = Table(left.body["Table"])
+            return
+        self.generator.tables.pop(name, None)
+        for client, answer in ((self.gramme, left), (self.oracle, right)):
+            if answer.status == 200:
+                self.drop(client, name)
+
+    @staticmethod
+    def same_keys(left, right):
+        def keys(t):
+            indexes = t.get("GlobalSecondaryIndexes", []) + t.get("LocalSecondaryIndexes", [])
+            definitions = sorted(t["AttributeDefinitions"], key=order)
+            return definitions, t["KeySchema"], sorted((i["IndexName"], order(i["KeySchema"]), order(i["Projection"])) for i in indexes)
+
+        return keys(left) == keys(right)
+
+    @staticmethod
+    def drop(client, name):
+        client.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
+        client.call("DeleteTable", {"TableName": name})
+
+    def items(self, client, table):
+        found, start = {}, {}
+        while True:
+            page = client.call("Scan", {"TableName": table.name, "ConsistentRead": True, **start}).body
+            for item in page["Items"]:
+                key = {k: item[k] for k in table.keys.all}
+                found[order(key)] = (key, item)
+            if "LastEvaluatedKey" not in page:
+                return found
+            start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+    def restore(self, case):
+        """Brings the oracle's items back to ours, in all tables that the request names."""
+        for name in [n for n in self.generator.tables if json.dumps(n) in case.text()]:
+            table = self.generator.tables[name]
+            try:
+                ours, theirs = self.items(self.gramme, table), self.items(self.oracle, table)
+            except KeyError:  # an item without its key: beyond repair
+                del self.generator.tables[name]
+                self.drop(self.gramme, name)
+                self.drop(self.oracle, name)
+                continue
+            for key in sorted(set(ours) | set(theirs)):
+                if key not in ours:
+                    self.oracle.call("DeleteItem", {"TableName": name, "Key": theirs[key][0]})
+                elif key not in theirs or plain_value(ours[key][1]) != plain_value(theirs[key][1]):
+                    self.oracle.call("PutItem", {"TableName": name, "Item": ours[key][1]})
+
+    # --- making a difference small ---
+
+    def shrink(self, case):
+        """Leaves out members as long as the two answers still differ in the same way. Only for requests that change nothing."""
+        errors = case.gramme.status != 200 and case.oracle.status != 200
+        if not isinstance(case.body, dict) or not (errors or case.operation not in WRITES | TABLES):
+            return case
+        smaller = True
+        while smaller:
+            smaller = False
+            for body in self.without_one(case.body):
+                other = self.send(case.operation, body)
+                if case.operation in PAGES and other.gramme.status == other.oracle.status == 200:
+                    other = self.walk(other)
+                harmless = case.operation not in WRITES | TABLES or (other.gramme.status != 200 and other.oracle.status != 200)
+                if not harmless:
+                    self.refresh(other) if case.operation in TABLES else self.restore(other)
+                elif not other.same() and other.signature() == case.signature() and self.explain(other) is None:
+                    case, smaller = other, True
+                    break
+        return case
+
+    @classmethod
+    def without_one(cls, value):
+        """All copies of a value with one member or element less."""
+        if isinstance(value, dict):
+            for k in value:
+                yield {n: v for n, v in value.items() if n != k}
+            for k, v in value.items():
+                for smaller in cls.without_one(v):
+                    yield {**value, k: smaller}
+        elif isinstance(value, list):
+            for i in range(min(len(value), 12)):
+                yield value[:i] + value[i + 1 :]
+            for i, v in enumerate(value[:12]):
+                for smaller in cls.without_one(v):
+                    yield value[:i] + [smaller] + value[i + 1 :]
+
+
+def show(differ, limit):
+    """The unexplained differences, one of each kind."""
+    kinds = collections.OrderedDict()
+    for number, case in differ.unexplained:
+        kinds.setdefault(case.signature(), []).append((number, case))
+    for found in sorted(kinds.values(), key=len, reverse=True)[:limit]:
+        number, case = min(found, key=lambda f: len(f[1].text()))
+        print(f"seed {differ.seed}, request {number} ({len(found)} like it): {case}")
+        if case.gramme.status == case.oracle.status:
+            print("  compared: " + json.dumps(differing(case.left, case.right), ensure_ascii=False)[:1500])
+        print()
+
+
+def differing(left, right):
+    """The parts of two values that differ."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return {k: differing(left.get(k), right.get(k)) for k in {**left, **right} if left.get(k) != right.get(k)}
+    return [left, right]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--oracle", choices=["dynoxide", "local"], default="dynoxide")
+    parser.add_argument("--requests", type=int, default=6000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--endpoint", help="host:port of a Gramme that runs already and is empty")
+    parser.add_argument("--oracle-endpoint", help="host:port of an oracle that runs already and is empty")
+    parser.add_argument("--show", type=int, default=20, help="how many kinds of unexplained differences to print")
+    parser.add_argument("--stop-after", type=int, default=200, help="unexplained differences")
+    parser.add_argument("--outcomes", action="store_true", help="count outcomes by operation")
+    options = parser.parse_args()
+    servers = []
+    try:
+        clients = []
+        for name, endpoint in (("gramme", options.endpoint), (options.oracle, options.oracle_endpoint)):
+            if endpoint is None:
+                servers.append(Server(name))
+                clients.append(servers[-1].client)
+            else:
+                clients.append(Client(endpoint))
+        return run(Differ(*clients, options.oracle, options.seed), options, servers)
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def run(differ, options, servers):
+    started = time.monotonic()
+    sent = 0
+    for number in range(1, options.requests + 1):
+        try:
+            differ.step(number)
+        except OSError as failure:
+            print(f"seed {options.seed}, request {number}: {failure}")
+            for server in servers:
+                if not server.alive():
+                    print(f"{server.name} died:\n{server.output()}")
+            return 1
+        sent = number
+        if len(differ.unexplained) >= options.stop_after:
+            break
+    show(differ, options.show)
+    if options.outcomes:
+        for (operation, outcome), count in sorted(differ.outcomes.items()):
+            print(f"  {operation} {outcome}: {count}")
+    for name, count in sorted(differ.explained.items()):
+        print(f"  known: {name}: {count}")
+    seconds = time.monotonic() - started
+    print(f"differential against {options.oracle}: seed {options.seed}, {sent} requests in {seconds:.0f} s, "
+          f"{sum(differ.explained.values())} known differences, {len(differ.unexplained)} unexplained")
+    return 1 if differ.unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
