@@ -30,6 +30,7 @@ void buf_format(struct buf *buf, const char *format, ...)
     va_start(args, format);
     format_add(buf, format, args);
     va_end(args);
+    *buf_reserve(buf, 1) = '\0';
 }
 
 void buf_add_int64(struct buf *buf, int64_t value)

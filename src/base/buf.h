@@ -14,6 +14,7 @@ struct buf {
 void buf_init(struct buf *buf);
 void buf_finish(struct buf *buf);
 void buf_grow(struct buf *buf, size_t extra);
+/* The text is followed by a NUL, which is not counted. */
 void buf_format(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 void buf_add_int64(struct buf *buf, int64_t value);
 
