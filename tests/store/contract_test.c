@@ -6,7 +6,7 @@
 
 static const struct variant variants[] = {
     {.name = "rocksdb", .on_disk = true, .cache_bytes = (size_t)8 << 20},
-    {.name = "rocksdb, cold", .on_disk = true, .cache_bytes = (size_t)16 << 10, .cold = true},
+    {.name = "rocksdb, cold", .on_disk = true, .cache_bytes = (size_t)96 << 10, .cold = true},
     {.name = "memory", .cache_bytes = (size_t)8 << 20},
     {.name = "memory, eval twice", .cache_bytes = (size_t)8 << 20, .eval_twice = true},
 };

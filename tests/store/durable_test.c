@@ -2,6 +2,7 @@
  * process is killed. */
 #include "child.h"
 
+#include <dirent.h>
 #include <rocksdb/c.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,28 @@ static void rows_outlive_the_store(void **state)
         }
     }
     assert_int_equal(read_space(client, 7).count, 60);
+    fixture_close(&fixture);
+}
+
+/* Each start leaves a log file behind; they must not pile up. */
+static void log_files_do_not_pile_up(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture_open(&fixture, &on_disk);
+    struct client *client = client_create(&fixture);
+    for (uint64_t id = 0; id < 40; id++) {
+        assert_int_equal(write_entry(client, id), STORE_OK);
+        fixture_reopen(&fixture);
+    }
+    check_entries(client);
+    DIR *dir = opendir(fixture.directory);
+    size_t count = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        count += strstr(entry->d_name, ".log") != NULL;
+    }
+    closedir(dir);
+    assert_true(count < 20);
     fixture_close(&fixture);
 }
 
@@ -290,6 +313,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_outlive_the_store),
+        cmocka_unit_test(log_files_do_not_pile_up),
         cmocka_unit_test(drops_outlive_the_store),
         cmocka_unit_test(seeds_differ),
         cmocka_unit_test(one_server_at_a_time),

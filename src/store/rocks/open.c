@@ -1,4 +1,9 @@
 /* Opens and closes the store: the database, the row that says what it is, the threads. */
+#include <fcntl.h>
+#include <libgen.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -27,6 +32,8 @@ void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name)
     memset(out, 0, STORE_PREFIX_LEN);
     memcpy(out + STORE_SPACE_LEN, name, len);
 }
+
+enum { LOGS_MAX = 16 };
 
 /* The row "format" of space 0: version (4 bytes), seed (8 bytes), both little-endian. */
 enum { FORMAT_VERSION = 1, FORMAT_ROW_LEN = 12 };
@@ -194,13 +201,50 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
     return rocks;
 }
 
+static bool flush(rocksdb_t *db)
+{
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *message = NULL;
+    rocksdb_flush(db, options, &message);
+    rocksdb_flushoptions_destroy(options);
+    return !rocks_failed(message, "flush");
+}
+
+/* A new directory must be there after a crash as well; RocksDB looks only after what is in it. */
+static void make_directory(const struct rocks *rocks)
+{
+    if (rocks->wal.directory == NULL || mkdir(rocks->path, 0755) != 0) {
+        return; /* it is there, or RocksDB will say why it cannot be */
+    }
+    char *copy = mem_strdup(rocks->path);
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    mem_free(copy);
+}
+
+/* Every start begins a log file, and as long as all fits the memtable none becomes superfluous. */
+static bool open_database(struct rocks *rocks, struct err *err)
+{
+    make_directory(rocks);
+    size_t log_count;
+    if (!rocks_open_database(rocks, &log_count, err)) {
+        return false;
+    }
+    if (log_count > LOGS_MAX) {
+        flush(rocks->db);
+    }
+    return true;
+}
+
 bool rocks_open(struct str directory, const struct store_options *options, struct store **out,
                 struct err *err)
 {
     struct rocks *rocks = create(directory, options->cache_bytes);
-    if (!rocks_open_database(rocks, err) || !check_format(rocks, err) ||
-        !rocks_load_stamp(rocks, err) || !rocks_load_drops(rocks, err) ||
-        !start_threads(rocks, options->worker_count, err)) {
+    if (!open_database(rocks, err) || !check_format(rocks, err) || !rocks_load_stamp(rocks, err) ||
+        !rocks_load_drops(rocks, err) || !start_threads(rocks, options->worker_count, err)) {
         rocks_close(&rocks->store);
         return false;
     }
@@ -215,12 +259,9 @@ bool rocks_flush(struct store *store)
     if (db == NULL) {
         return false;
     }
-    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
-    char *message = NULL;
-    rocksdb_flush(db, options, &message);
-    rocksdb_flushoptions_destroy(options);
+    bool good = flush(db);
     gate_leave(&rocks->gate);
-    return !rocks_failed(message, "flush");
+    return good;
 }
 
 uint64_t rocks_file_bytes(struct store *store)

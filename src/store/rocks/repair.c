@@ -32,9 +32,9 @@ static bool describe(struct rocks *rocks, char *message, struct err *err)
     return false;
 }
 
-bool rocks_open_database(struct rocks *rocks, struct err *err)
+bool rocks_open_database(struct rocks *rocks, size_t *out_log_count, struct err *err)
 {
-    if (!wal_sync_all(rocks->wal.directory, err)) {
+    if (!wal_sync_all(rocks->wal.directory, out_log_count, err)) {
         return false;
     }
     char *message = NULL;
@@ -89,7 +89,8 @@ static bool reopen(struct rocks *rocks)
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
-    bool good = rocks_open_database(rocks, &err);
+    size_t log_count;
+    bool good = rocks_open_database(rocks, &log_count, &err);
     if (!good) {
         tell(rocks, arena_format(&arena, "%.*s", STR_ARG(err.message)).data);
         open_for_reading(rocks);

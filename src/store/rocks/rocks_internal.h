@@ -90,8 +90,9 @@ void rocks_options_create(struct rocks *rocks, size_t cache_bytes);
 void rocks_options_destroy(struct rocks *rocks);
 
 /* repair.c */
-/* Opens the database and the gate. Also how it is opened for the first time. */
-MUST_USE bool rocks_open_database(struct rocks *rocks, struct err *err);
+/* Opens the database and the gate; also how it is opened for the first time. There were so many
+ * log files. */
+MUST_USE bool rocks_open_database(struct rocks *rocks, size_t *out_log_count, struct err *err);
 void rocks_close_database(struct rocks *rocks);
 /* How a write ended. The message is RocksDB's, and freed. */
 void rocks_write_failed(struct rocks *rocks, char *message);

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,24 +61,29 @@ static bool each_log(const char *directory, bool (*visit)(void *context, uint64_
 
 static bool sync_log(void *context, uint64_t number, int fd)
 {
-    (void)context;
     (void)number;
+    ++*(size_t *)context;
     return fsync(fd) == 0;
 }
 
-bool wal_sync_all(const char *directory, struct err *err)
+bool wal_sync_all(const char *directory, size_t *out_count, struct err *err)
 {
-    if (directory != NULL && !each_log(directory, sync_log, NULL)) {
+    *out_count = 0;
+    if (directory != NULL && !each_log(directory, sync_log, out_count)) {
         return err_set(err, ERR_INTERNAL, "cannot open the store in %s: %s", directory,
                        strerror(errno));
     }
     return true;
 }
 
-static uint64_t size_of(int fd)
+static bool get_size(int fd, uint64_t *out)
 {
     struct stat stat;
-    return fstat(fd, &stat) == 0 ? (uint64_t)stat.st_size : 0;
+    if (fstat(fd, &stat) != 0) {
+        return false;
+    }
+    *out = (uint64_t)stat.st_size;
+    return true;
 }
 
 static bool keep_newest(void *context, uint64_t number, int fd)
@@ -98,19 +102,18 @@ static bool keep_newest(void *context, uint64_t number, int fd)
     return true;
 }
 
-/* If it cannot be found (no more file descriptors, say), number and end stay as they were: then a
- * failing write ends as STORE_UNKNOWN, see cut_log(). */
+/* Without one (no more file descriptors, say), we do not know where the acknowledged part ends: if
+ * a write fails then, it ends as STORE_UNKNOWN. */
 static void find_newest(struct wal *wal)
 {
     struct wal found = {.fd = -1};
-    if (each_log(wal->directory, keep_newest, &found) && found.fd >= 0) {
-        wal_finish(wal);
+    wal_finish(wal);
+    if (each_log(wal->directory, keep_newest, &found) && found.fd >= 0 &&
+        get_size(found.fd, &wal->end)) {
         wal->fd = found.fd;
         wal->number = found.number;
-        wal->end = size_of(found.fd);
     } else {
         wal_finish(&found);
-        wal_finish(wal);
     }
 }
 
@@ -126,8 +129,8 @@ void wal_committed(struct wal *wal)
     if (wal->directory == NULL) {
         return;
     }
-    uint64_t size = wal->fd < 0 ? 0 : size_of(wal->fd);
-    if (size > wal->end) {
+    uint64_t size;
+    if (wal->fd >= 0 && get_size(wal->fd, &size) && size > wal->end) {
         wal->end = size;
     } else {
         find_newest(wal); /* it did not grow: RocksDB has begun a new one */
@@ -141,14 +144,12 @@ static bool cut_log(void *context, uint64_t number, int fd)
         return true; /* full and done with */
     }
     uint64_t end = number == wal->number ? wal->end : 0;
-    return size_of(fd) <= end || (ftruncate(fd, (off_t)end) == 0 && fsync(fd) == 0);
+    uint64_t size;
+    return get_size(fd, &size) &&
+           (size <= end || (ftruncate(fd, (off_t)end) == 0 && fsync(fd) == 0));
 }
 
 bool wal_cut(struct wal *wal)
 {
-    if (wal->directory == NULL) {
-        return true;
-    }
-    /* Without the file we do not know where the acknowledged part ends. */
-    return wal->fd >= 0 && each_log(wal->directory, cut_log, wal);
+    return wal->directory == NULL || (wal->fd >= 0 && each_log(wal->directory, cut_log, wal));
 }

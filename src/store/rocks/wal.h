@@ -22,9 +22,9 @@ struct wal {
 void wal_init(struct wal *wal, const char *directory);
 void wal_finish(struct wal *wal);
 
-/* Before RocksDB opens the directory: makes what is in the logs durable. Its last records may not
- * be, if the process was killed; reads would show them, and new records build upon them. */
-MUST_USE bool wal_sync_all(const char *directory, struct err *err);
+/* Before RocksDB opens the directory: makes what is in the logs durable. Their last records may
+ * not be, if the process was killed; reads would show them, and new records build upon them. */
+MUST_USE bool wal_sync_all(const char *directory, size_t *out_count, struct err *err);
 /* RocksDB has opened the directory. */
 void wal_opened(struct wal *wal);
 /* A write has succeeded. */

@@ -1,0 +1,99 @@
+#include "store/rocks/queue.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/testing.h"
+
+enum { PUSHERS = 3, TASKS = 20000 };
+
+struct numbered {
+    struct task task;
+    int pusher;
+    int number;
+};
+
+struct pushing {
+    struct inbox *inbox;
+    struct numbered *tasks;
+};
+
+static void *push_all(void *arg)
+{
+    struct pushing *pushing = arg;
+    for (int i = 0; i < TASKS; i++) {
+        inbox_push(pushing->inbox, &pushing->tasks[i].task);
+    }
+    return NULL;
+}
+
+/* Nothing is lost, the tasks of each pusher come in order, and the owner always wakes up. */
+static void inbox_keeps_all_in_order(void **state)
+{
+    (void)state;
+    struct inbox inbox;
+    inbox_init(&inbox);
+    pthread_t threads[PUSHERS];
+    struct pushing pushing[PUSHERS];
+    for (int p = 0; p < PUSHERS; p++) {
+        pushing[p].inbox = &inbox;
+        pushing[p].tasks = mem_zalloc(TASKS * sizeof(struct numbered));
+        for (int i = 0; i < TASKS; i++) {
+            pushing[p].tasks[i] = (struct numbered){.pusher = p, .number = i};
+        }
+        assert_int_equal(pthread_create(&threads[p], NULL, push_all, &pushing[p]), 0);
+    }
+    int next[PUSHERS] = {0};
+    for (int left = PUSHERS * TASKS; left > 0;) {
+        struct task *task = inbox_take(&inbox, left % 2 == 0 ? -1 : 1000);
+        assert_non_null(task);
+        for (; task != NULL; task = task->next, left--) {
+            struct numbered *numbered = CONTAINER_OF(task, struct numbered, task);
+            assert_int_equal(numbered->number, next[numbered->pusher]++);
+        }
+    }
+    for (int p = 0; p < PUSHERS; p++) {
+        pthread_join(threads[p], NULL);
+        mem_free(pushing[p].tasks);
+    }
+    assert_null(inbox_take(&inbox, 0));
+    inbox_finish(&inbox);
+}
+
+static void inbox_stops_waiting(void **state)
+{
+    (void)state;
+    struct inbox inbox;
+    inbox_init(&inbox);
+    int64_t start = clock_monotonic_us();
+    assert_null(inbox_take(&inbox, 20));
+    assert_true(clock_monotonic_us() - start >= 20000);
+    struct task task = {0};
+    inbox_push(&inbox, &task);
+    assert_ptr_equal(inbox_take(&inbox, -1), &task);
+    inbox_finish(&inbox);
+}
+
+static void work_queue_ends_when_closed(void **state)
+{
+    (void)state;
+    struct work_queue queue;
+    work_queue_init(&queue);
+    struct task tasks[2] = {0};
+    work_queue_push(&queue, &tasks[0]);
+    work_queue_push(&queue, &tasks[1]);
+    work_queue_close(&queue);
+    assert_ptr_equal(work_queue_pop(&queue), &tasks[0]);
+    assert_ptr_equal(work_queue_pop(&queue), &tasks[1]);
+    assert_null(work_queue_pop(&queue));
+    work_queue_finish(&queue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inbox_keeps_all_in_order),
+        cmocka_unit_test(inbox_stops_waiting),
+        cmocka_unit_test(work_queue_ends_when_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
