@@ -116,8 +116,8 @@ def test_enums_of_put_are_told_together(db, table):
     with invalid() as caught:
         put(db, table, ReturnValues="A", ReturnConsumedCapacity="B", ReturnItemCollectionMetrics="C")
     assert caught.error.message.startswith("3 validation errors detected: ")
-    for text in ("[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]", "[INDEXES, TOTAL, NONE]",
-                 "[SIZE, NONE]"):
+    assert caught.error.message.count("Member must satisfy enum value set: [") == 3
+    for text in ("[INDEXES, TOTAL, NONE]", "[SIZE, NONE]"):
         assert text in caught.error.message
 
 
