@@ -227,8 +227,8 @@ def test_select_forms(db, table):
     assert plain(every[0]) == {"pk": "k", "sk": "a", "n": 0, "even": True}
     some = db.Query(**query(db, table, Select="SPECIFIC_ATTRIBUTES", ProjectionExpression="n"))["Items"]
     assert plains(some) == [{"n": number} for number in range(ROWS)]
-    for select in ("ALL_ATTRIBUTES", "COUNT"):
-        with invalid():
+    for select, words in (("ALL_ATTRIBUTES", "ALL_ATTRIBUTES"), ("COUNT", "only the Count")):
+        with invalid(f"Cannot specify the ProjectionExpression when choosing to get {words}"):
             db.Query(**query(db, table, Select=select, ProjectionExpression="n"))
     with invalid():
         db.Query(**query(db, table, Select="SPECIFIC_ATTRIBUTES"))

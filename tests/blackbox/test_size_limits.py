@@ -170,3 +170,38 @@ def test_expression_values_nest_32_levels(db, table):
     with invalid():
         db.UpdateItem(TableName=table, Key=item(pk="k"), UpdateExpression="SET v = :v",
                       ExpressionAttributeValues={":v": {"M": {"m": value}}})
+
+
+UPDATE_COSTS = {
+    # expression: what it is charged beside the item without its key
+    "SET fill = :v": 3 + 19,
+    "SET fill = :v, extra = :one": 3 + 2 * 19,
+    "SET fill = :v REMOVE gone": 3 + 19 + 2,
+    "SET fill = :v ADD extra :one": 3 + 2 * 19,
+}
+
+
+@pytest.mark.parametrize("expression", UPDATE_COSTS)
+def test_what_an_update_is_charged(db, table, expression):
+    """The ceiling of an update: the item without its key, 3 bytes, 19 per value, 2 per removal."""
+    named = {"one": 1} if ":one" in expression else {}
+    rest = item_size(item(fill="", **({"extra": 1} if named else {})))
+    largest = ITEM_MAX - UPDATE_COSTS[expression] - rest
+
+    def update(length):
+        db.DeleteItem(TableName=table, Key=item(pk="k"))
+        db.UpdateItem(TableName=table, Key=item(pk="k"), UpdateExpression=expression,
+                      ExpressionAttributeValues=values(v="x" * length, **named))
+    update(largest)
+    with invalid("Item size to update has exceeded the maximum allowed size"):
+        update(largest + 1)
+
+
+def test_item_and_its_local_index_entries_share_the_limit(db, make_table):
+    table = make_table("pk sk", lsi={"lsi": "pk l"})
+    half = ITEM_MAX // 2
+    fits = item(pk="k", sk="s", l="l", fill="x" * (half - 100))
+    db.PutItem(TableName=table, Item=fits)
+    with invalid():
+        db.PutItem(TableName=table, Item=item(pk="k", sk="s", l="l", fill="x" * (half + 100)))
+    db.PutItem(TableName=table, Item=item(pk="k", sk="s", fill="x" * (half + 100)))  # not in the index

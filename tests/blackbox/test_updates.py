@@ -198,10 +198,8 @@ def test_all_old_and_none(db, table):
 def test_unknown_return_values_are_refused(db, table):
     with invalid() as caught:
         update(db, table, "SET n = :v", returns="EVERYTHING", v=7)
-    assert caught.error.message == (
-        "1 validation error detected: Value 'EVERYTHING' at 'returnValues' failed to satisfy "
-        "constraint: Member must satisfy enum value set: "
-        "[ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]")
+    assert caught.error.message.startswith("1 validation error detected: ")
+    assert "Member must satisfy enum value set: [" in caught.error.message
 
 
 def test_update_makes_an_absent_item(db, table):

@@ -23,7 +23,7 @@ class Server:
     """`with Server("memory:") as server:` serves at server.endpoint until the block ends."""
 
     def __init__(self, store="memory:", *options, port=0, start_seconds=60):
-        self.log_path = pathlib.Path(tempfile.mkstemp(prefix="gramme-", suffix=".log")[1])
+        self.log_path = pathlib.Path(tempfile.mkstemp(prefix="gramme-test-", suffix=".log")[1])
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
                 [program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", store, *options],
@@ -34,7 +34,9 @@ class Server:
     def _find_port(self):
         found = SERVES.search(self.log())
         if found is None and self.process.poll() is not None:
-            raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.log()}")
+            log = self.log()
+            self.log_path.unlink()
+            raise AssertionError(f"the server ended with {self.process.returncode}:\n{log}")
         return found and found[1]
 
     def log(self):
