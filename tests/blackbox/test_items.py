@@ -136,7 +136,7 @@ def test_values_that_are_refused(db, table, value):
 
 def test_set_errors_keep_the_services_words(db, table):
     envelope = "1 validation error detected: One or more parameter values were invalid: "
-    for value, text in ((Raw(SS=["a", "a"]), "Input collection [a, a] contains duplicates."),
+    for value, text in ((Raw(SS=["a", "a"]), 'Input collection ["a", "a"] contains duplicates.'),
                         (Raw(SS=[]), "An string set  may not be empty"),
                         (Raw(NULL=False), "Null attribute value types must have the value of true")):
         with invalid(envelope + text):
