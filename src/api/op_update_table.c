@@ -93,6 +93,7 @@ struct update_table {
     struct update_table_request request;
     struct str name;
     struct table_change engine;
+    const struct table *shown; /* in the answer */
     struct table_describe describe;
 };
 
@@ -383,6 +384,40 @@ static void change_sse(struct update_table *op, const struct sse_request *sse, s
     }
 }
 
+/* Units that are being changed show as they were. */
+static void show_units(struct throughput *shown, const struct throughput *before)
+{
+    shown->read_units = before->read_units;
+    shown->write_units = before->write_units;
+}
+
+/* As the service describes a table whose change has just begun. */
+static const struct table *being_updated(struct arena *arena, const struct table *before,
+                                         const struct table *after)
+{
+    struct table *shown = ARENA_NEW(arena, struct table);
+    *shown = *after;
+    struct index *indexes = ARENA_ARRAY(arena, struct index, after->index_count + 1);
+    memcpy(indexes, after->indexes, after->index_count * sizeof(*indexes));
+    shown->indexes = indexes;
+    shown->on_demand_since_ms = before->on_demand_since_ms;
+    bool stays_provisioned =
+        before->billing == BILLING_PROVISIONED && after->billing == BILLING_PROVISIONED;
+    if (stays_provisioned) {
+        show_units(&shown->throughput, &before->throughput);
+    }
+    for (size_t i = 0; i < after->index_count; i++) {
+        const struct throughput *old = &before->indexes[i].throughput;
+        struct throughput *new = &indexes[i].throughput;
+        bool changes = old->read_units != new->read_units || old->write_units != new->write_units;
+        indexes[i].status = changes ? STATUS_UPDATING : indexes[i].status;
+        if (stays_provisioned) {
+            show_units(new, old);
+        }
+    }
+    return shown;
+}
+
 static const struct table *change_table(struct table_change *change, const struct table *before)
 {
     struct update_table *op = CONTAINER_OF(change, struct update_table, engine);
@@ -415,6 +450,7 @@ static const struct table *change_table(struct table_change *change, const struc
                                          MAX(table->warm.write, request->warm->write.value)};
     }
     change_sse(op, request->sse, table);
+    op->shown = being_updated(op->call->arena, before, table);
     return table;
 }
 
@@ -427,8 +463,7 @@ static void describe_done(struct engine_call *engine_call)
     if (call->err.code == ERR_NONE) {
         api_begin(call);
         api_member(call, STR("TableDescription"));
-        describe_table(call, op->describe.table, &op->describe.sizes,
-                       table_status(call->engine, op->describe.table));
+        describe_table(call, op->shown, &op->describe.sizes, STATUS_UPDATING);
         api_end(call);
     }
     table_release(op->describe.table);

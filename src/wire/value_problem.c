@@ -1,7 +1,4 @@
 /* The texts for what is wrong with a value. */
-#include <stdlib.h>
-
-#include "base/base64.h"
 #include "wire/value_json.h"
 
 #define INVALID "One or more parameter values were invalid: "
@@ -57,108 +54,16 @@ static struct str number_fault_text(struct str text, enum value_wording wording,
 
 /* --- equal members of sets --- */
 
-/* A member: as sent, by what it is compared, and where it stood. */
-struct member {
-    struct str text;
-    struct str bytes;
-    size_t place;
-};
-
-static int compare_members(const void *a, const void *b)
+/* The members of a set as they were sent: b, a, a. */
+static struct str list_members(struct str json, struct arena *arena)
 {
-    const struct member *left = a;
-    const struct member *right = b;
-    int order = str_cmp(left->bytes, right->bytes);
-    return order != 0 ? order : left->place < right->place ? -1 : 1;
-}
-
-static struct str decode_base64(struct str text, struct arena *arena)
-{
-    char *bytes = arena_bytes(arena, BASE64_DECODED_MAX(text.len));
-    size_t len = 0;
-    bool good = base64_decode(text, bytes, &len);
-    assert(good); /* it was read before */
-    return str_make(bytes, len);
-}
-
-/* How many elements the JSON array has. */
-static size_t count_members(struct str json, struct arena *arena)
-{
-    struct json_reader reader;
-    size_t count = 0;
-    json_reader_init(&reader, arena, json);
-    for (bool more = json_enter_array(&reader); more && json_next_element(&reader); count++) {
-        more = json_skip(&reader);
-    }
-    return count;
-}
-
-static struct member *read_members(struct str json, enum value_type type, struct arena *arena,
-                                   size_t *out_count)
-{
+    struct buf list = {0};
     struct json_reader reader;
     struct json_string element;
-    *out_count = count_members(json, arena);
-    struct member *members = ARENA_ARRAY(arena, struct member, *out_count);
     json_reader_init(&reader, arena, json);
     bool more = json_enter_array(&reader);
-    for (size_t i = 0; i < *out_count && more; i++) {
-        more = json_next_element(&reader) && json_read_string(&reader, &element);
-        assert(more); /* it was read before */
-        members[i] = (struct member){
-            .text = element.text,
-            .bytes = type == VALUE_BS ? decode_base64(element.text, arena) : element.text,
-            .place = i,
-        };
-    }
-    return members;
-}
-
-/* The place of the first member that came before. Leaves `sorted` in order of bytes. */
-static size_t first_repeat(struct member *sorted, size_t count)
-{
-    size_t first = count;
-    qsort(sorted, count, sizeof(*sorted), compare_members);
-    for (size_t i = 1; i < count; i++) {
-        if (str_eq(sorted[i - 1].bytes, sorted[i].bytes)) {
-            first = MIN(first, sorted[i].place);
-        }
-    }
-    return first;
-}
-
-static void add_members(struct buf *out, const struct member *members, size_t from, size_t to,
-                        const char *separator, const char *quote)
-{
-    for (size_t i = from; i < to; i++) {
-        buf_format(out, "%s%s%.*s%s", out->len == 0 ? "" : separator, quote,
-                   STR_ARG(members[i].text), quote);
-    }
-}
-
-/* The current layer puts members into a sorted set until one is there already, and prints that set
- * and then the rest; the older one prints them as they came. */
-static struct str list_members(struct str json, enum value_type type, enum value_wording wording,
-                               struct arena *arena)
-{
-    size_t count;
-    struct buf list = {0};
-    struct member *members = read_members(json, type, arena, &count);
-    if (wording == WORDING_OLDER) {
-        add_members(&list, members, 0, count, ", ", "");
-    } else {
-        const char *separator = type == VALUE_BS ? "," : ", ";
-        struct member *sorted = ARENA_ARRAY(arena, struct member, count);
-        memcpy(sorted, members, count * sizeof(*sorted));
-        size_t repeat = first_repeat(sorted, count);
-        size_t kept = 0;
-        for (size_t i = 0; i < count; i++) {
-            if (sorted[i].place < repeat) {
-                sorted[kept++] = sorted[i];
-            }
-        }
-        add_members(&list, sorted, 0, kept, separator, "\"");
-        add_members(&list, members, repeat, count, separator, "\"");
+    while (more && json_next_element(&reader) && json_read_string(&reader, &element)) {
+        buf_format(&list, "%s%.*s", list.len == 0 ? "" : ", ", STR_ARG(element.text));
     }
     struct str text = arena_copy(arena, buf_str(&list));
     buf_finish(&list);
@@ -172,7 +77,7 @@ static struct str duplicates_text(const struct value_problem *problem, enum valu
         return wording == WORDING_OLDER ? STR("Input collection contains duplicates")
                                         : STR(INVALID "Input collection contains duplicates.");
     }
-    struct str members = list_members(problem->text, problem->type, wording, arena);
+    struct str members = list_members(problem->text, arena);
     return arena_format(arena, INVALID "Input collection [%.*s]%s contains duplicates.",
                         STR_ARG(members), problem->type == VALUE_BS ? "of type BS" : "");
 }

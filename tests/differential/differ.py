@@ -19,7 +19,7 @@ import time
 import known
 from generate import Generator, Table
 from normalise import order, plain_answer, plain_value
-from servers import Client, Server
+from servers import ORACLES, Client, Gramme, Oracle
 
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 TABLES = {"CreateTable", "UpdateTable", "DeleteTable"}
@@ -68,11 +68,14 @@ class Differ:
         self.generator = Generator(random.Random(seed))
         self.rules = [k for k in known.DIFFERENCES if k.oracle in (oracle_name, "any")]
         self.explained = collections.Counter()
-        self.unexplained = []
+        self.unexplained = {}  # by signature; the first of a kind is made small
         self.outcomes = collections.Counter()
 
     def send(self, operation, body):
         return Case(operation, body, self.gramme.call(operation, body), self.oracle.call(operation, body), self.oracle_name)
+
+    def unexplained_count(self):
+        return sum(len(kind) for kind in self.unexplained.values())
 
     def explain(self, case):
         for rule in self.rules:
@@ -98,8 +101,8 @@ class Differ:
         if rule is not None:
             self.explained[rule.name] += 1
             return
-        small = self.shrink(case)
-        self.unexplained.append((number, small))
+        kind = self.unexplained.setdefault(case.signature(), [])
+        kind.append((number, case if kind else self.shrink(case)))
 
     # --- pages ---
 
@@ -261,11 +264,8 @@ class Differ:
 
 def show(differ, limit):
     """The unexplained differences, one of each kind."""
-    kinds = collections.OrderedDict()
-    for number, case in differ.unexplained:
-        kinds.setdefault(case.signature(), []).append((number, case))
-    for found in sorted(kinds.values(), key=len, reverse=True)[:limit]:
-        number, case = min(found, key=lambda f: len(f[1].text()))
+    for found in sorted(differ.unexplained.values(), key=len, reverse=True)[:limit]:
+        number, case = found[0]
         print(f"seed {differ.seed}, request {number} ({len(found)} like it): {case}")
         if case.gramme.status == case.oracle.status:
             print("  compared: " + json.dumps(differing(case.left, case.right), ensure_ascii=False)[:1500])
@@ -281,7 +281,7 @@ def differing(left, right):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--oracle", choices=["dynoxide", "local"], default="dynoxide")
+    parser.add_argument("--oracle", choices=ORACLES, default="dynoxide")
     parser.add_argument("--requests", type=int, default=6000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--endpoint", help="host:port of a Gramme that runs already and is empty")
@@ -292,13 +292,12 @@ def main():
     options = parser.parse_args()
     servers = []
     try:
-        clients = []
-        for name, endpoint in (("gramme", options.endpoint), (options.oracle, options.oracle_endpoint)):
-            if endpoint is None:
-                servers.append(Server(name))
-                clients.append(servers[-1].client)
-            else:
-                clients.append(Client(endpoint))
+        if options.endpoint is None:
+            servers.append(Gramme())
+        if options.oracle_endpoint is None:
+            servers.append(Oracle(options.oracle))
+        endpoints = [options.endpoint, options.oracle_endpoint]
+        clients = [Client(e or next(s.endpoint for s in servers if isinstance(s, kind))) for e, kind in zip(endpoints, (Gramme, Oracle))]
         return run(Differ(*clients, options.oracle, options.seed), options, servers)
     finally:
         for server in servers:
@@ -307,19 +306,17 @@ def main():
 
 def run(differ, options, servers):
     started = time.monotonic()
-    sent = 0
-    for number in range(1, options.requests + 1):
+    number = 0
+    while number < options.requests and differ.unexplained_count() < options.stop_after:
+        number += 1
         try:
             differ.step(number)
         except OSError as failure:
             print(f"seed {options.seed}, request {number}: {failure}")
             for server in servers:
-                if not server.alive():
-                    print(f"{server.name} died:\n{server.output()}")
+                if server.process.poll() is not None:
+                    print(server.log())
             return 1
-        sent = number
-        if len(differ.unexplained) >= options.stop_after:
-            break
     show(differ, options.show)
     if options.outcomes:
         for (operation, outcome), count in sorted(differ.outcomes.items()):
@@ -327,8 +324,8 @@ def run(differ, options, servers):
     for name, count in sorted(differ.explained.items()):
         print(f"  known: {name}: {count}")
     seconds = time.monotonic() - started
-    print(f"differential against {options.oracle}: seed {options.seed}, {sent} requests in {seconds:.0f} s, "
-          f"{sum(differ.explained.values())} known differences, {len(differ.unexplained)} unexplained")
+    print(f"differential against {options.oracle}: seed {options.seed}, {number} requests in {seconds:.0f} s, "
+          f"{sum(differ.explained.values())} known differences, {differ.unexplained_count()} unexplained")
     return 1 if differ.unexplained else 0
 
 

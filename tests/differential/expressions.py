@@ -2,7 +2,7 @@
 
 import re
 
-import values
+import random_values as values
 
 RESERVED = {"size", "name"}
 SIMPLE = re.compile(r"^[A-Za-z][A-Za-z0-9_]*$")

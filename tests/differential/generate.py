@@ -2,7 +2,7 @@
 
 import copy
 
-import values
+import random_values as values
 from expressions import Expressions
 
 TABLE_NAMES = ["alpha", "beta", "gamma.1", "delta_2", "eps-3"]
