@@ -135,9 +135,8 @@ struct key_paths {
     struct err *err;
 };
 void api_visit_key_path(void *context, const struct expr_path *path);
-MUST_USE bool api_check_key_paths(struct api_call *call, const struct table *table,
-                                  const struct projection *projection,
-                                  const struct condition *filter);
+MUST_USE bool api_check_key_paths(const struct table *table, const struct projection *projection,
+                                  const struct condition *condition, struct err *err);
 
 /* Reports what is wrong with a value or item, if anything. */
 MUST_USE bool api_check_problem(struct api_call *call, const struct value_problem *problem);

@@ -229,17 +229,17 @@ void api_visit_key_path(void *context, const struct expr_path *path)
     }
 }
 
-bool api_check_key_paths(struct api_call *call, const struct table *table,
-                         const struct projection *projection, const struct condition *filter)
+bool api_check_key_paths(const struct table *table, const struct projection *projection,
+                         const struct condition *condition, struct err *err)
 {
-    struct key_paths paths = {.table = table, .err = &call->err};
+    struct key_paths paths = {.table = table, .err = err};
     if (projection != NULL) {
         projection_visit_paths(projection, api_visit_key_path, &paths);
     }
-    if (filter != NULL) {
-        condition_visit_paths(filter, api_visit_key_path, &paths);
+    if (condition != NULL) {
+        condition_visit_paths(condition, api_visit_key_path, &paths);
     }
-    return call->err.code == ERR_NONE;
+    return err->code == ERR_NONE;
 }
 
 /* --- legacy parameters --- */

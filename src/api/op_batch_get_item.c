@@ -186,7 +186,7 @@ static bool find_keys(struct batch_get *op)
         struct batch_table *table = &op->tables[i];
         table->table = api_table(call, table->name);
         if (table->table == NULL ||
-            !api_check_key_paths(call, table->table, table->projection, NULL)) {
+            !api_check_key_paths(table->table, table->projection, NULL, &call->err)) {
             return false;
         }
         table->first = count;

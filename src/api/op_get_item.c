@@ -115,7 +115,7 @@ static bool find_item(struct get_item *op)
 {
     struct api_call *call = op->call;
     op->table = api_table(call, op->request.table_name);
-    return op->table != NULL && api_check_key_paths(call, op->table, op->projection, NULL) &&
+    return op->table != NULL && api_check_key_paths(op->table, op->projection, NULL, &call->err) &&
            item_key_from_key(call->engine, op->table, op->request.key.value, call->arena, &op->key,
                              &call->err);
 }

@@ -118,7 +118,8 @@ static bool find_keys(struct transact_get *op, bool *out_cancelled)
         }
         op->reasons[i].err = ERR_INIT(call->arena);
         if (!item_key_from_key(call->engine, op->tables[i], op->gets[i]->key.value, call->arena,
-                               &op->keys[i], &op->reasons[i].err)) {
+                               &op->keys[i], &op->reasons[i].err) ||
+            !api_check_key_paths(op->tables[i], op->projections[i], NULL, &op->reasons[i].err)) {
             *out_cancelled = true;
             continue;
         }

@@ -234,7 +234,8 @@ static bool find_key(struct transact_write *op, size_t i)
                                &call->err)) {
         return false;
     }
-    return !read_key(op, write) || !write_check_condition_keys(write, &write->err) || !put ||
+    return !read_key(op, write) ||
+           !api_check_key_paths(write->table, NULL, write->condition, &write->err) || !put ||
            item_check_size(write->table, write->item, write->item_size, &call->err);
 }
 

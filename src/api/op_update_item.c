@@ -16,7 +16,7 @@ struct attribute_update {
 
 static const struct shape shape_action = {
     .kind = SHAPE_ENUM,
-    .values = (const char *const[]){"ADD", "DELETE", "PUT", NULL},
+    .values = (const char *const[]){"ADD", "PUT", "DELETE", NULL},
 };
 static const struct field attribute_update_fields[] = {
     FIELD(struct attribute_update, action, "Action", shape_action),
@@ -59,7 +59,7 @@ struct update_item {
 
 static bool convert_updates(struct update_item *update)
 {
-    static const enum legacy_action actions[] = {LEGACY_ADD, LEGACY_DELETE, LEGACY_PUT};
+    static const enum legacy_action actions[] = {LEGACY_ADD, LEGACY_PUT, LEGACY_DELETE};
     struct api_call *call = update->op.call;
     const struct wire_map *map = &update->request.attribute_updates;
     struct legacy_update *updates = ARENA_ARRAY(call->arena, struct legacy_update, map->count + 1);
@@ -154,6 +154,7 @@ bool update_check_keys(const struct item_write *write, struct err *err)
     if (write->update != NULL) {
         update_visit_paths(write->update, visit_path, &paths);
         update_visit_paths(write->update, api_visit_key_path, &paths);
+        update_visit_operands(write->update, api_visit_key_path, &paths);
     }
     return err->code == ERR_NONE;
 }

@@ -160,7 +160,7 @@ bool page_find_table(struct page *page)
 
 bool page_check_attributes(struct page *page)
 {
-    return api_check_key_paths(page->call, page->table, page->projection, page->filter) &&
+    return api_check_key_paths(page->table, page->projection, page->filter, &page->call->err) &&
            (page->index == NULL || (check_projected(page) && check_filter_projected(page)));
 }
 

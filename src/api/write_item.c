@@ -62,15 +62,6 @@ bool write_item_condition(struct write_item *op)
            api_condition_expression(op->call, &op->scope, expression, &op->write.condition);
 }
 
-bool write_check_condition_keys(const struct item_write *write, struct err *err)
-{
-    struct key_paths paths = {.table = write->table, .err = err};
-    if (write->condition != NULL) {
-        condition_visit_paths(write->condition, api_visit_key_path, &paths);
-    }
-    return err->code == ERR_NONE;
-}
-
 static void write_attributes(struct write_item *op, struct value item)
 {
     if (!value_is_absent(item)) {
@@ -152,7 +143,7 @@ static void write_item_done(struct engine_call *engine_call)
 void write_item_run(struct write_item *op)
 {
     int returns = write_item_returns(op->request);
-    if (!write_check_condition_keys(&op->write, &op->call->err)) {
+    if (!api_check_key_paths(op->write.table, NULL, op->write.condition, &op->call->err)) {
         api_finish(op->call);
         return;
     }

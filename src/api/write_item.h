@@ -63,8 +63,6 @@ MUST_USE bool write_item_check_returns(struct write_item *op);
 /* Expected or ConditionExpression, into op->write.condition. The scope is ready. */
 MUST_USE bool write_item_condition(struct write_item *op);
 
-/* Refuses a condition that goes inside a key attribute. */
-MUST_USE bool write_check_condition_keys(const struct item_write *write, struct err *err);
 /* Refuses an update that changes a key attribute, or goes inside one. */
 MUST_USE bool update_check_keys(const struct item_write *write, struct err *err);
 
