@@ -30,7 +30,10 @@ static bool resolve(const struct http_options *options, struct address *out, str
     if (options->host.len >= sizeof(host)) {
         return fail(err, options, "host name too long");
     }
-    snprintf(host, sizeof(host), "%.*s", STR_ARG(options->host));
+    /* A machine without a hosts file knows no localhost, but everybody means this one. */
+    bool local = str_eq_nocase(options->host, STR("localhost"));
+    struct str name = local ? STR("127.0.0.1") : options->host;
+    snprintf(host, sizeof(host), "%.*s", STR_ARG(name));
     snprintf(port, sizeof(port), "%d", options->port);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found = NULL;
