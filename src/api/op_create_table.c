@@ -576,9 +576,13 @@ static void make_sse(struct create_table *op)
     }
 }
 
-static void make_tags(struct create_table *op)
+static bool make_tags(struct create_table *op)
 {
     const struct wire_list *tags = &op->request.tags;
+    if (tags->count > TAGS_MAX) {
+        return err_set(&op->call->err, ERR_VALIDATION, INVALID "Too many tags: tag limit is %d",
+                       TAGS_MAX);
+    }
     struct str *names = ARENA_ARRAY(op->call->arena, struct str, tags->count + 1);
     struct str *values = ARENA_ARRAY(op->call->arena, struct str, tags->count + 1);
     for (size_t i = 0; i < tags->count; i++) {
@@ -589,6 +593,7 @@ static void make_tags(struct create_table *op)
     op->table.tag_names = names;
     op->table.tag_values = values;
     op->table.tag_count = tags->count;
+    return true;
 }
 
 static bool make_settings(struct create_table *op)
@@ -604,8 +609,8 @@ static bool make_settings(struct create_table *op)
         table->warm = (struct unit_pair){request->warm->read.value, request->warm->write.value};
     }
     make_sse(op);
-    make_tags(op);
-    return make_on_demand(op, request->on_demand, "table", &table->on_demand) && make_stream(op);
+    return make_on_demand(op, request->on_demand, "table", &table->on_demand) && make_stream(op) &&
+           make_tags(op);
 }
 
 static bool check(struct create_table *op)

@@ -391,9 +391,21 @@ static void show_units(struct throughput *shown, const struct throughput *before
     shown->write_units = before->write_units;
 }
 
+/* A ceiling that is removed shows as it was asked for, -1. */
+static void show_ceiling(struct unit_pair *shown, const struct pair_request *given)
+{
+    if (given != NULL && given->read.given && given->read.value == -1) {
+        shown->read = -1;
+    }
+    if (given != NULL && given->write.given && given->write.value == -1) {
+        shown->write = -1;
+    }
+}
+
 /* As the service describes a table whose change has just begun. */
-static const struct table *being_updated(struct arena *arena, const struct table *before,
-                                         const struct table *after)
+static const struct table *being_updated(struct arena *arena,
+                                         const struct update_table_request *request,
+                                         const struct table *before, const struct table *after)
 {
     struct table *shown = ARENA_NEW(arena, struct table);
     *shown = *after;
@@ -405,6 +417,12 @@ static const struct table *being_updated(struct arena *arena, const struct table
         before->billing == BILLING_PROVISIONED && after->billing == BILLING_PROVISIONED;
     if (stays_provisioned) {
         show_units(&shown->throughput, &before->throughput);
+    }
+    show_ceiling(&shown->on_demand, request->on_demand);
+    for (size_t i = 0; i < request->index_updates.count; i++) {
+        const struct index_request *given = index_update_at(request, i)->update;
+        show_ceiling(&find_index(indexes, after->index_count, given->name)->on_demand,
+                     given->on_demand);
     }
     for (size_t i = 0; i < after->index_count; i++) {
         const struct throughput *old = &before->indexes[i].throughput;
@@ -450,7 +468,7 @@ static const struct table *change_table(struct table_change *change, const struc
                                          MAX(table->warm.write, request->warm->write.value)};
     }
     change_sse(op, request->sse, table);
-    op->shown = being_updated(op->call->arena, before, table);
+    op->shown = being_updated(op->call->arena, request, before, table);
     return table;
 }
 

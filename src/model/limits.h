@@ -16,6 +16,7 @@
 #define TRANSACTION_BYTES_MAX       ((size_t)4 * 1024 * 1024)
 #define TOKEN_LIFETIME_MS           ((int64_t)10 * 60 * 1000)
 #define TABLES_MAX                  2500
+#define TAGS_MAX                    50
 #define NON_KEY_NAMES_PER_TABLE_MAX 100
 #define ITEM_COLLECTION_BYTES_MAX   (10LL * 1024 * 1024 * 1024)
 
