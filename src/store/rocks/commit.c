@@ -277,7 +277,7 @@ static enum written write_group(struct group *group)
     if (rocksdb_writebatch_count(group->writes) == 0) {
         return WRITTEN;
     }
-    if (UNLIKELY(!rocks_repair(rocks))) {
+    if (UNLIKELY(rocks->health.broken)) {
         return NOT_WRITTEN;
     }
     enum written written = write_batch(group);
@@ -345,6 +345,7 @@ static enum written commit_alone(struct group *group, struct store_update *updat
 {
     clear(group);
     group->member_count = 0;
+    rocks_repair(group->rocks);
     bool joined = join(group, update, TIER_BLOCKING);
     assert(joined);
     return write_group(group);
@@ -357,6 +358,9 @@ static void commit_one_by_one(struct group *group)
 {
     struct rocks *rocks = group->rocks;
     size_t count = group->member_count;
+    if (count == 0) {
+        return;
+    }
     struct store_update **members = mem_alloc(count * sizeof(*members));
     memcpy(members, group->members, count * sizeof(*members));
     for (size_t i = 0; i < count; i++) {
@@ -440,11 +444,15 @@ static void take_task(struct group *group, struct task *task)
     }
 }
 
-/* Waits for tasks and takes all. False: none came. */
+/* Waits for tasks and takes all. False: none came. The database is repaired before anybody looks
+ * at its rows: a write that ended as STORE_UNKNOWN may be there afterwards. */
 static bool take_tasks(struct group *group, int64_t wait_ms)
 {
     struct task *task = inbox_take(&group->rocks->updates, wait_ms);
     bool any = task != NULL;
+    if (group->member_count == 0) {
+        rocks_repair(group->rocks);
+    }
     while (task != NULL) {
         struct task *next = task->next;
         take_task(group, task);
@@ -481,11 +489,9 @@ void *rocks_committer_main(void *arg)
     struct rocks *rocks = arg;
     struct group *group = group_create(rocks);
     while (!group->closing || group->warming_count > 0) {
-        if (!take_tasks(group, rocks_repair_wait_ms(rocks))) {
-            (void)!rocks_repair(rocks); /* it was time to look after it */
-        }
-        while (take_tasks(group, 0)) {
-            /* Those that came meanwhile need not wait for the next fsync. */
+        bool more = take_tasks(group, rocks_repair_wait_ms(rocks));
+        while (more) { /* those that came meanwhile need not wait for the next fsync */
+            more = take_tasks(group, 0);
         }
         commit(group);
     }

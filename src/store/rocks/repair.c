@@ -171,21 +171,16 @@ void rocks_write_succeeded(struct rocks *rocks)
     }
 }
 
-bool rocks_repair(struct rocks *rocks)
+void rocks_repair(struct rocks *rocks)
 {
     struct health *health = &rocks->health;
-    if (LIKELY(!health->broken)) {
-        return true;
+    if (LIKELY(!health->broken) || clock_monotonic_us() < health->next_try_us) {
+        return;
     }
-    if (clock_monotonic_us() < health->next_try_us) {
-        return false;
+    health->broken = !probe(rocks) || !reopen(rocks);
+    if (health->broken) {
+        wait_before_next_try(health);
     }
-    if (probe(rocks) && reopen(rocks)) {
-        health->broken = false;
-        return true;
-    }
-    wait_before_next_try(health);
-    return false;
 }
 
 int64_t rocks_repair_wait_ms(const struct rocks *rocks)

@@ -97,8 +97,8 @@ void rocks_close_database(struct rocks *rocks);
 /* How a write ended. The message is RocksDB's, and freed. */
 void rocks_write_failed(struct rocks *rocks, char *message);
 void rocks_write_succeeded(struct rocks *rocks);
-/* Whether the database takes writes; if not, opens it again if it is time to try. */
-MUST_USE bool rocks_repair(struct rocks *rocks);
+/* If the database takes no writes, opens it again if it is time to try. */
+void rocks_repair(struct rocks *rocks);
 /* How long the committer may sleep before rocks_repair() has something to do; negative: for ever */
 MUST_USE int64_t rocks_repair_wait_ms(const struct rocks *rocks);
 
