@@ -24,8 +24,8 @@ void work_queue_push(struct work_queue *queue, struct task *task)
     pthread_mutex_lock(&queue->mutex);
     *queue->newest_link = task;
     queue->newest_link = &task->next;
-    pthread_cond_signal(&queue->came);
     pthread_mutex_unlock(&queue->mutex);
+    pthread_cond_signal(&queue->came); /* whoever wakes finds the lock free */
 }
 
 struct task *work_queue_pop(struct work_queue *queue)
