@@ -1,6 +1,7 @@
 /* From an operation's name to its function, and from its outcome to a body. */
 #include "api/api_internal.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 struct op {
     const char *name;
@@ -76,12 +77,9 @@ enum { MESSAGE_BYTES_MAX = 64 * 1024 };
 
 static void write_message(struct buf *out, struct str message)
 {
-    struct str rest = str_skip(message, MIN(message.len, (size_t)MESSAGE_BYTES_MAX));
-    while (rest.len > 0 && ((unsigned char)rest.data[0] & 0xC0) == 0x80) { /* not inside a letter */
-        rest = str_make(rest.data - 1, rest.len + 1);
-    }
-    json_write_string(out, str_make(message.data, message.len - rest.len));
-    if (rest.len > 0) {
+    struct str written = utf8_prefix(message, MESSAGE_BYTES_MAX);
+    json_write_string(out, written);
+    if (written.len < message.len) {
         out->len--; /* before the quote */
         JSON_PUT(out, "...\"");
     }

@@ -114,6 +114,10 @@ static void test_utf8(void **state)
                  utf8_is_valid(STR("\xe0\x80\x80")) || utf8_is_valid(STR("\xf4\x90\x80\x80")) ||
                  utf8_is_valid(STR("\xed\xa0\x80")));
     assert_int_equal(utf8_utf16_len(STR("a\xc3\xa9\xf0\x9f\x98\x80")), 4);
+    for (size_t i = 0; i < 9; i++) {
+        static const size_t kept[] = {0, 1, 1, 3, 3, 3, 3, 7, 7};
+        assert_int_equal(utf8_prefix(STR("a\xc3\xa9\xf0\x9f\x98\x80"), i).len, kept[i]);
+    }
 }
 
 /* Tasks of each poster run in order, and none is lost. */

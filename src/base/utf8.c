@@ -84,3 +84,14 @@ size_t utf8_encode(uint32_t code_point, char out[4])
     out[3] = (char)(0x80 | (code_point & 0x3F));
     return 4;
 }
+
+struct str utf8_prefix(struct str s, size_t len)
+{
+    if (len >= s.len) {
+        return s;
+    }
+    while (len > 0 && ((unsigned char)s.data[len] & 0xC0) == 0x80) {
+        len--;
+    }
+    return str_make(s.data, len);
+}

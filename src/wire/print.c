@@ -1,5 +1,7 @@
 #include "wire/print_internal.h"
 
+#include "base/utf8.h"
+
 /* No text grows much beyond this, whatever the request holds. */
 enum { PRINTED_MAX = 32 * 1024 };
 
@@ -10,7 +12,7 @@ static bool is_full(const struct buf *out)
 
 static void print_text(struct buf *out, struct str text)
 {
-    buf_add(out, str_is_null(text) ? STR("null") : text);
+    buf_add(out, str_is_null(text) ? STR("null") : utf8_prefix(text, PRINTED_MAX));
 }
 
 void print_member_name(struct buf *out, const char *name)
@@ -51,7 +53,7 @@ static void print_scalar(struct buf *out, struct value value)
         buf_format(out, "java.nio.HeapByteBuffer[pos=0 lim=%zu cap=%zu]", bytes.len, bytes.len);
         break;
     default:
-        buf_add(out, bytes);
+        print_text(out, bytes);
     }
 }
 
@@ -148,7 +150,7 @@ static void print_map(struct buf *out, const struct shape *shape, const struct w
 {
     size_t size = shape_kept_size(shape->element);
     if (shape->echo_json) {
-        buf_add(out, map->source);
+        print_text(out, map->source);
         return;
     }
     buf_add_char(out, '{');
