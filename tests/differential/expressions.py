@@ -41,11 +41,22 @@ class Expressions:
 
     def path(self, top=None):
         r = self.r
+        if top is None and r.random() < 0.35:
+            return self.document_path()
         if top is None:
             top = r.choice(self.keys) if self.keys and r.random() < 0.15 else values.name(r)
         text = self.attribute(top)
         while r.random() < 0.25:
             text += f"[{r.randint(0, 3)}]" if r.random() < 0.5 else "." + self.attribute(values.name(r))
+        return text
+
+    def document_path(self):
+        """A path into what random_values.document() makes; its names may be placeholders."""
+        text = self.r.choice(values.DOCUMENT_PATHS)
+        if self.r.random() < 0.2:
+            head, point, rest = text.partition(".")
+            name, bracket, index = head.partition("[")
+            text = self.attribute(name) + bracket + index + point + rest
         return text
 
     def any_value(self):

@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""Replays recorded requests and compares the answers, word for word.
+
+    run.py [--endpoint http://127.0.0.1:8000] [OPERATION ...]
+    UPDATE_GOLDEN=1 run.py        writes the answers into the files, for review
+
+One file per operation, cases/PutItem.json, holds a list of cases:
+
+    {"name": "...", "setup": [["PutItem", {...}], ...], "request": {...}, "status": 400, "response": {...}}
+
+`setup` is carried out first and may fail; `request` is a value, or text that is sent as it is; `operation` stands for
+another one than the file's. The tables of tables.json are there from the start. {"$repeat": ["x", 1025]} in a request is a long
+text. Dates, ids and ARNs are placeholders in answers. Without --endpoint a server in memory is started."""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+
+from server import Server  # noqa: E402
+from wire import Client  # noqa: E402
+
+ARN = re.compile(r"arn:aws:(\w+):[^:]*:[^:]*:(key/.*)?")
+LABEL = re.compile(r"(?<=/stream/)[^\"]+|^\d{4}-\d\d-\d\dT[\d:.]+$")
+SETS = ("SS", "NS", "BS")
+
+
+def load():
+    """[(operation, case)] of all files."""
+    return [(case.get("operation", path.stem), case) for path in sorted((HERE / "cases").glob("*.json"))
+            for case in json.loads(path.read_text())]
+
+
+def expand(value):
+    """Long texts, written out."""
+    if isinstance(value, dict):
+        if set(value) == {"$repeat"}:
+            return value["$repeat"][0] * value["$repeat"][1]
+        return {k: expand(v) for k, v in value.items()}
+    return [expand(v) for v in value] if isinstance(value, list) else value
+
+
+def plain(value, member=""):
+    """An answer without what differs from run to run; sets, definitions and indexes have no order."""
+    if isinstance(value, dict):
+        return {k: plain(v, k) for k, v in value.items()}
+    if isinstance(value, list):
+        unordered = member in SETS or member in ("AttributeDefinitions", "GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+        made = [plain(v) for v in value]
+        return sorted(made, key=lambda v: json.dumps(v, sort_keys=True)) if unordered else made
+    if member.endswith("DateTime"):
+        return "DATE"
+    if member == "TableId":
+        return "ID"
+    if isinstance(value, str):
+        return LABEL.sub("LABEL", ARN.sub(lambda arn: f"arn:aws:{arn[1]}:REGION:ACCOUNT:{'key/ID' if arn[2] else ''}", value))
+    return value
+
+
+class Replay:
+    """Sends cases to one server."""
+
+    def __init__(self, endpoint):
+        self.client = Client(endpoint)
+        for table in json.loads((HERE / "tables.json").read_text()):
+            self.send("DeleteTable", {"TableName": table["TableName"]})
+            status, answer = self.send("CreateTable", table)
+            assert status == 200, answer
+
+    def send(self, operation, request):
+        body = request if isinstance(request, str) else json.dumps(expand(request), ensure_ascii=False)
+        answer = self.client.send(operation, body.encode("utf-8", "surrogatepass"))
+        return answer.status, answer.json()
+
+    def answer(self, operation, case):
+        for step, request in case.get("setup", []):
+            self.send(step, request)
+        status, response = self.send(operation, case["request"])
+        return {"status": status, "response": plain(response)}
+
+
+def expected(case):
+    return {"status": case["status"], "response": case["response"]}
+
+
+def update(replay):
+    """Writes what the server says into the files."""
+    for path in sorted((HERE / "cases").glob("*.json")):
+        cases = json.loads(path.read_text())
+        for case in cases:
+            case.update(replay.answer(case.get("operation", path.stem), case))
+        path.write_text(format_cases(cases))
+
+
+def format_cases(cases):
+    """One member of a case on a line: good to read in a diff."""
+    def one(case):
+        return ",\n  ".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in case.items())
+
+    return "[\n" + ",\n".join(f" {{{one(case)}}}" for case in cases) + "\n]\n"
+
+
+def check(replay, operations):
+    """How many cases are as they should be, and how many are not."""
+    passed = failed = 0
+    for operation, case in load():
+        if operations and operation not in operations:
+            continue
+        answer = replay.answer(operation, case)
+        if answer == expected(case):
+            passed += 1
+            continue
+        failed += 1
+        print(f"{operation}: {case['name']}\n  sent     {json.dumps(case['request'], ensure_ascii=False)[:1000]}\n"
+              f"  expected {json.dumps(expected(case), ensure_ascii=False)[:2000]}\n  got      {json.dumps(answer, ensure_ascii=False)[:2000]}")
+    print(f"{passed} passed, {failed} failed")
+    return failed == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--endpoint")
+    parser.add_argument("operations", nargs="*")
+    options = parser.parse_args()
+    server = None if options.endpoint else Server("memory:")
+    try:
+        replay = Replay(options.endpoint or server.endpoint)
+        if os.environ.get("UPDATE_GOLDEN") == "1":
+            update(replay)
+            return 0
+        return 0 if check(replay, options.operations) else 1
+    finally:
+        if server is not None:
+            server.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

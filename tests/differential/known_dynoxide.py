@@ -1,0 +1,631 @@
+"""Where Dynoxide 1.2.1 differs and is not to be followed. It is close to the service in texts, but looks at conditions and updates only
+as far as it evaluates them."""
+
+import re
+
+from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
+
+# Members of table descriptions that it does not have, or fills in its own way.
+IGNORED_MEMBERS = {
+    "WarmThroughput": "came in November 2024",
+    "TableThroughputModeSummary": "is not in the service's model",
+    "TableSizeBytes": "is always 0 there",
+    "IndexSizeBytes": "is always 0 there",
+    "ItemCount": "is 0 there in some answers",
+    "BillingModeSummary": "has no date there, and goes when a table becomes provisioned again",
+    "DeletionProtectionEnabled": "is missing there in answers to CreateTable",
+    "KMSMasterKeyArn": "is made up by everybody",
+    "SSEDescription": "is not kept there",
+    "NumberOfDecreasesToday": "counts differently there",
+    "LastIncreaseDateTime": "is given or not for the same change",
+    "LastDecreaseDateTime": "is given or not for the same change",
+}
+
+TEXTS_COUNT = True
+CALM = False
+RULES = Rules()
+known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
+
+# --- Dynoxide: the JSON of requests ---
+
+own_text(
+    "serde",
+    "malformed requests are answered with the words of its JSON library",
+    r"(missing field|invalid type|invalid value|invalid length|unknown variant|expected |duplicate field|EOF |trailing |floating point|"
+    r"key must|control character|lone |invalid base64|data did not match|integer |invalid unicode)",
+)
+
+
+@known("not an object", "a body that is no JSON object is refused without a message (measured by Dynalite)")
+def _(case):
+    return case.gramme.error() == "SerializationException" and not case.gramme.message()
+
+
+@known("unknown operation", "the operation is looked for before the body is read (measured by Dynalite)")
+def _(case):
+    return case.gramme.error() == "UnknownOperationException"
+
+
+@known(
+    "wrong kinds of JSON",
+    "texts for JSON of a wrong kind as Dynalite measured them; Dynoxide takes some for others, says "
+    "TRUE_VALUE for numbers, does not look into legacy parameters, and misses some",
+)
+def _(case):
+    return case.gramme.error() == "SerializationException" and bool(case.gramme.message())
+
+
+@known(
+    "members of other operations",
+    "Dynoxide reads Limit, Segment and the like in every operation; the service skips members that an "
+    "operation does not have",
+)
+def _(case):
+    return case.gramme.error() != "SerializationException" and case.oracle.error() == "SerializationException"
+
+
+# --- Dynoxide: texts and the order of checks ---
+
+
+@known(
+    "envelope",
+    "PutItem, UpdateItem and DeleteItem put the envelope before everything that is found before the table"
+    " is looked up (measured in October 2026); Dynoxide puts it before some",
+)
+def _(case):
+    ours, theirs = case.gramme.message(), case.oracle.message()
+    return case.operation in WRITES and case.gramme.status == case.oracle.status and ours == ENVELOPE + theirs
+
+
+@known(
+    "wording of the current layer",
+    "numbers, sets, empty table names, unknown ReturnValues and ConditionalOperator are worded anew by "
+    "the service (captures of October 2026)",
+)
+def _(case):
+    ours, theirs = text(case.gramme), text(case.oracle)
+    if not refused(case.gramme) or not refused(case.oracle):
+        return False
+    return bool(
+        re.match(INVALID + "Input collection", ours) and "Input collection" in theirs
+        or re.match(r"Value at '(TableName|RequestItems|RequestItems\..*\.Keys|Limit)' failed", ours) and "failed to satisfy constraint" in theirs
+        or "Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]" in ours and "returnValues" in theirs
+        or ours == "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
+        or re.match(r"The parameter cannot be converted to a numeric value|Number (over|under)flow", ours) and
+        re.match(r"The parameter cannot be converted|Number (over|under)flow", theirs)
+        or ours == "ExpressionAttributeValues can only be specified when using expressions" and theirs.startswith(ours))
+
+
+PARSER = r"(Invalid \w+Expression: )?(Syntax error; )?(Expected |Unexpected |Unterminated|Unsupported|Invalid operator|Invalid operand)"
+own_text(
+    "parser",
+    "Dynoxide's parsers have texts of their own for what they do not expect",
+    PARSER,
+    r"Syntax error; token",
+    r"An expression attribute (name|value) used",
+    r"Query filter contains a sort key",
+    r"Invalid KeyConditionExpression: partition key",
+)
+
+
+@known("parentheses and spaces", "may stand around an operand and an index (DynamoDB Local agrees)")
+def _(case):
+    told = [text(case.oracle)] + [r.get("Message") or "" for r in (case.oracle.body or {}).get("CancellationReasons", [])]
+    odd = re.search(r"\( *[#\w.\[\]]+ *\)|\[ +\d|\d +\]", case.text())
+    return bool(odd) and any(re.match(PARSER + r"|Invalid \w+Expression: Syntax error; token|Value provided in ExpressionAttribute", t) for t in told)
+
+
+@known("token and near", "Dynoxide has no `near`, or another piece of text there")
+def _(case):
+    def token(answer):
+        found = re.match(EXPRESSION + r'Syntax error; token: "(.*?)"(, near: |$)', text(answer), re.DOTALL)
+        return found and found[2]
+
+    return token(case.gramme) is not None and token(case.oracle) is not None
+
+
+own_text(
+    "segments",
+    "a text of its own for TotalSegments and Segment out of bounds",
+    r"Value at 'totalSegments'|Value '-?\d+' at 'segment'",
+)
+
+lacks(
+    "static checks of expressions",
+    "Dynoxide looks at operand types, bounds, types' names, document paths and first operands when it "
+    "evaluates an expression, and not at all if it need not; the service when it reads it (and so does "
+    "DynamoDB Local)",
+    EXPRESSION + r"Incorrect operand type",
+    EXPRESSION + r"The BETWEEN operator requires",
+    EXPRESSION + r"The first operand must be distinct",
+    EXPRESSION + r"Invalid attribute type name found",
+    EXPRESSION + r"Two document paths (overlap|conflict)",
+    EXPRESSION + r"The \w+ operator",
+    EXPRESSION + r"Invalid function name",
+    EXPRESSION + r"The function",
+)
+lacks(
+    "document paths of updates",
+    "where a part of the path is missing an update is refused (DynamoDB Local agrees); Dynoxide does "
+    "nothing, or makes the parts",
+    r"The document path provided in the update expression is invalid for update",
+)
+lacks(
+    "paths into keys",
+    "a path into a key attribute is refused in conditions, filters and projections too (captures)",
+    r"Key attributes must be scalars",
+)
+
+
+@known("paths into keys in TransactGetItems", "as above")
+def _(case):
+    return case.operation == "TransactGetItems" and "Key attributes must be scalars" in case.gramme.text
+
+
+lacks(
+    "names and values",
+    "maps of names and values are looked through first (measured by Dynalite); Dynoxide looks for unused "
+    "ones first, and not at all where there is no expression",
+    r"ExpressionAttribute(Names|Values) contains invalid (key|value)",
+    r"ExpressionAttribute(Names|Values) must not be empty",
+    r"ExpressionAttribute(Names|Values) can only be specified",
+)
+lacks(
+    "expressions before keys",
+    "expressions are read before anything of the item is looked at; Dynoxide reads them in transactions "
+    "after the key, and one after the other",
+    EXPRESSION + r"(Expression size|Syntax error|An expression attribute|Attribute name is a reserved|The expression)",
+    r"Value provided in ExpressionAttribute(Names|Values) unused",
+)
+lacks(
+    "constraints",
+    "Dynoxide does not check all constraints of the model, or after other things",
+    r"(?s)(\d+ validation errors? detected: )?Value .* failed to satisfy constraint: ",
+)
+lacks(
+    "values",
+    "attribute values are looked through before keys, conditions and tables",
+    r"Supplied AttributeValue",
+    INVALID + r"(An (number|string|binary) set  may not |Null attribute value types|Input collection)",
+    r"Input collection contains duplicates",
+    r"Nesting Levels have exceeded",
+    r"The parameter cannot be converted to a numeric value",
+    INVALID + r"Binary sets should not be empty",
+    r"Number (over|under)flow",
+    r"Attempting to store more than 38 significant digits",
+    r"Empty attribute name",
+)
+
+# --- Dynoxide: items ---
+
+lacks(
+    "equal numbers",
+    "keys that are equal numbers in different clothes (100, 1e2) are duplicates",
+    r"Provided list of item keys contains duplicates",
+    r"Transaction request cannot include multiple operations on one item",
+)
+lacks(
+    "keys of batches",
+    "a BatchWriteItem whose item lacks its key says that the key does not match (captures)",
+    r"The provided key element does not match the schema",
+    operations={"BatchWriteItem"},
+)
+lacks(
+    "changed keys",
+    "whether an update changes the key is looked at before the condition (Dynalite does, too)",
+    INVALID + r"Cannot update attribute \S+\. This attribute is part of the key",
+)
+lacks(
+    "ReturnValues",
+    "is looked at before the rest (captures)",
+    r"ReturnValues can only be ALL_OLD or NONE",
+    r"Failed to satisfy constraint: Member must satisfy enum value set: \[ALL_OLD, UPDATED_OLD",
+)
+
+
+@known(
+    "ALL_OLD of nothing",
+    "an item that was not there has no old attributes; Dynoxide answers with its key",
+)
+def _(case):
+    return (case.operation == "UpdateItem" and case.gramme.status == case.oracle.status == 200
+            and case.body.get("ReturnValues") == "ALL_OLD" and "Attributes" not in case.gramme.body
+            and case.left["body"] == {k: v for k, v in case.right["body"].items() if k != "Attributes"})
+
+
+@known("numbers in keys", "ItemCollectionKey holds the number as it is kept (100), not as it was given (1e2)")
+def _(case):
+    return case.gramme.status == case.oracle.status == 200 and case.left["body"].get("ItemCollectionMetrics") != case.right["body"].get(
+        "ItemCollectionMetrics") and bool(re.search(r'"N": "(1e2|1e0|[+0.])', case.text()))
+
+
+@known("ItemCollectionMetrics of transactions", "are given if asked for (documented)")
+def _(case):
+    return case.operation == "TransactWriteItems" and case.gramme.status == case.oracle.status == 200 and case.left["body"] == {
+        **case.right["body"], "ItemCollectionMetrics": case.left["body"].get("ItemCollectionMetrics")}
+
+
+MISTAKES = {"An operand in the update expression has an incorrect data type", "The provided expression refers to an attribute that does not exist "
+            "in the item", "The document path provided in the update expression is invalid for update"}
+
+
+@known("the first of several mistakes", "which mistake of an update is found first is nowhere defined")
+def _(case):
+    return case.operation == "UpdateItem" and text(case.gramme) in MISTAKES and text(case.oracle) in MISTAKES
+
+
+@known("deleting from nothing", "DELETE of AttributeUpdates makes no item (documented)")
+def _(case):
+    return case.operation == "UpdateItem" and "AttributeUpdates" in case.body and case.gramme.status == case.oracle.status == 200 and (
+        "Attributes" not in case.gramme.body) and all(u.get("Action") == "DELETE" for u in case.body["AttributeUpdates"].values())
+
+
+lacks(
+    "ADD to lists",
+    "our legacy ADD takes numbers and sets, as documented",
+    INVALID + r"ADD action is not supported for the type L",
+    operations={"UpdateItem"},
+)
+lacks(
+    "keys before duplicates",
+    "keys are checked before duplicates are looked for",
+    r"The provided key element does not match the schema",
+    operations={"BatchGetItem"},
+)
+own_text(
+    "size of expressions",
+    "Dynoxide adds the size",
+    EXPRESSION + r"Expression size has exceeded the maximum allowed size;",
+)
+own_text("list_append", "a text of its own", r"list_append requires two list operands")
+
+
+@known("projections in TransactGetItems", "Dynoxide adds the keys of the item")
+def _(case):
+    return case.operation == "TransactGetItems" and case.gramme.status == case.oracle.status == 200 and "ProjectionExpression" in case.text()
+
+
+own_text("operands of arithmetic", "a text of its own", r"Operands for [+-] must be numbers")
+lacks(
+    "sizes",
+    "items with local indexes share 400 KB with their entries; keys of indexes have the limits of keys "
+    "(documented)",
+    r"Item size has exceeded",
+    INVALID + r"(Aggregated size of all range keys|Size of hashkey)",
+)
+
+
+@known(
+    "NOT_CONTAINS of nothing",
+    "an attribute that is not there matches nothing but NE and NULL (DynamoDB Local agrees)",
+)
+def _(case):
+    return case.gramme.error() == "ConditionalCheckFailedException" and case.oracle.error() != case.gramme.error() and "NOT_CONTAINS" in case.text()
+
+
+lacks(
+    "index keys before duplicates",
+    "items are checked one by one before duplicates are looked for",
+    INVALID + r"Type mismatch for Index Key",
+    operations={"BatchWriteItem"},
+)
+
+own_text(
+    "empty keys first",
+    "types of keys are looked at first",
+    r"One or more parameter values are not valid\. The AttributeValue for a key",
+)
+
+
+@known("tables before keys", "BatchGetItem looks for all tables before it looks at keys")
+def _(case):
+    return case.operation == "BatchGetItem" and case.gramme.error() == "ResourceNotFoundException" and refused(case.oracle)
+
+
+@known("capacity of projections", "reads cost what the item takes, not what is shown of it (documented)")
+def _(case):
+    return case.operation in ("GetItem", "BatchGetItem", "TransactGetItems") and case.both_ok() and "ProjectionExpression" in case.text() and (
+        without(case.left, "ConsumedCapacity") == without(case.right, "ConsumedCapacity"))
+
+
+@known(
+    "fragments",
+    "UPDATED_OLD and UPDATED_NEW show only what is at the paths of the update (measured); Dynoxide all of"
+    " the attribute",
+)
+def _(case):
+    return case.operation == "UpdateItem" and case.both_ok() and str(case.body.get("ReturnValues")).startswith("UPDATED") and (
+        without(case.left, "Attributes") == without(case.right, "Attributes")) and bool(re.search(r"[.\[]", case.body.get("UpdateExpression", "")))
+
+
+@known("past the end of a list", "an element is added at the end (documented); Dynoxide fills the gap")
+def _(case):
+    return case.both_ok() and bool(re.search(r"\[\d+\]", case.text())) and '{"NULL": true}, {"NULL": true}' in str(case.right).replace(
+        "'", '"').replace("True", "true")
+
+
+# --- Dynoxide: transactions ---
+
+
+@known("mismatch of tokens", "has no message; Dynoxide's is that of an SDK which got none")
+def _(case):
+    return case.gramme.error() == case.oracle.error() == "IdempotentParameterMismatchException"
+
+
+lacks(
+    "empty keys of transactions",
+    "are found before anything else of the items (captures)",
+    r"One or more parameter values are not valid\. .*The AttributeValue for a key attribute cannot contain an empty",
+    operations={"TransactWriteItems", "BatchWriteItem"},
+)
+own_text("no action", "a text of its own", r"TransactItem must contain exactly one action")
+
+
+@known(
+    "reasons of transactions",
+    "Dynoxide stops at the first reason of some kinds, finds conditions before mistakes in updates, and "
+    "does not find document paths (DynamoDB Local agrees with us)",
+)
+def _(case):
+    if case.operation != "TransactWriteItems" or case.gramme.error() != "TransactionCanceledException":
+        return False
+    return "ValidationError" in reasons(case.gramme)
+
+
+# --- Dynoxide: legacy parameters ---
+
+
+@known(
+    "legacy parameters as expressions",
+    "Dynoxide turns legacy parameters into expressions and stumbles over names that cannot stand in one",
+)
+def _(case):
+    legacy = ("Expected", "QueryFilter", "ScanFilter", "AttributesToGet", "AttributeUpdates")
+    return case.oracle.status == 400 and isinstance(case.body, dict) and any(m in case.text() for m in legacy) and bool(
+        re.search(r"attribute name: #|#(qf|sf|expected)_|Syntax error|Expected |Unexpected |[Rr]eserved|Duplicate value in attribute name", case.oracle.message()))
+
+
+@known(
+    "KeyConditions beside expressions",
+    "may stand beside a FilterExpression and a ProjectionExpression (measured by Dynalite)",
+)
+def _(case):
+    return bool(re.match(r"Can not use both expression and non-expression parameters.*: \{KeyConditions\}", case.oracle.message()))
+
+
+lacks(
+    "legacy conditions",
+    "operands of comparisons are checked for their number and types before the item is looked at "
+    "(measured by Dynalite)",
+    INVALID + r"(ComparisonOperator|Invalid number of argument|Value or AttributeValueList|Value must|Value cannot|"
+    r"Duplicate value in attribute name|Exists|One or more|AttributeValues)",
+    r"The BETWEEN condition was provided a range",
+    r"One or more parameter values are not valid\. The AttributeValue for a key",
+    r"ConditionalOperator can(not| only) be used",
+    r"Can not use both expression and non-expression",
+    r"Supplied AttributeValue",
+)
+
+own_text(
+    "Value beside ComparisonOperator",
+    "is a list of one (measured by Dynalite)",
+    INVALID + r"Value or AttributeValueList must be used",
+)
+lacks(
+    "unknown ConditionalOperator",
+    "is refused (captures)",
+    r"Failed to satisfy constraint: Member must satisfy enum value set: \[ALL, OR\]",
+)
+lacks(
+    "AttributeUpdates in order",
+    "Dynoxide looks at them in another order",
+    INVALID + r"(ADD|DELETE) action (with value )?is not supported",
+    INVALID + r"Value and AttributeValueList",
+    operations={"UpdateItem", "PutItem", "DeleteItem"},
+)
+lacks(
+    "empty KeyConditions",
+    "have a text of their own (measured by Dynalite)",
+    r"Conditions can be of length 1 or 2 only",
+)
+
+# --- Dynoxide: pages ---
+
+
+@known("capacity of local indexes", "units of a local index are counted there, not at the table (measured)")
+def _(case):
+    table = case.table()
+    index = case.body.get("IndexName") if isinstance(case.body, dict) else None
+    if table is None or index not in table.indexes or index in table.globals or not case.both_ok():
+        return False
+    return {**case.left, "body": {**case.left["body"], "ConsumedCapacity": 0}} == {**case.right, "body": {**case.right["body"], "ConsumedCapacity": 0}}
+
+
+@known("starting at a single row", "a Query after the only row of a partition finds nothing")
+def _(case):
+    table = case.table()
+    return case.operation == "Query" and case.both_ok() and table is not None and not table.keys.range and (
+        case.body.get("ExclusiveStartKey") is not None) and not case.gramme.body.get("Items")
+
+
+
+@known("Limit without a sort key", "Dynoxide gives the same page again and again")
+def _(case):
+    return case.operation in PAGES and (case.right.get("pages") or {}).get("page failed") == "no end"
+
+
+@known(
+    "local indexes fetch",
+    "attributes that a local index does not hold are fetched from the table (documented); not by Dynoxide",
+)
+def _(case):
+    table = case.table()
+    index = case.body.get("IndexName") if isinstance(case.body, dict) else None
+    if table is None or index not in table.indexes or index in table.globals or index not in table.partial:
+        return False
+    return case.operation in PAGES and case.gramme.status == case.oracle.status == 200
+
+
+lacks(
+    "attributes of indexes",
+    "what a global index does not hold cannot be asked for, nor be in the filter of a Query (measured by "
+    "Dynalite)",
+    INVALID + r"(Global secondary index|Secondary index|Select type|One or more)",
+)
+lacks(
+    "starting keys",
+    "Dynoxide checks them less, and with other texts",
+    r"The provided starting key",
+    r"Exclusive Start Key",
+    r"The query can return at most one row",
+    r"(Filter Expression|QueryFilter) can only contain non-primary key",
+)
+own_text(
+    "ConsistentRead before the index",
+    "an index that is not there is found first",
+    r"Consistent reads are not supported on global",
+)
+own_text(
+    "missing keys in key conditions",
+    "conditions are counted first",
+    r"Query condition missed key schema element",
+)
+
+
+@known("order of key conditions", "does not matter; Dynoxide wants the partition key of a local index first")
+def _(case):
+    return case.operation == "Query" and case.gramme.is_ok() and case.oracle.message().startswith("Query condition missed key schema element")
+
+
+@known("NOT_CONTAINS of nothing in filters", "as above")
+def _(case):
+    return case.operation in PAGES and case.both_ok() and "NOT_CONTAINS" in case.text()
+
+
+@known("null for false", "a member that is null is a member that is not there; Dynoxide refuses some")
+def _(case):
+    return case.gramme.is_ok() and case.oracle.message().startswith("invalid type: null") and ": null" in case.text()
+
+
+lacks(
+    "parameters before expressions",
+    "segments and the presence of key conditions are looked at before expressions",
+    r"The (TotalSegments|Segment) parameter",
+    r"Either the KeyConditions or KeyConditionExpression",
+)
+lacks(
+    "Select",
+    "is looked at first",
+    r"ALL_PROJECTED_ATTRIBUTES can be used only",
+    r"Must specify the AttributesToGet or ProjectionExpression",
+    r"Cannot specify the (ProjectionExpression|AttributesToGet) when choosing",
+)
+lacks(
+    "types of key conditions",
+    "values must have the types of the keys",
+    INVALID + r"Condition parameter type does not match",
+    operations={"Query"},
+)
+
+# --- Dynoxide: tables ---
+
+
+@known(
+    "checks before the table's name is looked up",
+    "Dynoxide looks first whether the table is there already",
+)
+def _(case):
+    return case.operation == "CreateTable" and refused(case.gramme) and case.oracle.error() == "ResourceInUseException"
+
+
+@known(
+    "UPDATING",
+    "a table is UPDATING while it is changed (documented); in Dynoxide only if its throughput changes, "
+    "which it keeps for the table but not for indexes",
+)
+def _(case):
+    if case.operation != "UpdateTable" or case.gramme.status != 200 or case.oracle.status != 200:
+        return False
+    ours, theirs = case.left["body"]["TableDescription"], case.right["body"]["TableDescription"]
+    changing = {"TableStatus", "ProvisionedThroughput", "GlobalSecondaryIndexes", "StreamSpecification", "TableClassSummary", "LatestStreamLabel",
+                "LatestStreamArn", "OnDemandThroughput"}
+    return {k: v for k, v in ours.items() if k not in changing} == {k: v for k, v in theirs.items() if k not in changing}
+
+
+lacks(
+    "settings of tables",
+    "Dynoxide does not check them all, or in another order",
+    INVALID + r"(ProvisionedThroughput (should|must)|Duplicate index|Unknown Proj|ProjectionType is |ReadCapacityUnits and|Index KeySchema does|Neither ReadCapacityUnits|Number of|"
+    r"StreamViewType is required|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key)",
+    r"Table has no stream to disable",
+    r"The provisioned throughput for the table will not change",
+    r"Given value \d+ for",
+    r"Cannot have two attributes with the same name",
+    r"Both the Hash Key",
+    r"Invalid KeySchema",
+    r"This operation cannot be performed with given input values",
+    operations={"CreateTable", "UpdateTable"},
+)
+
+
+@known("changes of one setting", "SSESpecification and OnDemandThroughput are changes, too")
+def _(case):
+    return case.operation == "UpdateTable" and case.oracle.message().startswith("At least one of") and bool(
+        {"SSESpecification", "OnDemandThroughput"} & set(case.body))
+
+
+@known("DeleteTable without global indexes", "the answer does not show them (measured by Dynalite)")
+def _(case):
+    return case.operation == "DeleteTable" and case.gramme.status == case.oracle.status == 200 and case.left["body"]["TableDescription"] == {
+        k: v for k, v in case.right["body"]["TableDescription"].items() if k != "GlobalSecondaryIndexes"}
+
+
+own_text(
+    "short names of tables",
+    "only CreateTable asks for three characters (captures)",
+    r"TableName must be at least 3 characters long",
+)
+
+
+@known("settings of indexes", "Dynoxide does not keep OnDemandThroughput of an index")
+def _(case):
+    return case.operation in ("CreateTable", "DescribeTable") and case.both_ok() and '"OnDemandThroughput"' in case.gramme.text and (
+        without(case.left, "OnDemandThroughput") == without(case.right, "OnDemandThroughput"))
+
+
+own_text(
+    "throughput of index updates",
+    "is not required since tables can be on demand (model)",
+    r"Value null at 'globalSecondaryIndexUpdates\.\d+\.member\.update\.provisionedThroughput'",
+)
+
+
+@known("updates of indexes that change nothing", "as above")
+def _(case):
+    return case.operation == "UpdateTable" and case.gramme.is_ok() and "update.provisionedThroughput" in case.oracle.message()
+
+
+@known("streams", "a stream that is enabled cannot be enabled again (measured)")
+def _(case):
+    return case.operation == "UpdateTable" and case.gramme.error() == "ResourceInUseException" and case.oracle.is_ok()
+
+
+@known(
+    "DeletionProtectionEnabled",
+    "is kept differently there if it is null, or changed along with other settings",
+)
+def _(case):
+    return case.operation == "DeleteTable" and "protected against deletion" in case.gramme.message() + case.oracle.message()
+
+
+@known("tables before settings", "UpdateTable looks for the table first")
+def _(case):
+    return case.operation == "UpdateTable" and case.gramme.error() == "ResourceNotFoundException" and refused(case.oracle)
+
+
+@known("keys of several attributes", "came in November 2025")
+def _(case):
+    return case.operation == "CreateTable" and not refused(case.gramme) and case.oracle.message().startswith("Invalid KeySchema: The second")
+
+
+lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
