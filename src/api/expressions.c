@@ -103,10 +103,9 @@ static bool check_values_wanted(struct api_call *call, const struct expression_r
     if (missing.len == 0) {
         return true;
     }
-    bool plain = call->layer == LAYER_ENVELOPED;
     return err_set(&call->err, ERR_VALIDATION,
-                   "ExpressionAttributeValues can only be specified when using expressions%s%.*s",
-                   plain ? "" : ": ", STR_ARG(plain ? STR("") : missing));
+                   "ExpressionAttributeValues can only be specified when using expressions: %.*s",
+                   STR_ARG(missing));
 }
 
 static bool check_mixing(struct api_call *call, const struct expression_request *request)

@@ -92,8 +92,7 @@ def _(case):
         or "Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]" in ours and "returnValues" in theirs
         or ours == "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]"
         or re.match(r"The parameter cannot be converted to a numeric value|Number (over|under)flow", ours) and
-        re.match(r"The parameter cannot be converted|Number (over|under)flow", theirs)
-        or ours == "ExpressionAttributeValues can only be specified when using expressions" and theirs.startswith(ours))
+        re.match(r"The parameter cannot be converted|Number (over|under)flow", theirs))
 
 
 PARSER = r"(Invalid \w+Expression: )?(Syntax error; )?(Expected |Unexpected |Unterminated|Unsupported|Invalid operator|Invalid operand)"
