@@ -107,11 +107,16 @@ static void write_error(struct api_call *call)
 
 void api_finish(struct api_call *call)
 {
-    if (call->err.code != ERR_NONE) {
-        write_error(call);
-    }
     for (struct held_table *held = call->tables; held != NULL; held = held->next) {
         table_release(held->table);
+    }
+    if (call->err.code == ERR_TABLE_CHANGED) { /* under its feet; nothing was written */
+        call->out->len = call->out_start;
+        api_run(call);
+        return;
+    }
+    if (call->err.code != ERR_NONE) {
+        write_error(call);
     }
     call->done(call);
 }

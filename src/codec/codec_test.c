@@ -87,9 +87,12 @@ static void test_row(void **state)
     builder_add_int64(&builder, 5);
     builder_close_map(&builder, open, 1);
     struct value item = builder_finish(&builder);
-    struct str row = row_encode(&arena, item, item_size(item));
+    struct str row = row_encode(&arena, item, item_size(item), 258);
     struct row decoded = row_decode(row);
     assert_true(value_eq(decoded.item, item) && decoded.size == 3);
+    assert_int_equal(decoded.table_version, 258);
+    CHECK_STR_EQ("row", hex(&arena, row),
+                 STR("020300000002010000070b0000000100000003610203038233"));
     assert_true(value_is_absent(row_decode(STR_NULL).item));
     arena_finish(&arena);
 }

@@ -2,7 +2,7 @@
 
 #include "model/builder.h"
 
-enum { TABLE_VERSION = 1 };
+enum { TABLE_VERSION = 2 };
 
 /* --- writing: entries may come in any order, closing a map sorts them --- */
 
@@ -101,6 +101,8 @@ static void put_index(struct builder *builder, const struct index *index)
     put_pair(&map, STR("on_demand"), &index->on_demand);
     put_pair(&map, STR("warm"), &index->warm);
     put_int(&map, STR("space"), index->space);
+    put_int(&map, STR("since"), index->since_version);
+    put_int(&map, STR("backfilling"), index->backfilling);
     close_map(&map);
 }
 
@@ -131,6 +133,13 @@ static void put_settings(struct map_writer *map, const struct table *table)
     put_int(map, STR("protected"), table->deletion_protection);
     put_int(map, STR("stream"), table->stream);
     put_int(map, STR("stream_since"), table->stream_since_ms);
+    put_int(map, STR("stream_space"), table->stream_space);
+    put_int(map, STR("stream_shards"), table->stream_shards);
+    put_int(map, STR("stream_shard"), table->stream_shard_ms);
+    put_int(map, STR("ttl"), table->ttl);
+    put_string(map, STR("ttl_attribute"), table->ttl_attribute);
+    put_int(map, STR("ttl_changed"), table->ttl_changed_ms);
+    put_int(map, STR("ttl_space"), table->ttl_space);
     put_int(map, STR("sse_kms"), table->sse_kms);
     put_string(map, STR("sse_key_arn"), table->sse_key_arn);
     put_strings(map, STR("tag_names"), table->tag_names, table->tag_count);
@@ -143,6 +152,7 @@ struct str table_encode(struct arena *arena, const struct table *table)
     builder_init(&builder, arena, 1024);
     struct map_writer map = open_map(&builder);
     put_string(&map, STR("name"), table->name);
+    put_int(&map, STR("version"), table->version);
     put_string(&map, STR("id"), str_make(table->id, sizeof(table->id)));
     put_int(&map, STR("created"), table->created_ms);
     put_int(&map, STR("status"), table->status);
@@ -256,6 +266,8 @@ static void get_index(struct arena *arena, struct value map, struct index *out)
     out->on_demand = get_pair(map, STR("on_demand"));
     out->warm = get_pair(map, STR("warm"));
     out->space = (uint32_t)get_int(map, STR("space"));
+    out->since_version = (uint32_t)get_int(map, STR("since"));
+    out->backfilling = get_int(map, STR("backfilling")) != 0;
 }
 
 static void get_indexes(struct arena *arena, struct value map, struct table *out)
@@ -306,6 +318,13 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
     out->deletion_protection = get_int(map, STR("protected")) != 0;
     out->stream = (enum stream_view)get_int(map, STR("stream"));
     out->stream_since_ms = get_int(map, STR("stream_since"));
+    out->stream_space = (uint32_t)get_int(map, STR("stream_space"));
+    out->stream_shards = (uint32_t)get_int(map, STR("stream_shards"));
+    out->stream_shard_ms = get_int(map, STR("stream_shard"));
+    out->ttl = (enum ttl_status)get_int(map, STR("ttl"));
+    out->ttl_attribute = get_string(arena, map, STR("ttl_attribute"));
+    out->ttl_changed_ms = get_int(map, STR("ttl_changed"));
+    out->ttl_space = (uint32_t)get_int(map, STR("ttl_space"));
     out->sse_kms = get_int(map, STR("sse_kms")) != 0;
     out->sse_key_arn = get_string(arena, map, STR("sse_key_arn"));
     out->tag_count = get_strings(arena, map, STR("tag_names"), &out->tag_names);
@@ -315,11 +334,14 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
 bool table_decode(struct arena *arena, struct str bytes, struct table *out, struct err *err)
 {
     if (bytes.len < 2 || bytes.data[0] != TABLE_VERSION || !value_is_valid(str_skip(bytes, 1))) {
-        return err_set(err, ERR_INTERNAL, "a table's description in the store cannot be read");
+        return err_set(err, ERR_INTERNAL,
+                       "a table's description in the store cannot be read: another version of "
+                       "Gramme wrote it, or it is damaged");
     }
     struct value map = {(const uint8_t *)bytes.data + 1, bytes.len - 1};
     *out = (struct table){0};
     out->name = get_string(arena, map, STR("name"));
+    out->version = (uint32_t)get_int(map, STR("version"));
     struct str id = get_string(arena, map, STR("id"));
     memcpy(out->id, id.data, MIN(id.len, sizeof(out->id)));
     out->created_ms = get_int(map, STR("created"));

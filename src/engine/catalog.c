@@ -17,6 +17,9 @@
 
 struct table_entry {
     atomic_int references;
+    struct engine *engine;
+    bool is_replaced; /* and in engine->replaced */
+    struct table_entry *next_replaced;
     struct arena arena;
     struct table table;
 };
@@ -81,10 +84,33 @@ void table_release(const struct table *table)
         return;
     }
     struct table_entry *entry = entry_of(table);
-    if (atomic_fetch_sub_explicit(&entry->references, 1, memory_order_acq_rel) == 1) {
-        arena_finish(&entry->arena);
-        mem_free(entry);
+    if (atomic_fetch_sub_explicit(&entry->references, 1, memory_order_acq_rel) > 1) {
+        return;
     }
+    struct engine *engine = entry->engine;
+    pthread_rwlock_wrlock(&engine->tables_lock);
+    struct table_entry **at = &engine->replaced;
+    while (entry->is_replaced && *at != entry) {
+        at = &(*at)->next_replaced;
+    }
+    if (entry->is_replaced) {
+        *at = entry->next_replaced;
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    arena_finish(&entry->arena);
+    mem_free(entry);
+}
+
+bool catalog_is_settled(struct engine *engine, const struct table *table)
+{
+    bool settled = true;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    for (struct table_entry *old = engine->replaced; old != NULL; old = old->next_replaced) {
+        bool same = memcmp(old->table.id, table->id, sizeof(table->id)) == 0;
+        settled = settled && !(same && old->table.version < table->version);
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return settled;
 }
 
 /* Makes the row of a table known; the map holds one reference. Returns one more. */
@@ -92,6 +118,7 @@ static const struct table *publish(struct engine *engine, struct str row, struct
 {
     struct table_entry *entry = mem_zalloc(sizeof(*entry));
     arena_init(&entry->arena);
+    entry->engine = engine;
     atomic_init(&entry->references, 2);
     if (!table_decode(&entry->arena, row, &entry->table, err)) {
         arena_finish(&entry->arena);
@@ -100,6 +127,11 @@ static const struct table *publish(struct engine *engine, struct str row, struct
     }
     pthread_rwlock_wrlock(&engine->tables_lock);
     struct table_entry *before = map_put(&engine->tables, entry->table.name, entry);
+    if (before != NULL) {
+        before->is_replaced = true;
+        before->next_replaced = engine->replaced;
+        engine->replaced = before;
+    }
     pthread_rwlock_unlock(&engine->tables_lock);
     if (before != NULL) {
         table_release(&before->table);
@@ -199,7 +231,7 @@ static void drop_done(struct store_update *update)
     struct engine *engine = drop->engine;
     arena_finish(&drop->arena);
     mem_free(drop);
-    atomic_fetch_sub(&engine->housekeeper.open_count, 1);
+    service_end(&engine->housekeeper);
 }
 
 /* Returns at once; if we stop before it is done, the next start sees to it. */
@@ -219,11 +251,10 @@ static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t co
         .keys = keys,
         .key_count = count,
         .arena = &drop->arena,
-        .home = waiting_mailbox_box(engine->housekeeper.mailbox),
+        .home = service_begin(&engine->housekeeper),
         .eval = drop_eval,
         .done = drop_done,
     };
-    atomic_fetch_add(&engine->housekeeper.open_count, 1);
     store_update(engine->store, &drop->update);
 }
 
@@ -323,6 +354,7 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     }
     struct arena *arena = create->call.arena;
     struct table table = *create->wanted;
+    table.version = 1;
     uint32_t space = str_is_null(rows[1]) ? SPACE_FIRST_FREE : get_u32(rows[1]);
     table.space = space++;
     if (table.local_count > 0) {
@@ -332,6 +364,7 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     for (size_t i = 0; i < table.index_count; i++) {
         indexes[i] = table.indexes[i];
         indexes[i].space = space++;
+        indexes[i].since_version = table.version;
     }
     table.indexes = indexes;
     create->row = table_encode(arena, &table);
@@ -402,13 +435,27 @@ static bool change_eval(struct store_update *update, const struct str *rows,
         !check_not_creating(change->call.engine, table, err)) {
         return false;
     }
-    const struct table *changed = change->change(change, table);
-    if (changed == NULL) {
+    uint32_t next_space = get_u32(rows[1]);
+    change->next_space = next_space;
+    change->dropped_count = 0;
+    change->batch = batch;
+    const struct table *made = change->change(change, table);
+    if (made == NULL) {
         assert(err->code != ERR_NONE);
         return false;
     }
-    change->row = table_encode(change->call.arena, changed);
+    struct table changed = *made;
+    changed.version = table->version + 1;
+    change->row = table_encode(change->call.arena, &changed);
     store_batch_put(batch, 0, change->row);
+    if (change->next_space != next_space) {
+        char *next = arena_bytes(change->call.arena, 4);
+        put_u32(next, change->next_space);
+        store_batch_put(batch, 1, str_make(next, 4));
+    }
+    for (size_t i = 0; i < change->dropped_count; i++) {
+        store_batch_put_owned(batch, drop_key(change->call.arena, change->dropped[i]), STR(""));
+    }
     return true;
 }
 
@@ -418,6 +465,9 @@ static void change_done(struct store_update *update)
     engine_set_store_error(&change->call.err, update->status);
     if (change->call.err.code == ERR_NONE) {
         change->table = publish(change->call.engine, change->row, &change->call.err);
+        if (change->dropped_count > 0) {
+            drop_spaces(change->call.engine, change->dropped, change->dropped_count);
+        }
     }
     change->call.done(&change->call);
 }
@@ -425,12 +475,13 @@ static void change_done(struct store_update *update)
 void engine_change_table(struct table_change *change)
 {
     struct engine_call *call = &change->call;
-    struct str *key = ARENA_NEW(call->arena, struct str);
-    *key = catalog_key(call->arena, "table", change->name);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2);
+    keys[0] = catalog_key(call->arena, "table", change->name);
+    keys[1] = catalog_key(call->arena, "next", STR(""));
     change->table = NULL;
     change->update = (struct store_update){
-        .keys = key,
-        .key_count = 1,
+        .keys = keys,
+        .key_count = 2,
         .arena = call->arena,
         .home = call->home,
         .eval = change_eval,

@@ -15,7 +15,8 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     engine->account = arena_copy(&engine->arena, options->account);
     pthread_rwlock_init(&engine->tables_lock, NULL);
     map_init(&engine->tables);
-    if (!housekeeper_start(engine, err) || !catalog_load(engine, err)) {
+    if (!service_start(&engine->housekeeper, engine, housekeeper_round, err) ||
+        !catalog_load(engine, err)) {
         engine_close(engine);
         return false;
     }
@@ -28,7 +29,7 @@ void engine_close(struct engine *engine)
     if (engine == NULL) {
         return;
     }
-    housekeeper_stop(engine);
+    service_stop(&engine->housekeeper);
     catalog_unload(engine);
     pthread_rwlock_destroy(&engine->tables_lock);
     arena_finish(&engine->arena);

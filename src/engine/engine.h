@@ -74,6 +74,8 @@ struct table_create {
 };
 void engine_create_table(struct table_create *create);
 
+enum { TABLE_CHANGE_DROPS_MAX = 4 };
+
 /* Replaces the description of a table. `change` gets the newest description and makes the new one
  * (in call.arena) or sets call.err; it may run more than once. */
 struct table_change {
@@ -81,7 +83,14 @@ struct table_change {
     struct str name;
     const struct table *(*change)(struct table_change *change, const struct table *table);
     const struct table *table; /* the new one, acquired; NULL on error */
-    struct store_update update;
+
+    /* For `change`, set anew each time it runs. */
+    uint32_t next_space;                      /* take a space for new rows: next_space++ */
+    uint32_t dropped[TABLE_CHANGE_DROPS_MAX]; /* spaces whose rows are to go */
+    size_t dropped_count;
+    struct store_batch *batch; /* for rows that the table's own row owns */
+
+    struct store_update update; /* the engine's own, like all below */
     struct str row;
 };
 void engine_change_table(struct table_change *change);

@@ -2,13 +2,11 @@
 #ifndef GRAMME_ENGINE_ENGINE_INTERNAL_H
 #define GRAMME_ENGINE_ENGINE_INTERNAL_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "base/map.h"
 #include "codec/key.h"
 #include "codec/row.h"
 #include "engine/engine.h"
+#include "engine/service.h"
 
 /* Spaces with fixed numbers. Space 0 is the store's own. */
 enum engine_space {
@@ -19,15 +17,6 @@ enum engine_space {
     SPACE_FIRST_FREE = 16,
 };
 
-struct housekeeper {
-    pthread_t thread;
-    bool started;
-    struct waiting_mailbox *mailbox; /* home of store requests that belong to no call */
-    atomic_int open_count;           /* such requests under way; it does not end before they do */
-    struct task stop;
-    bool stopping; /* its thread only */
-};
-
 struct engine {
     struct store *store;
     uint64_t seed; /* of partition-key hashes */
@@ -36,17 +25,21 @@ struct engine {
     int64_t table_delay_ms;
     struct arena arena; /* for the options */
     pthread_rwlock_t tables_lock;
-    struct map tables; /* name -> struct table_entry */
-    struct housekeeper housekeeper;
+    struct map tables;            /* name -> struct table_entry */
+    struct table_entry *replaced; /* older descriptions that somebody still holds */
+    struct service housekeeper;
 };
 
 /* catalog.c */
 MUST_USE bool catalog_load(struct engine *engine, struct err *err);
 void catalog_unload(struct engine *engine);
 
-/* housekeeper.c */
-MUST_USE bool housekeeper_start(struct engine *engine, struct err *err);
-void housekeeper_stop(struct engine *engine);
+/* Whether nobody holds an older description of the table any more: all calls that start or are
+ * under way know at least this one. */
+bool catalog_is_settled(struct engine *engine, const struct table *table);
+
+/* housekeeper.c: one round of that service. */
+int64_t housekeeper_round(struct service *service);
 
 /* The counter rows of a space: how many rows, how many bytes by the service's rules. */
 enum space_counter { COUNTER_ROWS, COUNTER_BYTES };

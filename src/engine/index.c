@@ -77,7 +77,7 @@ struct index_entry index_entry_of(const struct engine *engine, const struct tabl
     }
     struct value image = project(table, index, item, arena);
     entry.size = item_size(image);
-    entry.row = row_encode(arena, image, entry.size);
+    entry.row = row_encode(arena, image, entry.size, 0);
     return entry;
 }
 

@@ -171,7 +171,7 @@ static bool evaluate(const struct engine *engine, struct item_write *write, size
     bool has = !value_is_absent(write->new_item);
     struct str new_row = STR_NULL;
     if (has) {
-        new_row = row_encode(arena, write->new_item, write->new_size);
+        new_row = row_encode(arena, write->new_item, write->new_size, write->table->version);
         store_batch_put(batch, key, new_row);
     } else {
         store_batch_erase(batch, key);
@@ -282,6 +282,9 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     for (size_t i = 0; i < call->write_count; i++) {
         struct item_write *write = &call->writes[i];
         reset(write, arena);
+        if (row_decode(rows[i]).table_version > write->table->version) {
+            return err_set(&call->call.err, ERR_TABLE_CHANGED, "The table has changed");
+        }
         struct item_collection *collection = collection_of(call, write);
         if (!evaluate(call->call.engine, write, i, rows[i], collection, batch, arena)) {
             call->failed = true;

@@ -39,6 +39,7 @@ enum stream_view {
     STREAM_NEW_AND_OLD_IMAGES,
     STREAM_KEYS_ONLY
 };
+enum ttl_status { TTL_DISABLED, TTL_ENABLING, TTL_ENABLED, TTL_DISABLING };
 enum resource_status { STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING, STATUS_ACTIVE };
 
 /* Provisioned units with their history; zeros on demand. */
@@ -67,12 +68,15 @@ struct index {
     struct throughput throughput; /* GSI only, like the two below */
     struct unit_pair on_demand;
     struct unit_pair warm;
-    uint32_t space; /* where its rows are */
+    uint32_t space;         /* where its rows are */
+    uint32_t since_version; /* of the table, with which it came */
+    bool backfilling;       /* items that were there before are still being added */
 };
 
 struct table {
     struct str name;
-    char id[36]; /* UUID */
+    uint32_t version; /* grows with each change of the description; starts at 1 */
+    char id[36];      /* UUID */
     int64_t created_ms;
     enum resource_status status;
     struct key_schema key; /* hash_count 1, range_count 0 or 1 */
@@ -94,6 +98,13 @@ struct table {
     bool deletion_protection;
     enum stream_view stream;
     int64_t stream_since_ms; /* names the stream; 0: never had one */
+    uint32_t stream_space;   /* where its records are; 0: it has none now, like the next two */
+    uint32_t stream_shards;  /* how many are open at a time */
+    int64_t stream_shard_ms; /* how long one is open */
+    enum ttl_status ttl;
+    struct str ttl_attribute; /* STR_NULL: never had one */
+    int64_t ttl_changed_ms;
+    uint32_t ttl_space; /* items by time of expiry; 0: none */
     bool sse_kms;
     struct str sse_key_arn;
     const struct str *tag_names;
