@@ -51,13 +51,18 @@ bool binder_init(struct binder *binder, struct expr_scope *scope, enum tree_kind
     return binder->tree != NULL || parse_for_cache(binder, kind);
 }
 
-bool binder_finish(const struct binder *binder)
+bool bind_check_operators(const struct binder *binder, size_t operator_count)
 {
-    if (binder->tree->operator_count > OPERATORS_MAX) {
+    if (operator_count > OPERATORS_MAX) {
         return binder_fail(binder, "The expression contains too many operators; operator count: %d",
                            OPERATORS_MAX + 1); /* the service stops counting there */
     }
     return true;
+}
+
+bool binder_finish(const struct binder *binder)
+{
+    return bind_check_operators(binder, binder->tree->operator_count);
 }
 
 static bool bind_step(const struct binder *b, const struct step *step, struct expr_step *out)

@@ -42,6 +42,7 @@ MUST_USE bool binder_init(struct binder *binder, struct expr_scope *scope, enum 
                           struct str text, const char *parameter, struct err *err);
 /* Refuses an expression of too many operators. The service looks at this last. */
 MUST_USE bool binder_finish(const struct binder *binder);
+MUST_USE bool bind_check_operators(const struct binder *binder, size_t operator_count);
 /* Sets the error to "Invalid <parameter>: <text>", or to the text alone; returns false. */
 bool binder_fail(const struct binder *binder, const char *format, ...) PRINTF_LIKE(2, 3);
 

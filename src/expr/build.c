@@ -13,12 +13,10 @@ static struct binder binder_of(struct expr_builder *builder)
     return (struct binder){.scope = &builder->scope, .err = builder->err};
 }
 
-bool expr_builder_finish(const struct expr_builder *builder)
+bool build_check_operators(struct expr_builder *builder, size_t operator_count)
 {
-    return builder->operator_count <= OPERATORS_MAX ||
-           err_set(builder->err, ERR_VALIDATION,
-                   "The expression contains too many operators; operator count: %d",
-                   OPERATORS_MAX + 1);
+    struct binder binder = binder_of(builder);
+    return bind_check_operators(&binder, operator_count);
 }
 
 /* --- operands --- */
@@ -78,7 +76,6 @@ const struct operand *build_operand(struct expr_builder *builder, enum build_fun
     struct binder binder = binder_of(builder);
     struct node node = nodes[function];
     node.operand_count = count;
-    builder->operator_count++;
     struct operand *operand = ARENA_NEW(builder->scope.arena, struct operand);
     return bind_combined(&binder, &node, join(builder, operands, count), operand) ? operand : NULL;
 }
@@ -106,7 +103,6 @@ const struct condition *build_test(struct expr_builder *builder, enum build_test
     struct binder binder = binder_of(builder);
     struct node node = nodes[test];
     node.operand_count = count;
-    builder->operator_count++;
     struct condition *condition = bind_test(&binder, &node, join(builder, operands, count));
     if (condition != NULL && test == BUILD_DIFFERS) {
         condition->kind = CONDITION_DIFFERS;
@@ -118,7 +114,6 @@ const struct condition *build_is_type(struct expr_builder *builder, const struct
                                       enum value_type type)
 {
     struct condition *condition = ARENA_NEW(builder->scope.arena, struct condition);
-    builder->operator_count++;
     *condition = (struct condition){
         .kind = CONDITION_TYPE, .operands = operand, .operand_count = 1, .type = type};
     return condition;
@@ -128,7 +123,6 @@ static const struct condition *combine(struct expr_builder *builder, enum condit
                                        const struct condition *left, const struct condition *right)
 {
     struct condition *condition = ARENA_NEW(builder->scope.arena, struct condition);
-    builder->operator_count++;
     *condition = (struct condition){.kind = kind, .left = left, .right = right};
     return condition;
 }

@@ -10,12 +10,11 @@
 struct expr_builder {
     struct expr_scope scope; /* just its arena */
     struct err *err;
-    size_t operator_count;
 };
 
 void expr_builder_init(struct expr_builder *builder, struct arena *arena, struct err *err);
-/* Refuses what was built if it has too many operators. */
-MUST_USE bool expr_builder_finish(const struct expr_builder *builder);
+/* Refuses what has too many operators; to be asked before it is built, which recurses. */
+MUST_USE bool build_check_operators(struct expr_builder *builder, size_t operator_count);
 
 /* What conditions compare and updates write. Each function returns NULL if it refuses: err is
  * then set. */
