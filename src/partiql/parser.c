@@ -535,6 +535,14 @@ bool ql_parse(struct arena *arena, struct str text, struct ql_tree *out, struct 
     if (!check_tokens(&p)) {
         return false;
     }
+    bool verb = p.token.kind != QL_TOKEN_NAME;
+    struct err problem = ERR_INIT(arena);
+    p.err = &problem;
     out->root = ql_parse_expression(&p, QL_BINDS_ANY);
-    return out->root != NULL && parse_end(&p);
+    bool parsed = out->root != NULL && parse_end(&p);
+    p.err = err;
+    if (!verb && (!parsed || out->root->kind == QL_NAME)) { /* just words */
+        return ql_fail(&p, "Expected data manipulation") != NULL;
+    }
+    return parsed || err_set_str(err, problem.code, problem.message);
 }

@@ -72,7 +72,9 @@ static const struct row statements[] = {
 /* After "Statement wasn't well formed, can't be processed: ". */
 static const struct row mistakes[] = {
     {"SLECT * FROM \"t\" WHERE a = 1", "Expected data manipulation"},
-    {"SELECTT * FROMM t", "Unexpected token after expression"},
+    {"SELECTT * FROMM t", "Expected data manipulation"},
+    {"foo", "Expected data manipulation"},
+    {"foo bar", "Expected data manipulation"},
     {"FROM t", "Expected data manipulation"},
     {"UPDATE t WHERE a = 1", "Expected data manipulation"},
     {"SELECT * FROM t WHERE a = 1 foo", "Unexpected token after expression"},
