@@ -33,9 +33,9 @@ def music(guide_table):
 def orders(guide_table, boto):
     guide_table("Orders", "OrderID:N")
     for number in (1, 100, 200, 300, 400, 500):
-        boto.put_item(TableName="Orders", Item=item(
+        boto.put_item(TableName="Orders", Item={"Image": {"B": b"x" * number}, **item(
             OrderID=number, Total=number + 50, Address="some address" if number == 100 else "7834 24th, Kirkland",
-            Image=b"x" * number, Devices={"FireStick": {"DateWatched": ["12/1", "12/2"]}}))
+            Devices={"FireStick": {"DateWatched": ["12/1", "12/2"]}})})
 
 
 def rows(boto, statement, *parameters):

@@ -10,7 +10,7 @@ One file per operation, cases/PutItem.json, holds a list of cases:
 
 `setup` is carried out first and may fail; `request` is a value, or text that is sent as it is; `operation` stands for
 another one than the file's. The tables of tables.json are there from the start. {"$repeat": ["x", 1025]} in a request is a long
-text. Dates, ids and ARNs are placeholders in answers. Without --endpoint a server in memory is started."""
+text. Dates, ids, tokens and ARNs are placeholders in answers. Without --endpoint a server in memory is started."""
 
 import argparse
 import json
@@ -57,6 +57,8 @@ def plain(value, member=""):
         return "DATE"
     if member == "TableId":
         return "ID"
+    if member == "NextToken":
+        return "TOKEN"
     if isinstance(value, str):
         return LABEL.sub("LABEL", ARN.sub(lambda arn: f"arn:aws:{arn[1]}:REGION:ACCOUNT:{'key/ID' if arn[2] else ''}", value))
     return value
