@@ -1,6 +1,7 @@
 """Where Dynoxide 1.2.1 differs and is not to be followed. It is close to the service in texts, but looks at conditions and updates only
 as far as it evaluates them."""
 
+import json
 import re
 
 from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
@@ -104,6 +105,7 @@ own_text(
     r"An expression attribute (name|value) used",
     r"Query filter contains a sort key",
     r"Invalid KeyConditionExpression: partition key",
+    r"Invalid KeyConditionExpression: unsupported operator with a value on the left",
 )
 
 
@@ -142,6 +144,7 @@ lacks(
     EXPRESSION + r"The \w+ operator",
     EXPRESSION + r"Invalid function name",
     EXPRESSION + r"The function",
+    EXPRESSION + r"The document path has too many nesting levels",
 )
 lacks(
     "document paths of updates",
@@ -321,9 +324,26 @@ def _(case):
     return case.operation == "BatchGetItem" and case.gramme.error() == "ResourceNotFoundException" and refused(case.oracle)
 
 
+@known("letters of begins_with", "Dynoxide's begins_with in key conditions takes A for a (its SQL's LIKE does)")
+def _(case):
+    def items(side):
+        return (side.get("pages") or side["body"]).get("Items", [])
+
+    if case.operation != "Query" or not case.both_ok() or not re.search("begins_?with", case.text(), re.IGNORECASE):
+        return False
+    return len(items(case.left)) < len(items(case.right)) and all(item in items(case.right) for item in items(case.left))
+
+
+@known("ADD behind a list's end", "a new element goes to the list's end, as documented for SET; Dynoxide fills up with NULL")
+def _(case):
+    return case.operation == "UpdateItem" and case.both_ok() and bool(re.search(r"\bADD\b.*\[\d+\]", case.text(), re.IGNORECASE)) and (
+        '"NULL": true' in json.dumps(case.right))
+
+
 @known("capacity of projections", "reads cost what the item takes, not what is shown of it (documented)")
 def _(case):
-    return case.operation in ("GetItem", "BatchGetItem", "TransactGetItems") and case.both_ok() and "ProjectionExpression" in case.text() and (
+    return case.operation in ("GetItem", "BatchGetItem", "TransactGetItems") and case.both_ok() and (
+        "ProjectionExpression" in case.text() or "AttributesToGet" in case.text()) and (
         without(case.left, "ConsumedCapacity") == without(case.right, "ConsumedCapacity"))
 
 
@@ -358,6 +378,7 @@ lacks(
     operations={"TransactWriteItems", "BatchWriteItem"},
 )
 own_text("no action", "a text of its own", r"TransactItem must contain exactly one action")
+lacks("actions before values", "an element without an action is found before what is wrong with values", r"Invalid Request: TransactWriteRequest should contain")
 
 
 @known(
