@@ -8,5 +8,6 @@
 int64_t clock_wall_ms(void);
 /* Never goes back; only differences mean something. */
 int64_t clock_monotonic_us(void);
+int64_t clock_monotonic_ns(void);
 
 #endif
