@@ -16,7 +16,8 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     pthread_rwlock_init(&engine->tables_lock, NULL);
     map_init(&engine->tables);
     if (!service_start(&engine->housekeeper, engine, housekeeper_round, err) ||
-        !catalog_load(engine, err)) {
+        !catalog_load(engine, err) ||
+        !service_start(&engine->backfill, engine, backfill_round, err)) {
         engine_close(engine);
         return false;
     }
@@ -29,6 +30,7 @@ void engine_close(struct engine *engine)
     if (engine == NULL) {
         return;
     }
+    service_stop(&engine->backfill); /* what it drops goes by way of the housekeeper */
     service_stop(&engine->housekeeper);
     catalog_unload(engine);
     pthread_rwlock_destroy(&engine->tables_lock);

@@ -46,10 +46,12 @@ struct engine_call {
 /* A counted reference to a table's description. */
 MUST_USE const struct table *table_acquire(struct engine *engine, struct str name);
 void table_release(const struct table *table);
-/* As DescribeTable shows it now: CREATING until the delay is over. */
+/* As DescribeTable shows it now: CREATING until the delay is over, UPDATING while an index is about
+ * to be filled or deleted. */
 enum resource_status table_status(const struct engine *engine, const struct table *table);
 
-/* Item counts and sizes, of the table and of each index. */
+/* Item counts and sizes, of the table and of each index; behind those of the indexes, of the one
+ * that is leaving. */
 struct table_sizes {
     int64_t item_count;
     int64_t bytes;
@@ -96,6 +98,11 @@ struct table_change {
     struct str row;
 };
 void engine_change_table(struct table_change *change);
+
+/* For `change`: gives the new description `table` a global index, CREATING, or takes one away. What
+ * is to be done with their entries is done in the background. */
+void table_add_index(struct table_change *change, struct table *table, const struct index *index);
+void table_remove_index(struct table_change *change, struct table *table, size_t number);
 
 struct table_delete {
     struct engine_call call;
@@ -204,6 +211,9 @@ struct items_write {
     size_t token_key;           /* index of the token's key; SIZE_MAX: none */
     struct item_collection *collections;
     size_t collection_count;
+    struct space_cursor *cursors; /* of spaces that are being filled (engine/walk.h) */
+    size_t cursor_count;
+    const struct str *rows; /* inside eval */
 };
 /* Starts all calls; each ends by itself. They may share an arena: nothing is allocated for one
  * after another has been started. */

@@ -28,6 +28,7 @@ struct engine {
     struct map tables;            /* name -> struct table_entry */
     struct table_entry *replaced; /* older descriptions that somebody still holds */
     struct service housekeeper;
+    struct service backfill;
 };
 
 /* catalog.c */
@@ -38,8 +39,18 @@ void catalog_unload(struct engine *engine);
  * under way know at least this one. */
 bool catalog_is_settled(struct engine *engine, const struct table *table);
 
-/* housekeeper.c: one round of that service. */
+/* Whether a state that began then may end: --table-delay-ms keeps states lasting. */
+bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms);
+/* The tables that are `wanted`, acquired, in an array in `arena`. */
+size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
+                       struct arena *arena, const struct table ***out);
+
+/* One round of each service. */
 int64_t housekeeper_round(struct service *service);
+int64_t backfill_round(struct service *service);
+
+/* backfill.c: whether an index of the table is being created or deleted. */
+bool index_is_changing(const struct table *table);
 
 /* The counter rows of a space: how many rows, how many bytes by the service's rules. While the
  * space is being filled, also how far that has come (engine/walk.h). */
