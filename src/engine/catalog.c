@@ -101,6 +101,28 @@ void table_release(const struct table *table)
     mem_free(entry);
 }
 
+const struct table **catalog_select(struct engine *engine, bool (*wants)(const struct table *table),
+                                    size_t *out_count)
+{
+    const struct table **found = NULL;
+    size_t count = 0;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    size_t at = 0;
+    struct str name;
+    void *value;
+    while (map_next(&engine->tables, &at, &name, &value)) {
+        struct table_entry *entry = value;
+        if (wants(&entry->table)) {
+            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+            found = mem_realloc(found, (count + 1) * sizeof(*found));
+            found[count++] = &entry->table;
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    *out_count = count;
+    return found;
+}
+
 bool catalog_is_settled(struct engine *engine, const struct table *table)
 {
     bool settled = true;
@@ -212,7 +234,7 @@ void engine_list_tables(struct engine *engine, struct arena *arena, struct str a
 
 /* --- dropping --- */
 
-enum { TABLE_SPACES_MAX = 2 + CAPACITY_INDEX_MAX };
+enum { TABLE_SPACES_MAX = 3 + CAPACITY_INDEX_MAX };
 
 static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_MAX])
 {
@@ -220,6 +242,9 @@ static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_
     out[count++] = table->space;
     if (table->collection_space != 0) {
         out[count++] = table->collection_space;
+    }
+    if (table->ttl_space != 0) {
+        out[count++] = table->ttl_space;
     }
     for (size_t i = 0; i < table->index_count; i++) {
         out[count++] = table->indexes[i].space;

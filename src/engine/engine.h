@@ -22,6 +22,7 @@ struct engine_options {
     struct str region;
     struct str account;
     int64_t table_delay_ms; /* how long tables stay CREATING, UPDATING, DELETING */
+    int64_t ttl_delay_ms;   /* how long items outlive their time */
 };
 
 /* The engine borrows the store and copies the options. */
@@ -180,7 +181,9 @@ struct item_write {
     const struct condition *condition; /* or NULL */
     bool want_old;                     /* keep the item as it was */
     bool want_old_on_failure;
-    bool flat_size; /* transactions: UpdateItem's extra charge on the size limit does not apply */
+    bool flat_size;  /* transactions: UpdateItem's extra charge on the size limit does not apply */
+    bool by_service; /* deleted by the service itself, not by a call */
+    const struct expiry_find *expiry; /* with by_service: how it was found (engine/expiry.h) */
 
     /* What came of it. */
     struct err err;        /* ERR_CONDITIONAL_CHECK_FAILED, ERR_VALIDATION, ... */

@@ -23,17 +23,26 @@ struct engine {
     struct str region;
     struct str account;
     int64_t table_delay_ms;
+    int64_t ttl_delay_ms;
     struct arena arena; /* for the options */
     pthread_rwlock_t tables_lock;
     struct map tables;            /* name -> struct table_entry */
     struct table_entry *replaced; /* older descriptions that somebody still holds */
     struct service housekeeper;
     struct service backfill;
+    struct service expiry;
+    struct expiry_sweeps *sweeps; /* of that service */
 };
 
 /* catalog.c */
 MUST_USE bool catalog_load(struct engine *engine, struct err *err);
 void catalog_unload(struct engine *engine);
+
+/* The tables that `wants` is true for, acquired; from mem_alloc(). The caller releases each and
+ * frees the array. */
+MUST_USE const struct table **catalog_select(struct engine *engine,
+                                             bool (*wants)(const struct table *table),
+                                             size_t *out_count);
 
 /* Whether nobody holds an older description of the table any more: all calls that start or are
  * under way know at least this one. */

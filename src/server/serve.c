@@ -66,6 +66,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .region = config->region,
         .account = config->account,
         .table_delay_ms = config->table_delay_ms,
+        .ttl_delay_ms = config->ttl_delay_ms,
     };
     struct http_options http_options = http_options_default();
     http_options.host = config->host;
