@@ -2,6 +2,7 @@
 #include "api/table_request.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "engine/stream.h"
 
 /* One of GlobalSecondaryIndexUpdates. Only changes of settings are carried out; creating and
  * deleting come later. */
@@ -270,7 +271,7 @@ static bool change_ceiling(struct table_change *change, const struct pair_reques
 }
 
 static bool change_stream(struct table_change *change, const struct stream_request *stream,
-                          struct table *table, int64_t now_ms)
+                          struct table *table)
 {
     if (stream == NULL) {
         return true;
@@ -284,14 +285,13 @@ static bool change_stream(struct table_change *change, const struct stream_reque
         if (str_is_null(stream->view.text)) {
             return refuse(change, INVALID "StreamViewType is required when StreamEnabled is true");
         }
-        table->stream = table_request_stream(stream);
-        table->stream_since_ms = now_ms;
-        return true;
-    }
-    if (table->stream == STREAM_NONE) {
+    } else if (!str_is_null(stream->view.text)) {
+        return refuse(change, "Invalid StreamViewType: Stream StreamEnabled was false but a "
+                              "StreamViewType was present.");
+    } else if (table->stream == STREAM_NONE) {
         return refuse(change, "Table has no stream to disable");
     }
-    table->stream = STREAM_NONE;
+    table_change_stream(change, table, table_request_stream(stream));
     return true;
 }
 
@@ -450,7 +450,7 @@ static const struct table *change_table(struct table_change *change, const struc
         !change_throughput(change, request, table, now_ms) ||
         !change_ceiling(change, request->on_demand, table->billing == BILLING_PROVISIONED,
                         &table->on_demand) ||
-        !change_stream(change, request->stream, table, now_ms) ||
+        !change_stream(change, request->stream, table) ||
         !change_indexes(change, request, table, indexes, now_ms)) {
         return NULL;
     }

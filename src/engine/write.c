@@ -141,7 +141,7 @@ static int64_t write_indexes(const struct engine *engine, struct item_write *wri
 }
 
 /* Evaluates one write and adds what it changes to the batch. */
-static bool evaluate(const struct engine *engine, struct item_write *write, size_t key,
+static bool evaluate(struct engine *engine, struct item_write *write, size_t key,
                      struct str old_row, struct item_collection *collection,
                      struct store_batch *batch, struct arena *arena)
 {
@@ -179,6 +179,9 @@ static bool evaluate(const struct engine *engine, struct item_write *write, size
     int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
     count_row(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
     grown += write_indexes(engine, write, &old, old_row, new_row, batch, arena);
+    if (write->table->stream_space != 0) {
+        stream_append(engine, write, old.item, batch, arena);
+    }
     if (collection != NULL) {
         collection->bytes += grown;
         if (grown > 0 && collection->bytes > ITEM_COLLECTION_BYTES_MAX) {
