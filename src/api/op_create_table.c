@@ -1,5 +1,6 @@
 #include "api/describe.h"
 #include "api/table_request.h"
+#include "api/tags.h"
 #include "base/clock.h"
 #include "base/random.h"
 
@@ -578,16 +579,14 @@ static void make_sse(struct create_table *op)
 static bool make_tags(struct create_table *op)
 {
     const struct wire_list *tags = &op->request.tags;
-    if (tags->count > TAGS_MAX) {
-        return err_set(&op->call->err, ERR_VALIDATION, INVALID "Too many tags: tag limit is %d",
-                       TAGS_MAX);
+    if (!tags_check(tags, &op->call->err)) {
+        return false;
     }
     struct str *names = ARENA_ARRAY(op->call->arena, struct str, tags->count + 1);
     struct str *values = ARENA_ARRAY(op->call->arena, struct str, tags->count + 1);
     for (size_t i = 0; i < tags->count; i++) {
-        const struct tag_request *tag = ((struct tag_request *const *)tags->elements)[i];
-        names[i] = tag->key;
-        values[i] = tag->value;
+        names[i] = tags_at(tags, i)->key;
+        values[i] = tags_at(tags, i)->value;
     }
     op->table.tag_names = names;
     op->table.tag_values = values;

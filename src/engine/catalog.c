@@ -256,6 +256,7 @@ static bool drop_eval(struct store_update *update, const struct str *rows,
         store_batch_erase(batch, i);
         store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_ROWS));
         store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_BYTES));
+        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_CURSOR));
     }
     return true;
 }

@@ -38,6 +38,11 @@ void engine_close(struct engine *engine)
     mem_free(engine);
 }
 
+void engine_clock_moved(struct engine *engine)
+{
+    service_wake(&engine->housekeeper);
+}
+
 struct str engine_region(const struct engine *engine)
 {
     return engine->region;

@@ -32,6 +32,8 @@ struct engine_options {
 MUST_USE bool engine_open(struct store *store, const struct engine_options *options,
                           struct engine **out, struct err *err);
 void engine_close(struct engine *engine);
+/* The clock has been set: services look at once whether something is due. */
+void engine_clock_moved(struct engine *engine);
 struct str engine_region(const struct engine *engine);
 struct str engine_account(const struct engine *engine);
 /* Of hashes that outlive the process. */

@@ -64,8 +64,9 @@ void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t c
 /* housekeeper.c: one round of that service. */
 int64_t housekeeper_round(struct service *service);
 
-/* The counter rows of a space: how many rows, how many bytes by the service's rules. */
-enum space_counter { COUNTER_ROWS, COUNTER_BYTES };
+/* The counter rows of a space: how many rows, how many bytes by the service's rules. While the
+ * space is being filled, also how far that has come (engine/walk.h). */
+enum space_counter { COUNTER_ROWS, COUNTER_BYTES, COUNTER_CURSOR };
 struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter);
 
 /* Words a store's status for an answer. */

@@ -8,15 +8,14 @@ static void *service_main(void *arg)
     struct service *service = arg;
     int64_t next_us = clock_monotonic_us();
     while (!service_is_stopping(service) || atomic_load(&service->open_count) > 0) {
-        if (!service_is_stopping(service) && clock_monotonic_us() >= next_us) {
+        bool is_due = service->is_due || clock_monotonic_us() >= next_us;
+        if (is_due && !service_is_stopping(service)) {
+            service->is_due = false; /* whoever wakes it from now on wants another round */
             next_us = service->round(service) * 1000 + clock_monotonic_us();
         }
         int64_t left_ms = (next_us - clock_monotonic_us()) / 1000;
-        waiting_mailbox_run_for(service->mailbox, MAX(left_ms, 1));
-        if (service->is_due) {
-            service->is_due = false;
-            next_us = clock_monotonic_us();
-        }
+        bool again = service->is_due && !service_is_stopping(service);
+        waiting_mailbox_run_for(service->mailbox, again ? 0 : MAX(left_ms, 1));
     }
     return NULL;
 }

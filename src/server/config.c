@@ -210,6 +210,12 @@ static bool read_streams(const struct setting *settings, struct config *out, str
                        &out->stream_retention_ms, err);
 }
 
+static bool read_switch(const struct setting *setting, bool *out, struct err *err)
+{
+    *out = str_eq(setting->text, STR("on"));
+    return *out || str_eq(setting->text, STR("off")) || complain(err, setting, "on or off");
+}
+
 static bool interpret(const struct setting *settings, struct config *out, struct err *err)
 {
     int64_t threads;
@@ -221,7 +227,8 @@ static bool interpret(const struct setting *settings, struct config *out, struct
         !read_number(&settings[SETTING_cache_mb], 0, 1 << 20, &cache_mb, err) ||
         !read_number(&settings[SETTING_connections], 1, 1000000, &connections, err) ||
         !read_number(&settings[SETTING_table_delay_ms], 0, 3600000, &out->table_delay_ms, err) ||
-        !read_streams(settings, out, err)) {
+        !read_streams(settings, out, err) ||
+        !read_switch(&settings[SETTING_test_clock], &out->test_clock, err)) {
         return false;
     }
     out->store = settings[SETTING_store].text;

@@ -80,7 +80,12 @@ static bool open_service(struct service *service, const struct config *config, s
         !engine_open(service->store, &engine_options, &service->engine, err)) {
         return false;
     }
-    service->router = router_create(service->engine, http_options.thread_count, config->auth);
+    struct router_options router_options = {
+        .thread_count = http_options.thread_count,
+        .auth = config->auth,
+        .test_clock = config->test_clock,
+    };
+    service->router = router_create(service->engine, &router_options);
     return http_server_open(&http_options, router_handle, service->router, &service->http, err);
 }
 
