@@ -122,7 +122,7 @@ uint64_t stream_trim_horizon(struct engine *engine, const struct stream *stream,
     pthread_rwlock_rdlock(&engine->streams.lock);
     struct stream_trimmed trimmed = stream_entry_of(stream)->trimmed[shard.slot];
     pthread_rwlock_unlock(&engine->streams.lock);
-    if (shard.epoch > trimmed.epoch) {
+    if (trimmed.stamp == 0 || shard.epoch > trimmed.epoch) {
         return 0;
     }
     return shard.epoch == trimmed.epoch ? trimmed.stamp + 1 : UINT64_MAX;
