@@ -329,7 +329,6 @@ static bool make_stream(struct create_table *op)
                        INVALID "StreamViewType is required when StreamEnabled is true");
     }
     op->table.stream = table_request_stream(stream);
-    op->table.stream_since_ms = op->table.stream == STREAM_NONE ? 0 : op->table.created_ms;
     return true;
 }
 

@@ -23,6 +23,10 @@ struct engine_options {
     struct str account;
     int64_t table_delay_ms; /* how long tables stay CREATING, UPDATING, DELETING */
     int64_t ttl_delay_ms;   /* how long items outlive their time */
+    /* Of streams; 0: as the service has it. */
+    uint32_t stream_shards; /* open at a time, of one that is enabled from now on */
+    int64_t stream_shard_ms;
+    int64_t stream_retention_ms;
 };
 
 /* The engine borrows the store and copies the options. */
@@ -33,6 +37,8 @@ void engine_close(struct engine *engine);
 void engine_clock_moved(struct engine *engine);
 struct str engine_region(const struct engine *engine);
 struct str engine_account(const struct engine *engine);
+/* Of hashes that outlive the process. */
+uint64_t engine_seed(const struct engine *engine);
 
 struct engine_call {
     struct engine *engine;
@@ -76,6 +82,7 @@ struct table_create {
     const struct table *table; /* acquired; the caller releases it. NULL on error */
     struct store_update update;
     struct str row;
+    struct str stream_row;
 };
 void engine_create_table(struct table_create *create);
 
@@ -97,6 +104,7 @@ struct table_change {
 
     struct store_update update; /* the engine's own, like all below */
     struct str row;
+    struct str stream_row;
 };
 void engine_change_table(struct table_change *change);
 
@@ -110,6 +118,7 @@ struct table_delete {
     struct str name;
     const struct table *table; /* as it was, acquired; NULL on error */
     struct store_update update;
+    struct str stream_row;
 };
 void engine_delete_table(struct table_delete *remove);
 

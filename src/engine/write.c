@@ -215,6 +215,9 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
     if (write->table->ttl_space != 0) {
         expiry_write(write, &old, batch, arena);
     }
+    if (write->table->stream_space != 0) {
+        stream_append(call->call.engine, write, old.item, batch, arena);
+    }
     if (collection != NULL) {
         collection->bytes += grown;
         if (grown > 0 && collection->bytes > ITEM_COLLECTION_BYTES_MAX) {
