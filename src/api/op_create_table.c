@@ -1,5 +1,6 @@
 #include "api/describe.h"
 #include "api/index_request.h"
+#include "api/tags.h"
 #include "base/clock.h"
 #include "base/random.h"
 
@@ -328,7 +329,6 @@ static bool make_stream(struct create_table *op)
                        INVALID "StreamViewType is required when StreamEnabled is true");
     }
     op->table.stream = table_request_stream(stream);
-    op->table.stream_since_ms = op->table.stream == STREAM_NONE ? 0 : op->table.created_ms;
     return true;
 }
 
@@ -353,16 +353,14 @@ static void make_sse(struct create_table *op)
 static bool make_tags(struct create_table *op)
 {
     const struct wire_list *tags = &op->request.tags;
-    if (tags->count > TAGS_MAX) {
-        return err_set(&op->call->err, ERR_VALIDATION, INVALID "Too many tags: tag limit is %d",
-                       TAGS_MAX);
+    if (!tags_check(tags, &op->call->err)) {
+        return false;
     }
     struct str *names = ARENA_ARRAY(op->call->arena, struct str, tags->count + 1);
     struct str *values = ARENA_ARRAY(op->call->arena, struct str, tags->count + 1);
     for (size_t i = 0; i < tags->count; i++) {
-        const struct tag_request *tag = ((struct tag_request *const *)tags->elements)[i];
-        names[i] = tag->key;
-        values[i] = tag->value;
+        names[i] = tags_at(tags, i)->key;
+        values[i] = tags_at(tags, i)->value;
     }
     op->table.tag_names = names;
     op->table.tag_values = values;

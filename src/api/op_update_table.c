@@ -2,6 +2,7 @@
 #include "api/table_update.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "engine/stream.h"
 
 static const struct field update_table_fields[] = {
     FIELD(struct update_table_request, table_name, "TableName", shape_table_name),
@@ -188,7 +189,7 @@ bool table_update_ceiling(const struct table_update *update, const struct pair_r
 }
 
 static bool change_stream(struct table_change *change, const struct stream_request *stream,
-                          struct table *table, int64_t now_ms)
+                          struct table *table)
 {
     if (stream == NULL) {
         return true;
@@ -202,14 +203,13 @@ static bool change_stream(struct table_change *change, const struct stream_reque
         if (str_is_null(stream->view.text)) {
             return refuse(change, INVALID "StreamViewType is required when StreamEnabled is true");
         }
-        table->stream = table_request_stream(stream);
-        table->stream_since_ms = now_ms;
-        return true;
-    }
-    if (table->stream == STREAM_NONE) {
+    } else if (!str_is_null(stream->view.text)) {
+        return refuse(change, "Invalid StreamViewType: Stream StreamEnabled was false but a "
+                              "StreamViewType was present.");
+    } else if (table->stream == STREAM_NONE) {
         return refuse(change, "Table has no stream to disable");
     }
-    table->stream = STREAM_NONE;
+    table_change_stream(change, table, table_request_stream(stream));
     return true;
 }
 
@@ -314,7 +314,7 @@ static const struct table *change_table(struct table_change *change, const struc
         (request->throughput != NULL &&
          !table_update_units(&update, request->throughput, &table->throughput)) ||
         !table_update_ceiling(&update, request->on_demand, &table->on_demand) ||
-        !change_stream(change, request->stream, table, now_ms) || !index_updates_change(&update)) {
+        !change_stream(change, request->stream, table) || !index_updates_change(&update)) {
         return NULL;
     }
     if (!str_is_null(request->table_class.text)) {

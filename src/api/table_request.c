@@ -193,25 +193,6 @@ const struct shape shape_sse = {
     .size = sizeof(struct sse_request),
 };
 
-static const struct shape shape_tag_key = {.kind = SHAPE_STRING, .min = 1, .max = 128};
-static const struct shape shape_tag_value = {.kind = SHAPE_STRING, .max = 256};
-static const struct field tag_fields[] = {
-    FIELD_REQUIRED(struct tag_request, key, "Key", shape_tag_key),
-    FIELD_REQUIRED(struct tag_request, value, "Value", shape_tag_value),
-    FIELD_END,
-};
-static const struct shape shape_tag = {
-    .kind = SHAPE_STRUCT,
-    .java = "Tag",
-    .fields = tag_fields,
-    .size = sizeof(struct tag_request),
-};
-const struct shape shape_tags = {
-    .kind = SHAPE_LIST,
-    .java = "java.util.List<" AWS "Tag>",
-    .element = &shape_tag,
-};
-
 bool table_request_check_name(struct api_call *call, const struct shape *shape, const void *request,
                               struct str name)
 {

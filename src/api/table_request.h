@@ -50,11 +50,6 @@ struct sse_request {
     struct str key;
 };
 
-struct tag_request {
-    struct str key;
-    struct str value;
-};
-
 extern const struct shape shape_definitions;
 extern const struct shape shape_key_schema;
 extern const struct shape shape_global_indexes;
@@ -66,7 +61,6 @@ extern const struct shape shape_on_demand;
 extern const struct shape shape_warm;
 extern const struct shape shape_stream;
 extern const struct shape shape_sse;
-extern const struct shape shape_tags;
 extern const struct shape shape_table_class;
 
 enum { WIRE_BILLING_PROVISIONED, WIRE_BILLING_PAY_PER_REQUEST };

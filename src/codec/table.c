@@ -141,6 +141,7 @@ static void put_settings(struct map_writer *map, const struct table *table)
     put_string(map, STR("ttl_attribute"), table->ttl_attribute);
     put_int(map, STR("ttl_changed"), table->ttl_changed_ms);
     put_int(map, STR("ttl_space"), table->ttl_space);
+    put_int(map, STR("ttl_since"), table->ttl_since_version);
     put_int(map, STR("sse_kms"), table->sse_kms);
     put_string(map, STR("sse_key_arn"), table->sse_key_arn);
     put_strings(map, STR("tag_names"), table->tag_names, table->tag_count);
@@ -340,6 +341,7 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
     out->ttl_attribute = get_string(arena, map, STR("ttl_attribute"));
     out->ttl_changed_ms = get_int(map, STR("ttl_changed"));
     out->ttl_space = (uint32_t)get_int(map, STR("ttl_space"));
+    out->ttl_since_version = (uint32_t)get_int(map, STR("ttl_since"));
     out->sse_kms = get_int(map, STR("sse_kms")) != 0;
     out->sse_key_arn = get_string(arena, map, STR("sse_key_arn"));
     out->tag_count = get_strings(arena, map, STR("tag_names"), &out->tag_names);

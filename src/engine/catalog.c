@@ -24,7 +24,7 @@ struct table_entry {
     struct table table;
 };
 
-static struct str catalog_key(struct arena *arena, const char *part, struct str sort)
+struct str catalog_key(struct arena *arena, const char *part, struct str sort)
 {
     struct key_writer writer;
     key_start(&writer, arena, SPACE_CATALOG);
@@ -91,6 +91,28 @@ void table_release(const struct table *table)
     mem_free(entry);
 }
 
+const struct table **catalog_select(struct engine *engine, bool (*wants)(const struct table *table),
+                                    size_t *out_count)
+{
+    const struct table **found = NULL;
+    size_t count = 0;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    size_t at = 0;
+    struct str name;
+    void *value;
+    while (map_next(&engine->tables, &at, &name, &value)) {
+        struct table_entry *entry = value;
+        if (wants(&entry->table)) {
+            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+            found = mem_realloc(found, (count + 1) * sizeof(*found));
+            found[count++] = &entry->table;
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    *out_count = count;
+    return found;
+}
+
 bool catalog_is_settled(struct engine *engine, const struct table *table)
 {
     bool settled = true;
@@ -101,6 +123,40 @@ bool catalog_is_settled(struct engine *engine, const struct table *table)
     }
     pthread_rwlock_unlock(&engine->tables_lock);
     return settled;
+}
+
+bool catalog_knows_stream(struct engine *engine, const struct stream *stream)
+{
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    struct table_entry *newest = map_get(&engine->tables, stream->table_name);
+    bool knows = newest != NULL && newest->table.stream_space == stream->space;
+    for (struct table_entry *old = engine->replaced; old != NULL; old = old->next_replaced) {
+        knows = knows || old->table.stream_space == stream->space;
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return knows;
+}
+
+bool catalog_ignores_stream(struct engine *engine, const struct stream *stream)
+{
+    bool ignores = false;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    struct table_entry *newest = map_get(&engine->tables, stream->table_name);
+    for (struct table_entry *old = engine->replaced; newest != NULL && old != NULL;
+         old = old->next_replaced) {
+        bool same = memcmp(old->table.id, newest->table.id, sizeof(newest->table.id)) == 0;
+        ignores = ignores || (same && old->table.stream_space != stream->space);
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return ignores;
+}
+
+/* Notes a description that is not the newest any more; the caller holds the lock. */
+static void note_replaced(struct engine *engine, struct table_entry *entry)
+{
+    entry->is_replaced = true;
+    entry->next_replaced = engine->replaced;
+    engine->replaced = entry;
 }
 
 /* Makes the row of a table known; the map holds one reference. Returns one more. */
@@ -118,9 +174,7 @@ static const struct table *publish(struct engine *engine, struct str row, struct
     pthread_rwlock_wrlock(&engine->tables_lock);
     struct table_entry *before = map_put(&engine->tables, entry->table.name, entry);
     if (before != NULL) {
-        before->is_replaced = true;
-        before->next_replaced = engine->replaced;
-        engine->replaced = before;
+        note_replaced(engine, before);
     }
     pthread_rwlock_unlock(&engine->tables_lock);
     if (before != NULL) {
@@ -134,6 +188,9 @@ static const struct table *withdraw(struct engine *engine, struct str name)
 {
     pthread_rwlock_wrlock(&engine->tables_lock);
     struct table_entry *entry = map_remove(&engine->tables, name);
+    if (entry != NULL) {
+        note_replaced(engine, entry);
+    }
     pthread_rwlock_unlock(&engine->tables_lock);
     return entry == NULL ? NULL : &entry->table;
 }
@@ -202,7 +259,7 @@ void engine_list_tables(struct engine *engine, struct arena *arena, struct str a
 
 /* --- dropping --- */
 
-enum { TABLE_SPACES_MAX = 2 + CAPACITY_INDEX_MAX };
+enum { TABLE_SPACES_MAX = 3 + CAPACITY_INDEX_MAX };
 
 static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_MAX])
 {
@@ -211,13 +268,16 @@ static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_
     if (table->collection_space != 0) {
         out[count++] = table->collection_space;
     }
+    if (table->ttl_space != 0) {
+        out[count++] = table->ttl_space;
+    }
     for (size_t i = 0; i < table->index_count; i++) {
         out[count++] = table->indexes[i].space;
     }
     return count;
 }
 
-static struct str drop_key(struct arena *arena, uint32_t space)
+struct str catalog_drop_key(struct arena *arena, uint32_t space)
 {
     char sort[4];
     put_u32(sort, space);
@@ -255,8 +315,7 @@ static void drop_done(struct store_update *update)
     service_end(&engine->housekeeper);
 }
 
-/* Returns at once; if we stop before it is done, the next start sees to it. */
-static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count)
+void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count)
 {
     struct drop *drop = mem_zalloc(sizeof(*drop));
     drop->engine = engine;
@@ -266,7 +325,7 @@ static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t co
     for (size_t i = 0; i < count; i++) {
         store_drop_space(engine->store, spaces[i]);
         drop->spaces[i] = spaces[i];
-        keys[i] = drop_key(&drop->arena, spaces[i]);
+        keys[i] = catalog_drop_key(&drop->arena, spaces[i]);
     }
     drop->update = (struct store_update){
         .keys = keys,
@@ -281,21 +340,50 @@ static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t co
 
 /* --- loading --- */
 
+static void read_done(struct store_range *range)
+{
+    CONTAINER_OF(range, struct catalog_read, range)->done = true;
+}
+
+void catalog_read(struct catalog_read *read)
+{
+    if (read->err->code != ERR_NONE) {
+        return;
+    }
+    struct waiting_mailbox *mailbox = waiting_mailbox_create();
+    read->done = false;
+    read->range.arena = read->arena;
+    read->range.home = waiting_mailbox_box(mailbox);
+    read->range.done = read_done;
+    store_range(read->engine->store, &read->range);
+    waiting_mailbox_run(mailbox, &read->done);
+    engine_set_store_error(read->err, read->range.status);
+    waiting_mailbox_destroy(mailbox);
+}
+
+void catalog_read_part(struct catalog_read *read, const char *part,
+                       bool (*row)(struct store_range *, struct str, struct str))
+{
+    struct str prefix = catalog_key(read->arena, part, STR(""));
+    read->range = (struct store_range){
+        .lo = prefix,
+        .hi = key_after_prefix(read->arena, prefix),
+        .row = row,
+    };
+    catalog_read(read);
+}
+
 struct load {
-    struct store_range range;
-    struct engine *engine;
-    struct err *err;
-    struct arena *arena;
+    struct catalog_read read;
     uint32_t *dropped; /* spaces whose tables were gone when we stopped */
     size_t dropped_count;
-    bool done;
 };
 
 static bool load_table(struct store_range *range, struct str key, struct str value)
 {
     (void)key;
-    struct load *load = CONTAINER_OF(range, struct load, range);
-    const struct table *table = publish(load->engine, value, load->err);
+    struct load *load = CONTAINER_OF(range, struct load, read.range);
+    const struct table *table = publish(load->read.engine, value, load->read.err);
     table_release(table);
     return table != NULL;
 }
@@ -303,50 +391,24 @@ static bool load_table(struct store_range *range, struct str key, struct str val
 static bool load_drop(struct store_range *range, struct str key, struct str value)
 {
     (void)value;
-    struct load *load = CONTAINER_OF(range, struct load, range);
+    struct load *load = CONTAINER_OF(range, struct load, read.range);
     load->dropped = mem_realloc(load->dropped, (load->dropped_count + 1) * sizeof(uint32_t));
     load->dropped[load->dropped_count++] = get_u32(str_skip(key, STORE_PREFIX_LEN));
     return true;
-}
-
-static void load_done(struct store_range *range)
-{
-    CONTAINER_OF(range, struct load, range)->done = true;
-}
-
-/* Reads one part of the catalog. */
-static void load_part(struct load *load, struct waiting_mailbox *mailbox, const char *part,
-                      bool (*row)(struct store_range *, struct str, struct str))
-{
-    struct str prefix = catalog_key(load->arena, part, STR(""));
-    load->done = false;
-    load->range = (struct store_range){
-        .lo = prefix,
-        .hi = key_after_prefix(load->arena, prefix),
-        .arena = load->arena,
-        .home = waiting_mailbox_box(mailbox),
-        .row = row,
-        .done = load_done,
-    };
-    store_range(load->engine->store, &load->range);
-    waiting_mailbox_run(mailbox, &load->done);
-    engine_set_store_error(load->err, load->range.status);
 }
 
 bool catalog_load(struct engine *engine, struct err *err)
 {
     struct arena arena;
     arena_init(&arena);
-    struct waiting_mailbox *mailbox = waiting_mailbox_create();
-    struct load load = {.engine = engine, .err = err, .arena = &arena};
-    load_part(&load, mailbox, "table", load_table);
-    load_part(&load, mailbox, "drop", load_drop);
+    struct load load = {.read = {.engine = engine, .err = err, .arena = &arena}};
+    catalog_read_part(&load.read, "table", load_table);
+    catalog_read_part(&load.read, "drop", load_drop);
     for (size_t i = 0; i < load.dropped_count && err->code == ERR_NONE; i += TABLE_SPACES_MAX) {
-        drop_spaces(engine, load.dropped + i,
-                    MIN(load.dropped_count - i, (size_t)TABLE_SPACES_MAX));
+        catalog_drop_spaces(engine, load.dropped + i,
+                            MIN(load.dropped_count - i, (size_t)TABLE_SPACES_MAX));
     }
     mem_free(load.dropped);
-    waiting_mailbox_destroy(mailbox);
     arena_finish(&arena);
     return err->code == ERR_NONE;
 }
@@ -388,6 +450,10 @@ static bool create_eval(struct store_update *update, const struct str *rows,
         indexes[i].since_version = table.version;
     }
     table.indexes = indexes;
+    create->stream_row = STR_NULL;
+    if (table.stream != STREAM_NONE) {
+        create->stream_row = stream_start(create->call.engine, &table, space++, batch, arena);
+    }
     create->row = table_encode(arena, &table);
     char *next = arena_bytes(arena, 4);
     put_u32(next, space);
@@ -401,6 +467,7 @@ static void create_done(struct store_update *update)
     struct table_create *create = CONTAINER_OF(update, struct table_create, update);
     engine_set_store_error(&create->call.err, update->status);
     if (create->call.err.code == ERR_NONE) {
+        stream_publish(create->call.engine, create->stream_row);
         create->table = publish(create->call.engine, create->row, &create->call.err);
     }
     create->call.done(&create->call);
@@ -459,6 +526,7 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     uint32_t next_space = get_u32(rows[1]);
     change->next_space = next_space;
     change->dropped_count = 0;
+    change->stream_row = STR_NULL;
     change->batch = batch;
     const struct table *made = change->change(change, table);
     if (made == NULL) {
@@ -475,7 +543,8 @@ static bool change_eval(struct store_update *update, const struct str *rows,
         store_batch_put(batch, 1, str_make(next, 4));
     }
     for (size_t i = 0; i < change->dropped_count; i++) {
-        store_batch_put_owned(batch, drop_key(change->call.arena, change->dropped[i]), STR(""));
+        store_batch_put_owned(batch, catalog_drop_key(change->call.arena, change->dropped[i]),
+                              STR(""));
     }
     return true;
 }
@@ -485,9 +554,10 @@ static void change_done(struct store_update *update)
     struct table_change *change = CONTAINER_OF(update, struct table_change, update);
     engine_set_store_error(&change->call.err, update->status);
     if (change->call.err.code == ERR_NONE) {
+        stream_publish(change->call.engine, change->stream_row);
         change->table = publish(change->call.engine, change->row, &change->call.err);
         if (change->dropped_count > 0) {
-            drop_spaces(change->call.engine, change->dropped, change->dropped_count);
+            catalog_drop_spaces(change->call.engine, change->dropped, change->dropped_count);
         }
         service_wake(&change->call.engine->backfill);
     }
@@ -541,10 +611,14 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
                        "while indexes are being created, updated, or deleted.");
     }
     store_batch_erase(batch, 0);
+    remove->stream_row = STR_NULL;
+    if (table.stream != STREAM_NONE) {
+        remove->stream_row = stream_stop(remove->call.engine, &table, batch, remove->call.arena);
+    }
     uint32_t spaces[TABLE_SPACES_MAX];
     size_t count = table_spaces(&table, spaces);
     for (size_t i = 0; i < count; i++) {
-        store_batch_put_owned(batch, drop_key(remove->call.arena, spaces[i]), STR(""));
+        store_batch_put_owned(batch, catalog_drop_key(remove->call.arena, spaces[i]), STR(""));
     }
     return true;
 }
@@ -554,10 +628,11 @@ static void delete_done(struct store_update *update)
     struct table_delete *remove = CONTAINER_OF(update, struct table_delete, update);
     engine_set_store_error(&remove->call.err, update->status);
     if (remove->call.err.code == ERR_NONE) {
+        stream_publish(remove->call.engine, remove->stream_row);
         remove->table = withdraw(remove->call.engine, remove->name);
         uint32_t spaces[TABLE_SPACES_MAX];
         size_t count = table_spaces(remove->table, spaces);
-        drop_spaces(remove->call.engine, spaces, count);
+        catalog_drop_spaces(remove->call.engine, spaces, count);
     }
     remove->call.done(&remove->call);
 }

@@ -22,14 +22,23 @@ struct engine_options {
     struct str region;
     struct str account;
     int64_t table_delay_ms; /* how long tables stay CREATING, UPDATING, DELETING */
+    int64_t ttl_delay_ms;   /* how long items outlive their time */
+    /* Of streams; 0: as the service has it. */
+    uint32_t stream_shards; /* open at a time, of one that is enabled from now on */
+    int64_t stream_shard_ms;
+    int64_t stream_retention_ms;
 };
 
 /* The engine borrows the store and copies the options. */
 MUST_USE bool engine_open(struct store *store, const struct engine_options *options,
                           struct engine **out, struct err *err);
 void engine_close(struct engine *engine);
+/* The clock has been set: services look at once whether something is due. */
+void engine_clock_moved(struct engine *engine);
 struct str engine_region(const struct engine *engine);
 struct str engine_account(const struct engine *engine);
+/* Of hashes that outlive the process. */
+uint64_t engine_seed(const struct engine *engine);
 
 struct engine_call {
     struct engine *engine;
@@ -73,6 +82,7 @@ struct table_create {
     const struct table *table; /* acquired; the caller releases it. NULL on error */
     struct store_update update;
     struct str row;
+    struct str stream_row;
 };
 void engine_create_table(struct table_create *create);
 
@@ -94,6 +104,7 @@ struct table_change {
 
     struct store_update update; /* the engine's own, like all below */
     struct str row;
+    struct str stream_row;
 };
 void engine_change_table(struct table_change *change);
 
@@ -107,6 +118,7 @@ struct table_delete {
     struct str name;
     const struct table *table; /* as it was, acquired; NULL on error */
     struct store_update update;
+    struct str stream_row;
 };
 void engine_delete_table(struct table_delete *remove);
 
@@ -178,7 +190,9 @@ struct item_write {
     const struct condition *condition; /* or NULL */
     bool want_old;                     /* keep the item as it was */
     bool want_old_on_failure;
-    bool flat_size; /* transactions: UpdateItem's extra charge on the size limit does not apply */
+    bool flat_size;  /* transactions: UpdateItem's extra charge on the size limit does not apply */
+    bool by_service; /* deleted by the service itself, not by a call */
+    const struct expiry_find *expiry; /* with by_service: how it was found (engine/expiry.h) */
 
     /* What came of it. */
     struct err err;        /* ERR_CONDITIONAL_CHECK_FAILED, ERR_VALIDATION, ... */

@@ -4,6 +4,7 @@
  * does no more than it must. */
 #include "base/clock.h"
 #include "engine/engine_internal.h"
+#include "engine/expiry.h"
 #include "engine/token.h"
 #include "engine/walk.h"
 
@@ -164,11 +165,14 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
                      struct store_batch *batch, struct arena *arena)
 {
     struct row old = row_decode(old_row);
-    if (!value_is_absent(old.item) &&
+    if (!value_is_absent(old.item) && !write->by_service &&
         !value_eq(value_map_get(old.item, write->table->key.hash[0].name), write->key.hash)) {
         return err_set(&write->err, ERR_INTERNAL, "Internal server error"); /* hashes collided */
     }
     write->old_size = old.size;
+    if (write->expiry != NULL && !expiry_take(write, old.item, batch)) {
+        return true; /* somebody has saved it, or deleted it before */
+    }
     if (!check_condition(write, &old, arena) || !make_new_item(write, &old, arena)) {
         return false;
     }
@@ -197,6 +201,12 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
     int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
     space_count(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
     grown += write_indexes(call, write, &old, old_row, new_row, batch, arena);
+    if (write->table->ttl_space != 0) {
+        expiry_write(write, &old, batch, arena);
+    }
+    if (write->table->stream_space != 0) {
+        stream_append(call->call.engine, write, old.item, batch, arena);
+    }
     if (collection != NULL) {
         collection->bytes += grown;
         if (grown > 0 && collection->bytes > ITEM_COLLECTION_BYTES_MAX) {

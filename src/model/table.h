@@ -40,7 +40,8 @@ enum stream_view {
     STREAM_NEW_AND_OLD_IMAGES,
     STREAM_KEYS_ONLY
 };
-enum ttl_status { TTL_DISABLED, TTL_ENABLING, TTL_ENABLED, TTL_DISABLING };
+/* The service knows DISABLING, too; our change is over at once. */
+enum ttl_status { TTL_DISABLED, TTL_ENABLING, TTL_ENABLED };
 enum resource_status { STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING, STATUS_ACTIVE };
 
 /* Provisioned units with their history; zeros on demand. */
@@ -106,9 +107,10 @@ struct table {
     uint32_t stream_shards;  /* how many are open at a time */
     int64_t stream_shard_ms; /* how long one is open */
     enum ttl_status ttl;
-    struct str ttl_attribute; /* STR_NULL: never had one */
+    struct str ttl_attribute; /* STR_NULL: TTL_DISABLED */
     int64_t ttl_changed_ms;
-    uint32_t ttl_space; /* items by time of expiry; 0: none */
+    uint32_t ttl_space;         /* items by time of expiry; 0: none */
+    uint32_t ttl_since_version; /* of the table, with which that came */
     bool sse_kms;
     struct str sse_key_arn;
     const struct str *tag_names;
