@@ -17,9 +17,9 @@ enum { ROUND_MS = 250 };
 enum { REST_FACTOR = 4 };
 /* How many items one update deletes, and how many updates are under way: the committer should
  * never be busy with them for long. */
-enum { BATCH_ITEMS = 32, BATCHES_MAX = 4 };
+enum { BATCH_ITEMS = 64, BATCHES_MAX = 4 };
 /* How many rows of a bucket are read in one turn. */
-enum { TURN_ROWS = 256 };
+enum { TURN_ROWS = 1024 };
 /* How far back a pass begins, and how often one begins with the oldest rows. */
 enum { BACK_S = 2, FULL_PASS_US = 60 * 1000 * 1000 };
 /* How long the filling of one space goes on before others get their turn. */
