@@ -13,6 +13,7 @@ struct api_thread {
 
 #define OP(name_, run_, access_, summary_) void run_(struct api_call *call);
 #include "wire/ops.def"
+#include "wire/stream_ops.def"
 #undef OP
 
 /* Ends the call: with an error if call->err is set, else with what was written to call->out. */

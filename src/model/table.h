@@ -3,6 +3,7 @@
 #ifndef GRAMME_MODEL_TABLE_H
 #define GRAMME_MODEL_TABLE_H
 
+#include "base/arena.h"
 #include "model/value.h"
 
 #define KEY_ATTRIBUTES_MAX 4 /* each of hash and range; more than one of each only in a GSI */
@@ -66,6 +67,7 @@ struct index {
     const struct str *non_key_names; /* PROJECTION_INCLUDE: as given */
     size_t non_key_count;
     enum resource_status status;
+    int64_t changed_ms;           /* when the status last did; 0: it came with the table */
     struct throughput throughput; /* GSI only, like the two below */
     struct unit_pair on_demand;
     struct unit_pair warm;
@@ -86,6 +88,8 @@ struct table {
     const struct index *indexes; /* global ones first, each kind in the order of creation */
     size_t index_count;
     size_t local_count; /* how many of them are local */
+    /* A global index that is being deleted: just shown, nobody uses it any more. NULL: none */
+    const struct index *leaving;
 
     enum billing_mode billing;
     bool billing_given; /* BillingMode was ever set: shows BillingModeSummary */
@@ -120,8 +124,14 @@ struct table {
 /* The index of that name, or NULL. */
 const struct index *table_index(const struct table *table, struct str name);
 
+/* The index that is being created on a table in use, or NULL. */
+const struct index *table_coming_index(const struct table *table);
+
 /* The type of a definition, VALUE_NONE if there is none. */
 enum value_type table_definition(const struct table *table, struct str name);
+
+/* Forgets definitions of attributes that are no key of table or indexes; `arena` gets the rest. */
+void table_prune_definitions(struct arena *arena, struct table *table);
 
 /* Whether the attribute is one of the schema's. */
 bool key_schema_has(const struct key_schema *key, struct str name);

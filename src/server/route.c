@@ -114,18 +114,29 @@ static void refuse(struct router *router, struct http_exchange *exchange, const 
     reply(router, exchange, err_http_status(err->code));
 }
 
-/* "GetItem" of "DynamoDB_20120810.GetItem"; anything else is no operation. */
-static struct str operation_of(struct str target)
+/* "GetItem" of "DynamoDB_20120810.GetItem", and whose it is; anything else is no operation. */
+static struct str operation_of(struct str target, enum api_service *out_service)
 {
-    struct str prefix = STR("DynamoDB_20120810.");
-    return str_starts_with(target, prefix) ? str_skip(target, prefix.len) : STR_NULL;
+    static const char *const prefixes[] = {
+        [API_DYNAMODB] = "DynamoDB_20120810.",
+        [API_STREAMS] = "DynamoDBStreams_20120810.",
+    };
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        struct str prefix = str_from_c(prefixes[i]);
+        if (str_starts_with(target, prefix)) {
+            *out_service = (enum api_service)i;
+            return str_skip(target, prefix.len);
+        }
+    }
+    return STR_NULL;
 }
 
 static void handle_operation(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
+    enum api_service service = API_DYNAMODB;
     struct str target = http_header(exchange, STR("x-amz-target"));
-    struct str operation = operation_of(target);
+    struct str operation = operation_of(target, &service);
     bool sets_clock = router->options.test_clock && str_eq(target, STR(SET_CLOCK_TARGET));
     if (str_is_null(operation) && !sets_clock) {
         err_set(&err, ERR_UNKNOWN_OPERATION, "%s", "");
@@ -145,6 +156,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
     call->router = router;
     call->api = (struct api_call){
         .thread = router->threads[exchange->thread].api,
+        .service = service,
         .operation = operation,
         .body = exchange->body,
         .arena = exchange->arena,

@@ -67,6 +67,9 @@ static bool open_service(struct service *service, const struct config *config, s
         .account = config->account,
         .table_delay_ms = config->table_delay_ms,
         .ttl_delay_ms = config->ttl_delay_ms,
+        .stream_shards = (uint32_t)config->stream_shards,
+        .stream_shard_ms = config->stream_shard_ms,
+        .stream_retention_ms = config->stream_retention_ms,
     };
     struct http_options http_options = http_options_default();
     http_options.host = config->host;
