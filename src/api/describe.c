@@ -150,7 +150,8 @@ static void put_arn(struct api_call *call, struct str name, const struct table *
 static void put_index(struct api_call *call, const struct table *table,
                       const struct table_sizes *sizes, size_t number, enum resource_status status)
 {
-    const struct index *index = &table->indexes[number];
+    bool is_leaving = number == table->index_count;
+    const struct index *index = is_leaving ? table->leaving : &table->indexes[number];
     api_begin(call);
     api_member(call, STR("IndexName"));
     json_write_plain_string(call->out, index->name);
@@ -159,6 +160,9 @@ static void put_index(struct api_call *call, const struct table *table,
     if (index->kind == INDEX_GLOBAL) {
         put_text(call, STR("IndexStatus"),
                  statuses[status == STATUS_CREATING ? status : index->status]);
+        if (index->status == STATUS_CREATING) { /* not so those that came with the table */
+            put_bool(call, STR("Backfilling"), index->backfilling);
+        }
         put_throughput(call, &index->throughput);
         put_on_demand(call, &index->on_demand);
         put_warm(call, table, &index->warm, &index->throughput);
@@ -175,8 +179,10 @@ static void put_indexes(struct api_call *call, const struct table *table,
                         enum resource_status status)
 {
     bool first = true;
-    for (size_t i = 0; i < table->index_count; i++) {
-        if (table->indexes[i].kind != kind) {
+    size_t count = table->index_count + (table->leaving != NULL);
+    for (size_t i = 0; i < count; i++) {
+        const struct index *index = i == table->index_count ? table->leaving : &table->indexes[i];
+        if (index->kind != kind) {
             continue;
         }
         if (first) {

@@ -233,3 +233,26 @@ bool table_request_throughput(const struct throughput_request *given, struct thr
     out->write_units = given->write.value;
     return true;
 }
+
+bool table_request_on_demand(const struct pair_request *given, enum billing_mode billing,
+                             const char *of, struct unit_pair *out, struct err *err)
+{
+    if (given == NULL || (!given->read.given && !given->write.given)) {
+        return true;
+    }
+    if (billing == BILLING_PROVISIONED) {
+        return err_set(err, ERR_VALIDATION,
+                       "One or more parameter values were invalid: %s for OnDemandThroughput "
+                       "cannot be specified when table BillingMode is PROVISIONED.",
+                       given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
+    }
+    bool bad_read = given->read.given && given->read.value < 1;
+    if (bad_read || (given->write.given && given->write.value < 1)) {
+        return err_set(err, ERR_VALIDATION,
+                       "One or more parameter values were invalid: Requested %s for "
+                       "OnDemandThroughput for %s is outside of valid range",
+                       bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits", of);
+    }
+    *out = (struct unit_pair){given->read.value, given->write.value};
+    return true;
+}

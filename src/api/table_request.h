@@ -74,5 +74,8 @@ enum value_type table_request_type(const struct definition_request *definition);
 enum stream_view table_request_stream(const struct stream_request *stream);
 MUST_USE bool table_request_throughput(const struct throughput_request *given,
                                        struct throughput *out, struct err *err);
+/* `of`: "table" or "index", for the text. */
+MUST_USE bool table_request_on_demand(const struct pair_request *given, enum billing_mode billing,
+                                      const char *of, struct unit_pair *out, struct err *err);
 
 #endif

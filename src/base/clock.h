@@ -10,5 +10,6 @@ int64_t clock_wall_ms(void);
 void clock_move_wall(int64_t by_ms);
 /* Never goes back; only differences mean something. */
 int64_t clock_monotonic_us(void);
+int64_t clock_monotonic_ns(void);
 
 #endif

@@ -101,6 +101,28 @@ void table_release(const struct table *table)
     mem_free(entry);
 }
 
+const struct table **catalog_select(struct engine *engine, bool (*wants)(const struct table *table),
+                                    size_t *out_count)
+{
+    const struct table **found = NULL;
+    size_t count = 0;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    size_t at = 0;
+    struct str name;
+    void *value;
+    while (map_next(&engine->tables, &at, &name, &value)) {
+        struct table_entry *entry = value;
+        if (wants(&entry->table)) {
+            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+            found = mem_realloc(found, (count + 1) * sizeof(*found));
+            found[count++] = &entry->table;
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    *out_count = count;
+    return found;
+}
+
 bool catalog_is_settled(struct engine *engine, const struct table *table)
 {
     bool settled = true;
@@ -183,11 +205,41 @@ static const struct table *withdraw(struct engine *engine, struct str name)
     return entry == NULL ? NULL : &entry->table;
 }
 
+bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms)
+{
+    return engine->table_delay_ms == 0 || clock_wall_ms() >= since_ms + engine->table_delay_ms;
+}
+
+size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
+                       struct arena *arena, const struct table ***out)
+{
+    size_t count = 0;
+    size_t at = 0;
+    struct str name;
+    void *value;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    const struct table **tables =
+        ARENA_ARRAY(arena, const struct table *, engine->tables.count + 1);
+    while (map_next(&engine->tables, &at, &name, &value)) {
+        struct table_entry *entry = value;
+        if (wanted(&entry->table)) {
+            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+            tables[count++] = &entry->table;
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    *out = tables;
+    return count;
+}
+
 enum resource_status table_status(const struct engine *engine, const struct table *table)
 {
-    bool fresh =
-        engine->table_delay_ms > 0 && clock_wall_ms() < table->created_ms + engine->table_delay_ms;
-    return fresh ? STATUS_CREATING : table->status;
+    if (!catalog_delay_is_over(engine, table->created_ms)) {
+        return STATUS_CREATING;
+    }
+    const struct index *coming = table_coming_index(table);
+    bool updating = table->leaving != NULL || (coming != NULL && !coming->backfilling);
+    return updating ? STATUS_UPDATING : table->status;
 }
 
 static int name_cmp(const void *a, const void *b)
@@ -217,7 +269,7 @@ void engine_list_tables(struct engine *engine, struct arena *arena, struct str a
 
 /* --- dropping --- */
 
-enum { TABLE_SPACES_MAX = 2 + CAPACITY_INDEX_MAX };
+enum { TABLE_SPACES_MAX = 3 + CAPACITY_INDEX_MAX };
 
 static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_MAX])
 {
@@ -225,6 +277,9 @@ static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_
     out[count++] = table->space;
     if (table->collection_space != 0) {
         out[count++] = table->collection_space;
+    }
+    if (table->ttl_space != 0) {
+        out[count++] = table->ttl_space;
     }
     for (size_t i = 0; i < table->index_count; i++) {
         out[count++] = table->indexes[i].space;
@@ -514,6 +569,7 @@ static void change_done(struct store_update *update)
         if (change->dropped_count > 0) {
             catalog_drop_spaces(change->call.engine, change->dropped, change->dropped_count);
         }
+        service_wake(&change->call.engine->backfill);
     }
     change->call.done(&change->call);
 }
@@ -559,6 +615,11 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
                        "Resource cannot be deleted as it is currently protected against deletion. "
                        "Disable deletion protection first.");
     }
+    if (index_is_changing(&table)) {
+        return err_set(err, ERR_RESOURCE_IN_USE,
+                       "Attempt to change a resource which is still in use: Cannot delete table "
+                       "while indexes are being created, updated, or deleted.");
+    }
     store_batch_erase(batch, 0);
     remove->stream_row = STR_NULL;
     if (table.stream != STREAM_NONE) {
@@ -601,52 +662,4 @@ void engine_delete_table(struct table_delete *remove)
         .done = delete_done,
     };
     store_update(call->engine->store, &remove->update);
-}
-
-/* --- DescribeTable --- */
-
-static void describe_done(struct store_get *get)
-{
-    struct table_describe *describe = CONTAINER_OF(get, struct table_describe, get);
-    engine_set_store_error(&describe->call.err, get->status);
-    if (describe->call.err.code == ERR_NONE) {
-        struct table_sizes *sizes = &describe->sizes;
-        sizes->item_count = store_counter_value(get->rows[0]);
-        sizes->bytes = store_counter_value(get->rows[1]);
-        for (size_t i = 0; i < describe->table->index_count; i++) {
-            sizes->index_item_counts[i] = store_counter_value(get->rows[2 + 2 * i]);
-            sizes->index_bytes[i] = store_counter_value(get->rows[3 + 2 * i]);
-        }
-    }
-    describe->call.done(&describe->call);
-}
-
-void engine_describe_table(struct table_describe *describe)
-{
-    struct engine_call *call = &describe->call;
-    describe->table = table_acquire(call->engine, describe->name);
-    if (describe->table == NULL) {
-        err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                "Requested resource not found: Table: %.*s not found", STR_ARG(describe->name));
-        call->done(call);
-        return;
-    }
-    const struct table *table = describe->table;
-    size_t count = 2 + 2 * table->index_count;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, count);
-    keys[0] = counter_key(call->arena, table->space, COUNTER_ROWS);
-    keys[1] = counter_key(call->arena, table->space, COUNTER_BYTES);
-    for (size_t i = 0; i < table->index_count; i++) {
-        keys[2 + 2 * i] = counter_key(call->arena, table->indexes[i].space, COUNTER_ROWS);
-        keys[3 + 2 * i] = counter_key(call->arena, table->indexes[i].space, COUNTER_BYTES);
-    }
-    describe->get = (struct store_get){
-        .keys = keys,
-        .key_count = count,
-        .snapshot = true,
-        .arena = call->arena,
-        .home = call->home,
-        .done = describe_done,
-    };
-    store_get(call->engine->store, &describe->get);
 }

@@ -95,6 +95,27 @@ enum store_status service_update(struct service *service, struct service_update 
     return update->update.status;
 }
 
+static void change_done(struct engine_call *call)
+{
+    CONTAINER_OF(call, struct service_change, change.call)->done = true;
+}
+
+void service_change(struct service *service, struct service_change *change)
+{
+    struct arena *arena = change->change.call.arena;
+    change->done = false;
+    change->change.call = (struct engine_call){
+        .engine = service->engine,
+        .arena = arena,
+        .home = waiting_mailbox_box(service->mailbox),
+        .err = ERR_INIT(arena),
+        .done = change_done,
+    };
+    engine_change_table(&change->change);
+    waiting_mailbox_run(service->mailbox, &change->done);
+    table_release(change->change.table);
+}
+
 struct mailbox *service_begin(struct service *service)
 {
     atomic_fetch_add(&service->open_count, 1);

@@ -7,9 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/mailbox.h"
-#include "store/store.h"
-
-struct engine;
+#include "engine/engine.h"
 
 struct service {
     struct engine *engine;
@@ -45,8 +43,15 @@ struct service_update {
     struct store_update update;
     bool done;
 };
+/* The same for a change of a table; `call` but for call.arena is filled in, call.err is what came
+ * of it, and the new description is released. */
+struct service_change {
+    struct table_change change;
+    bool done;
+};
 enum store_status service_range(struct service *service, struct service_range *range);
 enum store_status service_update(struct service *service, struct service_update *update);
+void service_change(struct service *service, struct service_change *change);
 
 /* For store requests whose end nobody waits for: where they come back to. Each such request is one
  * service_begin() and, from its done(), one service_end(). Any thread. */

@@ -63,7 +63,8 @@ struct chunk {
     struct str *keys;  /* the cursor's, then those of items */
     size_t key_count;
     size_t bytes;
-    bool is_last;
+    bool at_end;  /* there was nothing left to visit */
+    bool is_last; /* this is all that was left */
     int64_t visit_us;
 };
 
@@ -117,7 +118,8 @@ static bool read_items(struct chunk *chunk)
     struct str at = cursor_at(chunk->before);
     chunk->is_last = true;
     chunk->after = cursor_row(arena, hi);
-    if (str_cmp(at, hi) >= 0) { /* it had come to the end already */
+    chunk->at_end = str_cmp(at, hi) >= 0;
+    if (chunk->at_end) {
         return true;
     }
     chunk->range.range = (struct store_range){
@@ -174,6 +176,13 @@ static void fit_rows(struct walk *walk, const struct chunk *chunk)
     }
 }
 
+/* Keys are spread evenly, by their hash. */
+static double progress_at(const struct chunk *chunk)
+{
+    struct str at = str_skip(cursor_at(chunk->after), STORE_SPACE_LEN);
+    return chunk->is_last ? 1 : (double)store_key_space(at) / (double)UINT32_MAX;
+}
+
 enum walk_result walk_chunk(struct walk *walk)
 {
     struct chunk chunk = {.walk = walk};
@@ -181,8 +190,10 @@ enum walk_result walk_chunk(struct walk *walk)
     walk->rows_max = walk->rows_max == 0 ? ROWS_FIRST : walk->rows_max;
     chunk.keys = ARENA_ARRAY(&chunk.arena, struct str, walk->rows_max + 1);
     enum walk_result result = WALK_STOPPED;
-    if (read_cursor(&chunk) && read_items(&chunk) && visit_items(&chunk) == STORE_OK) {
+    if (read_cursor(&chunk) && read_items(&chunk) &&
+        (chunk.at_end || visit_items(&chunk) == STORE_OK)) {
         walk->visited_count += chunk.key_count - 1;
+        walk->progress = progress_at(&chunk);
         fit_rows(walk, &chunk);
         result = chunk.is_last ? WALK_END : WALK_MORE;
     }

@@ -49,6 +49,7 @@ struct walk {
 
     size_t rows_max;      /* of a chunk; 0 at first, then fitted to how long visits take */
     size_t visited_count; /* items, of all chunks so far */
+    double progress;      /* 0 to 1: which part of all keys has been visited */
 };
 
 enum walk_result {

@@ -227,6 +227,7 @@ static bool interpret(const struct setting *settings, struct config *out, struct
         !read_number(&settings[SETTING_cache_mb], 0, 1 << 20, &cache_mb, err) ||
         !read_number(&settings[SETTING_connections], 1, 1000000, &connections, err) ||
         !read_number(&settings[SETTING_table_delay_ms], 0, 3600000, &out->table_delay_ms, err) ||
+        !read_number(&settings[SETTING_ttl_delay_ms], 0, 172800000, &out->ttl_delay_ms, err) ||
         !read_streams(settings, out, err) ||
         !read_switch(&settings[SETTING_test_clock], &out->test_clock, err)) {
         return false;

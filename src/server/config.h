@@ -17,6 +17,7 @@ struct config {
     int connections;
     enum auth_mode auth;
     int64_t table_delay_ms;
+    int64_t ttl_delay_ms;
     int64_t stream_shards;
     int64_t stream_shard_ms;
     int64_t stream_retention_ms;

@@ -66,6 +66,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .region = config->region,
         .account = config->account,
         .table_delay_ms = config->table_delay_ms,
+        .ttl_delay_ms = config->ttl_delay_ms,
         .stream_shards = (uint32_t)config->stream_shards,
         .stream_shard_ms = config->stream_shard_ms,
         .stream_retention_ms = config->stream_retention_ms,

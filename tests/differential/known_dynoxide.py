@@ -386,6 +386,11 @@ def _(case):
     return "ValidationError" in reasons(case.gramme)
 
 
+@known("reasons of keys", "a key of a wrong type and an empty one: which of the two is told")
+def _(case):
+    return case.operation == "TransactGetItems" and "ValidationError" in reasons(case.gramme) and reasons(case.gramme) == reasons(case.oracle)
+
+
 # --- Dynoxide: legacy parameters ---
 
 
@@ -570,7 +575,7 @@ lacks(
     "settings of tables",
     "Dynoxide does not check them all, or in another order",
     INVALID + r"(ProvisionedThroughput (should|must)|Duplicate index|Unknown Proj|ProjectionType is |ReadCapacityUnits and|Index KeySchema does|Neither ReadCapacityUnits|Number of|"
-    r"StreamViewType is required|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key)",
+    r"StreamViewType is required|Table KeySchema does not have a range key|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key)",
     r"Table has no stream to disable",
     r"The provisioned throughput for the table will not change",
     r"Given value \d+ for",

@@ -259,6 +259,7 @@ lacks(
     "of AttributeUpdates are looked through first",
     r"Nesting Levels have exceeded",
     r"Supplied AttributeValue",
+    INVALID + r"Input collection",
 )
 lacks(
     "changed keys",
@@ -283,3 +284,20 @@ def _(case):
 def _(case):
     return case.gramme.error() == case.oracle.error() and "ReturnValuesOnConditionCheckFailure" in case.text() and (
         without(case.left, "Item") == without(case.right, "Item"))
+
+
+@known("requests before keys in transactions", "expressions and tables of all parts are looked at before any key")
+def _(case):
+    return case.operation in ("TransactWriteItems", "TransactGetItems") and case.oracle.error() == "TransactionCanceledException" and (
+        case.gramme.error() in ("ValidationException", "ResourceNotFoundException"))
+
+
+@known("fragments", "UPDATED_OLD and UPDATED_NEW show only what is at the paths of the update (measured)")
+def _(case):
+    return case.operation == "UpdateItem" and case.both_ok() and str(case.body.get("ReturnValues")).startswith("UPDATED") and (
+        without(case.left, "Attributes") == without(case.right, "Attributes")) and "." in case.body.get("UpdateExpression", "")
+
+
+@known("view type of a stream that is turned off", "is not looked at when a stream is disabled")
+def _(case):
+    return case.operation == "UpdateTable" and "StreamEnabled was false but a StreamViewType was present" in text(case.oracle)
