@@ -2,7 +2,7 @@
 """Does a stream tell the whole story of a table?
 
 Clients make many mixed writes (puts, updates, deletes, conditional ones, batches, transactions) to a table whose stream has
-both images, while shards roll over and the server is restarted twice, once by SIGKILL. One consumer follows the stream all
+both images, while items expire, shards roll over, and the server is restarted twice, once by SIGKILL. One consumer follows the stream all
 the while; another starts from TRIM_HORIZON when all is written. Each rebuilds the table from the records alone, checking
 that every record follows the one before it, and must end with exactly what a Scan finds.
 
@@ -21,9 +21,11 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import tables  # noqa: E402
+from expiry import enable_ttl  # noqa: E402
 from server import Server  # noqa: E402
 from streams import Consumer, Mirror, Streams, specification, stream_arn  # noqa: E402
 from values import item, values  # noqa: E402
+from waiting import poll  # noqa: E402
 from wire import Client, Refused  # noqa: E402
 
 TABLE = "replayed"
@@ -49,8 +51,10 @@ class Writer:
         return list(found.values())
 
     def whole(self, key):
-        return {**key, **item(n=self.dice.randrange(5), text="x" * self.dice.randrange(120),
-                              tags={f"t{self.dice.randrange(4)}", "t"})}
+        made = item(n=self.dice.randrange(5), text="x" * self.dice.randrange(120), tags={f"t{self.dice.randrange(4)}", "t"})
+        if self.dice.random() < 0.1:
+            made.update(item(expires=int(time.time()) + self.dice.randrange(1, 10)))
+        return {**key, **made}
 
     def update(self, key):
         return {"TableName": TABLE, "Key": key, "UpdateExpression": "ADD n :n SET mark = :m",
@@ -93,7 +97,6 @@ class Writer:
         return len(actions)
 
     def work(self):
-        # Items that expire of themselves belong here, too, once there is expiry.
         kinds = [self.put, self.change, self.delete, self.condition, self.batch, self.transaction]
         while self.run.left() > 0:
             try:
@@ -176,6 +179,7 @@ class Follower:
 def replay(run):
     with Client(run.endpoint) as db:
         tables.create_table(db, "pk sk:N", name=TABLE, StreamSpecification=specification("NEW_AND_OLD_IMAGES"))
+        enable_ttl(db, TABLE)
         arn = stream_arn(db, TABLE)
     follower = Follower(run, arn)
     start = time.monotonic()
@@ -191,14 +195,25 @@ def replay(run):
     check(run, arn, follower)
 
 
+def settled_items(db):
+    """What a Scan finds when no item is left that will expire."""
+    def probe():
+        found = tables.all_items(db.Scan, TableName=TABLE, ConsistentRead=True)
+        return found if not any("expires" in item for item in found) else None
+    return poll(probe, 120, "all items that have a time are gone")
+
+
 def check(run, arn, follower):
     with Client(run.endpoint) as db, Streams(run.endpoint) as streams:
-        found = tables.all_items(db.Scan, TableName=TABLE, ConsistentRead=True)
+        found = settled_items(db)
         start = time.monotonic()
         consumer, mirror = Consumer(streams, arn), Mirror()
-        mirror.apply(consumer.read_all())
+        records = consumer.read_all()
+        mirror.apply(records)
         mirror.check_is(found, ["pk", "sk"])
-        print(f"{len(mirror.event_ids)} records in {len(consumer.parents)} shards, read in "
+        expired = [record for record in records if "userIdentity" in record]
+        assert expired and all(record["eventName"] == "REMOVE" for record in expired)
+        print(f"{len(records)} records ({len(expired)} of expiry) in {len(consumer.parents)} shards, read in "
               f"{time.monotonic() - start:.0f} s, make the {len(found)} items of the table", flush=True)
         follower.consumer.streams = streams
         follower.mirror.apply(follower.consumer.read_all())
