@@ -5,6 +5,7 @@ import json
 import re
 
 import known_extras
+import known_partiql
 from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -25,9 +26,11 @@ IGNORED_MEMBERS = {
 
 TEXTS_COUNT = True
 CALM = False
+PARTIQL = True
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
 known_extras.add_dynoxide(RULES)
+known_partiql.add_dynoxide(RULES)
 
 # --- Dynoxide: the JSON of requests ---
 
@@ -587,6 +590,7 @@ lacks(
     INVALID + r"(ProvisionedThroughput (should|must)|Duplicate index|Unknown Proj|ProjectionType is |ReadCapacityUnits and|Index KeySchema does|Neither ReadCapacityUnits|Number of|"
     r"StreamViewType is required|Table KeySchema does not have a range key|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key)",
     r"Table has no stream to disable",
+    r"Invalid StreamViewType",
     r"The provisioned throughput for the table will not change",
     r"Given value \d+ for",
     r"Cannot have two attributes with the same name",
@@ -658,3 +662,4 @@ def _(case):
 
 
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
+own_text("updates of local indexes", "a text of its own", r"This operation cannot be performed with given input values.*: Action Blocked: IndexUpdate$")
