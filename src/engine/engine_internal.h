@@ -39,6 +39,13 @@ struct engine {
 
 /* catalog.c */
 struct str catalog_key(struct arena *arena, const char *part, struct str sort);
+/* Big-endian, as in keys. */
+static inline void put_u32(char out[4], uint32_t number)
+{
+    for (int i = 0; i < 4; i++) {
+        out[i] = (char)(number >> (24 - 8 * i));
+    }
+}
 
 /* Reading at the start: waits for the store. */
 struct catalog_read {
@@ -69,9 +76,6 @@ bool catalog_is_settled(struct engine *engine, const struct table *table);
 
 /* Whether a state that began then may end: --table-delay-ms keeps states lasting. */
 bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms);
-/* The tables that are `wanted`, acquired, in an array in `arena`. */
-size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
-                       struct arena *arena, const struct table ***out);
 
 /* The row that says that a space is to go, and letting it go once that row is in the store. Returns
  * at once; if we stop before it is done, the next start sees to it. */
