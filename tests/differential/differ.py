@@ -21,7 +21,7 @@ import known_dynoxide
 import known_local
 from generate import Generator, Table
 from normalise import order, plain_answer, plain_value
-from servers import Client, Gramme, Oracle
+from servers import Client, Gramme, Oracle, poll
 
 ORACLES = {"dynoxide": known_dynoxide, "local": known_local}
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
@@ -221,12 +221,21 @@ class Differ:
         if not isinstance(name, str):
             return
         self.generator.forget_tokens()
-        left, right = (c.call("DescribeTable", {"TableName": name}) for c in (self.gramme, self.oracle))
+        left, right = (self.settled(c, name) for c in (self.gramme, self.oracle))
         alike = Case("DescribeTable", {}, left, right, self.known, {}).same()
         if left.is_ok() and right.is_ok() and (alike or case.same()):
             self.generator.tables[name] = Table(left.body["Table"])
         else:
             self.drop(name)
+
+    @staticmethod
+    def settled(client, name):
+        """The table's description when none of its indexes comes or goes any more."""
+        def probe():
+            answer = client.call("DescribeTable", {"TableName": name})
+            states = {i["IndexStatus"] for i in answer.body["Table"].get("GlobalSecondaryIndexes", [])} if answer.is_ok() else set()
+            return answer if states <= {"ACTIVE", "UPDATING"} else None
+        return poll(probe, 60, f"the indexes of {name} are settled")
 
     def drop(self, name):
         self.generator.tables.pop(name, None)

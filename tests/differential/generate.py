@@ -31,6 +31,7 @@ class Table:
         self.name = description["TableName"]
         self.types = {d["AttributeName"]: d["AttributeType"] for d in description["AttributeDefinitions"]}
         self.keys = Schema(description["KeySchema"])
+        self.provisioned = description["ProvisionedThroughput"]["ReadCapacityUnits"] > 0
         self.indexes = {}
         self.globals = set()
         self.partial = set()  # indexes that do not hold all attributes
@@ -297,15 +298,34 @@ class Generator:
         elif kind < 0.45:
             body["BillingMode"] = r.choice(["PROVISIONED", "PAY_PER_REQUEST", "PAY_PER_REQUEST"])
         elif kind < 0.7:
-            body["GlobalSecondaryIndexUpdates"] = [self.index_update(table) for _ in range(r.choice([1, 1, 1, 2, 0]))]
+            self.index_updates(table, body)
         else:
             self.table_settings(body, creating=False)
         return "UpdateTable", body
 
-    def index_update(self, table):
+    def index_updates(self, table, body):
+        """Mostly one index that comes or goes."""
         r = self.r
-        name = r.choice(sorted(table.indexes)) if table is not None and table.indexes and r.random() < 0.9 else "nosuch"
-        update = {"IndexName": name}
+        count = r.choice([1] * 18 + [2, 0])
+        used = []
+        body["GlobalSecondaryIndexUpdates"] = [self.index_update(table, used) for _ in range(count)]
+        if used or r.random() < 0.1:
+            body["AttributeDefinitions"] = self.definitions(used or ["pk"])
+        if r.random() < 0.02:
+            self.table_settings(body, creating=False)
+
+    def index_update(self, table, used):
+        """`used` gets the key attributes of an index that is to be created."""
+        r = self.r
+        kind = r.random()
+        if table is not None and kind < 0.5:
+            index, names = self.index("global", table.keys.all, table.provisioned)
+            used += names
+            return {"Create": index}
+        names = sorted(table.globals if r.random() < 0.95 else table.indexes) if table is not None else []
+        update = {"IndexName": r.choice(names) if names and r.random() < 0.95 else "nosuch"}
+        if kind < 0.75:
+            return {"Delete": update}
         if r.random() < 0.95:
             update["ProvisionedThroughput"] = self.throughput()
         return {} if r.random() < 0.02 else {"Update": update}
