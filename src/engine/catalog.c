@@ -7,7 +7,9 @@
  *
  *   catalog | "table" | name     a description (codec/table.h)
  *   catalog | "next"  |          the next free space, u32
- *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are */
+ *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are
+ *
+ * Streams have rows of their own: see stream_catalog.c. */
 #include <stdlib.h>
 
 #include "base/clock.h"

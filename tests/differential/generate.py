@@ -4,6 +4,7 @@ import copy
 
 import random_values as values
 from expressions import Expressions
+from table_extras import TableExtras
 
 TABLE_NAMES = ["alpha", "beta", "gamma.1", "delta_2", "eps-3"]
 KEY_NAMES = ["pk", "sk", "a", "b", "g1", "g2", "g3"]
@@ -42,6 +43,12 @@ class Table:
             if i["Projection"]["ProjectionType"] != "ALL":
                 self.partial.add(i["IndexName"])
 
+    def fits(self, index, item):
+        """Whether the key attributes of the index that the item has are fit for one."""
+        schema = self.indexes[index]
+        limits = {**dict.fromkeys(schema.hash, 2048), **dict.fromkeys(schema.range, 1024)}
+        return all(0 < len(item[k].get(self.types[k], "")) <= limits[k] for k in schema.all if k in item)
+
     def index_keys(self):
         return sorted({k for schema in self.indexes.values() for k in schema.all} - set(self.keys.all))
 
@@ -59,6 +66,7 @@ class Generator:
             (self.put_item, 18), (self.get_item, 8), (self.update_item, 20), (self.delete_item, 8), (self.batch_get_item, 6),
             (self.batch_write_item, 6), (self.query, 14), (self.scan, 8), (self.transact_write_items, 8),
             (self.transact_get_items, 4), (self.legacy_write, 7), (self.legacy_read, 5), (self.junk, 1),
+            *TableExtras(self).operations(),
         ]
 
     def forget_tokens(self):
@@ -270,10 +278,11 @@ class Generator:
 
     def table_settings(self, body, creating):
         r = self.r
-        if r.random() < 0.08:
+        if r.random() < (0.4 if creating else 0.08):
             body["StreamSpecification"] = {"StreamEnabled": r.random() < 0.6}
             if body["StreamSpecification"]["StreamEnabled"] != (r.random() < 0.1):
-                body["StreamSpecification"]["StreamViewType"] = r.choice(["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY", "X"])
+                views = ["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
+                body["StreamSpecification"]["StreamViewType"] = r.choice(views) if r.random() < 0.95 else "X"
         if r.random() < 0.06:
             body["TableClass"] = r.choice(["STANDARD", "STANDARD_INFREQUENT_ACCESS", "BOGUS"])
         if r.random() < 0.06:
@@ -291,13 +300,13 @@ class Generator:
         table = self.table()
         body = {"TableName": self.table_name(table)}
         kind = r.random()
-        if kind < 0.3:
+        if kind < 0.2:
             body["ProvisionedThroughput"] = self.throughput()
             if r.random() < 0.3:
                 body["BillingMode"] = r.choice(["PROVISIONED", "PAY_PER_REQUEST"])
-        elif kind < 0.45:
+        elif kind < 0.3:
             body["BillingMode"] = r.choice(["PROVISIONED", "PAY_PER_REQUEST", "PAY_PER_REQUEST"])
-        elif kind < 0.7:
+        elif kind < 0.75:
             self.index_updates(table, body)
         else:
             self.table_settings(body, creating=False)
