@@ -106,11 +106,14 @@ static void write_shards(struct api_call *call, const struct describe_stream *op
     }
 }
 
-static bool parse_shard(struct api_call *call, const struct stream *stream, struct str id,
-                        struct stream_shard *out)
+/* Epochs that are still to come are all the same to us. */
+static bool parse_shard(struct describe_stream *op, struct str id, struct stream_shard *out)
 {
-    return stream_shard_parse(stream, id, out) ||
-           err_set(&call->err, ERR_VALIDATION, STREAM_INVALID "Invalid ShardId");
+    if (!stream_shard_parse(op->engine.stream, id, out)) {
+        return err_set(&op->call->err, ERR_VALIDATION, STREAM_INVALID "Invalid ShardId");
+    }
+    out->epoch = MIN(out->epoch, op->engine.first_epoch + op->engine.epoch_count);
+    return true;
 }
 
 /* All shards that there are now, behind the one to start from, or just children of another. */
@@ -123,7 +126,7 @@ static bool choose_shards(struct describe_stream *op, struct shard_range *out)
     out->next = describe->first_epoch * stream->shard_count;
     out->end = out->next + describe->epoch_count * stream->shard_count;
     if (filter != NULL && !str_is_null(filter->type.text)) {
-        if (!parse_shard(op->call, stream, filter->shard_id, &shard)) {
+        if (!parse_shard(op, filter->shard_id, &shard)) {
             return false;
         }
         shard.epoch++;
@@ -131,7 +134,7 @@ static bool choose_shards(struct describe_stream *op, struct shard_range *out)
         out->end = MIN(out->end, number_of(stream, shard) + 1);
     }
     if (!str_is_null(op->request.start)) {
-        if (!parse_shard(op->call, stream, op->request.start, &shard)) {
+        if (!parse_shard(op, op->request.start, &shard)) {
             return false;
         }
         out->next = MAX(out->next, number_of(stream, shard) + 1);

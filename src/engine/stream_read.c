@@ -44,18 +44,18 @@ static bool barrier_eval(struct store_update *update, const struct str *rows,
     return true;
 }
 
+/* If the store takes no writes, what was not closed stays open. */
 static void barrier_done(struct store_update *update)
 {
     struct stream_describe *describe = CONTAINER_OF(update, struct stream_describe, update);
     struct streams *streams = &describe->call.engine->streams;
-    engine_set_store_error(&describe->call.err, update->status);
-    if (describe->call.err.code == ERR_NONE) {
-        int64_t closed_ms = atomic_load(&streams->closed_ms);
-        while (
-            describe->barrier_ms > closed_ms &&
-            !atomic_compare_exchange_weak(&streams->closed_ms, &closed_ms, describe->barrier_ms)) {
-            /* closed_ms is the newer one */
-        }
+    int64_t closed_ms = atomic_load(&streams->closed_ms);
+    if (update->status != STORE_OK) {
+        set_epochs(describe, stream_epoch_at(describe->stream, closed_ms), false);
+    }
+    while (update->status == STORE_OK && describe->barrier_ms > closed_ms &&
+           !atomic_compare_exchange_weak(&streams->closed_ms, &closed_ms, describe->barrier_ms)) {
+        /* closed_ms is the newer one */
     }
     finish_describe(describe);
 }

@@ -1,11 +1,15 @@
 """Streams: what is recorded, and reading it."""
 
+import boto3
 import pytest
 
 import tables
+from clock import TEST_CLOCK, advance_clock, read_clock
+from boto_config import boto3_config
+from expiry import enable_ttl, wait_gone
 from streams import Consumer, Mirror, Streams, all_shards, iterator, read_on, specification, stream_arn
 from values import item, item_size, values
-from wire import refused
+from wire import Client, refused
 
 
 @pytest.fixture
@@ -227,3 +231,28 @@ def test_tables_do_not_share_streams(db, streams, make_stream):
     for arn, key in ((one_arn, "1"), (other_arn, "2")):
         records = Consumer(streams, arn).read_all()
         assert [record["dynamodb"]["Keys"] for record in records] == [item(pk=key)]
+
+
+def test_expiry_is_recorded_as_the_service_s_own(start_server):
+    server = start_server("memory:", *TEST_CLOCK)
+    with Client(server.endpoint) as db, Streams(server.endpoint) as streams:
+        table = tables.create_table(db, StreamSpecification=specification("OLD_IMAGE"))
+        enable_ttl(db, table)
+        due = item(pk="a", expires=int(read_clock(db)) + 1)
+        db.PutItem(TableName=table, Item=due)
+        advance_clock(db, 3)
+        wait_gone(db, table, pk="a")
+        db.PutItem(TableName=table, Item=item(pk="a"))
+        db.DeleteItem(TableName=table, Key=item(pk="a"))
+        made, expired, again, deleted = Consumer(streams, stream_arn(db, table)).read_all()
+        assert (expired["eventName"], expired["dynamodb"]["OldImage"]) == ("REMOVE", due)
+        # As the guide shows it, and as the model that SDKs read by has it.
+        assert expired["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com",
+                                           "Type": "Service", "PrincipalId": "dynamodb.amazonaws.com"}
+        assert not any("userIdentity" in record for record in (made, again, deleted))
+        boto = boto3.client("dynamodbstreams", endpoint_url=server.endpoint, **boto3_config())
+        shards = boto.describe_stream(StreamArn=stream_arn(db, table))["StreamDescription"]["Shards"]
+        found = [record for shard in shards for record in boto.get_records(ShardIterator=iterator(
+            streams, stream_arn(db, table), shard["ShardId"]))["Records"] if "userIdentity" in record]
+        assert [record["userIdentity"] for record in found] == [
+            {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"}]

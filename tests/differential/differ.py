@@ -4,7 +4,7 @@
     differ.py --oracle dynoxide --requests 6000 --seed 1
 
 Both sides are kept in step: where a write turns out differently, the oracle's table is brought back to ours. Differences
-that known.py explains are counted; any other is printed with its seed and number, made as small as it gets, and fails
+that known.py explains are counted; what streams record of writes that turned out alike is compared, too. Any other difference is printed with its seed and number, made as small as it gets, and fails
 the run."""
 
 import argparse
@@ -22,6 +22,7 @@ import known_local
 from generate import Generator, Table
 from normalise import order, plain_answer, plain_value
 from servers import Client, Gramme, Oracle
+from stream_pair import StreamPairs
 from table_extras import restore_tags, restore_time_to_live
 
 ORACLES = {"dynoxide": known_dynoxide, "local": known_local}
@@ -102,6 +103,7 @@ class Differ:
         self.explained = collections.Counter()
         self.unexplained = {}  # by signature; the first of a kind is made small
         self.outcomes = collections.Counter()
+        self.streams = StreamPairs(gramme, oracle)
 
     def send(self, operation, body):
         return Case(operation, body, self.gramme.call(operation, body), self.oracle.call(operation, body), self.known,
@@ -124,8 +126,19 @@ class Differ:
             self.refresh(case)
         elif operation in WRITES and not case.same():
             self.restore(case)
+        elif operation in WRITES:
+            self.compare_streams(number, case)
         elif not case.same() and isinstance(body, dict):
             self.restore_extras(operation, body)
+
+    def compare_streams(self, number, write):
+        for table in self.tables_in(write):
+            answers = self.streams.compare(table.name)
+            if answers is not None:
+                case = Case("GetRecords", {"TableName": table.name}, *answers, self.known, self.generator.tables)
+                self.outcomes["streams", "records" if case.left["body"]["Items"] else "nothing"] += 1
+                if not case.same():
+                    self.report(number, case)
 
     def report(self, number, case):
         rule = self.rules.explain(case)
@@ -229,11 +242,13 @@ class Differ:
         alike = Case("DescribeTable", {}, left, right, self.known, {}).same()
         if left.is_ok() and right.is_ok() and (alike or case.same()):
             self.generator.tables[name] = Table(left.body["Table"])
+            self.streams.refresh(name, [left.body["Table"], right.body["Table"]])
         else:
             self.drop(name)
 
     def drop(self, name):
         self.generator.tables.pop(name, None)
+        self.streams.refresh(name, None)
         for client in (self.gramme, self.oracle):
             client.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
             client.call("DeleteTable", {"TableName": name})
@@ -254,6 +269,7 @@ class Differ:
         for table in self.tables_in(case):
             if not self.restore_table(table):
                 self.drop(table.name)
+            self.streams.skip(table.name)
 
     def restore_extras(self, operation, body):
         if operation in ("TagResource", "UntagResource"):

@@ -271,10 +271,11 @@ class Generator:
 
     def table_settings(self, body, creating):
         r = self.r
-        if r.random() < 0.08:
+        if r.random() < (0.4 if creating else 0.08):
             body["StreamSpecification"] = {"StreamEnabled": r.random() < 0.6}
             if body["StreamSpecification"]["StreamEnabled"] != (r.random() < 0.1):
-                body["StreamSpecification"]["StreamViewType"] = r.choice(["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY", "X"])
+                views = ["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
+                body["StreamSpecification"]["StreamViewType"] = r.choice(views) if r.random() < 0.95 else "X"
         if r.random() < 0.06:
             body["TableClass"] = r.choice(["STANDARD", "STANDARD_INFREQUENT_ACCESS", "BOGUS"])
         if r.random() < 0.06:

@@ -74,10 +74,10 @@ class Consumer:
             self.parents.setdefault(shard["ShardId"], shard.get("ParentShardId"))
         return shards, listed
 
-    def read_round(self):
-        """Lists the shards once, and reads all that can be read."""
+    def read_shards(self):
+        """Lists the shards once, and yields the records of each that can be read. If it fails, what was not
+        yielded comes another time."""
         shards, listed = self._list()
-        records = []
         for shard in shards:  # parents are listed before children
             name, parent = shard["ShardId"], shard.get("ParentShardId")
             if parent in listed and self.positions.get(parent, "") is not None:
@@ -85,9 +85,11 @@ class Consumer:
             if name not in self.positions:
                 self.positions[name] = iterator(self.streams, self.arn, name)
             if self.positions[name] is not None:
-                more, self.positions[name] = read_on(self.streams, self.positions[name])
-                records += more
-        return records
+                records, self.positions[name] = read_on(self.streams, self.positions[name])
+                yield records
+
+    def read_round(self):
+        return [record for records in self.read_shards() for record in records]
 
     def read_all(self):
         """Rounds until one brings nothing: no more is written meanwhile."""
