@@ -87,28 +87,6 @@ void table_release(const struct table *table)
     mem_free(entry);
 }
 
-const struct table **catalog_select(struct engine *engine, bool (*wants)(const struct table *table),
-                                    size_t *out_count)
-{
-    const struct table **found = NULL;
-    size_t count = 0;
-    pthread_rwlock_rdlock(&engine->tables_lock);
-    size_t at = 0;
-    struct str name;
-    void *value;
-    while (map_next(&engine->tables, &at, &name, &value)) {
-        struct table_entry *entry = value;
-        if (wants(&entry->table)) {
-            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
-            found = mem_realloc(found, (count + 1) * sizeof(*found));
-            found[count++] = &entry->table;
-        }
-    }
-    pthread_rwlock_unlock(&engine->tables_lock);
-    *out_count = count;
-    return found;
-}
-
 bool catalog_is_settled(struct engine *engine, const struct table *table)
 {
     bool settled = true;

@@ -64,12 +64,6 @@ void catalog_read_part(struct catalog_read *read, const char *part,
 MUST_USE bool catalog_load(struct engine *engine, struct err *err);
 void catalog_unload(struct engine *engine);
 
-/* The tables that `wants` is true for, acquired; from mem_alloc(). The caller releases each and
- * frees the array. */
-MUST_USE const struct table **catalog_select(struct engine *engine,
-                                             bool (*wants)(const struct table *table),
-                                             size_t *out_count);
-
 /* Whether nobody holds an older description of the table any more: all calls that start or are
  * under way know at least this one. */
 bool catalog_is_settled(struct engine *engine, const struct table *table);
