@@ -8,16 +8,19 @@
 #include "base/buf.h"
 #include "client/settings_internal.h"
 
-#define CONTAINER_HOST     "http://169.254.170.2"
-#define INSTANCE_HOST      "http://169.254.169.254"
-#define CREDENTIALS_PATH   "/latest/meta-data/iam/security-credentials/"
-#define TOKEN_PATH         "/latest/api/token"
-#define TOKEN_TTL_HEADER   "X-aws-ec2-metadata-token-ttl-seconds: 21600"
-#define TOKEN_HEADER       "X-aws-ec2-metadata-token: "
-#define ANSWER_BYTES_MAX   (64 * 1024)
-#define TIMEOUT_MS         1000L
-#define ATTEMPTS           3 /* these services drop a request now and then */
-#define TOKEN_FILE_LEN_MAX 8192
+#define CONTAINER_HOST   "http://169.254.170.2"
+#define INSTANCE_HOST    "http://169.254.169.254"
+#define CREDENTIALS_PATH "/latest/meta-data/iam/security-credentials/"
+#define TOKEN_PATH       "/latest/api/token"
+#define TOKEN_TTL_HEADER "X-aws-ec2-metadata-token-ttl-seconds: 21600"
+#define TOKEN_HEADER     "X-aws-ec2-metadata-token: "
+
+enum {
+    ANSWER_BYTES_MAX = 64 * 1024,
+    TOKEN_FILE_LEN_MAX = 8192,
+    TIMEOUT_MS = 1000,
+    ATTEMPTS = 3, /* these services drop a request now and then */
+};
 
 /* --- HTTP --- */
 
@@ -48,7 +51,7 @@ static long fetch_once(struct fetch *fetch, CURL *curl, struct curl_slist *heade
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &fetch->body);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)TIMEOUT_MS);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");

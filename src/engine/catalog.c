@@ -51,17 +51,6 @@ static uint32_t get_u32(struct str bytes)
     return store_key_space(bytes); /* both are big-endian */
 }
 
-struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter)
-{
-    struct key_writer writer;
-    key_start(&writer, arena, SPACE_COUNTERS);
-    char part[KEY_HASH_LEN] = {0};
-    put_u32(part, space);
-    part[4] = (char)counter;
-    key_add_bytes(&writer, str_make(part, sizeof(part)));
-    return key_finish(&writer);
-}
-
 /* --- in memory --- */
 
 static struct table_entry *entry_of(const struct table *table)
@@ -73,6 +62,7 @@ const struct table *table_acquire(struct engine *engine, struct str name)
 {
     pthread_rwlock_rdlock(&engine->tables_lock);
     struct table_entry *entry = map_get(&engine->tables, name);
+    atomic_fetch_add_explicit(&engine->call_count, 1, memory_order_relaxed);
     if (entry != NULL) {
         atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
     }

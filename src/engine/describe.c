@@ -1,7 +1,7 @@
 /* DescribeTable: the description that is in memory, and the counts that the store has. */
 #include "engine/engine_internal.h"
 
-static size_t space_count(const struct table *table)
+static size_t counted_spaces(const struct table *table)
 {
     return 1 + table->index_count + (table->leaving != NULL);
 }
@@ -23,7 +23,7 @@ static void describe_done(struct store_get *get)
         struct table_sizes *sizes = &describe->sizes;
         sizes->item_count = store_counter_value(get->rows[0]);
         sizes->bytes = store_counter_value(get->rows[1]);
-        for (size_t i = 1; i < space_count(describe->table); i++) {
+        for (size_t i = 1; i < counted_spaces(describe->table); i++) {
             sizes->index_item_counts[i - 1] = store_counter_value(get->rows[2 * i]);
             sizes->index_bytes[i - 1] = store_counter_value(get->rows[2 * i + 1]);
         }
@@ -41,7 +41,7 @@ void engine_describe_table(struct table_describe *describe)
         call->done(call);
         return;
     }
-    size_t count = space_count(describe->table);
+    size_t count = counted_spaces(describe->table);
     struct str *keys = ARENA_ARRAY(call->arena, struct str, 2 * count);
     for (size_t i = 0; i < count; i++) {
         uint32_t space = space_at(describe->table, i);

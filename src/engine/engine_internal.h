@@ -27,8 +27,9 @@ struct engine {
     int64_t ttl_delay_ms;
     struct arena arena; /* for the options */
     pthread_rwlock_t tables_lock;
-    struct map tables;            /* name -> struct table_entry */
-    struct table_entry *replaced; /* older descriptions that somebody still holds */
+    struct map tables;               /* name -> struct table_entry */
+    struct table_entry *replaced;    /* older descriptions that somebody still holds */
+    atomic_uint_fast64_t call_count; /* so far; services give way when it grows */
     struct streams streams;
     struct service housekeeper;
     struct service backfill;
@@ -88,6 +89,9 @@ bool index_is_changing(const struct table *table);
  * space is being filled, also how far that has come (engine/walk.h). */
 enum space_counter { COUNTER_ROWS, COUNTER_BYTES, COUNTER_CURSOR };
 struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter);
+/* Adds to both counters. */
+void space_count(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
+                 int64_t bytes);
 
 /* Words a store's status for an answer. */
 void engine_set_store_error(struct err *err, enum store_status status);

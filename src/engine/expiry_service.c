@@ -15,11 +15,14 @@
 enum { ROUND_MS = 250 };
 /* Rounds without work take no more than this part of the time. */
 enum { REST_FACTOR = 4 };
-/* How many items one update deletes, and how many updates are under way: the committer should
- * never be busy with them for long. */
-enum { BATCH_ITEMS = 32, BATCHES_MAX = 4 };
+/* No more items than this go in a second, so that others hardly notice; if the service was held up,
+ * it may catch up with so much. */
+enum { ITEMS_PER_SECOND = 30000, BURST_US = 100 * 1000 };
+/* How many items one update deletes, and how many updates are under way: many are needed only where
+ * each takes long. */
+enum { BATCH_ITEMS = 32, BATCHES_MAX = 32 };
 /* How many rows of a bucket are read in one turn. */
-enum { TURN_ROWS = 256 };
+enum { TURN_ROWS = 512 };
 /* How far back a pass begins, and how often one begins with the oldest rows. */
 enum { BACK_S = 2, FULL_PASS_US = 60 * 1000 * 1000 };
 /* How long the filling of one space goes on before others get their turn. */
@@ -52,6 +55,7 @@ struct sweep {
 struct expiry_sweeps {
     struct sweep *first;
     atomic_bool clock_moved;
+    int64_t next_batch_us; /* when the next one may start */
 };
 
 struct expiry_sweeps *expiry_sweeps_create(void)
@@ -184,9 +188,22 @@ static bool holds(const struct batch *batch, struct str row_key)
     return false;
 }
 
+static void keep_pace(struct turn *turn, size_t items)
+{
+    int64_t *next_us = &turn->service->engine->sweeps->next_batch_us;
+    *next_us = MAX(*next_us, clock_monotonic_us() - BURST_US);
+    int64_t left_ms = (*next_us - clock_monotonic_us()) / 1000;
+    while (left_ms > 0 && !service_is_stopping(turn->service)) {
+        waiting_mailbox_run_for(turn->service->mailbox, left_ms);
+        left_ms = (*next_us - clock_monotonic_us()) / 1000;
+    }
+    *next_us += (int64_t)items * 1000000 / ITEMS_PER_SECOND;
+}
+
 static void start_batch(struct batch *batch)
 {
     struct turn *turn = batch->turn;
+    keep_pace(turn, batch->count);
     batch->is_busy = true;
     batch->call = (struct items_write){
         .call =

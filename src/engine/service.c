@@ -46,6 +46,20 @@ bool service_is_stopping(const struct service *service)
     return atomic_load_explicit(&service->stopping, memory_order_acquire);
 }
 
+enum { GIVE_WAY_FACTOR = 3 };
+
+void service_give_way(struct service *service, int64_t spent_us)
+{
+    uint_fast64_t calls = atomic_load_explicit(&service->engine->call_count, memory_order_relaxed);
+    bool idle = calls == service->calls_seen;
+    service->calls_seen = calls;
+    int64_t until_us = clock_monotonic_us() + (idle ? 0 : GIVE_WAY_FACTOR * spent_us);
+    int64_t left_us;
+    while (!service_is_stopping(service) && (left_us = until_us - clock_monotonic_us()) > 0) {
+        waiting_mailbox_run_for(service->mailbox, MAX(left_us / 1000, 1));
+    }
+}
+
 void service_wake(struct service *service)
 {
     if (!atomic_exchange(&service->woken, true)) { /* else the task is in the mailbox already */

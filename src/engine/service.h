@@ -23,7 +23,8 @@ struct service {
     atomic_bool stopping;
     atomic_bool woken; /* `wake` is in the mailbox */
     struct task wake;
-    bool is_due; /* its thread only */
+    bool is_due;              /* its thread only, like the next */
+    uint_fast64_t calls_seen; /* of the engine, when it last gave way */
 };
 
 MUST_USE bool service_start(struct service *service, struct engine *engine,
@@ -31,6 +32,9 @@ MUST_USE bool service_start(struct service *service, struct engine *engine,
 /* Waits for its end. Does nothing to one that was not started. */
 void service_stop(struct service *service);
 bool service_is_stopping(const struct service *service);
+/* For long rounds, after a piece of work that took so long: if calls came meanwhile, sleeps some
+ * times as long, so that most of the machine is theirs. */
+void service_give_way(struct service *service, int64_t spent_us);
 /* The next round begins at once. Any thread. */
 void service_wake(struct service *service);
 

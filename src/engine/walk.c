@@ -5,11 +5,9 @@
 
 enum { CURSOR_VERSION = 1 };
 
-/* The committer does nothing else while it visits a chunk, so a chunk is made to take about this
- * long. */
-enum { VISIT_US_MIN = 1000, VISIT_US_MAX = 2000 };
-enum { ROWS_FIRST = 32, ROWS_MAX = 1024 };
-static const size_t chunk_bytes_max = (size_t)1 << 20;
+/* The committer does nothing else while it visits a chunk: this is a millisecond. */
+enum { CHUNK_ROWS_MAX = 128 };
+static const size_t chunk_bytes_max = (size_t)256 << 10;
 
 /* --- the cursor --- */
 
@@ -60,12 +58,11 @@ struct chunk {
     struct service_update update;
     struct str before; /* the cursor's row, as it was read */
     struct str after;  /* and as it will be */
-    struct str *keys;  /* the cursor's, then those of items */
     size_t key_count;
     size_t bytes;
-    bool at_end;  /* there was nothing left to visit */
-    bool is_last; /* this is all that was left */
-    int64_t visit_us;
+    bool at_end;                         /* there was nothing left to visit */
+    bool is_last;                        /* this is all that was left */
+    struct str keys[1 + CHUNK_ROWS_MAX]; /* the cursor's, then those of items */
 };
 
 static bool read_cursor_row(struct store_range *range, struct str key, struct str value)
@@ -96,7 +93,7 @@ static bool read_cursor(struct chunk *chunk)
 static bool read_item_row(struct store_range *range, struct str key, struct str value)
 {
     struct chunk *chunk = CONTAINER_OF(range, struct chunk, range.range);
-    bool full = chunk->key_count > chunk->walk->rows_max ||
+    bool full = chunk->key_count == COUNT_OF(chunk->keys) ||
                 (chunk->bytes > 0 && chunk->bytes + value.len > chunk_bytes_max);
     if (full) {
         chunk->is_last = false;
@@ -138,7 +135,8 @@ static bool chunk_eval(struct store_update *update, const struct str *rows,
 {
     struct chunk *chunk = CONTAINER_OF(update, struct chunk, update.update);
     struct walk *walk = chunk->walk;
-    int64_t start_us = clock_monotonic_us();
+    walk->added_rows = 0;
+    walk->added_bytes = 0;
     if (str_is_null(rows[0]) || !str_eq(rows[0], chunk->before)) {
         return false;
     }
@@ -152,7 +150,7 @@ static bool chunk_eval(struct store_update *update, const struct str *rows,
         walk->visit(walk, &item, batch, update->arena);
     }
     store_batch_put(batch, 0, chunk->after);
-    chunk->visit_us = clock_monotonic_us() - start_us;
+    space_count(batch, update->arena, walk->space, walk->added_rows, walk->added_bytes);
     return true;
 }
 
@@ -167,15 +165,6 @@ static enum store_status visit_items(struct chunk *chunk)
     return service_update(chunk->walk->service, &chunk->update);
 }
 
-static void fit_rows(struct walk *walk, const struct chunk *chunk)
-{
-    if (chunk->visit_us > VISIT_US_MAX) {
-        walk->rows_max = MAX(walk->rows_max / 2, (size_t)1);
-    } else if (chunk->visit_us < VISIT_US_MIN && chunk->key_count > walk->rows_max) {
-        walk->rows_max = MIN(walk->rows_max * 2, (size_t)ROWS_MAX);
-    }
-}
-
 /* Keys are spread evenly, by their hash. */
 static double progress_at(const struct chunk *chunk)
 {
@@ -186,17 +175,16 @@ static double progress_at(const struct chunk *chunk)
 enum walk_result walk_chunk(struct walk *walk)
 {
     struct chunk chunk = {.walk = walk};
+    int64_t start_us = clock_monotonic_us();
     arena_init(&chunk.arena);
-    walk->rows_max = walk->rows_max == 0 ? ROWS_FIRST : walk->rows_max;
-    chunk.keys = ARENA_ARRAY(&chunk.arena, struct str, walk->rows_max + 1);
     enum walk_result result = WALK_STOPPED;
     if (read_cursor(&chunk) && read_items(&chunk) &&
         (chunk.at_end || visit_items(&chunk) == STORE_OK)) {
         walk->visited_count += chunk.key_count - 1;
         walk->progress = progress_at(&chunk);
-        fit_rows(walk, &chunk);
         result = chunk.is_last ? WALK_END : WALK_MORE;
     }
     arena_finish(&chunk.arena);
+    service_give_way(walk->service, clock_monotonic_us() - start_us);
     return result;
 }

@@ -42,12 +42,13 @@ struct walk {
     const struct table *table; /* borrowed */
     uint32_t space;
     uint32_t since_version;
-    /* Adds to the batch what belongs to an item. Part of an eval: no I/O, may run again. What it
-     * writes must live in `arena`. */
+    /* Adds to the batch what belongs to an item, and counts it in added_rows and added_bytes. Part
+     * of an eval: no I/O, may run again. What it writes must live in `arena`. */
     void (*visit)(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
                   struct arena *arena);
 
-    size_t rows_max;      /* of a chunk; 0 at first, then fitted to how long visits take */
+    int64_t added_rows; /* to the space, by visits: for its counters */
+    int64_t added_bytes;
     size_t visited_count; /* items, of all chunks so far */
     double progress;      /* 0 to 1: which part of all keys has been visited */
 };

@@ -101,17 +101,6 @@ static bool make_new_item(struct item_write *write, const struct row *old, struc
     return item_check_changed_index_keys(write, old->item) && check_updated_size(write);
 }
 
-static void count_row(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
-                      int64_t bytes)
-{
-    if (rows != 0) {
-        store_batch_add(batch, counter_key(arena, space, COUNTER_ROWS), rows);
-    }
-    if (bytes != 0) {
-        store_batch_add(batch, counter_key(arena, space, COUNTER_BYTES), bytes);
-    }
-}
-
 /* Brings one index up to date; returns by how many bytes it grew. */
 static int64_t write_index(const struct engine *engine, struct item_write *write, size_t number,
                            const struct index_entry *before, const struct index_entry *after,
@@ -136,7 +125,7 @@ static int64_t write_index(const struct engine *engine, struct item_write *write
         store_batch_put_owned(batch, after->key, after->row);
     }
     int64_t grown = (int64_t)(has ? after->size : 0) - (int64_t)(had ? before->size : 0);
-    count_row(batch, arena, index->space, (int64_t)has - (int64_t)had, grown);
+    space_count(batch, arena, index->space, (int64_t)has - (int64_t)had, grown);
     return grown;
 }
 
@@ -210,7 +199,7 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
         store_batch_erase(batch, key);
     }
     int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
-    count_row(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
+    space_count(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
     grown += write_indexes(call, write, &old, old_row, new_row, batch, arena);
     if (write->table->ttl_space != 0) {
         expiry_write(write, &old, batch, arena);

@@ -23,10 +23,12 @@ from generate import Generator, Table
 from normalise import order, plain_answer, plain_value
 from servers import Client, Gramme, Oracle
 from stream_pair import StreamPairs
+from table_extras import restore_tags, restore_time_to_live
 
 ORACLES = {"dynoxide": known_dynoxide, "local": known_local}
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 TABLES = {"CreateTable", "UpdateTable", "DeleteTable"}
+EXTRAS = {"TagResource", "UntagResource", "UpdateTimeToLive"}
 PAGES = {"Query", "Scan"}
 # What is the request's own in a message.
 RUNS = re.compile(r"(.)\1{60,}")
@@ -126,6 +128,8 @@ class Differ:
             self.restore(case)
         elif operation in WRITES:
             self.compare_streams(number, case)
+        elif not case.same() and isinstance(body, dict):
+            self.restore_extras(operation, body)
 
     def compare_streams(self, number, write):
         for table in self.tables_in(write):
@@ -267,6 +271,12 @@ class Differ:
                 self.drop(table.name)
             self.streams.skip(table.name)
 
+    def restore_extras(self, operation, body):
+        if operation in ("TagResource", "UntagResource"):
+            restore_tags(self.gramme, self.oracle, body.get("ResourceArn"))
+        elif operation == "UpdateTimeToLive":
+            restore_time_to_live(self.gramme, self.oracle, body.get("TableName"))
+
     def restore_table(self, table):
         try:
             ours, theirs = self.items(self.gramme, table), self.items(self.oracle, table)
@@ -284,7 +294,7 @@ class Differ:
     def shrink(self, case):
         """Leaves out members as long as the two answers still differ in the same way. Only for requests that change nothing."""
         errors = case.gramme.status != 200 and case.oracle.status != 200
-        if not isinstance(case.body, dict) or not (errors or case.operation not in WRITES | TABLES):
+        if not isinstance(case.body, dict) or not (errors or case.operation not in WRITES | TABLES | EXTRAS):
             return case
         smaller = True
         while smaller:
@@ -293,8 +303,10 @@ class Differ:
                 other = self.send(case.operation, body)
                 if case.operation in PAGES and other.both_ok():
                     other = self.walk(other)
-                harmless = case.operation not in WRITES | TABLES or (other.gramme.status != 200 and other.oracle.status != 200)
-                if not harmless:
+                harmless = case.operation not in WRITES | TABLES | EXTRAS or (other.gramme.status != 200 and other.oracle.status != 200)
+                if not harmless and case.operation in EXTRAS:
+                    self.restore_extras(case.operation, body)
+                elif not harmless:
                     self.refresh(other) if case.operation in TABLES else self.restore(other)
                 elif not other.same() and other.signature() == case.signature() and self.rules.explain(other) is None:
                     case, smaller = other, True

@@ -4,6 +4,7 @@ as far as it evaluates them."""
 import json
 import re
 
+import known_extras
 from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -26,6 +27,7 @@ TEXTS_COUNT = True
 CALM = False
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
+known_extras.add_dynoxide(RULES)
 
 # --- Dynoxide: the JSON of requests ---
 
@@ -152,6 +154,14 @@ lacks(
     "nothing, or makes the parts",
     r"The document path provided in the update expression is invalid for update",
 )
+
+
+@known("beyond the end of a list", "an element that is set there is added to the end (documented); Dynoxide fills the gap with nulls")
+def _(case):
+    return case.operation in ("UpdateItem", "TransactWriteItems") and case.both_ok() and bool(
+        re.search(r"\[\d+\] = ", case.text())) and '{"NULL": true}' in json.dumps(case.right.get("after"))
+
+
 lacks(
     "paths into keys",
     "a path into a key attribute is refused in conditions, filters and projections too (captures)",

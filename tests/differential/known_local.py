@@ -4,6 +4,7 @@ came later."""
 import re
 from decimal import Context, Decimal
 
+import known_extras
 from known import EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -29,6 +30,7 @@ TEXTS_COUNT = False
 CALM = True  # leave out what it answers with an internal failure
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
+known_extras.add_local(RULES)
 
 # --- DynamoDB Local: what it does not know ---
 
