@@ -255,9 +255,9 @@ def test_old_shards_are_gone(start):
     advance_clock(db, hours(27))
     assert len(all_shards(streams, arn)) == 2 * 7
     position = iterator(streams, arn, first)
-    advance_clock(db, hours(1) - 1)
+    advance_clock(db, hours(1) - 60)
     assert all_shards(streams, arn)[0]["ShardId"] == first
-    advance_clock(db, 2)
+    advance_clock(db, 61)
     shards = all_shards(streams, arn)
     assert first not in {shard["ShardId"] for shard in shards}
     assert shards[0]["ParentShardId"] == first  # as the service has it: the parent is not listed any more
