@@ -162,6 +162,13 @@ struct gramme_answer *call_service(struct gramme_db *db, struct str operation, s
 
 /* --- calls --- */
 
+/* It becomes part of a header, so it must not be just anything. */
+static bool is_operation(const char *name)
+{
+    size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    return len > 0 && name[len] == '\0';
+}
+
 /* A transaction must have the same token in each attempt, or one that was carried out without us
  * hearing of it would be carried out twice. */
 static void add_token(struct buf *body)
@@ -181,9 +188,13 @@ struct gramme_answer *gramme_send(struct gramme_db *db, const struct gramme_requ
     const char *problem;
     value_write(&body, request->root, GRAMME_WIRE, &problem);
     struct gramme_answer *answer = NULL;
-    if (problem != NULL || request->is_part) {
-        error_set(error, GRAMME_BAD_REQUEST, "%s: %s", request->operation,
-                  problem != NULL ? problem : "a part of a transaction cannot be sent by itself");
+    if (problem == NULL && request->is_part) {
+        problem = "a part of a transaction cannot be sent by itself";
+    } else if (problem == NULL && !is_operation(request->operation)) {
+        problem = "not the name of an operation";
+    }
+    if (problem != NULL) {
+        error_set(error, GRAMME_BAD_REQUEST, "%s: %s", request->operation, problem);
     } else {
         if (request_is(request, "TransactWriteItems") &&
             gramme_get(request->root, "ClientRequestToken") == NULL) {
@@ -208,8 +219,8 @@ struct gramme_answer *gramme_call(struct gramme_db *db, const char *operation, c
                                   size_t len, struct gramme_error **error)
 {
     error_clear(error);
-    if (operation == NULL || json == NULL) {
-        error_set(error, GRAMME_BAD_REQUEST, "the operation or the JSON is NULL");
+    if (operation == NULL || json == NULL || !is_operation(operation)) {
+        error_set(error, GRAMME_BAD_REQUEST, "no JSON, or not the name of an operation");
         return NULL;
     }
     return call_service(db, str_from_c(operation), str_make(json, len), error);

@@ -192,7 +192,7 @@ static void test_read_change_put(void **state)
     gramme_set_string(item, "owner", "bob");
     gramme_set_int(item, "version", 2);
     struct gramme_request *request = gramme_request_create("PutItem", table);
-    gramme_set_value(gramme_request_root(request), "Item", item);
+    gramme_request_set_item(request, item);
     run(request);
     answer = get("change", 1);
     assert_true(gramme_value_equal(gramme_answer_item(answer), item));
@@ -270,6 +270,8 @@ static void test_errors(void **state)
 
     assert_null(gramme_call(db, "NoSuchOperation", "{}", 2, &error));
     assert_int_equal(gramme_error_status(error), 400);
+    assert_null(gramme_call(db, "List\r\nTables: x", "{}", 2, &error));
+    assert_true(gramme_error_is(error, GRAMME_BAD_REQUEST));
     assert_null(gramme_call(db, "ListTables", "{", 1, &error));
     if (!is_old) {
         assert_string_equal(gramme_error_code(error), "SerializationException");
