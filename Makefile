@@ -53,9 +53,12 @@ asan: setup-test
 tsan: setup-test
 	@tools/test tsan
 
-## make bench    measure; filled later
-bench: build
-	@echo "make bench: there is no benchmark yet"; exit 1
+## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a rough look)
+bench:
+	@tools/setup build bench
+	@[ -f build-release/build.ninja ] || meson setup build-release --buildtype=release -Db_lto=true >/dev/null
+	@ninja -C build-release --quiet gramme
+	@tools/bench $(ARGS)
 
 ## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)
 install: setup $(BUILD)/build.ninja
