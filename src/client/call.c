@@ -125,10 +125,27 @@ static struct gramme_answer *attempt(struct gramme_db *db, struct exchange *exch
 
 /* --- and again --- */
 
+/* The streams' operations have names of their own, so the caller need not say. */
+static bool is_of_streams(struct str operation)
+{
+#define OP(name_, run_, access_, summary_) #name_,
+    static const char *const names[] = {
+#include "wire/stream_ops.def"
+    };
+#undef OP
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (str_eq(operation, str_from_c(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct gramme_answer *call_service(struct gramme_db *db, struct str operation, struct str body,
                                    struct gramme_error **error)
 {
-    struct exchange exchange = {.operation = operation, .body = body};
+    struct exchange exchange = {
+        .operation = operation, .is_of_streams = is_of_streams(operation), .body = body};
     struct gramme_error *failure = NULL;
     enum retry_kind retried = RETRY_NEVER;
     struct gramme_answer *answer;

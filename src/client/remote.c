@@ -129,20 +129,6 @@ static struct curl_slist *add_header(struct curl_slist *list, struct arena *aren
     return curl_slist_append(list, line.data);
 }
 
-/* The streams of changes are a service of their own, which other implementations have at the same
- * address. */
-static const char *target_prefix(struct str operation)
-{
-    static const char *const of_streams[] = {"DescribeStream", "GetRecords", "GetShardIterator",
-                                             "ListStreams"};
-    for (size_t i = 0; i < COUNT_OF(of_streams); i++) {
-        if (str_eq(operation, str_from_c(of_streams[i]))) {
-            return "DynamoDBStreams_20120810";
-        }
-    }
-    return "DynamoDB_20120810";
-}
-
 /* All headers, the Authorization too. */
 static struct curl_slist *make_headers(const struct remote *remote, struct arena *arena,
                                        const struct exchange *exchange,
@@ -154,8 +140,10 @@ static struct curl_slist *make_headers(const struct remote *remote, struct arena
         {STR("Content-Type"), STR("application/x-amz-json-1.0")},
         {STR("Host"), remote->endpoint.host},
         {STR("X-Amz-Date"), str_from_c(time)},
-        {STR("X-Amz-Target"), arena_format(arena, "%s.%.*s", target_prefix(exchange->operation),
-                                           STR_ARG(exchange->operation))},
+        {STR("X-Amz-Target"),
+         arena_format(arena, "%s.%.*s",
+                      exchange->is_of_streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
+                      STR_ARG(exchange->operation))},
     };
     size_t count = 4;
     if (!str_is_null(credentials->session_token)) {
