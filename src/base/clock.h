@@ -6,6 +6,8 @@
 
 /* Wall clock, milliseconds since 1970. */
 int64_t clock_wall_ms(void);
+/* The same in microseconds. */
+int64_t clock_wall_us(void);
 /* Never goes back; only differences mean something. */
 int64_t clock_monotonic_us(void);
 
