@@ -62,8 +62,17 @@ void answer_problem(struct app_request *request, int status, const char *code, c
                            text_copy(request->exchange->arena, message));
 }
 
+void answer_bad_cursor(struct app_request *request)
+{
+    answer_problem(request, 400, "bad_cursor", "The cursor is none of this list");
+}
+
 void answer_error(struct app_request *request, const struct gramme_error *error)
 {
+    if (gramme_error_is(error, GRAMME_VALIDATION) && request_query(request, "cursor") != NULL) {
+        answer_bad_cursor(request); /* well-formed, but a key of somewhere else */
+        return;
+    }
     bool may_pass = gramme_error_retryable(error) || gramme_error_status(error) == 0;
     if (may_pass) {
         answer_header(request, "Retry-After", "1");
