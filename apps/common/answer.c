@@ -26,8 +26,17 @@ void answer_value(struct app_request *request, int status, const struct gramme_v
     char *json = gramme_value_to_json(value, GRAMME_PLAIN, &len);
     assert(json != NULL);
     request->status = status;
+    request->content_type = STR("application/json");
     buf_add(&request->out, str_make(json, len));
     gramme_free(json);
+}
+
+void answer_text(struct app_request *request, const char *content_type, const char *text)
+{
+    assert(request->status == 0);
+    request->status = 200;
+    request->content_type = str_from_c(content_type);
+    buf_add(&request->out, str_from_c(text));
 }
 
 void answer_nothing(struct app_request *request)
@@ -89,4 +98,28 @@ void answer_page(struct app_request *request, const struct gramme_answer *answer
     }
     answer_value(request, 200, body);
     gramme_value_destroy(body);
+}
+
+void answer_list(struct app_request *request, const struct gramme_answer *answer,
+                 const struct gramme_error *error,
+                 void (*show)(const struct gramme_value *item, struct gramme_value *out))
+{
+    /* Whether a key fits the list is known to the database alone; what else a list sends is ours.
+     */
+    bool has_cursor = request_query(request, "cursor") != NULL;
+    if (answer != NULL) {
+        answer_page(request, answer, show);
+    } else if (error == NULL || (has_cursor && gramme_error_is(error, GRAMME_VALIDATION))) {
+        answer_problem(request, 400, "bad_cursor", "cursor is none that this list gave");
+    } else {
+        answer_error(request, error);
+    }
+}
+
+void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out)
+{
+    for (size_t i = 0; i < gramme_value_count(item); i++) {
+        const struct gramme_value *entry = gramme_value_at(item, i);
+        gramme_set_value(out, gramme_value_name(entry), entry);
+    }
 }

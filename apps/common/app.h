@@ -53,6 +53,9 @@ const struct gramme_value *request_body(struct app_request *request);
 /* A number between min and max from the query. False: it is none, and 400 has been answered. */
 bool request_query_int(struct app_request *request, const char *name, int64_t min, int64_t max,
                        int64_t fallback, int64_t *out);
+/* A parameter of the query with 1 to `len_max` characters. NULL: it is not there or does not fit,
+ * and 400 has been answered. */
+const char *request_query_text(struct app_request *request, const char *name, size_t len_max);
 /* A text of the body with 1 to `len_max` characters. NULL: it is not there or does not fit, and 400
  * has been answered. */
 const char *request_text(struct app_request *request, const struct gramme_value *body,
@@ -70,6 +73,8 @@ void answer_header(struct app_request *request, const char *name, const char *fo
 void answer_version(struct app_request *request, int64_t version);
 /* The value as plain JSON; copied. */
 void answer_value(struct app_request *request, int status, const struct gramme_value *value);
+/* Text of a type of its own. */
+void answer_text(struct app_request *request, const char *content_type, const char *text);
 /* 204, no body. */
 void answer_nothing(struct app_request *request);
 /* {"error": {"code": CODE, "message": ...}}: the one shape of errors. `code` is for programs:
@@ -86,5 +91,12 @@ void answer_error(struct app_request *request, const struct gramme_error *error)
  * makes of each item of the answer (a map that it fills). */
 void answer_page(struct app_request *request, const struct gramme_answer *answer,
                  void (*show)(const struct gramme_value *item, struct gramme_value *out));
+/* The same for what a function of a data layer returned: the page, or NULL with what went wrong; a
+ * cursor that is none, or of another list, is 400. */
+void answer_list(struct app_request *request, const struct gramme_answer *answer,
+                 const struct gramme_error *error,
+                 void (*show)(const struct gramme_value *item, struct gramme_value *out));
+/* A `show` for items that are told as they are. */
+void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out);
 
 #endif
