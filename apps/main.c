@@ -6,13 +6,13 @@
 #include "apps/calendar/calendar.h"
 #include "apps/calls/calls.h"
 #include "apps/common/server.h"
-#include "apps/reconciliation/reconciliation.h"
-#include "apps/tasks/tasks.h"
 #include "apps/tickets/tickets.h"
 #include "base/log.h"
 
 static const struct app_definition *const apps[] = {
-    &calls_app, &reconciliation_app, &calendar_app, &tickets_app, &tasks_app,
+    &calls_app,
+    &calendar_app,
+    &tickets_app,
 };
 
 struct options {
@@ -146,9 +146,6 @@ static int serve(struct gramme_db *db, const struct options *options)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "poll") == 0) {
-        return reconciliation_poll_main(argc - 2, argv + 2);
-    }
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
         print_help();
         return 0;

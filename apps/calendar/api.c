@@ -282,8 +282,8 @@ static void delete_event(struct app_request *request)
 }
 
 static const struct app_route routes[] = {
-    {"GET", "/events", list_events},         {"POST", "/events", create_event},
-    {"GET", "/events/{id}", get_event},      {"PUT", "/events/{id}", update_event},
+    {"GET", "/events", list_events},          {"POST", "/events", create_event},
+    {"GET", "/events/{id}", get_event},       {"PUT", "/events/{id}", update_event},
     {"DELETE", "/events/{id}", delete_event},
 };
 

@@ -69,8 +69,8 @@ static void require_seen(struct gramme_request *change, const struct event *seen
     gramme_set_int(gramme_request_values(change), ":seen", seen->version);
 }
 
-/* The nights whose condition failed. They stand in the transaction behind the event, in the order in
- * which the caller put them: `nights`. */
+/* The nights whose condition failed. They stand in the transaction behind the event, in the order
+ * in which the caller put them: `nights`. */
 static enum calendar_result read_clash(const struct gramme_error *error, const int *nights,
                                        size_t night_count, struct clash *clash)
 {

@@ -1,12 +1,12 @@
-/* apps/calendar/calendar.h: events of whole nights that never overlap, as the document "DynamoDB data
- * model for cal-app-sam" has them. Table cal-app-sam:
+/* apps/calendar/calendar.h: events of whole nights that never overlap, as the document "DynamoDB
+ * data model for cal-app-sam" has them. Table cal-app-sam:
  *
  *     PK EVENT, SK the event's id     startDate, endDate (exclusive), title, version
  *     PK SLOT,  SK a night's date     eventId: whose night it is
  *
- * An event and its nights are written in one transaction, so a night is taken by one event or by none.
- * A transaction has at most 100 actions, one of them for the event: so an event has at most 99 nights,
- * and an update may take and free at most 99. */
+ * An event and its nights are written in one transaction, so a night is taken by one event or by
+ * none. A transaction has at most 100 actions, one of them for the event: so an event has at most
+ * 99 nights, and an update may take and free at most 99. */
 #ifndef GRAMME_APPS_CALENDAR_H
 #define GRAMME_APPS_CALENDAR_H
 
@@ -15,7 +15,7 @@
 
 extern const struct app_definition calendar_app;
 
-#define CALENDAR_ID_LEN     36 /* a UUID */
+#define CALENDAR_ID_LEN     36  /* a UUID */
 #define CALENDAR_TITLE_MAX  200 /* characters */
 #define CALENDAR_NIGHTS_MAX 99
 

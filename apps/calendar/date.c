@@ -15,8 +15,8 @@ bool date_parse(const char *text, int *out)
     }
     struct tm parts = {.tm_mday = 1};
     int year;
-    if (sscanf(text, "%4d-%2d-%2d", &year, &parts.tm_mon, &parts.tm_mday) != 3 ||
-        year < YEAR_MIN || year > YEAR_MAX) {
+    if (sscanf(text, "%4d-%2d-%2d", &year, &parts.tm_mon, &parts.tm_mday) != 3 || year < YEAR_MIN ||
+        year > YEAR_MAX) {
         return false;
     }
     parts.tm_year = year - 1900;

@@ -1,13 +1,6 @@
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #include "apps/calendar/date.h"
-#include "base/base.h"
+
+#include "base/testing.h"
 
 static void dates_are_read_and_written(void **state)
 {
@@ -16,8 +9,8 @@ static void dates_are_read_and_written(void **state)
         const char *text;
         int day;
     } rows[] = {
-        {"1970-01-01", 0},      {"1969-12-31", -1},     {"1970-01-02", 1},
-        {"2000-02-29", 11016},  {"2026-11-15", 20772},  {"1900-01-01", -25567},
+        {"1970-01-01", 0},      {"1969-12-31", -1},    {"1970-01-02", 1},
+        {"2000-02-29", 11016},  {"2026-11-15", 20772}, {"1900-01-01", -25567},
         {"2999-12-31", 376199},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -34,8 +27,8 @@ static void what_is_no_date_is_refused(void **state)
 {
     (void)state;
     static const char *const rows[] = {
-        "",           "2026",       "2026-2-09",  "2026-02-9",  "2026-02-30", "2026-13-01",
-        "2026-00-01", "2026-01-00", "1899-12-31", "3000-01-01", "2026/01/01", "2026-+1-01",
+        "",           "2026",       "2026-2-09",   "2026-02-9",  "2026-02-30", "2026-13-01",
+        "2026-00-01", "2026-01-00", "1899-12-31",  "3000-01-01", "2026/01/01", "2026-+1-01",
         "2026- 1-01", "2100-02-29", "2026-01-01T", "abcd-ef-gh",
     };
     int day = 7;

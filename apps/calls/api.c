@@ -183,8 +183,7 @@ static bool find_seen(struct app_request *request, struct call *out)
         return false;
     }
     struct gramme_error *error = NULL;
-    enum calls_result result =
-        lookup_version(request_db(request), call_id, version, out, &error);
+    enum calls_result result = lookup_version(request_db(request), call_id, version, out, &error);
     if (result == CALLS_OK && out->version == version) {
         return true;
     }

@@ -96,7 +96,8 @@ static void set_item(struct gramme_value *item, const struct call *call)
 
 /* --- create --- */
 
-/* What a call was created with, for the item that keeps its id. In a map, so that no index sees it. */
+/* What a call was created with, for the item that keeps its id. In a map, so that no index sees it.
+ */
 static void set_created(struct gramme_value *item, const struct call *call)
 {
     gramme_set_format(item, "userId", "#%s", call->call_id);
@@ -257,9 +258,8 @@ enum calls_result calls_reschedule(struct gramme_db *db, const struct call *seen
     return move(db, seen, &moved, out, error);
 }
 
-enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen,
-                                 const char *user_id, struct call *out,
-                                 struct gramme_error **error)
+enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen, const char *user_id,
+                                 struct call *out, struct gramme_error **error)
 {
     struct call moved = *seen;
     copy_id(moved.user_id, user_id);
@@ -337,8 +337,8 @@ enum calls_result calls_next_scheduled(struct gramme_db *db, const char *user_id
     return read_one(db, query, out, error);
 }
 
-enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id,
-                                       struct call *out, struct gramme_error **error)
+enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id, struct call *out,
+                                       struct gramme_error **error)
 {
     struct gramme_request *query = query_status(user_id, CALL_COMPLETED);
     gramme_request_descending(query);

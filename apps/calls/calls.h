@@ -1,13 +1,13 @@
-/* apps/calls/calls.h: the calls of users with providers, as the document "DynamoDB Call Storage" has
- * them. Table Calls: userId, sk = "%013d#%s" of the time and the call's id, so that a user's calls
- * are in the order of time. Indexes byCallId, byProvider, byUserStatus.
+/* apps/calls/calls.h: the calls of users with providers, as the document "DynamoDB Call Storage"
+ * has them. Table Calls: userId, sk = "%013d#%s" of the time and the call's id, so that a user's
+ * calls are in the order of time. Indexes byCallId, byProvider, byUserStatus.
  *
  * Every change needs the version that the caller saw; it makes it one more. A call that changed
  * meanwhile is CALLS_STALE, and nothing is written.
  *
  * Beside each call stands an item {userId: "#CALLID", sk: "created"} that is written with it and
- * stays: the call's own key changes with its time and user, so the condition on that key alone would
- * let the same id be created again elsewhere. */
+ * stays: the call's own key changes with its time and user, so the condition on that key alone
+ * would let the same id be created again elsewhere. */
 #ifndef GRAMME_APPS_CALLS_H
 #define GRAMME_APPS_CALLS_H
 
@@ -64,9 +64,8 @@ enum calls_result calls_reschedule(struct gramme_db *db, const struct call *seen
                                    int64_t scheduled_for_ms, struct call *out,
                                    struct gramme_error **error);
 /* Moves it to another user, likewise. */
-enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen,
-                                 const char *user_id, struct call *out,
-                                 struct gramme_error **error);
+enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen, const char *user_id,
+                                 struct call *out, struct gramme_error **error);
 enum calls_result calls_change_provider(struct gramme_db *db, const struct call *seen,
                                         const char *provider_id, struct call *out,
                                         struct gramme_error **error);
@@ -79,8 +78,8 @@ enum calls_result calls_lookup(struct gramme_db *db, const char *call_id, struct
 /* The first SCHEDULED one at or after a time. */
 enum calls_result calls_next_scheduled(struct gramme_db *db, const char *user_id, int64_t now_ms,
                                        struct call *out, struct gramme_error **error);
-enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id,
-                                       struct call *out, struct gramme_error **error);
+enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id, struct call *out,
+                                       struct gramme_error **error);
 
 /* Pages of a list; the caller ends the answer. NULL: the database failed. The page's cursor is one
  * that request_page() took. */

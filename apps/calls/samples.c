@@ -12,14 +12,22 @@ static const struct {
     const char *call_id, *user_id, *provider_id;
     int hours; /* from now, to the full hour */
 } samples[] = {
-    {"sample-ana-1", "ana", "dr-lund", -26 * 24},   {"sample-ana-2", "ana", "dr-lund", -19 * 24 + 2},
-    {"sample-ana-3", "ana", "dr-moreau", -12 * 24}, {"sample-ana-4", "ana", "dr-lund", -5 * 24 - 3},
-    {"sample-ana-5", "ana", "dr-osei", -2 * 24},    {"sample-ana-6", "ana", "dr-lund", -2},
-    {"sample-ana-7", "ana", "dr-lund", 3},          {"sample-ana-8", "ana", "dr-osei", 5},
-    {"sample-ana-9", "ana", "dr-moreau", 2 * 24},   {"sample-ana-10", "ana", "dr-lund", 7 * 24},
-    {"sample-ana-11", "ana", "dr-lund", 14 * 24},   {"sample-ben-1", "ben", "dr-osei", -9 * 24},
-    {"sample-ben-2", "ben", "dr-osei", -24},        {"sample-ben-3", "ben", "dr-lund", 24},
-    {"sample-ben-4", "ben", "dr-osei", 4 * 24},     {"sample-chloe-1", "chloe", "dr-moreau", -30},
+    {"sample-ana-1", "ana", "dr-lund", -26 * 24},
+    {"sample-ana-2", "ana", "dr-lund", -19 * 24 + 2},
+    {"sample-ana-3", "ana", "dr-moreau", -12 * 24},
+    {"sample-ana-4", "ana", "dr-lund", -5 * 24 - 3},
+    {"sample-ana-5", "ana", "dr-osei", -2 * 24},
+    {"sample-ana-6", "ana", "dr-lund", -2},
+    {"sample-ana-7", "ana", "dr-lund", 3},
+    {"sample-ana-8", "ana", "dr-osei", 5},
+    {"sample-ana-9", "ana", "dr-moreau", 2 * 24},
+    {"sample-ana-10", "ana", "dr-lund", 7 * 24},
+    {"sample-ana-11", "ana", "dr-lund", 14 * 24},
+    {"sample-ben-1", "ben", "dr-osei", -9 * 24},
+    {"sample-ben-2", "ben", "dr-osei", -24},
+    {"sample-ben-3", "ben", "dr-lund", 24},
+    {"sample-ben-4", "ben", "dr-osei", 4 * 24},
+    {"sample-chloe-1", "chloe", "dr-moreau", -30},
     {"sample-chloe-2", "chloe", "dr-moreau", 6},
 };
 

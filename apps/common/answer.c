@@ -26,8 +26,17 @@ void answer_value(struct app_request *request, int status, const struct gramme_v
     char *json = gramme_value_to_json(value, GRAMME_PLAIN, &len);
     assert(json != NULL);
     request->status = status;
+    request->content_type = STR("application/json");
     buf_add(&request->out, str_make(json, len));
     gramme_free(json);
+}
+
+void answer_text(struct app_request *request, const char *content_type, const char *text)
+{
+    assert(request->status == 0);
+    request->status = 200;
+    request->content_type = str_from_c(content_type);
+    buf_add(&request->out, str_from_c(text));
 }
 
 void answer_nothing(struct app_request *request)
@@ -98,4 +107,12 @@ void answer_page(struct app_request *request, const struct gramme_answer *answer
     }
     answer_value(request, 200, body);
     gramme_value_destroy(body);
+}
+
+void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out)
+{
+    for (size_t i = 0; i < gramme_value_count(item); i++) {
+        const struct gramme_value *entry = gramme_value_at(item, i);
+        gramme_set_value(out, gramme_value_name(entry), entry);
+    }
 }

@@ -54,9 +54,12 @@ const struct gramme_value *request_body(struct app_request *request);
 /* A number between min and max from the query. False: it is none, and 400 has been answered. */
 bool request_query_int(struct app_request *request, const char *name, int64_t min, int64_t max,
                        int64_t fallback, int64_t *out);
-/* The page of a list that the query asks for: `limit`, 1 to 100, and `cursor`. False: it is none, and
- * 400 has been answered. */
+/* The page of a list that the query asks for: `limit`, 1 to 100, and `cursor`. False: it is none,
+ * and 400 has been answered. */
 bool request_page(struct app_request *request, struct page *out);
+/* A parameter of the query with 1 to `len_max` characters. NULL: it is not there or does not fit,
+ * and 400 has been answered. */
+const char *request_query_text(struct app_request *request, const char *name, size_t len_max);
 /* A text of the body with 1 to `len_max` characters. NULL: it is not there or does not fit, and 400
  * has been answered. */
 const char *request_text(struct app_request *request, const struct gramme_value *body,
@@ -74,6 +77,8 @@ void answer_header(struct app_request *request, const char *name, const char *fo
 void answer_version(struct app_request *request, int64_t version);
 /* The value as plain JSON; copied. */
 void answer_value(struct app_request *request, int status, const struct gramme_value *value);
+/* Text of a type of its own. */
+void answer_text(struct app_request *request, const char *content_type, const char *text);
 /* 204, no body. */
 void answer_nothing(struct app_request *request);
 /* {"error": {"code": CODE, "message": ...}}: the one shape of errors. `code` is for programs:
@@ -90,5 +95,7 @@ void answer_error(struct app_request *request, const struct gramme_error *error)
  * makes of each item of the answer (a map that it fills). */
 void answer_page(struct app_request *request, const struct gramme_answer *answer,
                  void (*show)(const struct gramme_value *item, struct gramme_value *out));
+/* A `show` for items that are told as they are. */
+void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out);
 
 #endif

@@ -124,14 +124,30 @@ bool request_page(struct app_request *request, struct page *out)
     return fits;
 }
 
+/* Whether the text has 1 to `len_max` characters and no NUL among them. */
+static bool text_fits(const char *text, size_t len, size_t len_max)
+{
+    return text != NULL && len > 0 && strlen(text) == len &&
+           utf8_utf16_len(str_make(text, len)) <= len_max;
+}
+
+const char *request_query_text(struct app_request *request, const char *name, size_t len_max)
+{
+    const char *text = request_query(request, name);
+    if (text == NULL || !text_fits(text, strlen(text), len_max)) {
+        answer_problem(request, 400, "bad_parameter", "%s must be a text of 1 to %zu characters",
+                       name, len_max);
+        return NULL;
+    }
+    return text;
+}
+
 const char *request_text(struct app_request *request, const struct gramme_value *body,
                          const char *name, size_t len_max)
 {
     const struct gramme_value *value = gramme_get(body, name);
     const char *text = gramme_value_string(value);
-    size_t len = gramme_value_len(value);
-    if (text == NULL || len == 0 || strlen(text) != len ||
-        utf8_utf16_len(str_make(text, len)) > len_max) {
+    if (!text_fits(text, gramme_value_len(value), len_max)) {
         answer_problem(request, 400, "bad_parameter", "%s must be a text of 1 to %zu characters",
                        name, len_max);
         return NULL;

@@ -28,6 +28,7 @@ struct app_request {
 
     /* The answer. */
     int status; /* 0: none yet */
+    struct str content_type;
     struct buf headers;
     struct buf out;
 

@@ -36,7 +36,7 @@ static void reply(struct task *task)
     buf_add(exchange->out, buf_str(&out));
     http_reply(exchange, &(struct http_answer){
                              .status = request->status,
-                             .content_type = out.len > 0 ? STR("application/json") : STR_NULL,
+                             .content_type = out.len > 0 ? request->content_type : STR_NULL,
                              .headers = headers.len > 0 ? buf_str(&headers) : STR_NULL,
                          });
     buf_finish(&headers);
