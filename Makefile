@@ -53,13 +53,18 @@ asan: setup-test
 tsan: setup-test
 	@tools/test tsan
 
-## make bench    measure; filled later
-bench: build
-	@echo "make bench: there is no benchmark yet"; exit 1
+## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a rough look)
+bench:
+	@tools/setup build bench
+	@[ -f build-release/build.ninja ] || meson setup build-release --buildtype=release -Db_lto=true >/dev/null
+	@ninja -C build-release --quiet gramme
+	@tools/bench $(ARGS)
 
-## make install  copy the program to PREFIX (default /usr/local)
-install: build
-	install -D -m 755 $(BUILD)/gramme $(DESTDIR)$(PREFIX)/bin/gramme
+## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)
+install: setup $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@ninja -C $(BUILD) --quiet
+	@meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:
 	rm -rf build build-*
