@@ -71,8 +71,17 @@ void answer_problem(struct app_request *request, int status, const char *code, c
                            text_copy(request->exchange->arena, message));
 }
 
+void answer_bad_cursor(struct app_request *request)
+{
+    answer_problem(request, 400, "bad_cursor", "The cursor is none of this list");
+}
+
 void answer_error(struct app_request *request, const struct gramme_error *error)
 {
+    if (gramme_error_is(error, GRAMME_VALIDATION) && request_query(request, "cursor") != NULL) {
+        answer_bad_cursor(request); /* well-formed, but a key of somewhere else */
+        return;
+    }
     bool may_pass = gramme_error_retryable(error) || gramme_error_status(error) == 0;
     if (may_pass) {
         answer_header(request, "Retry-After", "1");
@@ -98,22 +107,6 @@ void answer_page(struct app_request *request, const struct gramme_answer *answer
     }
     answer_value(request, 200, body);
     gramme_value_destroy(body);
-}
-
-void answer_list(struct app_request *request, const struct gramme_answer *answer,
-                 const struct gramme_error *error,
-                 void (*show)(const struct gramme_value *item, struct gramme_value *out))
-{
-    /* Whether a key fits the list is known to the database alone; what else a list sends is ours.
-     */
-    bool has_cursor = request_query(request, "cursor") != NULL;
-    if (answer != NULL) {
-        answer_page(request, answer, show);
-    } else if (error == NULL || (has_cursor && gramme_error_is(error, GRAMME_VALIDATION))) {
-        answer_problem(request, 400, "bad_cursor", "cursor is none that this list gave");
-    } else {
-        answer_error(request, error);
-    }
 }
 
 void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "apps/common/page.h"
 #include "gramme/gramme.h"
 
 struct app;
@@ -53,6 +54,9 @@ const struct gramme_value *request_body(struct app_request *request);
 /* A number between min and max from the query. False: it is none, and 400 has been answered. */
 bool request_query_int(struct app_request *request, const char *name, int64_t min, int64_t max,
                        int64_t fallback, int64_t *out);
+/* The page of a list that the query asks for: `limit`, 1 to 100, and `cursor`. False: it is none, and
+ * 400 has been answered. */
+bool request_page(struct app_request *request, struct page *out);
 /* A parameter of the query with 1 to `len_max` characters. NULL: it is not there or does not fit,
  * and 400 has been answered. */
 const char *request_query_text(struct app_request *request, const char *name, size_t len_max);
@@ -85,16 +89,11 @@ void answer_problem(struct app_request *request, int status, const char *code, c
 void answer_problem_details(struct app_request *request, int status, const char *code,
                             const struct gramme_value *details, const char *message);
 /* What the database failed with, where the handler has nothing better to say: 503 if it may pass,
- * else 500. */
+ * 400 if it does not like the query's cursor, else 500. */
 void answer_error(struct app_request *request, const struct gramme_error *error);
 /* A page of a list: {"items": [...], "cursor": "..."}; no cursor at the end. Takes what `show`
  * makes of each item of the answer (a map that it fills). */
 void answer_page(struct app_request *request, const struct gramme_answer *answer,
-                 void (*show)(const struct gramme_value *item, struct gramme_value *out));
-/* The same for what a function of a data layer returned: the page, or NULL with what went wrong; a
- * cursor that is none, or of another list, is 400. */
-void answer_list(struct app_request *request, const struct gramme_answer *answer,
-                 const struct gramme_error *error,
                  void (*show)(const struct gramme_value *item, struct gramme_value *out));
 /* A `show` for items that are told as they are. */
 void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out);

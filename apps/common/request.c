@@ -107,6 +107,23 @@ bool request_query_int(struct app_request *request, const char *name, int64_t mi
     return true;
 }
 
+bool request_page(struct app_request *request, struct page *out)
+{
+    enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 25 };
+    int64_t limit;
+    if (!request_query_int(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &limit)) {
+        return false;
+    }
+    *out = (struct page){.limit = (int)limit, .cursor = request_query(request, "cursor")};
+    struct gramme_request *trial = gramme_request_create("Query", NULL);
+    bool fits = page_apply(out, trial);
+    gramme_request_destroy(trial);
+    if (!fits) {
+        answer_bad_cursor(request);
+    }
+    return fits;
+}
+
 /* Whether the text has 1 to `len_max` characters and no NUL among them. */
 static bool text_fits(const char *text, size_t len, size_t len_max)
 {

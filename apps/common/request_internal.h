@@ -39,6 +39,9 @@ struct app_request {
  * path is one with another method. NULL: none. */
 const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known);
 
+/* 400: the cursor is none of this list. */
+void answer_bad_cursor(struct app_request *request);
+
 /* A copy that ends with NUL. */
 const char *text_copy(struct arena *arena, struct str text);
 /* %41 becomes A, + a space; NULL if it is malformed, or holds a NUL, or is not UTF-8. */

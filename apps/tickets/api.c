@@ -95,14 +95,19 @@ static void add_comment(struct app_request *request)
 
 static void list_recent_tickets(struct app_request *request)
 {
+    struct page page;
     const char *caller = request_query_text(request, "caller", CALLER_LEN_MAX);
-    if (caller == NULL) {
+    if (caller == NULL || !request_page(request, &page)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
-    struct gramme_answer *answer = tickets_list_recent_tickets(
-        request_db(request), caller, request_query(request, "cursor"), &error);
-    answer_list(request, answer, error, answer_item_as_is);
+    struct gramme_answer *answer =
+        tickets_list_recent_tickets(request_db(request), caller, &page, &error);
+    if (answer == NULL) {
+        answer_error(request, error);
+    } else {
+        answer_page(request, answer, answer_item_as_is);
+    }
     gramme_answer_destroy(answer);
     gramme_error_destroy(error);
 }

@@ -64,18 +64,19 @@ struct gramme_answer *tickets_add_comment(struct gramme_db *db, const char *tick
 }
 
 struct gramme_answer *tickets_list_recent_tickets(struct gramme_db *db, const char *caller_id,
-                                                  const char *cursor, struct gramme_error **error)
+                                                  const struct page *page,
+                                                  struct gramme_error **error)
 {
     struct gramme_request *query = gramme_request_create("Query", TICKETS_TABLE);
     gramme_request_index(query, "CallerIdIndex");
     gramme_request_key_condition(query, "caller_id = :caller_id");
     gramme_set_string(gramme_request_values(query), ":caller_id", caller_id);
     gramme_request_descending(query);
-    gramme_request_limit(query, TICKETS_RECENT);
-    struct gramme_answer *answer = NULL;
-    if (cursor == NULL || gramme_request_cursor(query, cursor)) {
-        answer = gramme_send(db, query, error);
+    page_apply(page, query);
+    if (page->limit > TICKETS_RECENT) {
+        gramme_request_limit(query, TICKETS_RECENT);
     }
+    struct gramme_answer *answer = gramme_send(db, query, error);
     gramme_request_destroy(query);
     return answer;
 }

@@ -26,10 +26,10 @@ struct gramme_answer *tickets_add_comment(struct gramme_db *db, const char *tick
                                           const char *comment_text, struct gramme_error **error);
 
 enum { TICKETS_RECENT = 10 };
-/* The newest tickets of a caller, at most TICKETS_RECENT, newest first; `cursor` (may be NULL) goes
- * on where an answer before ended. NULL without an error: the cursor is none. */
+/* A caller's tickets, newest first, at most TICKETS_RECENT in a page. */
 struct gramme_answer *tickets_list_recent_tickets(struct gramme_db *db, const char *caller_id,
-                                                  const char *cursor, struct gramme_error **error);
+                                                  const struct page *page,
+                                                  struct gramme_error **error);
 
 /* A few tickets of two callers. */
 bool tickets_load_samples(struct gramme_db *db, struct gramme_error **error);
