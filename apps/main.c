@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "apps/common/server.h"
+#include "apps/tasks/tasks.h"
 #include "apps/tickets/tickets.h"
 #include "base/log.h"
 
 static const struct app_definition *const apps[] = {
+    &tasks_app,
     &tickets_app,
 };
 

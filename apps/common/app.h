@@ -54,8 +54,8 @@ const struct gramme_value *request_body(struct app_request *request);
 /* A number between min and max from the query. False: it is none, and 400 has been answered. */
 bool request_query_int(struct app_request *request, const char *name, int64_t min, int64_t max,
                        int64_t fallback, int64_t *out);
-/* The page of a list that the query asks for: `limit`, 1 to 100, and `cursor`. False: it is none, and
- * 400 has been answered. */
+/* The page of a list that the query asks for: `limit`, 1 to 100, and `cursor`. False: it is none,
+ * and 400 has been answered. */
 bool request_page(struct app_request *request, struct page *out);
 /* A parameter of the query with 1 to `len_max` characters. NULL: it is not there or does not fit,
  * and 400 has been answered. */
