@@ -3,12 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "apps/calendar/calendar.h"
+#include "apps/calls/calls.h"
 #include "apps/common/server.h"
 #include "apps/tasks/tasks.h"
 #include "apps/tickets/tickets.h"
 #include "base/log.h"
 
 static const struct app_definition *const apps[] = {
+    &calls_app,
+    &calendar_app,
     &tasks_app,
     &tickets_app,
 };
