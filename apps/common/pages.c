@@ -98,21 +98,38 @@ void pages_finish(struct pages *pages)
     map_finish(&pages->files);
 }
 
+/* A page gets everything from where it came from; FullCalendar brings its styles and its font
+ * inside its script. */
+#define HEADERS_ALWAYS                                                                             \
+    "X-Content-Type-Options: nosniff\r\n"                                                          \
+    "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "              \
+    "img-src 'self' data:; font-src 'self' data:\r\n"
+
 bool pages_answer(const struct pages *pages, struct http_exchange *exchange, struct str path)
 {
-    bool folder = path.len == 0 || path.data[path.len - 1] == '/';
-    struct str wanted =
-        folder ? arena_format(exchange->arena, "%.*sindex.html", STR_ARG(path)) : path;
+    struct arena *arena = exchange->arena;
+    bool is_folder = path.len == 0 || path.data[path.len - 1] == '/';
+    struct str wanted = is_folder ? arena_format(arena, "%.*sindex.html", STR_ARG(path)) : path;
     const struct page_file *page = map_get(&pages->files, wanted);
-    if (page == NULL) {
+    if (page != NULL) {
+        /* What is built into assets has a name that changes with what it holds. */
+        bool is_kept = str_starts_with(path, STR("/assets/"));
+        buf_add(exchange->out, page->bytes);
+        http_reply(exchange,
+                   &(struct http_answer){
+                       .status = 200,
+                       .content_type = page->type,
+                       .headers = is_kept ? STR(HEADERS_ALWAYS "Cache-Control: max-age=31536000, "
+                                                               "immutable\r\n")
+                                          : STR(HEADERS_ALWAYS "Cache-Control: no-cache\r\n"),
+                   });
+        return true;
+    }
+    struct str index = arena_format(arena, "%.*s/index.html", STR_ARG(path));
+    if (map_get(&pages->files, index) == NULL) {
         return false;
     }
-    buf_add(exchange->out, page->bytes);
-    http_reply(exchange, &(struct http_answer){
-                             .status = 200,
-                             .content_type = page->type,
-                             .headers = folder ? STR("Cache-Control: no-cache\r\n")
-                                               : STR("Cache-Control: max-age=86400\r\n"),
-                         });
+    struct str location = arena_format(arena, "Location: %.*s/\r\n", STR_ARG(path));
+    http_reply(exchange, &(struct http_answer){.status = 301, .headers = location});
     return true;
 }

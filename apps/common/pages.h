@@ -12,8 +12,8 @@ struct pages {
 /* Reads all files under `directory`. A directory that is not there has none. */
 void pages_init(struct pages *pages, const char *directory);
 void pages_finish(struct pages *pages);
-/* Answers with the file of that path, or with the index.html of the folder. False: there is none,
- * and nothing was answered. */
+/* Answers with the file of that path, or with the index.html of the folder; without its slash a
+ * folder is sent there. False: there is none, and nothing was answered. */
 bool pages_answer(const struct pages *pages, struct http_exchange *exchange, struct str path);
 
 #endif

@@ -1,4 +1,4 @@
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "apps/common/request_internal.h"
@@ -43,15 +43,26 @@ static struct str take_until(struct str *text, char separator)
     return taken;
 }
 
+bool query_is_valid(struct arena *arena, struct str query)
+{
+    while (query.len > 0) {
+        struct str value = take_until(&query, '&');
+        struct str key = take_until(&value, '=');
+        if (url_decode(arena, key, ' ') == NULL || url_decode(arena, value, ' ') == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 const char *request_query(const struct app_request *request, const char *name)
 {
     struct str rest = request->query;
     while (rest.len > 0) {
         struct str value = take_until(&rest, '&');
         struct str key = take_until(&value, '=');
-        const char *decoded = url_decode(request->exchange->arena, key);
-        if (decoded != NULL && strcmp(decoded, name) == 0) {
-            return url_decode(request->exchange->arena, value);
+        if (strcmp(url_decode(request->exchange->arena, key, ' '), name) == 0) {
+            return url_decode(request->exchange->arena, value, ' ');
         }
     }
     return NULL;
@@ -82,13 +93,18 @@ const struct gramme_value *request_body(struct app_request *request)
     return request->body;
 }
 
+/* A whole number as we would write it ourselves: no space, no plus, no zeros in front. */
 static bool parse_int(const char *text, int64_t *out)
 {
     char *end;
-    errno = 0;
     long long number = strtoll(text, &end, 10);
+    char again[sizeof("-9223372036854775808")];
+    snprintf(again, sizeof(again), "%lld", number);
+    if (strcmp(again, text) != 0) {
+        return false;
+    }
     *out = number;
-    return end != text && *end == '\0' && errno == 0;
+    return true;
 }
 
 bool request_query_int(struct app_request *request, const char *name, int64_t min, int64_t max,

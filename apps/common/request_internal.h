@@ -39,12 +39,16 @@ struct app_request {
  * path is one with another method. NULL: none. */
 const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known);
 
+/* Whether every name and value of a query can be decoded. */
+bool query_is_valid(struct arena *arena, struct str query);
+
 /* 400: the cursor is none of this list. */
 void answer_bad_cursor(struct app_request *request);
 
 /* A copy that ends with NUL. */
 const char *text_copy(struct arena *arena, struct str text);
-/* %41 becomes A, + a space; NULL if it is malformed, or holds a NUL, or is not UTF-8. */
-const char *url_decode(struct arena *arena, struct str text);
+/* %41 becomes A, and + what `plus` is: a space in a query, itself in a path. NULL if it is
+ * malformed, or holds a NUL, or is not UTF-8. */
+const char *url_decode(struct arena *arena, struct str text, char plus);
 
 #endif

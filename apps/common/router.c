@@ -12,12 +12,12 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-const char *url_decode(struct arena *arena, struct str text)
+const char *url_decode(struct arena *arena, struct str text, char plus)
 {
     char *out = arena_bytes(arena, text.len + 1);
     size_t len = 0;
     for (size_t i = 0; i < text.len; i++) {
-        char c = text.data[i] == '+' ? ' ' : text.data[i];
+        char c = text.data[i] == '+' ? plus : text.data[i];
         if (c == '%') {
             int high = i + 2 < text.len ? hex_digit(text.data[i + 1]) : -1;
             int low = high >= 0 ? hex_digit(text.data[i + 2]) : -1;
@@ -56,7 +56,7 @@ static bool match(struct app_request *request, struct str pattern, struct str pa
         struct str wanted = take_part(&pattern);
         struct str given = take_part(&path);
         if (wanted.len > 0 && wanted.data[0] == '{') {
-            const char *value = url_decode(request->exchange->arena, given);
+            const char *value = url_decode(request->exchange->arena, given, '+');
             if (value == NULL || value[0] == '\0') {
                 return false;
             }

@@ -100,6 +100,10 @@ static void route(struct app_server *server, struct app *app, struct http_exchan
     request->exchange = exchange;
     request->app = app;
     request->query = query;
+    if (!query_is_valid(exchange->arena, query)) {
+        refuse(request, 400, "bad_parameter", "The query is not encoded as it should be");
+        return;
+    }
     bool known;
     request->route = router_find(request, path, &known);
     if (request->route != NULL) {
@@ -109,20 +113,6 @@ static void route(struct app_server *server, struct app *app, struct http_exchan
     } else {
         refuse(request, 404, "not_found", "There is no such path");
     }
-}
-
-static void list_apps(struct app_server *server, struct http_exchange *exchange)
-{
-    buf_add(exchange->out, STR("<!doctype html><meta charset=utf-8><title>Gramme</title>"
-                               "<style>body{font:18px system-ui;margin:3em auto;max-width:36em}"
-                               "li{margin:.6em 0}</style><h1>Applications</h1><ul>"));
-    for (size_t i = 0; i < server->app_count; i++) {
-        const struct app_definition *definition = server->apps[i].definition;
-        buf_format(exchange->out, "<li><a href=\"/%s/\">%s</a></li>", definition->name,
-                   definition->title);
-    }
-    http_reply(exchange, &(struct http_answer){.status = 200,
-                                               .content_type = STR("text/html; charset=utf-8")});
 }
 
 /* The application whose API the path names; *path is what follows. */
@@ -141,6 +131,23 @@ static struct app *app_of(struct app_server *server, struct http_exchange *excha
     return NULL;
 }
 
+static void answer_file(struct app_server *server, struct http_exchange *exchange, struct str path)
+{
+    int status = 404;
+    if (!str_eq(exchange->method, STR("GET"))) {
+        buf_add(exchange->out, STR("Pages know the method GET only.\n"));
+        status = 405;
+    } else if (pages_answer(&server->pages, exchange, path)) {
+        return;
+    } else if (server->pages.files.count == 0) {
+        buf_add(exchange->out, STR("The pages have not been built: run make pages.\n"));
+    } else {
+        buf_add(exchange->out, STR("There is no such page.\n"));
+    }
+    http_reply(exchange,
+               &(struct http_answer){.status = status, .content_type = STR("text/plain")});
+}
+
 static void answer_request(void *context, struct http_exchange *exchange)
 {
     struct app_server *server = context;
@@ -152,12 +159,8 @@ static void answer_request(void *context, struct http_exchange *exchange)
     struct app *app = app_of(server, exchange, &path);
     if (app != NULL) {
         route(server, app, exchange, path, query);
-    } else if (str_eq(path, STR("/"))) {
-        list_apps(server, exchange);
-    } else if (!pages_answer(&server->pages, exchange, path)) {
-        buf_add(exchange->out, STR("not found\n"));
-        http_reply(exchange,
-                   &(struct http_answer){.status = 404, .content_type = STR("text/plain")});
+    } else {
+        answer_file(server, exchange, path);
     }
 }
 

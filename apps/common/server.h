@@ -1,5 +1,5 @@
 /* apps/common/server.h: serves applications: the REST API of each on worker threads, their pages
- * from a directory, and a list of them at /. */
+ * from a directory. */
 #ifndef GRAMME_APPS_SERVER_H
 #define GRAMME_APPS_SERVER_H
 
