@@ -9,6 +9,8 @@ from server import Apps, Server
 
 def pytest_addoption(parser):
     parser.addoption("--db", help="a DynamoDB to run the applications on, instead of our own")
+    parser.addoption("--short-transactions", action="store_true",
+                     help="leave out what needs transactions of more than 10 actions")
 
 
 def pytest_generate_tests(metafunc):
