@@ -6,13 +6,13 @@
 #include "apps/calendar/calendar.h"
 #include "apps/calls/calls.h"
 #include "apps/common/server.h"
+#include "apps/reconciliation/reconciliation.h"
+#include "apps/tasks/tasks.h"
 #include "apps/tickets/tickets.h"
 #include "base/log.h"
 
 static const struct app_definition *const apps[] = {
-    &calls_app,
-    &calendar_app,
-    &tickets_app,
+    &calls_app, &reconciliation_app, &calendar_app, &tickets_app, &tasks_app,
 };
 
 struct options {
@@ -25,15 +25,18 @@ struct options {
 
 static void print_help(void)
 {
-    printf("Usage: gramme-apps [options]\n\n"
-           "Serves the five applications until SIGTERM or SIGINT.\n\n"
-           "  --db URL            the DynamoDB to use: http://HOST:PORT, https://..., aws:,\n"
-           "                      rocksdb:DIRECTORY or memory: [http://127.0.0.1:8000]\n"
-           "  --listen HOST:PORT  where to serve; port 0 takes a free one [127.0.0.1:8080]\n"
-           "  --pages DIRECTORY   the built web pages [build/pages]\n"
-           "  --create-tables     make the tables that are missing\n"
-           "  --samples           write sample data\n\n"
-           "       gramme-apps poll --help   the reconciliation poller\n");
+    printf(
+        "Usage: gramme-apps [options]\n\n"
+        "Serves the five applications until SIGTERM or SIGINT.\n\n"
+        "  --db URL            the DynamoDB to use: http://HOST:PORT, https://..., aws:,\n"
+        "                      rocksdb:DIRECTORY or memory: [http://127.0.0.1:8000]\n"
+        "  --listen HOST:PORT  where to serve; port 0 takes a free one [127.0.0.1:8080]\n"
+        "  --pages DIRECTORY   the built web pages [build/pages]\n"
+        "  --create-tables     make the tables that are missing\n"
+        "  --samples           write sample data\n\n"
+        "The reconciliation poller runs along if it is told where to post to; `gramme-apps poll`\n"
+        "is the same as a program of its own:\n\n");
+    recon_print_options();
 }
 
 static bool take_option(struct options *options, const char *name, const char *value)
@@ -63,12 +66,15 @@ static bool read_options(int argc, char **argv, struct options *out)
             out->samples = true;
         } else if (take_option(out, argv[i], i + 1 < argc ? argv[i + 1] : NULL)) {
             i++;
+        } else if (recon_take_option(argv[i], i + 1 < argc ? argv[i + 1] : NULL) ==
+                   RECON_OPTION_TAKEN) {
+            i++;
         } else {
             fprintf(stderr, "gramme-apps: unknown option, or no value: %s (see --help)\n", argv[i]);
             return false;
         }
     }
-    return true;
+    return recon_check_settings();
 }
 
 static bool split_address(const char *listen, struct app_server_options *out)
@@ -146,6 +152,9 @@ static int serve(struct gramme_db *db, const struct options *options)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "poll") == 0) {
+        return reconciliation_poll_main(argc - 2, argv + 2);
+    }
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
         print_help();
         return 0;
