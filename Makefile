@@ -4,7 +4,7 @@ BUILD := build
 MESON_OPTIONS :=
 PREFIX ?= /usr/local
 
-.PHONY: help build run test unit lint format asan tsan bench install clean setup setup-test setup-lint
+.PHONY: help build run demo pages test unit lint format asan tsan bench install clean setup setup-demo setup-test setup-lint
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -12,6 +12,15 @@ help:
 ## make run      build, and serve on 127.0.0.1:8000 with the data in ./data (ARGS="..." adds options)
 run: build
 	./$(BUILD)/gramme serve $(ARGS)
+
+## make demo     five applications with pages and sample data, on a server of their own; prints the link
+demo: setup-demo $(BUILD)/build.ninja pages
+	@ninja -C $(BUILD) --quiet gramme apps/gramme-apps
+	@tools/demo $(ARGS)
+
+## make pages    build the pages of the applications into build/pages
+pages: setup-demo
+	@tools/pages
 
 ## make build    leave the program at build/gramme
 build: setup $(BUILD)/build.ninja
@@ -23,6 +32,8 @@ $(BUILD)/build.ninja:
 
 setup:
 	@tools/setup build
+setup-demo:
+	@tools/setup build demo
 setup-test:
 	@tools/setup build test
 setup-lint:
@@ -53,13 +64,18 @@ asan: setup-test
 tsan: setup-test
 	@tools/test tsan
 
-## make bench    measure; filled later
-bench: build
-	@echo "make bench: there is no benchmark yet"; exit 1
+## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a rough look)
+bench:
+	@tools/setup build bench
+	@[ -f build-release/build.ninja ] || meson setup build-release --buildtype=release -Db_lto=true >/dev/null
+	@ninja -C build-release --quiet gramme
+	@tools/bench $(ARGS)
 
-## make install  copy the program to PREFIX (default /usr/local)
-install: build
-	install -D -m 755 $(BUILD)/gramme $(DESTDIR)$(PREFIX)/bin/gramme
+## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)
+install: setup $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@ninja -C $(BUILD) --quiet
+	@meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:
 	rm -rf build build-*

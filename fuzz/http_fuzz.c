@@ -1,7 +1,7 @@
 /* Requests as bytes. Property: how the bytes were cut into pieces on their way does not change what
  * is understood. The first byte of the input is the size of a piece; the rest is read whole, in
  * such pieces, and byte by byte. */
-#include "http/chunked_internal.h"
+#include "http/chunked.h"
 #include "http/head_internal.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* A whole request: a line with the operation's name, then its body. Behind it are two tables in
- * memory. Properties: every request is answered, and every answer is JSON. */
+/* A whole request: a line with the operation's name ("streams." before those of streams), then its
+ * body. Behind it are two tables in memory. Properties: every request is answered, and every answer
+ * is JSON. */
 #include <stdlib.h>
 
 #include "api/api.h"
@@ -12,7 +13,8 @@ static const struct {
     {"CreateTable",
      "{\"TableName\":\"one\",\"KeySchema\":[{\"AttributeName\":\"p\",\"KeyType\":\"HASH\"}],"
      "\"AttributeDefinitions\":[{\"AttributeName\":\"p\",\"AttributeType\":\"S\"}],"
-     "\"BillingMode\":\"PAY_PER_REQUEST\"}"},
+     "\"BillingMode\":\"PAY_PER_REQUEST\",\"StreamSpecification\":{\"StreamEnabled\":true,"
+     "\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}}"},
     {"CreateTable",
      "{\"TableName\":\"two\",\"KeySchema\":[{\"AttributeName\":\"p\",\"KeyType\":\"HASH\"},"
      "{\"AttributeName\":\"s\",\"KeyType\":\"RANGE\"}],"
@@ -54,15 +56,19 @@ static void run(struct str operation, struct str body)
     struct arena arena;
     arena_init(&arena);
     struct buf out = {0};
-    struct request request = {.call = {
-                                  .thread = thread,
-                                  .operation = operation,
-                                  .body = body,
-                                  .arena = &arena,
-                                  .home = waiting_mailbox_box(mailbox),
-                                  .out = &out,
-                                  .done = finish,
-                              }};
+    struct str streams = STR("streams.");
+    bool of_streams = str_starts_with(operation, streams);
+    struct request request = {
+        .call = {
+            .thread = thread,
+            .service = of_streams ? API_STREAMS : API_DYNAMODB,
+            .operation = of_streams ? str_skip(operation, streams.len) : operation,
+            .body = body,
+            .arena = &arena,
+            .home = waiting_mailbox_box(mailbox),
+            .out = &out,
+            .done = finish,
+        }};
     api_run(&request.call);
     waiting_mailbox_run(mailbox, &request.done);
     struct json_reader reader;

@@ -8,7 +8,7 @@
  *     struct gramme_answer *answer = gramme_send(db, get, &error);
  *     printf("%s\n", gramme_get_string(gramme_answer_item(answer), "Song"));
  *
- * docs/client.md is the reference by topic.
+ * docs/tutorial-c.md is a first program, docs/client.md the reference by topic.
  *
  * Rules that hold everywhere:
  *

@@ -4,7 +4,7 @@
 enum {
     WRITES_PER_CALL = 25,
     KEYS_PER_CALL = 100,
-    FRUITLESS_MAX = 10, /* calls in a row that processed nothing */
+    FRUITLESS_MAX = 8, /* calls in a row that processed nothing */
 };
 
 /* --- building --- */

@@ -4,25 +4,18 @@
 #include <stdlib.h>
 
 #include "client/error_internal.h"
-#include "client/profile_internal.h"
+#include "client/settings_internal.h"
 #include "client/retry_internal.h"
-
-/* The value of a variable that is set and not empty; else NULL. */
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
 
 static struct str find_region(struct arena *arena, const struct gramme_options *options)
 {
     if (options->region != NULL) {
         return arena_copy_c(arena, str_from_c(options->region));
     }
-    const char *region = variable("AWS_REGION");
-    region = region != NULL ? region : variable("AWS_DEFAULT_REGION");
+    const char *region = settings_variable("AWS_REGION");
+    region = region != NULL ? region : settings_variable("AWS_DEFAULT_REGION");
     return region != NULL ? arena_copy_c(arena, str_from_c(region))
-                          : profile_setting(arena, options->profile, "region");
+                          : settings_profile(arena, options->profile, "region");
 }
 
 /* "eu-west-1" of dynamodb.eu-west-1.amazonaws.com; STR_NULL: the name has none. */
@@ -42,20 +35,20 @@ static struct str region_of_host(struct arena *arena, struct str host)
 static struct str service_url(struct arena *arena, struct str region)
 {
     const char *end = str_starts_with(region, STR("cn-")) ? "amazonaws.com.cn" : "amazonaws.com";
-    return arena_format(arena, "https://dynamodb.%.*s.%s%c", STR_ARG(region), end, '\0');
+    return arena_format(arena, "https://dynamodb.%.*s.%s", STR_ARG(region), end);
 }
 
 /* The address that `aws:` stands for. */
 static bool find_url(struct arena *arena, const struct gramme_options *options, struct str region,
                      struct str *out, struct gramme_error **error)
 {
-    const char *url = variable("AWS_ENDPOINT_URL_DYNAMODB");
-    url = url != NULL ? url : variable("AWS_ENDPOINT_URL");
+    const char *url = settings_variable("AWS_ENDPOINT_URL_DYNAMODB");
+    url = url != NULL ? url : settings_variable("AWS_ENDPOINT_URL");
     if (url != NULL) {
         *out = arena_copy_c(arena, str_from_c(url));
         return true;
     }
-    struct str set = profile_setting(arena, options->profile, "endpoint_url");
+    struct str set = settings_profile(arena, options->profile, "endpoint_url");
     if (!str_is_null(set)) {
         *out = set;
         return true;
@@ -141,9 +134,9 @@ int endpoint_attempts(const struct gramme_options *options)
 {
     struct arena arena;
     arena_init(&arena);
-    const char *text = variable("AWS_MAX_ATTEMPTS");
-    struct str setting =
-        text != NULL ? str_from_c(text) : profile_setting(&arena, options->profile, "max_attempts");
+    const char *text = settings_variable("AWS_MAX_ATTEMPTS");
+    struct str setting = text != NULL ? str_from_c(text)
+                                      : settings_profile(&arena, options->profile, "max_attempts");
     int64_t attempts = options->attempts_max;
     if (attempts <= 0 && (!str_to_int64(setting, &attempts) || attempts < 1)) {
         attempts = RETRY_ATTEMPTS;

@@ -2,7 +2,6 @@
  * connection for the next caller. */
 #include <curl/curl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include "auth/sigv4.h"
@@ -11,6 +10,7 @@
 #include "client/credentials_internal.h"
 #include "client/endpoint_internal.h"
 #include "client/error_internal.h"
+#include "client/settings_internal.h"
 #include "client/transport_internal.h"
 
 enum {
@@ -125,7 +125,7 @@ static struct curl_slist *add_header(struct curl_slist *list, struct arena *aren
                                      const struct sigv4_header *header)
 {
     struct str line =
-        arena_format(arena, "%.*s: %.*s%c", STR_ARG(header->name), STR_ARG(header->value), '\0');
+        arena_format(arena, "%.*s: %.*s", STR_ARG(header->name), STR_ARG(header->value));
     return curl_slist_append(list, line.data);
 }
 
@@ -304,8 +304,9 @@ bool remote_open(const char *url, const struct gramme_options *options, struct t
     }
     remote->connect_timeout_ms = first_positive(options->connect_timeout_ms, 3000);
     remote->timeout_ms = first_positive(options->timeout_ms, 30000);
-    const char *ca_file = options->ca_file != NULL ? options->ca_file : getenv("AWS_CA_BUNDLE");
-    if (ca_file != NULL && ca_file[0] != '\0') {
+    const char *ca_file =
+        options->ca_file != NULL ? options->ca_file : settings_variable("AWS_CA_BUNDLE");
+    if (ca_file != NULL) {
         remote->ca_file = arena_copy_c(&remote->arena, str_from_c(ca_file));
     }
     remote->credentials = credential_source_create(options, remote->endpoint.is_local);

@@ -97,6 +97,7 @@ static void put_index(struct builder *builder, const struct index *index)
     put_int(&map, STR("projection"), index->projection);
     put_strings(&map, STR("non_key"), index->non_key_names, index->non_key_count);
     put_int(&map, STR("status"), index->status);
+    put_int(&map, STR("changed"), index->changed_ms);
     put_throughput(&map, STR("throughput"), &index->throughput);
     put_pair(&map, STR("on_demand"), &index->on_demand);
     put_pair(&map, STR("warm"), &index->warm);
@@ -140,6 +141,7 @@ static void put_settings(struct map_writer *map, const struct table *table)
     put_string(map, STR("ttl_attribute"), table->ttl_attribute);
     put_int(map, STR("ttl_changed"), table->ttl_changed_ms);
     put_int(map, STR("ttl_space"), table->ttl_space);
+    put_int(map, STR("ttl_since"), table->ttl_since_version);
     put_int(map, STR("sse_kms"), table->sse_kms);
     put_string(map, STR("sse_key_arn"), table->sse_key_arn);
     put_strings(map, STR("tag_names"), table->tag_names, table->tag_count);
@@ -164,6 +166,9 @@ struct str table_encode(struct arena *arena, const struct table *table)
         put_index(&builder, &table->indexes[i]);
     }
     builder_close_list(&builder, open, (uint32_t)table->index_count);
+    if (table->leaving != NULL) {
+        put_index(entry(&map, STR("leaving")), table->leaving);
+    }
     put_settings(&map, table);
     put_int(&map, STR("space"), table->space);
     put_int(&map, STR("collection_space"), table->collection_space);
@@ -262,6 +267,7 @@ static void get_index(struct arena *arena, struct value map, struct index *out)
     out->projection = (enum projection_type)get_int(map, STR("projection"));
     out->non_key_count = get_strings(arena, map, STR("non_key"), &out->non_key_names);
     out->status = (enum resource_status)get_int(map, STR("status"));
+    out->changed_ms = get_int(map, STR("changed"));
     out->throughput = get_throughput(map, STR("throughput"));
     out->on_demand = get_pair(map, STR("on_demand"));
     out->warm = get_pair(map, STR("warm"));
@@ -285,6 +291,16 @@ static void get_indexes(struct arena *arena, struct value map, struct table *out
         out->index_count++;
     }
     out->indexes = indexes;
+}
+
+static void get_leaving(struct arena *arena, struct value map, struct table *out)
+{
+    struct value leaving = value_map_get(map, STR("leaving"));
+    if (value_type(leaving) == VALUE_M) {
+        struct index *index = ARENA_NEW(arena, struct index);
+        get_index(arena, leaving, index);
+        out->leaving = index;
+    }
 }
 
 static void get_definitions(struct arena *arena, struct value map, struct table *out)
@@ -325,6 +341,7 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
     out->ttl_attribute = get_string(arena, map, STR("ttl_attribute"));
     out->ttl_changed_ms = get_int(map, STR("ttl_changed"));
     out->ttl_space = (uint32_t)get_int(map, STR("ttl_space"));
+    out->ttl_since_version = (uint32_t)get_int(map, STR("ttl_since"));
     out->sse_kms = get_int(map, STR("sse_kms")) != 0;
     out->sse_key_arn = get_string(arena, map, STR("sse_key_arn"));
     out->tag_count = get_strings(arena, map, STR("tag_names"), &out->tag_names);
@@ -350,6 +367,7 @@ bool table_decode(struct arena *arena, struct str bytes, struct table *out, stru
     out->key.range_count = get_attributes(arena, map, STR("range"), out->key.range);
     get_definitions(arena, map, out);
     get_indexes(arena, map, out);
+    get_leaving(arena, map, out);
     get_settings(arena, map, out);
     out->space = (uint32_t)get_int(map, STR("space"));
     out->collection_space = (uint32_t)get_int(map, STR("collection_space"));

@@ -9,5 +9,6 @@ enum { ROUND_MS = 30 * 1000 };
 int64_t housekeeper_round(struct service *service)
 {
     token_sweep(service, clock_wall_ms());
-    return ROUND_MS;
+    stream_trim(service);
+    return MIN((int64_t)ROUND_MS, stream_trim_interval_ms(service->engine));
 }

@@ -8,15 +8,14 @@ static void *service_main(void *arg)
     struct service *service = arg;
     int64_t next_us = clock_monotonic_us();
     while (!service_is_stopping(service) || atomic_load(&service->open_count) > 0) {
-        if (!service_is_stopping(service) && clock_monotonic_us() >= next_us) {
+        bool is_due = service->is_due || clock_monotonic_us() >= next_us;
+        if (is_due && !service_is_stopping(service)) {
+            service->is_due = false; /* whoever wakes it from now on wants another round */
             next_us = service->round(service) * 1000 + clock_monotonic_us();
         }
         int64_t left_ms = (next_us - clock_monotonic_us()) / 1000;
-        waiting_mailbox_run_for(service->mailbox, MAX(left_ms, 1));
-        if (service->is_due) {
-            service->is_due = false;
-            next_us = clock_monotonic_us();
-        }
+        bool again = service->is_due && !service_is_stopping(service);
+        waiting_mailbox_run_for(service->mailbox, again ? 0 : MAX(left_ms, 1));
     }
     return NULL;
 }
@@ -45,6 +44,20 @@ bool service_start(struct service *service, struct engine *engine,
 bool service_is_stopping(const struct service *service)
 {
     return atomic_load_explicit(&service->stopping, memory_order_acquire);
+}
+
+enum { GIVE_WAY_FACTOR = 3 };
+
+void service_give_way(struct service *service, int64_t spent_us)
+{
+    uint_fast64_t calls = atomic_load_explicit(&service->engine->call_count, memory_order_relaxed);
+    bool idle = calls == service->calls_seen;
+    service->calls_seen = calls;
+    int64_t until_us = clock_monotonic_us() + (idle ? 0 : GIVE_WAY_FACTOR * spent_us);
+    int64_t left_us;
+    while (!service_is_stopping(service) && (left_us = until_us - clock_monotonic_us()) > 0) {
+        waiting_mailbox_run_for(service->mailbox, MAX(left_us / 1000, 1));
+    }
 }
 
 void service_wake(struct service *service)
@@ -94,6 +107,27 @@ enum store_status service_update(struct service *service, struct service_update 
     store_update(service->engine->store, &update->update);
     waiting_mailbox_run(service->mailbox, &update->done);
     return update->update.status;
+}
+
+static void change_done(struct engine_call *call)
+{
+    CONTAINER_OF(call, struct service_change, change.call)->done = true;
+}
+
+void service_change(struct service *service, struct service_change *change)
+{
+    struct arena *arena = change->change.call.arena;
+    change->done = false;
+    change->change.call = (struct engine_call){
+        .engine = service->engine,
+        .arena = arena,
+        .home = waiting_mailbox_box(service->mailbox),
+        .err = ERR_INIT(arena),
+        .done = change_done,
+    };
+    engine_change_table(&change->change);
+    waiting_mailbox_run(service->mailbox, &change->done);
+    table_release(change->change.table);
 }
 
 struct mailbox *service_begin(struct service *service)

@@ -7,9 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/mailbox.h"
-#include "store/store.h"
-
-struct engine;
+#include "engine/engine.h"
 
 struct service {
     struct engine *engine;
@@ -25,7 +23,8 @@ struct service {
     atomic_bool stopping;
     atomic_bool woken; /* `wake` is in the mailbox */
     struct task wake;
-    bool is_due; /* its thread only */
+    bool is_due;              /* its thread only, like the next */
+    uint_fast64_t calls_seen; /* of the engine, when it last gave way */
 };
 
 MUST_USE bool service_start(struct service *service, struct engine *engine,
@@ -33,6 +32,9 @@ MUST_USE bool service_start(struct service *service, struct engine *engine,
 /* Waits for its end. Does nothing to one that was not started. */
 void service_stop(struct service *service);
 bool service_is_stopping(const struct service *service);
+/* For long rounds, after a piece of work that took so long: if calls came meanwhile, sleeps some
+ * times as long, so that most of the machine is theirs. */
+void service_give_way(struct service *service, int64_t spent_us);
 /* The next round begins at once. Any thread. */
 void service_wake(struct service *service);
 
@@ -45,8 +47,15 @@ struct service_update {
     struct store_update update;
     bool done;
 };
+/* The same for a change of a table; `call` but for call.arena is filled in, call.err is what came
+ * of it, and the new description is released. */
+struct service_change {
+    struct table_change change;
+    bool done;
+};
 enum store_status service_range(struct service *service, struct service_range *range);
 enum store_status service_update(struct service *service, struct service_update *update);
+void service_change(struct service *service, struct service_change *change);
 
 /* For store requests whose end nobody waits for: where they come back to. Each such request is one
  * service_begin() and, from its done(), one service_end(). Any thread. */

@@ -6,7 +6,7 @@
  *
  * Strict where readers are known to differ: a line ends in CR LF only, a size has at most 15
  * digits and nothing around it, an extension begins with ';'. */
-#include "http/chunked_internal.h"
+#include "http/chunked.h"
 
 enum state {
     STATE_SIZE,

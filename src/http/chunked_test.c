@@ -1,4 +1,4 @@
-#include "http/chunked_internal.h"
+#include "http/chunked.h"
 
 #include "base/buf.h"
 #include "base/testing.h"

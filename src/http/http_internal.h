@@ -9,7 +9,7 @@
 #ifndef GRAMME_HTTP_HTTP_INTERNAL_H
 #define GRAMME_HTTP_HTTP_INTERNAL_H
 
-#include "http/chunked_internal.h"
+#include "http/chunked.h"
 #include "http/coding_internal.h"
 #include "http/head_internal.h"
 #include "http/http.h"

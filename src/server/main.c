@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/bench.h"
 #include "server/serve.h"
 
 static void print_help(void)
@@ -9,6 +10,7 @@ static void print_help(void)
     printf("gramme %s: a DynamoDB-compatible database\n\n"
            "Usage:\n"
            "  gramme serve [options]   serve DynamoDB's HTTP API (gramme serve --help)\n"
+           "  gramme bench WORK        measure any DynamoDB endpoint (gramme bench --help)\n"
            "  gramme version           print the version\n"
            "  gramme help              print this\n\n"
            "Any AWS SDK and the AWS CLI can talk to it:\n"
@@ -61,6 +63,9 @@ int main(int argc, char **argv)
     const char *command = argc > 1 ? argv[1] : "help";
     if (strcmp(command, "serve") == 0) {
         return run_serve(argc - 2, argv + 2);
+    }
+    if (strcmp(command, "bench") == 0) {
+        return bench(argc - 2, argv + 2);
     }
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0) {
         printf("gramme %s\n", GRAMME_VERSION);

@@ -1,6 +1,6 @@
-/* http/chunked_internal.h: the chunked transfer coding undone (RFC 9112, 7.1), piece by piece. */
-#ifndef GRAMME_HTTP_CHUNKED_INTERNAL_H
-#define GRAMME_HTTP_CHUNKED_INTERNAL_H
+/* http/chunked.h: the chunked transfer coding undone (RFC 9112, 7.1), piece by piece. */
+#ifndef GRAMME_HTTP_CHUNKED_H
+#define GRAMME_HTTP_CHUNKED_H
 
 #include "base/str.h"
 

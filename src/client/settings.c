@@ -1,12 +1,18 @@
 /* The files are INI: sections in brackets, `name = value`, comments after # or ; at the start of a
  * line or behind white space. Lines that begin with white space belong to the setting above and are
  * not needed here (docs.aws.amazon.com/sdkref/latest/guide/file-format.html). */
-#include "client/profile_internal.h"
+#include "client/settings_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
+
+const char *settings_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
 
 enum { FILE_BYTES_MAX = 1024 * 1024 };
 
@@ -66,8 +72,8 @@ static bool is_section_of(struct str line, struct str profile, bool sections_are
     return (sections_are_profiles || is_default) && str_eq(name, profile);
 }
 
-struct str profile_find(struct str text, struct str profile, struct str name,
-                        bool sections_are_profiles)
+struct str settings_find(struct str text, struct str profile, struct str name,
+                         bool sections_are_profiles)
 {
     struct str line;
     struct str found = STR_NULL;
@@ -114,15 +120,15 @@ static bool read_file(const char *path, struct buf *out)
 /* Where a file is: as the variable says, or in the home directory. */
 static struct str file_path(struct arena *arena, const char *variable, const char *in_home)
 {
-    const char *path = getenv(variable);
+    const char *path = settings_variable(variable);
     const char *home = getenv("HOME");
-    if (path != NULL && path[0] != '\0') {
+    if (path != NULL) {
         if (path[0] == '~' && path[1] == '/' && home != NULL) {
-            return arena_format(arena, "%s%s%c", home, path + 1, '\0');
+            return arena_format(arena, "%s%s", home, path + 1);
         }
         return str_from_c(path);
     }
-    return home == NULL ? STR_NULL : arena_format(arena, "%s/%s%c", home, in_home, '\0');
+    return home == NULL ? STR_NULL : arena_format(arena, "%s/%s", home, in_home);
 }
 
 static struct str setting_in_file(struct arena *arena, struct str path, struct str profile,
@@ -131,7 +137,7 @@ static struct str setting_in_file(struct arena *arena, struct str path, struct s
     struct buf text = {0};
     struct str found = STR_NULL;
     if (!str_is_null(path) && read_file(path.data, &text)) {
-        found = profile_find(buf_str(&text), profile, str_from_c(name), sections_are_profiles);
+        found = settings_find(buf_str(&text), profile, str_from_c(name), sections_are_profiles);
         found = str_is_null(found) ? found : arena_copy_c(arena, found);
     }
     buf_finish(&text);
@@ -140,11 +146,11 @@ static struct str setting_in_file(struct arena *arena, struct str path, struct s
 
 static const char *chosen_profile(const char *profile)
 {
-    const char *name = profile != NULL ? profile : getenv("AWS_PROFILE");
-    return name != NULL && name[0] != '\0' ? name : "default";
+    const char *name = profile != NULL ? profile : settings_variable("AWS_PROFILE");
+    return name != NULL ? name : "default";
 }
 
-struct str profile_setting(struct arena *arena, const char *profile, const char *name)
+struct str settings_profile(struct arena *arena, const char *profile, const char *name)
 {
     struct str wanted = str_from_c(chosen_profile(profile));
     struct str credentials = file_path(arena, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");

@@ -1,0 +1,248 @@
+/* `gramme bench` from its arguments to its result: prepares the table, runs, reports. */
+#include "bench/bench.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "bench/report_internal.h"
+
+enum { LOAD_CONNECTIONS = 16, RAW_FILE_BYTES_MAX = 64 << 20 };
+
+static void print_help(void)
+{
+    printf(
+        "Usage: gramme bench WORK [options]\n"
+        "       gramme bench --limit NAME [options]\n\n"
+        "Sends prepared requests to a DynamoDB endpoint and tells how many were answered, how\n"
+        "soon, and at what cost. Makes and loads the table itself if it is not there. Ends with\n"
+        "status 1 if a request failed.\n\n"
+        "Work:\n");
+    works_print_help();
+    printf("\nOptions:\n");
+    options_print_help();
+    printf("\nExamples:\n"
+           "  gramme bench get --items 1000000\n"
+           "  gramme bench put --connections 64 --seconds 10 --pid $(pidof gramme)\n"
+           "  gramme bench ycsb-a --rate 5000 --json result.json\n"
+           "  gramme bench raw --endpoint http://127.0.0.1:8080/file.json\n"
+           "  gramme bench --limit rocksdb --batch 64 --directory ./data\n");
+}
+
+static bool is_interactive(void)
+{
+    return isatty(STDERR_FILENO) == 1;
+}
+
+static bool read_file(struct str path, struct buf *out, struct err *err)
+{
+    struct str name = arena_format(err->arena, "%.*s", STR_ARG(path));
+    FILE *file = fopen(name.data, "rb");
+    if (file == NULL) {
+        return err_set(err, ERR_VALIDATION, "cannot read %.*s: %s", STR_ARG(path), strerror(errno));
+    }
+    size_t got;
+    do {
+        got = fread(buf_reserve(out, 65536), 1, 65536, file);
+        buf_added(out, got);
+    } while (got > 0 && out->len <= RAW_FILE_BYTES_MAX);
+    bool good = !ferror(file) && out->len <= RAW_FILE_BYTES_MAX && out->len > 0;
+    fclose(file);
+    return good || err_set(err, ERR_VALIDATION, "%.*s is no request", STR_ARG(path));
+}
+
+/* The request of raw work: a file's, or a plain GET. */
+static bool make_raw(const struct bench_options *options, const struct target *target,
+                     struct buf *out, struct err *err)
+{
+    if (!str_is_null(options->request)) {
+        return read_file(options->request, out, err);
+    }
+    buf_format(out, "GET %.*s HTTP/1.1\r\nHost: %.*s\r\n\r\n", STR_ARG(target->path),
+               STR_ARG(target->authority));
+    return true;
+}
+
+/* Writes item 0, which says that the others are there. */
+static bool load_first_item(const struct source *source, struct err *err)
+{
+    struct request request;
+    struct random random;
+    struct request_values values = {0};
+    request_init(&request);
+    request_add(&request, "{\"TableName\":\"%.*s\",\"Item\":", STR_ARG(source->shape->table));
+    request_add_item(&request, source->shape, 0);
+    request_add(&request, "}");
+    random_init(&random);
+    request_fill(&request, source->shape, &values, source->text, &random);
+    int status = 0;
+    struct str answer;
+    bool good = target_call(source->target, STR("PutItem"), buf_str(&request.bytes), err->arena,
+                            &status, &answer, err);
+    request_destroy(&request);
+    if (good && status != 200) {
+        return err_set(err, ERR_INTERNAL, "PutItem was refused: %.*s", STR_ARG(answer));
+    }
+    return good;
+}
+
+static bool load_table(const struct shape *shape, const struct target *target, struct err *err)
+{
+    struct source source;
+    if (!source_init(&source, work_find(STR("load")), shape, target, err)) {
+        return false;
+    }
+    struct run_plan plan = {
+        .source = &source,
+        .label = is_interactive() ? "loading" : NULL,
+        .connection_count = LOAD_CONNECTIONS,
+        .request_count = source_request_count(&source),
+    };
+    struct run_result result = {0};
+    bool good = plan.request_count == 0 || run_work(&plan, &result, err);
+    if (good && tally_total(&result.errors) > 0) {
+        good = err_set(err, ERR_INTERNAL, "the table could not be loaded: %s",
+                       result.errors.kinds[0].name);
+    }
+    good = good && load_first_item(&source, err);
+    source_finish(&source);
+    return good;
+}
+
+static bool prepare_table(const struct bench_options *options, const struct shape *shape,
+                          const struct target *target, bool loads, struct err *err)
+{
+    if ((options->fresh || loads) && !shape_delete_table(shape, target, err)) {
+        return false;
+    }
+    bool loaded;
+    if (!shape_create_table(shape, target, err)) {
+        return false;
+    }
+    if (loads) {
+        return true;
+    }
+    return shape_is_loaded(shape, target, &loaded, err) &&
+           (loaded || load_table(shape, target, err));
+}
+
+static bool run_and_report(const struct bench_options *options, struct source *source,
+                           bool *out_clean, struct err *err)
+{
+    uint64_t load_count = source_request_count(source);
+    struct str label = arena_format(err->arena, "%.*s", STR_ARG(options->work));
+    struct run_plan plan = {
+        .source = source,
+        .label = is_interactive() ? label.data : NULL,
+        .connection_count = (int)options->connections,
+        .thread_count = (int)options->threads,
+        .seconds = options->seconds,
+        .request_count = load_count > 0 ? load_count : (uint64_t)options->requests,
+        .rate = options->rate,
+    };
+    plan.warmup_seconds = plan.request_count > 0 ? 0 : options->warmup;
+    if (source->work->mix[1] == OP_SCAN) {
+        plan.connection_count = (int)options->segments;
+    }
+    source->in_flight_max = (uint64_t)plan.connection_count;
+    struct run_result result;
+    if (!process_list_read(&plan.server, options->pid, err) || !run_work(&plan, &result, err)) {
+        return false;
+    }
+    if (!str_eq(options->json, STR("-"))) {
+        report_run(options, &plan, &result);
+    }
+    *out_clean = tally_total(&result.errors) == 0 && result.latency.count > 0;
+    return str_is_null(options->json) ||
+           report_run_json(options->json, options, &plan, &result, err);
+}
+
+static bool bench_work(const struct bench_options *options, const struct work *work,
+                       bool *out_clean, struct err *err)
+{
+    struct target target;
+    struct shape shape;
+    struct source source = {0};
+    struct buf raw = {0};
+    bool is_raw = work->mix[1] == OP_RAW;
+    bool loads = work->mix[1] == OP_LOAD;
+    shape_init(&shape, options, err->arena);
+    if (loads && shape.item_count < 2) {
+        return err_set(err, ERR_VALIDATION, "load needs --items 2 or more");
+    }
+    bool good =
+        target_init(&target, options->endpoint, str_eq(options->auth, STR("dummy")), err) &&
+        source_init(&source, work, &shape, &target, err) &&
+        (!is_raw || make_raw(options, &target, &raw, err)) &&
+        (is_raw || options->no_setup || prepare_table(options, &shape, &target, loads, err));
+    source.raw = buf_str(&raw);
+    source.segment_count = (int)options->segments;
+    good = good && run_and_report(options, &source, out_clean, err) &&
+           (!loads || load_first_item(&source, err));
+    source_finish(&source);
+    buf_finish(&raw);
+    return good;
+}
+
+static bool bench_limit(const struct bench_options *options, struct err *err)
+{
+    struct limit_result result;
+    if (!limit_measure(options, &result, err)) {
+        return false;
+    }
+    if (!str_eq(options->json, STR("-"))) {
+        report_limit(options, &result);
+    }
+    return str_is_null(options->json) || report_limit_json(options->json, options, &result, err);
+}
+
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* Status 2 for what the arguments are to blame for. */
+static int run(int argc, char **argv, struct err *err)
+{
+    struct bench_options options;
+    if (!options_read(argc, argv, &options, err)) {
+        return 2;
+    }
+    bool clean = true;
+    if (!str_is_null(options.limit)) {
+        return bench_limit(&options, err) ? 0 : 1;
+    }
+    const struct work *work = work_find(options.work);
+    if (work == NULL) {
+        err_set(err, ERR_VALIDATION, "there is no work '%.*s'", STR_ARG(options.work));
+        return 2;
+    }
+    return bench_work(&options, work, &clean, err) && clean ? 0 : 1;
+}
+
+int bench(int argc, char **argv)
+{
+    if (argc == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0) {
+        print_help();
+        return argc == 0 ? 2 : 0;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    raise_file_limit();
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    int status = run(argc, argv, &err);
+    if (err.code != ERR_NONE) {
+        fprintf(stderr, "gramme bench: %.*s%s\n", STR_ARG(err.message),
+                err.code == ERR_VALIDATION ? "; see gramme bench --help" : "");
+        status = err.code == ERR_VALIDATION ? 2 : 1;
+    }
+    arena_finish(&arena);
+    return status;
+}

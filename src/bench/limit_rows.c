@@ -1,0 +1,109 @@
+#include "bench/limit_rows_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "store/rocks/bare.h"
+
+enum {
+    SPACE_FIRST = 16,
+    SORT_BYTES = 16,
+    MADE_BYTES = 18, /* a number of 16 digits, in groups of 8 */
+    ITEM_KEY_BYTES = STORE_PREFIX_LEN + SORT_BYTES,
+    INDEX_KEY_BYTES = STORE_PREFIX_LEN + MADE_BYTES + STORE_PART_LEN + SORT_BYTES,
+    COUNTERS_SPACE = 2,
+    TEXT_BYTES = 1 << 20,
+    /* What stands around the text of an item: version, size, names, lengths. */
+    ROW_OVERHEAD = 60,
+};
+
+struct limit_rows {
+    struct bare *bare;
+    char *directory;
+    struct random random;
+    int gsi_count;
+    size_t row_bytes;
+    char *text;
+};
+
+static void put_space(char *out, uint32_t space)
+{
+    for (int i = 0; i < STORE_SPACE_LEN; i++) {
+        out[i] = (char)(space >> (24 - 8 * i) & 0xFF);
+    }
+}
+
+static void put_random(struct limit_rows *rows, char *out, size_t count)
+{
+    for (size_t i = 0; i < count; i += 8) {
+        uint64_t bits = random_next(&rows->random);
+        memcpy(out + i, &bits, MIN((size_t)8, count - i));
+    }
+}
+
+bool limit_rows_open(const struct bench_options *options, struct limit_rows **out, struct err *err)
+{
+    struct str name =
+        arena_format(err->arena, "%.*s/gramme-bench-XXXXXX", STR_ARG(options->directory));
+    struct limit_rows *rows = mem_zalloc(sizeof(*rows));
+    *out = rows;
+    rows->gsi_count = (int)options->gsi;
+    rows->row_bytes = (size_t)options->size + ROW_OVERHEAD;
+    random_init(&rows->random);
+    rows->text = mem_alloc(TEXT_BYTES);
+    put_random(rows, rows->text, TEXT_BYTES);
+    rows->directory = mem_strdup(name.data);
+    if (mkdtemp(rows->directory) == NULL) {
+        mem_free(rows->directory);
+        rows->directory = NULL;
+        return err_set(err, ERR_INTERNAL, "cannot write to %.*s: %s", STR_ARG(options->directory),
+                       strerror(errno));
+    }
+    return bare_open(rows->directory, (size_t)64 << 20, &rows->bare, err);
+}
+
+void limit_rows_close(struct limit_rows *rows)
+{
+    if (rows == NULL) {
+        return;
+    }
+    bare_destroy(rows->bare);
+    mem_free(rows->directory);
+    mem_free(rows->text);
+    mem_free(rows);
+}
+
+/* Keys in an item's part are random, as hashes are; a part of several items is rarely met twice in
+ * one batch. */
+void limit_rows_put(struct limit_rows *rows)
+{
+    char item_key[ITEM_KEY_BYTES];
+    put_space(item_key, SPACE_FIRST);
+    put_random(rows, item_key + STORE_SPACE_LEN, sizeof(item_key) - STORE_SPACE_LEN);
+    size_t start = random_next(&rows->random) % (TEXT_BYTES - rows->row_bytes);
+    struct str row = str_make(rows->text + start, rows->row_bytes);
+    bare_put(rows->bare, str_make(item_key, sizeof(item_key)), row);
+    for (int i = 0; i < rows->gsi_count; i++) {
+        char key[INDEX_KEY_BYTES];
+        put_space(key, SPACE_FIRST + 1 + (uint32_t)i);
+        put_random(rows, key + STORE_SPACE_LEN, STORE_PART_LEN + MADE_BYTES);
+        memcpy(key + STORE_PREFIX_LEN + MADE_BYTES, item_key + STORE_SPACE_LEN,
+               STORE_PART_LEN + SORT_BYTES);
+        bare_put(rows->bare, str_make(key, sizeof(key)), row);
+    }
+}
+
+bool limit_rows_commit(struct limit_rows *rows, struct err *err)
+{
+    for (int i = 0; i < 2 * (1 + rows->gsi_count); i++) {
+        char key[STORE_PREFIX_LEN] = {0};
+        put_space(key, COUNTERS_SPACE);
+        put_space(key + STORE_SPACE_LEN, SPACE_FIRST + (uint32_t)i / 2);
+        key[(size_t)2 * STORE_SPACE_LEN] = (char)(i % 2);
+        uint64_t value = random_next(&rows->random);
+        bare_put(rows->bare, str_make(key, sizeof(key)), str_make(&value, sizeof(value)));
+    }
+    return bare_commit(rows->bare, err);
+}

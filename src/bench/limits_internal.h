@@ -1,0 +1,24 @@
+/* bench/limits_internal.h: what the machine gives at best, to hold results against. */
+#ifndef GRAMME_BENCH_LIMITS_INTERNAL_H
+#define GRAMME_BENCH_LIMITS_INTERNAL_H
+
+#include "bench/histogram_internal.h"
+#include "bench/options_internal.h"
+
+struct limit_result {
+    const char *unit; /* what is counted */
+    uint64_t count;
+    double seconds;
+    double cpu_seconds;       /* of this process */
+    struct histogram latency; /* of each step: an fsync, a commit, a round trip */
+};
+
+/* By options->limit:
+ * fsync      appends 4 KB to a file and syncs it
+ * rocksdb    commits what PutItem calls would write, --batch of them at once, with the store's
+ * options roundtrip  sends as many bytes as PutItem would over loopback to a thread that answers
+ * 200 */
+MUST_USE bool limit_measure(const struct bench_options *options, struct limit_result *out,
+                            struct err *err);
+
+#endif

@@ -1,0 +1,24 @@
+/* bench/options_internal.h: the command line of `gramme bench`. */
+#ifndef GRAMME_BENCH_OPTIONS_INTERNAL_H
+#define GRAMME_BENCH_OPTIONS_INTERNAL_H
+
+#include "base/err.h"
+
+#define TEXT(member_, name_, value_, default_, help_)               struct str member_;
+#define NUMBER(member_, name_, value_, default_, min_, max_, help_) int64_t member_;
+#define REAL(member_, name_, value_, default_, min_, max_, help_)   double member_;
+#define FLAG(member_, name_, help_)                                 bool member_;
+struct bench_options {
+    struct str work; /* STR_NULL: a limit */
+#include "bench/options.def"
+};
+#undef TEXT
+#undef NUMBER
+#undef REAL
+#undef FLAG
+
+/* Texts borrow from argv. */
+MUST_USE bool options_read(int argc, char **argv, struct bench_options *out, struct err *err);
+void options_print_help(void);
+
+#endif

@@ -1,0 +1,22 @@
+/* bench/tally_internal.h: how often what went wrong, by name. */
+#ifndef GRAMME_BENCH_TALLY_INTERNAL_H
+#define GRAMME_BENCH_TALLY_INTERNAL_H
+
+#include "base/str.h"
+
+enum { TALLY_KINDS_MAX = 16, TALLY_NAME_MAX = 64 };
+
+struct tally {
+    struct {
+        char name[TALLY_NAME_MAX];
+        uint64_t count;
+    } kinds[TALLY_KINDS_MAX];
+    size_t kind_count;
+};
+
+/* Names are cut to what fits; more kinds than fit are counted as the last one, "others". */
+void tally_add(struct tally *tally, struct str name, uint64_t count);
+void tally_merge(struct tally *into, const struct tally *from);
+MUST_USE uint64_t tally_total(const struct tally *tally);
+
+#endif

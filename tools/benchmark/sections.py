@@ -1,0 +1,330 @@
+"""What `make bench` measures, section by section, as lists of steps.
+
+Rounds are interleaved: in each round every peer and limit of a measurement has its turn, because
+the machine is shared and what disturbs one should disturb all."""
+
+import subprocess
+import time
+
+from measure import Flushes, Step, measure, run_bench
+from peers import GRAMME, Gramme
+
+# work, connections, options; requests of nginx that send the same bytes
+WORKS = [
+    ("get", 64, [], "item"), ("put", 64, [], None), ("put-conditional", 64, [], None), ("update", 64, [], None),
+    ("query10", 64, [], None), ("query1mb", 16, [], "page"), ("gsi10", 64, [], None), ("batch-get", 16, [], None),
+    ("batch-write", 16, [], None), ("transact4", 64, [], None), ("transact100", 16, [], None),
+    ("ycsb-a", 64, [], None), ("ycsb-b", 64, [], None), ("ycsb-c", 64, [], None), ("ycsb-d", 64, [], None),
+    ("ycsb-e", 64, [], None), ("ycsb-f", 64, [], None)]
+SIZES = [(100, 10_000), (65_536, 200), (409_600, 50)]
+GROWTH_WORKS = ["get", "put", "query10"]
+GROWTH_CONNECTIONS = [1, 4, 16, 64, 128, 256, 512]
+GROWTH_GSIS = [0, 2, 10]
+GROWTH_SIZE = 100
+# DynamoDB Local of 2020 takes 25 items in a transaction; dynalite knows no transactions.
+CANNOT = {("local", "transact100"), ("dynalite", "transact4"), ("dynalite", "transact100")}
+LOAD_RATES = {"gramme": 20_000, "dynoxide": 1_000, "local": 300, "dynalite": 1_500}
+
+
+class Bench:
+    """What a run has at hand."""
+
+    def __init__(self, directory, settings, databases, nginx, results):
+        self.directory, self.settings, self.results = directory, settings, results
+        self.databases, self.nginx = databases, nginx
+        self.gramme = databases.get("gramme")
+
+    def window(self):
+        return ["--seconds", self.settings.seconds, "--warmup", self.settings.warmup]
+
+    def step(self, section, peer, work, *arguments, number=0, seconds=None, **more):
+        """A step that measures one peer once; its row also has what is in `more`."""
+        window = ["--warmup", self.settings.warmup, "--seconds", seconds or self.settings.seconds]
+        label = " ".join(map(str, [section, work, peer.title, *(f"{k}={v}" for k, v in more.items()),
+                                   f"round {number + 1}"]))
+
+        def run():
+            row = measure(peer, work, *window, *arguments)
+            return {**row, "section": section, "peer": peer.name, "work": work, "round": number, **more}
+        return Step(label, self.settings.seconds + self.settings.warmup + 0.5, run)
+
+    def limit(self, section, name, *arguments, number=0, seconds=None, **more):
+        def run():
+            row = run_bench("--limit", name, "--directory", self.directory, "--seconds",
+                            seconds or self.settings.seconds, *arguments)
+            return {**row, "section": section, "limit": name, "round": number, **more}
+        return Step(f"{section} limit {name}", self.settings.seconds + 0.5, run)
+
+    def item_set(self):
+        return ["--items", self.settings.items]
+
+
+def start_steps(bench):
+    """Start-up time, best of three, and memory at rest; leaves all running."""
+    def run(peer):
+        times = []
+        for _ in range(3):
+            peer.discard()
+            times.append(peer.start())
+        time.sleep(1)
+        return {"section": "start", "peer": peer.name, "start_ms": round(min(times) * 1000, 1),
+                "rest_bytes": peer.resident_bytes()}
+    return [Step(f"start {peer.title}", 15 if peer.name == "local" else 4, lambda peer=peer: run(peer))
+            for peer in bench.databases.values()]
+
+
+def load_steps(bench):
+    """The data that all sections use, through BatchWriteItem."""
+    def run(peer):
+        row = measure(peer, "load", *bench.item_set(), "--connections", 16)
+        return {**row, "section": "load", "peer": peer.name, "disk_bytes": peer.disk_bytes()}
+    return [Step(f"load {bench.settings.items:,} items into {peer.title}",
+                 bench.settings.items / LOAD_RATES[peer.name] + 1, lambda peer=peer: run(peer))
+            for peer in bench.databases.values()]
+
+
+def nginx_step(bench):
+    """nginx learns what to answer, and is started."""
+    table = f"bench-1024b-1gsi-{bench.settings.items}"
+    key = '{"pk":{"S":"%016d"},"sk":{"S":"%016d"}}' % (0, 1)
+
+    def run():
+        bench.nginx.learn(bench.gramme, f'{{"TableName":"{table}","Key":{key}}}',
+                          f'{{"TableName":"{table}","KeyConditionExpression":"pk = :p",'
+                          f'"ExpressionAttributeValues":{{":p":{{"S":"{0:016d}"}}}}}}')
+        bench.nginx.discard()
+        bench.nginx.start()
+        time.sleep(0.3)  # the workers are forked after the first connection is accepted
+    return Step("start nginx", 1, run)
+
+
+def nginx_measure(bench, section, kind, *arguments, number=0, **more):
+    """nginx sending the bytes of GetItem ("item", asked with GetItem's bytes) or of a page."""
+    work = "get" if kind == "item" else "raw"
+    step = bench.step(section, bench.nginx, work, "--no-setup", *arguments, number=number, **more)
+
+    def run():
+        endpoint = bench.nginx.endpoint() + ("/page" if kind == "page" else "")
+        row = run_bench(work, "--endpoint", endpoint, "--pid", ",".join(map(str, bench.nginx.pids())),
+                        *bench.window(), "--no-setup", *arguments)
+        return {**row, "section": section, "peer": "nginx", "work": work, "kind": kind, "round": number, **more}
+    return Step(step.label, step.seconds, run)
+
+
+def put_step(bench, number):
+    """PutItem, with the size of the groups that were committed: by how often the disk was flushed."""
+    step = bench.step("works", bench.gramme, "put", *bench.item_set(), "--connections", 64, number=number)
+    flushes = Flushes(bench.directory)
+
+    def run():
+        before = flushes.count()
+        row = step.run()
+        after = flushes.count()
+        if before is not None and row.get("requests"):
+            # The warm-up's requests are not counted, its flushes are.
+            share = row["seconds"] / (row["seconds"] + bench.settings.warmup)
+            row["flushes_per_request"] = (after - before) * share / row["requests"]
+        return row
+    return Step(step.label, step.seconds, run)
+
+
+def fsync_step(bench, number):
+    flushes = Flushes(bench.directory)
+    step = bench.limit("limits", "fsync", number=number)
+
+    def run():
+        before = flushes.count()
+        row = step.run()
+        if before is not None and row.get("count"):
+            row["flushes_per_fsync"] = (flushes.count() - before) / row["count"]
+        return row
+    return Step(step.label, step.seconds, run)
+
+
+def group_size(results):
+    """How many PutItem calls Gramme commits with one fsync; the disk's flushes tell, if it counts them.
+    Others who use the disk make the groups look smaller than they are, so the largest is taken."""
+    per_fsync = [row["flushes_per_fsync"] for row in results.rows if row.get("flushes_per_fsync")]
+    per_request = [row["flushes_per_request"] for row in results.rows if row.get("flushes_per_request")]
+    if not per_fsync or not per_request:
+        return 32
+    return max(1, min(64, round(min(per_fsync) / min(per_request))))
+
+
+def rocksdb_step(bench, number):
+    def run():
+        batch = group_size(bench.results)
+        row = run_bench("--limit", "rocksdb", "--directory", bench.directory, "--seconds", bench.settings.seconds,
+                        "--batch", batch)
+        return {**row, "section": "limits", "limit": "rocksdb", "round": number, "batch": batch}
+    return Step("limits RocksDB alone", bench.settings.seconds + 0.5, run)
+
+
+def works_steps(bench, only):
+    steps = []
+    for work, connections, options, kind in WORKS:
+        if only and work not in only:
+            continue
+        arguments = [*bench.item_set(), "--connections", connections, *options]
+        for number in range(bench.settings.rounds):
+            for peer in bench.databases.values():
+                if (peer.name, work) in CANNOT:
+                    continue
+                if peer is bench.gramme and work == "put":
+                    steps += [fsync_step(bench, number), put_step(bench, number), rocksdb_step(bench, number)]
+                else:
+                    steps.append(bench.step("works", peer, work, *arguments, number=number))
+            if kind is not None and bench.nginx is not None:
+                steps.append(nginx_measure(bench, "works", kind, "--connections", connections, number=number))
+    steps.append(Step("memory", 1, lambda: memory(bench)))
+    return steps
+
+
+def memory(bench):
+    for peer in bench.databases.values():
+        bench.results.add({"section": "memory", "peer": peer.name, "loaded_bytes": peer.resident_bytes(),
+                           "disk_bytes": peer.disk_bytes()})
+
+
+def size_steps(bench):
+    steps = []
+    for size, items in SIZES:
+        arguments = ["--items", min(items, bench.settings.items), "--size", size, "--connections", 16]
+        for work in ("get", "put"):
+            for number in range(bench.settings.rounds):
+                steps += [bench.step("sizes", peer, work, *arguments, number=number, size=size)
+                          for peer in bench.databases.values()]
+    return steps
+
+
+def latency_steps(bench):
+    """One connection: what a single caller waits."""
+    steps = []
+    for number in range(bench.settings.rounds):
+        steps.append(bench.step("latency", bench.gramme, "get", *bench.item_set(), "--connections", 1, number=number))
+        if bench.nginx is not None:
+            steps.append(nginx_measure(bench, "latency", "item", "--connections", 1, number=number))
+        steps += [bench.step("latency", bench.gramme, "put", *bench.item_set(), "--connections", 1, number=number),
+                  bench.limit("latency", "fsync", number=number),
+                  bench.limit("latency", "roundtrip", number=number)]
+    return steps
+
+
+def mixed_steps(bench):
+    """GetItem at a steady rate, without and with 32 connections that write at full speed."""
+    readers = [*bench.item_set(), "--connections", 16, "--rate", 2000]
+
+    def with_writers(number):
+        seconds = bench.settings.seconds
+        writers = subprocess.Popen(
+            [str(GRAMME), "bench", "put", "--endpoint", bench.gramme.endpoint(), *map(str, bench.item_set()),
+             "--connections", "32", "--threads", "1", "--seconds", str(seconds + 1), "--warmup",
+             str(bench.settings.warmup)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.2)
+        row = measure(bench.gramme, "get", *bench.window(), *readers)
+        writers.wait()
+        return {**row, "section": "mixed", "peer": "gramme", "work": "get", "writers": 32, "round": number}
+    steps = []
+    for number in range(bench.settings.rounds):
+        steps.append(bench.step("mixed", bench.gramme, "get", *readers, number=number, writers=0))
+        steps.append(Step(f"mixed get Gramme writers=32 round {number + 1}", bench.settings.seconds + 2,
+                          lambda number=number: with_writers(number)))
+    return steps
+
+
+def big_steps(bench):
+    """Loading and scanning a large table; the slow peers are left out."""
+    count = bench.settings.big
+    peers = [peer for peer in bench.databases.values() if peer.name in ("gramme", "dynoxide")]
+
+    def load(peer):
+        row = measure(peer, "load", "--items", count, "--connections", 16)
+        return {**row, "section": "big", "peer": peer.name, "items": count, "disk_bytes": peer.disk_bytes()}
+    steps = [Step(f"load {count:,} items into {peer.title}", count / LOAD_RATES[peer.name],
+                  lambda peer=peer: load(peer)) for peer in peers]
+    if bench.gramme:
+        steps.append(settle_step(bench.gramme))
+    for segments in (1, 4):
+        for number in range(bench.settings.rounds):
+            steps += [bench.step("big", peer, "scan", "--items", count, "--segments", segments, number=number,
+                                 segments=segments) for peer in peers]
+            if bench.nginx is not None:
+                steps.append(nginx_measure(bench, "big", "page", "--connections", segments, number=number,
+                                           segments=segments))
+    return steps
+
+
+def settle_step(peer, seconds_max=120):
+    """Waits until a server is at rest: compactions of the load are not what we measure."""
+    def run():
+        def cpu():
+            fields = open(f"/proc/{peer.process.pid}/stat").read().rsplit(")", 1)[1].split()
+            return int(fields[11]) + int(fields[12])
+        quiet, until = 0, time.monotonic() + seconds_max
+        while quiet < 3 and time.monotonic() < until:
+            before = cpu()
+            time.sleep(0.5)
+            quiet = quiet + 1 if cpu() - before < 3 else 0
+    return Step(f"wait until {peer.title} is at rest", 5, run)
+
+
+def growth_steps(bench):
+    """Gramme's cost per request against items, indexes and connections. A server of its own."""
+    peer = Gramme(bench.directory / "growth")
+    rounds = range(bench.settings.rounds)
+    steps = [Step("start Gramme", 1, lambda: (peer.discard(), peer.start()) and None)]
+
+    def sweep(axis, value, works, *arguments):
+        return [bench.step("growth", peer, work, "--size", GROWTH_SIZE, *arguments, number=number, axis=axis,
+                           value=value) for number in rounds for work in works]
+
+    def load(items, gsi):
+        def run():
+            row = measure(peer, "load", "--items", items, "--gsi", gsi, "--size", GROWTH_SIZE, "--connections", 16)
+            return {**row, "section": "growth", "axis": "load", "peer": "gramme", "value": items}
+        return [Step(f"growth load {items:,} items, {gsi} GSIs", items / 60_000 + 1, run),
+                settle_step(peer, 600), warm(items, gsi)]
+
+    def warm(items, gsi):
+        """Reads the table once: what is measured is not how files come into the cache."""
+        pages = items * GROWTH_SIZE // (1 << 20) + 1
+
+        def run():
+            run_bench("scan", "--endpoint", peer.endpoint(), "--items", items, "--gsi", gsi, "--size", GROWTH_SIZE,
+                      "--requests", pages)
+        return Step(f"growth read {items:,} items", items / 500_000 + 0.2, run)
+    small = bench.settings.growth[0]
+    for items in bench.settings.growth:
+        steps += load(items, 1) + sweep("items", items, GROWTH_WORKS, "--items", items)
+    for connections in GROWTH_CONNECTIONS:
+        steps += sweep("connections", connections, GROWTH_WORKS, "--items", small, "--connections", connections)
+    for gsi in GROWTH_GSIS:
+        steps += load(small, gsi)[:1] + sweep("gsi", gsi, ["get", "put", "update"], "--items", small, "--gsi", gsi)
+
+    def restart():
+        peer.stop()
+        seconds = min(peer.start() for _ in range(3) if peer.stop() is None)
+        row = {"section": "growth", "axis": "restart", "peer": "gramme", "value": bench.settings.growth[-1],
+               "start_ms": round(seconds * 1000, 1), "disk_bytes": peer.disk_bytes(),
+               "rest_bytes": peer.resident_bytes()}
+        peer.discard()
+        return row
+    return [*steps, Step("growth start with all items", 5, restart)]
+
+
+def agreement_steps(bench):
+    """The same requests from wrk, to see that both generators say the same of the same server."""
+    def wrk(number):
+        url = bench.nginx.endpoint() + "/"
+        output = subprocess.run(["wrk", "-t2", "-c64", f"-d{max(1, round(bench.settings.seconds))}s", url],
+                                text=True, capture_output=True, check=True).stdout
+        rate = float(next(line.split()[1] for line in output.splitlines() if line.startswith("Requests/sec:")))
+        return {"section": "agreement", "generator": "wrk", "round": number, "requests_per_second": rate,
+                "requests": 1, "errors": {}, "latency_us": {"p50": 0, "p99": 0}}
+    steps = []
+    for number in range(bench.settings.rounds):
+        step = bench.step("agreement", bench.nginx, "raw", "--connections", 64, "--threads", 2, number=number,
+                          generator="gramme")
+        steps += [step, Step(f"agreement wrk round {number + 1}", bench.settings.seconds + 0.5,
+                             lambda number=number: wrk(number))]
+    return steps
