@@ -44,3 +44,18 @@ bool write_run(struct gramme_db *db, const struct gramme_request *request,
     gramme_answer_destroy(answer);
     return answer != NULL;
 }
+
+bool write_unless_there(struct gramme_db *db, struct gramme_request *put, const char *key,
+                        struct gramme_error **error)
+{
+    gramme_request_name(put, "#key", key);
+    gramme_request_condition(put, "attribute_not_exists(#key)");
+    bool ok = write_run(db, put, error);
+    gramme_request_destroy(put);
+    if (!ok && gramme_error_is(*error, GRAMME_CONDITION_FAILED)) {
+        gramme_error_destroy(*error);
+        *error = NULL;
+        return true;
+    }
+    return ok;
+}

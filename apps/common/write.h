@@ -12,5 +12,10 @@ struct gramme_answer *write_send(struct gramme_db *db, const struct gramme_reque
 /* The same for when nothing but success is of interest. */
 bool write_run(struct gramme_db *db, const struct gramme_request *request,
                struct gramme_error **error);
+/* Sends a PutItem on the condition that its key is new, and destroys it; that it is not is fine
+ * too. For sample data, which must not undo what people have done. `key`: an attribute of the key.
+ */
+bool write_unless_there(struct gramme_db *db, struct gramme_request *put, const char *key,
+                        struct gramme_error **error);
 
 #endif

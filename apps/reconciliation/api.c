@@ -115,7 +115,8 @@ static void ingest_call(struct app_request *request)
     } else {
         struct gramme_value *out = gramme_map_create();
         gramme_set_bool(out, "pending", recon_is_bad(call.audio_received, call.processing_status));
-        answer_value(request, gramme_answer_attributes(answer) == NULL ? 201 : 200, out);
+        bool is_new = gramme_get(gramme_answer_attributes(answer), "CallId") == NULL;
+        answer_value(request, is_new ? 201 : 200, out);
         gramme_value_destroy(out);
     }
     gramme_answer_destroy(answer);

@@ -42,7 +42,7 @@ bool recon_is_bad(bool audio_received, const char *processing_status);
 /* --- the write side --- */
 
 /* Writes the state of a call, and sets or removes the keys of the index. gramme_answer_attributes()
- * is what was there before, NULL: nothing. `owner`: only while this lease holds, else
+ * is what was there before; without a CallId: nothing. `owner`: only while this lease holds, else
  * GRAMME_CONDITION_FAILED; NULL: always. NULL: it failed. */
 struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon_call *call,
                                         const char *owner, struct gramme_error **error);

@@ -70,7 +70,10 @@ static void show_task(const struct gramme_value *item, struct gramme_value *out)
 {
     copy(item, "TaskId", out, "taskId");
     copy(item, "Title", out, "title");
-    copy(item, "Description", out, "description");
+    gramme_set_string(out, "description", "");
+    if (gramme_get(item, "Description") != NULL) {
+        copy(item, "Description", out, "description");
+    }
     copy(item, "Priority", out, "priority");
     copy(item, "Status", out, "status");
     copy(item, "CreatedBy", out, "createdBy");

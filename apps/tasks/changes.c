@@ -27,7 +27,9 @@ void tasks_fill_task(struct gramme_value *item, const char *task_id, const struc
     gramme_set_string(item, "EntityType", "TASK");
     gramme_set_string(item, "TaskId", task_id);
     gramme_set_string(item, "Title", task->title);
-    gramme_set_string(item, "Description", task->description);
+    if (task->description[0] != '\0') { /* old implementations of the service know no empty text */
+        gramme_set_string(item, "Description", task->description);
+    }
     gramme_set_string(item, "Priority", task->priority);
     gramme_set_string(item, "Status", "OPEN");
     gramme_set_string(item, "CreatedBy", task->created_by);

@@ -1,4 +1,7 @@
 /* A small team and its work. */
+#include <string.h>
+
+#include "apps/common/write.h"
 #include "apps/tasks/tasks.h"
 
 static const struct tasks_user users[] = {
@@ -47,32 +50,43 @@ static const struct sample {
      {"ben", "dario"}},
 };
 
-static void add_task(struct gramme_request *batch, const struct sample *sample)
+static bool add_user(struct gramme_db *db, const struct tasks_user *user,
+                     struct gramme_error **error)
 {
-    struct gramme_value *item = gramme_batch_put(batch, TASKS_TABLE);
+    struct gramme_request *put = gramme_request_create("PutItem", TASKS_TABLE);
+    tasks_fill_user(gramme_request_item(put), user, "2026-01-07T08:00:00.000000Z");
+    if (strcmp(user->user_id, DEACTIVATED) == 0) {
+        gramme_set_string(gramme_request_item(put), "UserStatus", "DEACTIVATED");
+    }
+    return write_unless_there(db, put, "PK", error);
+}
+
+static bool add_task(struct gramme_db *db, const struct sample *sample, struct gramme_error **error)
+{
+    struct gramme_request *put = gramme_request_create("PutItem", TASKS_TABLE);
+    struct gramme_value *item = gramme_request_item(put);
     tasks_fill_task(item, sample->id, &sample->task, sample->created_at);
     gramme_set_string(item, "Status", sample->status);
     gramme_set_format(item, "GSI2PK", "STATUS#%s", sample->status);
-    for (size_t i = 0; sample->assigned[i] != NULL; i++) {
+    bool ok = write_unless_there(db, put, "PK", error);
+    for (size_t i = 0; ok && sample->assigned[i] != NULL; i++) {
         struct tasks_assignment assignment = {
             .task_id = sample->id, .user_id = sample->assigned[i], .assigned_by = "ana"};
-        tasks_fill_assignment(gramme_batch_put(batch, TASKS_TABLE), &assignment,
-                              sample->created_at);
+        put = gramme_request_create("PutItem", TASKS_TABLE);
+        tasks_fill_assignment(gramme_request_item(put), &assignment, sample->created_at);
+        ok = write_unless_there(db, put, "PK", error);
     }
+    return ok;
 }
 
 bool tasks_load_samples(struct gramme_db *db, struct gramme_error **error)
 {
-    struct gramme_request *batch = gramme_request_create("BatchWriteItem", NULL);
-    for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
-        tasks_fill_user(gramme_batch_put(batch, TASKS_TABLE), &users[i],
-                        "2026-01-07T08:00:00.000000Z");
+    bool ok = true;
+    for (size_t i = 0; ok && i < sizeof(users) / sizeof(users[0]); i++) {
+        ok = add_user(db, &users[i], error);
     }
-    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
-        add_task(batch, &samples[i]);
+    for (size_t i = 0; ok && i < sizeof(samples) / sizeof(samples[0]); i++) {
+        ok = add_task(db, &samples[i], error);
     }
-    bool ok = gramme_batch_write(db, batch, error) &&
-              tasks_set_user_status(db, DEACTIVATED, false, error) == TASKS_OK;
-    gramme_request_destroy(batch);
     return ok;
 }

@@ -36,6 +36,13 @@ def apps(apps_db):
         yield process
 
 
+@pytest.fixture
+def strict_db(request):
+    """For what the service does, and so do we, but not every other implementation."""
+    if request.config.getoption("db"):
+        pytest.skip("other implementations take it")
+
+
 def api(name):
     @pytest.fixture(scope="session", name=name)
     def client(apps):

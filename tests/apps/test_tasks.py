@@ -362,7 +362,7 @@ def test_malformed_lists_are_refused(tasks, query):
     assert refusal(tasks.get("/tasks", **query)) == (400, "bad_parameter")
 
 
-def test_a_cursor_of_another_list_is_refused(tasks, admin):
+def test_a_cursor_of_another_list_is_refused(tasks, admin, strict_db):
     for number in range(3):
         make_task(tasks, admin, f"task {number}")
     cursor = tasks.get("/tasks", status="OPEN", limit=1).body["cursor"]

@@ -159,5 +159,11 @@ def test_malformed_lists_are_refused(tickets, caller):
     for bad in ("x", "", cursor[:-4], cursor + "AAAA", "e30", "bnVsbA"):
         reply = tickets.get("/tickets", caller=caller, cursor=bad)
         assert (reply.status, reply.code) == (400, "bad_cursor"), bad
+
+
+def test_a_cursor_of_another_caller_is_refused(tickets, caller, strict_db):
+    for number in range(11):
+        open_ticket(tickets, caller, f"issue {number}")
+    cursor = tickets.get("/tickets", caller=caller).body["cursor"]
     reply = tickets.get("/tickets", caller="someone else", cursor=cursor)
     assert (reply.status, reply.code) == (400, "bad_cursor")
