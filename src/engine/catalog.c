@@ -184,6 +184,28 @@ enum resource_status table_status(const struct engine *engine, const struct tabl
     return updating ? STATUS_UPDATING : table->status;
 }
 
+size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
+                       struct arena *arena, const struct table ***out)
+{
+    size_t count = 0;
+    size_t at = 0;
+    struct str name;
+    void *value;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    const struct table **tables =
+        ARENA_ARRAY(arena, const struct table *, engine->tables.count + 1);
+    while (map_next(&engine->tables, &at, &name, &value)) {
+        struct table_entry *entry = value;
+        if (wanted(&entry->table)) {
+            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+            tables[count++] = &entry->table;
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    *out = tables;
+    return count;
+}
+
 static int name_cmp(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);

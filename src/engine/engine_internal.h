@@ -70,6 +70,9 @@ bool catalog_is_settled(struct engine *engine, const struct table *table);
 
 /* Whether a state that began then may end: --table-delay-ms keeps states lasting. */
 bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms);
+/* The tables that are `wanted`, acquired, in an array in `arena`. */
+size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
+                       struct arena *arena, const struct table ***out);
 
 /* The row that says that a space is to go, and letting it go once that row is in the store. Returns
  * at once; if we stop before it is done, the next start sees to it. */
