@@ -302,7 +302,7 @@ lacks(
     "sizes",
     "items with local indexes share 400 KB with their entries; keys of indexes have the limits of keys "
     "(documented)",
-    r"Item size has exceeded",
+    r"Item size (to update )?has exceeded",
     INVALID + r"(Aggregated size of all range keys|Size of hashkey)",
 )
 
@@ -611,6 +611,7 @@ lacks(
     r"Attempting to create an index which already exists",
     r"Cannot (delete|update) an index that is not a GlobalSecondaryIndex",
     r"Table has no stream to disable",
+    r"Invalid StreamViewType",
     r"The provisioned throughput for the table will not change",
     r"Given value \d+ for",
     r"Cannot have two attributes with the same name",
