@@ -11,7 +11,6 @@
  * All of it is in the description and in the walk's cursor, so a restart goes on where it was. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/walk.h"
 
@@ -238,13 +237,16 @@ int64_t backfill_round(struct service *service)
     size_t count;
     bool more;
     do { /* one step for each table, so that none waits for another */
-        const struct table **tables = catalog_select(service->engine, index_is_changing, &count);
+        struct arena arena;
+        arena_init(&arena);
+        const struct table **tables;
+        count = catalog_collect(service->engine, index_is_changing, &arena, &tables);
         more = false;
         for (size_t i = 0; i < count; i++) {
             more = (!service_is_stopping(service) && step(&round, tables[i])) || more;
             table_release(tables[i]);
         }
-        mem_free(tables);
+        arena_finish(&arena);
     } while (more && !service_is_stopping(service));
     arena_finish(&round.arena);
     return count > 0 ? POLL_MS : IDLE_MS;

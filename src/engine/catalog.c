@@ -87,28 +87,6 @@ void table_release(const struct table *table)
     mem_free(entry);
 }
 
-const struct table **catalog_select(struct engine *engine, bool (*wants)(const struct table *table),
-                                    size_t *out_count)
-{
-    const struct table **found = NULL;
-    size_t count = 0;
-    pthread_rwlock_rdlock(&engine->tables_lock);
-    size_t at = 0;
-    struct str name;
-    void *value;
-    while (map_next(&engine->tables, &at, &name, &value)) {
-        struct table_entry *entry = value;
-        if (wants(&entry->table)) {
-            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
-            found = mem_realloc(found, (count + 1) * sizeof(*found));
-            found[count++] = &entry->table;
-        }
-    }
-    pthread_rwlock_unlock(&engine->tables_lock);
-    *out_count = count;
-    return found;
-}
-
 bool catalog_is_settled(struct engine *engine, const struct table *table)
 {
     bool settled = true;
@@ -204,6 +182,28 @@ enum resource_status table_status(const struct engine *engine, const struct tabl
     const struct index *coming = table_coming_index(table);
     bool updating = table->leaving != NULL || (coming != NULL && !coming->backfilling);
     return updating ? STATUS_UPDATING : table->status;
+}
+
+size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
+                       struct arena *arena, const struct table ***out)
+{
+    size_t count = 0;
+    size_t at = 0;
+    struct str name;
+    void *value;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    const struct table **tables =
+        ARENA_ARRAY(arena, const struct table *, engine->tables.count + 1);
+    while (map_next(&engine->tables, &at, &name, &value)) {
+        struct table_entry *entry = value;
+        if (wanted(&entry->table)) {
+            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+            tables[count++] = &entry->table;
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    *out = tables;
+    return count;
 }
 
 static int name_cmp(const void *a, const void *b)

@@ -64,18 +64,15 @@ void catalog_read_part(struct catalog_read *read, const char *part,
 MUST_USE bool catalog_load(struct engine *engine, struct err *err);
 void catalog_unload(struct engine *engine);
 
-/* The tables that `wants` is true for, acquired; from mem_alloc(). The caller releases each and
- * frees the array. */
-MUST_USE const struct table **catalog_select(struct engine *engine,
-                                             bool (*wants)(const struct table *table),
-                                             size_t *out_count);
-
 /* Whether nobody holds an older description of the table any more: all calls that start or are
  * under way know at least this one. */
 bool catalog_is_settled(struct engine *engine, const struct table *table);
 
 /* Whether a state that began then may end: --table-delay-ms keeps states lasting. */
 bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms);
+/* The tables that are `wanted`, acquired, in an array in `arena`. */
+size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
+                       struct arena *arena, const struct table ***out);
 
 /* The row that says that a space is to go, and letting it go once that row is in the store. Returns
  * at once; if we stop before it is done, the next start sees to it. */
