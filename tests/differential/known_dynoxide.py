@@ -5,6 +5,7 @@ import json
 import re
 
 import known_extras
+import known_partiql
 from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -25,9 +26,11 @@ IGNORED_MEMBERS = {
 
 TEXTS_COUNT = True
 CALM = False
+PARTIQL = True
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
 known_extras.add_dynoxide(RULES)
+known_partiql.add_dynoxide(RULES)
 
 # --- Dynoxide: the JSON of requests ---
 
@@ -686,3 +689,4 @@ def _(case):
 
 
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
+own_text("updates of local indexes", "a text of its own", r"This operation cannot be performed with given input values.*: Action Blocked: IndexUpdate$")
