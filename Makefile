@@ -60,9 +60,11 @@ bench:
 	@ninja -C build-release --quiet gramme
 	@tools/bench $(ARGS)
 
-## make install  copy the program to PREFIX (default /usr/local)
-install: build
-	install -D -m 755 $(BUILD)/gramme $(DESTDIR)$(PREFIX)/bin/gramme
+## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)
+install: setup $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@ninja -C $(BUILD) --quiet
+	@meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:
 	rm -rf build build-*

@@ -8,20 +8,23 @@ import subprocess
 import sys
 
 # Includes may point to folders that stand earlier in this list.
-FOLDERS = ["base", "json", "http", "auth", "model", "expr", "wire", "codec", "store", "engine",
-           "meter", "api", "bench", "server"]
+FOLDERS = ["base", "json", "http", "auth", "model", "expr", "partiql", "wire", "codec", "store", "engine",
+           "meter", "api", "client", "bench", "server"]
 # Headers that only these places may include.
 ONLY_IN = {
     "rocksdb/": ["src/store/rocks/"],
     "uv.h": ["src/http/", "src/bench/"],
     "xxhash.h": ["src/base/"],
     "sys/random.h": ["src/base/"],
-    "zlib.h": ["src/http/", "src/base/"],
+    "zlib.h": ["src/http/", "src/base/", "src/client/"],
+    "curl/": ["src/client/"],
+    "openssl/": ["src/auth/"],
 }
 # http and wire know nothing of each other, nor do the engine and JSON.
 FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model", "json"),
              ("model", "http"), ("store", "model"), ("store", "json"), ("api", "http"),
-             ("http", "json"), *(("bench", folder) for folder in ("model", "expr", "wire", "codec", "engine", "api"))]
+             ("http", "json"), ("client", "http"),
+             *(("bench", folder) for folder in ("model", "expr", "wire", "codec", "engine", "api", "client"))]
 
 errors = []
 

@@ -21,8 +21,12 @@ enum api_layer {
                         "1 validation error detected: " */
 };
 
+/* Whose operations: each has a target prefix of its own. */
+enum api_service { API_DYNAMODB, API_STREAMS };
+
 struct api_call {
     struct api_thread *thread;
+    enum api_service service;
     struct str operation; /* "GetItem" */
     struct str body;
     struct arena *arena;

@@ -13,6 +13,7 @@ struct api_thread {
 
 #define OP(name_, run_, access_, summary_) void run_(struct api_call *call);
 #include "wire/ops.def"
+#include "wire/stream_ops.def"
 #undef OP
 
 /* Ends the call: with an error if call->err is set, else with what was written to call->out. */
@@ -29,9 +30,13 @@ static inline enum value_wording api_wording(const struct api_call *call)
 
 /* --- tables --- */
 
+enum { TABLE_NAME_MIN = 3, TABLE_NAME_MAX = 255 };
+
 /* Checks the length and letters of a table's name (shape_table_name has taken it out of an ARN);
  * reported alone. */
 MUST_USE bool api_check_table_name(struct api_call *call, struct str name);
+/* The name in arn:aws:dynamodb:region:account:table/name; STR_NULL if it is no such ARN. */
+struct str api_table_in_arn(struct str arn);
 /* The table of that name, kept until the call ends. NULL: call->err says it is not there. */
 const struct table *api_table(struct api_call *call, struct str name);
 

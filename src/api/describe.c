@@ -1,7 +1,6 @@
 #include "api/describe.h"
 
-#include <stdio.h>
-#include <time.h>
+#include "engine/stream.h"
 
 static const char *const statuses[] = {
     [STATUS_CREATING] = "CREATING",
@@ -28,8 +27,7 @@ static void put_bool(struct api_call *call, struct str name, bool value)
     json_write_bool(call->out, value);
 }
 
-/* Seconds with milliseconds, as the service's JSON has dates. */
-static void put_date(struct api_call *call, struct str name, int64_t ms)
+void describe_date(struct api_call *call, struct str name, int64_t ms)
 {
     api_member(call, name);
     buf_format(call->out, "%lld.%03d", (long long)(ms / 1000), (int)(ms % 1000));
@@ -42,7 +40,7 @@ static void write_key_element(struct buf *out, struct str name, const char *type
     buf_format(out, ",\"KeyType\":\"%s\"}", type);
 }
 
-static void put_key_schema(struct api_call *call, const struct key_schema *key)
+void describe_key_schema(struct api_call *call, const struct key_schema *key)
 {
     api_member(call, STR("KeySchema"));
     buf_add_char(call->out, '[');
@@ -76,10 +74,10 @@ static void put_throughput(struct api_call *call, const struct throughput *throu
     api_member(call, STR("ProvisionedThroughput"));
     api_begin(call);
     if (throughput->last_increase_ms > 0) {
-        put_date(call, STR("LastIncreaseDateTime"), throughput->last_increase_ms);
+        describe_date(call, STR("LastIncreaseDateTime"), throughput->last_increase_ms);
     }
     if (throughput->last_decrease_ms > 0) {
-        put_date(call, STR("LastDecreaseDateTime"), throughput->last_decrease_ms);
+        describe_date(call, STR("LastDecreaseDateTime"), throughput->last_decrease_ms);
     }
     put_int(call, STR("NumberOfDecreasesToday"), throughput->decreases_today);
     put_int(call, STR("ReadCapacityUnits"), throughput->read_units);
@@ -152,15 +150,19 @@ static void put_arn(struct api_call *call, struct str name, const struct table *
 static void put_index(struct api_call *call, const struct table *table,
                       const struct table_sizes *sizes, size_t number, enum resource_status status)
 {
-    const struct index *index = &table->indexes[number];
+    bool is_leaving = number == table->index_count;
+    const struct index *index = is_leaving ? table->leaving : &table->indexes[number];
     api_begin(call);
     api_member(call, STR("IndexName"));
     json_write_plain_string(call->out, index->name);
-    put_key_schema(call, &index->key);
+    describe_key_schema(call, &index->key);
     put_projection(call, index);
     if (index->kind == INDEX_GLOBAL) {
         put_text(call, STR("IndexStatus"),
                  statuses[status == STATUS_CREATING ? status : index->status]);
+        if (index->status == STATUS_CREATING) { /* not so those that came with the table */
+            put_bool(call, STR("Backfilling"), index->backfilling);
+        }
         put_throughput(call, &index->throughput);
         put_on_demand(call, &index->on_demand);
         put_warm(call, table, &index->warm, &index->throughput);
@@ -177,8 +179,10 @@ static void put_indexes(struct api_call *call, const struct table *table,
                         enum resource_status status)
 {
     bool first = true;
-    for (size_t i = 0; i < table->index_count; i++) {
-        if (table->indexes[i].kind != kind) {
+    size_t count = table->index_count + (table->leaving != NULL);
+    for (size_t i = 0; i < count; i++) {
+        const struct index *index = i == table->index_count ? table->leaving : &table->indexes[i];
+        if (index->kind != kind) {
             continue;
         }
         if (first) {
@@ -205,34 +209,36 @@ static void put_billing(struct api_call *call, const struct table *table,
     put_text(call, STR("BillingMode"),
              table->billing == BILLING_PAY_PER_REQUEST ? "PAY_PER_REQUEST" : "PROVISIONED");
     if (table->on_demand_since_ms > 0 && status != STATUS_CREATING) {
-        put_date(call, STR("LastUpdateToPayPerRequestDateTime"), table->on_demand_since_ms);
+        describe_date(call, STR("LastUpdateToPayPerRequestDateTime"), table->on_demand_since_ms);
     }
     api_end(call);
 }
 
-static void put_stream(struct api_call *call, const struct table *table)
+const char *describe_stream_view(enum stream_view view)
 {
     static const char *const views[] = {
+        [STREAM_NONE] = "",
         [STREAM_NEW_IMAGE] = "NEW_IMAGE",
         [STREAM_OLD_IMAGE] = "OLD_IMAGE",
         [STREAM_NEW_AND_OLD_IMAGES] = "NEW_AND_OLD_IMAGES",
         [STREAM_KEYS_ONLY] = "KEYS_ONLY",
     };
+    return views[view];
+}
+
+static void put_stream(struct api_call *call, const struct table *table)
+{
     if (table->stream != STREAM_NONE) {
         api_member(call, STR("StreamSpecification"));
         buf_format(call->out, "{\"StreamEnabled\":true,\"StreamViewType\":\"%s\"}",
-                   views[table->stream]);
+                   describe_stream_view(table->stream));
     }
     if (table->stream_since_ms > 0) {
-        time_t seconds = (time_t)(table->stream_since_ms / 1000);
-        struct tm utc;
-        gmtime_r(&seconds, &utc);
-        char label[40];
-        size_t len = strftime(label, sizeof(label), "%Y-%m-%dT%H:%M:%S", &utc);
-        snprintf(label + len, sizeof(label) - len, ".%03d", (int)(table->stream_since_ms % 1000));
-        put_text(call, STR("LatestStreamLabel"), label);
+        struct str label = stream_label(call->arena, table->stream_since_ms);
+        api_member(call, STR("LatestStreamLabel"));
+        json_write_plain_string(call->out, label);
         put_arn(call, STR("LatestStreamArn"), table,
-                arena_format(call->arena, "/stream/%s", label));
+                arena_format(call->arena, "/stream/%.*s", STR_ARG(label)));
     }
 }
 
@@ -246,7 +252,7 @@ static void put_class(struct api_call *call, const struct table *table)
     put_text(call, STR("TableClass"),
              table->class == TABLE_CLASS_STANDARD ? "STANDARD" : "STANDARD_INFREQUENT_ACCESS");
     if (table->class_changed_ms > 0) {
-        put_date(call, STR("LastUpdateDateTime"), table->class_changed_ms);
+        describe_date(call, STR("LastUpdateDateTime"), table->class_changed_ms);
     }
     api_end(call);
 }
@@ -258,9 +264,9 @@ void describe_table(struct api_call *call, const struct table *table,
     put_definitions(call, table);
     api_member(call, STR("TableName"));
     json_write_plain_string(call->out, table->name);
-    put_key_schema(call, &table->key);
+    describe_key_schema(call, &table->key);
     put_text(call, STR("TableStatus"), statuses[status]);
-    put_date(call, STR("CreationDateTime"), table->created_ms);
+    describe_date(call, STR("CreationDateTime"), table->created_ms);
     put_throughput(call, &table->throughput);
     put_int(call, STR("TableSizeBytes"), sizes->bytes);
     put_int(call, STR("ItemCount"), sizes->item_count);

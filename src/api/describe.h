@@ -8,4 +8,10 @@
 void describe_table(struct api_call *call, const struct table *table,
                     const struct table_sizes *sizes, enum resource_status status);
 
+/* Parts that streams' answers have too: the members KeySchema, and a date in seconds with
+ * milliseconds; the name of a view. */
+void describe_key_schema(struct api_call *call, const struct key_schema *key);
+void describe_date(struct api_call *call, struct str name, int64_t ms);
+const char *describe_stream_view(enum stream_view view);
+
 #endif

@@ -12,6 +12,9 @@ struct op {
 static const struct op ops[] = {
 #include "wire/ops.def"
 };
+static const struct op stream_ops[] = {
+#include "wire/stream_ops.def"
+};
 #undef OP
 
 /* Tables that the call has acquired. */
@@ -36,15 +39,16 @@ void api_thread_destroy(struct api_thread *thread)
     }
 }
 
-static const struct op *find_op(struct str name)
+static const struct op *find_op(enum api_service service, struct str name)
 {
+    const struct op *list = service == API_STREAMS ? stream_ops : ops;
     size_t low = 0;
-    size_t high = COUNT_OF(ops);
+    size_t high = service == API_STREAMS ? COUNT_OF(stream_ops) : COUNT_OF(ops);
     while (low < high) {
         size_t middle = (low + high) / 2;
-        int order = str_cmp(name, str_from_c(ops[middle].name));
+        int order = str_cmp(name, str_from_c(list[middle].name));
         if (order == 0) {
-            return &ops[middle];
+            return &list[middle];
         }
         if (order < 0) {
             high = middle;
@@ -63,7 +67,7 @@ void api_run(struct api_call *call)
     call->tables = NULL;
     call->write_error_members = NULL;
     call->status = 200;
-    const struct op *op = find_op(call->operation);
+    const struct op *op = find_op(call->service, call->operation);
     if (op == NULL) {
         err_set(&call->err, ERR_UNKNOWN_OPERATION, "%s", "");
         api_finish(call);
@@ -107,11 +111,16 @@ static void write_error(struct api_call *call)
 
 void api_finish(struct api_call *call)
 {
-    if (call->err.code != ERR_NONE) {
-        write_error(call);
-    }
     for (struct held_table *held = call->tables; held != NULL; held = held->next) {
         table_release(held->table);
+    }
+    if (call->err.code == ERR_TABLE_CHANGED) { /* under its feet; nothing was written */
+        call->out->len = call->out_start;
+        api_run(call);
+        return;
+    }
+    if (call->err.code != ERR_NONE) {
+        write_error(call);
     }
     call->done(call);
 }

@@ -1,5 +1,6 @@
 #include "api/describe.h"
-#include "api/table_request.h"
+#include "api/index_request.h"
+#include "api/tags.h"
 #include "base/clock.h"
 #include "base/random.h"
 
@@ -53,188 +54,25 @@ struct create_table {
     struct api_call *call;
     struct create_table_request request;
     struct table table;
+    struct definer definer; /* of `table` */
     struct table_create engine;
 };
 
 #define INVALID "One or more parameter values were invalid: "
 
-/* More definitions than any table can use, and more names than a text should list. */
-enum { DEFINITIONS_MAX = 2 + TABLE_LSI_MAX + TABLE_GSI_MAX * 2 * KEY_ATTRIBUTES_MAX };
-enum { NAMES_MAX = 32 };
-
 /* --- keys --- */
-
-static const struct key_element_request *element_at(const struct wire_list *list, size_t i)
-{
-    return ((struct key_element_request *const *)list->elements)[i];
-}
-
-/* "a, b" */
-static struct str list_names(struct arena *arena, const struct wire_list *schema)
-{
-    struct str names = STR("");
-    for (size_t i = 0; i < schema->count && i < NAMES_MAX; i++) {
-        names = arena_format(arena, "%.*s%s%.*s", STR_ARG(names), i > 0 ? ", " : "",
-                             STR_ARG(element_at(schema, i)->name));
-    }
-    return names;
-}
-
-static struct str list_definitions(struct arena *arena, const struct table *table)
-{
-    struct str names = STR("");
-    for (size_t i = 0; i < table->definition_count && i < NAMES_MAX; i++) {
-        names = arena_format(arena, "%.*s%s%.*s", STR_ARG(names), i > 0 ? ", " : "",
-                             STR_ARG(table->definitions[i].name));
-    }
-    return names;
-}
-
-static bool check_defined(struct create_table *op, const struct wire_list *schema)
-{
-    struct arena *arena = op->call->arena;
-    for (size_t i = 0; i < schema->count; i++) {
-        if (table_definition(&op->table, element_at(schema, i)->name) == VALUE_NONE) {
-            struct str keys = list_names(arena, schema);
-            struct str defined = list_definitions(arena, &op->table);
-            return err_set(&op->call->err, ERR_VALIDATION,
-                           INVALID "Some index key attributes are not defined in "
-                                   "AttributeDefinitions. Keys: [%.*s], AttributeDefinitions: "
-                                   "[%.*s]",
-                           STR_ARG(keys), STR_ARG(defined));
-        }
-    }
-    return true;
-}
-
-static bool check_different(const struct wire_list *schema, struct err *err)
-{
-    for (size_t i = 0; i < schema->count; i++) {
-        for (size_t k = 0; k < i; k++) {
-            if (str_eq(element_at(schema, i)->name, element_at(schema, k)->name)) {
-                return err_set(err, ERR_VALIDATION,
-                               "Both the Hash Key and the Range Key element in the KeySchema have "
-                               "the same name");
-            }
-        }
-    }
-    return true;
-}
-
-static bool is_hash(const struct wire_list *schema, size_t i)
-{
-    return element_at(schema, i)->type.value == 0;
-}
-
-/* A hash key, and then perhaps a range key; a global index may have several of each. */
-static bool check_types(const struct wire_list *schema, bool global, struct err *err)
-{
-    if (!is_hash(schema, 0)) {
-        return err_set(err, ERR_VALIDATION,
-                       "Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
-    }
-    if (!global && schema->count > 1 && is_hash(schema, 1)) {
-        return err_set(err, ERR_VALIDATION,
-                       "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
-    }
-    for (size_t i = 1; i < schema->count; i++) {
-        if (is_hash(schema, i) && !is_hash(schema, i - 1)) {
-            return err_set(
-                err, ERR_VALIDATION,
-                "Invalid KeySchema: HASH key elements must come before RANGE key elements");
-        }
-    }
-    return true;
-}
-
-/* Adds the elements of one kind, which stand together. */
-static bool add_elements(const struct create_table *op, const struct wire_list *schema, bool hash,
-                         struct key_attribute *out, size_t *out_count)
-{
-    for (size_t i = 0; i < schema->count; i++) {
-        if (is_hash(schema, i) != hash) {
-            continue;
-        }
-        if (*out_count == KEY_ATTRIBUTES_MAX) {
-            return err_set(&op->call->err, ERR_VALIDATION,
-                           INVALID "Too many %s keys in a KeySchema", hash ? "hash" : "range");
-        }
-        struct str name = element_at(schema, i)->name;
-        out[(*out_count)++] = (struct key_attribute){
-            .name = name,
-            .type = table_definition(&op->table, name),
-        };
-    }
-    return true;
-}
-
-static bool make_schema(struct create_table *op, const struct wire_list *schema, bool global,
-                        struct key_schema *out)
-{
-    return check_defined(op, schema) && check_different(schema, &op->call->err) &&
-           check_types(schema, global, &op->call->err) &&
-           add_elements(op, schema, true, out->hash, &out->hash_count) &&
-           add_elements(op, schema, false, out->range, &out->range_count);
-}
-
-static bool make_definitions(struct create_table *op)
-{
-    const struct wire_list *list = &op->request.definitions;
-    struct attribute_definition *definitions =
-        ARENA_ARRAY(op->call->arena, struct attribute_definition, list->count + 1);
-    if (list->count > DEFINITIONS_MAX) { /* more than all keys of all indexes can be */
-        return err_set(&op->call->err, ERR_VALIDATION,
-                       INVALID "Number of attributes in KeySchema does not exactly match number of "
-                               "attributes defined in AttributeDefinitions");
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        const struct definition_request *given =
-            ((struct definition_request *const *)list->elements)[i];
-        for (size_t k = 0; k < i; k++) {
-            if (str_eq(definitions[k].name, given->name)) {
-                return err_set(&op->call->err, ERR_VALIDATION,
-                               "Cannot have two attributes with the same name");
-            }
-        }
-        definitions[i] = (struct attribute_definition){
-            .name = given->name,
-            .type = table_request_type(given),
-        };
-    }
-    op->table.definitions = definitions;
-    op->table.definition_count = list->count;
-    return true;
-}
-
-/* A table and a local index have two keys at most; the model allows more, for global indexes. */
-static bool check_two_keys(struct create_table *op, const struct wire_list *schema,
-                           const char *path)
-{
-    struct arena *arena = op->call->arena;
-    struct str list = STR("");
-    for (size_t i = 0; schema->count > 2 && i < schema->count && i < NAMES_MAX; i++) {
-        list = arena_format(arena, "%.*s%sKeySchemaElement(attributeName=%.*s, keyType=%.*s)",
-                            STR_ARG(list), i > 0 ? ", " : "", STR_ARG(element_at(schema, i)->name),
-                            STR_ARG(element_at(schema, i)->type.text));
-    }
-    return schema->count <= 2 ||
-           err_set(&op->call->err, ERR_VALIDATION,
-                   "1 validation error detected: Value '[%.*s]' at '%s' failed to satisfy "
-                   "constraint: Member must have length less than or equal to 2",
-                   STR_ARG(list), path);
-}
 
 static bool make_keys(struct create_table *op)
 {
     const struct create_table_request *request = &op->request;
-    if (!check_two_keys(op, &request->key_schema, "keySchema")) {
+    if (!index_request_check_two_keys(&op->definer, &request->key_schema, "keySchema")) {
         return false;
     }
     if (op->table.definition_count < request->key_schema.count) {
         return err_set(&op->call->err, ERR_VALIDATION,
                        "Invalid KeySchema: Some index key attribute have no definition");
     }
-    if (!make_schema(op, &request->key_schema, false, &op->table.key)) {
+    if (!index_request_schema(&op->definer, &request->key_schema, INDEX_LOCAL, &op->table.key)) {
         return false;
     }
     bool indexes = request->global_indexes.given || request->local_indexes.given;
@@ -245,57 +83,6 @@ static bool make_keys(struct create_table *op)
 }
 
 /* --- indexes --- */
-
-/* OnDemandThroughput of the table or of an index. */
-static bool make_on_demand(struct create_table *op, const struct pair_request *given,
-                           const char *of, struct unit_pair *out)
-{
-    struct err *err = &op->call->err;
-    if (given == NULL || (!given->read.given && !given->write.given)) {
-        return true;
-    }
-    if (op->table.billing == BILLING_PROVISIONED) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID
-                       "%s for OnDemandThroughput cannot be specified when table BillingMode is "
-                       "PROVISIONED.",
-                       given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
-    }
-    bool bad_read = given->read.given && given->read.value < 1;
-    if (bad_read || (given->write.given && given->write.value < 1)) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID
-                       "Requested %s for OnDemandThroughput for %s is outside of valid range",
-                       bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits", of);
-    }
-    *out = (struct unit_pair){given->read.value, given->write.value};
-    return true;
-}
-
-static bool make_projection(struct create_table *op, const struct index_request *given,
-                            struct index *out)
-{
-    struct err *err = &op->call->err;
-    static const enum projection_type types[] = {PROJECTION_ALL, PROJECTION_INCLUDE,
-                                                 PROJECTION_KEYS_ONLY};
-    const struct projection_request *projection = given->projection;
-    if (str_is_null(projection->type.text)) {
-        return err_set(err, ERR_VALIDATION, INVALID "Unknown ProjectionType: null");
-    }
-    out->projection = types[projection->type.value];
-    if (out->projection == PROJECTION_INCLUDE && !projection->non_key.given) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
-    }
-    if (out->projection != PROJECTION_INCLUDE && projection->non_key.given) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "ProjectionType is %.*s, but NonKeyAttributes is specified",
-                       STR_ARG(projection->type.text));
-    }
-    out->non_key_names = projection->non_key.elements;
-    out->non_key_count = projection->non_key.count;
-    return true;
-}
 
 static bool check_local_schema(struct create_table *op, const struct index_request *given,
                                const struct index *index)
@@ -338,7 +125,8 @@ static bool make_global_settings(struct create_table *op, const struct index_req
         !table_request_throughput(given->throughput, &out->throughput, err)) {
         return false;
     }
-    if (!make_on_demand(op, given->on_demand, "index", &out->on_demand)) {
+    if (!table_request_on_demand(given->on_demand, op->table.billing, "index", &out->on_demand,
+                                 err)) {
         return false;
     }
     if (given->warm != NULL) {
@@ -362,9 +150,10 @@ static bool make_local_index(struct create_table *op, const struct index_request
                              const char *path, struct index *out)
 {
     *out = (struct index){.name = given->name, .kind = INDEX_LOCAL, .status = STATUS_ACTIVE};
-    return check_two_keys(op, &given->key_schema, path) &&
-           make_schema(op, &given->key_schema, false, &out->key) &&
-           check_local_schema(op, given, out) && make_projection(op, given, out) &&
+    return index_request_check_two_keys(&op->definer, &given->key_schema, path) &&
+           index_request_schema(&op->definer, &given->key_schema, INDEX_LOCAL, &out->key) &&
+           check_local_schema(op, given, out) &&
+           index_request_projection(&op->definer, given->projection, out) &&
            check_new_name(op, out);
 }
 
@@ -372,9 +161,9 @@ static bool make_global_index(struct create_table *op, const struct index_reques
                               struct index *out)
 {
     *out = (struct index){.name = given->name, .kind = INDEX_GLOBAL, .status = STATUS_ACTIVE};
-    return make_schema(op, &given->key_schema, true, &out->key) &&
-           make_projection(op, given, out) && make_global_settings(op, given, out) &&
-           check_new_name(op, out);
+    return index_request_schema(&op->definer, &given->key_schema, INDEX_GLOBAL, &out->key) &&
+           index_request_projection(&op->definer, given->projection, out) &&
+           make_global_settings(op, given, out) && check_new_name(op, out);
 }
 
 static bool make_local_indexes(struct create_table *op, struct index *out)
@@ -486,25 +275,11 @@ static bool check_definitions_used(struct create_table *op)
         list =
             arena_format(arena, "%.*s%s%.*s", STR_ARG(list), i > 0 ? ", " : "", STR_ARG(used[i]));
     }
-    struct str defined = list_definitions(arena, table);
+    struct str defined = index_request_defined_names(&op->definer);
     return err_set(&op->call->err, ERR_VALIDATION,
                    INVALID "Some AttributeDefinitions are not used. AttributeDefinitions: [%.*s], "
                            "keys used: [%.*s]",
                    STR_ARG(defined), STR_ARG(list));
-}
-
-static bool check_non_key_total(struct create_table *op)
-{
-    size_t total = 0;
-    for (size_t i = 0; i < op->table.index_count; i++) {
-        total += op->table.indexes[i].non_key_count;
-    }
-    if (total > NON_KEY_NAMES_PER_TABLE_MAX) {
-        return err_set(&op->call->err, ERR_VALIDATION,
-                       INVALID "Number of NonKeyAttributes exceeds per-table limit of %d",
-                       NON_KEY_NAMES_PER_TABLE_MAX);
-    }
-    return true;
 }
 
 /* --- settings --- */
@@ -554,7 +329,6 @@ static bool make_stream(struct create_table *op)
                        INVALID "StreamViewType is required when StreamEnabled is true");
     }
     op->table.stream = table_request_stream(stream);
-    op->table.stream_since_ms = op->table.stream == STREAM_NONE ? 0 : op->table.created_ms;
     return true;
 }
 
@@ -579,16 +353,14 @@ static void make_sse(struct create_table *op)
 static bool make_tags(struct create_table *op)
 {
     const struct wire_list *tags = &op->request.tags;
-    if (tags->count > TAGS_MAX) {
-        return err_set(&op->call->err, ERR_VALIDATION, INVALID "Too many tags: tag limit is %d",
-                       TAGS_MAX);
+    if (!tags_check(tags, &op->call->err)) {
+        return false;
     }
     struct str *names = ARENA_ARRAY(op->call->arena, struct str, tags->count + 1);
     struct str *values = ARENA_ARRAY(op->call->arena, struct str, tags->count + 1);
     for (size_t i = 0; i < tags->count; i++) {
-        const struct tag_request *tag = ((struct tag_request *const *)tags->elements)[i];
-        names[i] = tag->key;
-        values[i] = tag->value;
+        names[i] = tags_at(tags, i)->key;
+        values[i] = tags_at(tags, i)->value;
     }
     op->table.tag_names = names;
     op->table.tag_values = values;
@@ -609,8 +381,9 @@ static bool make_settings(struct create_table *op)
         table->warm = (struct unit_pair){request->warm->read.value, request->warm->write.value};
     }
     make_sse(op);
-    return make_on_demand(op, request->on_demand, "table", &table->on_demand) && make_stream(op) &&
-           make_tags(op);
+    return table_request_on_demand(request->on_demand, table->billing, "table", &table->on_demand,
+                                   &op->call->err) &&
+           make_stream(op) && make_tags(op);
 }
 
 static bool check(struct create_table *op)
@@ -627,8 +400,10 @@ static bool check(struct create_table *op)
     op->table = (struct table){
         .name = request->table_name, .created_ms = clock_wall_ms(), .status = STATUS_ACTIVE};
     random_uuid(op->table.id);
-    return make_billing(op) && make_definitions(op) && make_keys(op) && make_indexes(op) &&
-           check_definitions_used(op) && check_non_key_total(op) && make_settings(op);
+    op->definer = (struct definer){.arena = call->arena, .err = &call->err, .table = &op->table};
+    return make_billing(op) && index_request_definitions(&op->definer, &request->definitions) &&
+           make_keys(op) && make_indexes(op) && check_definitions_used(op) &&
+           index_request_check_non_key_total(&op->definer) && make_settings(op);
 }
 
 static void create_table_done(struct engine_call *engine_call)

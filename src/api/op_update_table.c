@@ -1,70 +1,8 @@
 #include "api/describe.h"
-#include "api/table_request.h"
+#include "api/table_update.h"
 #include "base/clock.h"
 #include "base/random.h"
-
-/* One of GlobalSecondaryIndexUpdates. Only changes of settings are carried out; creating and
- * deleting come later. */
-struct index_update_request {
-    struct index_request *update;
-    struct index_request *create;
-    struct index_request *remove;
-};
-
-struct update_table_request {
-    struct str table_name;
-    struct wire_list definitions;
-    struct wire_enum billing_mode;
-    struct throughput_request *throughput;
-    struct wire_list index_updates;
-    struct stream_request *stream;
-    struct sse_request *sse;
-    struct wire_enum table_class;
-    struct wire_bool deletion_protection;
-    struct pair_request *on_demand;
-    struct pair_request *warm;
-};
-
-static const struct field index_settings_fields[] = {
-    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
-    FIELD(struct index_request, throughput, "ProvisionedThroughput", shape_throughput),
-    FIELD(struct index_request, on_demand, "OnDemandThroughput", shape_on_demand),
-    FIELD(struct index_request, warm, "WarmThroughput", shape_warm),
-    FIELD_END,
-};
-static const struct shape shape_index_settings = {
-    .kind = SHAPE_STRUCT,
-    .java = "UpdateGlobalSecondaryIndexAction",
-    .fields = index_settings_fields,
-    .size = sizeof(struct index_request),
-};
-static const struct field index_name_fields[] = {
-    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
-    FIELD_END,
-};
-static const struct shape shape_index_removal = {
-    .kind = SHAPE_STRUCT,
-    .java = "DeleteGlobalSecondaryIndexAction",
-    .fields = index_name_fields,
-    .size = sizeof(struct index_request),
-};
-static const struct field index_update_fields[] = {
-    FIELD(struct index_update_request, update, "Update", shape_index_settings),
-    FIELD(struct index_update_request, create, "Create", shape_index_creation),
-    FIELD(struct index_update_request, remove, "Delete", shape_index_removal),
-    FIELD_END,
-};
-static const struct shape shape_index_update = {
-    .kind = SHAPE_STRUCT,
-    .java = "GlobalSecondaryIndexUpdate",
-    .fields = index_update_fields,
-    .size = sizeof(struct index_update_request),
-};
-static const struct shape shape_index_updates = {
-    .kind = SHAPE_LIST,
-    .java = "java.util.List<com.amazonaws.dynamodb.v20120810.GlobalSecondaryIndexUpdate>",
-    .element = &shape_index_update,
-};
+#include "engine/stream.h"
 
 static const struct field update_table_fields[] = {
     FIELD(struct update_table_request, table_name, "TableName", shape_table_name),
@@ -130,12 +68,6 @@ static bool wants_on_demand(const struct update_table_request *request, const st
     return str_is_null(request->billing_mode.text)
                ? table->billing == BILLING_PAY_PER_REQUEST
                : request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST;
-}
-
-static const struct index_update_request *index_update_at(
-    const struct update_table_request *request, size_t i)
-{
-    return ((struct index_update_request *const *)request->index_updates.elements)[i];
 }
 
 /* Whether the request gives the index a throughput. */
@@ -206,16 +138,17 @@ static bool change_billing(struct table_change *change, const struct update_tabl
 }
 
 /* Refuses a change that changes nothing, except where there was none before. */
-static bool check_changes(struct table_change *change, const struct throughput *throughput,
-                          const struct throughput_request *given)
+bool table_update_units(const struct table_update *update, const struct throughput_request *given,
+                        struct throughput *throughput)
 {
     long long read = throughput->read_units;
     long long write = throughput->write_units;
     if (read != given->read.value || write != given->write.value) {
+        set_throughput(throughput, given, update->now_ms);
         return true;
     }
     return err_set(
-        &change->call.err, ERR_VALIDATION,
+        &update->change->call.err, ERR_VALIDATION,
         "The provisioned throughput for the table will not change. The requested value equals "
         "the current value. Current ReadCapacityUnits provisioned for the table: %lld. Requested "
         "ReadCapacityUnits: %lld. Current WriteCapacityUnits provisioned for the table: %lld. "
@@ -224,30 +157,16 @@ static bool check_changes(struct table_change *change, const struct throughput *
         read, read, write, write);
 }
 
-static bool change_throughput(struct table_change *change,
-                              const struct update_table_request *request, struct table *table,
-                              int64_t now_ms)
-{
-    const struct throughput_request *given = request->throughput;
-    if (given == NULL) {
-        return true;
-    }
-    if (!check_changes(change, &table->throughput, given)) {
-        return false;
-    }
-    set_throughput(&table->throughput, given, now_ms);
-    return true;
-}
-
 /* -1 removes a ceiling, an absent member keeps it. */
-static bool change_ceiling(struct table_change *change, const struct pair_request *given,
-                           bool provisioned, struct unit_pair *out)
+bool table_update_ceiling(const struct table_update *update, const struct pair_request *given,
+                          struct unit_pair *ceiling)
 {
+    struct err *err = &update->change->call.err;
     if (given == NULL || (!given->read.given && !given->write.given)) {
         return true;
     }
-    if (provisioned) {
-        return err_set(&change->call.err, ERR_VALIDATION,
+    if (update->table->billing == BILLING_PROVISIONED) {
+        return err_set(err, ERR_VALIDATION,
                        INVALID "%s for OnDemandThroughput cannot be specified when the table "
                                "BillingMode is PROVISIONED",
                        given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
@@ -255,22 +174,22 @@ static bool change_ceiling(struct table_change *change, const struct pair_reques
     bool bad_read = given->read.given && given->read.value < 1 && given->read.value != -1;
     bool bad_write = given->write.given && given->write.value < 1 && given->write.value != -1;
     if (bad_read || bad_write) {
-        return err_set(&change->call.err, ERR_VALIDATION,
+        return err_set(err, ERR_VALIDATION,
                        INVALID
                        "Requested %s for OnDemandThroughput for table is outside of valid range",
                        bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
     }
     if (given->read.given) {
-        out->read = MAX(given->read.value, 0);
+        ceiling->read = MAX(given->read.value, 0);
     }
     if (given->write.given) {
-        out->write = MAX(given->write.value, 0);
+        ceiling->write = MAX(given->write.value, 0);
     }
     return true;
 }
 
 static bool change_stream(struct table_change *change, const struct stream_request *stream,
-                          struct table *table, int64_t now_ms)
+                          struct table *table)
 {
     if (stream == NULL) {
         return true;
@@ -284,85 +203,13 @@ static bool change_stream(struct table_change *change, const struct stream_reque
         if (str_is_null(stream->view.text)) {
             return refuse(change, INVALID "StreamViewType is required when StreamEnabled is true");
         }
-        table->stream = table_request_stream(stream);
-        table->stream_since_ms = now_ms;
-        return true;
-    }
-    if (table->stream == STREAM_NONE) {
+    } else if (!str_is_null(stream->view.text)) {
+        return refuse(change, "Invalid StreamViewType: Stream StreamEnabled was false but a "
+                              "StreamViewType was present.");
+    } else if (table->stream == STREAM_NONE) {
         return refuse(change, "Table has no stream to disable");
     }
-    table->stream = STREAM_NONE;
-    return true;
-}
-
-static struct index *find_index(struct index *indexes, size_t count, struct str name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (str_eq(indexes[i].name, name)) {
-            return &indexes[i];
-        }
-    }
-    return NULL;
-}
-
-#define BLOCKED                                                                                    \
-    "This operation cannot be performed with given input values. Please contact DynamoDB service " \
-    "team for more info: Action Blocked: IndexUpdate"
-
-static bool change_index_throughput(struct table_change *change, const struct index_request *given,
-                                    bool provisioned, struct index *index, int64_t now_ms)
-{
-    if (given->throughput == NULL) {
-        return true;
-    }
-    if (!provisioned) {
-        return err_set(&change->call.err, ERR_VALIDATION,
-                       INVALID "ProvisionedThroughput should not be specified for index: %.*s when "
-                               "BillingMode is PAY_PER_REQUEST",
-                       STR_ARG(given->name));
-    }
-    struct throughput checked;
-    struct err ignored = ERR_INIT(change->call.arena);
-    if (!table_request_throughput(given->throughput, &checked, &ignored)) {
-        return refuse(change, BLOCKED);
-    }
-    if (!check_changes(change, &index->throughput, given->throughput)) {
-        return false;
-    }
-    set_throughput(&index->throughput, given->throughput, now_ms);
-    return true;
-}
-
-static bool change_index(struct table_change *change, const struct index_request *given,
-                         struct table *table, struct index *indexes, int64_t now_ms)
-{
-    struct index *index = find_index(indexes, table->index_count, given->name);
-    bool provisioned = table->billing == BILLING_PROVISIONED;
-    if (index == NULL || index->kind != INDEX_GLOBAL) {
-        return refuse(change, BLOCKED);
-    }
-    if (given->warm != NULL) {
-        index->warm = (struct unit_pair){MAX(index->warm.read, given->warm->read.value),
-                                         MAX(index->warm.write, given->warm->write.value)};
-    }
-    return change_index_throughput(change, given, provisioned, index, now_ms) &&
-           change_ceiling(change, given->on_demand, provisioned, &index->on_demand);
-}
-
-static bool change_indexes(struct table_change *change, const struct update_table_request *request,
-                           struct table *table, struct index *indexes, int64_t now_ms)
-{
-    for (size_t i = 0; i < request->index_updates.count; i++) {
-        const struct index_update_request *update = index_update_at(request, i);
-        if (update->update == NULL) {
-            return refuse(change,
-                          INVALID "Creating and deleting indexes of a table that exists is not "
-                                  "supported yet");
-        }
-        if (!change_index(change, update->update, table, indexes, now_ms)) {
-            return false;
-        }
-    }
+    table_change_stream(change, table, table_request_stream(stream));
     return true;
 }
 
@@ -421,16 +268,24 @@ static const struct table *being_updated(struct arena *arena,
     show_ceiling(&shown->on_demand, request->on_demand);
     for (size_t i = 0; i < request->index_updates.count; i++) {
         const struct index_request *given = index_update_at(request, i)->update;
-        show_ceiling(&find_index(indexes, after->index_count, given->name)->on_demand,
-                     given->on_demand);
+        if (given != NULL) {
+            const struct index *index = table_index(shown, given->name);
+            show_ceiling(&indexes[index - shown->indexes].on_demand, given->on_demand);
+        }
     }
     for (size_t i = 0; i < after->index_count; i++) {
-        const struct throughput *old = &before->indexes[i].throughput;
+        const struct index *old = table_index(before, indexes[i].name);
         struct throughput *new = &indexes[i].throughput;
-        bool changes = old->read_units != new->read_units || old->write_units != new->write_units;
-        indexes[i].status = changes ? STATUS_UPDATING : indexes[i].status;
+        if (old == NULL) {
+            continue;
+        }
+        bool changes = old->throughput.read_units != new->read_units ||
+                       old->throughput.write_units != new->write_units;
+        if (changes && old->status == STATUS_ACTIVE) {
+            indexes[i].status = STATUS_UPDATING;
+        }
         if (stays_provisioned) {
-            show_units(new, old);
+            show_units(new, &old->throughput);
         }
     }
     return shown;
@@ -446,12 +301,20 @@ static const struct table *change_table(struct table_change *change, const struc
     struct index *indexes = ARENA_ARRAY(op->call->arena, struct index, table->index_count + 1);
     memcpy(indexes, before->indexes, table->index_count * sizeof(*indexes));
     table->indexes = indexes;
-    if (!change_billing(change, request, table, indexes, now_ms) ||
-        !change_throughput(change, request, table, now_ms) ||
-        !change_ceiling(change, request->on_demand, table->billing == BILLING_PROVISIONED,
-                        &table->on_demand) ||
-        !change_stream(change, request->stream, table, now_ms) ||
-        !change_indexes(change, request, table, indexes, now_ms)) {
+    struct table_update update = {
+        .change = change,
+        .request = request,
+        .before = before,
+        .table = table,
+        .indexes = indexes,
+        .now_ms = now_ms,
+    };
+    if (!index_updates_check_states(&update) ||
+        !change_billing(change, request, table, indexes, now_ms) ||
+        (request->throughput != NULL &&
+         !table_update_units(&update, request->throughput, &table->throughput)) ||
+        !table_update_ceiling(&update, request->on_demand, &table->on_demand) ||
+        !change_stream(change, request->stream, table) || !index_updates_change(&update)) {
         return NULL;
     }
     if (!str_is_null(request->table_class.text)) {
@@ -512,43 +375,6 @@ static bool changes_anything(const struct update_table_request *request)
            request->on_demand != NULL || request->warm != NULL;
 }
 
-static const struct index_request *updated_index(const struct index_update_request *update)
-{
-    return update->update != NULL   ? update->update
-           : update->create != NULL ? update->create
-                                    : update->remove;
-}
-
-static bool check_index_updates(const struct update_table_request *request, struct err *err)
-{
-    size_t online = 0;
-    for (size_t i = 0; i < request->index_updates.count; i++) {
-        const struct index_update_request *update = index_update_at(request, i);
-        if (updated_index(update) == NULL) {
-            return err_set(err, ERR_VALIDATION,
-                           INVALID "One of GlobalSecondaryIndexUpdate.Update, "
-                                   "GlobalSecondaryIndexUpdate.Create, "
-                                   "GlobalSecondaryIndexUpdate.Delete must not be null");
-        }
-        struct str name = updated_index(update)->name;
-        for (size_t k = 0; k < i; k++) {
-            if (str_eq(updated_index(index_update_at(request, k))->name, name)) {
-                return err_set(err, ERR_VALIDATION,
-                               INVALID "Only one global secondary index update per index is "
-                                       "allowed simultaneously. Index: %.*s",
-                               STR_ARG(name));
-            }
-        }
-        online += update->update == NULL;
-        if (i > TABLE_GSI_MAX || online > 1) {
-            return err_set(err, ERR_LIMIT_EXCEEDED,
-                           "Subscriber limit exceeded: Only 1 online index can be created or "
-                           "deleted simultaneously per table");
-        }
-    }
-    return true;
-}
-
 static bool check_throughput(const struct update_table_request *request, struct err *err)
 {
     struct throughput checked;
@@ -579,7 +405,7 @@ static bool check(struct update_table *op)
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
             "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
     }
-    return check_throughput(request, &call->err) && check_index_updates(request, &call->err);
+    return check_throughput(request, &call->err) && index_updates_check(request, &call->err);
 }
 
 void op_update_table(struct api_call *call)

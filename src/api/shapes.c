@@ -22,27 +22,28 @@ static bool is_name_or_empty(struct str text)
     return text.len == 0 || is_name(text);
 }
 
-/* The name in arn:aws:dynamodb:region:account:table/name, else `given` itself. */
-static struct str name_in_arn(struct str given)
+struct str api_table_in_arn(struct str arn)
 {
-    if (!str_starts_with(given, STR("arn:"))) {
-        return given;
+    if (!str_starts_with(arn, STR("arn:"))) {
+        return STR_NULL;
     }
     int colons = 0;
-    for (size_t i = 0; i < given.len; i++) {
-        colons += given.data[i] == ':';
-        struct str rest = str_skip(given, i + 1);
+    for (size_t i = 0; i < arn.len && colons < 5; i++) {
+        colons += arn.data[i] == ':';
+        struct str rest = str_skip(arn, i + 1);
         if (colons == 5 && str_starts_with(rest, STR("table/")) && is_name(str_skip(rest, 6))) {
             return str_skip(rest, 6);
         }
-        if (colons == 5) {
-            break;
-        }
     }
-    return given;
+    return STR_NULL;
 }
 
-enum { TABLE_NAME_MAX = 255 };
+/* The table's name in an ARN, else `given` itself. */
+static struct str name_in_arn(struct str given)
+{
+    struct str name = api_table_in_arn(given);
+    return str_is_null(name) ? given : name;
+}
 
 /* The model allows what an ARN may be; letters and the length of a name are looked at later. */
 const struct shape shape_table_name = {

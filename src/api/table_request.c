@@ -193,25 +193,6 @@ const struct shape shape_sse = {
     .size = sizeof(struct sse_request),
 };
 
-static const struct shape shape_tag_key = {.kind = SHAPE_STRING, .min = 1, .max = 128};
-static const struct shape shape_tag_value = {.kind = SHAPE_STRING, .max = 256};
-static const struct field tag_fields[] = {
-    FIELD_REQUIRED(struct tag_request, key, "Key", shape_tag_key),
-    FIELD_REQUIRED(struct tag_request, value, "Value", shape_tag_value),
-    FIELD_END,
-};
-static const struct shape shape_tag = {
-    .kind = SHAPE_STRUCT,
-    .java = "Tag",
-    .fields = tag_fields,
-    .size = sizeof(struct tag_request),
-};
-const struct shape shape_tags = {
-    .kind = SHAPE_LIST,
-    .java = "java.util.List<" AWS "Tag>",
-    .element = &shape_tag,
-};
-
 bool table_request_check_name(struct api_call *call, const struct shape *shape, const void *request,
                               struct str name)
 {
@@ -250,5 +231,28 @@ bool table_request_throughput(const struct throughput_request *given, struct thr
     }
     out->read_units = given->read.value;
     out->write_units = given->write.value;
+    return true;
+}
+
+bool table_request_on_demand(const struct pair_request *given, enum billing_mode billing,
+                             const char *of, struct unit_pair *out, struct err *err)
+{
+    if (given == NULL || (!given->read.given && !given->write.given)) {
+        return true;
+    }
+    if (billing == BILLING_PROVISIONED) {
+        return err_set(err, ERR_VALIDATION,
+                       "One or more parameter values were invalid: %s for OnDemandThroughput "
+                       "cannot be specified when table BillingMode is PROVISIONED.",
+                       given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
+    }
+    bool bad_read = given->read.given && given->read.value < 1;
+    if (bad_read || (given->write.given && given->write.value < 1)) {
+        return err_set(err, ERR_VALIDATION,
+                       "One or more parameter values were invalid: Requested %s for "
+                       "OnDemandThroughput for %s is outside of valid range",
+                       bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits", of);
+    }
+    *out = (struct unit_pair){given->read.value, given->write.value};
     return true;
 }

@@ -50,11 +50,6 @@ struct sse_request {
     struct str key;
 };
 
-struct tag_request {
-    struct str key;
-    struct str value;
-};
-
 extern const struct shape shape_definitions;
 extern const struct shape shape_key_schema;
 extern const struct shape shape_global_indexes;
@@ -66,7 +61,6 @@ extern const struct shape shape_on_demand;
 extern const struct shape shape_warm;
 extern const struct shape shape_stream;
 extern const struct shape shape_sse;
-extern const struct shape shape_tags;
 extern const struct shape shape_table_class;
 
 enum { WIRE_BILLING_PROVISIONED, WIRE_BILLING_PAY_PER_REQUEST };
@@ -80,5 +74,8 @@ enum value_type table_request_type(const struct definition_request *definition);
 enum stream_view table_request_stream(const struct stream_request *stream);
 MUST_USE bool table_request_throughput(const struct throughput_request *given,
                                        struct throughput *out, struct err *err);
+/* `of`: "table" or "index", for the text. */
+MUST_USE bool table_request_on_demand(const struct pair_request *given, enum billing_mode billing,
+                                      const char *of, struct unit_pair *out, struct err *err);
 
 #endif

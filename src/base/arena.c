@@ -123,6 +123,16 @@ struct str arena_copy(struct arena *arena, struct str s)
     return str_make(data, s.len);
 }
 
+struct str arena_copy_c(struct arena *arena, struct str s)
+{
+    char *copy = arena_bytes(arena, s.len + 1);
+    if (s.len > 0) {
+        memcpy(copy, s.data, s.len);
+    }
+    copy[s.len] = '\0';
+    return str_make(copy, s.len);
+}
+
 struct str arena_vformat(struct arena *arena, const char *format, va_list args)
 {
     struct buf text = {0};

@@ -37,6 +37,9 @@ MUST_USE char *arena_bytes(struct arena *arena, size_t size);
 /* Gives back the tail of the newest arena_bytes() allocation: `ptr` keeps `kept` bytes. */
 void arena_trim(struct arena *arena, char *ptr, size_t size, size_t kept);
 MUST_USE struct str arena_copy(struct arena *arena, struct str s);
+/* The same with a NUL behind it, which is not counted: for C's functions. */
+MUST_USE struct str arena_copy_c(struct arena *arena, struct str s);
+/* Both leave a NUL behind the text, which is not counted. */
 MUST_USE struct str arena_format(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 MUST_USE struct str arena_vformat(struct arena *arena, const char *format, va_list args);
 

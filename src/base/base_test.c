@@ -114,6 +114,14 @@ static void test_utf8(void **state)
                  utf8_is_valid(STR("\xe0\x80\x80")) || utf8_is_valid(STR("\xf4\x90\x80\x80")) ||
                  utf8_is_valid(STR("\xed\xa0\x80")));
     assert_int_equal(utf8_utf16_len(STR("a\xc3\xa9\xf0\x9f\x98\x80")), 4);
+    static const uint32_t code_points[] = {0, 0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10000, 0x10FFFF};
+    for (size_t i = 0; i < COUNT_OF(code_points); i++) {
+        char bytes[4];
+        size_t len = utf8_encode(code_points[i], bytes);
+        uint32_t decoded;
+        assert_int_equal(utf8_decode(str_make(bytes, len), &decoded), len);
+        assert_int_equal(decoded, code_points[i]);
+    }
     for (size_t i = 0; i < 9; i++) {
         static const size_t kept[] = {0, 1, 1, 3, 3, 3, 3, 7, 7};
         assert_int_equal(utf8_prefix(STR("a\xc3\xa9\xf0\x9f\x98\x80"), i).len, kept[i]);

@@ -1,12 +1,21 @@
 #include "base/clock.h"
 
+#include <stdatomic.h>
 #include <time.h>
+
+static atomic_int_least64_t moved_ms;
 
 int64_t clock_wall_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 +
+           atomic_load_explicit(&moved_ms, memory_order_relaxed);
+}
+
+void clock_move_wall(int64_t by_ms)
+{
+    atomic_fetch_add(&moved_ms, by_ms);
 }
 
 int64_t clock_monotonic_us(void)

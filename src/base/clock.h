@@ -4,8 +4,10 @@
 
 #include "base/base.h"
 
-/* Wall clock, milliseconds since 1970. */
+/* Wall clock, milliseconds since 1970, as moved by clock_move_wall(). */
 int64_t clock_wall_ms(void);
+/* Sets the wall clock of this process forward, or back if `by_ms` is negative: for tests. */
+void clock_move_wall(int64_t by_ms);
 /* Never goes back; only differences mean something. */
 int64_t clock_monotonic_us(void);
 int64_t clock_monotonic_ns(void);

@@ -61,6 +61,19 @@ size_t utf8_utf16_len(struct str s)
     return units;
 }
 
+size_t utf8_decode(struct str s, uint32_t *out)
+{
+    const unsigned char *at = (const unsigned char *)s.data;
+    size_t len = sequence_len(at, s.len);
+    assert(len > 0);
+    static const unsigned char first_masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    *out = at[0] & first_masks[len];
+    for (size_t i = 1; i < len; i++) {
+        *out = *out << 6 | (at[i] & 0x3Fu);
+    }
+    return len;
+}
+
 size_t utf8_encode(uint32_t code_point, char out[4])
 {
     if (code_point < 0x80) {

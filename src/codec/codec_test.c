@@ -2,6 +2,7 @@
 
 #include "base/testing.h"
 #include "codec/row.h"
+#include "codec/stream_record.h"
 #include "codec/table.h"
 #include "model/builder.h"
 
@@ -87,9 +88,12 @@ static void test_row(void **state)
     builder_add_int64(&builder, 5);
     builder_close_map(&builder, open, 1);
     struct value item = builder_finish(&builder);
-    struct str row = row_encode(&arena, item, item_size(item));
+    struct str row = row_encode(&arena, item, item_size(item), 258);
     struct row decoded = row_decode(row);
     assert_true(value_eq(decoded.item, item) && decoded.size == 3);
+    assert_int_equal(decoded.table_version, 258);
+    CHECK_STR_EQ("row", hex(&arena, row),
+                 STR("020300000002010000070b0000000100000003610203038233"));
     assert_true(value_is_absent(row_decode(STR_NULL).item));
     arena_finish(&arena);
 }
@@ -143,12 +147,57 @@ static void test_table(void **state)
     arena_finish(&arena);
 }
 
+static struct value int_item(struct arena *arena, struct str name, int64_t number)
+{
+    struct builder builder;
+    builder_init(&builder, arena, 64);
+    size_t open = builder_open(&builder, VALUE_M);
+    builder_add_key(&builder, name);
+    builder_add_int64(&builder, number);
+    builder_close_map(&builder, open, 1);
+    return builder_finish(&builder);
+}
+
+static void test_stream_record(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    /* As in docs/internals/formats.md. */
+    struct stream_record record = {
+        .event = STREAM_MODIFY,
+        .by_service = true,
+        .time_ms = 0x0102030405,
+        .size = 7,
+        .keys = int_item(&arena, STR("a"), 5),
+        .new_image = int_item(&arena, STR("a"), 5),
+    };
+    struct str bytes = stream_record_encode(&arena, &record);
+#define ITEM "\x07\x0b\x00\x00\x00\x01\x00\x00\x00\x03\x61\x02\x03\x03\x82\x33"
+    CHECK_STR_EQ("record", bytes,
+                 STR("\x01\x15\x05\x04\x03\x02\x01\x00\x00\x00\x07\x00\x00\x00" ITEM ITEM));
+    static const enum stream_event events[] = {STREAM_INSERT, STREAM_MODIFY, STREAM_REMOVE};
+    for (size_t i = 0; i < 3 * 8; i++) {
+        record.event = events[i / 8];
+        record.by_service = (i & 1) != 0;
+        record.old_image = (i & 2) != 0 ? int_item(&arena, STR("old"), 1) : VALUE_ABSENT;
+        record.new_image = (i & 4) != 0 ? int_item(&arena, STR("new"), 2) : VALUE_ABSENT;
+        struct stream_record back = stream_record_decode(stream_record_encode(&arena, &record));
+        assert_true(back.event == record.event && back.by_service == record.by_service);
+        assert_true(back.time_ms == record.time_ms && back.size == record.size);
+        assert_true(value_eq(back.keys, record.keys));
+        assert_true(value_eq(back.old_image, record.old_image));
+        assert_true(value_eq(back.new_image, record.new_image));
+    }
+    arena_finish(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grouped),      cmocka_unit_test(test_item_key),
         cmocka_unit_test(test_after_prefix), cmocka_unit_test(test_row),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_stream_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,22 @@
 /* codec/row.h: the value of an item's row and of an index entry's.
  *
- *   version (1 byte, 1) | size by the service's rules (u32, little-endian) | the item as an M value
- */
+ *   version (1 byte, 2) | size by the service's rules (u32, little-endian) | version of the table's
+ *   description that it was written by (u32) | the item as an M value
+ *
+ * Entries that are projected have 0 for the table's version: they change only with the item. */
 #ifndef GRAMME_CODEC_ROW_H
 #define GRAMME_CODEC_ROW_H
 
 #include "base/arena.h"
 #include "model/value.h"
 
-#define ROW_VERSION  1
-#define ROW_HEAD_LEN 5
+#define ROW_VERSION  2
+#define ROW_HEAD_LEN 9
 
 struct row {
     struct value item; /* VALUE_ABSENT: no row */
     size_t size;
+    uint32_t table_version;
 };
 
 /* Borrows the bytes. STR_NULL gives an absent row. */
@@ -27,9 +30,10 @@ static inline struct row row_decode(struct str bytes)
     return (struct row){
         .item = {data + ROW_HEAD_LEN, bytes.len - ROW_HEAD_LEN},
         .size = value_u32(data + 1),
+        .table_version = value_u32(data + 5),
     };
 }
 
-struct str row_encode(struct arena *arena, struct value item, size_t size);
+struct str row_encode(struct arena *arena, struct value item, size_t size, uint32_t table_version);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "model/builder.h"
 
-enum { TABLE_VERSION = 1 };
+enum { TABLE_VERSION = 2 };
 
 /* --- writing: entries may come in any order, closing a map sorts them --- */
 
@@ -97,10 +97,13 @@ static void put_index(struct builder *builder, const struct index *index)
     put_int(&map, STR("projection"), index->projection);
     put_strings(&map, STR("non_key"), index->non_key_names, index->non_key_count);
     put_int(&map, STR("status"), index->status);
+    put_int(&map, STR("changed"), index->changed_ms);
     put_throughput(&map, STR("throughput"), &index->throughput);
     put_pair(&map, STR("on_demand"), &index->on_demand);
     put_pair(&map, STR("warm"), &index->warm);
     put_int(&map, STR("space"), index->space);
+    put_int(&map, STR("since"), index->since_version);
+    put_int(&map, STR("backfilling"), index->backfilling);
     close_map(&map);
 }
 
@@ -131,6 +134,14 @@ static void put_settings(struct map_writer *map, const struct table *table)
     put_int(map, STR("protected"), table->deletion_protection);
     put_int(map, STR("stream"), table->stream);
     put_int(map, STR("stream_since"), table->stream_since_ms);
+    put_int(map, STR("stream_space"), table->stream_space);
+    put_int(map, STR("stream_shards"), table->stream_shards);
+    put_int(map, STR("stream_shard"), table->stream_shard_ms);
+    put_int(map, STR("ttl"), table->ttl);
+    put_string(map, STR("ttl_attribute"), table->ttl_attribute);
+    put_int(map, STR("ttl_changed"), table->ttl_changed_ms);
+    put_int(map, STR("ttl_space"), table->ttl_space);
+    put_int(map, STR("ttl_since"), table->ttl_since_version);
     put_int(map, STR("sse_kms"), table->sse_kms);
     put_string(map, STR("sse_key_arn"), table->sse_key_arn);
     put_strings(map, STR("tag_names"), table->tag_names, table->tag_count);
@@ -143,6 +154,7 @@ struct str table_encode(struct arena *arena, const struct table *table)
     builder_init(&builder, arena, 1024);
     struct map_writer map = open_map(&builder);
     put_string(&map, STR("name"), table->name);
+    put_int(&map, STR("version"), table->version);
     put_string(&map, STR("id"), str_make(table->id, sizeof(table->id)));
     put_int(&map, STR("created"), table->created_ms);
     put_int(&map, STR("status"), table->status);
@@ -154,6 +166,9 @@ struct str table_encode(struct arena *arena, const struct table *table)
         put_index(&builder, &table->indexes[i]);
     }
     builder_close_list(&builder, open, (uint32_t)table->index_count);
+    if (table->leaving != NULL) {
+        put_index(entry(&map, STR("leaving")), table->leaving);
+    }
     put_settings(&map, table);
     put_int(&map, STR("space"), table->space);
     put_int(&map, STR("collection_space"), table->collection_space);
@@ -252,10 +267,13 @@ static void get_index(struct arena *arena, struct value map, struct index *out)
     out->projection = (enum projection_type)get_int(map, STR("projection"));
     out->non_key_count = get_strings(arena, map, STR("non_key"), &out->non_key_names);
     out->status = (enum resource_status)get_int(map, STR("status"));
+    out->changed_ms = get_int(map, STR("changed"));
     out->throughput = get_throughput(map, STR("throughput"));
     out->on_demand = get_pair(map, STR("on_demand"));
     out->warm = get_pair(map, STR("warm"));
     out->space = (uint32_t)get_int(map, STR("space"));
+    out->since_version = (uint32_t)get_int(map, STR("since"));
+    out->backfilling = get_int(map, STR("backfilling")) != 0;
 }
 
 static void get_indexes(struct arena *arena, struct value map, struct table *out)
@@ -273,6 +291,16 @@ static void get_indexes(struct arena *arena, struct value map, struct table *out
         out->index_count++;
     }
     out->indexes = indexes;
+}
+
+static void get_leaving(struct arena *arena, struct value map, struct table *out)
+{
+    struct value leaving = value_map_get(map, STR("leaving"));
+    if (value_type(leaving) == VALUE_M) {
+        struct index *index = ARENA_NEW(arena, struct index);
+        get_index(arena, leaving, index);
+        out->leaving = index;
+    }
 }
 
 static void get_definitions(struct arena *arena, struct value map, struct table *out)
@@ -306,6 +334,14 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
     out->deletion_protection = get_int(map, STR("protected")) != 0;
     out->stream = (enum stream_view)get_int(map, STR("stream"));
     out->stream_since_ms = get_int(map, STR("stream_since"));
+    out->stream_space = (uint32_t)get_int(map, STR("stream_space"));
+    out->stream_shards = (uint32_t)get_int(map, STR("stream_shards"));
+    out->stream_shard_ms = get_int(map, STR("stream_shard"));
+    out->ttl = (enum ttl_status)get_int(map, STR("ttl"));
+    out->ttl_attribute = get_string(arena, map, STR("ttl_attribute"));
+    out->ttl_changed_ms = get_int(map, STR("ttl_changed"));
+    out->ttl_space = (uint32_t)get_int(map, STR("ttl_space"));
+    out->ttl_since_version = (uint32_t)get_int(map, STR("ttl_since"));
     out->sse_kms = get_int(map, STR("sse_kms")) != 0;
     out->sse_key_arn = get_string(arena, map, STR("sse_key_arn"));
     out->tag_count = get_strings(arena, map, STR("tag_names"), &out->tag_names);
@@ -315,11 +351,14 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
 bool table_decode(struct arena *arena, struct str bytes, struct table *out, struct err *err)
 {
     if (bytes.len < 2 || bytes.data[0] != TABLE_VERSION || !value_is_valid(str_skip(bytes, 1))) {
-        return err_set(err, ERR_INTERNAL, "a table's description in the store cannot be read");
+        return err_set(err, ERR_INTERNAL,
+                       "a table's description in the store cannot be read: another version of "
+                       "Gramme wrote it, or it is damaged");
     }
     struct value map = {(const uint8_t *)bytes.data + 1, bytes.len - 1};
     *out = (struct table){0};
     out->name = get_string(arena, map, STR("name"));
+    out->version = (uint32_t)get_int(map, STR("version"));
     struct str id = get_string(arena, map, STR("id"));
     memcpy(out->id, id.data, MIN(id.len, sizeof(out->id)));
     out->created_ms = get_int(map, STR("created"));
@@ -328,6 +367,7 @@ bool table_decode(struct arena *arena, struct str bytes, struct table *out, stru
     out->key.range_count = get_attributes(arena, map, STR("range"), out->key.range);
     get_definitions(arena, map, out);
     get_indexes(arena, map, out);
+    get_leaving(arena, map, out);
     get_settings(arena, map, out);
     out->space = (uint32_t)get_int(map, STR("space"));
     out->collection_space = (uint32_t)get_int(map, STR("collection_space"));

@@ -6,7 +6,9 @@
  *
  *   catalog | "table" | name     a description (codec/table.h)
  *   catalog | "next"  |          the next free space, u32
- *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are */
+ *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are
+ *
+ * Streams have rows of their own: see stream_catalog.c. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -17,11 +19,14 @@
 
 struct table_entry {
     atomic_int references;
+    struct engine *engine;
+    bool is_replaced; /* and in engine->replaced */
+    struct table_entry *next_replaced;
     struct arena arena;
     struct table table;
 };
 
-static struct str catalog_key(struct arena *arena, const char *part, struct str sort)
+struct str catalog_key(struct arena *arena, const char *part, struct str sort)
 {
     struct key_writer writer;
     key_start(&writer, arena, SPACE_CATALOG);
@@ -46,17 +51,6 @@ static uint32_t get_u32(struct str bytes)
     return store_key_space(bytes); /* both are big-endian */
 }
 
-struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter)
-{
-    struct key_writer writer;
-    key_start(&writer, arena, SPACE_COUNTERS);
-    char part[KEY_HASH_LEN] = {0};
-    put_u32(part, space);
-    part[4] = (char)counter;
-    key_add_bytes(&writer, str_make(part, sizeof(part)));
-    return key_finish(&writer);
-}
-
 /* --- in memory --- */
 
 static struct table_entry *entry_of(const struct table *table)
@@ -68,6 +62,7 @@ const struct table *table_acquire(struct engine *engine, struct str name)
 {
     pthread_rwlock_rdlock(&engine->tables_lock);
     struct table_entry *entry = map_get(&engine->tables, name);
+    atomic_fetch_add_explicit(&engine->call_count, 1, memory_order_relaxed);
     if (entry != NULL) {
         atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
     }
@@ -81,10 +76,89 @@ void table_release(const struct table *table)
         return;
     }
     struct table_entry *entry = entry_of(table);
-    if (atomic_fetch_sub_explicit(&entry->references, 1, memory_order_acq_rel) == 1) {
-        arena_finish(&entry->arena);
-        mem_free(entry);
+    if (atomic_fetch_sub_explicit(&entry->references, 1, memory_order_acq_rel) > 1) {
+        return;
     }
+    struct engine *engine = entry->engine;
+    pthread_rwlock_wrlock(&engine->tables_lock);
+    struct table_entry **at = &engine->replaced;
+    while (entry->is_replaced && *at != entry) {
+        at = &(*at)->next_replaced;
+    }
+    if (entry->is_replaced) {
+        *at = entry->next_replaced;
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    arena_finish(&entry->arena);
+    mem_free(entry);
+}
+
+const struct table **catalog_select(struct engine *engine, bool (*wants)(const struct table *table),
+                                    size_t *out_count)
+{
+    const struct table **found = NULL;
+    size_t count = 0;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    size_t at = 0;
+    struct str name;
+    void *value;
+    while (map_next(&engine->tables, &at, &name, &value)) {
+        struct table_entry *entry = value;
+        if (wants(&entry->table)) {
+            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+            found = mem_realloc(found, (count + 1) * sizeof(*found));
+            found[count++] = &entry->table;
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    *out_count = count;
+    return found;
+}
+
+bool catalog_is_settled(struct engine *engine, const struct table *table)
+{
+    bool settled = true;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    for (struct table_entry *old = engine->replaced; old != NULL; old = old->next_replaced) {
+        bool same = memcmp(old->table.id, table->id, sizeof(table->id)) == 0;
+        settled = settled && !(same && old->table.version < table->version);
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return settled;
+}
+
+bool catalog_knows_stream(struct engine *engine, const struct stream *stream)
+{
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    struct table_entry *newest = map_get(&engine->tables, stream->table_name);
+    bool knows = newest != NULL && newest->table.stream_space == stream->space;
+    for (struct table_entry *old = engine->replaced; old != NULL; old = old->next_replaced) {
+        knows = knows || old->table.stream_space == stream->space;
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return knows;
+}
+
+bool catalog_ignores_stream(struct engine *engine, const struct stream *stream)
+{
+    bool ignores = false;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    struct table_entry *newest = map_get(&engine->tables, stream->table_name);
+    for (struct table_entry *old = engine->replaced; newest != NULL && old != NULL;
+         old = old->next_replaced) {
+        bool same = memcmp(old->table.id, newest->table.id, sizeof(newest->table.id)) == 0;
+        ignores = ignores || (same && old->table.stream_space != stream->space);
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return ignores;
+}
+
+/* Notes a description that is not the newest any more; the caller holds the lock. */
+static void note_replaced(struct engine *engine, struct table_entry *entry)
+{
+    entry->is_replaced = true;
+    entry->next_replaced = engine->replaced;
+    engine->replaced = entry;
 }
 
 /* Makes the row of a table known; the map holds one reference. Returns one more. */
@@ -92,6 +166,7 @@ static const struct table *publish(struct engine *engine, struct str row, struct
 {
     struct table_entry *entry = mem_zalloc(sizeof(*entry));
     arena_init(&entry->arena);
+    entry->engine = engine;
     atomic_init(&entry->references, 2);
     if (!table_decode(&entry->arena, row, &entry->table, err)) {
         arena_finish(&entry->arena);
@@ -100,6 +175,9 @@ static const struct table *publish(struct engine *engine, struct str row, struct
     }
     pthread_rwlock_wrlock(&engine->tables_lock);
     struct table_entry *before = map_put(&engine->tables, entry->table.name, entry);
+    if (before != NULL) {
+        note_replaced(engine, before);
+    }
     pthread_rwlock_unlock(&engine->tables_lock);
     if (before != NULL) {
         table_release(&before->table);
@@ -112,15 +190,48 @@ static const struct table *withdraw(struct engine *engine, struct str name)
 {
     pthread_rwlock_wrlock(&engine->tables_lock);
     struct table_entry *entry = map_remove(&engine->tables, name);
+    if (entry != NULL) {
+        note_replaced(engine, entry);
+    }
     pthread_rwlock_unlock(&engine->tables_lock);
     return entry == NULL ? NULL : &entry->table;
 }
 
+bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms)
+{
+    return engine->table_delay_ms == 0 || clock_wall_ms() >= since_ms + engine->table_delay_ms;
+}
+
+size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
+                       struct arena *arena, const struct table ***out)
+{
+    size_t count = 0;
+    size_t at = 0;
+    struct str name;
+    void *value;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    const struct table **tables =
+        ARENA_ARRAY(arena, const struct table *, engine->tables.count + 1);
+    while (map_next(&engine->tables, &at, &name, &value)) {
+        struct table_entry *entry = value;
+        if (wanted(&entry->table)) {
+            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
+            tables[count++] = &entry->table;
+        }
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    *out = tables;
+    return count;
+}
+
 enum resource_status table_status(const struct engine *engine, const struct table *table)
 {
-    bool fresh =
-        engine->table_delay_ms > 0 && clock_wall_ms() < table->created_ms + engine->table_delay_ms;
-    return fresh ? STATUS_CREATING : table->status;
+    if (!catalog_delay_is_over(engine, table->created_ms)) {
+        return STATUS_CREATING;
+    }
+    const struct index *coming = table_coming_index(table);
+    bool updating = table->leaving != NULL || (coming != NULL && !coming->backfilling);
+    return updating ? STATUS_UPDATING : table->status;
 }
 
 static int name_cmp(const void *a, const void *b)
@@ -150,7 +261,7 @@ void engine_list_tables(struct engine *engine, struct arena *arena, struct str a
 
 /* --- dropping --- */
 
-enum { TABLE_SPACES_MAX = 2 + CAPACITY_INDEX_MAX };
+enum { TABLE_SPACES_MAX = 3 + CAPACITY_INDEX_MAX };
 
 static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_MAX])
 {
@@ -159,13 +270,16 @@ static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_
     if (table->collection_space != 0) {
         out[count++] = table->collection_space;
     }
+    if (table->ttl_space != 0) {
+        out[count++] = table->ttl_space;
+    }
     for (size_t i = 0; i < table->index_count; i++) {
         out[count++] = table->indexes[i].space;
     }
     return count;
 }
 
-static struct str drop_key(struct arena *arena, uint32_t space)
+struct str catalog_drop_key(struct arena *arena, uint32_t space)
 {
     char sort[4];
     put_u32(sort, space);
@@ -189,6 +303,7 @@ static bool drop_eval(struct store_update *update, const struct str *rows,
         store_batch_erase(batch, i);
         store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_ROWS));
         store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_BYTES));
+        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_CURSOR));
     }
     return true;
 }
@@ -199,11 +314,10 @@ static void drop_done(struct store_update *update)
     struct engine *engine = drop->engine;
     arena_finish(&drop->arena);
     mem_free(drop);
-    atomic_fetch_sub(&engine->housekeeper.open_count, 1);
+    service_end(&engine->housekeeper);
 }
 
-/* Returns at once; if we stop before it is done, the next start sees to it. */
-static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count)
+void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count)
 {
     struct drop *drop = mem_zalloc(sizeof(*drop));
     drop->engine = engine;
@@ -213,37 +327,65 @@ static void drop_spaces(struct engine *engine, const uint32_t *spaces, size_t co
     for (size_t i = 0; i < count; i++) {
         store_drop_space(engine->store, spaces[i]);
         drop->spaces[i] = spaces[i];
-        keys[i] = drop_key(&drop->arena, spaces[i]);
+        keys[i] = catalog_drop_key(&drop->arena, spaces[i]);
     }
     drop->update = (struct store_update){
         .keys = keys,
         .key_count = count,
         .arena = &drop->arena,
-        .home = waiting_mailbox_box(engine->housekeeper.mailbox),
+        .home = service_begin(&engine->housekeeper),
         .eval = drop_eval,
         .done = drop_done,
     };
-    atomic_fetch_add(&engine->housekeeper.open_count, 1);
     store_update(engine->store, &drop->update);
 }
 
 /* --- loading --- */
 
+static void read_done(struct store_range *range)
+{
+    CONTAINER_OF(range, struct catalog_read, range)->done = true;
+}
+
+void catalog_read(struct catalog_read *read)
+{
+    if (read->err->code != ERR_NONE) {
+        return;
+    }
+    struct waiting_mailbox *mailbox = waiting_mailbox_create();
+    read->done = false;
+    read->range.arena = read->arena;
+    read->range.home = waiting_mailbox_box(mailbox);
+    read->range.done = read_done;
+    store_range(read->engine->store, &read->range);
+    waiting_mailbox_run(mailbox, &read->done);
+    engine_set_store_error(read->err, read->range.status);
+    waiting_mailbox_destroy(mailbox);
+}
+
+void catalog_read_part(struct catalog_read *read, const char *part,
+                       bool (*row)(struct store_range *, struct str, struct str))
+{
+    struct str prefix = catalog_key(read->arena, part, STR(""));
+    read->range = (struct store_range){
+        .lo = prefix,
+        .hi = key_after_prefix(read->arena, prefix),
+        .row = row,
+    };
+    catalog_read(read);
+}
+
 struct load {
-    struct store_range range;
-    struct engine *engine;
-    struct err *err;
-    struct arena *arena;
+    struct catalog_read read;
     uint32_t *dropped; /* spaces whose tables were gone when we stopped */
     size_t dropped_count;
-    bool done;
 };
 
 static bool load_table(struct store_range *range, struct str key, struct str value)
 {
     (void)key;
-    struct load *load = CONTAINER_OF(range, struct load, range);
-    const struct table *table = publish(load->engine, value, load->err);
+    struct load *load = CONTAINER_OF(range, struct load, read.range);
+    const struct table *table = publish(load->read.engine, value, load->read.err);
     table_release(table);
     return table != NULL;
 }
@@ -251,50 +393,24 @@ static bool load_table(struct store_range *range, struct str key, struct str val
 static bool load_drop(struct store_range *range, struct str key, struct str value)
 {
     (void)value;
-    struct load *load = CONTAINER_OF(range, struct load, range);
+    struct load *load = CONTAINER_OF(range, struct load, read.range);
     load->dropped = mem_realloc(load->dropped, (load->dropped_count + 1) * sizeof(uint32_t));
     load->dropped[load->dropped_count++] = get_u32(str_skip(key, STORE_PREFIX_LEN));
     return true;
-}
-
-static void load_done(struct store_range *range)
-{
-    CONTAINER_OF(range, struct load, range)->done = true;
-}
-
-/* Reads one part of the catalog. */
-static void load_part(struct load *load, struct waiting_mailbox *mailbox, const char *part,
-                      bool (*row)(struct store_range *, struct str, struct str))
-{
-    struct str prefix = catalog_key(load->arena, part, STR(""));
-    load->done = false;
-    load->range = (struct store_range){
-        .lo = prefix,
-        .hi = key_after_prefix(load->arena, prefix),
-        .arena = load->arena,
-        .home = waiting_mailbox_box(mailbox),
-        .row = row,
-        .done = load_done,
-    };
-    store_range(load->engine->store, &load->range);
-    waiting_mailbox_run(mailbox, &load->done);
-    engine_set_store_error(load->err, load->range.status);
 }
 
 bool catalog_load(struct engine *engine, struct err *err)
 {
     struct arena arena;
     arena_init(&arena);
-    struct waiting_mailbox *mailbox = waiting_mailbox_create();
-    struct load load = {.engine = engine, .err = err, .arena = &arena};
-    load_part(&load, mailbox, "table", load_table);
-    load_part(&load, mailbox, "drop", load_drop);
+    struct load load = {.read = {.engine = engine, .err = err, .arena = &arena}};
+    catalog_read_part(&load.read, "table", load_table);
+    catalog_read_part(&load.read, "drop", load_drop);
     for (size_t i = 0; i < load.dropped_count && err->code == ERR_NONE; i += TABLE_SPACES_MAX) {
-        drop_spaces(engine, load.dropped + i,
-                    MIN(load.dropped_count - i, (size_t)TABLE_SPACES_MAX));
+        catalog_drop_spaces(engine, load.dropped + i,
+                            MIN(load.dropped_count - i, (size_t)TABLE_SPACES_MAX));
     }
     mem_free(load.dropped);
-    waiting_mailbox_destroy(mailbox);
     arena_finish(&arena);
     return err->code == ERR_NONE;
 }
@@ -323,6 +439,7 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     }
     struct arena *arena = create->call.arena;
     struct table table = *create->wanted;
+    table.version = 1;
     uint32_t space = str_is_null(rows[1]) ? SPACE_FIRST_FREE : get_u32(rows[1]);
     table.space = space++;
     if (table.local_count > 0) {
@@ -332,8 +449,13 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     for (size_t i = 0; i < table.index_count; i++) {
         indexes[i] = table.indexes[i];
         indexes[i].space = space++;
+        indexes[i].since_version = table.version;
     }
     table.indexes = indexes;
+    create->stream_row = STR_NULL;
+    if (table.stream != STREAM_NONE) {
+        create->stream_row = stream_start(create->call.engine, &table, space++, batch, arena);
+    }
     create->row = table_encode(arena, &table);
     char *next = arena_bytes(arena, 4);
     put_u32(next, space);
@@ -347,6 +469,7 @@ static void create_done(struct store_update *update)
     struct table_create *create = CONTAINER_OF(update, struct table_create, update);
     engine_set_store_error(&create->call.err, update->status);
     if (create->call.err.code == ERR_NONE) {
+        stream_publish(create->call.engine, create->stream_row);
         create->table = publish(create->call.engine, create->row, &create->call.err);
     }
     create->call.done(&create->call);
@@ -402,13 +525,29 @@ static bool change_eval(struct store_update *update, const struct str *rows,
         !check_not_creating(change->call.engine, table, err)) {
         return false;
     }
-    const struct table *changed = change->change(change, table);
-    if (changed == NULL) {
+    uint32_t next_space = get_u32(rows[1]);
+    change->next_space = next_space;
+    change->dropped_count = 0;
+    change->stream_row = STR_NULL;
+    change->batch = batch;
+    const struct table *made = change->change(change, table);
+    if (made == NULL) {
         assert(err->code != ERR_NONE);
         return false;
     }
-    change->row = table_encode(change->call.arena, changed);
+    struct table changed = *made;
+    changed.version = table->version + 1;
+    change->row = table_encode(change->call.arena, &changed);
     store_batch_put(batch, 0, change->row);
+    if (change->next_space != next_space) {
+        char *next = arena_bytes(change->call.arena, 4);
+        put_u32(next, change->next_space);
+        store_batch_put(batch, 1, str_make(next, 4));
+    }
+    for (size_t i = 0; i < change->dropped_count; i++) {
+        store_batch_put_owned(batch, catalog_drop_key(change->call.arena, change->dropped[i]),
+                              STR(""));
+    }
     return true;
 }
 
@@ -417,7 +556,12 @@ static void change_done(struct store_update *update)
     struct table_change *change = CONTAINER_OF(update, struct table_change, update);
     engine_set_store_error(&change->call.err, update->status);
     if (change->call.err.code == ERR_NONE) {
+        stream_publish(change->call.engine, change->stream_row);
         change->table = publish(change->call.engine, change->row, &change->call.err);
+        if (change->dropped_count > 0) {
+            catalog_drop_spaces(change->call.engine, change->dropped, change->dropped_count);
+        }
+        service_wake(&change->call.engine->backfill);
     }
     change->call.done(&change->call);
 }
@@ -425,12 +569,13 @@ static void change_done(struct store_update *update)
 void engine_change_table(struct table_change *change)
 {
     struct engine_call *call = &change->call;
-    struct str *key = ARENA_NEW(call->arena, struct str);
-    *key = catalog_key(call->arena, "table", change->name);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2);
+    keys[0] = catalog_key(call->arena, "table", change->name);
+    keys[1] = catalog_key(call->arena, "next", STR(""));
     change->table = NULL;
     change->update = (struct store_update){
-        .keys = key,
-        .key_count = 1,
+        .keys = keys,
+        .key_count = 2,
         .arena = call->arena,
         .home = call->home,
         .eval = change_eval,
@@ -462,11 +607,20 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
                        "Resource cannot be deleted as it is currently protected against deletion. "
                        "Disable deletion protection first.");
     }
+    if (index_is_changing(&table)) {
+        return err_set(err, ERR_RESOURCE_IN_USE,
+                       "Attempt to change a resource which is still in use: Cannot delete table "
+                       "while indexes are being created, updated, or deleted.");
+    }
     store_batch_erase(batch, 0);
+    remove->stream_row = STR_NULL;
+    if (table.stream != STREAM_NONE) {
+        remove->stream_row = stream_stop(remove->call.engine, &table, batch, remove->call.arena);
+    }
     uint32_t spaces[TABLE_SPACES_MAX];
     size_t count = table_spaces(&table, spaces);
     for (size_t i = 0; i < count; i++) {
-        store_batch_put_owned(batch, drop_key(remove->call.arena, spaces[i]), STR(""));
+        store_batch_put_owned(batch, catalog_drop_key(remove->call.arena, spaces[i]), STR(""));
     }
     return true;
 }
@@ -476,10 +630,11 @@ static void delete_done(struct store_update *update)
     struct table_delete *remove = CONTAINER_OF(update, struct table_delete, update);
     engine_set_store_error(&remove->call.err, update->status);
     if (remove->call.err.code == ERR_NONE) {
+        stream_publish(remove->call.engine, remove->stream_row);
         remove->table = withdraw(remove->call.engine, remove->name);
         uint32_t spaces[TABLE_SPACES_MAX];
         size_t count = table_spaces(remove->table, spaces);
-        drop_spaces(remove->call.engine, spaces, count);
+        catalog_drop_spaces(remove->call.engine, spaces, count);
     }
     remove->call.done(&remove->call);
 }
@@ -499,52 +654,4 @@ void engine_delete_table(struct table_delete *remove)
         .done = delete_done,
     };
     store_update(call->engine->store, &remove->update);
-}
-
-/* --- DescribeTable --- */
-
-static void describe_done(struct store_get *get)
-{
-    struct table_describe *describe = CONTAINER_OF(get, struct table_describe, get);
-    engine_set_store_error(&describe->call.err, get->status);
-    if (describe->call.err.code == ERR_NONE) {
-        struct table_sizes *sizes = &describe->sizes;
-        sizes->item_count = store_counter_value(get->rows[0]);
-        sizes->bytes = store_counter_value(get->rows[1]);
-        for (size_t i = 0; i < describe->table->index_count; i++) {
-            sizes->index_item_counts[i] = store_counter_value(get->rows[2 + 2 * i]);
-            sizes->index_bytes[i] = store_counter_value(get->rows[3 + 2 * i]);
-        }
-    }
-    describe->call.done(&describe->call);
-}
-
-void engine_describe_table(struct table_describe *describe)
-{
-    struct engine_call *call = &describe->call;
-    describe->table = table_acquire(call->engine, describe->name);
-    if (describe->table == NULL) {
-        err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                "Requested resource not found: Table: %.*s not found", STR_ARG(describe->name));
-        call->done(call);
-        return;
-    }
-    const struct table *table = describe->table;
-    size_t count = 2 + 2 * table->index_count;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, count);
-    keys[0] = counter_key(call->arena, table->space, COUNTER_ROWS);
-    keys[1] = counter_key(call->arena, table->space, COUNTER_BYTES);
-    for (size_t i = 0; i < table->index_count; i++) {
-        keys[2 + 2 * i] = counter_key(call->arena, table->indexes[i].space, COUNTER_ROWS);
-        keys[3 + 2 * i] = counter_key(call->arena, table->indexes[i].space, COUNTER_BYTES);
-    }
-    describe->get = (struct store_get){
-        .keys = keys,
-        .key_count = count,
-        .snapshot = true,
-        .arena = call->arena,
-        .home = call->home,
-        .done = describe_done,
-    };
-    store_get(call->engine->store, &describe->get);
 }

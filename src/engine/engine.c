@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "engine/engine_internal.h"
+#include "engine/expiry.h"
 
 bool engine_open(struct store *store, const struct engine_options *options, struct engine **out,
                  struct err *err)
@@ -10,12 +11,18 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     engine->store = store;
     engine->seed = store_seed(store);
     engine->table_delay_ms = options->table_delay_ms;
+    engine->ttl_delay_ms = options->ttl_delay_ms;
+    engine->sweeps = expiry_sweeps_create();
     arena_init(&engine->arena);
     engine->region = arena_copy(&engine->arena, options->region);
     engine->account = arena_copy(&engine->arena, options->account);
     pthread_rwlock_init(&engine->tables_lock, NULL);
     map_init(&engine->tables);
-    if (!housekeeper_start(engine, err) || !catalog_load(engine, err)) {
+    streams_init(&engine->streams, options);
+    if (!service_start(&engine->housekeeper, engine, housekeeper_round, err) ||
+        !catalog_load(engine, err) || !streams_load(engine, err) ||
+        !service_start(&engine->backfill, engine, backfill_round, err) ||
+        !service_start(&engine->expiry, engine, expiry_round, err)) {
         engine_close(engine);
         return false;
     }
@@ -28,11 +35,21 @@ void engine_close(struct engine *engine)
     if (engine == NULL) {
         return;
     }
-    housekeeper_stop(engine);
+    service_stop(&engine->backfill); /* what it drops goes by way of the housekeeper */
+    service_stop(&engine->expiry);
+    expiry_sweeps_destroy(engine->sweeps);
+    service_stop(&engine->housekeeper);
     catalog_unload(engine);
+    streams_finish(&engine->streams);
     pthread_rwlock_destroy(&engine->tables_lock);
     arena_finish(&engine->arena);
     mem_free(engine);
+}
+
+void engine_clock_moved(struct engine *engine)
+{
+    service_wake(&engine->housekeeper);
+    expiry_clock_moved(engine);
 }
 
 struct str engine_region(const struct engine *engine)
@@ -43,6 +60,11 @@ struct str engine_region(const struct engine *engine)
 struct str engine_account(const struct engine *engine)
 {
     return engine->account;
+}
+
+uint64_t engine_seed(const struct engine *engine)
+{
+    return engine->seed;
 }
 
 void engine_set_store_error(struct err *err, enum store_status status)

@@ -22,14 +22,23 @@ struct engine_options {
     struct str region;
     struct str account;
     int64_t table_delay_ms; /* how long tables stay CREATING, UPDATING, DELETING */
+    int64_t ttl_delay_ms;   /* how long items outlive their time */
+    /* Of streams; 0: as the service has it. */
+    uint32_t stream_shards; /* open at a time, of one that is enabled from now on */
+    int64_t stream_shard_ms;
+    int64_t stream_retention_ms;
 };
 
 /* The engine borrows the store and copies the options. */
 MUST_USE bool engine_open(struct store *store, const struct engine_options *options,
                           struct engine **out, struct err *err);
 void engine_close(struct engine *engine);
+/* The clock has been set: services look at once whether something is due. */
+void engine_clock_moved(struct engine *engine);
 struct str engine_region(const struct engine *engine);
 struct str engine_account(const struct engine *engine);
+/* Of hashes that outlive the process. */
+uint64_t engine_seed(const struct engine *engine);
 
 struct engine_call {
     struct engine *engine;
@@ -44,10 +53,12 @@ struct engine_call {
 /* A counted reference to a table's description. */
 MUST_USE const struct table *table_acquire(struct engine *engine, struct str name);
 void table_release(const struct table *table);
-/* As DescribeTable shows it now: CREATING until the delay is over. */
+/* As DescribeTable shows it now: CREATING until the delay is over, UPDATING while an index is about
+ * to be filled or deleted. */
 enum resource_status table_status(const struct engine *engine, const struct table *table);
 
-/* Item counts and sizes, of the table and of each index. */
+/* Item counts and sizes, of the table and of each index; behind those of the indexes, of the one
+ * that is leaving. */
 struct table_sizes {
     int64_t item_count;
     int64_t bytes;
@@ -71,8 +82,11 @@ struct table_create {
     const struct table *table; /* acquired; the caller releases it. NULL on error */
     struct store_update update;
     struct str row;
+    struct str stream_row;
 };
 void engine_create_table(struct table_create *create);
+
+enum { TABLE_CHANGE_DROPS_MAX = 4 };
 
 /* Replaces the description of a table. `change` gets the newest description and makes the new one
  * (in call.arena) or sets call.err; it may run more than once. */
@@ -81,16 +95,30 @@ struct table_change {
     struct str name;
     const struct table *(*change)(struct table_change *change, const struct table *table);
     const struct table *table; /* the new one, acquired; NULL on error */
-    struct store_update update;
+
+    /* For `change`, set anew each time it runs. */
+    uint32_t next_space;                      /* take a space for new rows: next_space++ */
+    uint32_t dropped[TABLE_CHANGE_DROPS_MAX]; /* spaces whose rows are to go */
+    size_t dropped_count;
+    struct store_batch *batch; /* for rows that the table's own row owns */
+
+    struct store_update update; /* the engine's own, like all below */
     struct str row;
+    struct str stream_row;
 };
 void engine_change_table(struct table_change *change);
+
+/* For `change`: gives the new description `table` a global index, CREATING, or takes one away. What
+ * is to be done with their entries is done in the background. */
+void table_add_index(struct table_change *change, struct table *table, const struct index *index);
+void table_remove_index(struct table_change *change, struct table *table, size_t number);
 
 struct table_delete {
     struct engine_call call;
     struct str name;
     const struct table *table; /* as it was, acquired; NULL on error */
     struct store_update update;
+    struct str stream_row;
 };
 void engine_delete_table(struct table_delete *remove);
 
@@ -162,7 +190,9 @@ struct item_write {
     const struct condition *condition; /* or NULL */
     bool want_old;                     /* keep the item as it was */
     bool want_old_on_failure;
-    bool flat_size; /* transactions: UpdateItem's extra charge on the size limit does not apply */
+    bool flat_size;  /* transactions: UpdateItem's extra charge on the size limit does not apply */
+    bool by_service; /* deleted by the service itself, not by a call */
+    const struct expiry_find *expiry; /* with by_service: how it was found (engine/expiry.h) */
 
     /* What came of it. */
     struct err err;        /* ERR_CONDITIONAL_CHECK_FAILED, ERR_VALIDATION, ... */
@@ -193,6 +223,9 @@ struct items_write {
     size_t token_key;           /* index of the token's key; SIZE_MAX: none */
     struct item_collection *collections;
     size_t collection_count;
+    struct space_cursor *cursors; /* of spaces that are being filled (engine/walk.h) */
+    size_t cursor_count;
+    const struct str *rows; /* inside eval */
 };
 /* Starts all calls; each ends by itself. They may share an arena: nothing is allocated for one
  * after another has been started. */

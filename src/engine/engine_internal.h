@@ -2,13 +2,12 @@
 #ifndef GRAMME_ENGINE_ENGINE_INTERNAL_H
 #define GRAMME_ENGINE_ENGINE_INTERNAL_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "base/map.h"
 #include "codec/key.h"
 #include "codec/row.h"
 #include "engine/engine.h"
+#include "engine/service.h"
+#include "engine/stream_internal.h"
 
 /* Spaces with fixed numbers. Space 0 is the store's own. */
 enum engine_space {
@@ -19,38 +18,80 @@ enum engine_space {
     SPACE_FIRST_FREE = 16,
 };
 
-struct housekeeper {
-    pthread_t thread;
-    bool started;
-    struct waiting_mailbox *mailbox; /* home of store requests that belong to no call */
-    atomic_int open_count;           /* such requests under way; it does not end before they do */
-    struct task stop;
-    bool stopping; /* its thread only */
-};
-
 struct engine {
     struct store *store;
     uint64_t seed; /* of partition-key hashes */
     struct str region;
     struct str account;
     int64_t table_delay_ms;
+    int64_t ttl_delay_ms;
     struct arena arena; /* for the options */
     pthread_rwlock_t tables_lock;
-    struct map tables; /* name -> struct table_entry */
-    struct housekeeper housekeeper;
+    struct map tables;               /* name -> struct table_entry */
+    struct table_entry *replaced;    /* older descriptions that somebody still holds */
+    atomic_uint_fast64_t call_count; /* so far; services give way when it grows */
+    struct streams streams;
+    struct service housekeeper;
+    struct service backfill;
+    struct service expiry;
+    struct expiry_sweeps *sweeps; /* of that service */
 };
 
 /* catalog.c */
+struct str catalog_key(struct arena *arena, const char *part, struct str sort);
+
+/* Reading at the start: waits for the store. */
+struct catalog_read {
+    struct engine *engine;
+    struct err *err;
+    struct arena *arena;
+    struct store_range range;
+    bool done;
+};
+/* Fills in arena, home and done of the range. Does nothing once *err is set. */
+void catalog_read(struct catalog_read *read);
+/* Reads all rows of one part of the catalog. */
+void catalog_read_part(struct catalog_read *read, const char *part,
+                       bool (*row)(struct store_range *, struct str, struct str));
+
 MUST_USE bool catalog_load(struct engine *engine, struct err *err);
 void catalog_unload(struct engine *engine);
 
-/* housekeeper.c */
-MUST_USE bool housekeeper_start(struct engine *engine, struct err *err);
-void housekeeper_stop(struct engine *engine);
+/* The tables that `wants` is true for, acquired; from mem_alloc(). The caller releases each and
+ * frees the array. */
+MUST_USE const struct table **catalog_select(struct engine *engine,
+                                             bool (*wants)(const struct table *table),
+                                             size_t *out_count);
 
-/* The counter rows of a space: how many rows, how many bytes by the service's rules. */
-enum space_counter { COUNTER_ROWS, COUNTER_BYTES };
+/* Whether nobody holds an older description of the table any more: all calls that start or are
+ * under way know at least this one. */
+bool catalog_is_settled(struct engine *engine, const struct table *table);
+
+/* Whether a state that began then may end: --table-delay-ms keeps states lasting. */
+bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms);
+/* The tables that are `wanted`, acquired, in an array in `arena`. */
+size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
+                       struct arena *arena, const struct table ***out);
+
+/* The row that says that a space is to go, and letting it go once that row is in the store. Returns
+ * at once; if we stop before it is done, the next start sees to it. */
+struct str catalog_drop_key(struct arena *arena, uint32_t space);
+void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count);
+
+/* One round of each service. */
+int64_t housekeeper_round(struct service *service);
+int64_t backfill_round(struct service *service);
+
+/* backfill.c: whether an index of the table is being created or deleted. */
+bool index_is_changing(const struct table *table);
+
+/* The counter rows of a space: how many rows, how many bytes by the service's rules. While the
+ * space is being filled, also how far that has come (engine/walk.h). */
+enum space_counter { COUNTER_ROWS, COUNTER_BYTES, COUNTER_CURSOR };
 struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter);
+/* Adds to both counters. */
+void space_count(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
+                 int64_t bytes);
 
 /* Words a store's status for an answer. */
 void engine_set_store_error(struct err *err, enum store_status status);

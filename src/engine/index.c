@@ -2,13 +2,18 @@
 #include "engine/engine_internal.h"
 #include "model/builder.h"
 
-/* An item is in an index only if it has every key attribute, each of the right type. */
-static bool collect(const struct key_attribute *attributes, size_t count, struct value item,
-                    struct value *out)
+/* An item is in an index only if it has every key attribute, each of the right type and fit to be a
+ * key: items that are older than the index may have others. */
+static bool collect(const struct key_attribute *attributes, size_t count, size_t bytes_max,
+                    struct value item, struct value *out)
 {
     for (size_t i = 0; i < count; i++) {
         out[i] = value_map_get(item, attributes[i].name);
         if (value_type(out[i]) != attributes[i].type) {
+            return false;
+        }
+        size_t len = value_bytes(out[i]).len;
+        if (len == 0 || len > bytes_max) {
             return false;
         }
     }
@@ -20,8 +25,8 @@ struct str index_entry_key(const struct engine *engine, const struct index *inde
 {
     struct value hash[KEY_ATTRIBUTES_MAX];
     struct value range[KEY_ATTRIBUTES_MAX];
-    if (!collect(index->key.hash, index->key.hash_count, item, hash) ||
-        !collect(index->key.range, index->key.range_count, item, range)) {
+    if (!collect(index->key.hash, index->key.hash_count, HASH_KEY_BYTES_MAX, item, hash) ||
+        !collect(index->key.range, index->key.range_count, RANGE_KEY_BYTES_MAX, item, range)) {
         return STR_NULL;
     }
     struct key_writer writer;
@@ -77,7 +82,7 @@ struct index_entry index_entry_of(const struct engine *engine, const struct tabl
     }
     struct value image = project(table, index, item, arena);
     entry.size = item_size(image);
-    entry.row = row_encode(arena, image, entry.size);
+    entry.row = row_encode(arena, image, entry.size, 0);
     return entry;
 }
 
@@ -88,7 +93,7 @@ size_t index_local_size(const struct table *table, struct value item)
         const struct index *index = &table->indexes[i];
         struct value keys[KEY_ATTRIBUTES_MAX];
         if (index->kind != INDEX_LOCAL ||
-            !collect(index->key.range, index->key.range_count, item, keys)) {
+            !collect(index->key.range, index->key.range_count, RANGE_KEY_BYTES_MAX, item, keys)) {
             continue;
         }
         struct value_iter iter = value_iter(item);

@@ -81,21 +81,20 @@ void token_remember(struct store_update *update, struct store_batch *batch, size
 enum { SWEEP_MAX = 256 };
 
 struct sweep {
-    struct engine *engine;
+    struct service *service;
     struct arena arena;
     int64_t now_ms;
-    struct store_range range;
-    struct store_update update;
+    struct service_range range;
+    struct service_update update;
     struct str keys[SWEEP_MAX];        /* of the tokens */
     struct str expiry_keys[SWEEP_MAX]; /* of the rows that led to them */
     size_t count;
-    bool done;
 };
 
 static bool sweep_row(struct store_range *range, struct str key, struct str value)
 {
     (void)value;
-    struct sweep *sweep = CONTAINER_OF(range, struct sweep, range);
+    struct sweep *sweep = CONTAINER_OF(range, struct sweep, range.range);
     struct key_writer writer;
     key_start(&writer, &sweep->arena, SPACE_TOKENS);
     key_add_bytes(&writer, str_skip(key, STORE_PREFIX_LEN + 8));
@@ -110,16 +109,11 @@ static bool sweep_row(struct store_range *range, struct str key, struct str valu
     return sweep->count < SWEEP_MAX;
 }
 
-static void sweep_read(struct store_range *range)
-{
-    CONTAINER_OF(range, struct sweep, range)->done = true;
-}
-
 /* A token that was used again after it expired stays; just the old way to it goes. */
 static bool sweep_eval(struct store_update *update, const struct str *rows,
                        struct store_batch *batch)
 {
-    struct sweep *sweep = CONTAINER_OF(update, struct sweep, update);
+    struct sweep *sweep = CONTAINER_OF(update, struct sweep, update.update);
     for (size_t i = 0; i < sweep->count; i++) {
         store_batch_erase_owned(batch, sweep->expiry_keys[i]);
         if (!str_is_null(rows[i]) && expiry_of(rows[i]) <= sweep->now_ms) {
@@ -129,52 +123,35 @@ static bool sweep_eval(struct store_update *update, const struct str *rows,
     return true;
 }
 
-static void sweep_written(struct store_update *update)
-{
-    CONTAINER_OF(update, struct sweep, update)->done = true;
-}
-
 /* One round; false when there is nothing more to do. */
-static bool sweep_some(struct sweep *sweep, struct waiting_mailbox *mailbox)
+static bool sweep_some(struct sweep *sweep)
 {
     struct arena *arena = &sweep->arena;
     sweep->count = 0;
-    sweep->done = false;
-    sweep->range = (struct store_range){
+    sweep->range.range = (struct store_range){
         .lo = expiry_key(arena, 0, STR("")),
         .hi = expiry_key(arena, sweep->now_ms + 1, STR("")),
         .arena = arena,
-        .home = waiting_mailbox_box(mailbox),
         .row = sweep_row,
-        .done = sweep_read,
     };
-    store_range(sweep->engine->store, &sweep->range);
-    waiting_mailbox_run(mailbox, &sweep->done);
-    if (sweep->range.status != STORE_OK || sweep->count == 0) {
+    if (service_range(sweep->service, &sweep->range) != STORE_OK || sweep->count == 0) {
         return false;
     }
-    sweep->done = false;
-    sweep->update = (struct store_update){
+    sweep->update.update = (struct store_update){
         .keys = sweep->keys,
         .key_count = sweep->count,
         .arena = arena,
-        .home = waiting_mailbox_box(mailbox),
         .eval = sweep_eval,
-        .done = sweep_written,
     };
-    store_update(sweep->engine->store, &sweep->update);
-    waiting_mailbox_run(mailbox, &sweep->done);
-    return sweep->update.status == STORE_OK;
+    return service_update(sweep->service, &sweep->update) == STORE_OK;
 }
 
-void token_sweep(struct engine *engine, int64_t now_ms)
+void token_sweep(struct service *service, int64_t now_ms)
 {
-    struct sweep sweep = {.engine = engine, .now_ms = now_ms};
+    struct sweep sweep = {.service = service, .now_ms = now_ms};
     arena_init(&sweep.arena);
-    struct waiting_mailbox *mailbox = waiting_mailbox_create();
-    while (sweep_some(&sweep, mailbox)) {
+    while (!service_is_stopping(service) && sweep_some(&sweep)) {
         arena_reset(&sweep.arena);
     }
-    waiting_mailbox_destroy(mailbox);
     arena_finish(&sweep.arena);
 }

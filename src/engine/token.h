@@ -7,6 +7,7 @@
 #define GRAMME_ENGINE_TOKEN_H
 
 #include "engine/engine.h"
+#include "engine/service.h"
 
 /* The key of a token's row. */
 struct str token_key(const struct engine *engine, struct str token, struct arena *arena);
@@ -21,7 +22,7 @@ enum token_state token_check(struct str row, struct str digest, int64_t now_ms,
 void token_remember(struct store_update *update, struct store_batch *batch, size_t key_index,
                     struct str digest, struct str note, int64_t now_ms);
 
-/* Erases tokens that have expired; waits for the store. For the housekeeper. */
-void token_sweep(struct engine *engine, int64_t now_ms);
+/* Erases tokens that have expired; waits for the store. */
+void token_sweep(struct service *service, int64_t now_ms);
 
 #endif

@@ -1,9 +1,12 @@
 /* Writing items. A call is one store update: its declared keys are the rows of its items, the
- * idempotency token, and the sizes of the item collections it touches; eval() below is a pure
- * function of these rows. It runs on the committer, so it does no more than it must. */
+ * idempotency token, the sizes of the item collections it touches and the cursors of indexes that
+ * are being filled; eval() below is a pure function of these rows. It runs on the committer, so it
+ * does no more than it must. */
 #include "base/clock.h"
 #include "engine/engine_internal.h"
+#include "engine/expiry.h"
 #include "engine/token.h"
+#include "engine/walk.h"
 
 /* The size of one item collection: a counter that is read and written as a declared row, because
  * a write must be refused when the collection is full. */
@@ -11,6 +14,22 @@ struct item_collection {
     size_t key; /* index among the declared keys */
     int64_t bytes;
 };
+
+/* How far the walk has come that fills a space of one of the call's tables: a declared row. */
+struct space_cursor {
+    uint32_t space;
+    size_t key; /* index among the declared keys */
+};
+
+static struct space_cursor *cursor_of(const struct items_write *call, uint32_t space)
+{
+    for (size_t i = 0; i < call->cursor_count; i++) {
+        if (call->cursors[i].space == space) {
+            return &call->cursors[i];
+        }
+    }
+    return NULL;
+}
 
 /* --- one item --- */
 
@@ -82,17 +101,6 @@ static bool make_new_item(struct item_write *write, const struct row *old, struc
     return item_check_changed_index_keys(write, old->item) && check_updated_size(write);
 }
 
-static void count_row(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
-                      int64_t bytes)
-{
-    if (rows != 0) {
-        store_batch_add(batch, counter_key(arena, space, COUNTER_ROWS), rows);
-    }
-    if (bytes != 0) {
-        store_batch_add(batch, counter_key(arena, space, COUNTER_BYTES), bytes);
-    }
-}
-
 /* Brings one index up to date; returns by how many bytes it grew. */
 static int64_t write_index(const struct engine *engine, struct item_write *write, size_t number,
                            const struct index_entry *before, const struct index_entry *after,
@@ -117,19 +125,30 @@ static int64_t write_index(const struct engine *engine, struct item_write *write
         store_batch_put_owned(batch, after->key, after->row);
     }
     int64_t grown = (int64_t)(has ? after->size : 0) - (int64_t)(had ? before->size : 0);
-    count_row(batch, arena, index->space, (int64_t)has - (int64_t)had, grown);
+    space_count(batch, arena, index->space, (int64_t)has - (int64_t)had, grown);
     return grown;
 }
 
-static int64_t write_indexes(const struct engine *engine, struct item_write *write,
+/* Whether the index has the entry of the old item, if there is one to have. */
+static bool is_indexed(const struct items_write *call, const struct item_write *write,
+                       const struct index *index, const struct row *old)
+{
+    return index->status != STATUS_CREATING ||
+           walk_has(call->rows[cursor_of(call, index->space)->key], write->key.row,
+                    old->table_version, index->since_version);
+}
+
+static int64_t write_indexes(const struct items_write *call, struct item_write *write,
                              const struct row *old, struct str old_row, struct str new_row,
                              struct store_batch *batch, struct arena *arena)
 {
+    const struct engine *engine = call->call.engine;
     int64_t local_growth = 0;
     for (size_t i = 0; i < write->table->index_count; i++) {
         const struct index *index = &write->table->indexes[i];
+        struct value indexed = is_indexed(call, write, index, old) ? old->item : VALUE_ABSENT;
         struct index_entry before =
-            index_entry_of(engine, write->table, index, &write->key, old->item, old_row, arena);
+            index_entry_of(engine, write->table, index, &write->key, indexed, old_row, arena);
         struct index_entry after = index_entry_of(engine, write->table, index, &write->key,
                                                   write->new_item, new_row, arena);
         int64_t grown = write_index(engine, write, i, &before, &after, batch, arena);
@@ -141,16 +160,19 @@ static int64_t write_indexes(const struct engine *engine, struct item_write *wri
 }
 
 /* Evaluates one write and adds what it changes to the batch. */
-static bool evaluate(const struct engine *engine, struct item_write *write, size_t key,
+static bool evaluate(const struct items_write *call, struct item_write *write, size_t key,
                      struct str old_row, struct item_collection *collection,
                      struct store_batch *batch, struct arena *arena)
 {
     struct row old = row_decode(old_row);
-    if (!value_is_absent(old.item) &&
+    if (!value_is_absent(old.item) && !write->by_service &&
         !value_eq(value_map_get(old.item, write->table->key.hash[0].name), write->key.hash)) {
         return err_set(&write->err, ERR_INTERNAL, "Internal server error"); /* hashes collided */
     }
     write->old_size = old.size;
+    if (write->expiry != NULL && !expiry_take(write, old.item, batch)) {
+        return true; /* somebody has saved it, or deleted it before */
+    }
     if (!check_condition(write, &old, arena) || !make_new_item(write, &old, arena)) {
         return false;
     }
@@ -171,14 +193,20 @@ static bool evaluate(const struct engine *engine, struct item_write *write, size
     bool has = !value_is_absent(write->new_item);
     struct str new_row = STR_NULL;
     if (has) {
-        new_row = row_encode(arena, write->new_item, write->new_size);
+        new_row = row_encode(arena, write->new_item, write->new_size, write->table->version);
         store_batch_put(batch, key, new_row);
     } else {
         store_batch_erase(batch, key);
     }
     int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
-    count_row(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
-    grown += write_indexes(engine, write, &old, old_row, new_row, batch, arena);
+    space_count(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
+    grown += write_indexes(call, write, &old, old_row, new_row, batch, arena);
+    if (write->table->ttl_space != 0) {
+        expiry_write(write, &old, batch, arena);
+    }
+    if (write->table->stream_space != 0) {
+        stream_append(call->call.engine, write, old.item, batch, arena);
+    }
     if (collection != NULL) {
         collection->bytes += grown;
         if (grown > 0 && collection->bytes > ITEM_COLLECTION_BYTES_MAX) {
@@ -273,6 +301,7 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     struct arena *arena = call->call.arena;
     call->failed = false;
     call->call.err = ERR_INIT(arena);
+    call->rows = rows;
     if (call->token_key != SIZE_MAX && !check_token(call, rows[call->token_key])) {
         return false;
     }
@@ -282,8 +311,11 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     for (size_t i = 0; i < call->write_count; i++) {
         struct item_write *write = &call->writes[i];
         reset(write, arena);
+        if (row_decode(rows[i]).table_version > write->table->version) {
+            return err_set(&call->call.err, ERR_TABLE_CHANGED, "The table has changed");
+        }
         struct item_collection *collection = collection_of(call, write);
-        if (!evaluate(call->call.engine, write, i, rows[i], collection, batch, arena)) {
+        if (!evaluate(call, write, i, rows[i], collection, batch, arena)) {
             call->failed = true;
         }
         write->collection_bytes = collection == NULL ? 0 : collection->bytes;
@@ -306,10 +338,32 @@ static void write_done(struct store_update *update)
     call->call.done(&call->call);
 }
 
+/* Declares the cursors of indexes that are being filled: at most one of each table. */
+static size_t declare_cursors(struct items_write *call, struct str *keys, size_t count)
+{
+    struct arena *arena = call->call.arena;
+    call->cursor_count = 0;
+    call->cursors = ARENA_ARRAY(arena, struct space_cursor, call->write_count);
+    for (size_t i = 0; i < call->write_count; i++) {
+        const struct table *table = call->writes[i].table;
+        for (size_t k = 0; k < table->index_count; k++) {
+            uint32_t space = table->indexes[k].space;
+            if (table->indexes[k].status == STATUS_CREATING && cursor_of(call, space) == NULL) {
+                call->cursors[call->cursor_count++] =
+                    (struct space_cursor){.space = space, .key = count};
+                keys[count++] = walk_cursor_key(arena, space);
+            }
+        }
+    }
+    return count;
+}
+
 static void prepare(struct items_write *call)
 {
     struct arena *arena = call->call.arena;
-    struct str *keys = ARENA_ARRAY(arena, struct str, 2 * call->write_count + 1);
+    /* Each write has its item, and perhaps an item collection and a cursor; and there is a token.
+     */
+    struct str *keys = ARENA_ARRAY(arena, struct str, 3 * call->write_count + 1);
     size_t count = 0;
     for (; count < call->write_count; count++) {
         keys[count] = call->writes[count].key.row;
@@ -335,7 +389,7 @@ static void prepare(struct items_write *call)
             call->collections[call->collection_count++].key = count++;
         }
     }
-    call->update.key_count = count;
+    call->update.key_count = declare_cursors(call, keys, count);
 }
 
 void engine_write_items(struct items_write *const *calls, size_t count)

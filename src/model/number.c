@@ -361,9 +361,9 @@ enum number_status number_subtract(struct str a, struct str b, struct number *ou
     return add(decode_decimal(a), negated, out);
 }
 
-bool number_to_int64(struct str bytes, int64_t *out)
+/* False if the value is not whole or does not fit. */
+static bool decimal_to_int64(struct decimal value, int64_t *out)
 {
-    struct decimal value = decode_decimal(bytes);
     if (value.exponent < 0 || value.exponent > 19) {
         return value.coefficient == 0 ? (*out = 0, true) : false;
     }
@@ -378,4 +378,23 @@ bool number_to_int64(struct str bytes, int64_t *out)
     }
     *out = value.negative ? (int64_t)(0 - (uint64_t)whole) : (int64_t)whole;
     return true;
+}
+
+bool number_to_int64(struct str bytes, int64_t *out)
+{
+    return decimal_to_int64(decode_decimal(bytes), out);
+}
+
+bool number_ceiling(struct str bytes, int64_t *out)
+{
+    struct decimal value = decode_decimal(bytes);
+    bool is_cut = false;
+    for (; value.exponent < 0 && value.coefficient != 0; value.exponent++) {
+        is_cut = is_cut || value.coefficient % 10 != 0;
+        value.coefficient /= 10;
+    }
+    if (!decimal_to_int64(value, out)) {
+        return false;
+    }
+    return !is_cut || value.negative || !__builtin_add_overflow(*out, 1, out);
 }

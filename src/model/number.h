@@ -57,5 +57,7 @@ MUST_USE enum number_status number_add(struct str a, struct str b, struct number
 MUST_USE enum number_status number_subtract(struct str a, struct str b, struct number *out);
 /* False if the value is not whole or does not fit. */
 MUST_USE bool number_to_int64(struct str bytes, int64_t *out);
+/* The smallest whole number that is not less; false if it does not fit. */
+MUST_USE bool number_ceiling(struct str bytes, int64_t *out);
 
 #endif

@@ -10,6 +10,16 @@ const struct index *table_index(const struct table *table, struct str name)
     return NULL;
 }
 
+const struct index *table_coming_index(const struct table *table)
+{
+    for (size_t i = 0; i < table->index_count; i++) {
+        if (table->indexes[i].status == STATUS_CREATING) {
+            return &table->indexes[i];
+        }
+    }
+    return NULL;
+}
+
 enum value_type table_definition(const struct table *table, struct str name)
 {
     for (size_t i = 0; i < table->definition_count; i++) {
@@ -33,6 +43,30 @@ bool key_schema_has(const struct key_schema *key, struct str name)
         }
     }
     return false;
+}
+
+static bool is_key(const struct table *table, struct str name)
+{
+    bool is = key_schema_has(&table->key, name) ||
+              (table->leaving != NULL && key_schema_has(&table->leaving->key, name));
+    for (size_t i = 0; i < table->index_count && !is; i++) {
+        is = key_schema_has(&table->indexes[i].key, name);
+    }
+    return is;
+}
+
+void table_prune_definitions(struct arena *arena, struct table *table)
+{
+    struct attribute_definition *kept =
+        ARENA_ARRAY(arena, struct attribute_definition, table->definition_count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < table->definition_count; i++) {
+        if (is_key(table, table->definitions[i].name)) {
+            kept[count++] = table->definitions[i];
+        }
+    }
+    table->definitions = kept;
+    table->definition_count = count;
 }
 
 bool index_projects(const struct table *table, const struct index *index, struct str name)

@@ -3,6 +3,7 @@
 #ifndef GRAMME_MODEL_TABLE_H
 #define GRAMME_MODEL_TABLE_H
 
+#include "base/arena.h"
 #include "model/value.h"
 
 #define KEY_ATTRIBUTES_MAX 4 /* each of hash and range; more than one of each only in a GSI */
@@ -39,6 +40,8 @@ enum stream_view {
     STREAM_NEW_AND_OLD_IMAGES,
     STREAM_KEYS_ONLY
 };
+/* The service knows DISABLING, too; our change is over at once. */
+enum ttl_status { TTL_DISABLED, TTL_ENABLING, TTL_ENABLED };
 enum resource_status { STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING, STATUS_ACTIVE };
 
 /* Provisioned units with their history; zeros on demand. */
@@ -64,15 +67,19 @@ struct index {
     const struct str *non_key_names; /* PROJECTION_INCLUDE: as given */
     size_t non_key_count;
     enum resource_status status;
+    int64_t changed_ms;           /* when the status last did; 0: it came with the table */
     struct throughput throughput; /* GSI only, like the two below */
     struct unit_pair on_demand;
     struct unit_pair warm;
-    uint32_t space; /* where its rows are */
+    uint32_t space;         /* where its rows are */
+    uint32_t since_version; /* of the table, with which it came */
+    bool backfilling;       /* items that were there before are still being added */
 };
 
 struct table {
     struct str name;
-    char id[36]; /* UUID */
+    uint32_t version; /* grows with each change of the description; starts at 1 */
+    char id[36];      /* UUID */
     int64_t created_ms;
     enum resource_status status;
     struct key_schema key; /* hash_count 1, range_count 0 or 1 */
@@ -81,6 +88,8 @@ struct table {
     const struct index *indexes; /* global ones first, each kind in the order of creation */
     size_t index_count;
     size_t local_count; /* how many of them are local */
+    /* A global index that is being deleted: just shown, nobody uses it any more. NULL: none */
+    const struct index *leaving;
 
     enum billing_mode billing;
     bool billing_given; /* BillingMode was ever set: shows BillingModeSummary */
@@ -94,6 +103,14 @@ struct table {
     bool deletion_protection;
     enum stream_view stream;
     int64_t stream_since_ms; /* names the stream; 0: never had one */
+    uint32_t stream_space;   /* where its records are; 0: it has none now, like the next two */
+    uint32_t stream_shards;  /* how many are open at a time */
+    int64_t stream_shard_ms; /* how long one is open */
+    enum ttl_status ttl;
+    struct str ttl_attribute; /* STR_NULL: TTL_DISABLED */
+    int64_t ttl_changed_ms;
+    uint32_t ttl_space;         /* items by time of expiry; 0: none */
+    uint32_t ttl_since_version; /* of the table, with which that came */
     bool sse_kms;
     struct str sse_key_arn;
     const struct str *tag_names;
@@ -107,8 +124,14 @@ struct table {
 /* The index of that name, or NULL. */
 const struct index *table_index(const struct table *table, struct str name);
 
+/* The index that is being created on a table in use, or NULL. */
+const struct index *table_coming_index(const struct table *table);
+
 /* The type of a definition, VALUE_NONE if there is none. */
 enum value_type table_definition(const struct table *table, struct str name);
+
+/* Forgets definitions of attributes that are no key of table or indexes; `arena` gets the rest. */
+void table_prune_definitions(struct arena *arena, struct table *table);
 
 /* Whether the attribute is one of the schema's. */
 bool key_schema_has(const struct key_schema *key, struct str name);

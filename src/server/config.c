@@ -200,6 +200,22 @@ static bool read_account(const struct setting *setting, struct config *out, stru
     return true;
 }
 
+static bool read_streams(const struct setting *settings, struct config *out, struct err *err)
+{
+    const int64_t year_ms = (int64_t)365 * 24 * 60 * 60 * 1000;
+    return read_number(&settings[SETTING_stream_shards], 1, 1000, &out->stream_shards, err) &&
+           read_number(&settings[SETTING_stream_shard_ms], 100, year_ms, &out->stream_shard_ms,
+                       err) &&
+           read_number(&settings[SETTING_stream_retention_ms], 100, year_ms,
+                       &out->stream_retention_ms, err);
+}
+
+static bool read_switch(const struct setting *setting, bool *out, struct err *err)
+{
+    *out = str_eq(setting->text, STR("on"));
+    return *out || str_eq(setting->text, STR("off")) || complain(err, setting, "on or off");
+}
+
 static bool interpret(const struct setting *settings, struct config *out, struct err *err)
 {
     int64_t threads;
@@ -210,7 +226,10 @@ static bool interpret(const struct setting *settings, struct config *out, struct
         !read_number(&settings[SETTING_threads], 0, 256, &threads, err) ||
         !read_number(&settings[SETTING_cache_mb], 0, 1 << 20, &cache_mb, err) ||
         !read_number(&settings[SETTING_connections], 1, 1000000, &connections, err) ||
-        !read_number(&settings[SETTING_table_delay_ms], 0, 3600000, &out->table_delay_ms, err)) {
+        !read_number(&settings[SETTING_table_delay_ms], 0, 3600000, &out->table_delay_ms, err) ||
+        !read_number(&settings[SETTING_ttl_delay_ms], 0, 172800000, &out->ttl_delay_ms, err) ||
+        !read_streams(settings, out, err) ||
+        !read_switch(&settings[SETTING_test_clock], &out->test_clock, err)) {
         return false;
     }
     out->store = settings[SETTING_store].text;

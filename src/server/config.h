@@ -17,6 +17,11 @@ struct config {
     int connections;
     enum auth_mode auth;
     int64_t table_delay_ms;
+    int64_t ttl_delay_ms;
+    int64_t stream_shards;
+    int64_t stream_shard_ms;
+    int64_t stream_retention_ms;
+    bool test_clock; /* clients may set the clock */
     enum log_level log_level;
     enum log_format log_format;
 };

@@ -3,6 +3,8 @@
 #include "api/api.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "json/writer.h"
+#include "server/set_clock.h"
 
 #define REQUEST_ID_LEN 52
 #define CORS_HEADERS                                                                               \
@@ -16,8 +18,7 @@ struct route_thread {
 
 struct router {
     struct engine *engine;
-    enum auth_mode auth;
-    int thread_count;
+    struct router_options options;
     struct route_thread threads[];
 };
 
@@ -28,14 +29,13 @@ struct routed_call {
     struct api_call api;
 };
 
-struct router *router_create(struct engine *engine, int thread_count, enum auth_mode auth)
+struct router *router_create(struct engine *engine, const struct router_options *options)
 {
     struct router *router =
-        mem_zalloc(sizeof(*router) + (size_t)thread_count * sizeof(router->threads[0]));
+        mem_zalloc(sizeof(*router) + (size_t)options->thread_count * sizeof(router->threads[0]));
     router->engine = engine;
-    router->auth = auth;
-    router->thread_count = thread_count;
-    for (int i = 0; i < thread_count; i++) {
+    router->options = *options;
+    for (int i = 0; i < options->thread_count; i++) {
         router->threads[i].api = api_thread_create(engine);
         random_init(&router->threads[i].random);
     }
@@ -47,7 +47,7 @@ void router_destroy(struct router *router)
     if (router == NULL) {
         return;
     }
-    for (int i = 0; i < router->thread_count; i++) {
+    for (int i = 0; i < router->options.thread_count; i++) {
         api_thread_destroy(router->threads[i].api);
     }
     mem_free(router);
@@ -107,27 +107,45 @@ static void refuse(struct router *router, struct http_exchange *exchange, const 
 {
     buf_format(exchange->out, "{\"__type\":\"%s\"", err_wire_type(err->code));
     if (err->message.len > 0) {
-        buf_format(exchange->out, ",\"message\":\"%.*s\"", STR_ARG(err->message));
+        JSON_PUT(exchange->out, ",\"message\":");
+        json_write_string(exchange->out, err->message);
     }
     buf_add_char(exchange->out, '}');
     reply(router, exchange, err_http_status(err->code));
 }
 
-/* "GetItem" of "DynamoDB_20120810.GetItem"; anything else is no operation. */
-static struct str operation_of(struct str target)
+/* "GetItem" of "DynamoDB_20120810.GetItem", and whose it is; anything else is no operation. */
+static struct str operation_of(struct str target, enum api_service *out_service)
 {
-    struct str prefix = STR("DynamoDB_20120810.");
-    return str_starts_with(target, prefix) ? str_skip(target, prefix.len) : STR_NULL;
+    static const char *const prefixes[] = {
+        [API_DYNAMODB] = "DynamoDB_20120810.",
+        [API_STREAMS] = "DynamoDBStreams_20120810.",
+    };
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        struct str prefix = str_from_c(prefixes[i]);
+        if (str_starts_with(target, prefix)) {
+            *out_service = (enum api_service)i;
+            return str_skip(target, prefix.len);
+        }
+    }
+    return STR_NULL;
 }
 
 static void handle_operation(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
-    struct str operation = operation_of(http_header(exchange, STR("x-amz-target")));
-    if (str_is_null(operation)) {
+    enum api_service service = API_DYNAMODB;
+    struct str target = http_header(exchange, STR("x-amz-target"));
+    struct str operation = operation_of(target, &service);
+    bool sets_clock = router->options.test_clock && str_eq(target, STR(SET_CLOCK_TARGET));
+    if (str_is_null(operation) && !sets_clock) {
         err_set(&err, ERR_UNKNOWN_OPERATION, "%s", "");
-    } else if (!auth_check(router->auth, http_header(exchange, STR("authorization")), &err)) {
+    } else if (!auth_check(router->options.auth, http_header(exchange, STR("authorization")),
+                           &err)) {
         /* said */
+    } else if (sets_clock && set_clock(router->engine, exchange, &err)) {
+        reply(router, exchange, 200);
+        return;
     }
     if (err.code != ERR_NONE) {
         refuse(router, exchange, &err);
@@ -138,6 +156,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
     call->router = router;
     call->api = (struct api_call){
         .thread = router->threads[exchange->thread].api,
+        .service = service,
         .operation = operation,
         .body = exchange->body,
         .arena = exchange->arena,

@@ -8,7 +8,14 @@
 
 struct router;
 
-MUST_USE struct router *router_create(struct engine *engine, int thread_count, enum auth_mode auth);
+struct router_options {
+    int thread_count;
+    enum auth_mode auth;
+    bool test_clock; /* clients may set the clock */
+};
+
+/* Borrows the engine. */
+MUST_USE struct router *router_create(struct engine *engine, const struct router_options *options);
 void router_destroy(struct router *router);
 
 /* The http_handler; its context is the router. */

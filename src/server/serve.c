@@ -66,6 +66,10 @@ static bool open_service(struct service *service, const struct config *config, s
         .region = config->region,
         .account = config->account,
         .table_delay_ms = config->table_delay_ms,
+        .ttl_delay_ms = config->ttl_delay_ms,
+        .stream_shards = (uint32_t)config->stream_shards,
+        .stream_shard_ms = config->stream_shard_ms,
+        .stream_retention_ms = config->stream_retention_ms,
     };
     struct http_options http_options = http_options_default();
     http_options.host = config->host;
@@ -77,7 +81,12 @@ static bool open_service(struct service *service, const struct config *config, s
         !engine_open(service->store, &engine_options, &service->engine, err)) {
         return false;
     }
-    service->router = router_create(service->engine, http_options.thread_count, config->auth);
+    struct router_options router_options = {
+        .thread_count = http_options.thread_count,
+        .auth = config->auth,
+        .test_clock = config->test_clock,
+    };
+    service->router = router_create(service->engine, &router_options);
     return http_server_open(&http_options, router_handle, service->router, &service->http, err);
 }
 

@@ -36,7 +36,7 @@ enum shape_kind {
 
 struct wire_enum {
     struct str text; /* STR_NULL: absent */
-    int value;       /* index in the shape's values; -1: none of them, or absent */
+    int value;       /* index in the shape's values, -1: none of them; 0 if absent */
 };
 
 struct wire_bool {

@@ -334,7 +334,6 @@ class TestCompositeKeys:
             "two"]
 
 
-@pytest.mark.xfail(strict=True, reason="UpdateTable does not create or delete indexes yet")
 class TestChangingIndexes:
     """UpdateTable adds and deletes GSIs of a table with items."""
 

@@ -41,7 +41,7 @@ def test_help(arguments):
 def test_help_names_every_setting():
     text = gramme("serve", "--help").stdout
     for name in ("listen", "store", "region", "account", "threads", "cache-mb", "connections", "auth",
-                 "table-delay-ms", "log-level", "log-format", "config"):
+                 "table-delay-ms", "ttl-delay-ms", "test-clock", "log-level", "log-format", "config"):
         assert f"--{name} " in text
 
 
@@ -57,7 +57,7 @@ def test_version():
     ["serve", "--threads", "-1"], ["serve", "--threads", "many"], ["serve", "--account", "12"],
     ["serve", "--auth", "maybe"], ["serve", "--log-level", "loud"], ["serve", "--log-format", "xml"],
     ["serve", "--connections", "0"], ["serve", "--table-delay-ms", "-5"],
-    ["serve", "--config", "/no/such/file"],
+    ["serve", "--ttl-delay-ms", "-1"], ["serve", "--test-clock", "maybe"], ["serve", "--config", "/no/such/file"],
 ], ids=str)
 def test_bad_arguments(arguments):
     done = gramme(*arguments)

@@ -10,7 +10,9 @@ One file per operation, cases/PutItem.json, holds a list of cases:
 
 `setup` is carried out first and may fail; `request` is a value, or text that is sent as it is; `operation` stands for
 another one than the file's. The tables of tables.json are there from the start. {"$repeat": ["x", 1025]} in a request is a long
-text. Dates, ids and ARNs are placeholders in answers. Without --endpoint a server in memory is started."""
+text. {"$arn": "table"} is the ARN of that table's stream, {"$shard": "table"} the id of its first shard, {"$iterator": "table"}
+an iterator at the start of the shard that has records. Dates, ids and ARNs are placeholders in answers. Without --endpoint
+a server in memory is started."""
 
 import argparse
 import json
@@ -22,8 +24,9 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 
+import streams  # noqa: E402
 from server import Server  # noqa: E402
-from wire import Client  # noqa: E402
+from wire import TARGET, Client  # noqa: E402
 
 ARN = re.compile(r"arn:aws:(\w+):[^:]*:[^:]*:(key/.*)?")
 LABEL = re.compile(r"(?<=/stream/)[^\"]+|^\d{4}-\d\d-\d\dT[\d:.]+$")
@@ -36,13 +39,40 @@ def load():
             for case in json.loads(path.read_text())]
 
 
-def expand(value):
-    """Long texts, written out."""
-    if isinstance(value, dict):
-        if set(value) == {"$repeat"}:
-            return value["$repeat"][0] * value["$repeat"][1]
-        return {k: expand(v) for k, v in value.items()}
-    return [expand(v) for v in value] if isinstance(value, list) else value
+STREAM_OPERATIONS = ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")
+
+
+class Words:
+    """What stands in a request for a text that is long, or known only when it is sent."""
+
+    def __init__(self, endpoint):
+        self.db = Client(endpoint)
+        self.streams = streams.Streams(endpoint)
+
+    def repeat(self, given):
+        return given[0] * given[1]
+
+    def arn(self, table):
+        return streams.stream_arn(self.db, table)
+
+    def shard(self, table):
+        return streams.all_shards(self.streams, self.arn(table))[0]["ShardId"]
+
+    def iterator(self, table):
+        arn = self.arn(table)
+        for shard in streams.all_shards(self.streams, arn):
+            found = streams.iterator(self.streams, arn, shard["ShardId"])
+            if self.streams.GetRecords(ShardIterator=found)["Records"]:
+                break
+        return found
+
+    def expand(self, value):
+        if isinstance(value, dict):
+            word = next(iter(value), "")
+            if len(value) == 1 and word.startswith("$"):
+                return getattr(self, word[1:])(value[word])
+            return {k: self.expand(v) for k, v in value.items()}
+        return [self.expand(v) for v in value] if isinstance(value, list) else value
 
 
 def plain(value, member=""):
@@ -55,8 +85,10 @@ def plain(value, member=""):
         return sorted(made, key=lambda v: json.dumps(v, sort_keys=True)) if unordered else made
     if member.endswith("DateTime"):
         return "DATE"
-    if member == "TableId":
+    if member in ("TableId", "eventID", "ShardId", "LastEvaluatedShardId", "SequenceNumber"):
         return "ID"
+    if member in ("ShardIterator", "NextShardIterator"):
+        return "ITERATOR"
     if isinstance(value, str):
         return LABEL.sub("LABEL", ARN.sub(lambda arn: f"arn:aws:{arn[1]}:REGION:ACCOUNT:{'key/ID' if arn[2] else ''}", value))
     return value
@@ -67,14 +99,16 @@ class Replay:
 
     def __init__(self, endpoint):
         self.client = Client(endpoint)
+        self.words = Words(endpoint)
         for table in json.loads((HERE / "tables.json").read_text()):
             self.send("DeleteTable", {"TableName": table["TableName"]})
             status, answer = self.send("CreateTable", table)
             assert status == 200, answer
 
     def send(self, operation, request):
-        body = request if isinstance(request, str) else json.dumps(expand(request), ensure_ascii=False)
-        answer = self.client.send(operation, body.encode("utf-8", "surrogatepass"))
+        body = request if isinstance(request, str) else json.dumps(self.words.expand(request), ensure_ascii=False)
+        prefix = streams.PREFIX if operation in STREAM_OPERATIONS else TARGET
+        answer = self.client.send(operation, body.encode("utf-8", "surrogatepass"), prefix=prefix)
         return answer.status, answer.json()
 
     def answer(self, operation, case):

@@ -4,7 +4,7 @@
     differ.py --oracle dynoxide --requests 6000 --seed 1
 
 Both sides are kept in step: where a write turns out differently, the oracle's table is brought back to ours. Differences
-that known.py explains are counted; any other is printed with its seed and number, made as small as it gets, and fails
+that known.py explains are counted; what streams record of writes that turned out alike is compared, too. Any other difference is printed with its seed and number, made as small as it gets, and fails
 the run."""
 
 import argparse
@@ -22,10 +22,13 @@ import known_local
 from generate import Generator, Table
 from normalise import order, plain_answer, plain_value
 from servers import Client, Gramme, Oracle
+from stream_pair import StreamPairs
+from table_extras import restore_tags, restore_time_to_live
 
 ORACLES = {"dynoxide": known_dynoxide, "local": known_local}
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 TABLES = {"CreateTable", "UpdateTable", "DeleteTable"}
+EXTRAS = {"TagResource", "UntagResource", "UpdateTimeToLive"}
 PAGES = {"Query", "Scan"}
 # What is the request's own in a message.
 RUNS = re.compile(r"(.)\1{60,}")
@@ -100,6 +103,7 @@ class Differ:
         self.explained = collections.Counter()
         self.unexplained = {}  # by signature; the first of a kind is made small
         self.outcomes = collections.Counter()
+        self.streams = StreamPairs(gramme, oracle)
 
     def send(self, operation, body):
         return Case(operation, body, self.gramme.call(operation, body), self.oracle.call(operation, body), self.known,
@@ -122,6 +126,19 @@ class Differ:
             self.refresh(case)
         elif operation in WRITES and not case.same():
             self.restore(case)
+        elif operation in WRITES:
+            self.compare_streams(number, case)
+        elif not case.same() and isinstance(body, dict):
+            self.restore_extras(operation, body)
+
+    def compare_streams(self, number, write):
+        for table in self.tables_in(write):
+            answers = self.streams.compare(table.name)
+            if answers is not None:
+                case = Case("GetRecords", {"TableName": table.name}, *answers, self.known, self.generator.tables)
+                self.outcomes["streams", "records" if case.left["body"]["Items"] else "nothing"] += 1
+                if not case.same():
+                    self.report(number, case)
 
     def report(self, number, case):
         rule = self.rules.explain(case)
@@ -225,11 +242,13 @@ class Differ:
         alike = Case("DescribeTable", {}, left, right, self.known, {}).same()
         if left.is_ok() and right.is_ok() and (alike or case.same()):
             self.generator.tables[name] = Table(left.body["Table"])
+            self.streams.refresh(name, [left.body["Table"], right.body["Table"]])
         else:
             self.drop(name)
 
     def drop(self, name):
         self.generator.tables.pop(name, None)
+        self.streams.refresh(name, None)
         for client in (self.gramme, self.oracle):
             client.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
             client.call("DeleteTable", {"TableName": name})
@@ -250,6 +269,13 @@ class Differ:
         for table in self.tables_in(case):
             if not self.restore_table(table):
                 self.drop(table.name)
+            self.streams.skip(table.name)
+
+    def restore_extras(self, operation, body):
+        if operation in ("TagResource", "UntagResource"):
+            restore_tags(self.gramme, self.oracle, body.get("ResourceArn"))
+        elif operation == "UpdateTimeToLive":
+            restore_time_to_live(self.gramme, self.oracle, body.get("TableName"))
 
     def restore_table(self, table):
         try:
@@ -268,7 +294,7 @@ class Differ:
     def shrink(self, case):
         """Leaves out members as long as the two answers still differ in the same way. Only for requests that change nothing."""
         errors = case.gramme.status != 200 and case.oracle.status != 200
-        if not isinstance(case.body, dict) or not (errors or case.operation not in WRITES | TABLES):
+        if not isinstance(case.body, dict) or not (errors or case.operation not in WRITES | TABLES | EXTRAS):
             return case
         smaller = True
         while smaller:
@@ -277,8 +303,10 @@ class Differ:
                 other = self.send(case.operation, body)
                 if case.operation in PAGES and other.both_ok():
                     other = self.walk(other)
-                harmless = case.operation not in WRITES | TABLES or (other.gramme.status != 200 and other.oracle.status != 200)
-                if not harmless:
+                harmless = case.operation not in WRITES | TABLES | EXTRAS or (other.gramme.status != 200 and other.oracle.status != 200)
+                if not harmless and case.operation in EXTRAS:
+                    self.restore_extras(case.operation, body)
+                elif not harmless:
                     self.refresh(other) if case.operation in TABLES else self.restore(other)
                 elif not other.same() and other.signature() == case.signature() and self.rules.explain(other) is None:
                     case, smaller = other, True

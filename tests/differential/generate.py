@@ -4,6 +4,7 @@ import copy
 
 import random_values as values
 from expressions import Expressions
+from table_extras import TableExtras
 
 TABLE_NAMES = ["alpha", "beta", "gamma.1", "delta_2", "eps-3"]
 KEY_NAMES = ["pk", "sk", "a", "b", "g1", "g2", "g3"]
@@ -58,6 +59,7 @@ class Generator:
             (self.put_item, 18), (self.get_item, 8), (self.update_item, 20), (self.delete_item, 8), (self.batch_get_item, 6),
             (self.batch_write_item, 6), (self.query, 14), (self.scan, 8), (self.transact_write_items, 8),
             (self.transact_get_items, 4), (self.legacy_write, 7), (self.legacy_read, 5), (self.junk, 1),
+            *TableExtras(self).operations(),
         ]
 
     def forget_tokens(self):
@@ -269,10 +271,11 @@ class Generator:
 
     def table_settings(self, body, creating):
         r = self.r
-        if r.random() < 0.08:
+        if r.random() < (0.4 if creating else 0.08):
             body["StreamSpecification"] = {"StreamEnabled": r.random() < 0.6}
             if body["StreamSpecification"]["StreamEnabled"] != (r.random() < 0.1):
-                body["StreamSpecification"]["StreamViewType"] = r.choice(["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY", "X"])
+                views = ["NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"]
+                body["StreamSpecification"]["StreamViewType"] = r.choice(views) if r.random() < 0.95 else "X"
         if r.random() < 0.06:
             body["TableClass"] = r.choice(["STANDARD", "STANDARD_INFREQUENT_ACCESS", "BOGUS"])
         if r.random() < 0.06:

@@ -1,8 +1,10 @@
 """Where Dynoxide 1.2.1 differs and is not to be followed. It is close to the service in texts, but looks at conditions and updates only
 as far as it evaluates them."""
 
+import json
 import re
 
+import known_extras
 from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -25,6 +27,7 @@ TEXTS_COUNT = True
 CALM = False
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
+known_extras.add_dynoxide(RULES)
 
 # --- Dynoxide: the JSON of requests ---
 
@@ -104,6 +107,7 @@ own_text(
     r"An expression attribute (name|value) used",
     r"Query filter contains a sort key",
     r"Invalid KeyConditionExpression: partition key",
+    r"Invalid KeyConditionExpression: unsupported operator with a value on the left",
 )
 
 
@@ -142,6 +146,7 @@ lacks(
     EXPRESSION + r"The \w+ operator",
     EXPRESSION + r"Invalid function name",
     EXPRESSION + r"The function",
+    EXPRESSION + r"The document path has too many nesting levels",
 )
 lacks(
     "document paths of updates",
@@ -149,6 +154,14 @@ lacks(
     "nothing, or makes the parts",
     r"The document path provided in the update expression is invalid for update",
 )
+
+
+@known("beyond the end of a list", "an element that is set there is added to the end (documented); Dynoxide fills the gap with nulls")
+def _(case):
+    return case.operation in ("UpdateItem", "TransactWriteItems") and case.both_ok() and bool(
+        re.search(r"\[\d+\] = ", case.text())) and '{"NULL": true}' in json.dumps(case.right.get("after"))
+
+
 lacks(
     "paths into keys",
     "a path into a key attribute is refused in conditions, filters and projections too (captures)",
@@ -316,14 +329,25 @@ own_text(
 )
 
 
-@known("tables before keys", "BatchGetItem looks for all tables before it looks at keys")
+@known("tables before keys", "batches look for all tables before they look at keys")
 def _(case):
-    return case.operation == "BatchGetItem" and case.gramme.error() == "ResourceNotFoundException" and refused(case.oracle)
+    return case.operation in ("BatchGetItem", "BatchWriteItem") and case.gramme.error() == "ResourceNotFoundException" and refused(case.oracle)
+
+
+@known("letters of begins_with", "Dynoxide's begins_with in key conditions takes A for a (its SQL's LIKE does)")
+def _(case):
+    def items(side):
+        return (side.get("pages") or side["body"]).get("Items", [])
+
+    if case.operation != "Query" or not case.both_ok() or not re.search("begins_?with", case.text(), re.IGNORECASE):
+        return False
+    return len(items(case.left)) < len(items(case.right)) and all(item in items(case.right) for item in items(case.left))
 
 
 @known("capacity of projections", "reads cost what the item takes, not what is shown of it (documented)")
 def _(case):
-    return case.operation in ("GetItem", "BatchGetItem", "TransactGetItems") and case.both_ok() and "ProjectionExpression" in case.text() and (
+    return case.operation in ("GetItem", "BatchGetItem", "TransactGetItems") and case.both_ok() and (
+        "ProjectionExpression" in case.text() or "AttributesToGet" in case.text()) and (
         without(case.left, "ConsumedCapacity") == without(case.right, "ConsumedCapacity"))
 
 
@@ -337,10 +361,10 @@ def _(case):
         without(case.left, "Attributes") == without(case.right, "Attributes")) and bool(re.search(r"[.\[]", case.body.get("UpdateExpression", "")))
 
 
-@known("past the end of a list", "an element is added at the end (documented); Dynoxide fills the gap")
+@known("past the end of a list", "an element is added at the end (documented for SET); Dynoxide fills the gap with NULL")
 def _(case):
-    return case.both_ok() and bool(re.search(r"\[\d+\]", case.text())) and '{"NULL": true}, {"NULL": true}' in str(case.right).replace(
-        "'", '"').replace("True", "true")
+    nulls = [json.dumps(side).count('{"NULL": true}') for side in (case.left, case.right)]
+    return case.both_ok() and bool(re.search(r"\[\d+\]", case.text())) and nulls[0] < nulls[1]
 
 
 # --- Dynoxide: transactions ---
@@ -358,6 +382,7 @@ lacks(
     operations={"TransactWriteItems", "BatchWriteItem"},
 )
 own_text("no action", "a text of its own", r"TransactItem must contain exactly one action")
+lacks("actions before values", "an element without an action is found before what is wrong with values", r"Invalid Request: TransactWriteRequest should contain")
 
 
 @known(
@@ -369,6 +394,11 @@ def _(case):
     if case.operation != "TransactWriteItems" or case.gramme.error() != "TransactionCanceledException":
         return False
     return "ValidationError" in reasons(case.gramme)
+
+
+@known("reasons of keys", "a key of a wrong type and an empty one: which of the two is told")
+def _(case):
+    return case.operation == "TransactGetItems" and "ValidationError" in reasons(case.gramme) and reasons(case.gramme) == reasons(case.oracle)
 
 
 # --- Dynoxide: legacy parameters ---
@@ -555,7 +585,7 @@ lacks(
     "settings of tables",
     "Dynoxide does not check them all, or in another order",
     INVALID + r"(ProvisionedThroughput (should|must)|Duplicate index|Unknown Proj|ProjectionType is |ReadCapacityUnits and|Index KeySchema does|Neither ReadCapacityUnits|Number of|"
-    r"StreamViewType is required|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key)",
+    r"StreamViewType is required|Table KeySchema does not have a range key|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key)",
     r"Table has no stream to disable",
     r"The provisioned throughput for the table will not change",
     r"Given value \d+ for",

@@ -4,6 +4,7 @@ came later."""
 import re
 from decimal import Context, Decimal
 
+import known_extras
 from known import EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -29,6 +30,7 @@ TEXTS_COUNT = False
 CALM = True  # leave out what it answers with an internal failure
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
+known_extras.add_local(RULES)
 
 # --- DynamoDB Local: what it does not know ---
 
@@ -259,6 +261,7 @@ lacks(
     "of AttributeUpdates are looked through first",
     r"Nesting Levels have exceeded",
     r"Supplied AttributeValue",
+    INVALID + r"Input collection",
 )
 lacks(
     "changed keys",
@@ -283,3 +286,20 @@ def _(case):
 def _(case):
     return case.gramme.error() == case.oracle.error() and "ReturnValuesOnConditionCheckFailure" in case.text() and (
         without(case.left, "Item") == without(case.right, "Item"))
+
+
+@known("requests before keys in transactions", "expressions and tables of all parts are looked at before any key")
+def _(case):
+    return case.operation in ("TransactWriteItems", "TransactGetItems") and case.oracle.error() == "TransactionCanceledException" and (
+        case.gramme.error() in ("ValidationException", "ResourceNotFoundException"))
+
+
+@known("fragments", "UPDATED_OLD and UPDATED_NEW show only what is at the paths of the update (measured)")
+def _(case):
+    return case.operation == "UpdateItem" and case.both_ok() and str(case.body.get("ReturnValues")).startswith("UPDATED") and (
+        without(case.left, "Attributes") == without(case.right, "Attributes")) and "." in case.body.get("UpdateExpression", "")
+
+
+@known("view type of a stream that is turned off", "is not looked at when a stream is disabled")
+def _(case):
+    return case.operation == "UpdateTable" and "StreamEnabled was false but a StreamViewType was present" in text(case.oracle)

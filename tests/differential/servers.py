@@ -14,9 +14,13 @@ sys.path.insert(0, str(TESTS / "support"))
 
 from server import Server as Gramme  # noqa: E402
 from waiting import poll  # noqa: E402
+from streams import PREFIX as STREAMS_TARGET  # noqa: E402
 from wire import AUTHORIZATION, TARGET  # noqa: E402
 
 HEADERS = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Date": "20260101T000000Z", "Authorization": AUTHORIZATION}
+
+
+STREAM_OPERATIONS = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
 
 
 class Answer:
@@ -58,11 +62,12 @@ class Client:
         """Sends `body`: text, or a value to be written as JSON."""
         text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
         data = text.encode("utf-8", "surrogatepass")
+        target = (STREAMS_TARGET if operation in STREAM_OPERATIONS else TARGET) + operation
         for attempt in (1, 2):
             try:
                 if self.connection is None:
                     self.connection = http.client.HTTPConnection(self.host, timeout=60)
-                self.connection.request("POST", "/", data, {**HEADERS, "X-Amz-Target": TARGET + operation})
+                self.connection.request("POST", "/", data, {**HEADERS, "X-Amz-Target": target})
                 answer = self.connection.getresponse()
                 return Answer(answer.status, answer.read())
             except (http.client.HTTPException, OSError):

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import {
   CreateTableCommand, DynamoDBClient, waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
+import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
 const program = process.env.GRAMME ?? fileURLToPath(new URL('../../build/gramme', import.meta.url));
@@ -35,24 +36,27 @@ async function startServer() {
   return { endpoint, stop };
 }
 
-/** Clients that are ready when the file's tests run: `db.client` and `db.documents`. */
+/** Clients that are ready when the file's tests run: `db.client`, `db.documents` and `db.streams`. */
 export function useServer() {
   const db = {};
   let server;
   before(async () => {
     const endpoint = process.env.GRAMME_ENDPOINT ?? (server = await startServer()).endpoint;
-    db.client = new DynamoDBClient({
+    const options = {
       endpoint,
       region: 'us-east-1',
       credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
       maxAttempts: 1,
-    });
+    };
+    db.client = new DynamoDBClient(options);
+    db.streams = new DynamoDBStreamsClient(options);
     db.documents = DynamoDBDocumentClient.from(db.client, {
       marshallOptions: { removeUndefinedValues: true },
     });
   });
   after(async () => {
     db.client?.destroy();
+    db.streams?.destroy();
     await server?.stop();
   });
   return db;

@@ -89,9 +89,9 @@ class Connection:
         self.socket.close()
 
 
-def request_bytes(host, operation, body, headers=""):
+def request_bytes(host, operation, body, headers="", prefix=TARGET):
     """An HTTP request with `body` (bytes); `headers` are complete extra lines."""
-    head = (f"POST / HTTP/1.1\r\nHost: {host}\r\nX-Amz-Target: {TARGET}{operation}\r\n"
+    head = (f"POST / HTTP/1.1\r\nHost: {host}\r\nX-Amz-Target: {prefix}{operation}\r\n"
             f"Content-Type: application/x-amz-json-1.0\r\nX-Amz-Date: 20260101T000000Z\r\n"
             f"Authorization: {AUTHORIZATION}\r\n"
             f"{headers}Content-Length: {len(body)}\r\n\r\n")
@@ -105,13 +105,13 @@ class Client:
         self.endpoint = endpoint
         self.connection = Connection(endpoint)
 
-    def send(self, operation, body, headers=""):
+    def send(self, operation, body, headers="", prefix=TARGET):
         """Sends bytes as they are; gives the Answer whatever it is."""
-        self.connection.send(request_bytes(self.connection.host, operation, body, headers))
+        self.connection.send(request_bytes(self.connection.host, operation, body, headers, prefix))
         return self.connection.read_answer()
 
-    def call(self, operation, request):
-        answer = self.send(operation, json.dumps(request).encode())
+    def call(self, operation, request, prefix=TARGET):
+        answer = self.send(operation, json.dumps(request).encode(), prefix=prefix)
         if answer.status != 200:
             raise Refused(answer)
         return answer.json()

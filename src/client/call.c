@@ -1,0 +1,216 @@
+/* The handle, and a call from request to answer, with its retries. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "client/client_internal.h"
+
+const char *gramme_version(void)
+{
+    return GRAMME_VERSION;
+}
+
+void gramme_free(void *text)
+{
+    mem_free(text);
+}
+
+void gramme_uuid(char out[GRAMME_UUID_SIZE])
+{
+    random_uuid(out);
+    out[UUID_TEXT_LEN] = '\0';
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool open_transport(const char *url, const struct gramme_options *options,
+                           struct transport **out, struct gramme_error **error)
+{
+    if (starts_with(url, "rocksdb:") || strcmp(url, "memory:") == 0) {
+        return local_open(url, options, out, error);
+    }
+    if (starts_with(url, "http://") || starts_with(url, "https://") || strcmp(url, "aws:") == 0) {
+        return remote_open(url, options, out, error);
+    }
+    return error_set(error, GRAMME_BAD_ADDRESS,
+                     "'%s' is none of http://, https://, aws:, rocksdb:DIRECTORY and memory:", url);
+}
+
+struct gramme_db *gramme_open(const char *url, const struct gramme_options *options,
+                              struct gramme_error **error)
+{
+    static const struct gramme_options defaults = {0};
+    error_clear(error);
+    struct transport *transport;
+    if (!open_transport(url != NULL ? url : "aws:", options != NULL ? options : &defaults,
+                        &transport, error)) {
+        return NULL;
+    }
+    struct gramme_db *db = mem_zalloc(sizeof(*db));
+    db->transport = transport;
+    retry_quota_init(&db->quota);
+    return db;
+}
+
+void gramme_close(struct gramme_db *db)
+{
+    if (db != NULL) {
+        db->transport->close(db->transport);
+        retry_quota_finish(&db->quota);
+        mem_free(db);
+    }
+}
+
+/* --- one attempt --- */
+
+void exchange_fail(struct exchange *exchange, const char *failure, const char *format, ...)
+{
+    exchange->failure = failure;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(exchange->detail, sizeof(exchange->detail), format, args);
+    va_end(args);
+}
+
+struct gramme_answer *answer_create(void)
+{
+    struct gramme_answer *answer = mem_zalloc(sizeof(*answer));
+    answer->tree = tree_create(GRAMME_MAP);
+    return answer;
+}
+
+/* Takes the exchange's buffer. */
+static struct gramme_answer *read_answer(struct exchange *exchange, struct gramme_error **error)
+{
+    struct gramme_answer *answer = answer_create();
+    buf_add_char(&exchange->answer, '\0');
+    answer->json = exchange->answer;
+    answer->json.len--;
+    exchange->answer = (struct buf){0};
+    const char *problem;
+    if (!value_read(answer->tree, buf_str(&answer->json), GRAMME_WIRE, &problem)) {
+        error_set(error, GRAMME_BAD_ANSWER, "the answer to %.*s is not as DynamoDB's: %s",
+                  STR_ARG(exchange->operation), problem);
+        gramme_answer_destroy(answer);
+        return NULL;
+    }
+    return answer;
+}
+
+static struct gramme_answer *attempt(struct gramme_db *db, struct exchange *exchange,
+                                     struct gramme_error **error)
+{
+    exchange->status = 0;
+    exchange->answer.len = 0;
+    exchange->failure = NULL;
+    exchange->request_id[0] = '\0';
+    exchange->renewed = false;
+    exchange->wish_ms = -1;
+    db->transport->call(db->transport, exchange);
+    if (exchange->failure != NULL) {
+        error_set(error, exchange->failure, "%s", exchange->detail);
+        return NULL;
+    }
+    if (exchange->status != 200) {
+        error_set_answer(error, exchange->status, buf_str(&exchange->answer),
+                         str_from_c(exchange->request_id));
+        return NULL;
+    }
+    return read_answer(exchange, error);
+}
+
+/* --- and again --- */
+
+struct gramme_answer *call_service(struct gramme_db *db, struct str operation, struct str body,
+                                   struct gramme_error **error)
+{
+    struct exchange exchange = {.operation = operation, .body = body};
+    struct gramme_error *failure = NULL;
+    enum retry_kind retried = RETRY_NEVER;
+    struct gramme_answer *answer;
+    int attempts = 0;
+    for (;;) {
+        error_clear(&failure);
+        answer = attempt(db, &exchange, &failure);
+        attempts++;
+        if (answer != NULL) {
+            retry_quota_give(&db->quota, retried);
+            break;
+        }
+        enum retry_kind kind =
+            exchange.renewed ? RETRY_TRANSIENT : retry_kind_of(failure->status, failure->code);
+        failure->attempts = attempts;
+        if (kind == RETRY_NEVER || attempts >= db->transport->attempts_max ||
+            !retry_quota_take(&db->quota, kind)) {
+            break;
+        }
+        retried = kind;
+        retry_wait_ms(retry_delay_ms(&db->quota, kind, attempts, exchange.wish_ms));
+    }
+    buf_finish(&exchange.answer);
+    if (error != NULL) {
+        *error = failure;
+    } else {
+        gramme_error_destroy(failure);
+    }
+    return answer;
+}
+
+/* --- calls --- */
+
+/* A transaction must have the same token in each attempt, or one that was carried out without us
+ * hearing of it would be carried out twice. */
+static void add_token(struct buf *body)
+{
+    char token[UUID_TEXT_LEN];
+    random_uuid(token);
+    body->len--; /* the closing brace */
+    buf_format(body, "%s\"ClientRequestToken\":\"%.*s\"}",
+               body->data[body->len - 1] == '{' ? "" : ",", UUID_TEXT_LEN, token);
+}
+
+struct gramme_answer *gramme_send(struct gramme_db *db, const struct gramme_request *request,
+                                  struct gramme_error **error)
+{
+    error_clear(error);
+    struct buf body = {0};
+    const char *problem;
+    value_write(&body, request->root, GRAMME_WIRE, &problem);
+    struct gramme_answer *answer = NULL;
+    if (problem != NULL || request->is_part) {
+        error_set(error, GRAMME_BAD_REQUEST, "%s: %s", request->operation,
+                  problem != NULL ? problem : "a part of a transaction cannot be sent by itself");
+    } else {
+        if (request_is(request, "TransactWriteItems") &&
+            gramme_get(request->root, "ClientRequestToken") == NULL) {
+            add_token(&body);
+        }
+        answer = call_service(db, str_from_c(request->operation), buf_str(&body), error);
+    }
+    buf_finish(&body);
+    return answer;
+}
+
+bool gramme_run(struct gramme_db *db, const struct gramme_request *request,
+                struct gramme_error **error)
+{
+    struct gramme_answer *answer = gramme_send(db, request, error);
+    bool good = answer != NULL;
+    gramme_answer_destroy(answer);
+    return good;
+}
+
+struct gramme_answer *gramme_call(struct gramme_db *db, const char *operation, const char *json,
+                                  size_t len, struct gramme_error **error)
+{
+    error_clear(error);
+    if (operation == NULL || json == NULL) {
+        error_set(error, GRAMME_BAD_REQUEST, "the operation or the JSON is NULL");
+        return NULL;
+    }
+    return call_service(db, str_from_c(operation), str_make(json, len), error);
+}

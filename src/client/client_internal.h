@@ -1,0 +1,26 @@
+/* client/client_internal.h: the handle, and a call with its retries. */
+#ifndef GRAMME_CLIENT_CLIENT_INTERNAL_H
+#define GRAMME_CLIENT_CLIENT_INTERNAL_H
+
+#include "client/error_internal.h"
+#include "client/request_internal.h"
+#include "client/retry_internal.h"
+#include "client/transport_internal.h"
+
+struct gramme_db {
+    struct transport *transport;
+    struct retry_quota quota;
+};
+
+struct gramme_answer {
+    struct tree *tree;
+    struct buf json; /* with a NUL behind it that is not counted */
+};
+
+/* An answer that has no JSON of its own, with an empty map. */
+MUST_USE struct gramme_answer *answer_create(void);
+/* Makes a call, again if need be. */
+MUST_USE struct gramme_answer *call_service(struct gramme_db *db, struct str operation,
+                                            struct str body, struct gramme_error **error);
+
+#endif

@@ -1,0 +1,202 @@
+#include "client/credentials_internal.h"
+
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/metadata_internal.h"
+#include "client/settings_internal.h"
+
+enum {
+    RENEW_BEFORE_MS = 5 * 60 * 1000, /* this long before they expire */
+    RENEW_AGAIN_MS = 60 * 1000,      /* after it did not work and the old ones still do */
+};
+
+struct credential_source {
+    bool is_local;
+    struct arena given_arena; /* of `given` and `profile`, which do not change */
+    struct credentials given; /* by the options */
+    struct str profile;       /* by the options; ends with NUL, or STR_NULL */
+
+    pthread_mutex_t lock; /* of all below */
+    struct arena arena;   /* of `current` */
+    struct credentials current;
+    bool renewable;   /* they come from where there may be new ones */
+    int64_t renew_ms; /* when to look for new ones; wall clock */
+};
+
+static struct str copy(struct arena *arena, const char *text)
+{
+    return text == NULL || text[0] == '\0' ? STR_NULL : arena_copy_c(arena, str_from_c(text));
+}
+
+struct credential_source *credential_source_create(const struct gramme_options *options,
+                                                   bool is_local)
+{
+    struct credential_source *source = mem_zalloc(sizeof(*source));
+    source->is_local = is_local;
+    arena_init(&source->given_arena);
+    source->given = (struct credentials){
+        .access_key_id = copy(&source->given_arena, options->access_key_id),
+        .secret_access_key = copy(&source->given_arena, options->secret_access_key),
+        .session_token = copy(&source->given_arena, options->session_token),
+        .expires_ms = INT64_MAX,
+    };
+    source->profile = copy(&source->given_arena, options->profile);
+    pthread_mutex_init(&source->lock, NULL);
+    arena_init(&source->arena);
+    return source;
+}
+
+void credential_source_destroy(struct credential_source *source)
+{
+    if (source != NULL) {
+        pthread_mutex_destroy(&source->lock);
+        arena_finish(&source->arena);
+        arena_finish(&source->given_arena);
+        mem_free(source);
+    }
+}
+
+/* --- where to look --- */
+
+static bool is_complete(const struct credentials *credentials)
+{
+    return !str_is_null(credentials->access_key_id) && !str_is_null(credentials->secret_access_key);
+}
+
+static bool from_environment(struct arena *arena, struct credentials *out)
+{
+    *out = (struct credentials){
+        .access_key_id = copy(arena, settings_variable("AWS_ACCESS_KEY_ID")),
+        .secret_access_key = copy(arena, settings_variable("AWS_SECRET_ACCESS_KEY")),
+        .session_token = copy(arena, settings_variable("AWS_SESSION_TOKEN")),
+        .expires_ms = INT64_MAX,
+    };
+    return is_complete(out);
+}
+
+static bool from_files(struct arena *arena, struct str profile, struct credentials *out)
+{
+    *out = (struct credentials){
+        .access_key_id = settings_profile(arena, profile.data, "aws_access_key_id"),
+        .secret_access_key = settings_profile(arena, profile.data, "aws_secret_access_key"),
+        .session_token = settings_profile(arena, profile.data, "aws_session_token"),
+        .expires_ms = INT64_MAX,
+    };
+    return is_complete(out);
+}
+
+/* The usual order: options, environment, files, container, instance; then dummies, if they do. */
+static bool find(const struct credential_source *source, struct arena *arena,
+                 struct credentials *out, bool *renewable, struct str *problem)
+{
+    *renewable = false;
+    if (is_complete(&source->given)) {
+        *out = source->given;
+        return true;
+    }
+    /* A profile that the program names goes before what happens to be in the environment. */
+    if (str_is_null(source->profile) && from_environment(arena, out)) {
+        return true;
+    }
+    *renewable = true;
+    if (from_files(arena, source->profile, out)) {
+        return true;
+    }
+    if (metadata_has_container()) {
+        return metadata_from_container(arena, out, problem);
+    }
+    if (source->is_local) {
+        *renewable = false;
+        *out = (struct credentials){.access_key_id = STR("local"),
+                                    .secret_access_key = STR("local"),
+                                    .expires_ms = INT64_MAX};
+        return true;
+    }
+    if (metadata_has_instance()) {
+        return metadata_from_instance(arena, out, problem);
+    }
+    *problem = STR("not in options, environment or profile");
+    return false;
+}
+
+/* --- keeping them --- */
+
+static struct str copy_or_null(struct arena *arena, struct str text)
+{
+    return str_is_null(text) ? text : arena_copy_c(arena, text);
+}
+
+static struct credentials copy_credentials(struct arena *arena, const struct credentials *from)
+{
+    return (struct credentials){
+        .access_key_id = copy_or_null(arena, from->access_key_id),
+        .secret_access_key = copy_or_null(arena, from->secret_access_key),
+        .session_token = copy_or_null(arena, from->session_token),
+        .expires_ms = from->expires_ms,
+    };
+}
+
+/* When to look for new ones. Some are handed out shortly before they expire. */
+static int64_t renewal_ms(int64_t expires_ms, int64_t now_ms)
+{
+    return expires_ms == INT64_MAX
+               ? INT64_MAX
+               : MAX(expires_ms - RENEW_BEFORE_MS, MIN(expires_ms, now_ms + RENEW_AGAIN_MS));
+}
+
+/* Looks for new ones. The old ones stay if there are none and they still hold. */
+static bool renew(struct credential_source *source, int64_t now_ms, struct str *problem)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct credentials found;
+    bool renewable;
+    bool usable = find(source, &arena, &found, &renewable, problem);
+    if (usable) {
+        arena_reset(&source->arena);
+        source->current = copy_credentials(&source->arena, &found);
+        source->renewable = renewable;
+        source->renew_ms = renewal_ms(found.expires_ms, now_ms);
+    } else if (is_complete(&source->current) && source->current.expires_ms > now_ms) {
+        source->renew_ms = now_ms + RENEW_AGAIN_MS;
+        usable = true;
+    } else {
+        /* The text may be in the arena that goes. */
+        arena_reset(&source->arena);
+        source->current = (struct credentials){0};
+        *problem = arena_copy_c(&source->arena, *problem);
+    }
+    arena_finish(&arena);
+    return usable;
+}
+
+bool credential_source_get(struct credential_source *source, struct arena *arena,
+                           struct credentials *out, struct str *problem)
+{
+    pthread_mutex_lock(&source->lock);
+    int64_t now_ms = clock_wall_ms();
+    bool usable = is_complete(&source->current) && now_ms < source->renew_ms;
+    if (!usable) {
+        usable = renew(source, now_ms, problem);
+    }
+    if (usable) {
+        *out = copy_credentials(arena, &source->current);
+    } else {
+        *problem = arena_copy_c(arena, *problem);
+    }
+    pthread_mutex_unlock(&source->lock);
+    return usable;
+}
+
+bool credential_source_renew(struct credential_source *source)
+{
+    pthread_mutex_lock(&source->lock);
+    bool renewable = source->renewable;
+    if (renewable) {
+        source->renew_ms = INT64_MIN;
+    }
+    pthread_mutex_unlock(&source->lock);
+    return renewable;
+}

@@ -1,0 +1,177 @@
+/* A tree of values as JSON, in any of the three forms. */
+#include <stdlib.h>
+
+#include "client/shape_internal.h"
+#include "client/value_internal.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+struct writer {
+    struct buf *out;
+    int depth;
+    const char *problem; /* NULL: none */
+};
+
+static void write_shape(struct writer *writer, const struct gramme_value *value, enum shape shape);
+
+static void write_object(struct writer *writer, const struct gramme_value *map, enum shape shape)
+{
+    buf_add_char(writer->out, '{');
+    for (size_t i = 0; i < map->count; i++) {
+        const struct gramme_value *child = map->children[i];
+        if (i > 0) {
+            buf_add_char(writer->out, ',');
+        }
+        json_write_string(writer->out, child->name);
+        buf_add_char(writer->out, ':');
+        write_shape(writer, child, shape_of_member(shape, child->name, child->type == GRAMME_LIST));
+    }
+    buf_add_char(writer->out, '}');
+}
+
+static void write_array(struct writer *writer, const struct gramme_value *list, enum shape shape)
+{
+    buf_add_char(writer->out, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        if (i > 0) {
+            buf_add_char(writer->out, ',');
+        }
+        write_shape(writer, list->children[i], shape_of_element(shape));
+    }
+    buf_add_char(writer->out, ']');
+}
+
+/* Elements of a typed set: numbers are strings there. */
+static void write_set(struct writer *writer, const struct gramme_value *set)
+{
+    buf_add_char(writer->out, '[');
+    for (size_t i = 0; i < set->count; i++) {
+        if (i > 0) {
+            buf_add_char(writer->out, ',');
+        }
+        if (set->type == GRAMME_BINARY_SET) {
+            json_write_base64(writer->out, set->children[i]->text);
+        } else {
+            json_write_string(writer->out, set->children[i]->text);
+        }
+    }
+    buf_add_char(writer->out, ']');
+}
+
+static void write_typed(struct writer *writer, const struct gramme_value *value)
+{
+    static const char *const names[] = {
+        [GRAMME_STRING] = "S",      [GRAMME_NUMBER] = "N",      [GRAMME_BINARY] = "B",
+        [GRAMME_STRING_SET] = "SS", [GRAMME_NUMBER_SET] = "NS", [GRAMME_BINARY_SET] = "BS",
+        [GRAMME_MAP] = "M",         [GRAMME_LIST] = "L",        [GRAMME_NULL] = "NULL",
+        [GRAMME_BOOL] = "BOOL",
+    };
+    buf_add_char(writer->out, '{');
+    json_write_plain_string(writer->out, str_from_c(names[value->type]));
+    buf_add_char(writer->out, ':');
+    switch (value->type) {
+    case GRAMME_STRING:
+    case GRAMME_NUMBER:
+        json_write_string(writer->out, value->text);
+        break;
+    case GRAMME_BINARY:
+        json_write_base64(writer->out, value->text);
+        break;
+    case GRAMME_STRING_SET:
+    case GRAMME_NUMBER_SET:
+    case GRAMME_BINARY_SET:
+        write_set(writer, value);
+        break;
+    case GRAMME_MAP:
+        write_object(writer, value, SHAPE_ITEM);
+        break;
+    case GRAMME_LIST:
+        write_array(writer, value, SHAPE_VALUES);
+        break;
+    case GRAMME_NULL:
+    case GRAMME_BOOL:
+    case GRAMME_NONE:
+        json_write_bool(writer->out, value->type == GRAMME_NULL || value->truth);
+        break;
+    }
+    buf_add_char(writer->out, '}');
+}
+
+static void write_plain(struct writer *writer, const struct gramme_value *value, enum shape shape)
+{
+    switch (value->type) {
+    case GRAMME_STRING:
+        json_write_string(writer->out, value->text);
+        break;
+    case GRAMME_NUMBER:
+        buf_add(writer->out, value->text);
+        break;
+    case GRAMME_BINARY:
+        json_write_base64(writer->out, value->text);
+        break;
+    case GRAMME_MAP:
+        write_object(writer, value, shape);
+        break;
+    case GRAMME_LIST:
+    case GRAMME_STRING_SET:
+    case GRAMME_NUMBER_SET:
+    case GRAMME_BINARY_SET:
+        write_array(writer, value, shape);
+        break;
+    case GRAMME_BOOL:
+        json_write_bool(writer->out, value->truth);
+        break;
+    case GRAMME_NULL:
+    case GRAMME_NONE:
+        JSON_PUT(writer->out, "null");
+        break;
+    }
+}
+
+/* Nobody takes more levels than the reader, and the stack must not run out. */
+static void write_shape(struct writer *writer, const struct gramme_value *value, enum shape shape)
+{
+    if (writer->depth == JSON_DEPTH_MAX) {
+        writer->problem = "a value has too many levels";
+        return;
+    }
+    writer->depth++;
+    if (shape == SHAPE_VALUE) {
+        write_typed(writer, value);
+    } else {
+        write_plain(writer, value, shape);
+    }
+    writer->depth--;
+}
+
+void value_write(struct buf *out, const struct gramme_value *value, enum gramme_form form,
+                 const char **problem)
+{
+    struct writer writer = {.out = out};
+    if (value->tree->problem != NULL) {
+        *problem = value->tree->problem;
+    } else if (form != GRAMME_PLAIN && value->type != GRAMME_MAP) {
+        *problem = "not a map";
+    } else {
+        write_shape(&writer, value, shape_of_form(form));
+        *problem = writer.problem;
+    }
+}
+
+char *gramme_value_to_json(const struct gramme_value *value, enum gramme_form form, size_t *len)
+{
+    struct buf out = {0};
+    const char *problem = "NULL";
+    if (value != NULL) {
+        value_write(&out, value, form, &problem);
+    }
+    if (problem != NULL) {
+        buf_finish(&out);
+        return NULL;
+    }
+    if (len != NULL) {
+        *len = out.len;
+    }
+    buf_add_char(&out, '\0');
+    return out.data; /* gramme_free() is buf_finish()'s free */
+}

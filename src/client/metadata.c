@@ -1,0 +1,288 @@
+#include "client/metadata_internal.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "client/settings_internal.h"
+
+#define CONTAINER_HOST   "http://169.254.170.2"
+#define INSTANCE_HOST    "http://169.254.169.254"
+#define CREDENTIALS_PATH "/latest/meta-data/iam/security-credentials/"
+#define TOKEN_PATH       "/latest/api/token"
+#define TOKEN_TTL_HEADER "X-aws-ec2-metadata-token-ttl-seconds: 21600"
+#define TOKEN_HEADER     "X-aws-ec2-metadata-token: "
+
+enum {
+    ANSWER_BYTES_MAX = 64 * 1024,
+    TOKEN_FILE_LEN_MAX = 8192,
+    TIMEOUT_MS = 1000,
+    ATTEMPTS = 3, /* these services drop a request now and then */
+};
+
+/* --- HTTP --- */
+
+struct fetch {
+    const char *method;
+    struct str url;    /* ends with NUL */
+    struct str header; /* a whole line that ends with NUL, or STR_NULL */
+    struct buf body;
+};
+
+static size_t on_body(char *data, size_t size, size_t count, void *context)
+{
+    struct buf *body = context;
+    if (body->len + size * count > ANSWER_BYTES_MAX) {
+        return 0;
+    }
+    buf_add(body, str_make(data, size * count));
+    return size * count;
+}
+
+/* One attempt; the HTTP status, or 0. */
+static long fetch_once(struct fetch *fetch, CURL *curl, struct curl_slist *headers)
+{
+    long status = 0;
+    fetch->body.len = 0;
+    curl_easy_setopt(curl, CURLOPT_URL, fetch->url.data);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, fetch->method);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &fetch->body);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)TIMEOUT_MS);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (curl_easy_perform(curl) == CURLE_OK) {
+        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    }
+    return status;
+}
+
+/* Fills fetch->body, which the caller finishes. */
+static bool fetch_run(struct fetch *fetch, struct arena *arena, struct str *problem)
+{
+    long status = 0;
+    CURL *curl = curl_easy_init();
+    struct curl_slist *headers =
+        str_is_null(fetch->header) ? NULL : curl_slist_append(NULL, fetch->header.data);
+    for (int i = 0; curl != NULL && i < ATTEMPTS && (status == 0 || status >= 500); i++) {
+        status = fetch_once(fetch, curl, headers);
+    }
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(curl);
+    if (status != 200) {
+        *problem =
+            arena_format(arena, "%.*s: %s %d", STR_ARG(fetch->url),
+                         status == 0 ? "no answer, HTTP status" : "HTTP status", (int)status);
+    }
+    return status == 200;
+}
+
+/* --- the answer --- */
+
+static struct str text_of(struct arena *arena, const struct gramme_value *map, const char *name)
+{
+    const char *text = gramme_get_string(map, name);
+    return text == NULL ? STR_NULL : arena_copy_c(arena, str_from_c(text));
+}
+
+/* "2026-01-01T00:00:00Z"; never, if there is none. */
+static int64_t expiry_ms(const char *text)
+{
+    struct tm parts = {0};
+    if (text == NULL || strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) == NULL) {
+        return INT64_MAX;
+    }
+    return (int64_t)timegm(&parts) * 1000;
+}
+
+static bool read_credentials(struct arena *arena, const struct fetch *fetch,
+                             struct credentials *out, struct str *problem)
+{
+    struct gramme_value *answer =
+        gramme_value_from_json(fetch->body.data, fetch->body.len, GRAMME_PLAIN, NULL);
+    *out = (struct credentials){
+        .access_key_id = text_of(arena, answer, "AccessKeyId"),
+        .secret_access_key = text_of(arena, answer, "SecretAccessKey"),
+        .session_token = text_of(arena, answer, "Token"),
+        .expires_ms = expiry_ms(gramme_get_string(answer, "Expiration")),
+    };
+    gramme_value_destroy(answer);
+    bool good = !str_is_null(out->access_key_id) && !str_is_null(out->secret_access_key);
+    if (!good) {
+        *problem = arena_format(arena, "%.*s: no credentials in the answer", STR_ARG(fetch->url));
+    }
+    return good;
+}
+
+static bool fetch_credentials(struct fetch *fetch, struct arena *arena, struct credentials *out,
+                              struct str *problem)
+{
+    bool good = fetch_run(fetch, arena, problem) && read_credentials(arena, fetch, out, problem);
+    buf_finish(&fetch->body);
+    return good;
+}
+
+/* --- containers --- */
+
+bool metadata_has_container(void)
+{
+    return settings_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
+           settings_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL;
+}
+
+bool metadata_may_ask(const char *url)
+{
+    static const char *const hosts[] = {"localhost", "[::1]", "169.254.170.2", "169.254.170.23",
+                                        "[fd00:ec2::23]"};
+    CURLU *parts = curl_url();
+    char *scheme = NULL;
+    char *host = NULL;
+    bool may = false;
+    if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK) {
+        may = strncmp(host, "127.", 4) == 0;
+        for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+            may = may || strcmp(host, hosts[i]) == 0;
+        }
+        may = strcmp(scheme, "https") == 0 || (may && strcmp(scheme, "http") == 0);
+    }
+    curl_free(scheme);
+    curl_free(host);
+    curl_url_cleanup(parts);
+    return may;
+}
+
+/* The content of a file without white space at its end, with a NUL; STR_NULL: cannot be read. */
+static struct str read_token_file(struct arena *arena, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return STR_NULL;
+    }
+    char *text = arena_bytes(arena, TOKEN_FILE_LEN_MAX + 1);
+    size_t len = fread(text, 1, TOKEN_FILE_LEN_MAX, file);
+    fclose(file);
+    while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL) {
+        len--;
+    }
+    text[len] = '\0';
+    return str_make(text, len);
+}
+
+/* The token that the container gave us to prove who we are; STR_NULL: it needs none. False: there
+ * should be one, and there is not. */
+static bool container_token(struct arena *arena, struct str *out, struct str *problem)
+{
+    const char *path = settings_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    *out = str_from_c(settings_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
+    if (path != NULL) {
+        *out = read_token_file(arena, path);
+        if (str_is_null(*out)) {
+            *problem = arena_format(arena, "%s: cannot be read", path);
+            return false;
+        }
+    }
+    if (!str_is_null(*out) && strpbrk(out->data, "\r\n") != NULL) {
+        *problem = STR("the container's authorization token has more than one line");
+        return false;
+    }
+    return true;
+}
+
+bool metadata_from_container(struct arena *arena, struct credentials *out, struct str *problem)
+{
+    const char *relative = settings_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = settings_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *host = settings_variable("GRAMME_CONTAINER_ENDPOINT"); /* for tests */
+    struct fetch fetch = {.method = "GET"};
+    if (relative != NULL) {
+        fetch.url = arena_format(arena, "%s%s", host != NULL ? host : CONTAINER_HOST, relative);
+    } else if (metadata_may_ask(full)) {
+        fetch.url = arena_copy_c(arena, str_from_c(full));
+    } else {
+        *problem = arena_format(arena, "%s: not an address that may give credentials", full);
+        return false;
+    }
+    struct str token;
+    if (!container_token(arena, &token, problem)) {
+        return false;
+    }
+    if (!str_is_null(token)) {
+        fetch.header = arena_format(arena, "Authorization: %.*s", STR_ARG(token));
+    }
+    return fetch_credentials(&fetch, arena, out, problem);
+}
+
+/* --- instances: version 2 of the service, which wants a token first --- */
+
+bool metadata_has_instance(void)
+{
+    const char *disabled = settings_variable("AWS_EC2_METADATA_DISABLED");
+    return disabled == NULL || strcasecmp(disabled, "true") != 0;
+}
+
+static const char *instance_host(void)
+{
+    const char *host = settings_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    return host != NULL ? host : INSTANCE_HOST;
+}
+
+/* A path below the service's address, whether or not that ends with a slash. */
+static struct str instance_url(struct arena *arena, struct str path)
+{
+    struct str host = str_from_c(instance_host());
+    while (host.len > 0 && host.data[host.len - 1] == '/') {
+        host.len--;
+    }
+    return arena_format(arena, "%.*s%.*s", STR_ARG(host), STR_ARG(path));
+}
+
+/* The first line of an answer, as text that can go into a URL or a header. */
+static bool first_line(struct arena *arena, const struct buf *body, struct str *out)
+{
+    size_t len = 0;
+    while (len < body->len && body->data[len] > ' ' && body->data[len] < 0x7F) {
+        len++;
+    }
+    *out = arena_copy(arena, str_make(body->data, len));
+    return len > 0;
+}
+
+/* Asks for one line of text. */
+static bool fetch_line(struct fetch *fetch, struct arena *arena, struct str *out,
+                       struct str *problem)
+{
+    bool good = fetch_run(fetch, arena, problem);
+    if (good && !first_line(arena, &fetch->body, out)) {
+        *problem = arena_format(arena, "%.*s: an empty answer", STR_ARG(fetch->url));
+        good = false;
+    }
+    buf_finish(&fetch->body);
+    return good;
+}
+
+bool metadata_from_instance(struct arena *arena, struct credentials *out, struct str *problem)
+{
+    struct str token;
+    struct str role;
+    struct fetch ask_token = {.method = "PUT",
+                              .url = instance_url(arena, STR(TOKEN_PATH)),
+                              .header = STR(TOKEN_TTL_HEADER)};
+    if (!fetch_line(&ask_token, arena, &token, problem)) {
+        return false;
+    }
+    struct str header = arena_format(arena, TOKEN_HEADER "%.*s", STR_ARG(token));
+    struct fetch ask_role = {
+        .method = "GET", .url = instance_url(arena, STR(CREDENTIALS_PATH)), .header = header};
+    if (!fetch_line(&ask_role, arena, &role, problem)) {
+        return false;
+    }
+    struct str path = arena_format(arena, CREDENTIALS_PATH "%.*s", STR_ARG(role));
+    struct fetch ask = {.method = "GET", .url = instance_url(arena, path), .header = header};
+    return fetch_credentials(&ask, arena, out, problem);
+}

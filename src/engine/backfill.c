@@ -1,0 +1,253 @@
+/* Global indexes that come to a table in use, and go. UpdateTable begins it with a change of the
+ * table's description; a service carries it on, by further changes:
+ *
+ *   CREATING               new calls know the index and write to it; the service waits until no
+ *                          call is under way that does not know it
+ *   CREATING, backfilling  the service walks the items that were there before (engine/walk.h)
+ *   ACTIVE                 it can be read
+ *   leaving                new calls do not know it; the service waits until no call is under way
+ *                          that does, and then forgets it and drops its space
+ *
+ * All of it is in the description and in the walk's cursor, so a restart goes on where it was. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/engine_internal.h"
+#include "engine/walk.h"
+
+/* Nobody tells when calls have ended, nor when a delay has. */
+enum { POLL_MS = 2, IDLE_MS = 60 * 1000 };
+enum { PROGRESS_US = 5 * 1000 * 1000 };
+
+/* --- what UpdateTable begins --- */
+
+static size_t global_count(const struct table *table)
+{
+    return table->index_count - table->local_count;
+}
+
+void table_add_index(struct table_change *change, struct table *table, const struct index *index)
+{
+    struct arena *arena = change->call.arena;
+    size_t globals = global_count(table);
+    struct index *indexes = ARENA_ARRAY(arena, struct index, table->index_count + 1);
+    memcpy(indexes, table->indexes, globals * sizeof(*indexes));
+    memcpy(indexes + globals + 1, table->indexes + globals, table->local_count * sizeof(*indexes));
+    indexes[globals] = *index;
+    indexes[globals].space = change->next_space++;
+    indexes[globals].since_version = table->version + 1;
+    indexes[globals].status = STATUS_CREATING;
+    indexes[globals].backfilling = false;
+    indexes[globals].changed_ms = clock_wall_ms();
+    walk_start(change->batch, indexes[globals].space, arena);
+    table->indexes = indexes;
+    table->index_count++;
+}
+
+void table_remove_index(struct table_change *change, struct table *table, size_t number)
+{
+    struct arena *arena = change->call.arena;
+    assert(table->leaving == NULL);
+    struct index *leaving = ARENA_NEW(arena, struct index);
+    *leaving = table->indexes[number];
+    leaving->status = STATUS_DELETING;
+    leaving->changed_ms = clock_wall_ms();
+    struct index *indexes = ARENA_ARRAY(arena, struct index, table->index_count);
+    size_t behind = table->index_count - number - 1;
+    memcpy(indexes, table->indexes, number * sizeof(*indexes));
+    memcpy(indexes + number, table->indexes + number + 1, behind * sizeof(*indexes));
+    table->indexes = indexes;
+    table->index_count--;
+    table->leaving = leaving;
+}
+
+bool index_is_changing(const struct table *table)
+{
+    return table->leaving != NULL || table_coming_index(table) != NULL;
+}
+
+/* --- what the service makes of it --- */
+
+/* A change to the next state. */
+struct advance {
+    struct service_change change;
+    uint32_t space; /* of the index */
+};
+
+static const struct table *gone(struct table_change *change)
+{
+    err_set(&change->call.err, ERR_RESOURCE_NOT_FOUND, "the index is gone");
+    return NULL;
+}
+
+static const struct table *forget_leaving(struct table_change *change, const struct table *before)
+{
+    struct advance *advance = CONTAINER_OF(change, struct advance, change.change);
+    if (before->leaving == NULL || before->leaving->space != advance->space) {
+        return gone(change);
+    }
+    struct table *table = ARENA_NEW(change->call.arena, struct table);
+    *table = *before;
+    table->leaving = NULL;
+    table_prune_definitions(change->call.arena, table);
+    change->dropped[change->dropped_count++] = advance->space;
+    return table;
+}
+
+/* From CREATING to backfilling, and from there to ACTIVE. */
+static const struct table *advance_coming(struct table_change *change, const struct table *before)
+{
+    struct advance *advance = CONTAINER_OF(change, struct advance, change.change);
+    const struct index *coming = table_coming_index(before);
+    if (coming == NULL || coming->space != advance->space) {
+        return gone(change);
+    }
+    struct arena *arena = change->call.arena;
+    struct table *table = ARENA_NEW(arena, struct table);
+    struct index *indexes = ARENA_ARRAY(arena, struct index, before->index_count);
+    memcpy(indexes, before->indexes, before->index_count * sizeof(*indexes));
+    *table = *before;
+    table->indexes = indexes;
+    struct index *index = &indexes[coming - before->indexes];
+    if (index->backfilling) {
+        index->status = STATUS_ACTIVE;
+        walk_finish(change->batch, index->space, arena);
+    }
+    index->backfilling = !index->backfilling;
+    index->changed_ms = clock_wall_ms();
+    return table;
+}
+
+/* False: not this time. */
+static bool advance(struct service *service, const struct table *table, uint32_t space,
+                    const struct table *(*hook)(struct table_change *, const struct table *))
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct advance advance = {
+        .change.change = {.call.arena = &arena, .name = table->name, .change = hook},
+        .space = space,
+    };
+    service_change(service, &advance.change);
+    bool ok = advance.change.change.call.err.code == ERR_NONE;
+    arena_finish(&arena);
+    return ok;
+}
+
+/* An index that is being filled, for as long as a round lasts. */
+struct filling {
+    struct filling *next;
+    struct walk walk;
+    int64_t start_us;
+    int64_t told_us;
+};
+
+struct round {
+    struct service *service;
+    struct arena arena;
+    struct filling *fillings;
+};
+
+/* --- filling --- */
+
+static void visit(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
+                  struct arena *arena)
+{
+    const struct index *index = table_coming_index(walk->table);
+    struct index_entry entry = index_entry_of(walk->service->engine, walk->table, index, &item->key,
+                                              item->row.item, item->row_bytes, arena);
+    if (!str_is_null(entry.key)) {
+        store_batch_put_owned(batch, entry.key, entry.row);
+        walk->added_rows++;
+        walk->added_bytes += (int64_t)entry.size;
+    }
+}
+
+static struct filling *filling_of(struct round *round, const struct index *index)
+{
+    struct filling *filling = round->fillings;
+    while (filling != NULL && filling->walk.space != index->space) {
+        filling = filling->next;
+    }
+    if (filling == NULL) {
+        filling = ARENA_NEW(&round->arena, struct filling);
+        filling->walk = (struct walk){
+            .service = round->service,
+            .space = index->space,
+            .since_version = index->since_version,
+            .visit = visit,
+        };
+        filling->start_us = filling->told_us = clock_monotonic_us();
+        filling->next = round->fillings;
+        round->fillings = filling;
+    }
+    return filling;
+}
+
+static void tell_progress(const struct table *table, const struct index *index,
+                          struct filling *filling, bool is_done)
+{
+    int64_t now_us = clock_monotonic_us();
+    if (!is_done && now_us < filling->told_us + PROGRESS_US) {
+        return;
+    }
+    filling->told_us = now_us;
+    log_write(LOG_INFO, "backfill", "index %.*s of table %.*s: %.0f %%, %zu items in %.1f s",
+              STR_ARG(index->name), STR_ARG(table->name), 100 * filling->walk.progress,
+              filling->walk.visited_count, (double)(now_us - filling->start_us) / 1e6);
+}
+
+/* True: there is more to do at once. */
+static bool fill(struct round *round, const struct table *table, const struct index *index)
+{
+    struct filling *filling = filling_of(round, index);
+    filling->walk.table = table;
+    enum walk_result result = walk_chunk(&filling->walk);
+    if (result == WALK_END && catalog_delay_is_over(round->service->engine, index->changed_ms) &&
+        advance(round->service, table, index->space, advance_coming)) {
+        tell_progress(table, index, filling, true);
+        return false;
+    }
+    tell_progress(table, index, filling, false);
+    return result == WALK_MORE;
+}
+
+/* --- rounds --- */
+
+/* The next step for an index of the table. True: there is more to do at once. */
+static bool step(struct round *round, const struct table *table)
+{
+    struct engine *engine = round->service->engine;
+    const struct index *coming = table_coming_index(table);
+    if (coming != NULL && coming->backfilling) {
+        return fill(round, table, coming);
+    }
+    const struct index *index = coming != NULL ? coming : table->leaving;
+    if (!catalog_delay_is_over(engine, index->changed_ms) || !catalog_is_settled(engine, table)) {
+        return false;
+    }
+    return advance(round->service, table, index->space,
+                   coming != NULL ? advance_coming : forget_leaving) &&
+           coming != NULL;
+}
+
+int64_t backfill_round(struct service *service)
+{
+    struct round round = {.service = service};
+    arena_init(&round.arena);
+    size_t count;
+    bool more;
+    do { /* one step for each table, so that none waits for another */
+        struct arena arena;
+        arena_init(&arena);
+        const struct table **tables;
+        count = catalog_collect(service->engine, index_is_changing, &arena, &tables);
+        more = false;
+        for (size_t i = 0; i < count; i++) {
+            more = (!service_is_stopping(service) && step(&round, tables[i])) || more;
+            table_release(tables[i]);
+        }
+        arena_finish(&arena);
+    } while (more && !service_is_stopping(service));
+    arena_finish(&round.arena);
+    return count > 0 ? POLL_MS : IDLE_MS;
+}

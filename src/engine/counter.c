@@ -1,0 +1,26 @@
+/* Counts of spaces: rows of their own, so that writers only add to them. */
+#include "engine/engine_internal.h"
+
+struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter)
+{
+    char part[KEY_HASH_LEN] = {0};
+    for (int i = 0; i < KEY_SPACE_LEN; i++) {
+        part[i] = (char)(space >> (24 - 8 * i));
+    }
+    part[KEY_SPACE_LEN] = (char)counter;
+    struct key_writer writer;
+    key_start(&writer, arena, SPACE_COUNTERS);
+    key_add_bytes(&writer, str_make(part, sizeof(part)));
+    return key_finish(&writer);
+}
+
+void space_count(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
+                 int64_t bytes)
+{
+    if (rows != 0) {
+        store_batch_add(batch, counter_key(arena, space, COUNTER_ROWS), rows);
+    }
+    if (bytes != 0) {
+        store_batch_add(batch, counter_key(arena, space, COUNTER_BYTES), bytes);
+    }
+}

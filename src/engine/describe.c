@@ -1,0 +1,60 @@
+/* DescribeTable: the description that is in memory, and the counts that the store has. */
+#include "engine/engine_internal.h"
+
+static size_t counted_spaces(const struct table *table)
+{
+    return 1 + table->index_count + (table->leaving != NULL);
+}
+
+/* The table's own space, those of its indexes, that of the one that is leaving. */
+static uint32_t space_at(const struct table *table, size_t i)
+{
+    if (i == 0) {
+        return table->space;
+    }
+    return i <= table->index_count ? table->indexes[i - 1].space : table->leaving->space;
+}
+
+static void describe_done(struct store_get *get)
+{
+    struct table_describe *describe = CONTAINER_OF(get, struct table_describe, get);
+    engine_set_store_error(&describe->call.err, get->status);
+    if (describe->call.err.code == ERR_NONE) {
+        struct table_sizes *sizes = &describe->sizes;
+        sizes->item_count = store_counter_value(get->rows[0]);
+        sizes->bytes = store_counter_value(get->rows[1]);
+        for (size_t i = 1; i < counted_spaces(describe->table); i++) {
+            sizes->index_item_counts[i - 1] = store_counter_value(get->rows[2 * i]);
+            sizes->index_bytes[i - 1] = store_counter_value(get->rows[2 * i + 1]);
+        }
+    }
+    describe->call.done(&describe->call);
+}
+
+void engine_describe_table(struct table_describe *describe)
+{
+    struct engine_call *call = &describe->call;
+    describe->table = table_acquire(call->engine, describe->name);
+    if (describe->table == NULL) {
+        err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
+                "Requested resource not found: Table: %.*s not found", STR_ARG(describe->name));
+        call->done(call);
+        return;
+    }
+    size_t count = counted_spaces(describe->table);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2 * count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t space = space_at(describe->table, i);
+        keys[2 * i] = counter_key(call->arena, space, COUNTER_ROWS);
+        keys[2 * i + 1] = counter_key(call->arena, space, COUNTER_BYTES);
+    }
+    describe->get = (struct store_get){
+        .keys = keys,
+        .key_count = 2 * count,
+        .snapshot = true,
+        .arena = call->arena,
+        .home = call->home,
+        .done = describe_done,
+    };
+    store_get(call->engine->store, &describe->get);
+}

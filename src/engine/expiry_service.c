@@ -1,0 +1,498 @@
+/* The service that deletes items when their time has come.
+ *
+ * It passes over the rows of a table's expiry space up to now, bucket by bucket, and deletes what
+ * they lead to by the same writes as calls do. A pass may take many rounds; each round gives every
+ * table its turn, so that a million items of one table do not hold up another's. The next pass
+ * begins where the last one ended: new rows are never put behind that (see expiry.h), except by a
+ * write that was under way. For these it goes back a little, and all the way now and then. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/engine_internal.h"
+#include "engine/expiry.h"
+#include "engine/walk.h"
+
+enum { ROUND_MS = 250 };
+/* Rounds without work take no more than this part of the time. */
+enum { REST_FACTOR = 4 };
+/* No more items than this go in a second, so that others hardly notice; if the service was held up,
+ * it may catch up with so much. */
+enum { ITEMS_PER_SECOND = 30000, BURST_US = 100 * 1000 };
+/* How many items one update deletes, and how many updates are under way: many are needed only where
+ * each takes long. */
+enum { BATCH_ITEMS = 32, BATCHES_MAX = 32 };
+/* How many rows of a bucket are read in one turn. */
+enum { TURN_ROWS = 512 };
+/* How far back a pass begins, and how often one begins with the oldest rows. */
+enum { BACK_S = 2, FULL_PASS_US = 60 * 1000 * 1000 };
+/* How long the filling of one space goes on before others get their turn. */
+enum { FILL_TURN_US = 100 * 1000 };
+
+struct bucket_pass {
+    struct str from; /* where to go on */
+    bool is_over;
+};
+
+/* What is known of one table. */
+struct sweep {
+    struct sweep *next;
+    uint32_t space;
+    bool is_wanted; /* the table still has this space */
+
+    bool is_passing;
+    bool has_failed; /* something of this pass was not done */
+    int64_t due_s;   /* of this pass, like all below */
+    int64_t oldest_s;
+    struct bucket_pass buckets[EXPIRY_BUCKETS];
+    struct arena arena; /* for what buckets point to */
+
+    int64_t swept_s;      /* rows up to this time are gone */
+    int64_t full_pass_us; /* when the last full one began; 0: never */
+
+    struct walk walk; /* ENABLING */
+};
+
+struct expiry_sweeps {
+    struct sweep *first;
+    atomic_bool clock_moved;
+    int64_t next_batch_us; /* when the next one may start */
+};
+
+struct expiry_sweeps *expiry_sweeps_create(void)
+{
+    struct expiry_sweeps *sweeps = mem_zalloc(sizeof(*sweeps));
+    atomic_init(&sweeps->clock_moved, false);
+    return sweeps;
+}
+
+static void destroy_sweep(struct sweep *sweep)
+{
+    arena_finish(&sweep->arena);
+    mem_free(sweep);
+}
+
+void expiry_sweeps_destroy(struct expiry_sweeps *sweeps)
+{
+    while (sweeps != NULL && sweeps->first != NULL) {
+        struct sweep *first = sweeps->first;
+        sweeps->first = first->next;
+        destroy_sweep(first);
+    }
+    mem_free(sweeps);
+}
+
+void expiry_wake(struct engine *engine)
+{
+    service_wake(&engine->expiry);
+}
+
+void expiry_clock_moved(struct engine *engine)
+{
+    atomic_store(&engine->sweeps->clock_moved, true);
+    service_wake(&engine->expiry);
+}
+
+static struct sweep *sweep_of(struct expiry_sweeps *sweeps, const struct table *table)
+{
+    struct sweep *sweep = sweeps->first;
+    while (sweep != NULL && sweep->space != table->ttl_space) {
+        sweep = sweep->next;
+    }
+    if (sweep == NULL) {
+        sweep = mem_zalloc(sizeof(*sweep));
+        sweep->space = table->ttl_space;
+        sweep->next = sweeps->first;
+        sweeps->first = sweep;
+        arena_init(&sweep->arena);
+    }
+    sweep->is_wanted = true;
+    return sweep;
+}
+
+static void forget_unwanted(struct expiry_sweeps *sweeps)
+{
+    struct sweep **at = &sweeps->first;
+    while (*at != NULL) {
+        struct sweep *sweep = *at;
+        if (sweep->is_wanted) {
+            sweep->is_wanted = false; /* until the next round */
+            at = &sweep->next;
+        } else {
+            *at = sweep->next;
+            destroy_sweep(sweep);
+        }
+    }
+}
+
+/* --- deleting --- */
+
+/* Some deletes under way together. */
+struct batch {
+    struct turn *turn;
+    struct arena arena;
+    struct items_write call;
+    struct item_write writes[BATCH_ITEMS];
+    struct expiry_find finds[BATCH_ITEMS];
+    size_t count;
+    bool is_busy;
+};
+
+/* One table's turn. */
+struct turn {
+    struct service *service;
+    const struct table *table;
+    struct sweep *sweep;
+    struct str keys[TURN_ROWS]; /* of the expiry rows read */
+    size_t key_count;
+    struct arena arena;
+    struct service_range range;
+    struct batch *batches; /* BATCHES_MAX */
+    bool has_ended;        /* a batch has: somebody waits for that */
+    bool found_any;        /* in all turns of this round */
+};
+
+static void batch_done(struct engine_call *call)
+{
+    struct batch *batch = CONTAINER_OF(call, struct batch, call.call);
+    struct turn *turn = batch->turn;
+    turn->sweep->has_failed =
+        turn->sweep->has_failed || call->err.code != ERR_NONE || batch->call.failed;
+    batch->is_busy = false;
+    turn->has_ended = true;
+}
+
+/* A batch that is not under way, emptied. */
+static struct batch *free_batch(struct turn *turn)
+{
+    for (;;) {
+        for (size_t i = 0; i < BATCHES_MAX; i++) {
+            struct batch *batch = &turn->batches[i];
+            if (!batch->is_busy) {
+                arena_reset(&batch->arena);
+                batch->count = 0;
+                return batch;
+            }
+        }
+        turn->has_ended = false;
+        waiting_mailbox_run(turn->service->mailbox, &turn->has_ended);
+    }
+}
+
+static bool holds(const struct batch *batch, struct str row_key)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (str_eq(batch->writes[i].key.row, row_key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void keep_pace(struct turn *turn, size_t items)
+{
+    int64_t *next_us = &turn->service->engine->sweeps->next_batch_us;
+    *next_us = MAX(*next_us, clock_monotonic_us() - BURST_US);
+    int64_t left_ms = (*next_us - clock_monotonic_us()) / 1000;
+    while (left_ms > 0 && !service_is_stopping(turn->service)) {
+        waiting_mailbox_run_for(turn->service->mailbox, left_ms);
+        left_ms = (*next_us - clock_monotonic_us()) / 1000;
+    }
+    *next_us += (int64_t)items * 1000000 / ITEMS_PER_SECOND;
+}
+
+static void start_batch(struct batch *batch)
+{
+    struct turn *turn = batch->turn;
+    keep_pace(turn, batch->count);
+    batch->is_busy = true;
+    batch->call = (struct items_write){
+        .call =
+            {
+                .engine = turn->service->engine,
+                .arena = &batch->arena,
+                .home = waiting_mailbox_box(turn->service->mailbox),
+                .err = ERR_INIT(&batch->arena),
+                .done = batch_done,
+            },
+        .writes = batch->writes,
+        .write_count = batch->count,
+    };
+    struct items_write *call = &batch->call;
+    engine_write_items(&call, 1);
+}
+
+static void add_delete(struct batch *batch, struct str key, struct str row_key)
+{
+    struct turn *turn = batch->turn;
+    struct expiry_find *find = &batch->finds[batch->count];
+    *find = (struct expiry_find){
+        .key = arena_copy(&batch->arena, key),
+        .due_s = turn->sweep->due_s,
+        .oldest_s = turn->sweep->oldest_s,
+    };
+    batch->writes[batch->count++] = (struct item_write){
+        .kind = WRITE_DELETE,
+        .table = turn->table,
+        .key.row = row_key,
+        .by_service = true,
+        .expiry = find,
+    };
+}
+
+/* Deletes what the rows read lead to. Two rows may lead to one item, which must not be twice in one
+ * update. */
+static void delete_found(struct turn *turn)
+{
+    struct batch *batch = free_batch(turn);
+    for (size_t i = 0; i < turn->key_count; i++) {
+        struct str row_key = expiry_item_row(&batch->arena, turn->table->space, turn->keys[i]);
+        if (batch->count == BATCH_ITEMS || holds(batch, row_key)) {
+            start_batch(batch);
+            batch = free_batch(turn);
+            row_key = expiry_item_row(&batch->arena, turn->table->space, turn->keys[i]);
+        }
+        add_delete(batch, turn->keys[i], row_key);
+    }
+    if (batch->count > 0) {
+        start_batch(batch);
+    }
+}
+
+static void wait_for_batches(struct turn *turn)
+{
+    for (size_t i = 0; i < BATCHES_MAX; i++) {
+        while (turn->batches[i].is_busy) {
+            turn->has_ended = false;
+            waiting_mailbox_run(turn->service->mailbox, &turn->has_ended);
+        }
+    }
+}
+
+/* --- a pass --- */
+
+static bool read_row(struct store_range *range, struct str key, struct str value)
+{
+    (void)value;
+    struct turn *turn = CONTAINER_OF(range, struct turn, range.range);
+    turn->keys[turn->key_count++] = arena_copy(&turn->arena, key);
+    return turn->key_count < TURN_ROWS;
+}
+
+/* The smallest key behind `key`. */
+static struct str key_behind(struct arena *arena, struct str key)
+{
+    char *bytes = arena_bytes(arena, key.len + 1);
+    memcpy(bytes, key.data, key.len);
+    bytes[key.len] = 0;
+    return str_make(bytes, key.len + 1);
+}
+
+static void sweep_bucket(struct turn *turn, size_t number)
+{
+    struct sweep *sweep = turn->sweep;
+    struct bucket_pass *bucket = &sweep->buckets[number];
+    arena_reset(&turn->arena);
+    turn->key_count = 0;
+    turn->range.range = (struct store_range){
+        .lo = bucket->from,
+        .hi = expiry_bucket_key(&turn->arena, sweep->space, number, sweep->due_s + 1),
+        .arena = &turn->arena,
+        .row = read_row,
+    };
+    if (service_range(turn->service, &turn->range) != STORE_OK) {
+        sweep->has_failed = true;
+        bucket->is_over = true;
+        return;
+    }
+    bucket->is_over = turn->key_count < TURN_ROWS;
+    if (!bucket->is_over) {
+        bucket->from = key_behind(&sweep->arena, turn->keys[turn->key_count - 1]);
+    }
+    turn->found_any = turn->found_any || turn->key_count > 0;
+    delete_found(turn);
+}
+
+static void begin_pass(const struct engine *engine, struct sweep *sweep)
+{
+    int64_t now_ms = clock_wall_ms();
+    int64_t now_us = clock_monotonic_us();
+    sweep->is_passing = true;
+    sweep->has_failed = false;
+    sweep->due_s = (now_ms - engine->ttl_delay_ms - 1) / 1000;
+    sweep->oldest_s = now_ms / 1000 - EXPIRY_PAST_MAX_S;
+    if (sweep->full_pass_us == 0 || now_us - sweep->full_pass_us > FULL_PASS_US) {
+        sweep->full_pass_us = now_us;
+        sweep->swept_s = 0;
+    }
+    arena_reset(&sweep->arena);
+    for (size_t i = 0; i < EXPIRY_BUCKETS; i++) {
+        sweep->buckets[i] = (struct bucket_pass){
+            .from = expiry_bucket_key(&sweep->arena, sweep->space, i, sweep->swept_s + 1),
+        };
+    }
+}
+
+/* Gives a table its turn; true if its pass is not over. */
+static bool sweep_table(struct turn *turn)
+{
+    struct sweep *sweep = turn->sweep;
+    if (!sweep->is_passing) {
+        begin_pass(turn->service->engine, sweep);
+    }
+    bool more = false;
+    for (size_t i = 0; i < EXPIRY_BUCKETS; i++) {
+        if (!sweep->buckets[i].is_over && !service_is_stopping(turn->service)) {
+            sweep_bucket(turn, i);
+            more = more || !sweep->buckets[i].is_over;
+        }
+    }
+    wait_for_batches(turn);
+    if (!more) {
+        sweep->is_passing = false;
+        sweep->swept_s = sweep->has_failed ? sweep->swept_s : sweep->due_s - BACK_S;
+    }
+    return more;
+}
+
+/* --- filling a new space --- */
+
+struct enabling {
+    struct table_change change;
+    uint32_t space;
+    bool is_done;
+};
+
+static const struct table *enable(struct table_change *change, const struct table *table)
+{
+    struct enabling *enabling = CONTAINER_OF(change, struct enabling, change);
+    if (table->ttl != TTL_ENABLING || table->ttl_space != enabling->space) {
+        err_set(&change->call.err, ERR_TABLE_CHANGED, "The table has changed");
+        return NULL;
+    }
+    struct table *made = ARENA_NEW(change->call.arena, struct table);
+    *made = *table;
+    made->ttl = TTL_ENABLED;
+    walk_finish(change->batch, made->ttl_space, change->call.arena);
+    return made;
+}
+
+static void enable_done(struct engine_call *call)
+{
+    struct enabling *enabling = CONTAINER_OF(call, struct enabling, change.call);
+    table_release(enabling->change.table);
+    enabling->is_done = true;
+}
+
+/* All items are in the space. If this fails, the next round finds it ENABLING still. */
+static void end_filling(struct turn *turn)
+{
+    struct enabling enabling = {.space = turn->sweep->space};
+    enabling.change = (struct table_change){
+        .call =
+            {
+                .engine = turn->service->engine,
+                .arena = &turn->arena,
+                .home = waiting_mailbox_box(turn->service->mailbox),
+                .err = ERR_INIT(&turn->arena),
+                .done = enable_done,
+            },
+        .name = turn->table->name,
+        .change = enable,
+    };
+    arena_reset(&turn->arena);
+    engine_change_table(&enabling.change);
+    waiting_mailbox_run(turn->service->mailbox, &enabling.is_done);
+    if (enabling.change.call.err.code == ERR_NONE) {
+        log_write(LOG_INFO, "engine", "table %.*s: time to live is enabled, after %zu items",
+                  STR_ARG(turn->table->name), turn->sweep->walk.visited_count);
+    }
+}
+
+/* True if there is more to do at once. */
+static bool fill_space(struct turn *turn)
+{
+    struct sweep *sweep = turn->sweep;
+    sweep->walk.service = turn->service;
+    sweep->walk.table = turn->table;
+    sweep->walk.space = sweep->space;
+    sweep->walk.since_version = turn->table->ttl_since_version;
+    sweep->walk.visit = expiry_visit;
+    if (sweep->walk.visited_count == 0 && !catalog_is_settled(turn->service->engine, turn->table)) {
+        return true;
+    }
+    int64_t end_us = clock_monotonic_us() + FILL_TURN_US;
+    enum walk_result result = WALK_MORE;
+    while (result == WALK_MORE && clock_monotonic_us() < end_us &&
+           !service_is_stopping(turn->service)) {
+        result = walk_chunk(&sweep->walk);
+    }
+    if (result == WALK_END) {
+        end_filling(turn);
+    }
+    return result != WALK_STOPPED;
+}
+
+/* --- the round --- */
+
+static bool expires(const struct table *table)
+{
+    return table->ttl_space != 0;
+}
+
+static void forget_passes(struct expiry_sweeps *sweeps)
+{
+    for (struct sweep *sweep = sweeps->first; sweep != NULL; sweep = sweep->next) {
+        sweep->is_passing = false;
+        sweep->full_pass_us = 0;
+    }
+}
+
+static struct turn *create_turn(struct service *service)
+{
+    struct turn *turn = mem_zalloc(sizeof(*turn));
+    turn->service = service;
+    arena_init(&turn->arena);
+    turn->batches = mem_zalloc(BATCHES_MAX * sizeof(*turn->batches));
+    for (size_t i = 0; i < BATCHES_MAX; i++) {
+        turn->batches[i].turn = turn;
+        arena_init(&turn->batches[i].arena);
+    }
+    return turn;
+}
+
+static void destroy_turn(struct turn *turn)
+{
+    for (size_t i = 0; i < BATCHES_MAX; i++) {
+        arena_finish(&turn->batches[i].arena);
+    }
+    mem_free(turn->batches);
+    arena_finish(&turn->arena);
+    mem_free(turn);
+}
+
+int64_t expiry_round(struct service *service)
+{
+    struct engine *engine = service->engine;
+    int64_t start_us = clock_monotonic_us();
+    if (atomic_exchange(&engine->sweeps->clock_moved, false)) {
+        forget_passes(engine->sweeps);
+    }
+    size_t count;
+    const struct table **tables = catalog_select(engine, expires, &count);
+    struct turn *turn = create_turn(service);
+    bool more = false;
+    for (size_t i = 0; i < count; i++) {
+        turn->table = tables[i];
+        turn->sweep = sweep_of(engine->sweeps, tables[i]);
+        bool is_filling = tables[i]->ttl == TTL_ENABLING;
+        bool goes_on = is_filling ? fill_space(turn) : sweep_table(turn);
+        more = more || goes_on;
+        table_release(tables[i]);
+    }
+    bool found = turn->found_any;
+    destroy_turn(turn);
+    mem_free(tables);
+    forget_unwanted(engine->sweeps);
+    int64_t took_ms = (clock_monotonic_us() - start_us) / 1000;
+    return more ? 0 : found ? ROUND_MS : MAX((int64_t)ROUND_MS, took_ms * REST_FACTOR);
+}

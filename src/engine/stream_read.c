@@ -1,0 +1,236 @@
+/* What there is of a stream, and its records.
+ *
+ * That a shard is closed is a promise: no record comes any more, also after a restart, also if the
+ * clock is set back. Writes take their epoch from the time of streams, which never goes back. So
+ * to close what lies before now: raise that time to now, and then carry out an update that makes it
+ * durable. When it is done every write that was evaluated earlier, with a smaller time, has been
+ * committed, and later ones have a larger time. This is needed once per epoch; closed_ms remembers
+ * it. */
+#include "base/clock.h"
+#include "engine/engine_internal.h"
+#include "engine/stream_internal.h"
+
+/* --- describing --- */
+
+static void finish_describe(struct stream_describe *describe)
+{
+    describe->call.done(&describe->call);
+}
+
+/* Epochs from the first that is not trimmed as a whole to `last`. */
+static void set_epochs(struct stream_describe *describe, uint64_t last, bool last_is_closed)
+{
+    const struct streams *streams = &describe->call.engine->streams;
+    uint64_t first = stream_epoch_at(describe->stream, clock_wall_ms() - streams->retention_ms);
+    describe->first_epoch = first;
+    describe->epoch_count = first > last ? 0 : last - first + 1;
+    describe->closed_count = describe->epoch_count - (describe->epoch_count > 0 && !last_is_closed);
+}
+
+static bool barrier_eval(struct store_update *update, const struct str *rows,
+                         struct store_batch *batch)
+{
+    struct stream_describe *describe = CONTAINER_OF(update, struct stream_describe, update);
+    int64_t floor_ms = describe->barrier_ms;
+    if (!str_is_null(rows[0])) {
+        int64_t before_ms;
+        memcpy(&before_ms, rows[0].data + 1, sizeof(before_ms));
+        floor_ms = MAX(floor_ms, before_ms);
+    }
+    char *row = arena_bytes(update->arena, 1 + sizeof(floor_ms));
+    row[0] = 1;
+    memcpy(row + 1, &floor_ms, sizeof(floor_ms));
+    store_batch_put(batch, 0, str_make(row, 1 + sizeof(floor_ms)));
+    return true;
+}
+
+/* If the store takes no writes, what was not closed stays open. */
+static void barrier_done(struct store_update *update)
+{
+    struct stream_describe *describe = CONTAINER_OF(update, struct stream_describe, update);
+    struct streams *streams = &describe->call.engine->streams;
+    int64_t closed_ms = atomic_load(&streams->closed_ms);
+    if (update->status != STORE_OK) {
+        set_epochs(describe, stream_epoch_at(describe->stream, closed_ms), false);
+    }
+    while (update->status == STORE_OK && describe->barrier_ms > closed_ms &&
+           !atomic_compare_exchange_weak(&streams->closed_ms, &closed_ms, describe->barrier_ms)) {
+        /* closed_ms is the newer one */
+    }
+    finish_describe(describe);
+}
+
+/* Its last shards are open; those before it are closed, if need be now. */
+static void describe_open(struct stream_describe *describe)
+{
+    struct engine_call *call = &describe->call;
+    int64_t now_ms = stream_time_ms(call->engine);
+    uint64_t last = stream_epoch_at(describe->stream, now_ms);
+    set_epochs(describe, last, false);
+    if (last == 0 || stream_epoch_start_ms(describe->stream, last) <=
+                         atomic_load(&call->engine->streams.closed_ms)) {
+        finish_describe(describe);
+        return;
+    }
+    describe->barrier_ms = now_ms;
+    describe->update_key = catalog_key(call->arena, "clock", STR(""));
+    describe->update = (struct store_update){
+        .keys = &describe->update_key,
+        .key_count = 1,
+        .arena = call->arena,
+        .home = call->home,
+        .eval = barrier_eval,
+        .done = barrier_done,
+    };
+    store_update(call->engine->store, &describe->update);
+}
+
+static bool last_row(struct store_range *range, struct str key, struct str value)
+{
+    (void)value;
+    struct stream_describe *describe = CONTAINER_OF(range, struct stream_describe, range);
+    describe->last_epoch = MAX(describe->last_epoch, stream_key_shard(key).epoch);
+    return false;
+}
+
+static void last_done(struct store_range *range)
+{
+    struct stream_describe *describe = CONTAINER_OF(range, struct stream_describe, range);
+    struct stream_entry *entry = stream_entry_of(describe->stream);
+    engine_set_store_error(&describe->call.err, range->status);
+    if (describe->call.err.code == ERR_NONE) {
+        atomic_store(&entry->last_epoch, (int64_t)describe->last_epoch);
+        set_epochs(describe, describe->last_epoch, true);
+    }
+    finish_describe(describe);
+}
+
+/* Nobody writes to it any more. Calls that knew it still when it was disabled may have written
+ * later than that, so the last record has a say in which epoch is the last. */
+static void describe_ended(struct stream_describe *describe)
+{
+    struct engine_call *call = &describe->call;
+    struct stream_entry *entry = stream_entry_of(describe->stream);
+    int64_t known = atomic_load(&entry->last_epoch);
+    if (known >= 0) {
+        set_epochs(describe, (uint64_t)known, true);
+        finish_describe(describe);
+        return;
+    }
+    describe->last_epoch = stream_epoch_at(describe->stream, atomic_load(&entry->ended_ms));
+    uint32_t space = describe->stream->space;
+    describe->range = (struct store_range){
+        .lo = stream_prefix(call->arena, space, (struct stream_shard){0}),
+        .hi = stream_trim_key(call->arena, space, 0),
+        .backward = true,
+        .arena = call->arena,
+        .home = call->home,
+        .row = last_row,
+        .done = last_done,
+    };
+    store_range(call->engine->store, &describe->range);
+}
+
+void engine_describe_stream(struct stream_describe *describe)
+{
+    struct engine *engine = describe->call.engine;
+    struct stream_entry *entry = stream_acquire(engine, describe->path);
+    describe->stream = entry == NULL ? NULL : &entry->stream;
+    if (entry == NULL) {
+        struct str arn = stream_arn(engine, describe->call.arena, describe->path);
+        err_set(&describe->call.err, ERR_RESOURCE_NOT_FOUND,
+                "Requested resource not found: Stream: %.*s not found", STR_ARG(arn));
+        finish_describe(describe);
+    } else if (atomic_load(&entry->ended_ms) == 0) {
+        describe->status =
+            catalog_ignores_stream(engine, describe->stream) ? STREAM_ENABLING : STREAM_ENABLED;
+        describe_open(describe);
+    } else if (catalog_knows_stream(engine, describe->stream)) {
+        describe->status = STREAM_DISABLING;
+        describe_open(describe);
+    } else {
+        describe->status = STREAM_DISABLED;
+        describe_ended(describe);
+    }
+}
+
+/* --- records --- */
+
+enum { RECORDS_BYTES_MAX = 1 << 20 };
+
+static bool read_record(struct store_range *range, struct str key, struct str value)
+{
+    struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);
+    struct stream_record record = stream_record_decode(value);
+    uint64_t stamp = stream_key_stamp(key);
+    if (read->count == read->limit ||
+        (read->count > 0 && read->bytes + record.size > RECORDS_BYTES_MAX)) {
+        read->ended = false;
+        return false;
+    }
+    read->emit(read, stamp, &record);
+    read->count++;
+    read->bytes += record.size;
+    read->next_position = stamp + 1;
+    return true;
+}
+
+/* Whoever trims says so before it erases, so asking after the rows were read is soon enough. */
+static void read_done(struct store_range *range)
+{
+    struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);
+    engine_set_store_error(&read->call.err, range->status);
+    if (read->position < stream_trim_horizon(read->call.engine, read->stream, read->shard)) {
+        err_set(&read->call.err, ERR_TRIMMED_DATA_ACCESS,
+                "The operation attempted to read past the oldest stream record in a shard.");
+    }
+    read->call.done(&read->call);
+}
+
+/* The rows of a shard from a position on. */
+static struct store_range shard_range(const struct engine_call *call, const struct stream *stream,
+                                      struct stream_shard shard, uint64_t position)
+{
+    struct str prefix = stream_prefix(call->arena, stream->space, shard);
+    return (struct store_range){
+        .lo = stream_record_key(call->arena, stream->space, shard, position),
+        .hi = key_after_prefix(call->arena, prefix),
+        .arena = call->arena,
+        .home = call->home,
+    };
+}
+
+void engine_read_stream(struct stream_read *read)
+{
+    read->next_position = read->position;
+    read->ended = true;
+    read->range = shard_range(&read->call, read->stream, read->shard, read->position);
+    read->range.row = read_record;
+    read->range.done = read_done;
+    store_range(read->call.engine->store, &read->range);
+}
+
+static bool latest_row(struct store_range *range, struct str key, struct str value)
+{
+    (void)value;
+    struct stream_latest *latest = CONTAINER_OF(range, struct stream_latest, range);
+    latest->position = stream_key_stamp(key) + 1;
+    return false;
+}
+
+static void latest_done(struct store_range *range)
+{
+    struct stream_latest *latest = CONTAINER_OF(range, struct stream_latest, range);
+    engine_set_store_error(&latest->call.err, range->status);
+    latest->call.done(&latest->call);
+}
+
+void engine_find_latest(struct stream_latest *latest)
+{
+    latest->position = stream_trim_horizon(latest->call.engine, latest->stream, latest->shard);
+    latest->range = shard_range(&latest->call, latest->stream, latest->shard, latest->position);
+    latest->range.backward = true;
+    latest->range.row = latest_row;
+    latest->range.done = latest_done;
+    store_range(latest->call.engine->store, &latest->range);
+}

@@ -1,0 +1,53 @@
+/* The record of a write. It is added where the item is written, so it is there if and only if the
+ * write is, and in the same order. */
+#include "engine/engine_internal.h"
+#include "engine/stream_internal.h"
+
+/* Any 8 bytes of the hash of the partition key are as good as others. */
+static uint32_t slot_of(const struct item_write *write)
+{
+    uint64_t number = 0;
+    for (int i = 0; i < 8; i++) {
+        number = number << 8 | (uint8_t)write->key.row.data[KEY_SPACE_LEN + i];
+    }
+    return (uint32_t)(number % write->table->stream_shards);
+}
+
+static void add_images(struct stream_record *record, const struct item_write *write,
+                       struct value old_item)
+{
+    enum stream_view view = write->table->stream;
+    if (view == STREAM_OLD_IMAGE || view == STREAM_NEW_AND_OLD_IMAGES) {
+        record->old_image = old_item;
+        record->size += write->old_size;
+    }
+    if (view == STREAM_NEW_IMAGE || view == STREAM_NEW_AND_OLD_IMAGES) {
+        record->new_image = write->new_item;
+        record->size += write->new_size;
+    }
+}
+
+void stream_append(struct engine *engine, const struct item_write *write, struct value old_item,
+                   struct store_batch *batch, struct arena *arena)
+{
+    const struct table *table = write->table;
+    bool had = !value_is_absent(old_item);
+    bool has = !value_is_absent(write->new_item);
+    struct stream_record record = {
+        .event = !had  ? STREAM_INSERT
+                 : has ? STREAM_MODIFY
+                       : STREAM_REMOVE,
+        .by_service = write->by_service,
+        .time_ms = stream_time_ms(engine),
+        .keys = item_key_value(table, NULL, has ? write->new_item : old_item, arena),
+    };
+    record.size = item_size(record.keys);
+    add_images(&record, write, old_item);
+    struct stream epochs = {
+        .since_ms = table->stream_since_ms,
+        .shard_ms = table->stream_shard_ms,
+    };
+    struct stream_shard shard = {stream_epoch_at(&epochs, record.time_ms), slot_of(write)};
+    store_batch_append(batch, stream_prefix(arena, table->stream_space, shard),
+                       stream_record_encode(arena, &record));
+}

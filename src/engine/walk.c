@@ -1,0 +1,190 @@
+#include "engine/walk.h"
+
+#include "base/clock.h"
+#include "engine/engine_internal.h"
+
+enum { CURSOR_VERSION = 1 };
+
+/* The committer does nothing else while it visits a chunk: this is a millisecond. */
+enum { CHUNK_ROWS_MAX = 128 };
+static const size_t chunk_bytes_max = (size_t)256 << 10;
+
+/* --- the cursor --- */
+
+struct str walk_cursor_key(struct arena *arena, uint32_t space)
+{
+    return counter_key(arena, space, COUNTER_CURSOR);
+}
+
+static struct str cursor_row(struct arena *arena, struct str row_key)
+{
+    char *row = arena_bytes(arena, row_key.len + 1);
+    row[0] = CURSOR_VERSION;
+    if (row_key.len > 0) {
+        memcpy(row + 1, row_key.data, row_key.len);
+    }
+    return str_make(row, row_key.len + 1);
+}
+
+/* The row key that a cursor stands at. */
+static struct str cursor_at(struct str cursor)
+{
+    assert(cursor.len >= 1 && cursor.data[0] == CURSOR_VERSION);
+    return str_skip(cursor, 1);
+}
+
+void walk_start(struct store_batch *batch, uint32_t space, struct arena *arena)
+{
+    store_batch_put_owned(batch, walk_cursor_key(arena, space), cursor_row(arena, STR("")));
+}
+
+void walk_finish(struct store_batch *batch, uint32_t space, struct arena *arena)
+{
+    store_batch_erase_owned(batch, walk_cursor_key(arena, space));
+}
+
+bool walk_has(struct str cursor, struct str row_key, uint32_t row_version, uint32_t since_version)
+{
+    return row_version >= since_version || str_is_null(cursor) ||
+           str_cmp(row_key, cursor_at(cursor)) < 0;
+}
+
+/* --- a chunk --- */
+
+struct chunk {
+    struct walk *walk;
+    struct arena arena;
+    struct service_range range;
+    struct service_update update;
+    struct str before; /* the cursor's row, as it was read */
+    struct str after;  /* and as it will be */
+    size_t key_count;
+    size_t bytes;
+    bool at_end;                         /* there was nothing left to visit */
+    bool is_last;                        /* this is all that was left */
+    struct str keys[1 + CHUNK_ROWS_MAX]; /* the cursor's, then those of items */
+};
+
+static bool read_cursor_row(struct store_range *range, struct str key, struct str value)
+{
+    (void)key;
+    struct chunk *chunk = CONTAINER_OF(range, struct chunk, range.range);
+    chunk->before = arena_copy(&chunk->arena, value);
+    return false;
+}
+
+/* False: there is no cursor, or it cannot be read. */
+static bool read_cursor(struct chunk *chunk)
+{
+    struct str key = walk_cursor_key(&chunk->arena, chunk->walk->space);
+    chunk->keys[chunk->key_count++] = key;
+    chunk->before = STR_NULL;
+    chunk->range.range = (struct store_range){
+        .lo = key,
+        .hi = key_after_prefix(&chunk->arena, key),
+        .arena = &chunk->arena,
+        .row = read_cursor_row,
+    };
+    return service_range(chunk->walk->service, &chunk->range) == STORE_OK &&
+           !str_is_null(chunk->before);
+}
+
+/* The row that no longer fits says where the next chunk begins. */
+static bool read_item_row(struct store_range *range, struct str key, struct str value)
+{
+    struct chunk *chunk = CONTAINER_OF(range, struct chunk, range.range);
+    bool full = chunk->key_count == COUNT_OF(chunk->keys) ||
+                (chunk->bytes > 0 && chunk->bytes + value.len > chunk_bytes_max);
+    if (full) {
+        chunk->is_last = false;
+        chunk->after = cursor_row(&chunk->arena, key);
+        return false;
+    }
+    chunk->keys[chunk->key_count++] = arena_copy(&chunk->arena, key);
+    chunk->bytes += value.len;
+    return true;
+}
+
+static bool read_items(struct chunk *chunk)
+{
+    struct arena *arena = &chunk->arena;
+    struct key_writer writer;
+    key_start(&writer, arena, chunk->walk->table->space);
+    struct str lo = key_finish(&writer);
+    struct str hi = key_after_prefix(arena, lo);
+    struct str at = cursor_at(chunk->before);
+    chunk->is_last = true;
+    chunk->after = cursor_row(arena, hi);
+    chunk->at_end = str_cmp(at, hi) >= 0;
+    if (chunk->at_end) {
+        return true;
+    }
+    chunk->range.range = (struct store_range){
+        .lo = at.len > 0 ? at : lo,
+        .hi = hi,
+        .arena = arena,
+        .row = read_item_row,
+    };
+    return service_range(chunk->walk->service, &chunk->range) == STORE_OK;
+}
+
+/* Items as they are now: they may have been written or deleted since they were read. Rows live
+ * only inside eval, and before what it writes is carried out: so they are copied. */
+static bool chunk_eval(struct store_update *update, const struct str *rows,
+                       struct store_batch *batch)
+{
+    struct chunk *chunk = CONTAINER_OF(update, struct chunk, update.update);
+    struct walk *walk = chunk->walk;
+    walk->added_rows = 0;
+    walk->added_bytes = 0;
+    if (str_is_null(rows[0]) || !str_eq(rows[0], chunk->before)) {
+        return false;
+    }
+    for (size_t i = 1; i < update->key_count; i++) {
+        if (str_is_null(rows[i]) || row_decode(rows[i]).table_version >= walk->since_version) {
+            continue;
+        }
+        struct str bytes = arena_copy(update->arena, rows[i]);
+        struct walk_item item = {
+            .key.row = update->keys[i], .row = row_decode(bytes), .row_bytes = bytes};
+        walk->visit(walk, &item, batch, update->arena);
+    }
+    store_batch_put(batch, 0, chunk->after);
+    space_count(batch, update->arena, walk->space, walk->added_rows, walk->added_bytes);
+    return true;
+}
+
+static enum store_status visit_items(struct chunk *chunk)
+{
+    chunk->update.update = (struct store_update){
+        .keys = chunk->keys,
+        .key_count = chunk->key_count,
+        .arena = &chunk->arena,
+        .eval = chunk_eval,
+    };
+    return service_update(chunk->walk->service, &chunk->update);
+}
+
+/* Keys are spread evenly, by their hash. */
+static double progress_at(const struct chunk *chunk)
+{
+    struct str at = str_skip(cursor_at(chunk->after), STORE_SPACE_LEN);
+    return chunk->is_last ? 1 : (double)store_key_space(at) / (double)UINT32_MAX;
+}
+
+enum walk_result walk_chunk(struct walk *walk)
+{
+    struct chunk chunk = {.walk = walk};
+    int64_t start_us = clock_monotonic_us();
+    arena_init(&chunk.arena);
+    enum walk_result result = WALK_STOPPED;
+    if (read_cursor(&chunk) && read_items(&chunk) &&
+        (chunk.at_end || visit_items(&chunk) == STORE_OK)) {
+        walk->visited_count += chunk.key_count - 1;
+        walk->progress = progress_at(&chunk);
+        result = chunk.is_last ? WALK_END : WALK_MORE;
+    }
+    arena_finish(&chunk.arena);
+    service_give_way(walk->service, clock_monotonic_us() - start_us);
+    return result;
+}

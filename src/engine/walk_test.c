@@ -1,0 +1,324 @@
+/* A new index on a table with items: writes and a walk in random order, and after each chunk the
+ * index has exactly what the rule in walk.h says. The engine's own service does not take part: by
+ * the table delay, the index stays CREATING for as long as the test lasts. */
+#include "engine/walk.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/testing.h"
+#include "engine/engine_internal.h"
+#include "model/builder.h"
+
+enum { ITEMS = 1000, STEPS = 6000 };
+
+static struct engine *engine;
+static struct store *store;
+static struct service service; /* of this thread */
+static struct arena arena;
+static struct random dice;
+
+static bool call_is_done;
+
+static void call_done(struct engine_call *call)
+{
+    (void)call;
+    call_is_done = true;
+}
+
+static struct engine_call start_call(void)
+{
+    call_is_done = false;
+    return (struct engine_call){
+        .engine = engine,
+        .arena = &arena,
+        .home = waiting_mailbox_box(service.mailbox),
+        .err = ERR_INIT(&arena),
+        .done = call_done,
+    };
+}
+
+static void finish_call(const struct engine_call *call)
+{
+    waiting_mailbox_run(service.mailbox, &call_is_done);
+    assert_int_equal(call->err.code, ERR_NONE);
+}
+
+/* --- the table --- */
+
+static const struct table *make_table(void)
+{
+    static const struct attribute_definition definition = {.name = STR("pk"), .type = VALUE_S};
+    struct table wanted = {
+        .name = STR("t"),
+        .id = "00000000-0000-0000-0000-00000000000",
+        .status = STATUS_ACTIVE, /* and made so long ago that it has no delay */
+        .key = {.hash = {{.name = STR("pk"), .type = VALUE_S}}, .hash_count = 1},
+        .definitions = &definition,
+        .definition_count = 1,
+    };
+    struct table_create create = {.call = start_call(), .wanted = &wanted};
+    engine_create_table(&create);
+    finish_call(&create.call);
+    return create.table;
+}
+
+static const struct table *add_index(struct table_change *change, const struct table *before)
+{
+    static const struct index index = {
+        .name = STR("byG"),
+        .key = {.hash = {{.name = STR("g"), .type = VALUE_S}}, .hash_count = 1},
+        .projection = PROJECTION_ALL,
+    };
+    struct table *table = ARENA_NEW(change->call.arena, struct table);
+    *table = *before;
+    table_add_index(change, table, &index);
+    return table;
+}
+
+static const struct table *change_table(void)
+{
+    struct table_change change = {.call = start_call(), .name = STR("t"), .change = add_index};
+    engine_change_table(&change);
+    finish_call(&change.call);
+    return change.table;
+}
+
+/* --- writes --- */
+
+/* A third of the items is not in the index: without the key, or, before there was an index, with
+ * one of another type. */
+static struct value make_item(uint64_t number, bool may_be_wrong)
+{
+    struct builder builder;
+    builder_init(&builder, &arena, 64);
+    size_t open = builder_open(&builder, VALUE_M);
+    builder_add_key(&builder, STR("pk"));
+    builder_add_string(&builder, arena_format(&arena, "p%u", (unsigned)number));
+    uint64_t kind = random_next(&dice) % 6;
+    if (kind == 0 && may_be_wrong) {
+        builder_add_key(&builder, STR("g"));
+        builder_add_int64(&builder, 5);
+    } else if (kind > 1) {
+        builder_add_key(&builder, STR("g"));
+        builder_add_string(&builder, arena_format(&arena, "g%u", (unsigned)kind));
+    }
+    builder_add_key(&builder, STR("v"));
+    builder_add_int64(&builder, (int64_t)(random_next(&dice) % 3));
+    builder_close_map(&builder, open, kind > 1 || (kind == 0 && may_be_wrong) ? 3 : 2);
+    return builder_finish(&builder);
+}
+
+static void write_item(const struct table *table, enum write_kind kind, struct value item)
+{
+    struct item_write write = {.kind = kind, .table = table};
+    struct err err = ERR_INIT(&arena);
+    assert_true(item_key_from_item(engine, table, item, &arena, &write.key, &err));
+    if (kind == WRITE_PUT) {
+        write.item = item;
+        write.item_size = item_size(item);
+    }
+    struct items_write call = {.call = start_call(), .writes = &write, .write_count = 1};
+    engine_write_items((struct items_write *const[]){&call}, 1);
+    finish_call(&call.call);
+    assert_false(call.failed);
+}
+
+/* --- reading back --- */
+
+struct rows {
+    struct service_range range;
+    struct str keys[2 * ITEMS];
+    struct str values[2 * ITEMS];
+    size_t count;
+};
+
+static bool take_row(struct store_range *range, struct str key, struct str value)
+{
+    struct rows *rows = CONTAINER_OF(range, struct rows, range.range);
+    assert_true(rows->count < 2 * ITEMS);
+    rows->keys[rows->count] = arena_copy(&arena, key);
+    rows->values[rows->count++] = arena_copy(&arena, value);
+    return true;
+}
+
+static void read_rows(struct rows *rows, struct str prefix)
+{
+    rows->count = 0;
+    rows->range.range = (struct store_range){
+        .lo = prefix,
+        .hi = key_after_prefix(&arena, prefix),
+        .arena = &arena,
+        .row = take_row,
+    };
+    assert_int_equal(service_range(&service, &rows->range), STORE_OK);
+}
+
+static void read_space(struct rows *rows, uint32_t space)
+{
+    struct key_writer writer;
+    key_start(&writer, &arena, space);
+    read_rows(rows, key_finish(&writer));
+}
+
+static struct str read_one(struct str key)
+{
+    static struct rows rows;
+    read_rows(&rows, key);
+    return rows.count == 0 ? STR_NULL : rows.values[0];
+}
+
+static struct str find_row(const struct rows *rows, struct str key)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        if (str_eq(rows->keys[i], key)) {
+            return rows->values[i];
+        }
+    }
+    return STR_NULL;
+}
+
+static void check_index(const struct table *table)
+{
+    static struct rows items;
+    static struct rows entries;
+    const struct index *index = &table->indexes[0];
+    struct str cursor = read_one(walk_cursor_key(&arena, index->space));
+    read_space(&items, table->space);
+    read_space(&entries, index->space);
+    size_t count = 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < items.count; i++) {
+        struct row row = row_decode(items.values[i]);
+        struct item_key key = {.row = items.keys[i]};
+        struct str entry_key = index_entry_key(engine, index, &key, row.item, &arena);
+        if (str_is_null(entry_key)) {
+            continue;
+        }
+        struct str entry = find_row(&entries, entry_key);
+        if (!walk_has(cursor, key.row, row.table_version, index->since_version)) {
+            assert_true(str_is_null(entry));
+            continue;
+        }
+        assert_true(str_eq(entry, items.values[i])); /* all is projected */
+        count++;
+        bytes += (int64_t)row.size;
+    }
+    assert_int_equal(entries.count, count);
+    assert_int_equal(store_counter_value(read_one(counter_key(&arena, index->space, COUNTER_ROWS))),
+                     count);
+    assert_int_equal(
+        store_counter_value(read_one(counter_key(&arena, index->space, COUNTER_BYTES))), bytes);
+}
+
+/* --- tests --- */
+
+static void visit(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
+                  struct arena *eval_arena)
+{
+    struct index_entry entry =
+        index_entry_of(engine, walk->table, &walk->table->indexes[0], &item->key, item->row.item,
+                       item->row_bytes, eval_arena);
+    if (!str_is_null(entry.key)) {
+        store_batch_put_owned(batch, entry.key, entry.row);
+        walk->added_rows++;
+        walk->added_bytes += (int64_t)entry.size;
+    }
+}
+
+static void test_rule(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        struct str cursor;
+        uint32_t row_version;
+        bool has;
+    } cases[] = {
+        {"not begun", STR("\x01"), 4, false},
+        {"not begun, written since", STR("\x01"), 5, true},
+        {"before the row", STR("\x01klm"), 4, false},
+        {"at the row", STR("\x01row"), 4, false},
+        {"behind the row", STR("\x01row!"), 4, true},
+        {"behind the row, written since", STR("\x01row!"), 6, true},
+        {"over", STR_NULL, 4, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        if (walk_has(cases[i].cursor, STR("row"), cases[i].row_version, 5) != cases[i].has) {
+            fail_msg("%s", cases[i].what);
+        }
+    }
+}
+
+static void test_walk_beside_writes(void **state)
+{
+    (void)state;
+    const struct table *before = make_table();
+    for (uint64_t i = 0; i < ITEMS; i++) {
+        write_item(before, WRITE_PUT, make_item(i, true));
+    }
+    const struct table *table = change_table();
+    assert_false(catalog_is_settled(engine, table)); /* we hold the older one */
+    write_item(before, WRITE_PUT, make_item(ITEMS, true));
+    table_release(before);
+    assert_true(catalog_is_settled(engine, table));
+    check_index(table);
+
+    struct walk walk = {
+        .service = &service,
+        .table = table,
+        .space = table->indexes[0].space,
+        .since_version = table->indexes[0].since_version,
+        .visit = visit,
+    };
+    enum walk_result result = WALK_MORE;
+    for (int i = 0; i < STEPS; i++) {
+        if (i % (STEPS / 12) == 0) {
+            result = walk_chunk(&walk);
+            check_index(table);
+        }
+        enum write_kind kind = random_next(&dice) % 4 == 0 ? WRITE_DELETE : WRITE_PUT;
+        write_item(table, kind, make_item(random_next(&dice) % (ITEMS + 1), false));
+    }
+    assert_int_equal(result, WALK_END);
+    assert_true(walk.progress == 1);
+    assert_int_equal(walk_chunk(&walk), WALK_END); /* stays there */
+    check_index(table);
+    table_release(table);
+}
+
+static int open_engine(void **state)
+{
+    (void)state;
+    arena_init(&arena);
+    random_init_seed(&dice, 1);
+    struct err err = ERR_INIT(&arena);
+    struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
+    struct engine_options options = {
+        .region = STR("r"), .account = STR("0"), .table_delay_ms = (int64_t)3600 * 1000};
+    service.mailbox = waiting_mailbox_create();
+    if (!store_open(STR("memory:"), &store_options, &store, &err) ||
+        !engine_open(store, &options, &engine, &err)) {
+        return -1;
+    }
+    service.engine = engine;
+    return 0;
+}
+
+static int close_engine(void **state)
+{
+    (void)state;
+    engine_close(engine);
+    store_close(store);
+    waiting_mailbox_destroy(service.mailbox);
+    arena_finish(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rule),
+        cmocka_unit_test(test_walk_beside_writes),
+    };
+    return cmocka_run_group_tests(tests, open_engine, close_engine);
+}

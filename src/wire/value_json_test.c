@@ -1,0 +1,102 @@
+#include "wire/value_json.h"
+
+#include "base/testing.h"
+#include "json/writer.h"
+
+/* What the reader makes of an item: its JSON written again, or what is wrong with it. */
+static struct str understand(struct arena *arena, const char *text)
+{
+    struct json_reader json;
+    json_reader_init(&json, arena, str_from_c(text));
+    struct value_reader reader = {.json = &json, .complaint = STR_NULL};
+    builder_init(&reader.builder, arena, 0);
+    if (!value_json_read_item(&reader, PLACE_MEMBER) || !json_at_end(&json)) {
+        return str_is_null(reader.complaint) ? STR("malformed") : reader.complaint;
+    }
+    if (reader.problem.fault != FAULT_NONE) {
+        return value_problem_text(&reader.problem, WORDING_OLDER, arena);
+    }
+    struct buf out = {0};
+    value_json_write_item(&out, builder_finish(&reader.builder));
+    struct str copy = arena_copy(arena, buf_str(&out));
+    buf_finish(&out);
+    return copy;
+}
+
+static const struct {
+    const char *label;
+    const char *text;
+    const char *expected;
+} cases[] = {
+    {"sorted names", "{\"b\":{\"S\":\"x\"},\"a\":{\"BOOL\":true}}",
+     "{\"a\":{\"BOOL\":true},\"b\":{\"S\":\"x\"}}"},
+    {"last of equal names", "{\"a\":{\"S\":\"x\"},\"a\":{\"S\":\"y\"}}", "{\"a\":{\"S\":\"y\"}}"},
+    {"numbers", "{\"a\":{\"N\":\"+01.50e1\"}}", "{\"a\":{\"N\":\"15\"}}"},
+    {"sets sorted", "{\"a\":{\"NS\":[\"2\",\"10\",\"-1\"]}}",
+     "{\"a\":{\"NS\":[\"-1\",\"2\",\"10\"]}}"},
+    {"binary", "{\"a\":{\"B\":\"AAEC\"}}", "{\"a\":{\"B\":\"AAEC\"}}"},
+    {"nested", "{\"a\":{\"M\":{\"l\":{\"L\":[{\"NULL\":true},{\"M\":{}}]}}}}",
+     "{\"a\":{\"M\":{\"l\":{\"L\":[{\"NULL\":true},{\"M\":{}}]}}}}"},
+    {"escapes", "{\"\\u0041\\n\":{\"S\":\"\\\"\"}}", "{\"A\\n\":{\"S\":\"\\\"\"}}"},
+    {"no type", "{\"a\":{}}",
+     "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"},
+    {"two types", "{\"a\":{\"S\":\"x\",\"N\":\"1\"}}",
+     "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the "
+     "supported datatypes"},
+    {"empty set", "{\"a\":{\"SS\":[]}}",
+     "One or more parameter values were invalid: An string set  may not be empty"},
+    {"equal members", "{\"a\":{\"SS\":[\"x\",\"x\"]}}",
+     "One or more parameter values were invalid: Input collection [x, x] contains duplicates."},
+    {"no number", "{\"a\":{\"N\":\"ten\"}}",
+     "The parameter cannot be converted to a numeric value: ten"},
+    {"number as JSON", "{\"a\":{\"N\":10}}", "NUMBER_VALUE cannot be converted to String"},
+    {"text for a map", "{\"a\":\"x\"}", "Unexpected value type in payload"},
+    {"cut off", "{\"a\":{\"S\":\"x\"}", "malformed"},
+};
+
+static void test_items(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CHECK_STR_EQ(cases[i].label, understand(&arena, cases[i].text),
+                     str_from_c(cases[i].expected));
+    }
+    arena_finish(&arena);
+}
+
+/* Lists in lists: 32 levels of them pass with the attribute, one more does not. */
+static void test_depth(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    for (int levels = VALUE_LEVELS_MAX - 1; levels <= VALUE_LEVELS_MAX + 1; levels++) {
+        struct buf text = {0};
+        JSON_PUT(&text, "{\"a\":");
+        for (int i = 0; i < levels; i++) {
+            JSON_PUT(&text, "{\"L\":[");
+        }
+        JSON_PUT(&text, "{\"S\":\"x\"}");
+        for (int i = 0; i < levels; i++) {
+            JSON_PUT(&text, "]}");
+        }
+        JSON_PUT(&text, "}");
+        buf_add_char(&text, '\0');
+        struct str made = understand(&arena, text.data);
+        bool passes = made.data[0] == '{';
+        assert_int_equal(passes, levels < VALUE_LEVELS_MAX);
+        buf_finish(&text);
+    }
+    arena_finish(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_items),
+        cmocka_unit_test(test_depth),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
