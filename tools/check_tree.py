@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 # Includes may point to folders that stand earlier in this list.
-FOLDERS = ["base", "json", "http", "auth", "model", "expr", "wire", "codec", "store", "engine",
+FOLDERS = ["base", "json", "http", "auth", "model", "expr", "partiql", "wire", "codec", "store", "engine",
            "meter", "api", "client", "bench", "server"]
 # Headers that only these places may include.
 ONLY_IN = {
