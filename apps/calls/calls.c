@@ -122,20 +122,8 @@ static bool is_repeated(const struct gramme_value *kept, const struct call *call
 static enum calls_result find_created(struct gramme_db *db, const struct call *call,
                                       struct call *out, struct gramme_error **error)
 {
-    struct gramme_request *get = gramme_request_create("GetItem", TABLE);
-    set_key(gramme_request_key(get), call);
-    gramme_request_consistent(get);
-    struct gramme_answer *answer = gramme_send(db, get, error);
-    gramme_request_destroy(get);
-    if (answer == NULL) {
-        return CALLS_FAILED;
-    }
-    const struct gramme_value *item = gramme_answer_item(answer);
-    if (item != NULL) {
-        calls_read(item, out);
-    }
-    gramme_answer_destroy(answer);
-    return item != NULL ? CALLS_OK : calls_lookup(db, call->call_id, out, error);
+    enum calls_result result = calls_get(db, call, out, error);
+    return result == CALLS_NOT_FOUND ? calls_lookup(db, call->call_id, out, error) : result;
 }
 
 enum calls_result calls_create(struct gramme_db *db, const struct call *call, struct call *out,
@@ -179,21 +167,33 @@ static void require_seen(struct gramme_request *change, const struct call *seen)
     gramme_set_int(gramme_request_values(change), ":seen", seen->version);
 }
 
-/* Changes a call where it is. The update expression is the caller's, without the version. */
+/* Sends an update of a call where it is, and ends it; `changed` is what comes of it. An answer may
+ * be lost, and the update be sent again: then it meets what it did itself, which it knows by the id
+ * that every change leaves behind. (Transactions have a token for that.) */
 static enum calls_result send_update(struct gramme_db *db, struct gramme_request *update,
-                                     const struct call *seen, struct call *out,
-                                     struct gramme_error **error)
+                                     const struct call *seen, struct call *changed,
+                                     struct call *out, struct gramme_error **error)
 {
+    char change_id[GRAMME_UUID_SIZE];
+    gramme_uuid(change_id);
+    changed->version = seen->version + 1;
     set_key(gramme_request_key(update), seen);
     require_seen(update, seen);
-    gramme_set_int(gramme_request_values(update), ":version", seen->version + 1);
-    gramme_request_return(update, "ALL_NEW");
-    struct gramme_answer *answer = write_send(db, update, error);
-    if (answer == NULL) {
-        return gramme_error_is(*error, GRAMME_CONDITION_FAILED) ? CALLS_STALE : CALLS_FAILED;
+    gramme_set_int(gramme_request_values(update), ":version", changed->version);
+    gramme_set_string(gramme_request_values(update), ":change", change_id);
+    gramme_request_return_on_failure(update);
+    bool written = write_run(db, update, error);
+    gramme_request_destroy(update);
+    if (!written && !gramme_error_is(*error, GRAMME_CONDITION_FAILED)) {
+        return CALLS_FAILED;
     }
-    calls_read(gramme_answer_attributes(answer), out);
-    gramme_answer_destroy(answer);
+    if (!written) {
+        const char *last = gramme_get_string(gramme_error_item(*error), "changeId");
+        if (last == NULL || strcmp(last, change_id) != 0) {
+            return CALLS_STALE;
+        }
+    }
+    *out = *changed;
     return CALLS_OK;
 }
 
@@ -201,29 +201,30 @@ enum calls_result calls_change_status(struct gramme_db *db, const struct call *s
                                       enum call_status status, struct call *out,
                                       struct gramme_error **error)
 {
+    struct call changed = *seen;
+    changed.status = status;
     char user_status[USER_STATUS_SIZE];
     format_user_status(user_status, seen->user_id, status);
     struct gramme_request *update = gramme_request_create("UpdateItem", TABLE);
-    gramme_request_update(update,
-                          "SET #status = :status, userStatus = :user_status, version = :version");
+    gramme_request_update(update, "SET #status = :status, userStatus = :user_status, "
+                                  "version = :version, changeId = :change");
     gramme_request_name(update, "#status", "status");
     gramme_set_string(gramme_request_values(update), ":status", status_names[status]);
     gramme_set_string(gramme_request_values(update), ":user_status", user_status);
-    enum calls_result result = send_update(db, update, seen, out, error);
-    gramme_request_destroy(update);
-    return result;
+    return send_update(db, update, seen, &changed, out, error);
 }
 
 enum calls_result calls_change_provider(struct gramme_db *db, const struct call *seen,
                                         const char *provider_id, struct call *out,
                                         struct gramme_error **error)
 {
+    struct call changed = *seen;
+    copy_id(changed.provider_id, provider_id);
     struct gramme_request *update = gramme_request_create("UpdateItem", TABLE);
-    gramme_request_update(update, "SET providerId = :provider, version = :version");
+    gramme_request_update(update, "SET providerId = :provider, version = :version, "
+                                  "changeId = :change");
     gramme_set_string(gramme_request_values(update), ":provider", provider_id);
-    enum calls_result result = send_update(db, update, seen, out, error);
-    gramme_request_destroy(update);
-    return result;
+    return send_update(db, update, seen, &changed, out, error);
 }
 
 /* Puts the call under its new key and deletes the one that was seen, both or neither. */
@@ -267,6 +268,25 @@ enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen, 
 }
 
 /* --- reads --- */
+
+enum calls_result calls_get(struct gramme_db *db, const struct call *key, struct call *out,
+                            struct gramme_error **error)
+{
+    struct gramme_request *get = gramme_request_create("GetItem", TABLE);
+    set_key(gramme_request_key(get), key);
+    gramme_request_consistent(get);
+    struct gramme_answer *answer = gramme_send(db, get, error);
+    gramme_request_destroy(get);
+    if (answer == NULL) {
+        return CALLS_FAILED;
+    }
+    const struct gramme_value *item = gramme_answer_item(answer);
+    if (item != NULL) {
+        calls_read(item, out);
+    }
+    gramme_answer_destroy(answer);
+    return item != NULL ? CALLS_OK : CALLS_NOT_FOUND;
+}
 
 /* While a call moves, the index may show it twice for a moment: the one of the higher version is
  * the one. */

@@ -72,6 +72,9 @@ enum calls_result calls_change_provider(struct gramme_db *db, const struct call 
 
 /* --- reads --- */
 
+/* By its key, which is user, time and id of `key`. */
+enum calls_result calls_get(struct gramme_db *db, const struct call *key, struct call *out,
+                            struct gramme_error **error);
 /* By its id. The index may be a moment behind the table. */
 enum calls_result calls_lookup(struct gramme_db *db, const char *call_id, struct call *out,
                                struct gramme_error **error);
