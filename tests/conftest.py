@@ -9,9 +9,9 @@ import os
 
 import boto3
 import pytest
-from botocore.config import Config
 
 import tables
+from boto_config import boto3_config
 from server import Server
 from wire import Client, Refused
 
@@ -100,11 +100,6 @@ def start_server():
     for server in started:
         if server.process.poll() is None:
             server.stop()
-
-
-def boto3_config():
-    return dict(region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test",
-                config=Config(retries={"max_attempts": 0}, max_pool_connections=64))
 
 
 @pytest.fixture(scope="session")

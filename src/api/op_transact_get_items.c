@@ -125,9 +125,7 @@ static bool find_keys(struct transact_get *op, bool *out_cancelled)
         }
         for (size_t k = 0; k < i; k++) {
             if (str_eq(op->keys[i].row, op->keys[k].row)) {
-                return err_set(
-                    &call->err, ERR_VALIDATION,
-                    "Transaction request cannot include multiple operations on one item");
+                return transact_refuse_duplicate(call);
             }
         }
     }

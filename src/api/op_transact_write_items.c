@@ -89,9 +89,8 @@ static const struct shape shape_items = {
     .max = TRANSACTION_ITEMS_MAX,
     .element = &shape_transact_item,
 };
-static const struct shape shape_token = {.kind = SHAPE_STRING, .min = 1, .max = 36};
 static const struct field transact_write_fields[] = {
-    FIELD(struct transact_write_request, token, "ClientRequestToken", shape_token),
+    FIELD(struct transact_write_request, token, "ClientRequestToken", shape_request_token),
     FIELD(struct transact_write_request, return_consumed_capacity, "ReturnConsumedCapacity",
           shape_return_consumed_capacity),
     FIELD(struct transact_write_request, return_collection_metrics, "ReturnItemCollectionMetrics",
@@ -239,19 +238,6 @@ static bool find_key(struct transact_write *op, size_t i)
            item_check_size(write->table, write->item, write->item_size, &call->err);
 }
 
-static bool check_size(struct transact_write *op)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < op->count; i++) {
-        bytes += op->writes[i].item_size;
-    }
-    if (bytes > TRANSACTION_BYTES_MAX) {
-        return err_set(&op->call->err, ERR_VALIDATION,
-                       "Collective size of items in transaction request exceeds limit of 4 MB");
-    }
-    return true;
-}
-
 static bool find_keys(struct transact_write *op)
 {
     for (size_t i = 0; i < op->count; i++) {
@@ -261,13 +247,11 @@ static bool find_keys(struct transact_write *op)
         for (size_t k = 0; k < i; k++) {
             if (!str_is_null(op->writes[i].key.row) &&
                 str_eq(op->writes[i].key.row, op->writes[k].key.row)) {
-                return err_set(
-                    &op->call->err, ERR_VALIDATION,
-                    "Transaction request cannot include multiple operations on one item");
+                return transact_refuse_duplicate(op->call);
             }
         }
     }
-    return check_size(op);
+    return transact_check_size(op->call, op->writes, op->count);
 }
 
 /* --- the token --- */
@@ -311,38 +295,7 @@ static struct str request_digest(struct transact_write *op)
     return str_make(digest, 16);
 }
 
-/* A replay costs reads of the images that the first call wrote: their sizes, u32 each. */
-static struct str note_sizes(struct items_write *write)
-{
-    uint32_t *sizes = ARENA_ARRAY(write->call.arena, uint32_t, write->write_count);
-    for (size_t i = 0; i < write->write_count; i++) {
-        sizes[i] = (uint32_t)MAX(write->writes[i].old_size, write->writes[i].new_size);
-    }
-    return str_make(sizes, write->write_count * sizeof(*sizes));
-}
-
 /* --- the answer --- */
-
-static void write_capacity(struct transact_write *op)
-{
-    struct capacity_list list = {0};
-    bool replayed = op->engine.replayed;
-    for (size_t i = 0; i < op->count; i++) {
-        struct item_write *write = &op->writes[i];
-        struct capacity *sum = capacity_list_at(&list, op->call->arena, write->table, op->count);
-        if (!replayed) {
-            capacity_add(sum, &write->capacity, 2);
-            continue;
-        }
-        uint32_t size = 0;
-        if ((i + 1) * sizeof(size) <= op->engine.replay_note.len) {
-            memcpy(&size, op->engine.replay_note.data + i * sizeof(size), sizeof(size));
-        }
-        sum->table += 2 * capacity_read_units(size, true);
-    }
-    api_member_capacities(op->call, &op->request.return_consumed_capacity, &list, true,
-                          replayed ? CAPACITY_READ : CAPACITY_WRITE);
-}
 
 static void write_collections(struct transact_write *op)
 {
@@ -356,29 +309,17 @@ static void write_collections(struct transact_write *op)
     api_member_collections(op->call, &op->request.return_collection_metrics, writes, count);
 }
 
-/* Some of the writes have a reason. An empty index key is the whole request's fault. */
-static void refuse(struct transact_write *op)
-{
-    for (size_t i = 0; i < op->count; i++) {
-        if (op->writes[i].empty_index_key) {
-            op->call->err = op->writes[i].err;
-            return;
-        }
-    }
-    transact_cancel(op->call, op->writes, op->count);
-}
-
 static void transact_write_done(struct engine_call *engine_call)
 {
     struct transact_write *op = CONTAINER_OF(engine_call, struct transact_write, engine.call);
     struct api_call *call = op->call;
     call->err = engine_call->err;
     if (call->err.code == ERR_NONE && op->engine.failed) {
-        refuse(op);
+        transact_refuse(call, op->writes, op->count);
     }
     if (call->err.code == ERR_NONE) {
         api_begin(call);
-        write_capacity(op);
+        transact_member_capacity(call, &op->request.return_consumed_capacity, &op->engine);
         write_collections(op);
         api_end(call);
     }
@@ -413,7 +354,7 @@ void op_transact_write_items(struct api_call *call)
         .writes = op->writes,
         .write_count = op->count,
         .token = op->request.token,
-        .note = note_sizes,
+        .note = transact_note_sizes,
     };
     if (!str_is_null(op->request.token)) {
         op->engine.token_digest = request_digest(op);

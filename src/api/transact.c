@@ -1,5 +1,7 @@
 #include "api/transact.h"
 
+const struct shape shape_request_token = {.kind = SHAPE_STRING, .min = 1, .max = 36};
+
 struct reasons {
     const struct item_write *writes;
     size_t count;
@@ -12,6 +14,10 @@ static const char *reason_code(enum err_code code)
         return "None";
     case ERR_CONDITIONAL_CHECK_FAILED:
         return "ConditionalCheckFailed";
+    case ERR_DUPLICATE_ITEM:
+        return "DuplicateItem";
+    case ERR_RESOURCE_NOT_FOUND:
+        return "ResourceNotFound";
     case ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED:
         return "ItemCollectionSizeLimitExceeded";
     case ERR_TRANSACTION_CONFLICT:
@@ -23,9 +29,11 @@ static const char *reason_code(enum err_code code)
 
 static void write_reason(struct buf *out, const struct item_write *write)
 {
+    bool condition =
+        write->err.code == ERR_CONDITIONAL_CHECK_FAILED || write->err.code == ERR_DUPLICATE_ITEM;
     JSON_PUT(out, "{\"Code\":");
     json_write_plain_string(out, str_from_c(reason_code(write->err.code)));
-    if (write->err.code == ERR_CONDITIONAL_CHECK_FAILED && !value_is_absent(write->old_item)) {
+    if (condition && !value_is_absent(write->old_item)) {
         JSON_PUT(out, ",\"Item\":");
         value_json_write_item(out, write->old_item);
     }
@@ -61,4 +69,68 @@ void transact_cancel(struct api_call *call, const struct item_write *writes, siz
     err_set(&call->err, ERR_TRANSACTION_CANCELED,
             "Transaction cancelled, please refer cancellation reasons for specific reasons [%.*s]",
             STR_ARG(codes));
+}
+
+void transact_refuse(struct api_call *call, const struct item_write *writes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (writes[i].empty_index_key) {
+            call->err = writes[i].err;
+            return;
+        }
+    }
+    transact_cancel(call, writes, count);
+}
+
+bool transact_refuse_duplicate(struct api_call *call)
+{
+    return err_set(&call->err, ERR_VALIDATION,
+                   "Transaction request cannot include multiple operations on one item");
+}
+
+bool transact_check_size(struct api_call *call, const struct item_write *writes, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += writes[i].item_size;
+    }
+    if (bytes > TRANSACTION_BYTES_MAX) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "Collective size of items in transaction request exceeds limit of 4 MB");
+    }
+    return true;
+}
+
+/* --- capacity --- */
+
+/* A replay costs reads of the images that the first call wrote: their sizes, u32 each. */
+struct str transact_note_sizes(struct items_write *write)
+{
+    uint32_t *sizes = ARENA_ARRAY(write->call.arena, uint32_t, write->write_count);
+    for (size_t i = 0; i < write->write_count; i++) {
+        sizes[i] = (uint32_t)MAX(write->writes[i].old_size, write->writes[i].new_size);
+    }
+    return str_make(sizes, write->write_count * sizeof(*sizes));
+}
+
+void transact_member_capacity(struct api_call *call, const struct wire_enum *wanted,
+                              const struct items_write *engine)
+{
+    struct capacity_list list = {0};
+    for (size_t i = 0; i < engine->write_count; i++) {
+        const struct item_write *write = &engine->writes[i];
+        struct capacity *sum =
+            capacity_list_at(&list, call->arena, write->table, engine->write_count);
+        if (!engine->replayed) {
+            capacity_add(sum, &write->capacity, 2);
+            continue;
+        }
+        uint32_t size = 0;
+        if ((i + 1) * sizeof(size) <= engine->replay_note.len) {
+            memcpy(&size, engine->replay_note.data + i * sizeof(size), sizeof(size));
+        }
+        sum->table += 2 * capacity_read_units(size, true);
+    }
+    api_member_capacities(call, wanted, &list, true,
+                          engine->replayed ? CAPACITY_READ : CAPACITY_WRITE);
 }

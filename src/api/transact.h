@@ -1,4 +1,5 @@
-/* api/transact.h: what the two transaction operations share: the reasons of a cancellation. */
+/* api/transact.h: what the transaction operations share: the reasons of a cancellation, limits, and
+ * what the writes cost. */
 #ifndef GRAMME_API_TRANSACT_H
 #define GRAMME_API_TRANSACT_H
 
@@ -7,5 +8,22 @@
 /* Sets call->err to TransactionCanceledException with one reason per write: its err, if any. The
  * writes must live until the call ends. */
 void transact_cancel(struct api_call *call, const struct item_write *writes, size_t count);
+/* The same after the engine has refused; but an empty index key is the whole request's fault. */
+void transact_refuse(struct api_call *call, const struct item_write *writes, size_t count);
+
+/* ClientRequestToken. */
+extern const struct shape shape_request_token;
+
+/* Sets call->err for two operations on one item; returns false. */
+bool transact_refuse_duplicate(struct api_call *call);
+/* The limit on all items that are to be put. */
+MUST_USE bool transact_check_size(struct api_call *call, const struct item_write *writes,
+                                  size_t count);
+
+/* To be remembered with a token: what transact_member_capacity() needs for a replay. */
+struct str transact_note_sizes(struct items_write *write);
+/* The member ConsumedCapacity of writes that were carried out, now or before. */
+void transact_member_capacity(struct api_call *call, const struct wire_enum *wanted,
+                              const struct items_write *engine);
 
 #endif

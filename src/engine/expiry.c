@@ -78,7 +78,9 @@ void expiry_write(const struct item_write *write, const struct row *old, struct 
     bool unknown = old->table_version < table->ttl_since_version;
     if (had && moved) {
         struct str key = expiry_key(arena, table->ttl_space, write->key.row, before_s);
-        store_batch_erase_owned(batch, key);
+        if (write->expiry == NULL || !str_eq(key, write->expiry->key)) { /* else it is erased */
+            store_batch_erase_owned(batch, key);
+        }
     }
     if (has && (moved || unknown)) {
         put_row(batch, arena, table->ttl_space, write->key.row, after_s);

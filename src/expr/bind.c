@@ -12,6 +12,9 @@ bool binder_fail(const struct binder *binder, const char *format, ...)
     va_start(args, format);
     struct str text = arena_vformat(binder->scope->arena, format, args);
     va_end(args);
+    if (binder->parameter == NULL) {
+        return err_set_str(binder->err, ERR_VALIDATION, text);
+    }
     return err_set(binder->err, ERR_VALIDATION, "Invalid %s: %.*s", binder->parameter,
                    STR_ARG(text));
 }
@@ -48,13 +51,18 @@ bool binder_init(struct binder *binder, struct expr_scope *scope, enum tree_kind
     return binder->tree != NULL || parse_for_cache(binder, kind);
 }
 
-bool binder_finish(const struct binder *binder)
+bool bind_check_operators(const struct binder *binder, size_t operator_count)
 {
-    if (binder->tree->operator_count > OPERATORS_MAX) {
+    if (operator_count > OPERATORS_MAX) {
         return binder_fail(binder, "The expression contains too many operators; operator count: %d",
                            OPERATORS_MAX + 1); /* the service stops counting there */
     }
     return true;
+}
+
+bool binder_finish(const struct binder *binder)
+{
+    return bind_check_operators(binder, binder->tree->operator_count);
 }
 
 static bool bind_step(const struct binder *b, const struct step *step, struct expr_step *out)
@@ -78,12 +86,17 @@ static bool bind_step(const struct binder *b, const struct step *step, struct ex
     return true;
 }
 
+bool bind_check_steps(const struct binder *binder, size_t step_count)
+{
+    return step_count <= PATH_STEPS_MAX ||
+           binder_fail(binder, "The document path has too many nesting levels; nesting levels: %zu",
+                       step_count);
+}
+
 bool bind_path(const struct binder *binder, const struct node *node, struct expr_path *out)
 {
-    if (node->step_count > PATH_STEPS_MAX) {
-        return binder_fail(binder,
-                           "The document path has too many nesting levels; nesting levels: %zu",
-                           node->step_count);
+    if (!bind_check_steps(binder, node->step_count)) {
+        return false;
     }
     struct expr_step *steps = ARENA_ARRAY(binder->scope->arena, struct expr_step, node->step_count);
     size_t count = 0;
@@ -109,20 +122,6 @@ bool bind_value(const struct binder *binder, const struct node *node, struct val
     return true;
 }
 
-/* size(operand) */
-static bool bind_size(const struct binder *b, const struct node *node, struct operand *out)
-{
-    static const unsigned sized = ~(1u << VALUE_N | 1u << VALUE_BOOL | 1u << VALUE_NULL);
-    struct operand *operands;
-    *out = (struct operand){.kind = OPERAND_SIZE};
-    if (!bind_operands(b, node, &operands) || !bind_check_count(b, node) ||
-        !bind_check_types(b, node, operands, sized)) {
-        return false;
-    }
-    out->operands = operands;
-    return true;
-}
-
 static bool is_path(const struct operand *operand)
 {
     return operand->kind == OPERAND_PATH;
@@ -144,20 +143,44 @@ static bool bind_if_not_exists(const struct binder *b, const struct node *node, 
     return bind_check_distinct(b, node, operands);
 }
 
-/* list_append(operand, operand), operand + operand, operand - operand */
+static enum operand_kind combined_kind(const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_PLUS:
+        return OPERAND_PLUS;
+    case NODE_MINUS:
+        return OPERAND_MINUS;
+    default:
+        return node->function == FUNCTION_size ? OPERAND_SIZE : OPERAND_LIST_APPEND;
+    }
+}
+
+static unsigned combined_types(enum operand_kind kind)
+{
+    switch (kind) {
+    case OPERAND_SIZE:
+        return ~(1u << VALUE_N | 1u << VALUE_BOOL | 1u << VALUE_NULL);
+    case OPERAND_LIST_APPEND:
+        return 1u << VALUE_L;
+    default:
+        return 1u << VALUE_N;
+    }
+}
+
+bool bind_combined(const struct binder *binder, const struct node *node,
+                   const struct operand *operands, struct operand *out)
+{
+    enum operand_kind kind = combined_kind(node);
+    *out = (struct operand){.kind = kind, .operands = operands};
+    return (node->kind != NODE_CALL || bind_check_count(binder, node)) &&
+           bind_check_types(binder, node, operands, combined_types(kind));
+}
+
+/* size(operand), list_append(operand, operand), operand + operand, operand - operand */
 static bool bind_combination(const struct binder *b, const struct node *node, struct operand *out)
 {
-    bool append = node->kind == NODE_CALL;
     struct operand *operands;
-    *out = (struct operand){.kind = append                    ? OPERAND_LIST_APPEND
-                                    : node->kind == NODE_PLUS ? OPERAND_PLUS
-                                                              : OPERAND_MINUS};
-    if (!bind_operands(b, node, &operands) || (append && !bind_check_count(b, node)) ||
-        !bind_check_types(b, node, operands, 1u << (append ? VALUE_L : VALUE_N))) {
-        return false;
-    }
-    out->operands = operands;
-    return true;
+    return bind_operands(b, node, &operands) && bind_combined(b, node, operands, out);
 }
 
 bool bind_operand(const struct binder *binder, const struct node *node, struct operand *out)
@@ -170,9 +193,6 @@ bool bind_operand(const struct binder *binder, const struct node *node, struct o
         *out = (struct operand){.kind = OPERAND_VALUE};
         return bind_value(binder, node, &out->value);
     case NODE_CALL:
-        if (node->function == FUNCTION_size) {
-            return bind_size(binder, node, out);
-        }
         if (node->function == FUNCTION_if_not_exists) {
             return bind_if_not_exists(binder, node, out);
         }
@@ -227,7 +247,9 @@ enum value_type operand_type(const struct operand *operand)
     if (operand->kind == OPERAND_VALUE) {
         return value_type(operand->value);
     }
-    return operand->kind == OPERAND_SIZE ? VALUE_N : VALUE_NONE;
+    return operand->kind == OPERAND_SIZE    ? VALUE_N
+           : operand->kind == OPERAND_TRUTH ? VALUE_BOOL
+                                            : VALUE_NONE;
 }
 
 bool bind_fail_type(const struct binder *binder, const struct node *node, const char *type)

@@ -68,10 +68,10 @@ static bool check_comparison(const struct binder *b, const struct node *node,
     return node->kind != NODE_BETWEEN || check_bounds(b, operands);
 }
 
-static const struct condition *bind_comparison(const struct binder *b, const struct node *node)
+static struct condition *make_comparison(const struct binder *b, const struct node *node,
+                                         const struct operand *operands)
 {
-    struct operand *operands;
-    if (!bind_operands(b, node, &operands) || !check_comparison(b, node, operands)) {
+    if (!check_comparison(b, node, operands)) {
         return NULL;
     }
     struct condition *condition =
@@ -124,7 +124,8 @@ static bool check_call(const struct binder *b, const struct node *node,
     }
 }
 
-static const struct condition *bind_call(const struct binder *b, const struct node *node)
+static struct condition *make_call(const struct binder *b, const struct node *node,
+                                   const struct operand *operands)
 {
     static const enum condition_kind kinds[] = {
         [FUNCTION_attribute_exists] = CONDITION_EXISTS,
@@ -134,9 +135,8 @@ static const struct condition *bind_call(const struct binder *b, const struct no
         [FUNCTION_contains] = CONDITION_CONTAINS,
     };
     struct condition *condition = new_condition(b, kinds[node->function]);
-    struct operand *operands;
-    if (!bind_operands(b, node, &operands) || !bind_check_count(b, node) ||
-        !bind_check_distinct(b, node, operands) || !check_call(b, node, operands, condition)) {
+    if (!bind_check_count(b, node) || !bind_check_distinct(b, node, operands) ||
+        !check_call(b, node, operands, condition)) {
         return NULL;
     }
     condition->operands = operands;
@@ -144,15 +144,19 @@ static const struct condition *bind_call(const struct binder *b, const struct no
     return condition;
 }
 
+struct condition *bind_test(const struct binder *binder, const struct node *node,
+                            const struct operand *operands)
+{
+    return node->kind == NODE_CALL ? make_call(binder, node, operands)
+                                   : make_comparison(binder, node, operands);
+}
+
 bool bind_condition(const struct binder *binder, const struct node *node,
                     const struct condition **out)
 {
-    if (node->kind == NODE_CALL) {
-        *out = bind_call(binder, node);
-        return *out != NULL;
-    }
     if (node->kind != NODE_AND && node->kind != NODE_OR && node->kind != NODE_NOT) {
-        *out = bind_comparison(binder, node);
+        struct operand *operands;
+        *out = bind_operands(binder, node, &operands) ? bind_test(binder, node, operands) : NULL;
         return *out != NULL;
     }
     struct condition *condition =

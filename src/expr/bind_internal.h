@@ -10,7 +10,8 @@
 enum operand_kind {
     OPERAND_PATH,
     OPERAND_VALUE,
-    OPERAND_SIZE, /* of the first operand */
+    OPERAND_SIZE,  /* of the first operand */
+    OPERAND_TRUTH, /* of a condition: a BOOL */
     /* updates only */
     OPERAND_PLUS,
     OPERAND_MINUS,
@@ -20,9 +21,10 @@ enum operand_kind {
 
 struct operand {
     enum operand_kind kind;
-    struct expr_path path;          /* OPERAND_PATH */
-    struct value value;             /* OPERAND_VALUE */
-    const struct operand *operands; /* of the others: one of SIZE, else two */
+    struct expr_path path;             /* OPERAND_PATH */
+    struct value value;                /* OPERAND_VALUE */
+    const struct operand *operands;    /* of the others: one of SIZE, else two */
+    const struct condition *condition; /* OPERAND_TRUTH */
 };
 
 /* What is needed to bind one expression. */
@@ -30,7 +32,7 @@ struct binder {
     struct expr_scope *scope;
     const struct tree *tree;
     struct str text;
-    const char *parameter;
+    const char *parameter; /* NULL: errors are bare */
     struct err *err;
 };
 
@@ -40,9 +42,12 @@ MUST_USE bool binder_init(struct binder *binder, struct expr_scope *scope, enum 
                           struct str text, const char *parameter, struct err *err);
 /* Refuses an expression of too many operators. The service looks at this last. */
 MUST_USE bool binder_finish(const struct binder *binder);
-/* Sets the error to "Invalid <parameter>: <text>"; returns false. */
+MUST_USE bool bind_check_operators(const struct binder *binder, size_t operator_count);
+/* Sets the error to "Invalid <parameter>: <text>", or to the text alone; returns false. */
 bool binder_fail(const struct binder *binder, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* Refuses a path of too many steps. */
+MUST_USE bool bind_check_steps(const struct binder *binder, size_t step_count);
 MUST_USE bool bind_path(const struct binder *binder, const struct node *node,
                         struct expr_path *out);
 MUST_USE bool bind_value(const struct binder *binder, const struct node *node, struct value *out);
@@ -51,6 +56,10 @@ MUST_USE bool bind_operand(const struct binder *binder, const struct node *node,
 /* The operands of a node, in an array in the scope's arena. */
 MUST_USE bool bind_operands(const struct binder *binder, const struct node *node,
                             struct operand **out);
+
+/* size(), list_append(), + and - of operands that are bound: checks their number and types. */
+MUST_USE bool bind_combined(const struct binder *binder, const struct node *node,
+                            const struct operand *operands, struct operand *out);
 
 /* Refuses a call whose number of operands is not the function's. */
 MUST_USE bool bind_check_count(const struct binder *binder, const struct node *node);

@@ -20,6 +20,11 @@ static bool add_path(const struct binder *b, struct path_node *root, const struc
                        clash == PATH_OVERLAPS ? "overlap" : "conflict", STR_ARG(one), STR_ARG(two));
 }
 
+bool bind_update_path(const struct binder *binder, struct update *update, size_t number)
+{
+    return add_path(binder, &update->root, &update->actions[number].path, number);
+}
+
 /* The tree's actions in an array, for going through them backwards. */
 static const struct tree_action **actions_of(const struct binder *b)
 {
@@ -92,8 +97,7 @@ static bool bind_actions(const struct binder *b, struct update *update)
     for (size_t i = update->action_count; i-- > 0;) {
         struct update_action *action = &update->actions[i];
         action->kind = actions[i]->kind;
-        if (!bind_path(b, actions[i]->path, &action->path) ||
-            !add_path(b, &update->root, &action->path, i)) {
+        if (!bind_path(b, actions[i]->path, &action->path) || !bind_update_path(b, update, i)) {
             return false;
         }
     }

@@ -35,6 +35,12 @@ static struct value size_of(struct value value, struct scratch *scratch)
     return value_from_number(&number, scratch->bytes);
 }
 
+static struct value truth_of(const struct condition *condition, struct value item)
+{
+    static const uint8_t truths[] = {VALUE_BOOL, VALUE_BOOL | VALUE_FLAG};
+    return (struct value){&truths[condition_holds(condition, item)], 1};
+}
+
 static struct value operand_get(const struct operand *operand, struct value item,
                                 struct scratch *scratch)
 {
@@ -43,6 +49,8 @@ static struct value operand_get(const struct operand *operand, struct value item
         return expr_path_get(&operand->path, item);
     case OPERAND_SIZE:
         return size_of(operand_get(operand->operands, item, scratch), scratch);
+    case OPERAND_TRUTH:
+        return truth_of(operand->condition, item);
     default:
         return operand->value;
     }
@@ -59,7 +67,7 @@ static bool compare(enum condition_kind kind, struct value a, struct value b)
     if (value_is_absent(a) || value_is_absent(b)) {
         return kind == CONDITION_NE;
     }
-    if (kind == CONDITION_EQ || kind == CONDITION_NE) {
+    if (kind == CONDITION_EQ || kind == CONDITION_NE || kind == CONDITION_DIFFERS) {
         return value_eq(a, b) == (kind == CONDITION_EQ);
     }
     if (!are_ordered(a, b)) {
@@ -194,6 +202,8 @@ void condition_visit_paths(const struct condition *condition,
         }
         if (operand->kind == OPERAND_PATH) {
             visit(context, &operand->path);
+        } else if (operand->kind == OPERAND_TRUTH) {
+            condition_visit_paths(operand->condition, visit, context);
         }
     }
 }

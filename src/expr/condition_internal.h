@@ -23,6 +23,7 @@ enum condition_kind {
     CONDITION_BEGINS_WITH,
     CONDITION_CONTAINS,
     CONDITION_NOT_CONTAINS, /* legacy: false for an absent attribute */
+    CONDITION_DIFFERS,      /* PartiQL's <>: false for an absent attribute */
 };
 
 struct condition {
@@ -36,6 +37,11 @@ struct condition {
 
 MUST_USE bool bind_condition(const struct binder *binder, const struct node *node,
                              const struct condition **out);
+
+/* A comparison or call of operands that are bound; checks their number and types. NULL: the error
+ * is set. Of the node only kind, function and operand_count are looked at. */
+struct condition *bind_test(const struct binder *binder, const struct node *node,
+                            const struct operand *operands);
 
 /* "AttributeValue: {S:x}", as the texts about BETWEEN have it. */
 struct str value_describe(struct value value, struct arena *arena);

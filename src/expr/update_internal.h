@@ -19,4 +19,7 @@ struct update {
     bool creates;          /* makes an item where there is none */
 };
 
+/* Puts the path of an action into the tree; refuses one that clashes with another. */
+MUST_USE bool bind_update_path(const struct binder *binder, struct update *update, size_t number);
+
 #endif

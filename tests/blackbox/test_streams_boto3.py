@@ -4,7 +4,7 @@ a stream, three changes of an item, and all shards read from TRIM_HORIZON on."""
 import boto3
 import pytest
 
-from conftest import boto3_config
+from boto_config import boto3_config
 from tables import unique_name
 
 

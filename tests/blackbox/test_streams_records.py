@@ -5,7 +5,7 @@ import pytest
 
 import tables
 from clock import TEST_CLOCK, advance_clock, read_clock
-from conftest import boto3_config
+from boto_config import boto3_config
 from expiry import enable_ttl, wait_gone
 from streams import Consumer, Mirror, Streams, all_shards, iterator, read_on, specification, stream_arn
 from values import item, item_size, values

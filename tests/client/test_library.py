@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, LIBRARY, ROOT, clean_environment, compile_program, run, sanitizer_flags
+from c_programs import BUILD, LIBRARY, ROOT, clean_environment, compile_program, run, sanitizer_flags
 
 USER = ROOT / "tests" / "client" / "user.c"
 STANDARDS = [("cc", "c99", "c"), ("cc", "c17", "c"), ("c++", "c++17", "c++")]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conftest import ROOT, clean_environment, compile_program, run
+from c_programs import ROOT, clean_environment, compile_program, run
 
 PAGE = (ROOT / "docs" / "tutorial-c.md").read_text()
 

@@ -21,7 +21,7 @@ import known_dynoxide
 import known_local
 from generate import Generator, Table
 from normalise import order, plain_answer, plain_value
-from servers import Client, Gramme, Oracle
+from servers import Client, Gramme, Oracle, poll
 from stream_pair import StreamPairs
 from table_extras import restore_tags, restore_time_to_live
 
@@ -124,6 +124,7 @@ class Differ:
             self.report(number, case)
         if operation in TABLES:
             self.refresh(case)
+            self.compare_new_indexes(number, case)
         elif operation in WRITES and not case.same():
             self.restore(case)
         elif operation in WRITES:
@@ -238,13 +239,38 @@ class Differ:
         if not isinstance(name, str):
             return
         self.generator.forget_tokens()
-        left, right = (c.call("DescribeTable", {"TableName": name}) for c in (self.gramme, self.oracle))
+        left, right = (self.settled(c, name) for c in (self.gramme, self.oracle))
         alike = Case("DescribeTable", {}, left, right, self.known, {}).same()
         if left.is_ok() and right.is_ok() and (alike or case.same()):
             self.generator.tables[name] = Table(left.body["Table"])
             self.streams.refresh(name, [left.body["Table"], right.body["Table"]])
         else:
             self.drop(name)
+
+    def compare_new_indexes(self, number, case):
+        """Indexes that a table in use has got. Items that do not fit are not in them: the oracles do not look, so these go."""
+        table = case.table()
+        if case.operation != "UpdateTable" or not case.both_ok() or table is None:
+            return
+        for created in (u["Create"] for u in case.body.get("GlobalSecondaryIndexUpdates") or [] if u.get("Create")):
+            for key, item in self.items(self.gramme, table).values():
+                if not table.fits(created["IndexName"], item):
+                    for client in (self.gramme, self.oracle):
+                        client.call("DeleteItem", {"TableName": table.name, "Key": key})
+            scan = self.send("Scan", {"TableName": table.name, "IndexName": created["IndexName"]})
+            scan = self.walk(scan) if scan.both_ok() else scan
+            self.outcomes["new indexes", "items" if scan.left.get("pages", {}).get("Items") else "nothing"] += 1
+            if not scan.same():
+                self.report(number, scan)
+
+    @staticmethod
+    def settled(client, name):
+        """The table's description when none of its indexes comes or goes any more."""
+        def probe():
+            answer = client.call("DescribeTable", {"TableName": name})
+            states = {i["IndexStatus"] for i in answer.body["Table"].get("GlobalSecondaryIndexes", [])} if answer.is_ok() else set()
+            return answer if states <= {"ACTIVE", "UPDATING"} else None
+        return poll(probe, 60, f"the indexes of {name} are settled")
 
     def drop(self, name):
         self.generator.tables.pop(name, None)

@@ -581,11 +581,35 @@ def _(case):
     return {k: v for k, v in ours.items() if k not in changing} == {k: v for k, v in theirs.items() if k not in changing}
 
 
+@known("indexes that go", "an index is DELETING for a while, and its keys are defined as long (measured); in Dynoxide it is gone at once")
+def _(case):
+    if case.operation != "UpdateTable" or not case.both_ok() or '"DELETING"' not in case.gramme.text:
+        return False
+    changing = {"TableStatus", "GlobalSecondaryIndexes", "AttributeDefinitions"}
+    ours, theirs = case.left["body"]["TableDescription"], case.right["body"]["TableDescription"]
+    return {k: v for k, v in ours.items() if k not in changing} == {k: v for k, v in theirs.items() if k not in changing}
+
+
+@known("indexes that are not there", "the service names index and table (measured)")
+def _(case):
+    return case.operation == "UpdateTable" and not case.oracle.is_ok() and bool(
+        re.fullmatch(r"Requested resource not found: Index \S+ for table \S+", case.gramme.message()))
+
+
+@known("one index at a time", "comes or goes (documented); Dynoxide allows five")
+def _(case):
+    return case.operation == "UpdateTable" and case.gramme.error() == "LimitExceededException"
+
+
 lacks(
     "settings of tables",
     "Dynoxide does not check them all, or in another order",
     INVALID + r"(ProvisionedThroughput (should|must)|Duplicate index|Unknown Proj|ProjectionType is |ReadCapacityUnits and|Index KeySchema does|Neither ReadCapacityUnits|Number of|"
-    r"StreamViewType is required|Table KeySchema does not have a range key|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key)",
+    r"StreamViewType is required|Table KeySchema does not have a range key|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key|"
+    r"You cannot create or delete index|[\w -]+ must be the only operation|OnDemandThroughput can only be combined|AttributeDefinitions is not specified|"
+    r"Both ReadCapacityUnits and|List of GlobalSecondaryIndexUpdates)",
+    r"Attempting to create an index which already exists",
+    r"Cannot (delete|update) an index that is not a GlobalSecondaryIndex",
     r"Table has no stream to disable",
     r"The provisioned throughput for the table will not change",
     r"Given value \d+ for",
@@ -637,6 +661,9 @@ def _(case):
 @known("streams", "a stream that is enabled cannot be enabled again (measured)")
 def _(case):
     return case.operation == "UpdateTable" and case.gramme.error() == "ResourceInUseException" and case.oracle.is_ok()
+
+
+lacks("view of a stream that is disabled", "is refused, in the words of DynamoDB Local", r"Invalid StreamViewType: Stream StreamEnabled was false")
 
 
 @known(

@@ -1,0 +1,349 @@
+#include "api/partiql.h"
+
+/* An IN of the partition key is read a few values at a time. */
+enum { READS_PER_PAGE = 10 };
+
+struct execute_statement_request {
+    struct statement_request common;
+    struct str next_token;
+    struct wire_int limit;
+    struct wire_enum return_consumed_capacity;
+};
+
+static const struct shape shape_next_token = {.kind = SHAPE_STRING, .min = 1, .max = 32768};
+static const struct field execute_statement_fields[] = {
+    FIELD(struct execute_statement_request, return_consumed_capacity, "ReturnConsumedCapacity",
+          shape_return_consumed_capacity),
+    FIELD_REQUIRED(struct execute_statement_request, common.text, "Statement", shape_statement),
+    FIELD(struct execute_statement_request, common.parameters, "Parameters", shape_parameters),
+    FIELD(struct execute_statement_request, next_token, "NextToken", shape_next_token),
+    FIELD(struct execute_statement_request, limit, "Limit", shape_limit),
+    FIELD(struct execute_statement_request, common.consistent_read, "ConsistentRead", shape_bool),
+    FIELD(struct execute_statement_request, common.return_on_failure,
+          "ReturnValuesOnConditionCheckFailure", shape_return_on_failure),
+    FIELD_END,
+};
+static const struct shape shape_execute_statement = {
+    .kind = SHAPE_STRUCT,
+    .fields = execute_statement_fields,
+    .size = sizeof(struct execute_statement_request),
+};
+
+struct execute_statement {
+    struct api_call *call;
+    struct execute_statement_request request;
+    struct partiql partiql;
+    struct capacity capacity;
+    /* SELECT */
+    struct read_plan plan;
+    struct read_position position; /* where the page starts, then where it ends */
+    size_t reads;                  /* ranges read for this page */
+    size_t rows;                   /* read, before the filter */
+    size_t items;                  /* in the answer */
+    size_t bytes;
+    bool more; /* the page ended before the plan */
+    struct items_get get;
+    struct items_read read;
+    /* the others */
+    struct item_write write;
+    struct items_write engine;
+};
+
+static void finish(struct execute_statement *op, enum capacity_kind kind)
+{
+    struct api_call *call = op->call;
+    if (call->err.code == ERR_NONE) {
+        api_member_capacity(call, &op->request.return_consumed_capacity, op->partiql.table,
+                            &op->capacity, kind);
+        api_end(call);
+    }
+    api_finish(call);
+}
+
+static void begin_items(struct api_call *call)
+{
+    api_begin(call);
+    api_member(call, STR("Items"));
+    buf_add_char(call->out, '[');
+}
+
+static void write_row(struct execute_statement *op, struct value item)
+{
+    if (op->items++ > 0) {
+        buf_add_char(op->call->out, ',');
+    }
+    partiql_write_row(op->call->out, op->call->arena, &op->partiql.statement, item);
+}
+
+/* --- SELECT of one item --- */
+
+static void get_done(struct engine_call *engine_call)
+{
+    struct execute_statement *op = CONTAINER_OF(engine_call, struct execute_statement, get.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE) {
+        const struct row *row = &op->get.rows[0];
+        const struct condition *where = op->partiql.statement.where->condition;
+        begin_items(call);
+        if (!value_is_absent(row->item) && condition_holds(where, row->item)) {
+            write_row(op, row->item);
+        }
+        buf_add_char(call->out, ']');
+        op->capacity.table =
+            capacity_read_units(row->size, op->request.common.consistent_read.value);
+    }
+    finish(op, CAPACITY_READ);
+}
+
+static void run_get(struct execute_statement *op)
+{
+    op->get = (struct items_get){
+        .call = api_engine_call(op->call, get_done),
+        .keys = &op->plan.key,
+        .key_count = 1,
+    };
+    engine_get_items(&op->get);
+}
+
+/* --- SELECT of ranges --- */
+
+static void read_range(struct execute_statement *op);
+
+static void finish_page(struct execute_statement *op)
+{
+    struct api_call *call = op->call;
+    buf_add_char(call->out, ']');
+    if (op->more) {
+        struct str token = partiql_token_write(&op->partiql, &op->position, call->arena);
+        api_member(call, STR("NextToken"));
+        json_write_plain_string(call->out, token);
+    }
+    if (op->more && !value_is_absent(op->position.last_key)) {
+        api_member(call, STR("LastEvaluatedKey"));
+        value_json_write_item(call->out, op->position.last_key);
+    }
+    finish(op, CAPACITY_READ);
+}
+
+static void emit(struct items_read *read, struct value item)
+{
+    write_row(CONTAINER_OF(read, struct execute_statement, read), item);
+}
+
+static void count_units(struct execute_statement *op)
+{
+    const struct partiql *partiql = &op->partiql;
+    double units = capacity_read_units(op->read.bytes, op->read.consistent);
+    if (partiql->index == NULL) {
+        op->capacity.table += units;
+        return;
+    }
+    op->capacity.table += op->read.fetch_units;
+    capacity_add_index(&op->capacity, (size_t)(partiql->index - partiql->table->indexes), units);
+}
+
+static bool page_is_full(const struct execute_statement *op)
+{
+    bool limited = op->request.limit.given && op->rows >= (size_t)op->request.limit.value;
+    return limited || op->bytes >= PAGE_BYTES_MAX || op->reads >= READS_PER_PAGE;
+}
+
+static void range_done(struct engine_call *engine_call)
+{
+    struct execute_statement *op = CONTAINER_OF(engine_call, struct execute_statement, read.call);
+    op->call->err = engine_call->err;
+    if (op->call->err.code != ERR_NONE) {
+        api_finish(op->call);
+        return;
+    }
+    op->reads++;
+    op->rows += op->read.scanned_count;
+    op->bytes += op->read.bytes;
+    count_units(op);
+    op->position.last_key = op->read.last_key;
+    if (!value_is_absent(op->read.last_key)) {
+        op->more = true;
+    } else if (++op->position.range < op->plan.range_count) {
+        op->more = page_is_full(op);
+        if (!op->more) {
+            read_range(op);
+            return;
+        }
+    }
+    finish_page(op);
+}
+
+static void read_range(struct execute_statement *op)
+{
+    const struct partiql *partiql = &op->partiql;
+    const struct key_range *range = &op->plan.ranges[op->position.range];
+    op->read = (struct items_read){
+        .call = api_engine_call(op->call, range_done),
+        .table = partiql->table,
+        .index = partiql->index,
+        .lo = range->lo,
+        .hi = range->hi,
+        .backward = op->plan.backward,
+        .limit = op->request.limit.given ? (size_t)op->request.limit.value - op->rows : 0,
+        .filter = partiql->statement.where == NULL ? NULL : partiql->statement.where->condition,
+        .fetch = op->plan.fetch,
+        .consistent = op->request.common.consistent_read.value,
+        .emit = emit,
+    };
+    engine_read_items(&op->read);
+}
+
+/* Cuts off what earlier pages have read. */
+static bool go_on(struct execute_statement *op)
+{
+    struct api_call *call = op->call;
+    const struct partiql *partiql = &op->partiql;
+    struct read_position *position = &op->position;
+    if (str_is_null(op->request.next_token)) {
+        return true;
+    }
+    if (!partiql_token_read(partiql, op->request.next_token, position, call->arena, &call->err)) {
+        return false;
+    }
+    struct str row;
+    bool fits = position->range < op->plan.range_count && !op->plan.get;
+    if (fits && !value_is_absent(position->last_key)) {
+        fits = range_start_row(call->engine, partiql->table, partiql->index, position->last_key,
+                               call->arena, &row) == START_KEY_FITS &&
+               range_start_after(&op->plan.ranges[position->range], row, op->plan.backward,
+                                 call->arena);
+    }
+    return fits || err_set(&call->err, ERR_VALIDATION, "NextToken does not match request");
+}
+
+static bool check_consistency(struct execute_statement *op)
+{
+    const struct index *index = op->partiql.index;
+    bool global = index != NULL && index->kind == INDEX_GLOBAL;
+    return !global || !op->request.common.consistent_read.value ||
+           err_set(&op->call->err, ERR_VALIDATION,
+                   "Strongly consistent read is not supported on Global Secondary Indexes");
+}
+
+static void visit_column(struct execute_statement *op, size_t i, struct key_paths *paths)
+{
+    api_visit_key_path(paths, &op->partiql.statement.columns[i].path);
+}
+
+static bool check_key_paths(struct execute_statement *op)
+{
+    const struct statement *statement = &op->partiql.statement;
+    struct key_paths paths = {.table = op->partiql.table, .err = &op->call->err};
+    for (size_t i = 0; i < statement->column_count; i++) {
+        visit_column(op, i, &paths);
+    }
+    return api_check_key_paths(op->partiql.table, NULL,
+                               statement->where == NULL ? NULL : statement->where->condition,
+                               &op->call->err);
+}
+
+static void run_select(struct execute_statement *op)
+{
+    struct api_call *call = op->call;
+    const struct plan_source source = partiql_source(call, &op->partiql);
+    if (!check_consistency(op) || !check_key_paths(op) ||
+        !plan_select(&source, &op->plan, &call->err) || !go_on(op)) {
+        api_finish(call);
+        return;
+    }
+    if (op->plan.get) {
+        run_get(op);
+        return;
+    }
+    begin_items(call);
+    read_range(op);
+}
+
+/* --- writes --- */
+
+static void write_failed_item(struct api_call *call)
+{
+    const struct execute_statement *op = call->state;
+    if (!value_is_absent(op->write.old_item)) {
+        JSON_PUT(call->out, ",\"Item\":");
+        value_json_write_item(call->out, op->write.old_item);
+    }
+}
+
+static void write_done(struct engine_call *engine_call)
+{
+    struct execute_statement *op = CONTAINER_OF(engine_call, struct execute_statement, engine.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE && op->engine.failed) {
+        partiql_name_failure(&op->partiql, &op->write);
+        call->err = op->write.err;
+        if (call->err.code == ERR_CONDITIONAL_CHECK_FAILED) {
+            call->write_error_members = write_failed_item;
+        }
+    }
+    if (call->err.code == ERR_NONE) {
+        struct value row = partiql_returned(&op->partiql, &op->write, call->arena);
+        begin_items(call);
+        if (!value_is_absent(row)) {
+            value_json_write_item(call->out, row);
+        }
+        buf_add_char(call->out, ']');
+        op->capacity = op->write.capacity;
+    }
+    finish(op, CAPACITY_WRITE);
+}
+
+static void run_write(struct execute_statement *op)
+{
+    struct api_call *call = op->call;
+    if (!partiql_write(call, &op->partiql, false, &op->write, &call->err)) {
+        api_finish(call);
+        return;
+    }
+    call->state = op;
+    op->engine = (struct items_write){
+        .call = api_engine_call(call, write_done),
+        .writes = &op->write,
+        .write_count = 1,
+    };
+    engine_write_items(&(struct items_write *){&op->engine}, 1);
+}
+
+/* --- the whole --- */
+
+static bool check_kind(struct execute_statement *op)
+{
+    if (op->partiql.statement.kind == STATEMENT_EXISTS) {
+        return err_set(&op->call->err, ERR_VALIDATION,
+                       "EXISTS can only be used in ExecuteTransaction write requests.");
+    }
+    return partiql_is_read(&op->partiql) || str_is_null(op->request.next_token) ||
+           err_set(&op->call->err, ERR_VALIDATION, "NextToken is only valid on a SELECT statement");
+}
+
+static bool check(struct execute_statement *op)
+{
+    struct api_call *call = op->call;
+    struct execute_statement_request *request = &op->request;
+    return wire_decode(call->arena, &shape_execute_statement, call->body, request, &call->err) &&
+           wire_validate(&shape_execute_statement, request, WORDING_OLDER, &call->err) &&
+           partiql_check_parameters(call, &request->common, &call->err) &&
+           partiql_parse(call, &request->common, &op->partiql, &call->err) && check_kind(op) &&
+           partiql_find_table(call, &op->partiql, &call->err) &&
+           partiql_find_index(&op->partiql, &call->err);
+}
+
+void op_execute_statement(struct api_call *call)
+{
+    struct execute_statement *op = ARENA_NEW(call->arena, struct execute_statement);
+    op->call = call;
+    if (!check(op)) {
+        api_finish(call);
+    } else if (partiql_is_read(&op->partiql)) {
+        run_select(op);
+    } else {
+        run_write(op);
+    }
+}

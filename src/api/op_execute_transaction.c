@@ -1,0 +1,407 @@
+/* Up to 100 statements, all or none: all reads of one item, as of one instant, or all writes and
+ * checks (EXISTS). */
+#include "api/partiql.h"
+#include "api/transact.h"
+#include "base/hash.h"
+
+struct execute_transaction_request {
+    struct wire_list statements; /* of struct statement_request pointers */
+    struct str token;
+    struct wire_enum return_consumed_capacity;
+};
+
+static const struct field member_fields[] = {
+    FIELD_REQUIRED(struct statement_request, text, "Statement", shape_statement),
+    FIELD(struct statement_request, parameters, "Parameters", shape_parameters),
+    FIELD(struct statement_request, return_on_failure, "ReturnValuesOnConditionCheckFailure",
+          shape_return_on_failure),
+    FIELD_END,
+};
+static const struct shape shape_member = {
+    .kind = SHAPE_STRUCT,
+    .java = "ParameterizedStatement",
+    .fields = member_fields,
+    .size = sizeof(struct statement_request),
+};
+static const struct shape shape_members = {
+    .kind = SHAPE_LIST,
+    .java = "java.util.List<com.amazonaws.dynamodb.v20120810.ParameterizedStatement>",
+    .min = 1,
+    .max = TRANSACTION_ITEMS_MAX,
+    .element = &shape_member,
+};
+static const struct field execute_transaction_fields[] = {
+    FIELD(struct execute_transaction_request, token, "ClientRequestToken", shape_request_token),
+    FIELD(struct execute_transaction_request, return_consumed_capacity, "ReturnConsumedCapacity",
+          shape_return_consumed_capacity),
+    FIELD_REQUIRED(struct execute_transaction_request, statements, "TransactStatements",
+                   shape_members),
+    FIELD_END,
+};
+static const struct shape shape_execute_transaction = {
+    .kind = SHAPE_STRUCT,
+    .fields = execute_transaction_fields,
+    .size = sizeof(struct execute_transaction_request),
+};
+
+struct execute_transaction {
+    struct api_call *call;
+    struct execute_transaction_request request;
+    struct partiql *statements;
+    struct item_write *writes; /* of reads only err is used */
+    struct item_key *keys;     /* of reads */
+    size_t count;
+    bool reads;
+    struct items_get get;
+    struct items_write engine;
+};
+
+static const struct statement_request *request_of(const struct execute_transaction *op, size_t i)
+{
+    return ((struct statement_request *const *)op->request.statements.elements)[i];
+}
+
+/* Fails the whole request for what is wrong with one statement. */
+static bool refuse_statement(struct execute_transaction *op, size_t i, struct str problem)
+{
+    return err_set(&op->call->err, ERR_VALIDATION,
+                   "Validation failed in TransactStatements[%zu]: %.*s", i, STR_ARG(problem));
+}
+
+/* --- statements --- */
+
+static bool parse(struct execute_transaction *op)
+{
+    struct api_call *call = op->call;
+    for (size_t i = 0; i < op->count; i++) {
+        if (!partiql_check_parameters(call, request_of(op, i), &call->err)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < op->count; i++) {
+        struct err problem = ERR_INIT(call->arena);
+        op->writes[i].err = ERR_INIT(call->arena);
+        if (!partiql_parse(call, request_of(op, i), &op->statements[i], &problem)) {
+            return refuse_statement(op, i, problem.message);
+        }
+    }
+    return true;
+}
+
+static bool check_mixture(struct execute_transaction *op)
+{
+    op->reads = partiql_is_read(&op->statements[0]);
+    for (size_t i = 1; i < op->count; i++) {
+        if (partiql_is_read(&op->statements[i]) != op->reads) {
+            return err_set(&op->call->err, ERR_VALIDATION,
+                           "ExecuteTransaction API does not support both read and write operations "
+                           "in the same request.");
+        }
+    }
+    return true;
+}
+
+static bool check(struct execute_transaction *op)
+{
+    struct api_call *call = op->call;
+    if (!wire_decode(call->arena, &shape_execute_transaction, call->body, &op->request,
+                     &call->err) ||
+        !wire_validate(&shape_execute_transaction, &op->request, WORDING_OLDER, &call->err)) {
+        return false;
+    }
+    op->count = op->request.statements.count;
+    op->statements = ARENA_ARRAY(call->arena, struct partiql, op->count);
+    op->writes = ARENA_ARRAY(call->arena, struct item_write, op->count);
+    op->keys = ARENA_ARRAY(call->arena, struct item_key, op->count);
+    return parse(op) && check_mixture(op);
+}
+
+/* --- items --- */
+
+static bool check_source(const struct partiql *partiql, struct err *err)
+{
+    if (partiql->statement.returning != RETURNING_NONE) {
+        return err_set(err, ERR_VALIDATION,
+                       "RETURNING clause is not supported in ExecuteTransaction.");
+    }
+    if (str_is_null(partiql->statement.index)) {
+        return true;
+    }
+    switch (partiql->statement.kind) {
+    case STATEMENT_SELECT:
+        return err_set(err, ERR_VALIDATION,
+                       "Reads on indices are not supported within transactions.");
+    case STATEMENT_EXISTS:
+        return err_set(err, ERR_VALIDATION,
+                       "Operations on indices are not supported in transactions");
+    default:
+        return err_set(err, ERR_VALIDATION, "This operation is not supported on an index");
+    }
+}
+
+/* A read must be of one item by its primary key, and nothing else. */
+static bool check_read(const struct plan_source *source, struct err *err)
+{
+    struct read_plan ignored;
+    return !value_is_absent(plan_select_key(source)) ||
+           (plan_select(source, &ignored, err) && /* what is wrong beyond that */
+            err_set(err, ERR_VALIDATION,
+                    "Select statements within ExecuteTransaction must specify the primary key in "
+                    "the where clause."));
+}
+
+static bool check_exists(const struct plan_source *source, struct err *err)
+{
+    struct value key;
+    bool more = false;
+    struct err ignored = ERR_INIT(source->arena);
+    return (plan_write_key(source, false, &key, &more, &ignored) && more) ||
+           err_set(err, ERR_VALIDATION,
+                   "EXISTS() must contain a single item read with additional condition");
+}
+
+/* What of a statement is refused at once. */
+static bool check_statement(struct execute_transaction *op, size_t i)
+{
+    struct partiql *partiql = &op->statements[i];
+    const struct plan_source source = partiql_source(op->call, partiql);
+    struct err problem = ERR_INIT(op->call->arena);
+    bool fits = check_source(partiql, &problem);
+    if (fits && partiql->statement.kind == STATEMENT_SELECT) {
+        fits = check_read(&source, &problem);
+    } else if (fits && partiql->statement.kind == STATEMENT_EXISTS) {
+        fits = check_exists(&source, &problem);
+    }
+    return fits || refuse_statement(op, i, problem.message);
+}
+
+/* Tables that are not there are reasons of a cancellation. */
+static bool find_tables(struct execute_transaction *op)
+{
+    for (size_t i = 0; i < op->count; i++) {
+        if (partiql_find_table(op->call, &op->statements[i], &op->writes[i].err) &&
+            !check_statement(op, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is wrong with a key is a reason of a cancellation, except for empty values and items that
+ * are too large: these are refused at once. */
+static bool find_read(struct execute_transaction *op, size_t i)
+{
+    struct api_call *call = op->call;
+    const struct table *table = op->statements[i].table;
+    const struct plan_source source = partiql_source(call, &op->statements[i]);
+    struct value key = plan_select_key(&source);
+    struct err *reason = &op->writes[i].err;
+    return item_check_empty_keys(table, key, false, &call->err) &&
+           (item_key_from_key(call->engine, table, key, call->arena, &op->keys[i], reason) ||
+            reason->code != ERR_NONE);
+}
+
+static bool find_write(struct execute_transaction *op, size_t i)
+{
+    struct api_call *call = op->call;
+    const struct partiql *partiql = &op->statements[i];
+    struct value item = partiql->statement.item;
+    struct item_write *write = &op->writes[i];
+    if (partiql->statement.kind == STATEMENT_INSERT &&
+        (!item_check_empty_keys(partiql->table, item, true, &call->err) ||
+         !item_check_size(partiql->table, item, item_size(item), &call->err))) {
+        return false;
+    }
+    struct err problem = ERR_INIT(call->arena);
+    bool fits = partiql_write(call, partiql, true, write, &problem);
+    write->err = problem;
+    op->keys[i] = write->key;
+    return fits || value_is_absent(write->key_value) ||
+           item_check_empty_keys(partiql->table, write->key_value, false, &call->err);
+}
+
+static bool find_items(struct execute_transaction *op)
+{
+    for (size_t i = 0; i < op->count; i++) {
+        if (op->statements[i].table != NULL &&
+            !(op->reads ? find_read(op, i) : find_write(op, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool any_reason(const struct execute_transaction *op)
+{
+    for (size_t i = 0; i < op->count; i++) {
+        if (op->writes[i].err.code != ERR_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_duplicates(struct execute_transaction *op)
+{
+    for (size_t i = 0; i < op->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (str_eq(op->keys[i].row, op->keys[k].row)) {
+                return transact_refuse_duplicate(op->call);
+            }
+        }
+    }
+    return true;
+}
+
+/* --- reads --- */
+
+static void write_item(struct execute_transaction *op, size_t i, struct capacity_list *capacities)
+{
+    struct api_call *call = op->call;
+    const struct partiql *partiql = &op->statements[i];
+    const struct row *row = &op->get.rows[i];
+    capacity_list_at(capacities, call->arena, partiql->table, op->count)->table +=
+        2 * capacity_read_units(row->size, true);
+    JSON_PUT(call->out, "{");
+    if (!value_is_absent(row->item)) {
+        JSON_PUT(call->out, "\"Item\":");
+        partiql_write_row(call->out, call->arena, &partiql->statement, row->item);
+    }
+    JSON_PUT(call->out, "}");
+}
+
+static void get_done(struct engine_call *engine_call)
+{
+    struct execute_transaction *op =
+        CONTAINER_OF(engine_call, struct execute_transaction, get.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE) {
+        struct capacity_list capacities = {0};
+        JSON_PUT(call->out, "{\"Responses\":[");
+        for (size_t i = 0; i < op->count; i++) {
+            buf_add(call->out, i > 0 ? STR(",") : STR(""));
+            write_item(op, i, &capacities);
+        }
+        JSON_PUT(call->out, "]");
+        api_member_capacities(call, &op->request.return_consumed_capacity, &capacities, true,
+                              CAPACITY_READ);
+        api_end(call);
+    }
+    api_finish(call);
+}
+
+static void run_reads(struct execute_transaction *op)
+{
+    op->get = (struct items_get){
+        .call = api_engine_call(op->call, get_done),
+        .keys = op->keys,
+        .key_count = op->count,
+        .snapshot = true,
+    };
+    engine_get_items(&op->get);
+}
+
+/* --- writes --- */
+
+/* Tokens of this operation are not those of TransactWriteItems, which have at most 36 characters.
+ */
+static struct str scoped_token(struct execute_transaction *op)
+{
+    return arena_format(op->call->arena, "ExecuteTransaction ClientRequestToken %.*s",
+                        STR_ARG(op->request.token));
+}
+
+/* All that decides what the request does. */
+static struct str request_digest(struct execute_transaction *op)
+{
+    struct arena *arena = op->call->arena;
+    struct builder builder;
+    builder_init(&builder, arena, 1024);
+    for (size_t i = 0; i < op->count; i++) {
+        const struct statement_request *request = request_of(op, i);
+        const struct wire_value *parameters = request->parameters.elements;
+        struct str on_failure = request->return_on_failure.text;
+        builder_add_string(&builder, request->text);
+        builder_add_string(&builder, str_is_null(on_failure) ? STR("") : on_failure);
+        builder_add_int64(&builder, (int64_t)request->parameters.count);
+        for (size_t k = 0; k < request->parameters.count; k++) {
+            builder_add_value(&builder, parameters[k].value);
+        }
+    }
+    struct value all = builder_finish(&builder);
+    char *digest = arena_bytes(arena, 16);
+    hash_128(str_make(all.data, all.len), 0, (uint8_t *)digest);
+    return str_make(digest, 16);
+}
+
+/* The service stops at the first statement that fails. */
+static void keep_first_failure(struct execute_transaction *op)
+{
+    bool failed = false;
+    for (size_t i = 0; i < op->count; i++) {
+        if (failed) {
+            op->writes[i].err = ERR_INIT(op->call->arena);
+        }
+        failed = failed || op->writes[i].err.code != ERR_NONE;
+        partiql_name_failure(&op->statements[i], &op->writes[i]);
+    }
+}
+
+static void write_done(struct engine_call *engine_call)
+{
+    struct execute_transaction *op =
+        CONTAINER_OF(engine_call, struct execute_transaction, engine.call);
+    struct api_call *call = op->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE && op->engine.failed) {
+        keep_first_failure(op);
+        transact_refuse(call, op->writes, op->count);
+    }
+    if (call->err.code == ERR_NONE) {
+        JSON_PUT(call->out, "{\"Responses\":[]");
+        transact_member_capacity(call, &op->request.return_consumed_capacity, &op->engine);
+        api_end(call);
+    }
+    api_finish(call);
+}
+
+static void run_writes(struct execute_transaction *op)
+{
+    op->engine = (struct items_write){
+        .call = api_engine_call(op->call, write_done),
+        .writes = op->writes,
+        .write_count = op->count,
+        .token = STR_NULL,
+        .note = transact_note_sizes,
+    };
+    if (!str_is_null(op->request.token)) {
+        op->engine.token = scoped_token(op);
+        op->engine.token_digest = request_digest(op);
+    }
+    engine_write_items(&(struct items_write *){&op->engine}, 1);
+}
+
+void op_execute_transaction(struct api_call *call)
+{
+    struct execute_transaction *op = ARENA_NEW(call->arena, struct execute_transaction);
+    op->call = call;
+    if (!check(op) || !find_tables(op) || !find_items(op)) {
+        api_finish(call);
+        return;
+    }
+    if (any_reason(op)) {
+        transact_cancel(call, op->writes, op->count);
+        api_finish(call);
+        return;
+    }
+    if (!check_duplicates(op) || !transact_check_size(call, op->writes, op->count)) {
+        api_finish(call);
+        return;
+    }
+    if (op->reads) {
+        run_reads(op);
+    } else {
+        run_writes(op);
+    }
+}

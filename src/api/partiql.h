@@ -1,0 +1,68 @@
+/* api/partiql.h: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction share: a
+ * statement of a request, its table, its write, and its rows in the answer. */
+#ifndef GRAMME_API_PARTIQL_H
+#define GRAMME_API_PARTIQL_H
+
+#include "api/partiql_plan.h"
+
+struct statement_request {
+    struct str text;
+    struct wire_list parameters; /* of struct wire_value */
+    struct wire_bool consistent_read;
+    struct wire_enum return_on_failure;
+};
+
+extern const struct shape shape_statement;
+extern const struct shape shape_parameters;
+
+/* A statement under way. */
+struct partiql {
+    const struct statement_request *request;
+    struct statement statement;
+    const struct table *table;
+    const struct index *index; /* or NULL */
+};
+
+/* What is wrong with the parameters' values is told before the statement is read. */
+MUST_USE bool partiql_check_parameters(struct api_call *call,
+                                       const struct statement_request *request, struct err *err);
+MUST_USE bool partiql_parse(struct api_call *call, const struct statement_request *request,
+                            struct partiql *out, struct err *err);
+/* Finds table and index; refuses an index that PartiQL cannot read, and any on a write. */
+MUST_USE bool partiql_find_table(struct api_call *call, struct partiql *partiql, struct err *err);
+MUST_USE bool partiql_find_index(struct partiql *partiql, struct err *err);
+struct plan_source partiql_source(struct api_call *call, const struct partiql *partiql);
+
+static inline bool partiql_is_read(const struct partiql *partiql)
+{
+    return partiql->statement.kind == STATEMENT_SELECT;
+}
+
+/* The write of an INSERT, UPDATE, DELETE or EXISTS whose table is known. *err: what the statement
+ * gets wrong. In a transaction, problems of keys are worded as TransactWriteItems does. */
+MUST_USE bool partiql_write(struct api_call *call, const struct partiql *partiql, bool transaction,
+                            struct item_write *out, struct err *err);
+/* INSERT's condition, if it failed, is a duplicate key. */
+void partiql_name_failure(const struct partiql *partiql, struct item_write *write);
+/* The row of RETURNING after the write has succeeded, or VALUE_ABSENT. */
+struct value partiql_returned(const struct partiql *partiql, const struct item_write *write,
+                              struct arena *arena);
+
+/* An item as the columns of a SELECT have it. */
+void partiql_write_row(struct buf *out, struct arena *arena, const struct statement *statement,
+                       struct value item);
+
+/* --- NextToken: where a SELECT goes on --- */
+
+struct read_position {
+    uint32_t range;        /* of the plan */
+    struct value last_key; /* the last one read; VALUE_ABSENT: none of that range yet */
+};
+
+/* Opaque text. It is good for this statement with these parameters on this table only. */
+struct str partiql_token_write(const struct partiql *partiql, const struct read_position *position,
+                               struct arena *arena);
+MUST_USE bool partiql_token_read(const struct partiql *partiql, struct str text,
+                                 struct read_position *out, struct arena *arena, struct err *err);
+
+#endif
