@@ -4,7 +4,7 @@ BUILD := build
 MESON_OPTIONS :=
 PREFIX ?= /usr/local
 
-.PHONY: help build run test unit lint format asan tsan bench install clean setup setup-test setup-lint
+.PHONY: help build run demo pages test unit lint format asan tsan bench install clean setup setup-demo setup-test setup-lint
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -12,6 +12,15 @@ help:
 ## make run      build, and serve on 127.0.0.1:8000 with the data in ./data (ARGS="..." adds options)
 run: build
 	./$(BUILD)/gramme serve $(ARGS)
+
+## make demo     five applications with pages and sample data, on a server of their own; prints the link
+demo: setup-demo $(BUILD)/build.ninja pages
+	@ninja -C $(BUILD) --quiet gramme apps/gramme-apps
+	@tools/demo $(ARGS)
+
+## make pages    build the pages of the applications into build/pages
+pages: setup-demo
+	@tools/pages
 
 ## make build    leave the program at build/gramme
 build: setup $(BUILD)/build.ninja
@@ -23,6 +32,8 @@ $(BUILD)/build.ninja:
 
 setup:
 	@tools/setup build
+setup-demo:
+	@tools/setup build demo
 setup-test:
 	@tools/setup build test
 setup-lint:
@@ -62,7 +73,7 @@ bench:
 
 ## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)
 install: setup $(BUILD)/build.ninja
-	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	@ninja -C $(BUILD) --quiet
 	@meson install -C $(BUILD) --no-rebuild --quiet
 

@@ -124,6 +124,9 @@ void gramme_request_destroy(struct gramme_request *request);
 struct gramme_value *gramme_request_item(struct gramme_request *request);
 /* The primary key for GetItem, UpdateItem, DeleteItem and the like. */
 struct gramme_value *gramme_request_key(struct gramme_request *request);
+/* The same as copies of maps that were made or read elsewhere. */
+void gramme_request_set_item(struct gramme_request *request, const struct gramme_value *item);
+void gramme_request_set_key(struct gramme_request *request, const struct gramme_value *key);
 /* ExpressionAttributeValues: gramme_set_int(gramme_request_values(request), ":limit", 10). */
 struct gramme_value *gramme_request_values(struct gramme_request *request);
 /* ExpressionAttributeNames: gramme_request_name(request, "#s", "status"). */

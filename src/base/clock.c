@@ -7,10 +7,15 @@ static atomic_int_least64_t moved_ms;
 
 int64_t clock_wall_ms(void)
 {
+    return clock_wall_us() / 1000;
+}
+
+int64_t clock_wall_us(void)
+{
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 +
-           atomic_load_explicit(&moved_ms, memory_order_relaxed);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 +
+           atomic_load_explicit(&moved_ms, memory_order_relaxed) * 1000;
 }
 
 void clock_move_wall(int64_t by_ms)

@@ -6,6 +6,8 @@
 
 /* Wall clock, milliseconds since 1970, as moved by clock_move_wall(). */
 int64_t clock_wall_ms(void);
+/* The same in microseconds. */
+int64_t clock_wall_us(void);
 /* Sets the wall clock of this process forward, or back if `by_ms` is negative: for tests. */
 void clock_move_wall(int64_t by_ms);
 /* Never goes back; only differences mean something. */

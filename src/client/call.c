@@ -125,10 +125,27 @@ static struct gramme_answer *attempt(struct gramme_db *db, struct exchange *exch
 
 /* --- and again --- */
 
+/* The streams' operations have names of their own, so the caller need not say. */
+static bool is_of_streams(struct str operation)
+{
+#define OP(name_, run_, access_, summary_) #name_,
+    static const char *const names[] = {
+#include "wire/stream_ops.def"
+    };
+#undef OP
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (str_eq(operation, str_from_c(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct gramme_answer *call_service(struct gramme_db *db, struct str operation, struct str body,
                                    struct gramme_error **error)
 {
-    struct exchange exchange = {.operation = operation, .body = body};
+    struct exchange exchange = {
+        .operation = operation, .is_of_streams = is_of_streams(operation), .body = body};
     struct gramme_error *failure = NULL;
     enum retry_kind retried = RETRY_NEVER;
     struct gramme_answer *answer;
@@ -162,6 +179,13 @@ struct gramme_answer *call_service(struct gramme_db *db, struct str operation, s
 
 /* --- calls --- */
 
+/* It becomes part of a header, so it must not be just anything. */
+static bool is_operation(const char *name)
+{
+    size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    return len > 0 && name[len] == '\0';
+}
+
 /* A transaction must have the same token in each attempt, or one that was carried out without us
  * hearing of it would be carried out twice. */
 static void add_token(struct buf *body)
@@ -181,9 +205,13 @@ struct gramme_answer *gramme_send(struct gramme_db *db, const struct gramme_requ
     const char *problem;
     value_write(&body, request->root, GRAMME_WIRE, &problem);
     struct gramme_answer *answer = NULL;
-    if (problem != NULL || request->is_part) {
-        error_set(error, GRAMME_BAD_REQUEST, "%s: %s", request->operation,
-                  problem != NULL ? problem : "a part of a transaction cannot be sent by itself");
+    if (problem == NULL && request->is_part) {
+        problem = "a part of a transaction cannot be sent by itself";
+    } else if (problem == NULL && !is_operation(request->operation)) {
+        problem = "not the name of an operation";
+    }
+    if (problem != NULL) {
+        error_set(error, GRAMME_BAD_REQUEST, "%s: %s", request->operation, problem);
     } else {
         if (request_is(request, "TransactWriteItems") &&
             gramme_get(request->root, "ClientRequestToken") == NULL) {
@@ -208,8 +236,8 @@ struct gramme_answer *gramme_call(struct gramme_db *db, const char *operation, c
                                   size_t len, struct gramme_error **error)
 {
     error_clear(error);
-    if (operation == NULL || json == NULL) {
-        error_set(error, GRAMME_BAD_REQUEST, "the operation or the JSON is NULL");
+    if (operation == NULL || json == NULL || !is_operation(operation)) {
+        error_set(error, GRAMME_BAD_REQUEST, "no JSON, or not the name of an operation");
         return NULL;
     }
     return call_service(db, str_from_c(operation), str_make(json, len), error);

@@ -188,6 +188,9 @@ static void test_addresses(void **state)
         {"https://dynamodb.eu-central-1.amazonaws.com", "us-east-2",
          "https://dynamodb.eu-central-1.amazonaws.com dynamodb.eu-central-1.amazonaws.com "
          "eu-central-1 far"},
+        {"https://streams.dynamodb.eu-west-2.amazonaws.com", NULL,
+         "https://streams.dynamodb.eu-west-2.amazonaws.com "
+         "streams.dynamodb.eu-west-2.amazonaws.com eu-west-2 far"},
         {"aws:", "eu-west-3",
          "https://dynamodb.eu-west-3.amazonaws.com dynamodb.eu-west-3.amazonaws.com eu-west-3 far"},
         {"aws:", "cn-north-1",

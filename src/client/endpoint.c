@@ -21,7 +21,11 @@ static struct str find_region(struct arena *arena, const struct gramme_options *
 /* "eu-west-1" of dynamodb.eu-west-1.amazonaws.com; STR_NULL: the name has none. */
 static struct str region_of_host(struct arena *arena, struct str host)
 {
+    struct str streams = STR("streams.");
     struct str start = STR("dynamodb.");
+    if (str_starts_with(host, streams)) {
+        host = str_skip(host, streams.len);
+    }
     if (!str_starts_with(host, start)) {
         return STR_NULL;
     }

@@ -82,6 +82,7 @@ static void local_call(struct transport *transport, struct exchange *exchange)
     desk->done = false;
     desk->call = (struct api_call){
         .thread = desk->api,
+        .service = exchange->is_of_streams ? API_STREAMS : API_DYNAMODB,
         .operation = exchange->operation,
         .body = exchange->body,
         .arena = &desk->arena,

@@ -141,7 +141,9 @@ static struct curl_slist *make_headers(const struct remote *remote, struct arena
         {STR("Host"), remote->endpoint.host},
         {STR("X-Amz-Date"), str_from_c(time)},
         {STR("X-Amz-Target"),
-         arena_format(arena, "DynamoDB_20120810.%.*s", STR_ARG(exchange->operation))},
+         arena_format(arena, "%s.%.*s",
+                      exchange->is_of_streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
+                      STR_ARG(exchange->operation))},
     };
     size_t count = 4;
     if (!str_is_null(credentials->session_token)) {

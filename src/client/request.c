@@ -66,6 +66,16 @@ struct gramme_value *gramme_request_values(struct gramme_request *request)
     return map_of(request, "ExpressionAttributeValues");
 }
 
+void gramme_request_set_item(struct gramme_request *request, const struct gramme_value *item)
+{
+    gramme_set_value(gramme_request_root(request), "Item", item);
+}
+
+void gramme_request_set_key(struct gramme_request *request, const struct gramme_value *key)
+{
+    gramme_set_value(gramme_request_root(request), "Key", key);
+}
+
 void gramme_request_name(struct gramme_request *request, const char *placeholder,
                          const char *attribute)
 {

@@ -9,6 +9,7 @@
 /* One attempt. */
 struct exchange {
     struct str operation;
+    bool is_of_streams; /* the operation is of DynamoDB Streams, a service of its own */
     struct str body;
 
     int status;           /* HTTP's; 0: there was no answer */

@@ -1,8 +1,9 @@
 /* Tables: their descriptions, in the store and in memory.
  *
- * The store decides (an update on the table's catalog row); memory follows in done(), before the
- * client is answered. Descriptions are counted and never changed, so a call that holds one can go
- * on while the table changes; that a table is gone it learns from the store (STORE_GONE).
+ * The store decides (an update on the table's catalog row); memory follows, in the order of commits
+ * and before the client is answered. Descriptions are counted and never changed, so a call that
+ * holds one can go on while the table changes; that a table is gone it learns from the store
+ * (STORE_GONE).
  *
  *   catalog | "table" | name     a description (codec/table.h)
  *   catalog | "next"  |          the next free space, u32
@@ -37,13 +38,6 @@ struct str catalog_key(struct arena *arena, const char *part, struct str sort)
         key_add_bytes(&writer, sort);
     }
     return key_finish(&writer);
-}
-
-static void put_u32(char out[4], uint32_t number)
-{
-    for (int i = 0; i < 4; i++) {
-        out[i] = (char)(number >> (24 - 8 * i));
-    }
 }
 
 static uint32_t get_u32(struct str bytes)
@@ -91,28 +85,6 @@ void table_release(const struct table *table)
     pthread_rwlock_unlock(&engine->tables_lock);
     arena_finish(&entry->arena);
     mem_free(entry);
-}
-
-const struct table **catalog_select(struct engine *engine, bool (*wants)(const struct table *table),
-                                    size_t *out_count)
-{
-    const struct table **found = NULL;
-    size_t count = 0;
-    pthread_rwlock_rdlock(&engine->tables_lock);
-    size_t at = 0;
-    struct str name;
-    void *value;
-    while (map_next(&engine->tables, &at, &name, &value)) {
-        struct table_entry *entry = value;
-        if (wants(&entry->table)) {
-            atomic_fetch_add_explicit(&entry->references, 1, memory_order_relaxed);
-            found = mem_realloc(found, (count + 1) * sizeof(*found));
-            found[count++] = &entry->table;
-        }
-    }
-    pthread_rwlock_unlock(&engine->tables_lock);
-    *out_count = count;
-    return found;
 }
 
 bool catalog_is_settled(struct engine *engine, const struct table *table)
@@ -202,6 +174,16 @@ bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms)
     return engine->table_delay_ms == 0 || clock_wall_ms() >= since_ms + engine->table_delay_ms;
 }
 
+enum resource_status table_status(const struct engine *engine, const struct table *table)
+{
+    if (!catalog_delay_is_over(engine, table->created_ms)) {
+        return STATUS_CREATING;
+    }
+    const struct index *coming = table_coming_index(table);
+    bool updating = table->leaving != NULL || (coming != NULL && !coming->backfilling);
+    return updating ? STATUS_UPDATING : table->status;
+}
+
 size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
                        struct arena *arena, const struct table ***out)
 {
@@ -222,16 +204,6 @@ size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table 
     pthread_rwlock_unlock(&engine->tables_lock);
     *out = tables;
     return count;
-}
-
-enum resource_status table_status(const struct engine *engine, const struct table *table)
-{
-    if (!catalog_delay_is_over(engine, table->created_ms)) {
-        return STATUS_CREATING;
-    }
-    const struct index *coming = table_coming_index(table);
-    bool updating = table->leaving != NULL || (coming != NULL && !coming->backfilling);
-    return updating ? STATUS_UPDATING : table->status;
 }
 
 static int name_cmp(const void *a, const void *b)
@@ -259,8 +231,6 @@ void engine_list_tables(struct engine *engine, struct arena *arena, struct str a
     out->count = MIN(out->count, limit);
 }
 
-/* --- dropping --- */
-
 enum { TABLE_SPACES_MAX = 3 + CAPACITY_INDEX_MAX };
 
 static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_MAX])
@@ -277,67 +247,6 @@ static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_
         out[count++] = table->indexes[i].space;
     }
     return count;
-}
-
-struct str catalog_drop_key(struct arena *arena, uint32_t space)
-{
-    char sort[4];
-    put_u32(sort, space);
-    return catalog_key(arena, "drop", str_make(sort, sizeof(sort)));
-}
-
-/* Erases what stands outside of the spaces themselves, once their rows are gone. */
-struct drop {
-    struct engine *engine;
-    struct store_update update;
-    struct arena arena;
-    uint32_t *spaces;
-};
-
-static bool drop_eval(struct store_update *update, const struct str *rows,
-                      struct store_batch *batch)
-{
-    (void)rows;
-    struct drop *drop = CONTAINER_OF(update, struct drop, update);
-    for (size_t i = 0; i < update->key_count; i++) {
-        store_batch_erase(batch, i);
-        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_ROWS));
-        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_BYTES));
-        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_CURSOR));
-    }
-    return true;
-}
-
-static void drop_done(struct store_update *update)
-{
-    struct drop *drop = CONTAINER_OF(update, struct drop, update);
-    struct engine *engine = drop->engine;
-    arena_finish(&drop->arena);
-    mem_free(drop);
-    service_end(&engine->housekeeper);
-}
-
-void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count)
-{
-    struct drop *drop = mem_zalloc(sizeof(*drop));
-    drop->engine = engine;
-    arena_init(&drop->arena);
-    drop->spaces = ARENA_ARRAY(&drop->arena, uint32_t, count);
-    struct str *keys = ARENA_ARRAY(&drop->arena, struct str, count);
-    for (size_t i = 0; i < count; i++) {
-        store_drop_space(engine->store, spaces[i]);
-        drop->spaces[i] = spaces[i];
-        keys[i] = catalog_drop_key(&drop->arena, spaces[i]);
-    }
-    drop->update = (struct store_update){
-        .keys = keys,
-        .key_count = count,
-        .arena = &drop->arena,
-        .home = service_begin(&engine->housekeeper),
-        .eval = drop_eval,
-        .done = drop_done,
-    };
-    store_update(engine->store, &drop->update);
 }
 
 /* --- loading --- */
@@ -426,6 +335,29 @@ void catalog_unload(struct engine *engine)
     map_finish(&engine->tables);
 }
 
+/* --- changes --- */
+
+/* Changes are made known on one thread, the housekeeper's, and so in the order in which they were
+ * committed; then the call goes home. */
+static struct mailbox *publisher(struct engine *engine)
+{
+    return service_begin(&engine->housekeeper);
+}
+
+static void end_call(struct task *task)
+{
+    struct engine_call *call = CONTAINER_OF(task, struct engine_call, task);
+    call->done(call);
+}
+
+static void go_home(struct engine_call *call)
+{
+    struct engine *engine = call->engine;
+    call->task.run = end_call;
+    mailbox_post(call->home, &call->task);
+    service_end(&engine->housekeeper);
+}
+
 /* --- CreateTable --- */
 
 static bool create_eval(struct store_update *update, const struct str *rows,
@@ -472,7 +404,7 @@ static void create_done(struct store_update *update)
         stream_publish(create->call.engine, create->stream_row);
         create->table = publish(create->call.engine, create->row, &create->call.err);
     }
-    create->call.done(&create->call);
+    go_home(&create->call);
 }
 
 void engine_create_table(struct table_create *create)
@@ -486,7 +418,7 @@ void engine_create_table(struct table_create *create)
         .keys = keys,
         .key_count = 2,
         .arena = call->arena,
-        .home = call->home,
+        .home = publisher(call->engine),
         .eval = create_eval,
         .done = create_done,
     };
@@ -563,7 +495,7 @@ static void change_done(struct store_update *update)
         }
         service_wake(&change->call.engine->backfill);
     }
-    change->call.done(&change->call);
+    go_home(&change->call);
 }
 
 void engine_change_table(struct table_change *change)
@@ -577,7 +509,7 @@ void engine_change_table(struct table_change *change)
         .keys = keys,
         .key_count = 2,
         .arena = call->arena,
-        .home = call->home,
+        .home = publisher(call->engine),
         .eval = change_eval,
         .done = change_done,
     };
@@ -636,7 +568,7 @@ static void delete_done(struct store_update *update)
         size_t count = table_spaces(remove->table, spaces);
         catalog_drop_spaces(remove->call.engine, spaces, count);
     }
-    remove->call.done(&remove->call);
+    go_home(&remove->call);
 }
 
 void engine_delete_table(struct table_delete *remove)
@@ -649,7 +581,7 @@ void engine_delete_table(struct table_delete *remove)
         .keys = key,
         .key_count = 1,
         .arena = call->arena,
-        .home = call->home,
+        .home = publisher(call->engine),
         .eval = delete_eval,
         .done = delete_done,
     };

@@ -4,9 +4,7 @@
 struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter)
 {
     char part[KEY_HASH_LEN] = {0};
-    for (int i = 0; i < KEY_SPACE_LEN; i++) {
-        part[i] = (char)(space >> (24 - 8 * i));
-    }
+    put_u32(part, space);
     part[KEY_SPACE_LEN] = (char)counter;
     struct key_writer writer;
     key_start(&writer, arena, SPACE_COUNTERS);

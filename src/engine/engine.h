@@ -46,6 +46,7 @@ struct engine_call {
     struct mailbox *home;
     struct err err; /* err.code ERR_NONE: it went well */
     void (*done)(struct engine_call *call);
+    struct task task; /* the engine's own */
 };
 
 /* --- tables --- */

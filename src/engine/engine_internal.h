@@ -39,6 +39,13 @@ struct engine {
 
 /* catalog.c */
 struct str catalog_key(struct arena *arena, const char *part, struct str sort);
+/* Big-endian, as in keys. */
+static inline void put_u32(char out[4], uint32_t number)
+{
+    for (int i = 0; i < 4; i++) {
+        out[i] = (char)(number >> (24 - 8 * i));
+    }
+}
 
 /* Reading at the start: waits for the store. */
 struct catalog_read {
@@ -56,12 +63,6 @@ void catalog_read_part(struct catalog_read *read, const char *part,
 
 MUST_USE bool catalog_load(struct engine *engine, struct err *err);
 void catalog_unload(struct engine *engine);
-
-/* The tables that `wants` is true for, acquired; from mem_alloc(). The caller releases each and
- * frees the array. */
-MUST_USE const struct table **catalog_select(struct engine *engine,
-                                             bool (*wants)(const struct table *table),
-                                             size_t *out_count);
 
 /* Whether nobody holds an older description of the table any more: all calls that start or are
  * under way know at least this one. */

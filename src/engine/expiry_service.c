@@ -411,14 +411,15 @@ static void end_filling(struct turn *turn)
 /* True if there is more to do at once. */
 static bool fill_space(struct turn *turn)
 {
+    struct engine *engine = turn->service->engine;
     struct sweep *sweep = turn->sweep;
     sweep->walk.service = turn->service;
     sweep->walk.table = turn->table;
     sweep->walk.space = sweep->space;
     sweep->walk.since_version = turn->table->ttl_since_version;
     sweep->walk.visit = expiry_visit;
-    if (sweep->walk.visited_count == 0 && !catalog_is_settled(turn->service->engine, turn->table)) {
-        return true;
+    if (sweep->walk.visited_count == 0 && !catalog_is_settled(engine, turn->table)) {
+        return false;
     }
     int64_t end_us = clock_monotonic_us() + FILL_TURN_US;
     enum walk_result result = WALK_MORE;
@@ -426,10 +427,10 @@ static bool fill_space(struct turn *turn)
            !service_is_stopping(turn->service)) {
         result = walk_chunk(&sweep->walk);
     }
-    if (result == WALK_END) {
+    if (result == WALK_END && catalog_delay_is_over(engine, turn->table->ttl_changed_ms)) {
         end_filling(turn);
     }
-    return result != WALK_STOPPED;
+    return result == WALK_MORE;
 }
 
 /* --- the round --- */
@@ -477,8 +478,10 @@ int64_t expiry_round(struct service *service)
     if (atomic_exchange(&engine->sweeps->clock_moved, false)) {
         forget_passes(engine->sweeps);
     }
-    size_t count;
-    const struct table **tables = catalog_select(engine, expires, &count);
+    struct arena arena;
+    arena_init(&arena);
+    const struct table **tables;
+    size_t count = catalog_collect(engine, expires, &arena, &tables);
     struct turn *turn = create_turn(service);
     bool more = false;
     for (size_t i = 0; i < count; i++) {
@@ -491,7 +494,7 @@ int64_t expiry_round(struct service *service)
     }
     bool found = turn->found_any;
     destroy_turn(turn);
-    mem_free(tables);
+    arena_finish(&arena);
     forget_unwanted(engine->sweeps);
     int64_t took_ms = (clock_monotonic_us() - start_us) / 1000;
     return more ? 0 : found ? ROUND_MS : MAX((int64_t)ROUND_MS, took_ms * REST_FACTOR);

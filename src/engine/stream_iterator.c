@@ -4,6 +4,7 @@
 #include "base/hash.h"
 
 enum { ITERATOR_VERSION = 1, BODY_LEN = 1 + 8 + 4 + 8 + 8, HASH_LEN = 16 };
+enum { ENCODED_LEN = BASE64_ENCODED_LEN(BODY_LEN + HASH_LEN) };
 #define SEPARATOR "|1|"
 
 static uint8_t *put(uint8_t *at, uint64_t number, int bytes)
@@ -42,7 +43,7 @@ struct str stream_iterator_write(struct arena *arena, uint64_t seed,
     at = put(at, iterator->position, 8);
     put(at, (uint64_t)iterator->made_ms, 8);
     hash_iterator(arena, iterator->arn, bytes, seed, bytes + BODY_LEN);
-    char text[BASE64_ENCODED_LEN(sizeof(bytes))];
+    char text[ENCODED_LEN];
     base64_encode(str_make(bytes, sizeof(bytes)), text);
     return arena_format(arena, "%.*s" SEPARATOR "%.*s", STR_ARG(iterator->arn), (int)sizeof(text),
                         text);
@@ -52,12 +53,11 @@ bool stream_iterator_read(struct str text, uint64_t seed, struct arena *arena,
                           struct stream_iterator *out)
 {
     struct str separator = STR(SEPARATOR);
-    size_t encoded_len = BASE64_ENCODED_LEN(BODY_LEN + HASH_LEN);
-    if (text.len < separator.len + encoded_len) {
+    if (text.len < separator.len + ENCODED_LEN) {
         return false;
     }
-    size_t arn_len = text.len - separator.len - encoded_len;
-    char bytes[BASE64_DECODED_MAX(BASE64_ENCODED_LEN(BODY_LEN + HASH_LEN))];
+    size_t arn_len = text.len - separator.len - ENCODED_LEN;
+    char bytes[BASE64_DECODED_MAX(ENCODED_LEN)];
     size_t len;
     if (!str_starts_with(str_skip(text, arn_len), separator) ||
         !base64_decode(str_skip(text, arn_len + separator.len), bytes, &len) ||

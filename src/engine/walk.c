@@ -168,8 +168,11 @@ static enum store_status visit_items(struct chunk *chunk)
 /* Keys are spread evenly, by their hash. */
 static double progress_at(const struct chunk *chunk)
 {
-    struct str at = str_skip(cursor_at(chunk->after), STORE_SPACE_LEN);
-    return chunk->is_last ? 1 : (double)store_key_space(at) / (double)UINT32_MAX;
+    if (chunk->is_last) {
+        return 1;
+    }
+    struct str hash = str_skip(cursor_at(chunk->after), STORE_SPACE_LEN);
+    return (double)store_key_space(hash) / (double)UINT32_MAX;
 }
 
 enum walk_result walk_chunk(struct walk *walk)

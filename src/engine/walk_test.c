@@ -45,11 +45,11 @@ static void finish_call(const struct engine_call *call)
 
 /* --- the table --- */
 
-static const struct table *make_table(void)
+static const struct table *make_table(struct str name)
 {
     static const struct attribute_definition definition = {.name = STR("pk"), .type = VALUE_S};
     struct table wanted = {
-        .name = STR("t"),
+        .name = name,
         .id = "00000000-0000-0000-0000-00000000000",
         .status = STATUS_ACTIVE, /* and made so long ago that it has no delay */
         .key = {.hash = {{.name = STR("pk"), .type = VALUE_S}}, .hash_count = 1},
@@ -75,9 +75,18 @@ static const struct table *add_index(struct table_change *change, const struct t
     return table;
 }
 
-static const struct table *change_table(void)
+/* The next space is one whose number ends in FF: behind it comes one with a shorter prefix. */
+static const struct table *skip_spaces(struct table_change *change, const struct table *before)
 {
-    struct table_change change = {.call = start_call(), .name = STR("t"), .change = add_index};
+    change->next_space = 0xFF;
+    return before;
+}
+
+static const struct table *change_table(struct str name,
+                                        const struct table *(*hook)(struct table_change *,
+                                                                    const struct table *))
+{
+    struct table_change change = {.call = start_call(), .name = name, .change = hook};
     engine_change_table(&change);
     finish_call(&change.call);
     return change.table;
@@ -252,11 +261,14 @@ static void test_rule(void **state)
 static void test_walk_beside_writes(void **state)
 {
     (void)state;
-    const struct table *before = make_table();
+    table_release(make_table(STR("other")));
+    table_release(change_table(STR("other"), skip_spaces));
+    const struct table *before = make_table(STR("t"));
+    assert_int_equal(before->space, 0xFF);
     for (uint64_t i = 0; i < ITEMS; i++) {
         write_item(before, WRITE_PUT, make_item(i, true));
     }
-    const struct table *table = change_table();
+    const struct table *table = change_table(STR("t"), add_index);
     assert_false(catalog_is_settled(engine, table)); /* we hold the older one */
     write_item(before, WRITE_PUT, make_item(ITEMS, true));
     table_release(before);

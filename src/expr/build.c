@@ -28,10 +28,15 @@ static struct operand *new_operand(struct expr_builder *builder, enum operand_ki
     return operand;
 }
 
-const struct operand *build_path(struct expr_builder *builder, const struct expr_path *path)
+bool build_check_path(struct expr_builder *builder, const struct expr_path *path)
 {
     struct binder binder = binder_of(builder);
-    if (!bind_check_steps(&binder, path->step_count)) {
+    return bind_check_steps(&binder, path->step_count);
+}
+
+const struct operand *build_path(struct expr_builder *builder, const struct expr_path *path)
+{
+    if (!build_check_path(builder, path)) {
         return NULL;
     }
     struct operand *operand = new_operand(builder, OPERAND_PATH);

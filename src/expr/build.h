@@ -16,6 +16,9 @@ void expr_builder_init(struct expr_builder *builder, struct arena *arena, struct
 /* Refuses what has too many operators; to be asked before it is built, which recurses. */
 MUST_USE bool build_check_operators(struct expr_builder *builder, size_t operator_count);
 
+/* Refuses a path of too many steps; build_path() does so too. */
+MUST_USE bool build_check_path(struct expr_builder *builder, const struct expr_path *path);
+
 /* What conditions compare and updates write. Each function returns NULL if it refuses: err is
  * then set. */
 struct operand;

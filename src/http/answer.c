@@ -18,28 +18,49 @@ static const struct {
     int status;
     struct str line;
 } status_lines[] = {
-#define STATUS(status_, text_) {status_, {"HTTP/1.1 " text_ "\r\n", sizeof(text_) + 10}},
-    STATUS(200, "200 OK") STATUS(400, "400 Bad Request") STATUS(500, "500 Internal Server Error")
-        STATUS(201, "201 Created") STATUS(202, "202 Accepted") STATUS(204, "204 No Content")
-            STATUS(206, "206 Partial Content") STATUS(301, "301 Moved Permanently") STATUS(
-                302, "302 Found") STATUS(303, "303 See Other") STATUS(304, "304 Not Modified")
-                STATUS(307, "307 Temporary Redirect") STATUS(308, "308 Permanent Redirect")
-                    STATUS(401, "401 Unauthorized") STATUS(403, "403 Forbidden")
-                        STATUS(404, "404 Not Found") STATUS(405, "405 Method Not Allowed") STATUS(
-                            406, "406 Not Acceptable") STATUS(408, "408 Request Timeout")
-                            STATUS(409, "409 Conflict") STATUS(410, "410 Gone") STATUS(
-                                411, "411 Length Required") STATUS(412, "412 Precondition Failed")
-                                STATUS(413, "413 Content Too Large") STATUS(414, "414 URI Too Long")
-                                    STATUS(415, "415 Unsupported Media Type")
-                                        STATUS(417, "417 Expectation Failed") STATUS(
-                                            422, "422 Unprocessable Content")
-                                            STATUS(429, "429 Too Many Requests") STATUS(
-                                                431, "431 Request Header Fields Too Large")
-                                                STATUS(501, "501 Not Implemented")
-                                                    STATUS(502, "502 Bad Gateway") STATUS(
-                                                        503, "503 Service Unavailable")
-                                                        STATUS(504, "504 Gateway Timeout") STATUS(
-                                                            505, "505 HTTP Version Not Supported")
+#define STATUS(status_, text_)                                                                     \
+    {                                                                                              \
+        status_,                                                                                   \
+        {                                                                                          \
+            "HTTP/1.1 " text_ "\r\n", sizeof(text_) + 10                                           \
+        }                                                                                          \
+    }
+    STATUS(200, "200 OK"),
+    STATUS(400, "400 Bad Request"),
+    STATUS(500, "500 Internal Server Error"),
+    STATUS(201, "201 Created"),
+    STATUS(202, "202 Accepted"),
+    STATUS(204, "204 No Content"),
+    STATUS(206, "206 Partial Content"),
+    STATUS(301, "301 Moved Permanently"),
+    STATUS(302, "302 Found"),
+    STATUS(303, "303 See Other"),
+    STATUS(304, "304 Not Modified"),
+    STATUS(307, "307 Temporary Redirect"),
+    STATUS(308, "308 Permanent Redirect"),
+    STATUS(401, "401 Unauthorized"),
+    STATUS(403, "403 Forbidden"),
+    STATUS(404, "404 Not Found"),
+    STATUS(405, "405 Method Not Allowed"),
+    STATUS(406, "406 Not Acceptable"),
+    STATUS(408, "408 Request Timeout"),
+    STATUS(409, "409 Conflict"),
+    STATUS(410, "410 Gone"),
+    STATUS(411, "411 Length Required"),
+    STATUS(412, "412 Precondition Failed"),
+    STATUS(413, "413 Content Too Large"),
+    STATUS(414, "414 URI Too Long"),
+    STATUS(415, "415 Unsupported Media Type"),
+    STATUS(417, "417 Expectation Failed"),
+    STATUS(422, "422 Unprocessable Content"),
+    STATUS(428, "428 Precondition Required"),
+    STATUS(429, "429 Too Many Requests"),
+    STATUS(431, "431 Request Header Fields Too Large"),
+    STATUS(501, "501 Not Implemented"),
+    STATUS(502, "502 Bad Gateway"),
+    STATUS(503, "503 Service Unavailable"),
+    STATUS(504, "504 Gateway Timeout"),
+    STATUS(505, "505 HTTP Version Not Supported"),
 #undef STATUS
 };
 

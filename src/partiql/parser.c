@@ -527,6 +527,22 @@ static bool check_tokens(struct ql_parser *p)
     return good || ql_fail(p, "%s", "") != NULL;
 }
 
+/* False for a word that no statement begins with. */
+static bool may_be_verb(struct ql_token token)
+{
+    switch (token.word) {
+    case QL_WORD_select:
+    case QL_WORD_insert:
+    case QL_WORD_update:
+    case QL_WORD_delete:
+    case QL_WORD_from:
+    case QL_WORD_exists:
+        return true;
+    default:
+        return token.kind != QL_TOKEN_NAME && token.kind != QL_TOKEN_WORD;
+    }
+}
+
 bool ql_parse(struct arena *arena, struct str text, struct ql_tree *out, struct err *err)
 {
     *out = (struct ql_tree){.text = text};
@@ -535,7 +551,7 @@ bool ql_parse(struct arena *arena, struct str text, struct ql_tree *out, struct 
     if (!check_tokens(&p)) {
         return false;
     }
-    bool verb = p.token.kind != QL_TOKEN_NAME;
+    bool verb = may_be_verb(p.token);
     struct err problem = ERR_INIT(arena);
     p.err = &problem;
     out->root = ql_parse_expression(&p, QL_BINDS_ANY);

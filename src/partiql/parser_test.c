@@ -75,6 +75,8 @@ static const struct row mistakes[] = {
     {"SELECTT * FROMM t", "Expected data manipulation"},
     {"foo", "Expected data manipulation"},
     {"foo bar", "Expected data manipulation"},
+    {"CREATE TABLE t", "Expected data manipulation"},
+    {"nothing", "Expected data manipulation"},
     {"FROM t", "Expected data manipulation"},
     {"UPDATE t WHERE a = 1", "Expected data manipulation"},
     {"SELECT * FROM t WHERE a = 1 foo", "Unexpected token after expression"},

@@ -107,7 +107,7 @@ static bool read_column(struct ql_translator *t, const struct ql_node *node,
         return ql_refuse(t, "Other attributes should not be present in the projection when '*' is "
                             "used.");
     }
-    if (!ql_path(t, node, &out->path)) {
+    if (!ql_path(t, node, &out->path) || !build_check_path(&t->builder, &out->path)) {
         return false;
     }
     out->name = column_name(t, &out->path);

@@ -127,6 +127,17 @@ class TestSwitching:
             with invalid():
                 slow.DescribeTimeToLive(TableName="slow")
 
+    def test_enabling_lasts_as_other_states_do(self, start_server):
+        with Client(start_server("memory:", "--table-delay-ms", "5000", *TEST_CLOCK).endpoint) as slow:
+            create_table(slow, name="slow")
+            start_ttl(slow, "slow")
+            enabling = {"TimeToLiveStatus": "ENABLING", "AttributeName": "expires"}
+            assert describe_ttl(slow, "slow") == enabling
+            put(slow, "slow", "k", read_clock(slow) - 10)
+            advance_clock(slow, 6)
+            wait_enabled(slow, "slow")
+            wait_gone(slow, "slow", pk="k")
+
     def test_racing_calls_change_once(self, db, clock_server):
         table = create_table(db)
 

@@ -192,7 +192,7 @@ static void test_read_change_put(void **state)
     gramme_set_string(item, "owner", "bob");
     gramme_set_int(item, "version", 2);
     struct gramme_request *request = gramme_request_create("PutItem", table);
-    gramme_set_value(gramme_request_root(request), "Item", item);
+    gramme_request_set_item(request, item);
     run(request);
     answer = get("change", 1);
     assert_true(gramme_value_equal(gramme_answer_item(answer), item));
@@ -270,6 +270,8 @@ static void test_errors(void **state)
 
     assert_null(gramme_call(db, "NoSuchOperation", "{}", 2, &error));
     assert_int_equal(gramme_error_status(error), 400);
+    assert_null(gramme_call(db, "List\r\nTables: x", "{}", 2, &error));
+    assert_true(gramme_error_is(error, GRAMME_BAD_REQUEST));
     assert_null(gramme_call(db, "ListTables", "{", 1, &error));
     if (!is_old) {
         assert_string_equal(gramme_error_code(error), "SerializationException");
@@ -571,6 +573,76 @@ static void test_token(void **state)
     gramme_answer_destroy(answer);
 }
 
+static void test_statement(void **state)
+{
+    (void)state;
+    if (is_old) {
+        return;
+    }
+    put("statement", 1, "ann");
+    struct gramme_request *request = gramme_request_create("ExecuteStatement", NULL);
+    gramme_set_format(gramme_request_root(request), "Statement",
+                      "SELECT * FROM \"%s\" WHERE pk = ? AND sk = ?", table);
+    struct gramme_value *parameters = gramme_set_list(gramme_request_root(request), "Parameters");
+    gramme_add_string(parameters, "statement");
+    gramme_add_int(parameters, 1);
+    struct gramme_answer *answer = ask(request);
+    const struct gramme_value *items = gramme_answer_items(answer);
+    assert_int_equal(gramme_value_count(items), 1);
+    assert_string_equal(gramme_get_string(gramme_value_at(items, 0), "owner"), "ann");
+    gramme_answer_destroy(answer);
+}
+
+/* All records of a stream's shards so far that have this key; the newest image of the last. */
+static struct gramme_value *find_image(const char *stream, const char *pk)
+{
+    struct gramme_value *image = NULL;
+    struct gramme_request *describe = gramme_request_create("DescribeStream", NULL);
+    gramme_set_string(gramme_request_root(describe), "StreamArn", stream);
+    struct gramme_answer *answer = ask(describe);
+    const struct gramme_value *shards =
+        gramme_get(gramme_get(gramme_answer_root(answer), "StreamDescription"), "Shards");
+    for (size_t i = 0; i < gramme_value_count(shards); i++) {
+        struct gramme_request *request = gramme_request_create("GetShardIterator", NULL);
+        gramme_set_string(gramme_request_root(request), "StreamArn", stream);
+        gramme_set_string(gramme_request_root(request), "ShardId",
+                          gramme_get_string(gramme_value_at(shards, i), "ShardId"));
+        gramme_set_string(gramme_request_root(request), "ShardIteratorType", "TRIM_HORIZON");
+        struct gramme_answer *iterator = ask(request);
+        request = gramme_request_create("GetRecords", NULL);
+        gramme_set_string(gramme_request_root(request), "ShardIterator",
+                          gramme_get_string(gramme_answer_root(iterator), "ShardIterator"));
+        gramme_answer_destroy(iterator);
+        struct gramme_answer *got = ask(request);
+        const struct gramme_value *records = gramme_get(gramme_answer_root(got), "Records");
+        for (size_t j = 0; j < gramme_value_count(records); j++) {
+            const struct gramme_value *change = gramme_get(gramme_value_at(records, j), "dynamodb");
+            if (strcmp(gramme_get_string(gramme_get(change, "Keys"), "pk"), pk) == 0) {
+                gramme_value_destroy(image);
+                image = gramme_value_copy(gramme_get(change, "NewImage"));
+            }
+        }
+        gramme_answer_destroy(got);
+    }
+    gramme_answer_destroy(answer);
+    return image;
+}
+
+/* Streams are another service at the same address. */
+static void test_stream(void **state)
+{
+    (void)state;
+    put("stream", 1, "ann");
+    struct gramme_answer *answer = ask(gramme_request_create("DescribeTable", table));
+    struct gramme_value *image = find_image(
+        gramme_get_string(gramme_get(gramme_answer_root(answer), "Table"), "LatestStreamArn"),
+        "stream");
+    assert_string_equal(gramme_get_string(image, "owner"), "ann");
+    assert_int_equal(gramme_get_int(image, "sk", 0), 1);
+    gramme_value_destroy(image);
+    gramme_answer_destroy(answer);
+}
+
 static void test_units(void **state)
 {
     (void)state;
@@ -614,7 +686,8 @@ static int make_table(void **state)
         "\"GlobalSecondaryIndexes\":[{\"IndexName\":\"byOwner\",\"KeySchema\":["
         "{\"AttributeName\":\"owner\",\"KeyType\":\"HASH\"},"
         "{\"AttributeName\":\"sk\",\"KeyType\":\"RANGE\"}],"
-        "\"Projection\":{\"ProjectionType\":\"ALL\"}}]}",
+        "\"Projection\":{\"ProjectionType\":\"ALL\"}}],\"StreamSpecification\":{"
+        "\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}}",
         table);
     struct gramme_error *error = NULL;
     /* Twice: one that is there will do. */
@@ -668,6 +741,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_transaction),
         cmocka_unit_test(test_canceled_transaction),
         cmocka_unit_test(test_token),
+        cmocka_unit_test(test_statement),
+        cmocka_unit_test(test_stream),
         cmocka_unit_test(test_units),
     };
     int failed = cmocka_run_group_tests(tests, make_table, drop_table);

@@ -203,6 +203,12 @@ def test_signature(probe, token):
         asked, Credentials("AKID", "se/cret+", token), "eu-west-1")
 
 
+def test_streams_are_another_service(probe):
+    with Fake(GOOD) as fake:
+        probe(fake.url, "GetRecords")
+        assert fake.asked[0].headers["x-amz-target"] == "DynamoDBStreams_20120810.GetRecords"
+
+
 def test_large_request(probe):
     """Over 1 MB curl would ask first (Expect: 100-continue), which this server never answers."""
     text = "x" * 100_000

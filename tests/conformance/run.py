@@ -11,8 +11,8 @@ One file per operation, cases/PutItem.json, holds a list of cases:
 `setup` is carried out first and may fail; `request` is a value, or text that is sent as it is; `operation` stands for
 another one than the file's. The tables of tables.json are there from the start. {"$repeat": ["x", 1025]} in a request is a long
 text. {"$arn": "table"} is the ARN of that table's stream, {"$shard": "table"} the id of its first shard, {"$iterator": "table"}
-an iterator at the start of the shard that has records. Dates, ids and ARNs are placeholders in answers. Without --endpoint
-a server in memory is started."""
+an iterator at the start of the shard that has records. Dates, ids, tokens and ARNs are placeholders in answers. Without
+--endpoint a server in memory is started."""
 
 import argparse
 import json
@@ -87,6 +87,8 @@ def plain(value, member=""):
         return "DATE"
     if member in ("TableId", "eventID", "ShardId", "LastEvaluatedShardId", "SequenceNumber"):
         return "ID"
+    if member == "NextToken":
+        return "TOKEN"
     if member in ("ShardIterator", "NextShardIterator"):
         return "ITERATOR"
     if isinstance(value, str):

@@ -4,6 +4,7 @@ import copy
 
 import random_values as values
 from expressions import Expressions
+from statements import Statements
 from table_extras import TableExtras
 
 TABLE_NAMES = ["alpha", "beta", "gamma.1", "delta_2", "eps-3"]
@@ -32,6 +33,7 @@ class Table:
         self.name = description["TableName"]
         self.types = {d["AttributeName"]: d["AttributeType"] for d in description["AttributeDefinitions"]}
         self.keys = Schema(description["KeySchema"])
+        self.provisioned = description["ProvisionedThroughput"]["ReadCapacityUnits"] > 0
         self.indexes = {}
         self.globals = set()
         self.partial = set()  # indexes that do not hold all attributes
@@ -42,14 +44,20 @@ class Table:
             if i["Projection"]["ProjectionType"] != "ALL":
                 self.partial.add(i["IndexName"])
 
+    def fits(self, index, item):
+        """Whether the key attributes of the index that the item has are fit for one."""
+        schema = self.indexes[index]
+        limits = {**dict.fromkeys(schema.hash, 2048), **dict.fromkeys(schema.range, 1024)}
+        return all(0 < len(item[k].get(self.types[k], "")) <= limits[k] for k in schema.all if k in item)
+
     def index_keys(self):
         return sorted({k for schema in self.indexes.values() for k in schema.all} - set(self.keys.all))
 
 
 class Generator:
-    """`calm` leaves out requests that are broken in their JSON or their values."""
+    """`calm` leaves out requests that are broken in their JSON or their values; without `partiql` there are no statements."""
 
-    def __init__(self, r, calm=False):
+    def __init__(self, r, calm=False, partiql=True):
         self.r = r
         self.calm = calm
         self.tables = {}
@@ -61,6 +69,9 @@ class Generator:
             (self.transact_get_items, 4), (self.legacy_write, 7), (self.legacy_read, 5), (self.junk, 1),
             *TableExtras(self).operations(),
         ]
+        if partiql:
+            statements = Statements(self)
+            self.operations += [(statements.execute_statement, 30), (statements.batch_execute_statement, 5), (statements.execute_transaction, 5)]
 
     def forget_tokens(self):
         """What a token does after a table has changed is not defined."""
@@ -293,22 +304,41 @@ class Generator:
         table = self.table()
         body = {"TableName": self.table_name(table)}
         kind = r.random()
-        if kind < 0.3:
+        if kind < 0.2:
             body["ProvisionedThroughput"] = self.throughput()
             if r.random() < 0.3:
                 body["BillingMode"] = r.choice(["PROVISIONED", "PAY_PER_REQUEST"])
-        elif kind < 0.45:
+        elif kind < 0.3:
             body["BillingMode"] = r.choice(["PROVISIONED", "PAY_PER_REQUEST", "PAY_PER_REQUEST"])
-        elif kind < 0.7:
-            body["GlobalSecondaryIndexUpdates"] = [self.index_update(table) for _ in range(r.choice([1, 1, 1, 2, 0]))]
+        elif kind < 0.75:
+            self.index_updates(table, body)
         else:
             self.table_settings(body, creating=False)
         return "UpdateTable", body
 
-    def index_update(self, table):
+    def index_updates(self, table, body):
+        """Mostly one index that comes or goes."""
         r = self.r
-        name = r.choice(sorted(table.indexes)) if table is not None and table.indexes and r.random() < 0.9 else "nosuch"
-        update = {"IndexName": name}
+        count = r.choice([1] * 18 + [2, 0])
+        used = []
+        body["GlobalSecondaryIndexUpdates"] = [self.index_update(table, used) for _ in range(count)]
+        if used or r.random() < 0.1:
+            body["AttributeDefinitions"] = self.definitions(used or ["pk"])
+        if r.random() < 0.02:
+            self.table_settings(body, creating=False)
+
+    def index_update(self, table, used):
+        """`used` gets the key attributes of an index that is to be created."""
+        r = self.r
+        kind = r.random()
+        if table is not None and kind < 0.5:
+            index, names = self.index("global", table.keys.all, table.provisioned)
+            used += names
+            return {"Create": index}
+        names = sorted(table.globals if r.random() < 0.95 else table.indexes) if table is not None else []
+        update = {"IndexName": r.choice(names) if names and r.random() < 0.95 else "nosuch"}
+        if kind < 0.75:
+            return {"Delete": update}
         if r.random() < 0.95:
             update["ProvisionedThroughput"] = self.throughput()
         return {} if r.random() < 0.02 else {"Update": update}

@@ -5,6 +5,7 @@ import json
 import re
 
 import known_extras
+import known_partiql
 from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -25,9 +26,11 @@ IGNORED_MEMBERS = {
 
 TEXTS_COUNT = True
 CALM = False
+PARTIQL = True
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
 known_extras.add_dynoxide(RULES)
+known_partiql.add_dynoxide(RULES)
 
 # --- Dynoxide: the JSON of requests ---
 
@@ -302,7 +305,7 @@ lacks(
     "sizes",
     "items with local indexes share 400 KB with their entries; keys of indexes have the limits of keys "
     "(documented)",
-    r"Item size has exceeded",
+    r"Item size (to update )?has exceeded",
     INVALID + r"(Aggregated size of all range keys|Size of hashkey)",
 )
 
@@ -581,12 +584,37 @@ def _(case):
     return {k: v for k, v in ours.items() if k not in changing} == {k: v for k, v in theirs.items() if k not in changing}
 
 
+@known("indexes that go", "an index is DELETING for a while, and its keys are defined as long (measured); in Dynoxide it is gone at once")
+def _(case):
+    if case.operation != "UpdateTable" or not case.both_ok() or '"DELETING"' not in case.gramme.text:
+        return False
+    changing = {"TableStatus", "GlobalSecondaryIndexes", "AttributeDefinitions"}
+    ours, theirs = case.left["body"]["TableDescription"], case.right["body"]["TableDescription"]
+    return {k: v for k, v in ours.items() if k not in changing} == {k: v for k, v in theirs.items() if k not in changing}
+
+
+@known("indexes that are not there", "the service names index and table (measured)")
+def _(case):
+    return case.operation == "UpdateTable" and not case.oracle.is_ok() and bool(
+        re.fullmatch(r"Requested resource not found: Index \S+ for table \S+", case.gramme.message()))
+
+
+@known("one index at a time", "comes or goes (documented); Dynoxide allows five")
+def _(case):
+    return case.operation == "UpdateTable" and case.gramme.error() == "LimitExceededException"
+
+
 lacks(
     "settings of tables",
     "Dynoxide does not check them all, or in another order",
     INVALID + r"(ProvisionedThroughput (should|must)|Duplicate index|Unknown Proj|ProjectionType is |ReadCapacityUnits and|Index KeySchema does|Neither ReadCapacityUnits|Number of|"
-    r"StreamViewType is required|Table KeySchema does not have a range key|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key)",
+    r"StreamViewType is required|Table KeySchema does not have a range key|M\w+Units for OnDemand|Requested M\w+|Only one global|One of Global|Some AttributeDefinitions|Some index key|"
+    r"You cannot create or delete index|[\w -]+ must be the only operation|OnDemandThroughput can only be combined|AttributeDefinitions is not specified|"
+    r"Both ReadCapacityUnits and|List of GlobalSecondaryIndexUpdates)",
+    r"Attempting to create an index which already exists",
+    r"Cannot (delete|update) an index that is not a GlobalSecondaryIndex",
     r"Table has no stream to disable",
+    r"Invalid StreamViewType",
     r"The provisioned throughput for the table will not change",
     r"Given value \d+ for",
     r"Cannot have two attributes with the same name",
@@ -639,6 +667,9 @@ def _(case):
     return case.operation == "UpdateTable" and case.gramme.error() == "ResourceInUseException" and case.oracle.is_ok()
 
 
+lacks("view of a stream that is disabled", "is refused, in the words of DynamoDB Local", r"Invalid StreamViewType: Stream StreamEnabled was false")
+
+
 @known(
     "DeletionProtectionEnabled",
     "is kept differently there if it is null, or changed along with other settings",
@@ -658,3 +689,4 @@ def _(case):
 
 
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
+own_text("updates of local indexes", "a text of its own", r"This operation cannot be performed with given input values.*: Action Blocked: IndexUpdate$")

@@ -1,4 +1,4 @@
-"""A Gramme server as a process: started on a free port, stopped with SIGTERM, its log checked."""
+"""Gramme's servers as processes: started on a free port, stopped with SIGTERM, their logs checked."""
 
 import os
 import pathlib
@@ -19,15 +19,18 @@ def program():
     return os.environ.get("GRAMME", str(ROOT / "build" / "gramme"))
 
 
-class Server:
-    """`with Server("memory:") as server:` serves at server.endpoint until the block ends."""
+def apps_program():
+    return str(pathlib.Path(program()).parent / "apps" / "gramme-apps")
 
-    def __init__(self, store="memory:", *options, port=0, start_seconds=60):
+
+class Process:
+    """A program that says where it serves, and does so at self.endpoint until stopped."""
+
+    def __init__(self, *command, start_seconds=60):
         self.log_path = pathlib.Path(tempfile.mkstemp(prefix="gramme-test-", suffix=".log")[1])
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen(
-                [program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", store, *options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log)
         self.port = int(poll(self._find_port, start_seconds, "the server says where it serves"))
         self.endpoint = f"http://127.0.0.1:{self.port}"
 
@@ -72,3 +75,19 @@ class Server:
             self.process.wait()
         elif self.process.returncode is None or self.process.returncode != -signal.SIGKILL:
             self.stop()
+
+
+class Server(Process):
+    """`with Server("memory:") as server:` serves at server.endpoint until the block ends."""
+
+    def __init__(self, store="memory:", *options, port=0, start_seconds=60):
+        super().__init__(program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", store,
+                         *options, start_seconds=start_seconds)
+
+
+class Apps(Process):
+    """gramme-apps on a DynamoDB: an address, or "memory:" for none."""
+
+    def __init__(self, db, *options):
+        super().__init__(apps_program(), "--db", db, "--listen", "127.0.0.1:0", "--create-tables",
+                         *options)

@@ -8,7 +8,7 @@ table rebuilt from what it reads.
 
 import json
 
-from wire import Client
+from wire import Client, Refused
 
 PREFIX = "DynamoDBStreams_20120810."
 
@@ -55,6 +55,16 @@ def read_on(streams, position, limit=1000):
         if not page["Records"]:
             break
     return records, position
+
+
+def read_untrimmed(streams, arn, shard):
+    """What there is from the trim horizon on; asked again if that moves between the two calls."""
+    while True:
+        try:
+            return read_on(streams, iterator(streams, arn, shard))[0]
+        except Refused as refusal:
+            if refusal.type != "TrimmedDataAccessException":
+                raise
 
 
 class Consumer:

@@ -1,0 +1,258 @@
+#include "apps/calendar/calendar.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "apps/calendar/date.h"
+#include "apps/common/write.h"
+#include "base/base.h"
+
+#define TABLE "cal-app-sam"
+
+/* --- items --- */
+
+bool calendar_read(const struct gramme_value *item, struct event *out)
+{
+    struct event event = {.version = gramme_get_int(item, "version", 0)};
+    const char *id = gramme_get_string(item, "SK");
+    const char *title = gramme_get_string(item, "title");
+    if (id == NULL || strlen(id) >= sizeof(event.id) || title == NULL ||
+        strlen(title) >= sizeof(event.title) ||
+        !date_parse(gramme_get_string(item, "startDate"), &event.start) ||
+        !date_parse(gramme_get_string(item, "endDate"), &event.end)) {
+        return false;
+    }
+    strcpy(event.id, id);
+    strcpy(event.title, title);
+    *out = event;
+    return true;
+}
+
+static void set_date(struct gramme_value *map, const char *name, int day)
+{
+    char text[DATE_SIZE];
+    date_format(text, day);
+    gramme_set_string(map, name, text);
+}
+
+static void set_event_key(struct gramme_value *key, const char *id)
+{
+    gramme_set_string(key, "PK", "EVENT");
+    gramme_set_string(key, "SK", id);
+}
+
+static void set_slot_key(struct gramme_value *key, int night)
+{
+    gramme_set_string(key, "PK", "SLOT");
+    set_date(key, "SK", night);
+}
+
+/* --- transactions: the event first, then its nights --- */
+
+static void take_night(struct gramme_request *write, const char *id, int night)
+{
+    struct gramme_request *put = gramme_transact_put(write, TABLE);
+    set_slot_key(gramme_request_item(put), night);
+    gramme_set_string(gramme_request_item(put), "eventId", id);
+    gramme_request_condition(put, "attribute_not_exists(PK)");
+}
+
+static void free_night(struct gramme_request *write, int night)
+{
+    set_slot_key(gramme_request_key(gramme_transact_delete(write, TABLE)), night);
+}
+
+/* The event must be as it was seen: there, and of the version. */
+static void require_seen(struct gramme_request *change, const struct event *seen)
+{
+    gramme_request_condition(change, "version = :seen");
+    gramme_set_int(gramme_request_values(change), ":seen", seen->version);
+}
+
+/* The nights whose condition failed. They stand in the transaction behind the event, in the order
+ * in which the caller put them: `nights`. */
+static enum calendar_result read_clash(const struct gramme_error *error, const int *nights,
+                                       size_t night_count, struct clash *clash)
+{
+    clash->night_count = 0;
+    for (size_t i = 0; i < night_count; i++) {
+        if (gramme_error_reason_is(error, 1 + i, GRAMME_REASON_CONDITION_FAILED)) {
+            clash->nights[clash->night_count++] = nights[i];
+        }
+    }
+    return clash->night_count > 0 ? CALENDAR_OVERLAP : CALENDAR_FAILED;
+}
+
+/* Sends a transaction, and ends it. */
+static bool send(struct gramme_db *db, struct gramme_request *write, struct gramme_error **error)
+{
+    bool written = write_run(db, write, error);
+    gramme_request_destroy(write);
+    return written;
+}
+
+/* --- the access patterns --- */
+
+struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int to,
+                                           const struct page *page, struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TABLE);
+    gramme_request_index(query, "startDateIndex");
+    gramme_request_key_condition(query, "PK = :event AND startDate BETWEEN :first AND :last");
+    /* The longest event that starts a day earlier has ended on `from`. */
+    gramme_request_filter(query, "endDate > :from");
+    struct gramme_value *values = gramme_request_values(query);
+    gramme_set_string(values, ":event", "EVENT");
+    set_date(values, ":first", from - (CALENDAR_NIGHTS_MAX - 1));
+    set_date(values, ":last", to - 1);
+    set_date(values, ":from", from);
+    gramme_request_consistent(query);
+    bool fits = page_apply(page, query);
+    assert(fits); /* request_page() looked at it */
+    struct gramme_answer *answer = gramme_send(db, query, error);
+    gramme_request_destroy(query);
+    return answer;
+}
+
+enum calendar_result calendar_get_event(struct gramme_db *db, const char *id, struct event *out,
+                                        struct gramme_error **error)
+{
+    struct gramme_request *get = gramme_request_create("GetItem", TABLE);
+    set_event_key(gramme_request_key(get), id);
+    gramme_request_consistent(get);
+    struct gramme_answer *answer = gramme_send(db, get, error);
+    gramme_request_destroy(get);
+    if (answer == NULL) {
+        return CALENDAR_FAILED;
+    }
+    bool found = calendar_read(gramme_answer_item(answer), out);
+    gramme_answer_destroy(answer);
+    return found ? CALENDAR_OK : CALENDAR_NOT_FOUND;
+}
+
+/* An event of the id is there already: from the same request, sent again, or another one. */
+static enum calendar_result compare_existing(const struct gramme_value *item,
+                                             const struct event *wanted, struct event *out)
+{
+    struct event existing;
+    bool same = calendar_read(item, &existing) && existing.version == 1 &&
+                strcmp(existing.title, wanted->title) == 0 && existing.start == wanted->start &&
+                existing.end == wanted->end;
+    if (!same) {
+        return CALENDAR_ID_TAKEN;
+    }
+    *out = existing;
+    return CALENDAR_THE_SAME;
+}
+
+enum calendar_result calendar_create_event(struct gramme_db *db, const struct event *event,
+                                           struct event *out, struct clash *clash,
+                                           struct gramme_error **error)
+{
+    if (event->end - event->start > CALENDAR_NIGHTS_MAX) {
+        return CALENDAR_TOO_MANY;
+    }
+    struct gramme_request *write = gramme_request_create("TransactWriteItems", NULL);
+    struct gramme_request *put = gramme_transact_put(write, TABLE);
+    struct gramme_value *item = gramme_request_item(put);
+    set_event_key(item, event->id);
+    gramme_set_string(item, "title", event->title);
+    set_date(item, "startDate", event->start);
+    set_date(item, "endDate", event->end);
+    gramme_set_int(item, "version", 1);
+    gramme_request_condition(put, "attribute_not_exists(PK)");
+    gramme_request_return_on_failure(put);
+    int nights[CALENDAR_NIGHTS_MAX];
+    size_t night_count = 0;
+    for (int night = event->start; night < event->end; night++) {
+        take_night(write, event->id, night);
+        nights[night_count++] = night;
+    }
+    if (send(db, write, error)) {
+        *out = *event;
+        out->version = 1;
+        return CALENDAR_OK;
+    }
+    if (gramme_error_reason_is(*error, 0, GRAMME_REASON_CONDITION_FAILED)) {
+        return compare_existing(gramme_error_reason_item(*error, 0), event, out);
+    }
+    return read_clash(*error, nights, night_count, clash);
+}
+
+static bool has_night(const struct event *event, int night)
+{
+    return night >= event->start && night < event->end;
+}
+
+/* How many nights an update takes and frees. */
+static int count_changes(const struct event *seen, const struct event *event)
+{
+    int first = MAX(seen->start, event->start);
+    int last = MIN(seen->end, event->end);
+    int kept = MAX(last - first, 0);
+    return (seen->end - seen->start) + (event->end - event->start) - 2 * kept;
+}
+
+enum calendar_result calendar_update_event(struct gramme_db *db, const struct event *seen,
+                                           const struct event *event, struct event *out,
+                                           struct clash *clash, struct gramme_error **error)
+{
+    if (event->end - event->start > CALENDAR_NIGHTS_MAX ||
+        count_changes(seen, event) > CALENDAR_NIGHTS_MAX) {
+        return CALENDAR_TOO_MANY;
+    }
+    struct gramme_request *write = gramme_request_create("TransactWriteItems", NULL);
+    struct gramme_request *update = gramme_transact_update(write, TABLE);
+    set_event_key(gramme_request_key(update), seen->id);
+    gramme_request_update(update, "SET title = :title, startDate = :start, endDate = :end, "
+                                  "version = :version");
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_string(values, ":title", event->title);
+    set_date(values, ":start", event->start);
+    set_date(values, ":end", event->end);
+    gramme_set_int(values, ":version", seen->version + 1);
+    require_seen(update, seen);
+    int taken[CALENDAR_NIGHTS_MAX];
+    size_t taken_count = 0;
+    for (int night = event->start; night < event->end; night++) {
+        if (!has_night(seen, night)) {
+            take_night(write, seen->id, night);
+            taken[taken_count++] = night;
+        }
+    }
+    for (int night = seen->start; night < seen->end; night++) {
+        if (!has_night(event, night)) {
+            free_night(write, night);
+        }
+    }
+    if (send(db, write, error)) {
+        *out = *event;
+        strcpy(out->id, seen->id);
+        out->version = seen->version + 1;
+        return CALENDAR_OK;
+    }
+    if (gramme_error_reason_is(*error, 0, GRAMME_REASON_CONDITION_FAILED)) {
+        return CALENDAR_STALE;
+    }
+    return read_clash(*error, taken, taken_count, clash);
+}
+
+enum calendar_result calendar_delete_event(struct gramme_db *db, const struct event *seen,
+                                           struct gramme_error **error)
+{
+    if (seen->end - seen->start > CALENDAR_NIGHTS_MAX) { /* not written by us */
+        return CALENDAR_TOO_MANY;
+    }
+    struct gramme_request *write = gramme_request_create("TransactWriteItems", NULL);
+    struct gramme_request *gone = gramme_transact_delete(write, TABLE);
+    set_event_key(gramme_request_key(gone), seen->id);
+    require_seen(gone, seen);
+    for (int night = seen->start; night < seen->end; night++) {
+        free_night(write, night);
+    }
+    if (send(db, write, error)) {
+        return CALENDAR_OK;
+    }
+    return gramme_error_reason_is(*error, 0, GRAMME_REASON_CONDITION_FAILED) ? CALENDAR_STALE
+                                                                             : CALENDAR_FAILED;
+}

@@ -1,0 +1,71 @@
+/* apps/calendar/calendar.h: events of whole nights that never overlap, as the document "DynamoDB
+ * data model for cal-app-sam" has them. Table cal-app-sam:
+ *
+ *     PK EVENT, SK the event's id     startDate, endDate (exclusive), title, version
+ *     PK SLOT,  SK a night's date     eventId: whose night it is
+ *
+ * An event and its nights are written in one transaction, so a night is taken by one event or by
+ * none. A transaction has at most 100 actions, one of them for the event: so an event has at most
+ * 99 nights, and an update may take and free at most 99. */
+#ifndef GRAMME_APPS_CALENDAR_H
+#define GRAMME_APPS_CALENDAR_H
+
+#include "apps/common/app.h"
+#include "apps/common/page.h"
+
+extern const struct app_definition calendar_app;
+
+#define CALENDAR_ID_LEN     36  /* a UUID */
+#define CALENDAR_TITLE_MAX  200 /* characters */
+#define CALENDAR_NIGHTS_MAX 99
+
+struct event {
+    char id[CALENDAR_ID_LEN + 1];
+    char title[CALENDAR_TITLE_MAX * 4 + 1];
+    int start; /* the first night; see date.h */
+    int end;   /* the day after the last */
+    int64_t version;
+};
+
+/* Nights that other events have. */
+struct clash {
+    int nights[CALENDAR_NIGHTS_MAX];
+    size_t night_count;
+};
+
+enum calendar_result {
+    CALENDAR_OK,
+    CALENDAR_THE_SAME,  /* create: it had been created before; *out is the event as it is */
+    CALENDAR_ID_TAKEN,  /* create: another event has this id */
+    CALENDAR_OVERLAP,   /* *clash says where */
+    CALENDAR_TOO_MANY,  /* it would need more actions than one transaction has */
+    CALENDAR_NOT_FOUND, /* *out is untouched from here on */
+    CALENDAR_STALE,     /* the event is not any more as it was seen */
+    CALENDAR_FAILED,    /* the database failed: *error */
+};
+
+/* The event that an item is. False: it is none, or not one of ours. */
+bool calendar_read(const struct gramme_value *item, struct event *out);
+
+/* Events with a night from `from` to before `to`, by their start; one page. Reads those that began
+ * up to the longest event before. The caller ends the answer; NULL: the database failed. The page's
+ * cursor is one that request_page() took. */
+struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int to,
+                                           const struct page *page, struct gramme_error **error);
+enum calendar_result calendar_get_event(struct gramme_db *db, const char *id, struct event *out,
+                                        struct gramme_error **error);
+/* The version of `event` is not looked at: it becomes 1. */
+enum calendar_result calendar_create_event(struct gramme_db *db, const struct event *event,
+                                           struct event *out, struct clash *clash,
+                                           struct gramme_error **error);
+/* Gives the event that was `seen` the title and nights of `event`, and the next version. */
+enum calendar_result calendar_update_event(struct gramme_db *db, const struct event *seen,
+                                           const struct event *event, struct event *out,
+                                           struct clash *clash, struct gramme_error **error);
+enum calendar_result calendar_delete_event(struct gramme_db *db, const struct event *seen,
+                                           struct gramme_error **error);
+
+/* samples.c */
+bool calendar_load_samples(struct gramme_db *db, struct gramme_error **error);
+
+#endif

@@ -1,0 +1,15 @@
+/* apps/calendar/date.h: days as numbers, counted from 1970-01-01, and as text. */
+#ifndef GRAMME_APPS_DATE_H
+#define GRAMME_APPS_DATE_H
+
+#include <stdbool.h>
+
+#define DATE_SIZE 11 /* "2026-02-09" and its NUL */
+
+/* Reads YYYY-MM-DD of the years 1900 to 2999. False: it is none, or no such day; *out is untouched
+ * then. NULL is none. */
+bool date_parse(const char *text, int *out);
+/* A day of the years 0 to 9999. */
+void date_format(char out[DATE_SIZE], int day);
+
+#endif

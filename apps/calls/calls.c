@@ -1,0 +1,412 @@
+#include "apps/calls/calls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "apps/common/write.h"
+#include "base/base.h"
+
+#define TABLE "Calls"
+/* The time, a # and the call's id. */
+#define SK_SIZE (13 + 1 + CALLS_ID_LEN_MAX + 1)
+/* The user's id, a # and the status. */
+#define USER_STATUS_SIZE (CALLS_ID_LEN_MAX + 1 + sizeof("SCHEDULED"))
+
+static const char *const status_names[] = {
+    [CALL_SCHEDULED] = "SCHEDULED",
+    [CALL_COMPLETED] = "COMPLETED",
+};
+
+/* --- names, keys, items --- */
+
+bool calls_id_is_valid(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._@+:-";
+    size_t len = strlen(text);
+    return len >= 1 && len <= CALLS_ID_LEN_MAX && strspn(text, allowed) == len;
+}
+
+const char *calls_status_name(enum call_status status)
+{
+    return status_names[status];
+}
+
+bool calls_status_parse(const char *text, enum call_status *out)
+{
+    for (size_t i = 0; i < COUNT_OF(status_names); i++) {
+        if (strcmp(status_names[i], text) == 0) {
+            *out = (enum call_status)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void format_sk(char out[SK_SIZE], const struct call *call)
+{
+    snprintf(out, SK_SIZE, "%013lld#%s", (long long)call->scheduled_for_ms, call->call_id);
+}
+
+static void format_user_status(char out[USER_STATUS_SIZE], const char *user_id,
+                               enum call_status status)
+{
+    snprintf(out, USER_STATUS_SIZE, "%s#%s", user_id, status_names[status]);
+}
+
+/* Ids that other programs wrote may be longer than ours: what does not fit is cut. */
+static void copy_id(char out[CALLS_ID_LEN_MAX + 1], const char *id)
+{
+    snprintf(out, CALLS_ID_LEN_MAX + 1, "%s", id == NULL ? "" : id);
+}
+
+void calls_read(const struct gramme_value *item, struct call *out)
+{
+    const char *status = gramme_get_string(item, "status");
+    *out = (struct call){.scheduled_for_ms = gramme_get_int(item, "scheduledFor", 0),
+                         .version = gramme_get_int(item, "version", 0)};
+    copy_id(out->user_id, gramme_get_string(item, "userId"));
+    copy_id(out->call_id, gramme_get_string(item, "callId"));
+    copy_id(out->provider_id, gramme_get_string(item, "providerId"));
+    if (status == NULL || !calls_status_parse(status, &out->status)) {
+        out->status = CALL_SCHEDULED;
+    }
+}
+
+static void set_key(struct gramme_value *key, const struct call *call)
+{
+    char sk[SK_SIZE];
+    format_sk(sk, call);
+    gramme_set_string(key, "userId", call->user_id);
+    gramme_set_string(key, "sk", sk);
+}
+
+static void set_item(struct gramme_value *item, const struct call *call)
+{
+    char user_status[USER_STATUS_SIZE];
+    format_user_status(user_status, call->user_id, call->status);
+    set_key(item, call);
+    gramme_set_string(item, "callId", call->call_id);
+    gramme_set_string(item, "providerId", call->provider_id);
+    gramme_set_string(item, "status", status_names[call->status]);
+    gramme_set_int(item, "scheduledFor", call->scheduled_for_ms);
+    gramme_set_string(item, "userStatus", user_status);
+    gramme_set_int(item, "version", call->version);
+}
+
+/* --- create --- */
+
+/* What a call was created with, for the item that keeps its id. In a map, so that no index sees it.
+ */
+static void set_created(struct gramme_value *item, const struct call *call)
+{
+    gramme_set_format(item, "userId", "#%s", call->call_id);
+    gramme_set_string(item, "sk", "created");
+    struct gramme_value *created = gramme_set_map(item, "created");
+    gramme_set_string(created, "userId", call->user_id);
+    gramme_set_string(created, "providerId", call->provider_id);
+    gramme_set_int(created, "scheduledFor", call->scheduled_for_ms);
+}
+
+/* Whether the call was created with the same values before. */
+static bool is_repeated(const struct gramme_value *kept, const struct call *call)
+{
+    struct gramme_value *wanted = gramme_map_create();
+    set_created(wanted, call);
+    bool same = gramme_value_equal(gramme_get(kept, "created"), gramme_get(wanted, "created"));
+    gramme_value_destroy(wanted);
+    return same;
+}
+
+/* A call that was created before: where it was then, or where it has gone since. */
+static enum calls_result find_created(struct gramme_db *db, const struct call *call,
+                                      struct call *out, struct gramme_error **error)
+{
+    enum calls_result result = calls_get(db, call, out, error);
+    return result == CALLS_NOT_FOUND ? calls_lookup(db, call->call_id, out, error) : result;
+}
+
+enum calls_result calls_create(struct gramme_db *db, const struct call *call, struct call *out,
+                               struct gramme_error **error)
+{
+    struct call created = *call;
+    created.status = CALL_SCHEDULED;
+    created.version = 1;
+    struct gramme_request *write = gramme_request_create("TransactWriteItems", NULL);
+    struct gramme_request *id = gramme_transact_put(write, TABLE);
+    set_created(gramme_request_item(id), &created);
+    gramme_request_condition(id, "attribute_not_exists(userId)");
+    gramme_request_return_on_failure(id);
+    struct gramme_request *put = gramme_transact_put(write, TABLE);
+    set_item(gramme_request_item(put), &created);
+    gramme_request_condition(put, "attribute_not_exists(userId) AND attribute_not_exists(sk)");
+    bool written = write_run(db, write, error);
+    gramme_request_destroy(write);
+    if (written) {
+        *out = created;
+        return CALLS_OK;
+    }
+    if (gramme_error_reason_is(*error, 0, GRAMME_REASON_CONDITION_FAILED)) {
+        if (!is_repeated(gramme_error_reason_item(*error, 0), call)) {
+            return CALLS_ID_TAKEN;
+        }
+        enum calls_result found = find_created(db, call, out, error);
+        return found == CALLS_OK ? CALLS_THE_SAME : found;
+    }
+    /* Only a call that some other program wrote has no item that keeps its id. */
+    return gramme_error_reason_is(*error, 1, GRAMME_REASON_CONDITION_FAILED) ? CALLS_ID_TAKEN
+                                                                             : CALLS_FAILED;
+}
+
+/* --- changes --- */
+
+/* The call must be as it was seen: there, and of the version. */
+static void require_seen(struct gramme_request *change, const struct call *seen)
+{
+    gramme_request_condition(change, "version = :seen");
+    gramme_set_int(gramme_request_values(change), ":seen", seen->version);
+}
+
+/* Sends an update of a call where it is, and ends it; `changed` is what comes of it. An answer may
+ * be lost, and the update be sent again: then it meets what it did itself, which it knows by the id
+ * that every change leaves behind. (Transactions have a token for that.) */
+static enum calls_result send_update(struct gramme_db *db, struct gramme_request *update,
+                                     const struct call *seen, struct call *changed,
+                                     struct call *out, struct gramme_error **error)
+{
+    char change_id[GRAMME_UUID_SIZE];
+    gramme_uuid(change_id);
+    changed->version = seen->version + 1;
+    set_key(gramme_request_key(update), seen);
+    require_seen(update, seen);
+    gramme_set_int(gramme_request_values(update), ":version", changed->version);
+    gramme_set_string(gramme_request_values(update), ":change", change_id);
+    gramme_request_return_on_failure(update);
+    bool written = write_run(db, update, error);
+    gramme_request_destroy(update);
+    if (!written && !gramme_error_is(*error, GRAMME_CONDITION_FAILED)) {
+        return CALLS_FAILED;
+    }
+    if (!written) {
+        const char *last = gramme_get_string(gramme_error_item(*error), "changeId");
+        if (last == NULL || strcmp(last, change_id) != 0) {
+            return CALLS_STALE;
+        }
+    }
+    *out = *changed;
+    return CALLS_OK;
+}
+
+enum calls_result calls_change_status(struct gramme_db *db, const struct call *seen,
+                                      enum call_status status, struct call *out,
+                                      struct gramme_error **error)
+{
+    struct call changed = *seen;
+    changed.status = status;
+    char user_status[USER_STATUS_SIZE];
+    format_user_status(user_status, seen->user_id, status);
+    struct gramme_request *update = gramme_request_create("UpdateItem", TABLE);
+    gramme_request_update(update, "SET #status = :status, userStatus = :user_status, "
+                                  "version = :version, changeId = :change");
+    gramme_request_name(update, "#status", "status");
+    gramme_set_string(gramme_request_values(update), ":status", status_names[status]);
+    gramme_set_string(gramme_request_values(update), ":user_status", user_status);
+    return send_update(db, update, seen, &changed, out, error);
+}
+
+enum calls_result calls_change_provider(struct gramme_db *db, const struct call *seen,
+                                        const char *provider_id, struct call *out,
+                                        struct gramme_error **error)
+{
+    struct call changed = *seen;
+    copy_id(changed.provider_id, provider_id);
+    struct gramme_request *update = gramme_request_create("UpdateItem", TABLE);
+    gramme_request_update(update, "SET providerId = :provider, version = :version, "
+                                  "changeId = :change");
+    gramme_set_string(gramme_request_values(update), ":provider", provider_id);
+    return send_update(db, update, seen, &changed, out, error);
+}
+
+/* Puts the call under its new key and deletes the one that was seen, both or neither. */
+static enum calls_result move(struct gramme_db *db, const struct call *seen, struct call *moved,
+                              struct call *out, struct gramme_error **error)
+{
+    moved->version = seen->version + 1;
+    struct gramme_request *write = gramme_request_create("TransactWriteItems", NULL);
+    struct gramme_request *put = gramme_transact_put(write, TABLE);
+    set_item(gramme_request_item(put), moved);
+    gramme_request_condition(put, "attribute_not_exists(userId) AND attribute_not_exists(sk)");
+    struct gramme_request *gone = gramme_transact_delete(write, TABLE);
+    set_key(gramme_request_key(gone), seen);
+    require_seen(gone, seen);
+    bool written = write_run(db, write, error);
+    gramme_request_destroy(write);
+    if (written) {
+        *out = *moved;
+        return CALLS_OK;
+    }
+    bool stale = gramme_error_reason_is(*error, 0, GRAMME_REASON_CONDITION_FAILED) ||
+                 gramme_error_reason_is(*error, 1, GRAMME_REASON_CONDITION_FAILED);
+    return stale ? CALLS_STALE : CALLS_FAILED;
+}
+
+enum calls_result calls_reschedule(struct gramme_db *db, const struct call *seen,
+                                   int64_t scheduled_for_ms, struct call *out,
+                                   struct gramme_error **error)
+{
+    struct call moved = *seen;
+    moved.scheduled_for_ms = scheduled_for_ms;
+    return move(db, seen, &moved, out, error);
+}
+
+enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen, const char *user_id,
+                                 struct call *out, struct gramme_error **error)
+{
+    struct call moved = *seen;
+    copy_id(moved.user_id, user_id);
+    return move(db, seen, &moved, out, error);
+}
+
+/* --- reads --- */
+
+enum calls_result calls_get(struct gramme_db *db, const struct call *key, struct call *out,
+                            struct gramme_error **error)
+{
+    struct gramme_request *get = gramme_request_create("GetItem", TABLE);
+    set_key(gramme_request_key(get), key);
+    gramme_request_consistent(get);
+    struct gramme_answer *answer = gramme_send(db, get, error);
+    gramme_request_destroy(get);
+    if (answer == NULL) {
+        return CALLS_FAILED;
+    }
+    const struct gramme_value *item = gramme_answer_item(answer);
+    if (item != NULL) {
+        calls_read(item, out);
+    }
+    gramme_answer_destroy(answer);
+    return item != NULL ? CALLS_OK : CALLS_NOT_FOUND;
+}
+
+/* While a call moves, the index may show it twice for a moment: the one of the higher version is
+ * the one. */
+enum calls_result calls_lookup(struct gramme_db *db, const char *call_id, struct call *out,
+                               struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TABLE);
+    gramme_request_index(query, "byCallId");
+    gramme_request_key_condition(query, "callId = :call");
+    gramme_set_string(gramme_request_values(query), ":call", call_id);
+    struct gramme_answer *answer = gramme_send(db, query, error);
+    gramme_request_destroy(query);
+    if (answer == NULL) {
+        return CALLS_FAILED;
+    }
+    const struct gramme_value *items = gramme_answer_items(answer);
+    const struct gramme_value *newest = NULL;
+    for (size_t i = 0; i < gramme_value_count(items); i++) {
+        const struct gramme_value *item = gramme_value_at(items, i);
+        if (newest == NULL ||
+            gramme_get_int(item, "version", 0) > gramme_get_int(newest, "version", 0)) {
+            newest = item;
+        }
+    }
+    if (newest != NULL) {
+        calls_read(newest, out);
+    }
+    gramme_answer_destroy(answer);
+    return newest != NULL ? CALLS_OK : CALLS_NOT_FOUND;
+}
+
+/* A query of byUserStatus; the key condition is that of the user's calls of the status. */
+static struct gramme_request *query_status(const char *user_id, enum call_status status)
+{
+    char user_status[USER_STATUS_SIZE];
+    format_user_status(user_status, user_id, status);
+    struct gramme_request *query = gramme_request_create("Query", TABLE);
+    gramme_request_index(query, "byUserStatus");
+    gramme_request_key_condition(query, "userStatus = :user_status");
+    gramme_set_string(gramme_request_values(query), ":user_status", user_status);
+    return query;
+}
+
+/* Sends a query for one call, and ends it. */
+static enum calls_result read_one(struct gramme_db *db, struct gramme_request *query,
+                                  struct call *out, struct gramme_error **error)
+{
+    gramme_request_limit(query, 1);
+    struct gramme_answer *answer = gramme_send(db, query, error);
+    gramme_request_destroy(query);
+    if (answer == NULL) {
+        return CALLS_FAILED;
+    }
+    const struct gramme_value *item = gramme_value_at(gramme_answer_items(answer), 0);
+    if (item != NULL) {
+        calls_read(item, out);
+    }
+    gramme_answer_destroy(answer);
+    return item != NULL ? CALLS_OK : CALLS_NOT_FOUND;
+}
+
+enum calls_result calls_next_scheduled(struct gramme_db *db, const char *user_id, int64_t now_ms,
+                                       struct call *out, struct gramme_error **error)
+{
+    struct gramme_request *query = query_status(user_id, CALL_SCHEDULED);
+    gramme_request_key_condition(query, "userStatus = :user_status AND sk >= :now");
+    gramme_set_format(gramme_request_values(query), ":now", "%013lld", (long long)now_ms);
+    return read_one(db, query, out, error);
+}
+
+enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id, struct call *out,
+                                       struct gramme_error **error)
+{
+    struct gramme_request *query = query_status(user_id, CALL_COMPLETED);
+    gramme_request_descending(query);
+    return read_one(db, query, out, error);
+}
+
+/* Sends a query for a page, and ends it. */
+static struct gramme_answer *read_page(struct gramme_db *db, struct gramme_request *query,
+                                       const struct page *page, struct gramme_error **error)
+{
+    bool fits = page_apply(page, query);
+    assert(fits); /* request_page() looked at it */
+    struct gramme_answer *answer = gramme_send(db, query, error);
+    gramme_request_destroy(query);
+    return answer;
+}
+
+struct gramme_answer *calls_of_user(struct gramme_db *db, const char *user_id,
+                                    const struct page *page, struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TABLE);
+    gramme_request_key_condition(query, "userId = :user");
+    gramme_set_string(gramme_request_values(query), ":user", user_id);
+    gramme_request_consistent(query);
+    return read_page(db, query, page, error);
+}
+
+struct gramme_answer *calls_upcoming(struct gramme_db *db, const char *user_id,
+                                     const struct page *page, struct gramme_error **error)
+{
+    return read_page(db, query_status(user_id, CALL_SCHEDULED), page, error);
+}
+
+struct gramme_answer *calls_completed(struct gramme_db *db, const char *user_id,
+                                      const struct page *page, struct gramme_error **error)
+{
+    struct gramme_request *query = query_status(user_id, CALL_COMPLETED);
+    gramme_request_descending(query);
+    return read_page(db, query, page, error);
+}
+
+struct gramme_answer *calls_of_provider(struct gramme_db *db, const char *provider_id,
+                                        const struct page *page, struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TABLE);
+    gramme_request_index(query, "byProvider");
+    gramme_request_key_condition(query, "providerId = :provider");
+    gramme_set_string(gramme_request_values(query), ":provider", provider_id);
+    gramme_request_descending(query);
+    return read_page(db, query, page, error);
+}

@@ -1,0 +1,118 @@
+#include <stdarg.h>
+
+#include "apps/common/request_internal.h"
+
+void answer_header(struct app_request *request, const char *name, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct str value = arena_vformat(request->exchange->arena, format, args);
+    va_end(args);
+    for (size_t i = 0; i < value.len; i++) { /* what came from outside must not end the line */
+        assert(value.data[i] != '\r' && value.data[i] != '\n');
+    }
+    buf_format(&request->headers, "%s: %.*s\r\n", name, STR_ARG(value));
+}
+
+void answer_version(struct app_request *request, int64_t version)
+{
+    answer_header(request, "ETag", "\"%lld\"", (long long)version);
+}
+
+void answer_value(struct app_request *request, int status, const struct gramme_value *value)
+{
+    assert(request->status == 0); /* one answer */
+    size_t len;
+    char *json = gramme_value_to_json(value, GRAMME_PLAIN, &len);
+    assert(json != NULL);
+    request->status = status;
+    request->content_type = STR("application/json");
+    buf_add(&request->out, str_make(json, len));
+    gramme_free(json);
+}
+
+void answer_text(struct app_request *request, const char *content_type, const char *text)
+{
+    assert(request->status == 0);
+    request->status = 200;
+    request->content_type = str_from_c(content_type);
+    buf_add(&request->out, str_from_c(text));
+}
+
+void answer_nothing(struct app_request *request)
+{
+    assert(request->status == 0);
+    request->status = 204;
+}
+
+void answer_problem_details(struct app_request *request, int status, const char *code,
+                            const struct gramme_value *details, const char *message)
+{
+    struct gramme_value *body = gramme_map_create();
+    struct gramme_value *error = gramme_set_map(body, "error");
+    gramme_set_string(error, "code", code);
+    gramme_set_string(error, "message", message);
+    for (size_t i = 0; i < gramme_value_count(details); i++) {
+        const struct gramme_value *detail = gramme_value_at(details, i);
+        gramme_set_value(error, gramme_value_name(detail), detail);
+    }
+    answer_value(request, status, body);
+    gramme_value_destroy(body);
+}
+
+void answer_problem(struct app_request *request, int status, const char *code, const char *format,
+                    ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct str message = arena_vformat(request->exchange->arena, format, args);
+    va_end(args);
+    answer_problem_details(request, status, code, NULL,
+                           text_copy(request->exchange->arena, message));
+}
+
+void answer_bad_cursor(struct app_request *request)
+{
+    answer_problem(request, 400, "bad_cursor", "The cursor is none of this list");
+}
+
+void answer_error(struct app_request *request, const struct gramme_error *error)
+{
+    if (gramme_error_is(error, GRAMME_VALIDATION) && request_query(request, "cursor") != NULL) {
+        answer_bad_cursor(request); /* well-formed, but a key of somewhere else */
+        return;
+    }
+    bool may_pass = gramme_error_retryable(error) || gramme_error_status(error) == 0;
+    if (may_pass) {
+        answer_header(request, "Retry-After", "1");
+    }
+    answer_problem(request, may_pass ? 503 : 500, may_pass ? "unavailable" : "database",
+                   "The database says %s: %s", gramme_error_code(error),
+                   gramme_error_message(error));
+}
+
+void answer_page(struct app_request *request, const struct gramme_answer *answer,
+                 void (*show)(const struct gramme_value *item, struct gramme_value *out))
+{
+    struct gramme_value *body = gramme_map_create();
+    struct gramme_value *items = gramme_set_list(body, "items");
+    const struct gramme_value *found = gramme_answer_items(answer);
+    for (size_t i = 0; i < gramme_value_count(found); i++) {
+        show(gramme_value_at(found, i), gramme_add_map(items));
+    }
+    char *cursor = gramme_answer_cursor(answer);
+    if (cursor != NULL) {
+        gramme_set_string(body, "cursor", cursor);
+        gramme_free(cursor);
+    }
+    answer_value(request, 200, body);
+    gramme_value_destroy(body);
+}
+
+void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out)
+{
+    for (size_t i = 0; i < gramme_value_count(item); i++) {
+        const struct gramme_value *entry = gramme_value_at(item, i);
+        gramme_set_value(out, gramme_value_name(entry), entry);
+    }
+}

@@ -1,0 +1,101 @@
+/* apps/common/app.h: what an application is made of: tables, routes of a REST API, sample data, and
+ * sometimes work of its own beside the requests.
+ *
+ * A handler runs on a worker thread, so it may wait for the database. It reads its request with the
+ * request_...() functions and gives exactly one answer with one of the answer_...() functions. Text
+ * that it gets lives until it returns. Text is UTF-8 and ends with NUL. */
+#ifndef GRAMME_APPS_APP_H
+#define GRAMME_APPS_APP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "apps/common/page.h"
+#include "gramme/gramme.h"
+
+struct app;
+struct app_request;
+
+struct app_route {
+    const char *method;
+    const char *path; /* "/calls/{callId}/status", behind the application's base */
+    void (*handle)(struct app_request *request);
+};
+
+/* What main.c knows of an application; each folder defines one. */
+struct app_definition {
+    const char *name;           /* its folder: /NAME/ is its page, /NAME/api its REST API */
+    const char *title;          /* for people */
+    const char *const *schemas; /* of its tables, as `aws dynamodb create-table --cli-input-json`
+                                   takes them; ends with NULL */
+    const struct app_route *routes;
+    size_t route_count;
+    /* Writes sample data; may be run again. */
+    bool (*load_samples)(struct gramme_db *db, struct gramme_error **error);
+    /* Work beside the requests, if it has any, else NULL. `start` returns what request_state()
+     * gives and `stop` ends; NULL: *error says why not. */
+    void *(*start)(struct gramme_db *db, struct gramme_error **error);
+    void (*stop)(void *state);
+};
+
+/* --- the request --- */
+
+struct gramme_db *request_db(const struct app_request *request);
+void *request_state(const struct app_request *request);
+/* A part of the path, by the name in the route's braces; decoded; not empty. */
+const char *request_param(const struct app_request *request, const char *name);
+/* A parameter of the query, decoded; NULL: not given. */
+const char *request_query(const struct app_request *request, const char *name);
+/* NULL: not sent. */
+const char *request_header(const struct app_request *request, const char *name);
+/* The body as a map. NULL: it is no JSON object, and 400 has been answered. */
+const struct gramme_value *request_body(struct app_request *request);
+/* A number between min and max from the query. False: it is none, and 400 has been answered. */
+bool request_query_int(struct app_request *request, const char *name, int64_t min, int64_t max,
+                       int64_t fallback, int64_t *out);
+/* The page of a list that the query asks for: `limit`, 1 to 100, and `cursor`. False: it is none,
+ * and 400 has been answered. */
+bool request_page(struct app_request *request, struct page *out);
+/* A parameter of the query with 1 to `len_max` characters. NULL: it is not there or does not fit,
+ * and 400 has been answered. */
+const char *request_query_text(struct app_request *request, const char *name, size_t len_max);
+/* A text of the body with 1 to `len_max` characters. NULL: it is not there or does not fit, and 400
+ * has been answered. */
+const char *request_text(struct app_request *request, const struct gramme_value *body,
+                         const char *name, size_t len_max);
+/* The version that If-Match names, "7" with its quotes. False: it is missing or malformed, and 428
+ * or 400 has been answered. */
+bool request_version(struct app_request *request, int64_t *out);
+
+/* --- the answer --- */
+
+/* Adds a header to the answer that comes; before it. */
+void answer_header(struct app_request *request, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* ETag of a version: "7". */
+void answer_version(struct app_request *request, int64_t version);
+/* The value as plain JSON; copied. */
+void answer_value(struct app_request *request, int status, const struct gramme_value *value);
+/* Text of a type of its own. */
+void answer_text(struct app_request *request, const char *content_type, const char *text);
+/* 204, no body. */
+void answer_nothing(struct app_request *request);
+/* {"error": {"code": CODE, "message": ...}}: the one shape of errors. `code` is for programs:
+ * "not_found", "overlap", ... */
+void answer_problem(struct app_request *request, int status, const char *code, const char *format,
+                    ...) __attribute__((format(printf, 4, 5)));
+/* The same with `details` (a map, copied) inside of "error". */
+void answer_problem_details(struct app_request *request, int status, const char *code,
+                            const struct gramme_value *details, const char *message);
+/* What the database failed with, where the handler has nothing better to say: 503 if it may pass,
+ * 400 if it does not like the query's cursor, else 500. */
+void answer_error(struct app_request *request, const struct gramme_error *error);
+/* A page of a list: {"items": [...], "cursor": "..."}; no cursor at the end. Takes what `show`
+ * makes of each item of the answer (a map that it fills). */
+void answer_page(struct app_request *request, const struct gramme_answer *answer,
+                 void (*show)(const struct gramme_value *item, struct gramme_value *out));
+/* A `show` for items that are told as they are. */
+void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out);
+
+#endif

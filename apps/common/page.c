@@ -1,0 +1,7 @@
+#include "apps/common/page.h"
+
+bool page_apply(const struct page *page, struct gramme_request *query)
+{
+    gramme_request_limit(query, page->limit);
+    return page->cursor == NULL || gramme_request_cursor(query, page->cursor);
+}

@@ -1,0 +1,192 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "apps/common/request_internal.h"
+#include "base/utf8.h"
+
+const char *text_copy(struct arena *arena, struct str text)
+{
+    char *copy = arena_bytes(arena, text.len + 1);
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
+struct gramme_db *request_db(const struct app_request *request)
+{
+    return request->app->db;
+}
+
+void *request_state(const struct app_request *request)
+{
+    return request->app->state;
+}
+
+const char *request_param(const struct app_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->param_count; i++) {
+        if (str_eq(request->params[i].name, str_from_c(name))) {
+            return request->params[i].value;
+        }
+    }
+    assert(!"the route has no such parameter");
+    return NULL;
+}
+
+/* Cuts off `text` what stands before the first `separator`. */
+static struct str take_until(struct str *text, char separator)
+{
+    const char *found = text->len > 0 ? memchr(text->data, separator, text->len) : NULL;
+    size_t len = found == NULL ? text->len : (size_t)(found - text->data);
+    struct str taken = str_make(text->data, len);
+    *text = str_skip(*text, found == NULL ? len : len + 1);
+    return taken;
+}
+
+bool query_is_valid(struct arena *arena, struct str query)
+{
+    while (query.len > 0) {
+        struct str value = take_until(&query, '&');
+        struct str key = take_until(&value, '=');
+        if (url_decode(arena, key, ' ') == NULL || url_decode(arena, value, ' ') == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *request_query(const struct app_request *request, const char *name)
+{
+    struct str rest = request->query;
+    while (rest.len > 0) {
+        struct str value = take_until(&rest, '&');
+        struct str key = take_until(&value, '=');
+        if (strcmp(url_decode(request->exchange->arena, key, ' '), name) == 0) {
+            return url_decode(request->exchange->arena, value, ' ');
+        }
+    }
+    return NULL;
+}
+
+const char *request_header(const struct app_request *request, const char *name)
+{
+    struct str value = http_header(request->exchange, str_from_c(name));
+    if (str_is_null(value)) {
+        return NULL;
+    }
+    return text_copy(request->exchange->arena, value);
+}
+
+const struct gramme_value *request_body(struct app_request *request)
+{
+    struct str body = request->exchange->body;
+    struct gramme_error *error = NULL;
+    if (request->body == NULL) {
+        request->body = gramme_value_from_json(body.data, body.len, GRAMME_PLAIN, &error);
+    }
+    if (request->body == NULL || gramme_value_type(request->body) != GRAMME_MAP) {
+        answer_problem(request, 400, "bad_json", "The body must be a JSON object%s%s",
+                       error == NULL ? "" : ": ", gramme_error_message(error));
+        gramme_error_destroy(error);
+        return NULL;
+    }
+    return request->body;
+}
+
+/* A whole number as we would write it ourselves: no space, no plus, no zeros in front. */
+static bool parse_int(const char *text, int64_t *out)
+{
+    char *end;
+    long long number = strtoll(text, &end, 10);
+    char again[sizeof("-9223372036854775808")];
+    snprintf(again, sizeof(again), "%lld", number);
+    if (strcmp(again, text) != 0) {
+        return false;
+    }
+    *out = number;
+    return true;
+}
+
+bool request_query_int(struct app_request *request, const char *name, int64_t min, int64_t max,
+                       int64_t fallback, int64_t *out)
+{
+    const char *text = request_query(request, name);
+    *out = fallback;
+    if (text == NULL) {
+        return true;
+    }
+    if (!parse_int(text, out) || *out < min || *out > max) {
+        answer_problem(request, 400, "bad_parameter", "%s must be a whole number from %lld to %lld",
+                       name, (long long)min, (long long)max);
+        return false;
+    }
+    return true;
+}
+
+bool request_page(struct app_request *request, struct page *out)
+{
+    enum { LIMIT_MAX = 100, LIMIT_DEFAULT = 25 };
+    int64_t limit;
+    if (!request_query_int(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &limit)) {
+        return false;
+    }
+    *out = (struct page){.limit = (int)limit, .cursor = request_query(request, "cursor")};
+    struct gramme_request *trial = gramme_request_create("Query", NULL);
+    bool fits = page_apply(out, trial);
+    gramme_request_destroy(trial);
+    if (!fits) {
+        answer_bad_cursor(request);
+    }
+    return fits;
+}
+
+/* Whether the text has 1 to `len_max` characters and no NUL among them. */
+static bool text_fits(const char *text, size_t len, size_t len_max)
+{
+    return text != NULL && len > 0 && strlen(text) == len &&
+           utf8_utf16_len(str_make(text, len)) <= len_max;
+}
+
+const char *request_query_text(struct app_request *request, const char *name, size_t len_max)
+{
+    const char *text = request_query(request, name);
+    if (text == NULL || !text_fits(text, strlen(text), len_max)) {
+        answer_problem(request, 400, "bad_parameter", "%s must be a text of 1 to %zu characters",
+                       name, len_max);
+        return NULL;
+    }
+    return text;
+}
+
+const char *request_text(struct app_request *request, const struct gramme_value *body,
+                         const char *name, size_t len_max)
+{
+    const struct gramme_value *value = gramme_get(body, name);
+    const char *text = gramme_value_string(value);
+    if (!text_fits(text, gramme_value_len(value), len_max)) {
+        answer_problem(request, 400, "bad_parameter", "%s must be a text of 1 to %zu characters",
+                       name, len_max);
+        return NULL;
+    }
+    return text;
+}
+
+bool request_version(struct app_request *request, int64_t *out)
+{
+    const char *text = request_header(request, "if-match");
+    if (text == NULL) {
+        answer_problem(request, 428, "version_required",
+                       "Send the version that you saw (ETag) as If-Match");
+        return false;
+    }
+    size_t len = strlen(text);
+    if (len < 3 || text[0] != '"' || text[len - 1] != '"') {
+        answer_problem(request, 400, "bad_version", "If-Match must be a version in quotes");
+        return false;
+    }
+    if (!parse_int(text_copy(request->exchange->arena, str_make(text + 1, len - 2)), out)) {
+        answer_problem(request, 400, "bad_version", "If-Match must be a version in quotes");
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,54 @@
+/* What the files of this folder know of a request. */
+#ifndef GRAMME_APPS_REQUEST_INTERNAL_H
+#define GRAMME_APPS_REQUEST_INTERNAL_H
+
+#include "apps/common/app.h"
+#include "base/mailbox.h"
+#include "http/http.h"
+
+enum { PARAMS_MAX = 4 };
+
+struct app {
+    const struct app_definition *definition;
+    struct gramme_db *db;
+    void *state; /* what definition->start() returned */
+};
+
+struct app_request {
+    struct http_exchange *exchange;
+    struct app *app;
+    const struct app_route *route;
+    struct str query; /* what follows the ? */
+    struct {
+        struct str name;
+        const char *value;
+    } params[PARAMS_MAX];
+    size_t param_count;
+    struct gramme_value *body; /* once it was asked for */
+
+    /* The answer. */
+    int status; /* 0: none yet */
+    struct str content_type;
+    struct buf headers;
+    struct buf out;
+
+    struct task task; /* to the workers, and back to the exchange's thread */
+};
+
+/* Finds the route of a path (behind /NAME/api) and its parameters. `*out_known` tells whether the
+ * path is one with another method. NULL: none. */
+const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known);
+
+/* Whether every name and value of a query can be decoded. */
+bool query_is_valid(struct arena *arena, struct str query);
+
+/* 400: the cursor is none of this list. */
+void answer_bad_cursor(struct app_request *request);
+
+/* A copy that ends with NUL. */
+const char *text_copy(struct arena *arena, struct str text);
+/* %41 becomes A, and + what `plus` is: a space in a query, itself in a path. NULL if it is
+ * malformed, or holds a NUL, or is not UTF-8. */
+const char *url_decode(struct arena *arena, struct str text, char plus);
+
+#endif

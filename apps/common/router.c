@@ -1,0 +1,87 @@
+#include "apps/common/request_internal.h"
+#include "base/utf8.h"
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+const char *url_decode(struct arena *arena, struct str text, char plus)
+{
+    char *out = arena_bytes(arena, text.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i] == '+' ? plus : text.data[i];
+        if (c == '%') {
+            int high = i + 2 < text.len ? hex_digit(text.data[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(text.data[i + 2]) : -1;
+            if (low < 0) {
+                return NULL;
+            }
+            c = (char)(high * 16 + low);
+            i += 2;
+        }
+        if (c == '\0') {
+            return NULL;
+        }
+        out[len++] = c;
+    }
+    out[len] = '\0';
+    return utf8_is_valid(str_make(out, len)) ? out : NULL;
+}
+
+/* Takes the part of a path before its next slash off. */
+static struct str take_part(struct str *path)
+{
+    *path = str_skip(*path, 1); /* the slash */
+    size_t len = 0;
+    while (len < path->len && path->data[len] != '/') {
+        len++;
+    }
+    struct str part = str_make(path->data, len);
+    *path = str_skip(*path, len);
+    return part;
+}
+
+static bool match(struct app_request *request, struct str pattern, struct str path)
+{
+    request->param_count = 0;
+    while (pattern.len > 0 && path.len > 0) {
+        struct str wanted = take_part(&pattern);
+        struct str given = take_part(&path);
+        if (wanted.len > 0 && wanted.data[0] == '{') {
+            const char *value = url_decode(request->exchange->arena, given, '+');
+            if (value == NULL || value[0] == '\0') {
+                return false;
+            }
+            request->params[request->param_count].name = str_make(wanted.data + 1, wanted.len - 2);
+            request->params[request->param_count++].value = value;
+        } else if (!str_eq(wanted, given)) {
+            return false;
+        }
+    }
+    return pattern.len == 0 && path.len == 0;
+}
+
+const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known)
+{
+    const struct app_definition *definition = request->app->definition;
+    *out_known = false;
+    for (size_t i = 0; i < definition->route_count; i++) {
+        const struct app_route *route = &definition->routes[i];
+        if (!match(request, str_from_c(route->path), path)) {
+            continue;
+        }
+        *out_known = true;
+        if (str_eq(request->exchange->method, str_from_c(route->method))) {
+            return route;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,255 @@
+/* Requests come in on the threads of the HTTP server, go to a worker, and are answered on the
+ * thread that they came from. */
+#include "apps/common/server.h"
+
+#include <pthread.h>
+
+#include "apps/common/pages.h"
+#include "apps/common/request_internal.h"
+#include "base/mem.h"
+
+enum { WORKERS_MAX = 64, APPS_MAX = 8 };
+
+struct app_server {
+    struct http_server *http;
+    struct pages pages;
+    struct app apps[APPS_MAX];
+    size_t app_count;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t came;
+    struct task *oldest; /* requests that wait for a worker */
+    struct task **newest;
+    bool stopping;
+    pthread_t workers[WORKERS_MAX];
+    int worker_count;
+};
+
+/* --- workers --- */
+
+static void reply(struct task *task)
+{
+    struct app_request *request = CONTAINER_OF(task, struct app_request, task);
+    struct http_exchange *exchange = request->exchange;
+    struct buf headers = request->headers;
+    struct buf out = request->out;
+    buf_add(exchange->out, buf_str(&out));
+    http_reply(exchange, &(struct http_answer){
+                             .status = request->status,
+                             .content_type = out.len > 0 ? request->content_type : STR_NULL,
+                             .headers = headers.len > 0 ? buf_str(&headers) : STR_NULL,
+                         });
+    buf_finish(&headers);
+    buf_finish(&out);
+}
+
+static void handle(struct app_request *request)
+{
+    request->route->handle(request);
+    assert(request->status != 0); /* every handler answers */
+    gramme_value_destroy(request->body);
+    request->task.run = reply;
+    mailbox_post(request->exchange->mailbox, &request->task);
+}
+
+static void *work(void *arg)
+{
+    struct app_server *server = arg;
+    pthread_mutex_lock(&server->mutex);
+    while (!server->stopping || server->oldest != NULL) {
+        struct task *task = server->oldest;
+        if (task == NULL) {
+            pthread_cond_wait(&server->came, &server->mutex);
+            continue;
+        }
+        server->oldest = task->next;
+        if (server->oldest == NULL) {
+            server->newest = &server->oldest;
+        }
+        pthread_mutex_unlock(&server->mutex);
+        handle(CONTAINER_OF(task, struct app_request, task));
+        pthread_mutex_lock(&server->mutex);
+    }
+    pthread_mutex_unlock(&server->mutex);
+    return NULL;
+}
+
+static void enqueue(struct app_server *server, struct app_request *request)
+{
+    request->task.next = NULL;
+    pthread_mutex_lock(&server->mutex);
+    *server->newest = &request->task;
+    server->newest = &request->task.next;
+    pthread_cond_signal(&server->came);
+    pthread_mutex_unlock(&server->mutex);
+}
+
+/* --- requests --- */
+
+/* What is refused before it reaches a handler. */
+static void refuse(struct app_request *request, int status, const char *code, const char *message)
+{
+    answer_problem(request, status, code, "%s", message);
+    reply(&request->task);
+}
+
+static void route(struct app_server *server, struct app *app, struct http_exchange *exchange,
+                  struct str path, struct str query)
+{
+    struct app_request *request = ARENA_NEW(exchange->arena, struct app_request);
+    request->exchange = exchange;
+    request->app = app;
+    request->query = query;
+    if (!query_is_valid(exchange->arena, query)) {
+        refuse(request, 400, "bad_parameter", "The query is not encoded as it should be");
+        return;
+    }
+    bool known;
+    request->route = router_find(request, path, &known);
+    if (request->route != NULL) {
+        enqueue(server, request);
+    } else if (known) {
+        refuse(request, 405, "method_not_allowed", "This path does not know the method");
+    } else {
+        refuse(request, 404, "not_found", "There is no such path");
+    }
+}
+
+/* The application whose API the path names; *path is what follows. */
+static struct app *app_of(struct app_server *server, struct http_exchange *exchange,
+                          struct str *path)
+{
+    for (size_t i = 0; i < server->app_count; i++) {
+        struct str base =
+            arena_format(exchange->arena, "/%s/api", server->apps[i].definition->name);
+        if (str_starts_with(*path, base) &&
+            (path->len == base.len || path->data[base.len] == '/')) {
+            *path = str_skip(*path, base.len);
+            return &server->apps[i];
+        }
+    }
+    return NULL;
+}
+
+static void answer_file(struct app_server *server, struct http_exchange *exchange, struct str path)
+{
+    int status = 404;
+    if (!str_eq(exchange->method, STR("GET"))) {
+        buf_add(exchange->out, STR("Pages know the method GET only.\n"));
+        status = 405;
+    } else if (pages_answer(&server->pages, exchange, path)) {
+        return;
+    } else if (server->pages.files.count == 0) {
+        buf_add(exchange->out, STR("The pages have not been built: run make pages.\n"));
+    } else {
+        buf_add(exchange->out, STR("There is no such page.\n"));
+    }
+    http_reply(exchange,
+               &(struct http_answer){.status = status, .content_type = STR("text/plain")});
+}
+
+static void answer_request(void *context, struct http_exchange *exchange)
+{
+    struct app_server *server = context;
+    struct str target = exchange->target;
+    const char *mark = memchr(target.data, '?', target.len);
+    size_t len = mark == NULL ? target.len : (size_t)(mark - target.data);
+    struct str path = str_make(target.data, len);
+    struct str query = mark == NULL ? STR("") : str_skip(target, len + 1);
+    struct app *app = app_of(server, exchange, &path);
+    if (app != NULL) {
+        route(server, app, exchange, path, query);
+    } else {
+        answer_file(server, exchange, path);
+    }
+}
+
+/* --- opening and closing --- */
+
+static bool start_apps(struct app_server *server, struct gramme_db *db,
+                       const struct app_server_options *options, struct err *err)
+{
+    assert(options->app_count <= APPS_MAX);
+    for (size_t i = 0; i < options->app_count; i++) {
+        struct app *app = &server->apps[i];
+        app->definition = options->apps[i];
+        app->db = db;
+        struct gramme_error *error = NULL;
+        if (app->definition->start != NULL) {
+            app->state = app->definition->start(db, &error);
+        }
+        if (error != NULL) {
+            err_set(err, ERR_INTERNAL, "%s does not start: %s", app->definition->name,
+                    gramme_error_message(error));
+            gramme_error_destroy(error);
+            return false;
+        }
+        server->app_count++;
+    }
+    return true;
+}
+
+static bool start_workers(struct app_server *server, int count, struct err *err)
+{
+    while (server->worker_count < MIN(count, (int)WORKERS_MAX)) {
+        if (pthread_create(&server->workers[server->worker_count], NULL, work, server) != 0) {
+            return err_set(err, ERR_INTERNAL, "cannot start a thread");
+        }
+        server->worker_count++;
+    }
+    return true;
+}
+
+bool app_server_open(struct gramme_db *db, const struct app_server_options *options,
+                     struct app_server **out, struct err *err)
+{
+    struct app_server *server = mem_zalloc(sizeof(*server));
+    pthread_mutex_init(&server->mutex, NULL);
+    pthread_cond_init(&server->came, NULL);
+    server->newest = &server->oldest;
+    pages_init(&server->pages, options->pages);
+    struct http_options http = http_options_default();
+    http.host = options->host;
+    http.port = options->port;
+    http.thread_count = 1;
+    http.body_bytes_max = 1 << 20;
+    http.server_name = STR("gramme-apps/" GRAMME_VERSION);
+    if (!start_apps(server, db, options, err) ||
+        !start_workers(server, options->worker_count, err) ||
+        !http_server_open(&http, answer_request, server, &server->http, err)) {
+        app_server_close(server);
+        return false;
+    }
+    *out = server;
+    return true;
+}
+
+int app_server_port(const struct app_server *server)
+{
+    return http_server_port(server->http);
+}
+
+void app_server_close(struct app_server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    http_server_close(server->http, 5000);
+    pthread_mutex_lock(&server->mutex);
+    server->stopping = true;
+    pthread_cond_broadcast(&server->came);
+    pthread_mutex_unlock(&server->mutex);
+    for (int i = 0; i < server->worker_count; i++) {
+        pthread_join(server->workers[i], NULL);
+    }
+    for (size_t i = 0; i < server->app_count; i++) {
+        struct app *app = &server->apps[i];
+        if (app->definition->stop != NULL) {
+            app->definition->stop(app->state);
+        }
+    }
+    pages_finish(&server->pages);
+    pthread_cond_destroy(&server->came);
+    pthread_mutex_destroy(&server->mutex);
+    mem_free(server);
+}

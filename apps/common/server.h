@@ -1,0 +1,27 @@
+/* apps/common/server.h: serves applications: the REST API of each on worker threads, their pages
+ * from a directory. */
+#ifndef GRAMME_APPS_SERVER_H
+#define GRAMME_APPS_SERVER_H
+
+#include "apps/common/app.h"
+#include "base/err.h"
+
+struct app_server_options {
+    struct str host;
+    int port; /* 0: a free one */
+    int worker_count;
+    const char *pages; /* directory with a folder per application */
+    const struct app_definition *const *apps;
+    size_t app_count;
+};
+
+struct app_server;
+
+/* The server borrows the database and the options' definitions. */
+MUST_USE bool app_server_open(struct gramme_db *db, const struct app_server_options *options,
+                              struct app_server **out, struct err *err);
+MUST_USE int app_server_port(const struct app_server *server);
+/* Lets requests under way end. Accepts NULL. */
+void app_server_close(struct app_server *server);
+
+#endif

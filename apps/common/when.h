@@ -1,0 +1,23 @@
+/* apps/common/when.h: points in time as ISO 8601 text in UTC, which sorts as time goes; as a number
+ * they are microseconds since 1970. */
+#ifndef GRAMME_APPS_WHEN_H
+#define GRAMME_APPS_WHEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WHEN_SIZE 28 /* "2026-02-09T12:20:25.343883Z" and its NUL */
+
+#define WHEN_SECOND INT64_C(1000000)
+#define WHEN_DAY    (24 * 60 * 60 * WHEN_SECOND)
+
+int64_t when_now(void);
+/* The years 1970 to 9999. */
+void when_format(char out[WHEN_SIZE], int64_t when);
+/* Without the fraction: "2026-02-09T12:20:25Z". */
+void when_format_seconds(char out[WHEN_SIZE], int64_t when);
+/* Reads either, with 1 to 6 digits of fraction. False: it is no such text, no such day, or before
+ * 1970; *out is untouched then. NULL is none. */
+bool when_parse(const char *text, int64_t *out);
+
+#endif

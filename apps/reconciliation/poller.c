@@ -1,0 +1,331 @@
+#include "apps/reconciliation/poller.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "apps/reconciliation/webhook.h"
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/random.h"
+
+struct poller {
+    struct gramme_db *db;
+    struct poller_counters counters;
+    struct webhook **webhooks; /* one per thread that delivers */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    atomic_bool stopping;
+    bool is_running;
+    pthread_t thread;
+};
+
+/* A batch of calls and the threads that deliver it, each taking the next. */
+struct batch {
+    struct poller *poller;
+    const struct recon_list *list;
+    atomic_size_t next;
+    atomic_size_t leased;
+};
+
+struct courier {
+    struct batch *batch;
+    struct webhook *webhook;
+    pthread_t thread;
+};
+
+static void count(atomic_int_fast64_t *counter)
+{
+    atomic_fetch_add(counter, 1);
+}
+
+/* --- one call --- */
+
+/* A random time from half to the whole of what doubles with each attempt. */
+static int64_t backoff_us(int64_t attempts)
+{
+    int64_t most_ms = recon_settings.backoff_ms;
+    for (int64_t i = 1; i < attempts && most_ms < recon_settings.backoff_max_ms; i++) {
+        most_ms *= 2;
+    }
+    int64_t most_us = MIN(most_ms, recon_settings.backoff_max_ms) * 1000;
+    uint64_t number;
+    random_system(&number, sizeof(number));
+    return most_us / 2 + (int64_t)(number % (uint64_t)(most_us / 2 + 1));
+}
+
+static char *payload_of(const struct gramme_value *call)
+{
+    struct gramme_value *payload = gramme_map_create();
+    gramme_set_value(payload, "tenantId", gramme_get(call, "TenantId"));
+    gramme_set_value(payload, "callId", gramme_get(call, "CallId"));
+    gramme_set_value(payload, "callDateTime", gramme_get(call, "CallDateTime"));
+    gramme_set_value(payload, "audioReceived", gramme_get(call, "AudioReceived"));
+    gramme_set_value(payload, "processingStatus", gramme_get(call, "ProcessingStatus"));
+    gramme_set_value(payload, "attempt", gramme_get(call, "Attempts"));
+    gramme_set_value(payload, "leaseId", gramme_get(call, "LeaseOwner"));
+    gramme_set_value(payload, "leaseUntil", gramme_get(call, "NotBefore"));
+    char *json = gramme_value_to_json(payload, GRAMME_PLAIN, NULL);
+    gramme_value_destroy(payload);
+    return json;
+}
+
+/* The webhook may answer with what has become of the call: {"audioReceived": true,
+ * "processingStatus": "SUCCESS"}, or one of them. Returns whether it said something. */
+static bool read_state(const struct gramme_value *answer, struct recon_call *call)
+{
+    const struct gramme_value *audio = gramme_get(answer, "audioReceived");
+    const char *status = gramme_get_string(answer, "processingStatus");
+    bool said = gramme_value_bool(audio, &call->audio_received);
+    if (status != NULL && recon_status_is_valid(status)) {
+        call->processing_status = status;
+        said = true;
+    }
+    return said;
+}
+
+static void note_failure(struct poller *poller, const struct gramme_error *error)
+{
+    /* Otherwise the database failed: the call comes back when its lease is over. */
+    if (gramme_error_is(error, GRAMME_CONDITION_FAILED)) {
+        count(&poller->counters.leases_lost);
+    }
+}
+
+/* Writes down what the webhook said about a call. Returns whether it is fine now. */
+static bool apply_answer(struct poller *poller, const struct gramme_value *item, const char *owner,
+                         struct str body)
+{
+    struct recon_call call = {
+        .tenant_id = gramme_get_string(item, "TenantId"),
+        .call_id = gramme_get_string(item, "CallId"),
+        .audio_received = gramme_get_bool(item, "AudioReceived", false),
+        .processing_status = gramme_get_string(item, "ProcessingStatus"),
+    };
+    struct gramme_value *answer = gramme_value_from_json(body.data, body.len, GRAMME_PLAIN, NULL);
+    bool is_fine = false;
+    if (read_state(answer, &call) &&
+        when_parse(gramme_get_string(item, "CallDateTime"), &call.when)) {
+        struct gramme_error *error = NULL;
+        struct gramme_answer *old = recon_ingest_call(poller->db, &call, owner, &error);
+        is_fine = old != NULL && !recon_is_bad(call.audio_received, call.processing_status);
+        note_failure(poller, error);
+        gramme_answer_destroy(old);
+        gramme_error_destroy(error);
+    }
+    gramme_value_destroy(answer);
+    return is_fine;
+}
+
+/* Posts a call that is leased, and gives it back or takes it out of the index. */
+static void deliver(struct poller *poller, struct webhook *webhook, const struct gramme_value *item,
+                    const struct recon_lease *lease)
+{
+    struct str body;
+    char *json = payload_of(item);
+    int status = webhook_post(webhook, json, &poller->stopping, &body);
+    gramme_free(json);
+    bool is_delivered = status >= 200 && status < 300;
+    count(is_delivered ? &poller->counters.delivered : &poller->counters.delivery_failures);
+    if (is_delivered && apply_answer(poller, item, lease->owner, body)) {
+        count(&poller->counters.resolved);
+        return;
+    }
+    int64_t wait_us = is_delivered ? recon_settings.repeat_ms * 1000
+                                   : backoff_us(gramme_get_int(item, "Attempts", 1));
+    struct gramme_error *error = NULL;
+    if (!recon_return_call(poller->db, lease, when_now() + wait_us, is_delivered, &error)) {
+        note_failure(poller, error);
+    }
+    gramme_error_destroy(error);
+}
+
+/* Returns whether the call was ours to do. */
+static bool handle_call(struct poller *poller, struct webhook *webhook,
+                        const struct gramme_value *found)
+{
+    char owner[GRAMME_UUID_SIZE];
+    gramme_uuid(owner);
+    struct recon_lease lease = {
+        .tenant_id = gramme_get_string(found, "TenantId"),
+        .call_id = gramme_get_string(found, "CallId"),
+        .owner = owner,
+    };
+    int64_t now = when_now();
+    struct gramme_error *error = NULL;
+    struct gramme_answer *leased =
+        recon_lease_call(poller->db, &lease, now, now + recon_settings.lease_ms * 1000, &error);
+    if (leased == NULL) {
+        count(&poller->counters.lease_misses);
+        gramme_error_destroy(error);
+        return false;
+    }
+    count(&poller->counters.leased);
+    deliver(poller, webhook, gramme_answer_attributes(leased), &lease);
+    gramme_answer_destroy(leased);
+    return true;
+}
+
+/* --- a batch --- */
+
+static void *carry(void *arg)
+{
+    struct courier *courier = arg;
+    struct batch *batch = courier->batch;
+    while (!atomic_load(&batch->poller->stopping)) {
+        size_t next = atomic_fetch_add(&batch->next, 1);
+        if (next >= batch->list->count) {
+            break;
+        }
+        if (handle_call(batch->poller, courier->webhook, batch->list->oldest[next])) {
+            atomic_fetch_add(&batch->leased, 1);
+        }
+    }
+    return NULL;
+}
+
+/* Returns how many calls were ours to do. */
+static size_t deliver_batch(struct poller *poller, const struct recon_list *list)
+{
+    struct batch batch = {.poller = poller, .list = list};
+    size_t courier_count = MIN((size_t)recon_settings.concurrency, list->count);
+    struct courier *couriers = mem_zalloc(courier_count * sizeof(*couriers));
+    for (size_t i = 0; i < courier_count; i++) {
+        couriers[i] = (struct courier){.batch = &batch, .webhook = poller->webhooks[i]};
+        if (pthread_create(&couriers[i].thread, NULL, carry, &couriers[i]) != 0) {
+            abort(); /* no memory: as everywhere */
+        }
+    }
+    for (size_t i = 0; i < courier_count; i++) {
+        pthread_join(couriers[i].thread, NULL);
+    }
+    mem_free(couriers);
+    return atomic_load(&batch.leased);
+}
+
+/* --- a pass --- */
+
+static void note_found(struct poller *poller, const struct recon_list *list, bool is_first)
+{
+    atomic_fetch_add(&poller->counters.found, (int_fast64_t)list->count);
+    int64_t oldest = 0;
+    if (list->count > 0) {
+        char when[WHEN_SIZE];
+        const char *key = gramme_get_string(list->oldest[0], "GSI_Recon_SK");
+        snprintf(when, sizeof(when), "%.*s", (int)strcspn(key, "#"), key);
+        if (!when_parse(when, &oldest)) {
+            oldest = 0;
+        }
+    }
+    if (is_first) {
+        atomic_store(&poller->counters.oldest_due, oldest);
+    }
+}
+
+bool poller_pass(struct poller *poller, struct gramme_error **error)
+{
+    int64_t now = when_now();
+    struct recon_search search = {
+        .since = now - recon_settings.lookback_days * WHEN_DAY,
+        .tenant = recon_settings.tenant,
+        .due = now,
+    };
+    size_t done = 1;
+    for (bool is_first = true; done > 0 && !atomic_load(&poller->stopping); is_first = false) {
+        struct recon_list list;
+        if (!recon_list_pending(poller->db, &search, (size_t)recon_settings.batch, &list, error)) {
+            recon_list_finish(&list);
+            count(&poller->counters.pass_failures);
+            return false;
+        }
+        note_found(poller, &list, is_first);
+        /* What was done is not due any more. If nothing was, others are at it. */
+        done = deliver_batch(poller, &list);
+        recon_list_finish(&list);
+    }
+    count(&poller->counters.passes);
+    atomic_store(&poller->counters.last_pass, when_now());
+    return true;
+}
+
+/* --- running --- */
+
+static void *run(void *arg)
+{
+    struct poller *poller = arg;
+    pthread_mutex_lock(&poller->mutex);
+    while (!atomic_load(&poller->stopping)) {
+        pthread_mutex_unlock(&poller->mutex);
+        struct gramme_error *error = NULL;
+        if (!poller_pass(poller, &error)) {
+            fprintf(stderr, "gramme-apps: poller: %s: %s\n", gramme_error_code(error),
+                    gramme_error_message(error));
+        }
+        gramme_error_destroy(error);
+        pthread_mutex_lock(&poller->mutex);
+        int64_t until_us = when_now() + recon_settings.interval_ms * 1000;
+        struct timespec until = {.tv_sec = until_us / 1000000,
+                                 .tv_nsec = until_us % 1000000 * 1000};
+        if (!atomic_load(&poller->stopping)) {
+            pthread_cond_timedwait(&poller->wake, &poller->mutex, &until);
+        }
+    }
+    pthread_mutex_unlock(&poller->mutex);
+    return NULL;
+}
+
+struct poller *poller_create(struct gramme_db *db)
+{
+    struct poller *poller = mem_zalloc(sizeof(*poller));
+    poller->db = db;
+    pthread_mutex_init(&poller->mutex, NULL);
+    pthread_cond_init(&poller->wake, NULL);
+    poller->webhooks = mem_zalloc((size_t)recon_settings.concurrency * sizeof(struct webhook *));
+    for (int64_t i = 0; i < recon_settings.concurrency; i++) {
+        poller->webhooks[i] = webhook_create(recon_settings.webhook, recon_settings.timeout_ms);
+    }
+    return poller;
+}
+
+void poller_destroy(struct poller *poller)
+{
+    if (poller == NULL) {
+        return;
+    }
+    poller_stop(poller);
+    for (int64_t i = 0; i < recon_settings.concurrency; i++) {
+        webhook_destroy(poller->webhooks[i]);
+    }
+    mem_free(poller->webhooks);
+    pthread_cond_destroy(&poller->wake);
+    pthread_mutex_destroy(&poller->mutex);
+    mem_free(poller);
+}
+
+const struct poller_counters *poller_counters(const struct poller *poller)
+{
+    return &poller->counters;
+}
+
+void poller_start(struct poller *poller)
+{
+    if (pthread_create(&poller->thread, NULL, run, poller) != 0) {
+        abort(); /* no memory: as everywhere */
+    }
+    poller->is_running = true;
+}
+
+void poller_stop(struct poller *poller)
+{
+    pthread_mutex_lock(&poller->mutex);
+    atomic_store(&poller->stopping, true);
+    pthread_cond_signal(&poller->wake);
+    pthread_mutex_unlock(&poller->mutex);
+    if (poller->is_running) {
+        pthread_join(poller->thread, NULL);
+        poller->is_running = false;
+    }
+}

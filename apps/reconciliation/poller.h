@@ -1,0 +1,48 @@
+/* apps/reconciliation/poller.h: takes pending calls from the index, oldest first, and posts each to
+ * a webhook. Several pollers may run at once: a call is leased before it is posted. Delivery is at
+ * least once: who dies between posting and writing that down leaves a call that is posted again
+ * when its lease is over. */
+#ifndef GRAMME_APPS_RECONCILIATION_POLLER_H
+#define GRAMME_APPS_RECONCILIATION_POLLER_H
+
+#include <stdatomic.h>
+
+#include "apps/reconciliation/reconciliation.h"
+
+/* COUNTER(name, what it counts) */
+#define POLLER_COUNTERS(COUNTER)                                                                   \
+    COUNTER(passes, "passes over the index")                                                       \
+    COUNTER(pass_failures, "passes that the database ended")                                       \
+    COUNTER(found, "calls found due")                                                              \
+    COUNTER(leased, "leases taken")                                                                \
+    COUNTER(lease_misses, "calls that someone else had taken, or that were fine by then")          \
+    COUNTER(delivered, "posts that the webhook took")                                              \
+    COUNTER(delivery_failures, "posts that it did not take")                                       \
+    COUNTER(resolved, "calls that the webhook's answer took out of the index")                     \
+    COUNTER(leases_lost, "leases that were over before the call was given back")
+
+struct poller_counters {
+#define COUNTER(name_, what_) atomic_int_fast64_t name_;
+    POLLER_COUNTERS(COUNTER)
+#undef COUNTER
+    /* Of the newest pass: when it ended (0: none has), and when the oldest call was that was due.
+     */
+    atomic_int_fast64_t last_pass;
+    atomic_int_fast64_t oldest_due;
+};
+
+struct poller;
+
+/* Borrows the database; reads recon_settings. */
+struct poller *poller_create(struct gramme_db *db);
+/* Stops it first, if it runs. */
+void poller_destroy(struct poller *poller);
+const struct poller_counters *poller_counters(const struct poller *poller);
+
+/* Everything that is due when it begins, once. False: the database failed. */
+bool poller_pass(struct poller *poller, struct gramme_error **error);
+/* Makes passes on a thread of its own until poller_stop(), which waits for its end. */
+void poller_start(struct poller *poller);
+void poller_stop(struct poller *poller);
+
+#endif

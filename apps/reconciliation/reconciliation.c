@@ -1,0 +1,182 @@
+/* What is asked of the table: one function per access pattern. */
+#include "apps/reconciliation/reconciliation.h"
+
+#include <string.h>
+
+#include "apps/common/write.h"
+
+bool recon_id_is_valid(const char *text)
+{
+    size_t len = strlen(text);
+    return len >= 1 && len <= RECONCILIATION_ID_LEN_MAX &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") ==
+               len;
+}
+
+bool recon_status_is_valid(const char *text)
+{
+    return strcmp(text, "SUCCESS") == 0 || strcmp(text, "FAILED") == 0 ||
+           strcmp(text, "PENDING") == 0;
+}
+
+bool recon_is_bad(bool audio_received, const char *processing_status)
+{
+    return !audio_received || strcmp(processing_status, "SUCCESS") != 0;
+}
+
+/* A call stays in its shard whatever becomes of it, so the number is made from its name. */
+static int shard_of(const char *tenant_id, const char *call_id)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    const char *const parts[] = {tenant_id, "#", call_id};
+    for (size_t i = 0; i < 3; i++) {
+        for (const char *c = parts[i]; *c != '\0'; c++) {
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+        }
+    }
+    return (int)(hash % (uint64_t)recon_settings.shards);
+}
+
+/* One shard is the document's plain key. */
+static void set_index_key(struct gramme_value *map, const char *name, int shard)
+{
+    if (recon_settings.shards == 1) {
+        gramme_set_string(map, name, "STATUS#PENDING");
+    } else {
+        gramme_set_format(map, name, "STATUS#PENDING#%d", shard);
+    }
+}
+
+static void set_when(struct gramme_value *map, const char *name, int64_t when)
+{
+    char text[WHEN_SIZE];
+    when_format(text, when);
+    gramme_set_string(map, name, text);
+}
+
+/* An UpdateItem of a call. */
+static struct gramme_request *update_call(const char *tenant_id, const char *call_id)
+{
+    struct gramme_request *update = gramme_request_create("UpdateItem", RECONCILIATION_TABLE);
+    gramme_set_format(gramme_request_key(update), "PK", "TENANT#%s", tenant_id);
+    gramme_set_format(gramme_request_key(update), "SK", "CALL#%s", call_id);
+    return update;
+}
+
+static struct gramme_answer *send(struct gramme_db *db, struct gramme_request *request,
+                                  struct gramme_error **error)
+{
+    struct gramme_answer *answer = write_send(db, request, error);
+    gramme_request_destroy(request);
+    return answer;
+}
+
+struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon_call *call,
+                                        const char *owner, struct gramme_error **error)
+{
+    static const char BAD[] =
+        "SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
+        "ProcessingStatus = :status, GSI_Recon_PK = :pk, GSI_Recon_SK = :sk";
+    static const char FINE[] =
+        "SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
+        "ProcessingStatus = :status "
+        "REMOVE GSI_Recon_PK, GSI_Recon_SK, NotBefore, LeaseOwner, Attempts";
+    char when[WHEN_SIZE];
+    when_format_seconds(when, call->when);
+    struct gramme_request *update = update_call(call->tenant_id, call->call_id);
+    bool is_bad = recon_is_bad(call->audio_received, call->processing_status);
+    gramme_request_update(update, is_bad ? BAD : FINE);
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_string(values, ":tenant", call->tenant_id);
+    gramme_set_string(values, ":call", call->call_id);
+    gramme_set_string(values, ":when", when);
+    gramme_set_bool(values, ":audio", call->audio_received);
+    gramme_set_string(values, ":status", call->processing_status);
+    if (is_bad) {
+        set_index_key(values, ":pk", shard_of(call->tenant_id, call->call_id));
+        gramme_set_format(values, ":sk", "%s#%s", when, call->tenant_id);
+    }
+    if (owner != NULL) {
+        gramme_request_condition(update, "LeaseOwner = :owner");
+        gramme_set_string(values, ":owner", owner);
+    }
+    gramme_request_return(update, "ALL_OLD");
+    return send(db, update, error);
+}
+
+struct gramme_answer *recon_get_call(struct gramme_db *db, const char *tenant_id,
+                                     const char *call_id, struct gramme_error **error)
+{
+    struct gramme_request *get = gramme_request_create("GetItem", RECONCILIATION_TABLE);
+    gramme_set_format(gramme_request_key(get), "PK", "TENANT#%s", tenant_id);
+    gramme_set_format(gramme_request_key(get), "SK", "CALL#%s", call_id);
+    gramme_request_consistent(get);
+    return send(db, get, error);
+}
+
+/* What of the shard is wanted. The index has no key for it: what is pending is little. */
+static void add_filter(struct gramme_request *query, const struct recon_search *search)
+{
+    static const char DUE[] = "(attribute_not_exists(NotBefore) OR NotBefore <= :due)";
+    static const char TENANT[] = "TenantId = :tenant";
+    static const char BOTH[] =
+        "TenantId = :tenant AND (attribute_not_exists(NotBefore) OR NotBefore <= :due)";
+    if (search->tenant != NULL) {
+        gramme_set_string(gramme_request_values(query), ":tenant", search->tenant);
+    }
+    if (search->due != 0) {
+        set_when(gramme_request_values(query), ":due", search->due);
+    }
+    if (search->tenant != NULL && search->due != 0) {
+        gramme_request_filter(query, BOTH);
+    } else if (search->tenant != NULL || search->due != 0) {
+        gramme_request_filter(query, search->tenant != NULL ? TENANT : DUE);
+    }
+}
+
+struct gramme_request *recon_find_pending(const struct recon_search *search, int shard)
+{
+    char since[WHEN_SIZE];
+    when_format_seconds(since, search->since > 0 ? search->since : 0);
+    struct gramme_request *query = gramme_request_create("Query", RECONCILIATION_TABLE);
+    gramme_request_index(query, "ReconciliationIndex");
+    gramme_request_key_condition(query, "GSI_Recon_PK = :status AND GSI_Recon_SK > :lookbackDate");
+    set_index_key(gramme_request_values(query), ":status", shard);
+    gramme_set_string(gramme_request_values(query), ":lookbackDate", since);
+    add_filter(query, search);
+    gramme_request_limit(query, RECON_PAGE_ITEMS);
+    return query;
+}
+
+struct gramme_answer *recon_lease_call(struct gramme_db *db, const struct recon_lease *lease,
+                                       int64_t now, int64_t until, struct gramme_error **error)
+{
+    struct gramme_request *update = update_call(lease->tenant_id, lease->call_id);
+    gramme_request_update(update, "SET LeaseOwner = :owner, NotBefore = :until ADD Attempts :one");
+    /* The same owner again is this very request, sent again after a lost answer. */
+    gramme_request_condition(update, "attribute_exists(GSI_Recon_PK) AND "
+                                     "(attribute_not_exists(NotBefore) OR NotBefore <= :now OR "
+                                     "LeaseOwner = :owner)");
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_string(values, ":owner", lease->owner);
+    set_when(values, ":now", now);
+    set_when(values, ":until", until);
+    gramme_set_int(values, ":one", 1);
+    gramme_request_return(update, "ALL_NEW");
+    return send(db, update, error);
+}
+
+bool recon_return_call(struct gramme_db *db, const struct recon_lease *lease, int64_t not_before,
+                       bool is_delivered, struct gramme_error **error)
+{
+    struct gramme_request *update = update_call(lease->tenant_id, lease->call_id);
+    gramme_request_update(update, is_delivered
+                                      ? "SET NotBefore = :until REMOVE LeaseOwner, Attempts"
+                                      : "SET NotBefore = :until REMOVE LeaseOwner");
+    gramme_request_condition(update, "LeaseOwner = :owner");
+    gramme_set_string(gramme_request_values(update), ":owner", lease->owner);
+    set_when(gramme_request_values(update), ":until", not_before);
+    struct gramme_answer *answer = send(db, update, error);
+    gramme_answer_destroy(answer);
+    return answer != NULL;
+}

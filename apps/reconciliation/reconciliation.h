@@ -1,0 +1,129 @@
+/* apps/reconciliation/reconciliation.h: calls that need a second look, found through a sparse index
+ * that holds only them.
+ *
+ *     a call            PK TENANT#tenant  SK CALL#call
+ *     while it is bad   GSI_Recon_PK STATUS#PENDING#shard  GSI_Recon_SK callDateTime#tenant
+ *
+ * A call is bad while its audio is missing or its processing is not SUCCESS. Who works on a call
+ * holds a lease on it: LeaseOwner, and NotBefore, the time before which nobody else touches it. The
+ * same NotBefore makes a call wait after an attempt. It is in the index, so that what is not due is
+ * passed over without asking for it. */
+#ifndef GRAMME_APPS_RECONCILIATION_H
+#define GRAMME_APPS_RECONCILIATION_H
+
+#include "apps/common/app.h"
+#include "apps/common/when.h"
+
+#define RECONCILIATION_TABLE "CallRecords"
+
+enum { RECONCILIATION_SHARDS_MAX = 100, RECONCILIATION_ID_LEN_MAX = 128 };
+
+extern const struct app_definition reconciliation_app;
+
+/* `gramme-apps poll`: arguments behind it; returns the exit status. */
+int reconciliation_poll_main(int argc, char **argv);
+
+/* --- a call --- */
+
+struct recon_call {
+    const char *tenant_id;
+    const char *call_id;
+    int64_t when; /* the call's time */
+    bool audio_received;
+    const char *processing_status; /* SUCCESS, FAILED or PENDING */
+};
+
+/* An id is 1 to RECONCILIATION_ID_LEN_MAX letters, digits and . _ : - */
+bool recon_id_is_valid(const char *text);
+bool recon_status_is_valid(const char *text);
+/* Whether a call has to be looked at again: the rule for being in the index. */
+bool recon_is_bad(bool audio_received, const char *processing_status);
+
+/* --- the write side --- */
+
+/* Writes the state of a call, and sets or removes the keys of the index. gramme_answer_attributes()
+ * is what was there before; without a CallId: nothing. `owner`: only while this lease holds, else
+ * GRAMME_CONDITION_FAILED; NULL: always. NULL: it failed. */
+struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon_call *call,
+                                        const char *owner, struct gramme_error **error);
+/* gramme_answer_item() is the call, or NULL. */
+struct gramme_answer *recon_get_call(struct gramme_db *db, const char *tenant_id,
+                                     const char *call_id, struct gramme_error **error);
+
+/* --- the read side --- */
+
+struct recon_search {
+    int64_t since;      /* calls after this time: the look-back; may be before 1970 */
+    const char *tenant; /* NULL: all */
+    int64_t due;        /* only those that are due at this time; 0: all */
+};
+
+/* How many items one page of a shard is made from. */
+enum { RECON_PAGE_ITEMS = 250 };
+
+/* A Query for the pending calls of one shard, oldest first. The caller destroys it. */
+struct gramme_request *recon_find_pending(const struct recon_search *search, int shard);
+
+/* Called for each pending call, by a thread per shard. False: enough of this shard. */
+typedef bool recon_visit(void *context, int shard, const struct gramme_value *item);
+/* Reads all shards in parallel. False: the database failed; some may have been visited. */
+bool recon_each_pending(struct gramme_db *db, const struct recon_search *search, recon_visit *visit,
+                        void *context, struct gramme_error **error);
+
+/* The oldest of all shards, in order. */
+struct recon_list {
+    struct gramme_value *items[RECONCILIATION_SHARDS_MAX]; /* lists; own what `oldest` points to */
+    const struct gramme_value **oldest;
+    size_t count;
+};
+/* At most `limit` calls. recon_list_finish() frees them, also after failure. */
+bool recon_list_pending(struct gramme_db *db, const struct recon_search *search, size_t limit,
+                        struct recon_list *out, struct gramme_error **error);
+void recon_list_finish(struct recon_list *list);
+
+/* --- leases --- */
+
+struct recon_lease {
+    const char *tenant_id;
+    const char *call_id;
+    const char *owner; /* of this one lease */
+};
+
+/* Takes a call that is bad and due, until a time. gramme_answer_attributes() is the call, its
+ * Attempts counted up. GRAMME_CONDITION_FAILED: someone else has it, or it is fine by now. */
+struct gramme_answer *recon_lease_call(struct gramme_db *db, const struct recon_lease *lease,
+                                       int64_t now, int64_t until, struct gramme_error **error);
+/* Gives a call back that is not to be tried again before a time; `is_delivered` forgets its
+ * attempts. GRAMME_CONDITION_FAILED: the lease is over. */
+bool recon_return_call(struct gramme_db *db, const struct recon_lease *lease, int64_t not_before,
+                       bool is_delivered, struct gramme_error **error);
+
+/* --- settings of this process: main() fills them before anything starts --- */
+
+struct recon_settings {
+    int64_t shards; /* of the index; the same for all who write and poll */
+    int64_t lookback_days;
+    const char *webhook; /* NULL: no polling */
+    const char *tenant;  /* NULL: all */
+    int64_t batch;       /* calls that are taken from the index at once */
+    int64_t concurrency; /* of deliveries */
+    int64_t interval_ms; /* between passes */
+    int64_t timeout_ms;  /* of a delivery */
+    int64_t lease_ms;
+    int64_t backoff_ms; /* after the first attempt that failed; then doubled */
+    int64_t backoff_max_ms;
+    int64_t repeat_ms; /* after a delivery, for a call that stays bad */
+};
+extern struct recon_settings recon_settings;
+
+enum recon_option { RECON_OPTION_UNKNOWN, RECON_OPTION_TAKEN, RECON_OPTION_BAD };
+/* Takes an option of the poller, "--webhook"; `value` may be NULL. BAD: stderr says why. */
+enum recon_option recon_take_option(const char *name, const char *value);
+/* False: the settings do not fit each other; stderr says why. */
+bool recon_check_settings(void);
+void recon_print_options(void);
+
+/* Calls of a few tenants, some of them bad. */
+bool recon_load_samples(struct gramme_db *db, struct gramme_error **error);
+
+#endif

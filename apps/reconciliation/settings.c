@@ -1,0 +1,103 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/reconciliation/reconciliation.h"
+#include "base/str.h"
+
+struct recon_settings recon_settings = {
+    .shards = 10,
+    .lookback_days = 7,
+    .batch = 100,
+    .concurrency = 8,
+    .interval_ms = 5000,
+    .timeout_ms = 10 * 1000,
+    .lease_ms = 60 * 1000,
+    .backoff_ms = 5 * 1000,
+    .backoff_max_ms = 15 * 60 * 1000,
+    .repeat_ms = 15 * 60 * 1000,
+};
+
+static const struct option {
+    const char *name;
+    const char *what;
+    const char **text;
+    int64_t *number;
+    int64_t min;
+    int64_t max;
+} options[] = {
+    {"--webhook", "URL that pending calls are posted to", &recon_settings.webhook, NULL, 0, 0},
+    {"--tenant", "only the calls of one tenant", &recon_settings.tenant, NULL, 0, 0},
+    {"--shards", "write shards of the index, the same for all who write and poll", NULL,
+     &recon_settings.shards, 1, RECONCILIATION_SHARDS_MAX},
+    {"--lookback-days", "older calls are left alone", NULL, &recon_settings.lookback_days, 1,
+     36500},
+    {"--batch", "calls taken from the index at once", NULL, &recon_settings.batch, 1, 10000},
+    {"--concurrency", "deliveries at the same time", NULL, &recon_settings.concurrency, 1, 64},
+    {"--interval-ms", "between passes", NULL, &recon_settings.interval_ms, 10, 86400000},
+    {"--timeout-ms", "of a delivery", NULL, &recon_settings.timeout_ms, 10, 600000},
+    {"--lease-ms", "for how long a call is one poller's", NULL, &recon_settings.lease_ms, 20,
+     3600000},
+    {"--backoff-ms", "after the first delivery that failed; doubles with each", NULL,
+     &recon_settings.backoff_ms, 1, 86400000},
+    {"--backoff-max-ms", "the longest of these", NULL, &recon_settings.backoff_max_ms, 1, 86400000},
+    {"--repeat-ms", "after a delivery, for a call that stays bad", NULL, &recon_settings.repeat_ms,
+     1, INT64_C(86400000) * 365},
+};
+
+static enum recon_option take(const struct option *option, const char *value)
+{
+    if (value == NULL || value[0] == '\0') {
+        fprintf(stderr, "gramme-apps: %s wants a value\n", option->name);
+        return RECON_OPTION_BAD;
+    }
+    if (option->text != NULL) {
+        *option->text = value;
+        return RECON_OPTION_TAKEN;
+    }
+    int64_t number;
+    if (!str_to_int64(str_from_c(value), &number) || number < option->min || number > option->max) {
+        fprintf(stderr, "gramme-apps: %s wants a number from %lld to %lld\n", option->name,
+                (long long)option->min, (long long)option->max);
+        return RECON_OPTION_BAD;
+    }
+    *option->number = number;
+    return RECON_OPTION_TAKEN;
+}
+
+enum recon_option recon_take_option(const char *name, const char *value)
+{
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        if (strcmp(options[i].name, name) == 0) {
+            return take(&options[i], value);
+        }
+    }
+    return RECON_OPTION_UNKNOWN;
+}
+
+bool recon_check_settings(void)
+{
+    if (recon_settings.webhook != NULL && strncmp(recon_settings.webhook, "http://", 7) != 0 &&
+        strncmp(recon_settings.webhook, "https://", 8) != 0) {
+        fprintf(stderr, "gramme-apps: --webhook wants http://... or https://...\n");
+        return false;
+    }
+    /* Else someone else may take the call while the first still posts it. */
+    if (recon_settings.lease_ms < 2 * recon_settings.timeout_ms) {
+        fprintf(stderr, "gramme-apps: --lease-ms must be at least twice --timeout-ms\n");
+        return false;
+    }
+    return true;
+}
+
+void recon_print_options(void)
+{
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        char fallback[32] = "";
+        if (options[i].number != NULL) {
+            snprintf(fallback, sizeof(fallback), " [%lld]", (long long)*options[i].number);
+        }
+        printf("  %-16s %s  %s%s\n", options[i].name, options[i].number == NULL ? "TEXT" : "N   ",
+               options[i].what, fallback);
+    }
+}

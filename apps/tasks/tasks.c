@@ -1,0 +1,124 @@
+/* The patterns that read. */
+#include "apps/tasks/tasks.h"
+
+#include <string.h>
+
+static bool is_one_of(const char *text, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, text) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+bool tasks_id_is_valid(const char *text)
+{
+    size_t len = strlen(text);
+    return len >= 1 && len <= 64 &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == len;
+}
+
+bool tasks_status_is_valid(const char *text)
+{
+    static const char *const names[] = {"OPEN", "IN_PROGRESS", "COMPLETED", "CLOSED", NULL};
+    return is_one_of(text, names);
+}
+
+bool tasks_priority_is_valid(const char *text)
+{
+    static const char *const names[] = {"LOW", "MEDIUM", "HIGH", NULL};
+    return is_one_of(text, names);
+}
+
+/* Reads one item. Consistent: who has just written it wants to see it. */
+static struct gramme_answer *get(struct gramme_db *db, const char *pk_prefix, const char *id,
+                                 const char *sk, struct gramme_error **error)
+{
+    struct gramme_request *request = gramme_request_create("GetItem", TASKS_TABLE);
+    gramme_set_format(gramme_request_key(request), "PK", "%s%s", pk_prefix, id);
+    gramme_set_string(gramme_request_key(request), "SK", sk);
+    gramme_request_consistent(request);
+    struct gramme_answer *answer = gramme_send(db, request, error);
+    gramme_request_destroy(request);
+    return answer;
+}
+
+static struct gramme_answer *send_query(struct gramme_db *db, struct gramme_request *query,
+                                        const struct page *page, struct gramme_error **error)
+{
+    page_apply(page, query);
+    struct gramme_answer *answer = gramme_send(db, query, error);
+    gramme_request_destroy(query);
+    return answer;
+}
+
+struct gramme_answer *tasks_get_task(struct gramme_db *db, const char *task_id,
+                                     struct gramme_error **error)
+{
+    return get(db, "TASK#", task_id, "METADATA", error);
+}
+
+struct gramme_answer *tasks_get_user_profile(struct gramme_db *db, const char *user_id,
+                                             struct gramme_error **error)
+{
+    return get(db, "USER#", user_id, "PROFILE", error);
+}
+
+struct gramme_answer *tasks_get_task_assignments(struct gramme_db *db, const char *task_id,
+                                                 const struct page *page,
+                                                 struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TASKS_TABLE);
+    gramme_request_key_condition(query, "PK = :taskId AND begins_with(SK, :assignment)");
+    gramme_set_format(gramme_request_values(query), ":taskId", "TASK#%s", task_id);
+    gramme_set_string(gramme_request_values(query), ":assignment", "ASSIGNMENT#");
+    return send_query(db, query, page, error);
+}
+
+struct gramme_answer *tasks_get_user_tasks(struct gramme_db *db, const char *user_id,
+                                           const struct page *page, struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TASKS_TABLE);
+    gramme_request_index(query, "GSI1");
+    gramme_request_key_condition(query, "GSI1PK = :userId");
+    gramme_set_format(gramme_request_values(query), ":userId", "USER#%s", user_id);
+    return send_query(db, query, page, error);
+}
+
+struct gramme_answer *tasks_get_tasks_by_status(struct gramme_db *db, const char *status,
+                                                bool newest_first, const struct page *page,
+                                                struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TASKS_TABLE);
+    gramme_request_index(query, "GSI2");
+    gramme_request_key_condition(query, "GSI2PK = :status");
+    gramme_set_format(gramme_request_values(query), ":status", "STATUS#%s", status);
+    if (newest_first) {
+        gramme_request_descending(query);
+    }
+    return send_query(db, query, page, error);
+}
+
+struct gramme_answer *tasks_check_assignment(struct gramme_db *db, const char *task_id,
+                                             const char *user_id, struct gramme_error **error)
+{
+    struct gramme_value *sk = gramme_map_create();
+    gramme_set_format(sk, "SK", "ASSIGNMENT#%s", user_id);
+    struct gramme_answer *answer = get(db, "TASK#", task_id, gramme_get_string(sk, "SK"), error);
+    gramme_value_destroy(sk);
+    return answer;
+}
+
+struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *assignments,
+                                      struct gramme_error **error)
+{
+    struct gramme_request *batch = gramme_request_create("BatchGetItem", NULL);
+    for (size_t i = 0; i < gramme_value_count(assignments); i++) {
+        struct gramme_value *key = gramme_batch_get(batch, TASKS_TABLE);
+        gramme_set_value(key, "PK", gramme_get(gramme_value_at(assignments, i), "PK"));
+        gramme_set_string(key, "SK", "METADATA");
+    }
+    struct gramme_answer *answer = gramme_batch_read(db, batch, error);
+    gramme_request_destroy(batch);
+    return answer;
+}

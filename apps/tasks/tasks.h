@@ -1,0 +1,107 @@
+/* apps/tasks/tasks.h: users, tasks and who does them, in one table, as the document "DynamoDB
+ * Single-Table Design" has it.
+ *
+ *     a task         PK TASK#id   SK METADATA         GSI2PK STATUS#status  GSI2SK CREATED_AT#time
+ *     an assignment  PK TASK#id   SK ASSIGNMENT#user  GSI1PK USER#user      GSI1SK TASK#id
+ *     a user         PK USER#id   SK PROFILE
+ *
+ * Whoever acts is a user of the table. Rules that span items are conditions of one transaction, so
+ * that they hold whatever others do at the same time. */
+#ifndef GRAMME_APPS_TASKS_H
+#define GRAMME_APPS_TASKS_H
+
+#include "apps/common/app.h"
+
+#define TASKS_TABLE "task-manager-sandbox-tasks"
+
+extern const struct app_definition tasks_app;
+
+enum tasks_result {
+    TASKS_OK,
+    TASKS_FAILED,           /* the database failed: *error */
+    TASKS_NOT_ALLOWED,      /* who acts is unknown, deactivated, or may not do this */
+    TASKS_NO_TASK,          /* there is no such task */
+    TASKS_NO_USER,          /* there is no such user */
+    TASKS_USER_DEACTIVATED, /* the user that it concerns */
+    TASKS_DUPLICATE,        /* it is there already */
+};
+
+/* An id is 1 to 64 letters, digits and . _ - */
+bool tasks_id_is_valid(const char *text);
+bool tasks_status_is_valid(const char *text);
+bool tasks_priority_is_valid(const char *text);
+
+/* --- the seven access patterns: answers are the caller's; NULL: the database failed --- */
+
+/* Pattern 1. gramme_answer_item(): the task, or NULL. */
+struct gramme_answer *tasks_get_task(struct gramme_db *db, const char *task_id,
+                                     struct gramme_error **error);
+/* Pattern 2. gramme_answer_item(): the user, or NULL. */
+struct gramme_answer *tasks_get_user_profile(struct gramme_db *db, const char *user_id,
+                                             struct gramme_error **error);
+/* Pattern 3. A page of assignments. */
+struct gramme_answer *tasks_get_task_assignments(struct gramme_db *db, const char *task_id,
+                                                 const struct page *page,
+                                                 struct gramme_error **error);
+/* Pattern 4. A page of assignments; tasks_get_tasks() has what they assign. */
+struct gramme_answer *tasks_get_user_tasks(struct gramme_db *db, const char *user_id,
+                                           const struct page *page, struct gramme_error **error);
+/* Pattern 5. A page of tasks by creation time. */
+struct gramme_answer *tasks_get_tasks_by_status(struct gramme_db *db, const char *status,
+                                                bool newest_first, const struct page *page,
+                                                struct gramme_error **error);
+/* Pattern 6. gramme_answer_item(): the assignment, or NULL. */
+struct gramme_answer *tasks_check_assignment(struct gramme_db *db, const char *task_id,
+                                             const char *user_id, struct gramme_error **error);
+/* Pattern 7. An admin assigns a task to an active user who does not have it yet. */
+struct tasks_assignment {
+    const char *task_id;
+    const char *user_id;
+    const char *assigned_by;
+};
+enum tasks_result tasks_assign_task(struct gramme_db *db, const struct tasks_assignment *assignment,
+                                    struct gramme_error **error);
+
+/* --- what else the document's workload does --- */
+
+/* The tasks of a page of assignments, at most 100, in no order. */
+struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_value *assignments,
+                                      struct gramme_error **error);
+
+struct tasks_task {
+    const char *title;
+    const char *description; /* may be empty */
+    const char *priority;
+    const char *created_by; /* who acts */
+};
+/* An active user makes a task, OPEN. *out is it, the caller's, if TASKS_OK. */
+enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_task *task,
+                                    struct gramme_value **out, struct gramme_error **error);
+/* An active user who is assigned to the task, or an admin, changes its status. */
+enum tasks_result tasks_update_task_status(struct gramme_db *db, const char *task_id,
+                                           const char *status, const char *user_id,
+                                           struct gramme_error **error);
+
+struct tasks_user {
+    const char *user_id;
+    const char *email;
+    bool is_admin;
+};
+/* A new user, ACTIVE; or TASKS_DUPLICATE. *out is it, the caller's, if TASKS_OK. */
+enum tasks_result tasks_create_user(struct gramme_db *db, const struct tasks_user *user,
+                                    struct gramme_value **out, struct gramme_error **error);
+/* Makes a user ACTIVE or DEACTIVATED. */
+enum tasks_result tasks_set_user_status(struct gramme_db *db, const char *user_id, bool is_active,
+                                        struct gramme_error **error);
+
+/* Some users, tasks and assignments. */
+bool tasks_load_samples(struct gramme_db *db, struct gramme_error **error);
+
+/* What the items of the three entities hold; for samples.c. */
+void tasks_fill_user(struct gramme_value *item, const struct tasks_user *user, const char *now);
+void tasks_fill_task(struct gramme_value *item, const char *task_id, const struct tasks_task *task,
+                     const char *now);
+void tasks_fill_assignment(struct gramme_value *item, const struct tasks_assignment *assignment,
+                           const char *now);
+
+#endif

@@ -1,0 +1,96 @@
+#include "apps/tickets/tickets.h"
+
+#include "apps/common/when.h"
+
+struct gramme_value *tickets_create_ticket(struct gramme_db *db, const char *caller_id,
+                                           const char *issue_description,
+                                           struct gramme_error **error)
+{
+    char id[GRAMME_UUID_SIZE];
+    char now[WHEN_SIZE];
+    gramme_uuid(id);
+    when_format(now, when_now());
+    /* No condition: the id is new, so that sending this again after a lost answer does no harm. */
+    struct gramme_request *put = gramme_request_create("PutItem", TICKETS_TABLE);
+    struct gramme_value *ticket = gramme_request_item(put);
+    gramme_set_string(ticket, "ticket_id", id);
+    gramme_set_string(ticket, "caller_id", caller_id);
+    gramme_set_string(ticket, "issue_description", issue_description);
+    gramme_set_string(ticket, "status", "open");
+    gramme_set_string(ticket, "created_at", now);
+    gramme_set_string(ticket, "updated_at", now);
+    gramme_set_list(ticket, "comments");
+    struct gramme_value *created = NULL;
+    if (gramme_run(db, put, error)) {
+        created = gramme_value_copy(ticket);
+    }
+    gramme_request_destroy(put);
+    return created;
+}
+
+struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char *ticket_id,
+                                                struct gramme_error **error)
+{
+    struct gramme_request *get = gramme_request_create("GetItem", TICKETS_TABLE);
+    gramme_set_string(gramme_request_key(get), "ticket_id", ticket_id);
+    /* Who has just commented wants to see it. */
+    gramme_request_consistent(get);
+    struct gramme_answer *answer = gramme_send(db, get, error);
+    gramme_request_destroy(get);
+    return answer;
+}
+
+/* The library sends a request again when its answer got lost. The comment's text and time tell
+ * whether it is there already. */
+static void fill_update(struct gramme_request *update, const char *comment_text)
+{
+    char now[WHEN_SIZE];
+    when_format(now, when_now());
+    gramme_request_update(update,
+                          "SET comments = list_append(if_not_exists(comments, :empty_list), "
+                          ":comment), updated_at = :timestamp");
+    gramme_request_condition(update,
+                             "attribute_exists(ticket_id) AND NOT contains(comments, :this)");
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_list(values, ":empty_list");
+    struct gramme_value *comment = gramme_set_map(values, ":this");
+    gramme_set_string(comment, "comment_text", comment_text);
+    gramme_set_string(comment, "added_at", now);
+    gramme_add_value(gramme_set_list(values, ":comment"), comment);
+    gramme_set_string(values, ":timestamp", now);
+}
+
+struct gramme_value *tickets_add_comment(struct gramme_db *db, const char *ticket_id,
+                                         const char *comment_text, struct gramme_error **error)
+{
+    struct gramme_request *update = gramme_request_create("UpdateItem", TICKETS_TABLE);
+    gramme_set_string(gramme_request_key(update), "ticket_id", ticket_id);
+    fill_update(update, comment_text);
+    gramme_request_return(update, "ALL_NEW");
+    gramme_request_return_on_failure(update);
+    struct gramme_answer *answer = gramme_send(db, update, error);
+    gramme_request_destroy(update);
+    const struct gramme_value *ticket =
+        answer != NULL ? gramme_answer_attributes(answer) : gramme_error_item(*error);
+    struct gramme_value *copy = ticket == NULL ? NULL : gramme_value_copy(ticket);
+    gramme_answer_destroy(answer);
+    return copy;
+}
+
+struct gramme_answer *tickets_list_recent_tickets(struct gramme_db *db, const char *caller_id,
+                                                  const struct page *page,
+                                                  struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TICKETS_TABLE);
+    gramme_request_index(query, "CallerIdIndex");
+    gramme_request_key_condition(query, "caller_id = :caller_id");
+    gramme_set_string(gramme_request_values(query), ":caller_id", caller_id);
+    gramme_request_descending(query);
+    page_apply(page, query);
+    if (page->limit > TICKETS_RECENT) {
+        gramme_request_limit(query, TICKETS_RECENT);
+    }
+    struct gramme_answer *answer = gramme_send(db, query, error);
+    gramme_request_destroy(query);
+    return answer;
+}

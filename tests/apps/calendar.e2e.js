@@ -1,0 +1,232 @@
+/* The calendar's page in Chromium. Each test has a month of its own. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useSite } from "./browser.js";
+
+const site = useSite();
+let months = 0;
+
+/* day(n) of a month that is this test's alone. */
+function newMonth() {
+  const month = months++;
+  return (day) => new Date(Date.UTC(2030, month, day)).toISOString().slice(0, 10);
+}
+
+async function book(title, start, end) {
+  const { status, body } = await site.rest("POST", "/calendar/api/events", { title, start, end });
+  assert.equal(status, 201);
+  return body;
+}
+
+async function read(event) {
+  return (await site.rest("GET", `/calendar/api/events/${event.id}`)).body;
+}
+
+/* All events of the test's month. */
+async function readAll(day) {
+  const { body } = await site.rest("GET", `/calendar/api/events?from=${day(1)}&to=${day(29)}`);
+  return body.items.map(({ title, start, end }) => [title, start, end]);
+}
+
+async function open(day, refusals = []) {
+  const page = await site.open(`/calendar/?date=${day(1)}`, { refusals });
+  await page.locator('.calendar[aria-busy="false"]').waitFor();
+  return page;
+}
+
+const cell = (page, day) => page.locator(`.fc-daygrid-day[data-date="${day}"]`);
+const shownEvent = (page, title) => page.locator(".fc-event:not(.fc-event-mirror)", { hasText: title }).first();
+
+/* The middle of a cell's lower part, below its events. */
+async function spot(page, day) {
+  const box = await cell(page, day).boundingBox();
+  return [box.x + box.width / 2, box.y + box.height - 12];
+}
+
+async function dragTo(page, from, to) {
+  await page.mouse.move(...from);
+  await page.mouse.down();
+  await page.mouse.move(...to, { steps: 8 });
+  await page.mouse.up();
+}
+
+async function middle(locator) {
+  const box = await locator.boundingBox();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}
+
+/* Where the event's first night is. */
+async function grip(locator) {
+  const box = await locator.boundingBox();
+  return [box.x + 20, box.y + box.height / 2];
+}
+
+const dialog = (page) => page.getByRole("dialog");
+
+test("selecting nights books them", async () => {
+  const day = newMonth();
+  const page = await open(day);
+  await dragTo(page, await spot(page, day(10)), await spot(page, day(12)));
+  await dialog(page).getByLabel("Who").fill("Ana");
+  await dialog(page).getByText("3 nights").waitFor();
+  await page.keyboard.press("Enter");
+  await shownEvent(page, "Ana").waitFor();
+  assert.deepEqual(await readAll(day), [["Ana", day(10), day(13)]]);
+  await site.close(page);
+});
+
+test("booking by keyboard, with dates typed in", async () => {
+  const day = newMonth();
+  const page = await open(day);
+  await page.getByRole("button", { name: "New event" }).focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("Ben"); /* the title has the focus */
+  await dialog(page).getByLabel("First night").fill(day(20));
+  await dialog(page).getByLabel("Leaves on").fill(day(22));
+  await page.keyboard.press("Enter");
+  await shownEvent(page, "Ben").waitFor();
+  assert.deepEqual(await readAll(day), [["Ben", day(20), day(22)]]);
+  await shownEvent(page, "Ben").focus();
+  await page.keyboard.press("Enter");
+  await dialog(page).getByRole("heading", { name: "Ben" }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog(page).waitFor({ state: "detached" });
+  await site.close(page);
+});
+
+test("dragging moves an event", async () => {
+  const day = newMonth();
+  const event = await book("Ana", day(10), day(12));
+  const page = await open(day);
+  await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(20)));
+  await page.locator(".toast", { hasText: "2 nights" }).waitFor();
+  assert.deepEqual(await read(event), { ...event, start: day(20), end: day(22), version: 2 });
+  /* And once more: the page knows the new version. */
+  await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(4)));
+  await page.locator(".toast", { hasText: "2 nights" }).nth(1).waitFor();
+  assert.deepEqual(await read(event), { ...event, start: day(4), end: day(6), version: 3 });
+  await site.close(page);
+});
+
+test("resizing makes an event longer, and shorter", async () => {
+  const day = newMonth();
+  const monday = [...Array(8).keys()].map((number) => day(number + 7)).find((text) => new Date(text).getUTCDay() === 1);
+  const after = (count) => new Date(new Date(monday).getTime() + count * 24 * 3600 * 1000).toISOString().slice(0, 10);
+  const event = await book("Ana", monday, after(2));
+  const page = await open(day);
+  async function resize(to) {
+    await shownEvent(page, "Ana").hover();
+    await dragTo(page, await middle(shownEvent(page, "Ana").locator(".fc-event-resizer-end")), await spot(page, to));
+  }
+  await resize(after(4));
+  await page.locator(".toast", { hasText: "5 nights" }).waitFor();
+  assert.deepEqual(await read(event), { ...event, end: after(5), version: 2 });
+  await resize(after(0));
+  await page.locator(".toast", { hasText: "1 night" }).last().waitFor();
+  assert.deepEqual(await read(event), { ...event, end: after(1), version: 3 });
+  await site.close(page);
+});
+
+test("an event is renamed, and deleted after a question", async () => {
+  const day = newMonth();
+  const event = await book("Ana", day(10), day(12));
+  const page = await open(day);
+  await shownEvent(page, "Ana").click();
+  await dialog(page).getByLabel("Who").fill("Ana and Ben");
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await shownEvent(page, "Ana and Ben").click();
+  await dialog(page).getByRole("button", { name: "Delete…" }).click();
+  await page.getByText("Delete the event?").waitFor();
+  assert.equal((await read(event)).title, "Ana and Ben");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await page.locator(".toast", { hasText: "is deleted" }).waitFor();
+  await page.locator(".fc-event").waitFor({ state: "detached" });
+  assert.deepEqual(await readAll(day), []);
+  await book("Chloe", day(10), day(12)); /* the nights are free */
+  await site.close(page);
+});
+
+test("when someone else took the night meanwhile, booking says which and shows it", async () => {
+  const day = newMonth();
+  const page = await open(day, [409]);
+  await dragTo(page, await spot(page, day(10)), await spot(page, day(13)));
+  await dialog(page).getByLabel("Who").fill("Ana");
+  await book("Ben", day(12), day(13));
+  await page.keyboard.press("Enter");
+  await dialog(page).getByRole("alert").getByText("Someone else has the night of 12").waitFor();
+  await shownEvent(page, "Ben").waitFor(); /* behind the dialog */
+  assert.deepEqual(await readAll(day), [["Ben", day(12), day(13)]]);
+  await dialog(page).getByLabel("Leaves on").fill(day(12));
+  await dialog(page).getByRole("button", { name: "Book" }).click();
+  await shownEvent(page, "Ana").waitFor();
+  assert.deepEqual(await readAll(day), [["Ana", day(10), day(12)], ["Ben", day(12), day(13)]]);
+  await site.close(page);
+});
+
+test("a drag onto a night that was taken meanwhile goes back, and says why", async () => {
+  const day = newMonth();
+  const event = await book("Ana", day(8), day(9));
+  const page = await open(day, [409]);
+  await book("Ben", day(15), day(16));
+  await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(15)));
+  await page.locator(".toast.error", { hasText: "Someone else has the night of 15" }).waitFor();
+  await shownEvent(page, "Ben").waitFor();
+  await cell(page, day(8)).locator(".fc-event", { hasText: "Ana" }).waitFor();
+  assert.deepEqual(await read(event), event);
+  await site.close(page);
+});
+
+test("an event that someone changed or deleted meanwhile", async () => {
+  const day = newMonth();
+  const event = await book("Ana", day(8), day(9));
+  const page = await open(day, [412, 404]);
+  const { body: now } = await site.rest("PUT", `/calendar/api/events/${event.id}`,
+    { title: "Anne", start: day(9), end: day(10) }, { "If-Match": '"1"' });
+  await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(20)));
+  await page.locator(".toast.error", { hasText: "Someone changed this event meanwhile" }).waitFor();
+  await cell(page, day(9)).locator(".fc-event", { hasText: "Anne" }).waitFor();
+  assert.deepEqual(await read(event), now);
+  await site.rest("DELETE", `/calendar/api/events/${event.id}`, undefined, { "If-Match": '"2"' });
+  await shownEvent(page, "Anne").click();
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await dialog(page).getByText("Someone deleted this event meanwhile").waitFor();
+  await page.locator(".fc-event").waitFor({ state: "detached" });
+  await site.close(page);
+});
+
+test("an event that is too long is refused in words", async () => {
+  const day = newMonth();
+  const page = await open(day, [422]);
+  await page.getByRole("button", { name: "New event" }).click();
+  await dialog(page).getByLabel("Who").fill("Ana");
+  await dialog(page).getByLabel("First night").fill(day(1));
+  await dialog(page).getByLabel("Leaves on").fill(day(101));
+  await dialog(page).getByRole("button", { name: "Book" }).click();
+  await dialog(page).getByText("at most 99 nights").waitFor();
+  assert.deepEqual(await readAll(day), []);
+  await site.close(page);
+});
+
+test("an event that began months before shows", async () => {
+  const day = newMonth();
+  months += 4;
+  await book("Works", day(1), day(1 + 99));
+  const later = (number) => day(number + 91); /* three months on */
+  const page = await open(later);
+  await shownEvent(page, "Works").waitFor();
+  await site.close(page);
+});
+
+test("when events cannot be loaded the page says so, and tries again when asked to", async () => {
+  const day = newMonth();
+  await book("Ana", day(10), day(12));
+  const page = await open(newMonth());
+  await page.route("**/calendar/api/**", (route) => route.abort());
+  await page.locator(".fc-prev-button").click();
+  await page.getByText("The events cannot be shown").waitFor();
+  await page.unroute("**/calendar/api/**");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await shownEvent(page, "Ana").waitFor();
+  assert.equal(await page.getByText("The events cannot be shown").count(), 0);
+  await page.close(); /* the browser logged what was aborted */
+});

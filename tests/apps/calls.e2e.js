@@ -1,0 +1,177 @@
+/* The page of calls in Chromium. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useSite } from "./browser.js";
+
+const HOUR = 3600 * 1000;
+const site = useSite();
+let users = 0;
+
+/* A user of this test alone, with calls at these hours from now. */
+async function newUser(...hours) {
+  const user = `user-${++users}`;
+  const calls = [];
+  for (const hour of hours) {
+    const { status, body } = await site.rest("POST", "/calls/api/calls", {
+      callId: `${user}-${hour}`, userId: user, providerId: "dr-lund", scheduledFor: Date.now() + hour * HOUR,
+    });
+    assert.equal(status, 201);
+    calls.push(body);
+  }
+  return { user, calls };
+}
+
+const complete = (call) =>
+  site.rest("PUT", `/calls/api/calls/${call.callId}/status`, { status: "COMPLETED" }, { "If-Match": `"${call.version}"` });
+
+/* The ids of the calls in a timeline, from top to bottom. */
+async function shown(page, title, count) {
+  const list = page.getByRole("region", { name: title });
+  await list.locator("[data-call]").nth(count - 1).waitFor();
+  return list.locator("[data-call]").evaluateAll((rows) => rows.map((row) => row.dataset.call));
+}
+
+test("the first visit says what to do, and a user's name leads to the timeline", async () => {
+  const { user } = await newUser(1);
+  const page = await site.open("/calls/");
+  await page.getByText("Whose calls?").waitFor();
+  await page.getByLabel("Name").fill(user);
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await shown(page, "Upcoming", 1), [`${user}-1`]);
+  assert.equal(new URL(page.url()).search, `?user=${user}`);
+  await page.goBack();
+  await page.getByText("Whose calls?").waitFor();
+  await site.close(page);
+});
+
+test("upcoming calls ascend, past ones descend, the next is marked", async () => {
+  const { user, calls } = await newUser(30, -2, 3, -50, -80);
+  await complete(calls[3]);
+  await complete(calls[4]);
+  const page = await site.open(`/calls/?user=${user}`);
+  assert.deepEqual(await shown(page, "Upcoming", 3), [`${user}--2`, `${user}-3`, `${user}-30`]);
+  assert.deepEqual(await shown(page, "Past", 2), [`${user}--50`, `${user}--80`]);
+  assert.equal(await page.locator("[data-call]", { hasText: "next" }).getAttribute("data-call"), `${user}-3`);
+  assert.equal(await page.locator("[data-call]", { hasText: "overdue" }).getAttribute("data-call"), `${user}--2`);
+  await site.close(page);
+});
+
+test("empty timelines say so", async () => {
+  const page = await site.open("/calls/?user=nobody");
+  await page.getByText("Nothing is planned.").waitFor();
+  await page.getByText("No call is completed yet.").waitFor();
+  await site.close(page);
+});
+
+test("a call is created, completed and reopened", async () => {
+  const { user } = await newUser();
+  const page = await site.open(`/calls/?user=${user}`);
+  await page.getByRole("button", { name: "New call" }).click();
+  await page.getByLabel("Provider").fill("dr-osei");
+  await page.keyboard.press("Enter");
+  const upcoming = page.getByRole("region", { name: "Upcoming" });
+  await upcoming.getByText("with dr-osei").waitFor();
+  await upcoming.getByRole("button", { name: "Complete" }).click();
+  await page.getByRole("region", { name: "Past" }).getByText("with dr-osei").waitFor();
+  await upcoming.getByText("Nothing is planned.").waitFor();
+  await page.getByRole("button", { name: "Reopen" }).click();
+  await upcoming.getByText("with dr-osei").waitFor();
+  const { body } = await site.rest("GET", `/calls/api/users/${user}/calls`);
+  assert.equal(body.items.length, 1);
+  assert.deepEqual([body.items[0].status, body.items[0].version], ["SCHEDULED", 3]);
+  await site.close(page);
+});
+
+test("a call is rescheduled, gets another provider, and another user", async () => {
+  const { user, calls: [call] } = await newUser(5);
+  const page = await site.open(`/calls/?user=${user}`);
+  await page.getByRole("button", { name: "Reschedule" }).click();
+  await page.getByLabel("When").fill("2027-03-04T05:06");
+  await page.getByRole("dialog").getByRole("button", { name: "Reschedule" }).click();
+  await page.getByText("4 March 2027").waitFor();
+  await page.getByRole("button", { name: "Provider" }).click();
+  await page.getByRole("dialog").getByLabel("Provider").fill("dr-moreau");
+  await page.keyboard.press("Enter");
+  await page.getByText("with dr-moreau").waitFor();
+  await page.getByRole("button", { name: "Reassign" }).click();
+  await page.getByRole("dialog").getByLabel("User").fill(`${user}-b`);
+  await page.keyboard.press("Enter");
+  await page.getByText("Nothing is planned.").waitFor();
+  const { body } = await site.rest("GET", `/calls/api/calls/${call.callId}`);
+  assert.deepEqual(body, { ...call, userId: `${user}-b`, providerId: "dr-moreau", version: 4,
+                           scheduledFor: Date.UTC(2027, 2, 4, 5, 6) });
+  await site.close(page);
+});
+
+test("a call that someone changed meanwhile is told, and shown as it is", async () => {
+  const { user, calls: [call] } = await newUser(5);
+  const page = await site.open(`/calls/?user=${user}`, { refusals: [412] });
+  await page.getByRole("button", { name: "Reschedule" }).click();
+  await complete(call);
+  await page.getByLabel("When").fill("2027-03-04T05:06");
+  await page.keyboard.press("Enter");
+  await page.getByText("Someone changed this call meanwhile").waitFor();
+  await page.getByRole("region", { name: "Past" }).getByText("completed").waitFor();
+  await page.getByText("Nothing is planned.").waitFor();
+  await site.close(page);
+});
+
+test("what the server refuses is said in the dialog", async () => {
+  const { user } = await newUser();
+  const page = await site.open(`/calls/?user=${user}`, { refusals: [400] });
+  await page.getByRole("button", { name: "New call" }).click();
+  await page.getByLabel("Provider").fill("no spaces");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("alert").getByText("providerId must be").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await site.close(page);
+});
+
+test("long timelines come in pages", async () => {
+  const { user } = await newUser(...Array.from({ length: 23 }, (_, index) => index + 1));
+  const page = await site.open(`/calls/?user=${user}`);
+  assert.equal((await shown(page, "Upcoming", 10)).length, 10);
+  await page.getByRole("button", { name: "Show more" }).click();
+  assert.equal((await shown(page, "Upcoming", 20)).length, 20);
+  await page.getByRole("button", { name: "Show more" }).click();
+  assert.deepEqual(await shown(page, "Upcoming", 23), Array.from({ length: 23 }, (_, index) => `${user}-${index + 1}`));
+  assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+  await site.close(page);
+});
+
+test("a provider's calls, the newest first, reached by the name in a timeline", async () => {
+  const { user } = await newUser(1);
+  for (const hour of [2, 1, 3]) {
+    await site.rest("POST", "/calls/api/calls", {
+      callId: `p-${hour}`, userId: user, providerId: "dr-new", scheduledFor: Date.now() + hour * HOUR });
+  }
+  const page = await site.open(`/calls/?user=${user}`);
+  await page.getByRole("link", { name: "dr-new" }).first().click();
+  assert.deepEqual(await shown(page, "Calls of dr-new, newest first", 3), ["p-3", "p-2", "p-1"]);
+  await site.close(page);
+});
+
+test("when the server cannot be reached the page says so, and tries again when asked to", async () => {
+  const { user } = await newUser(1);
+  const page = await site.open("/calls/");
+  await page.route("**/calls/api/**", (route) => route.abort());
+  await page.getByLabel("Name").fill(user);
+  await page.keyboard.press("Enter");
+  await page.getByText("The server cannot be reached.").first().waitFor();
+  await page.unroute("**/calls/api/**");
+  await page.getByRole("region", { name: "Upcoming" }).getByRole("button", { name: "Try again" }).click();
+  assert.deepEqual(await shown(page, "Upcoming", 1), [`${user}-1`]);
+  await page.close(); /* the browser logged what was aborted */
+});
+
+test("the home page leads here, and the theme can be chosen", async () => {
+  const page = await site.open("/", { colorScheme: "light" });
+  await page.getByRole("main").getByRole("link", { name: /^Calls/ }).click();
+  await page.getByText("Whose calls?").waitFor();
+  await page.getByRole("button", { name: "Use dark colours" }).click();
+  await page.reload();
+  await page.getByRole("button", { name: "Use light colours" }).waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await site.close(page);
+});

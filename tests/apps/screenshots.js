@@ -1,0 +1,27 @@
+/* Pictures of the pages with sample data, for docs/apps.md: node tests/apps/screenshots.js */
+import { mkdirSync } from "node:fs";
+import { startApps, startBrowser } from "./browser.js";
+
+const DIRECTORY = new URL("../../docs/apps/", import.meta.url).pathname;
+
+/* File, address, what to wait for, light or dark. */
+const PICTURES = [
+  ["calls", "/calls/?user=ana", ".call", "light"],
+  ["calendar", "/calendar/", ".fc-event", "light"],
+  ["calendar-dark", "/calendar/", ".fc-event", "dark"],
+];
+
+const apps = await startApps("--samples");
+const browser = await startBrowser();
+mkdirSync(DIRECTORY, { recursive: true });
+for (const [name, where, ready, colorScheme] of PICTURES) {
+  const page = await browser.newPage({ locale: "en-GB", viewport: { width: 1280, height: 860 }, colorScheme });
+  await page.goto(apps.url + where);
+  await page.locator(ready).first().waitFor();
+  await page.locator('[aria-busy="true"]').waitFor({ state: "detached" });
+  await page.screenshot({ path: `${DIRECTORY}${name}.png` });
+  await page.close();
+  console.log(`docs/apps/${name}.png`);
+}
+await browser.close();
+await apps.stop();

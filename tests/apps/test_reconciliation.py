@@ -1,0 +1,200 @@
+"""Calls that need a second look: the sparse index, through the REST API."""
+
+import os
+import uuid
+
+import pytest
+
+from racing import together
+from recon import ago, ingest, pending, state
+
+
+@pytest.fixture
+def tenant():
+    return f"tenant-{uuid.uuid4()}"
+
+
+@pytest.mark.parametrize("audio, status, bad", [
+    (True, "SUCCESS", False), (False, "SUCCESS", True), (True, "FAILED", True),
+    (True, "PENDING", True), (False, "FAILED", True)])
+def test_only_bad_calls_are_in_the_index(reconciliation, tenant, audio, status, bad):
+    when = ago(hours=2)
+    reply = reconciliation.put(f"/calls/{tenant}/c-1", state(when, audio, status))
+    assert (reply.status, reply.body) == (201, {"pending": bad})
+    assert pending(reconciliation, tenant) == (["c-1"] if bad else [])
+    assert reconciliation.get(f"/calls/{tenant}/c-1").body == {
+        "tenantId": tenant, "callId": "c-1", "callDateTime": when, "audioReceived": audio,
+        "processingStatus": status, "pending": bad}
+
+
+def test_a_call_enters_and_leaves_the_index_as_its_state_changes(reconciliation, tenant):
+    def write(**more):
+        reply = reconciliation.put(f"/calls/{tenant}/c-1", state(**more))
+        return reply.status, reply.body["pending"], pending(reconciliation, tenant)
+    assert write(status="PENDING") == (201, True, ["c-1"])
+    assert write(status="FAILED") == (200, True, ["c-1"])
+    assert write() == (200, False, [])
+    assert write(audio=False) == (200, True, ["c-1"])
+    assert write() == (200, False, [])
+
+
+def test_a_pending_call_shows_what_the_index_knows(reconciliation, tenant):
+    when = ago(hours=3)
+    ingest(reconciliation, tenant, "c-1", when=when, audio=False, status="FAILED")
+    item, = reconciliation.get("/pending", tenant=tenant).body["items"]
+    assert item == {"tenantId": tenant, "callId": "c-1", "callDateTime": when, "audioReceived": False,
+                    "processingStatus": "FAILED", "pending": True, "shard": item["shard"]}
+    assert 0 <= item["shard"] < 10
+
+
+def test_oldest_first_whatever_the_shard(reconciliation, tenant):
+    order = [7, 2, 9, 4, 1, 8, 3, 6, 5, 0]
+    for hours in order:
+        ingest(reconciliation, tenant, f"c-{hours}", when=ago(hours=hours + 1), status="FAILED")
+    assert pending(reconciliation, tenant) == [f"c-{hours}" for hours in range(9, -1, -1)]
+    assert pending(reconciliation, tenant, limit=3) == ["c-9", "c-8", "c-7"]
+    shards = {item["shard"] for item in reconciliation.get("/pending", tenant=tenant).body["items"]}
+    assert len(shards) > 1
+
+
+def test_look_back(reconciliation, tenant):
+    for days in (1, 6, 8, 40):
+        ingest(reconciliation, tenant, f"c-{days}", when=ago(days=days), status="FAILED")
+    assert pending(reconciliation, tenant) == ["c-6", "c-1"]
+    assert pending(reconciliation, tenant, lookbackDays=2) == ["c-1"]
+    assert pending(reconciliation, tenant, lookbackDays=36500) == ["c-40", "c-8", "c-6", "c-1"]
+
+
+def test_tenants_are_told_apart(reconciliation, tenant):
+    ingest(reconciliation, tenant, "same-id", status="FAILED")
+    ingest(reconciliation, tenant + ":2", "same-id", status="PENDING")
+    assert pending(reconciliation, tenant) == ["same-id"]
+    ingest(reconciliation, tenant, "same-id")
+    assert pending(reconciliation, tenant) == []
+    assert pending(reconciliation, tenant + ":2") == ["same-id"]
+    everyone = reconciliation.get("/pending", limit=1000).body["items"]
+    assert tenant + ":2" in {item["tenantId"] for item in everyone}
+
+
+def test_pages_of_a_shard(reconciliation, tenant):
+    for number in range(40):
+        ingest(reconciliation, tenant, f"c-{number:02}", when=ago(minutes=number), status="FAILED")
+    found = []
+    for shard in range(10):
+        items = [item for page in reconciliation.pages("/pending", tenant=tenant, shard=shard, limit=2)
+                 for item in page]
+        assert {item["shard"] for item in items} <= {shard}
+        assert [item["callDateTime"] for item in items] == sorted(item["callDateTime"] for item in items)
+        found += [item["callId"] for item in items]
+    assert sorted(found) == [f"c-{number:02}" for number in range(40)]
+
+
+def test_many_calls_at_once(reconciliation, tenant):
+    calls = [{"tenantId": tenant, "callId": f"c-{number}", **state(ago(minutes=number), number % 10 != 0)}
+             for number in range(500)]
+    reply = reconciliation.post("/calls", {"calls": calls})
+    assert (reply.status, reply.body) == (200, {"written": 500, "pending": 50})
+    assert pending(reconciliation, tenant) == [f"c-{number}" for number in range(490, -1, -10)]
+
+
+def test_summary(reconciliation, tenant):
+    for number, delta in enumerate([{"minutes": 5}, {"minutes": 30}, {"hours": 3}, {"days": 2}, {"days": 5}]):
+        ingest(reconciliation, tenant, f"c-{number}", when=ago(**delta), audio=number != 0, status="FAILED")
+    ingest(reconciliation, tenant, "fine")
+    summary = reconciliation.get("/summary", tenant=tenant).body
+    assert summary["pending"] == 5
+    assert summary["audioMissing"] == 1
+    assert summary["tenants"] == [{"tenantId": tenant, "count": 5}]
+    assert sum(shard["count"] for shard in summary["shards"]) == 5
+    assert [shard["shard"] for shard in summary["shards"]] == list(range(10))
+    assert {age["below"]: age["count"] for age in summary["ages"]} == {
+        "15 min": 1, "1 h": 1, "6 h": 1, "1 day": 0, "3 days": 1, "7 days": 1, "older": 0}
+    assert summary["oldest"] == reconciliation.get(f"/calls/{tenant}/c-4").body["callDateTime"]
+    everyone = reconciliation.get("/summary").body
+    assert everyone["pending"] >= 5 and len(everyone["tenants"]) <= 20
+    assert reconciliation.get("/summary", tenant="nobody").body["pending"] == 0
+
+
+@pytest.mark.parametrize("body", [
+    {}, {"callDateTime": "yesterday"}, {"callDateTime": 5}, {"audioReceived": "true"},
+    {"audioReceived": None}, {"processingStatus": "success"}, {"processingStatus": 1},
+    {"processingStatus": "DONE"}, {"callDateTime": "2023-02-30T08:00:00Z"},
+    {"callDateTime": "2023-10-27T08:00:00+02:00"}])
+def test_malformed_states_are_refused(reconciliation, tenant, body):
+    whole = {**state(), **body} if body else {}
+    reply = reconciliation.put(f"/calls/{tenant}/c-1", whole)
+    assert (reply.status, reply.code) == (400, "bad_parameter")
+    assert reconciliation.get(f"/calls/{tenant}/c-1").status == 404
+
+
+@pytest.mark.parametrize("calls", [
+    None, [], "x", [1], [{}], [{"tenantId": "t", "callId": "c"}],
+    [{"tenantId": "t#", "callId": "c", **state()}], [{"tenantId": "t", "callId": "", **state()}],
+    [{"tenantId": "t", "callId": "c", **state()}] * 501])
+def test_malformed_lists_of_calls_are_refused(reconciliation, calls):
+    reply = reconciliation.post("/calls", {"calls": calls})
+    assert (reply.status, reply.code) == (400, "bad_parameter")
+
+
+def test_one_malformed_call_of_many_changes_nothing(reconciliation, tenant):
+    calls = [{"tenantId": tenant, "callId": "good", **state(status="FAILED")},
+             {"tenantId": tenant, "callId": "bad", **state(status="?")}]
+    assert reconciliation.post("/calls", {"calls": calls}).status == 400
+    assert pending(reconciliation, tenant) == []
+
+
+def test_calls_that_are_not_there(reconciliation, tenant):
+    assert reconciliation.get(f"/calls/{tenant}/none").status == 404
+    assert reconciliation.get(f"/calls/{tenant}/a%23b").status == 404
+    assert reconciliation.put(f"/calls/{tenant}/{'x' * 129}", state()).status == 404
+    assert pending(reconciliation, tenant) == []
+
+
+@pytest.mark.parametrize("query", [
+    {"shard": 10}, {"shard": -1}, {"limit": 0}, {"limit": 1001}, {"lookbackDays": 0}, {"tenant": "a b"},
+    {"lookbackDays": "x"}, {"shard": 1, "limit": 101}])
+def test_malformed_searches_are_refused(reconciliation, query):
+    reply = reconciliation.get("/pending", **query)
+    assert (reply.status, reply.code) == (400, "bad_parameter")
+
+
+@pytest.mark.parametrize("query", [{"cursor": "x"}, {"shard": 0, "cursor": "x"}, {"shard": 0, "cursor": ""}])
+def test_cursors_that_are_none(reconciliation, query):
+    reply = reconciliation.get("/pending", **query)
+    assert (reply.status, reply.code) == (400, "bad_cursor")
+
+
+def test_the_cursor_of_another_shard(reconciliation, tenant, strict_db):
+    for number in range(30):
+        ingest(reconciliation, tenant, f"c-{number:02}", status="FAILED")
+    cursors = [reconciliation.get("/pending", shard=shard, limit=1).body.get("cursor") for shard in range(10)]
+    shard = next(number for number, cursor in enumerate(cursors) if cursor)
+    reply = reconciliation.get("/pending", shard=(shard + 1) % 10, cursor=cursors[shard])
+    assert (reply.status, reply.code) == (400, "bad_cursor")
+
+
+def test_metrics_without_a_poller(reconciliation):
+    metrics = reconciliation.get("/metrics").body
+    assert metrics["polling"] is False
+    assert {metrics[name] for name in ("passes", "found", "delivered", "resolved")} == {0}
+
+
+def test_the_index_stays_at_the_size_of_the_problem(reconciliation, tenant):
+    """1 % of the calls are bad, and only they are in the index. RECONCILIATION_CALLS=1000000 for the
+    document's millions."""
+    count = int(os.environ.get("RECONCILIATION_CALLS", 20000))
+    hour = ago(hours=1)
+
+    def batch(first):
+        return {"calls": [{"tenantId": tenant, "callId": f"c-{number}",
+                           **state(hour, status="FAILED" if number % 100 == 0 else "SUCCESS")}
+                          for number in range(first, first + 500)]}
+
+    def write(thread):
+        return {reconciliation.post("/calls", batch(first)).status
+                for first in range(thread * 500, count, 4 * 500)}
+    assert together(4, write) == [{200}] * 4
+    assert reconciliation.get("/summary", tenant=tenant).body["pending"] == count // 100
+    # The shards share the load.
+    shards = [shard["count"] for shard in reconciliation.get("/summary", tenant=tenant).body["shards"]]
+    assert min(shards) > count // 100 / 10 / 4 and max(shards) < count // 100 / 10 * 3
