@@ -8,6 +8,9 @@ const DIRECTORY = new URL("../../docs/apps/", import.meta.url).pathname;
 const PICTURES = [
   ["calls", "/calls/?user=ana", ".call", "light"],
   ["calendar", "/calendar/", ".fc-event", "light"],
+  ["reconciliation", "/reconciliation/", "[data-call]", "light"],
+  ["tickets", "/tickets/?caller=ana", "main li", "light"],
+  ["tasks", "/tasks/?user=ana", "[data-task]", "light"],
   ["calendar-dark", "/calendar/", ".fc-event", "dark"],
 ];
 
