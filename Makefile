@@ -72,7 +72,7 @@ bench:
 
 ## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)
 install: setup $(BUILD)/build.ninja
-	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	@ninja -C $(BUILD) --quiet
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
