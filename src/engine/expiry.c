@@ -96,13 +96,19 @@ void expiry_visit(struct walk *walk, const struct walk_item *item, struct store_
     }
 }
 
-bool expiry_take(const struct item_write *write, struct value item, struct store_batch *batch)
+bool expiry_take(const struct item_write *write, struct value item, struct store_batch *batch,
+                 struct arena *arena)
 {
     const struct expiry_find *find = write->expiry;
     int64_t time_s;
+    bool expires = expiry_time(write->table, item, &time_s) && time_s > find->oldest_s;
+    bool is_due = expires && time_s <= MIN(find->due_s, clock_wall_ms() / 1000);
     store_batch_erase_owned(batch, find->key);
-    return expiry_time(write->table, item, &time_s) && time_s <= find->due_s &&
-           time_s > find->oldest_s;
+    if (expires && !is_due) { /* moved on; or the clock was set back, and the row was its own */
+        struct str key = expiry_key(arena, write->table->ttl_space, write->key.row, time_s);
+        store_batch_put_owned(batch, key, STR(""));
+    }
+    return is_due;
 }
 
 /* --- switching --- */

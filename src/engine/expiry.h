@@ -42,7 +42,7 @@ struct expiry_find {
 };
 /* Erases the row that led here. False: the item is gone, or is not due any more. */
 MUST_USE bool expiry_take(const struct item_write *write, struct value item,
-                          struct store_batch *batch);
+                          struct store_batch *batch, struct arena *arena);
 
 struct walk;
 struct walk_item;

@@ -170,7 +170,7 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
         return err_set(&write->err, ERR_INTERNAL, "Internal server error"); /* hashes collided */
     }
     write->old_size = old.size;
-    if (write->expiry != NULL && !expiry_take(write, old.item, batch)) {
+    if (write->expiry != NULL && !expiry_take(write, old.item, batch, arena)) {
         return true; /* somebody has saved it, or deleted it before */
     }
     if (!check_condition(write, &old, arena) || !make_new_item(write, &old, arena)) {

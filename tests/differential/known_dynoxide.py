@@ -305,7 +305,7 @@ lacks(
     "sizes",
     "items with local indexes share 400 KB with their entries; keys of indexes have the limits of keys "
     "(documented)",
-    r"Item size has exceeded",
+    r"Item size (to update )?has exceeded",
     INVALID + r"(Aggregated size of all range keys|Size of hashkey)",
 )
 
