@@ -170,7 +170,7 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
         return err_set(&write->err, ERR_INTERNAL, "Internal server error"); /* hashes collided */
     }
     write->old_size = old.size;
-    if (write->expiry != NULL && !expiry_take(write, old.item, batch)) {
+    if (write->expiry != NULL && !expiry_is_due(write, old.item)) {
         return true; /* somebody has saved it, or deleted it before */
     }
     if (!check_condition(write, &old, arena) || !make_new_item(write, &old, arena)) {
@@ -324,6 +324,7 @@ static bool write_eval(struct store_update *update, const struct str *rows,
         return false;
     }
     put_collections(call, batch, rows);
+    expiry_erase_found(call, batch);
     if (call->token_key != SIZE_MAX) {
         struct str note = call->note == NULL ? STR("") : call->note(call);
         token_remember(update, batch, call->token_key, call->token_digest, note, clock_wall_ms());
