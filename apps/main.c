@@ -60,14 +60,13 @@ static bool read_options(int argc, char **argv, struct options *out)
     *out = (struct options){
         .db = "http://127.0.0.1:8000", .listen = "127.0.0.1:8080", .pages = "build/pages"};
     for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--create-tables") == 0) {
             out->create_tables = true;
         } else if (strcmp(argv[i], "--samples") == 0) {
             out->samples = true;
-        } else if (take_option(out, argv[i], i + 1 < argc ? argv[i + 1] : NULL)) {
-            i++;
-        } else if (recon_take_option(argv[i], i + 1 < argc ? argv[i + 1] : NULL) ==
-                   RECON_OPTION_TAKEN) {
+        } else if (take_option(out, argv[i], value) ||
+                   recon_take_option(argv[i], value) == RECON_OPTION_TAKEN) {
             i++;
         } else {
             fprintf(stderr, "gramme-apps: unknown option, or no value: %s (see --help)\n", argv[i]);

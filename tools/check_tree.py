@@ -50,6 +50,28 @@ def check_include(path, line_number, target):
         errors.append(f"{where}: {target} is for use inside {other}")
 
 
+def check_app_include(where, path, target):
+    """Applications see what a user of the library sees, and what is common to them; only that serves."""
+    allowed = ["apps/common/", "apps/" + path.split("/")[1] + "/", "base/", "gramme/"]
+    if path.startswith("apps/common/"):
+        allowed.append("http/")
+    if path == "apps/main.c":
+        allowed.append("apps/")
+    if not target.startswith(tuple(allowed)):
+        errors.append(f"{where}: an application must not include {target}")
+    if target.endswith("_internal.h") and not target.startswith("/".join(path.split("/")[:2])):
+        errors.append(f"{where}: {target} is for use inside its folder")
+
+
+def check_apps():
+    for path in tracked("apps/*.c", "apps/*.h"):
+        text = pathlib.Path(path).read_text()
+        for number, line in enumerate(text.split("\n"), 1):
+            match = re.match(r'#include "([^"]+)"', line)
+            if match:
+                check_app_include(f"{path}:{number}", path, match.group(1))
+
+
 def check_sources():
     for path in tracked("src/*.c", "src/*.h"):
         text = pathlib.Path(path).read_text()
@@ -78,6 +100,7 @@ def check_docs():
 
 
 check_sources()
+check_apps()
 check_folders()
 check_docs()
 for error in errors:

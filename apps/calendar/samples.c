@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "base/clock.h"
 
+#define DAY_MS INT64_C(86400000)
+
 static const struct {
     const char *id, *title;
     int start, nights; /* days from today */
@@ -20,7 +22,7 @@ static const struct {
 
 bool calendar_load_samples(struct gramme_db *db, struct gramme_error **error)
 {
-    int today = (int)(clock_wall_ms() / (24 * 60 * 60 * 1000));
+    int today = (int)(clock_wall_ms() / DAY_MS);
     for (size_t i = 0; i < COUNT_OF(samples); i++) {
         struct event event = {.start = today + samples[i].start};
         event.end = event.start + samples[i].nights;

@@ -206,7 +206,11 @@ enum tasks_result tasks_create_user(struct gramme_db *db, const struct tasks_use
     when_format(now, when_now());
     struct gramme_request *put = gramme_request_create("PutItem", TASKS_TABLE);
     tasks_fill_user(gramme_request_item(put), user, now);
-    gramme_request_condition(put, "attribute_not_exists(PK)");
+    /* The second is this very request, sent again after its answer got lost. */
+    gramme_request_condition(put,
+                             "attribute_not_exists(PK) OR (CreatedAt = :now AND Email = :email)");
+    gramme_set_string(gramme_request_values(put), ":now", now);
+    gramme_set_string(gramme_request_values(put), ":email", user->email);
     bool ok = gramme_run(db, put, error);
     if (ok) {
         *out = gramme_value_copy(gramme_request_item(put));

@@ -83,13 +83,13 @@ static void add_comment(struct app_request *request)
         return;
     }
     struct gramme_error *error = NULL;
-    struct gramme_answer *answer = tickets_add_comment(request_db(request), id, text, &error);
-    if (answer == NULL) {
+    struct gramme_value *ticket = tickets_add_comment(request_db(request), id, text, &error);
+    if (ticket == NULL) {
         answer_no_comment(request, error);
     } else {
-        answer_value(request, 201, gramme_answer_attributes(answer));
+        answer_value(request, 201, ticket);
     }
-    gramme_answer_destroy(answer);
+    gramme_value_destroy(ticket);
     gramme_error_destroy(error);
 }
 
@@ -124,7 +124,6 @@ static const char *const schemas[] = {tickets_schema, NULL};
 
 const struct app_definition tickets_app = {
     .name = "tickets",
-    .title = "Tickets",
     .schemas = schemas,
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),

@@ -40,27 +40,41 @@ struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char
     return answer;
 }
 
-struct gramme_answer *tickets_add_comment(struct gramme_db *db, const char *ticket_id,
-                                          const char *comment_text, struct gramme_error **error)
+/* The library sends a request again when its answer got lost. The comment's text and time tell
+ * whether it is there already. */
+static void fill_update(struct gramme_request *update, const char *comment_text)
 {
     char now[WHEN_SIZE];
     when_format(now, when_now());
-    struct gramme_request *update = gramme_request_create("UpdateItem", TICKETS_TABLE);
-    gramme_set_string(gramme_request_key(update), "ticket_id", ticket_id);
     gramme_request_update(update,
                           "SET comments = list_append(if_not_exists(comments, :empty_list), "
                           ":comment), updated_at = :timestamp");
-    gramme_request_condition(update, "attribute_exists(ticket_id)");
+    gramme_request_condition(update,
+                             "attribute_exists(ticket_id) AND NOT contains(comments, :this)");
     struct gramme_value *values = gramme_request_values(update);
     gramme_set_list(values, ":empty_list");
-    struct gramme_value *comment = gramme_add_map(gramme_set_list(values, ":comment"));
+    struct gramme_value *comment = gramme_set_map(values, ":this");
     gramme_set_string(comment, "comment_text", comment_text);
     gramme_set_string(comment, "added_at", now);
+    gramme_add_value(gramme_set_list(values, ":comment"), comment);
     gramme_set_string(values, ":timestamp", now);
+}
+
+struct gramme_value *tickets_add_comment(struct gramme_db *db, const char *ticket_id,
+                                         const char *comment_text, struct gramme_error **error)
+{
+    struct gramme_request *update = gramme_request_create("UpdateItem", TICKETS_TABLE);
+    gramme_set_string(gramme_request_key(update), "ticket_id", ticket_id);
+    fill_update(update, comment_text);
     gramme_request_return(update, "ALL_NEW");
+    gramme_request_return_on_failure(update);
     struct gramme_answer *answer = gramme_send(db, update, error);
     gramme_request_destroy(update);
-    return answer;
+    const struct gramme_value *ticket =
+        answer != NULL ? gramme_answer_attributes(answer) : gramme_error_item(*error);
+    struct gramme_value *copy = ticket == NULL ? NULL : gramme_value_copy(ticket);
+    gramme_answer_destroy(answer);
+    return copy;
 }
 
 struct gramme_answer *tickets_list_recent_tickets(struct gramme_db *db, const char *caller_id,

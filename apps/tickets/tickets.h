@@ -19,11 +19,11 @@ struct gramme_value *tickets_create_ticket(struct gramme_db *db, const char *cal
 /* gramme_answer_item() is the ticket, or NULL: there is none. */
 struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char *ticket_id,
                                                 struct gramme_error **error);
-/* Adds a comment behind those that are there, also when many do so at once.
- * gramme_answer_attributes() is the ticket with it. GRAMME_CONDITION_FAILED: there is no such
- * ticket. */
-struct gramme_answer *tickets_add_comment(struct gramme_db *db, const char *ticket_id,
-                                          const char *comment_text, struct gramme_error **error);
+/* Adds a comment behind those that are there, also when many do so at once, and once even if its
+ * answer gets lost on the way. Returns the ticket with it; the caller destroys it.
+ * GRAMME_CONDITION_FAILED: there is no such ticket. */
+struct gramme_value *tickets_add_comment(struct gramme_db *db, const char *ticket_id,
+                                         const char *comment_text, struct gramme_error **error);
 
 enum { TICKETS_RECENT = 10 };
 /* A caller's tickets, newest first, at most TICKETS_RECENT in a page. */

@@ -39,6 +39,8 @@ MUST_USE bool api_check_table_name(struct api_call *call, struct str name);
 struct str api_table_in_arn(struct str arn);
 /* The table of that name, kept until the call ends. NULL: call->err says it is not there. */
 const struct table *api_table(struct api_call *call, struct str name);
+/* An index that is being filled cannot be read yet. */
+MUST_USE bool api_check_readable(const struct index *index, struct err *err);
 
 /* --- shapes that many requests have --- */
 

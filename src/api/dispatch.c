@@ -155,6 +155,13 @@ const struct table *api_table(struct api_call *call, struct str name)
     return table;
 }
 
+bool api_check_readable(const struct index *index, struct err *err)
+{
+    return index->status != STATUS_CREATING ||
+           err_set(err, ERR_VALIDATION, "Cannot read from backfilling global secondary index: %.*s",
+                   STR_ARG(index->name));
+}
+
 void api_begin(struct api_call *call)
 {
     buf_add_char(call->out, '{');

@@ -83,9 +83,12 @@ static bool check_different(const struct wire_list *schema, struct err *err)
     for (size_t i = 0; i < schema->count; i++) {
         for (size_t k = 0; k < i; k++) {
             if (str_eq(element_at(schema, i)->name, element_at(schema, k)->name)) {
-                return err_set(err, ERR_VALIDATION,
-                               "Both the Hash Key and the Range Key element in the KeySchema have "
-                               "the same name");
+                return err_set(err, ERR_VALIDATION, "%s",
+                               schema->count == 2
+                                   ? "Both the Hash Key and the Range Key element in the KeySchema "
+                                     "have the same name"
+                                   : "The KeySchema contains multiple key attributes with the same "
+                                     "name");
             }
         }
     }
@@ -112,7 +115,8 @@ static bool check_types(const struct wire_list *schema, bool global, struct err 
         if (is_hash(schema, i) && !is_hash(schema, i - 1)) {
             return err_set(
                 err, ERR_VALIDATION,
-                "Invalid KeySchema: HASH key elements must come before RANGE key elements");
+                INVALID
+                "All HASH key attributes must precede RANGE key attributes in the KeySchema");
         }
     }
     return true;
@@ -127,8 +131,10 @@ static bool add_elements(const struct definer *definer, const struct wire_list *
             continue;
         }
         if (*out_count == KEY_ATTRIBUTES_MAX) {
-            return err_set(definer->err, ERR_VALIDATION, INVALID "Too many %s keys in a KeySchema",
-                           hash ? "hash" : "range");
+            return err_set(definer->err, ERR_VALIDATION,
+                           INVALID
+                           "The KeySchema exceeds the maximum allowed number of %s key attributes",
+                           hash ? "HASH" : "RANGE");
         }
         struct str name = element_at(schema, i)->name;
         out[(*out_count)++] = (struct key_attribute){

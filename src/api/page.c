@@ -155,12 +155,7 @@ bool page_find_table(struct page *page)
         return err_set(&call->err, ERR_VALIDATION,
                        "Consistent reads are not supported on global secondary indexes");
     }
-    if (page->index->status == STATUS_CREATING) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "Cannot read from backfilling global secondary index: %.*s",
-                       STR_ARG(page->index->name));
-    }
-    return true;
+    return api_check_readable(page->index, &call->err);
 }
 
 bool page_check_attributes(struct page *page)

@@ -62,6 +62,9 @@ bool partiql_find_index(struct partiql *partiql, struct err *err)
     if (partiql->index == NULL) {
         return err_set(err, ERR_VALIDATION, "The table does not have the specified index");
     }
+    if (!api_check_readable(partiql->index, err)) {
+        return false;
+    }
     const struct key_schema *keys = &partiql->index->key;
     return (keys->hash_count == 1 && keys->range_count <= 1) ||
            err_set(err, ERR_VALIDATION,

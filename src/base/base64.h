@@ -4,8 +4,8 @@
 
 #include "base/str.h"
 
-#define BASE64_ENCODED_LEN(n) (((n) + 2) / 3 * 4)
-#define BASE64_DECODED_MAX(n) ((n) / 4 * 3)
+#define BASE64_ENCODED_LEN(n) (((size_t)(n) + 2) / 3 * 4)
+#define BASE64_DECODED_MAX(n) ((size_t)(n) / 4 * 3)
 
 /* Writes exactly BASE64_ENCODED_LEN(in.len) bytes. */
 void base64_encode(struct str in, char *out);

@@ -35,10 +35,13 @@ void engine_close(struct engine *engine)
     if (engine == NULL) {
         return;
     }
-    service_stop(&engine->backfill); /* what it drops goes by way of the housekeeper */
+    service_stop(&engine->backfill);
     service_stop(&engine->expiry);
+    service_stop(&engine->housekeeper); /* last: it makes known what the others change */
+    service_finish(&engine->backfill);
+    service_finish(&engine->expiry);
+    service_finish(&engine->housekeeper);
     expiry_sweeps_destroy(engine->sweeps);
-    service_stop(&engine->housekeeper);
     catalog_unload(engine);
     streams_finish(&engine->streams);
     pthread_rwlock_destroy(&engine->tables_lock);

@@ -106,12 +106,18 @@ void expiry_erase_found(const struct items_write *call, struct store_batch *batc
     }
 }
 
-bool expiry_is_due(const struct item_write *write, struct value item)
+bool expiry_is_due(const struct item_write *write, struct value item, struct store_batch *batch,
+                   struct arena *arena)
 {
     const struct expiry_find *find = write->expiry;
     int64_t time_s;
-    return expiry_time(write->table, item, &time_s) && time_s <= find->due_s &&
-           time_s > find->oldest_s;
+    bool expires = expiry_time(write->table, item, &time_s) && time_s > find->oldest_s;
+    bool is_due = expires && time_s <= MIN(find->due_s, clock_wall_ms() / 1000);
+    if (expires && !is_due) { /* moved on; or the clock was set back, and the row was its own */
+        struct str key = expiry_key(arena, write->table->ttl_space, write->key.row, time_s);
+        store_batch_put_owned(batch, key, STR(""));
+    }
+    return is_due;
 }
 
 /* --- switching --- */

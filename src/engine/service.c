@@ -75,6 +75,11 @@ void service_stop(struct service *service)
         pthread_join(service->thread, NULL);
         service->started = false;
     }
+}
+
+void service_finish(struct service *service)
+{
+    assert(!service->started);
     waiting_mailbox_destroy(service->mailbox);
     service->mailbox = NULL;
 }

@@ -29,8 +29,11 @@ struct service {
 
 MUST_USE bool service_start(struct service *service, struct engine *engine,
                             int64_t (*round)(struct service *service), struct err *err);
-/* Waits for its end. Does nothing to one that was not started. */
+/* Waits for its end; it can still be woken, to no effect. Does nothing to one that was not started.
+ */
 void service_stop(struct service *service);
+/* Frees what it has, once all services that may wake it have been stopped, too. */
+void service_finish(struct service *service);
 bool service_is_stopping(const struct service *service);
 /* For long rounds, after a piece of work that took so long: if calls came meanwhile, sleeps some
  * times as long, so that most of the machine is theirs. */

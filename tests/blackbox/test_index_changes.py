@@ -123,7 +123,8 @@ def test_states(start_server):
             if state != ACTIVE and state == state_of(db, table, "idx"):
                 for read in (lambda: db.Scan(TableName=table, IndexName="idx"), lambda: db.Query(
                         TableName=table, IndexName="idx", KeyConditionExpression="g = :g",
-                        ExpressionAttributeValues=values(g="g"))):
+                        ExpressionAttributeValues=values(g="g")),
+                        lambda: db.ExecuteStatement(Statement=f'SELECT * FROM "{table}"."idx"')):
                     try:
                         read()
                         assert state_of(db, table, "idx") == ACTIVE

@@ -21,7 +21,7 @@ from server import Server  # noqa: E402
 from tables import create_table  # noqa: E402
 from values import item  # noqa: E402
 from wire import Client  # noqa: E402
-from workload import ACCOUNTS, MONEY, SLIM, TABLES, TableMaker, Worker  # noqa: E402
+from workload import ACCOUNTS, MONEY, SLIM, TABLES, IndexMaker, TableMaker, Worker  # noqa: E402
 
 CLIENTS = 8
 
@@ -62,14 +62,14 @@ def main():
     print(f"crash test: {options.kills} kills, --seed {options.seed}", flush=True)
     dice = random.Random(options.seed)
     workers = [Worker(number, options.seed) for number in range(CLIENTS)]
-    maker = TableMaker()
+    maker, index_maker = TableMaker(), IndexMaker(options.seed)
     passed = 0
     with tempfile.TemporaryDirectory(prefix="gramme-crash-") as directory:
         server = Server(f"rocksdb:{directory}/data")
         prepare(server)
         try:
             for kill in range(1, options.kills + 1):
-                run_until_killed(server, [*workers, maker], dice.uniform(0.05, 1.5))
+                run_until_killed(server, [*workers, maker, index_maker], dice.uniform(0.05, 1.5))
                 server = Server(f"rocksdb:{directory}/data")
                 with Client(server.endpoint) as db:
                     check_all(db, workers, maker)

@@ -7,7 +7,7 @@ between which money is moved."""
 
 import random
 
-from tables import index_request, key_schema
+from tables import definitions, index_request, key_schema, wait_active
 from values import av, item, values
 from wire import Client, Refused
 
@@ -192,6 +192,45 @@ class Worker:
         except Refused as error:
             assert error.type == "TransactionCanceledException", error
             self.refused += 1
+
+
+class IndexMaker:
+    """Gives a table in use an index and takes it away, again and again; often before it is filled."""
+    TABLE, NAME, KEY = WIDE, "passing", "n:N"
+
+    def __init__(self, seed):
+        self.dice = random.Random(f"{seed}/index")
+        self.calls = self.refused = 0
+
+    def run(self, endpoint):
+        try:
+            with Client(endpoint) as db:
+                there = self.NAME in self.settled(db)
+                while True:
+                    if there:
+                        self.change(db, {"Delete": {"IndexName": self.NAME}})
+                    else:
+                        self.change(db, {"Create": index_request(self.NAME, (self.KEY, "KEYS_ONLY"))})
+                    there = not there
+                    if not there or self.dice.random() < 0.5:
+                        self.settled(db)
+                    self.calls += 1
+        except OSError:
+            return
+
+    def change(self, db, update):
+        """An index can be deleted as soon as it is being filled, but not before."""
+        while True:
+            try:
+                db.UpdateTable(TableName=self.TABLE, AttributeDefinitions=definitions(self.KEY),
+                               GlobalSecondaryIndexUpdates=[update])
+                return
+            except Refused as error:
+                assert error.type == "ResourceInUseException", error
+
+    def settled(self, db):
+        """The names of the table's indexes when none of them changes."""
+        return {index["IndexName"] for index in wait_active(db, self.TABLE)["GlobalSecondaryIndexes"]}
 
 
 class TableMaker:

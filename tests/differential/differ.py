@@ -26,7 +26,8 @@ from stream_pair import StreamPairs
 from table_extras import restore_tags, restore_time_to_live
 
 ORACLES = {"dynoxide": known_dynoxide, "local": known_local}
-WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
+STATEMENTS = {"ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"}
+WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"} | STATEMENTS
 TABLES = {"CreateTable", "UpdateTable", "DeleteTable"}
 EXTRAS = {"TagResource", "UntagResource", "UpdateTimeToLive"}
 PAGES = {"Query", "Scan"}
@@ -79,6 +80,10 @@ class Case:
         name = self.body.get("TableName") if isinstance(self.body, dict) else None
         return self.tables.get(name) if isinstance(name, str) else None
 
+    def reads(self):
+        """Whether it is a SELECT."""
+        return self.operation == "ExecuteStatement" and isinstance(self.body, dict) and str(self.body.get("Statement")).startswith("SELECT")
+
     def signature(self):
         """Equal for differences that are probably one and the same."""
 
@@ -98,7 +103,7 @@ class Differ:
         self.oracle = oracle
         self.known = known
         self.seed = seed
-        self.generator = Generator(random.Random(seed), calm=known.CALM)
+        self.generator = Generator(random.Random(seed), calm=known.CALM, partiql=known.PARTIQL)
         self.rules = known.RULES
         self.explained = collections.Counter()
         self.unexplained = {}  # by signature; the first of a kind is made small
@@ -118,14 +123,16 @@ class Differ:
         self.outcomes[operation, case.gramme.error() or "ok"] += 1
         if case.both_ok() and operation in PAGES:
             case = self.walk(case)
-        if operation in WRITES and case.gramme.is_ok() == case.oracle.is_ok():
+        if case.both_ok() and case.reads():
+            self.walk_statement(case)
+        elif operation in WRITES and case.gramme.is_ok() == case.oracle.is_ok():
             self.look_after(case)
         if not case.same():
             self.report(number, case)
         if operation in TABLES:
             self.refresh(case)
             self.compare_new_indexes(number, case)
-        elif operation in WRITES and not case.same():
+        elif operation in WRITES and not case.same() and not case.reads():
             self.restore(case)
         elif operation in WRITES:
             self.compare_streams(number, case)
@@ -169,7 +176,8 @@ class Differ:
         return plain_value(answer.body) if answer.is_ok() else None
 
     def tables_in(self, case):
-        return [t for n, t in self.generator.tables.items() if json.dumps(n) in case.text()]
+        text = case.text().replace('\\"', '"')  # statements have names in quotes of their own
+        return [t for n, t in self.generator.tables.items() if json.dumps(n) in text]
 
     # --- pages ---
 
@@ -231,6 +239,25 @@ class Differ:
                 plain["pages"] = self.pages(client, case.operation, case.body, answer)
         return case
 
+    def rows(self, client, body, first):
+        """The rows of all pages of a SELECT together."""
+        rows, answer = [], first
+        for _ in range(1000):
+            rows += [plain_value(i) for i in answer.body.get("Items", [])]
+            if "NextToken" not in answer.body:
+                return sorted(rows, key=order)
+            answer = client.call("ExecuteStatement", {**body, "NextToken": answer.body["NextToken"]})
+            if answer.status != 200:
+                return [str(answer)]
+        return ["no end"]
+
+    def walk_statement(self, case):
+        """Compares what all pages hold together, and what they cost if there is one."""
+        for client, answer, plain in ((self.gramme, case.gramme, case.left), (self.oracle, case.oracle, case.right)):
+            ignored = {"LastEvaluatedKey", "NextToken", "Items"} | ({"ConsumedCapacity"} if "Limit" in case.body else set())
+            plain["body"] = {k: v for k, v in plain["body"].items() if k not in ignored}
+            plain["rows"] = self.rows(client, case.body, answer)
+
     # --- keeping both sides in step ---
 
     def refresh(self, case):
@@ -284,7 +311,7 @@ class Differ:
         while True:
             page = client.call("Scan", {"TableName": table.name, "ConsistentRead": True, **start}).body
             for item in page["Items"]:
-                key = {k: item[k] for k in table.keys.all}
+                key = {k: item.get(k) for k in table.keys.all}  # Dynoxide lets statements remove keys
                 found[order(key)] = (key, plain_value(item))
             if "LastEvaluatedKey" not in page:
                 return found
@@ -329,7 +356,8 @@ class Differ:
                 other = self.send(case.operation, body)
                 if case.operation in PAGES and other.both_ok():
                     other = self.walk(other)
-                harmless = case.operation not in WRITES | TABLES | EXTRAS or (other.gramme.status != 200 and other.oracle.status != 200)
+                harmless = case.operation not in WRITES | TABLES | EXTRAS or other.reads() or (
+                    other.gramme.status != 200 and other.oracle.status != 200)
                 if not harmless and case.operation in EXTRAS:
                     self.restore_extras(case.operation, body)
                 elif not harmless:

@@ -4,6 +4,7 @@ import copy
 
 import random_values as values
 from expressions import Expressions
+from statements import Statements
 from table_extras import TableExtras
 
 TABLE_NAMES = ["alpha", "beta", "gamma.1", "delta_2", "eps-3"]
@@ -54,9 +55,9 @@ class Table:
 
 
 class Generator:
-    """`calm` leaves out requests that are broken in their JSON or their values."""
+    """`calm` leaves out requests that are broken in their JSON or their values; without `partiql` there are no statements."""
 
-    def __init__(self, r, calm=False):
+    def __init__(self, r, calm=False, partiql=True):
         self.r = r
         self.calm = calm
         self.tables = {}
@@ -68,6 +69,9 @@ class Generator:
             (self.transact_get_items, 4), (self.legacy_write, 7), (self.legacy_read, 5), (self.junk, 1),
             *TableExtras(self).operations(),
         ]
+        if partiql:
+            statements = Statements(self)
+            self.operations += [(statements.execute_statement, 30), (statements.batch_execute_statement, 5), (statements.execute_transaction, 5)]
 
     def forget_tokens(self):
         """What a token does after a table has changed is not defined."""

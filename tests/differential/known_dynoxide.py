@@ -5,6 +5,7 @@ import json
 import re
 
 import known_extras
+import known_partiql
 from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -25,9 +26,11 @@ IGNORED_MEMBERS = {
 
 TEXTS_COUNT = True
 CALM = False
+PARTIQL = True
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
 known_extras.add_dynoxide(RULES)
+known_partiql.add_dynoxide(RULES)
 
 # --- Dynoxide: the JSON of requests ---
 
@@ -302,7 +305,7 @@ lacks(
     "sizes",
     "items with local indexes share 400 KB with their entries; keys of indexes have the limits of keys "
     "(documented)",
-    r"Item size has exceeded",
+    r"Item size (to update )?has exceeded",
     INVALID + r"(Aggregated size of all range keys|Size of hashkey)",
 )
 
@@ -611,6 +614,7 @@ lacks(
     r"Attempting to create an index which already exists",
     r"Cannot (delete|update) an index that is not a GlobalSecondaryIndex",
     r"Table has no stream to disable",
+    r"Invalid StreamViewType",
     r"The provisioned throughput for the table will not change",
     r"Given value \d+ for",
     r"Cannot have two attributes with the same name",
@@ -685,3 +689,4 @@ def _(case):
 
 
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
+own_text("updates of local indexes", "a text of its own", r"This operation cannot be performed with given input values.*: Action Blocked: IndexUpdate$")

@@ -1,9 +1,10 @@
 /* Calls: one user's timeline, upcoming and past; or one provider's calls. */
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
+import { useAddress, usePages } from "@common/lists.js";
 import { toast } from "@common/toasts.jsx";
-import { Empty, Loaded, Shell, useLoad } from "@common/ui.jsx";
+import { Empty, Loaded, Shell } from "@common/ui.jsx";
 import { CallDialog } from "./dialogs.jsx";
 import { dayText, hourText, PAGE_SIZE } from "./time.js";
 import "@common/look.css";
@@ -12,22 +13,9 @@ import "./calls.css";
 const api = createApi("calls");
 
 /* Whose calls the page shows is in its address: ?user=ana or ?provider=dr-lund. */
-function readAddress() {
-  const query = new URLSearchParams(location.search);
-  return { user: query.get("user") ?? "", provider: query.get("provider") ?? "" };
-}
-
 function App() {
-  const [who, setWho] = useState(readAddress);
-  useEffect(() => {
-    const back = () => setWho(readAddress());
-    addEventListener("popstate", back);
-    return () => removeEventListener("popstate", back);
-  }, []);
-  function go(next) {
-    history.pushState(null, "", `?${new URLSearchParams(next)}`);
-    setWho(readAddress());
-  }
+  const [{ user = "", provider = "" }, go] = useAddress();
+  const who = { user, provider };
   return (
     <Shell app="calls" title="Calls" lead="What a user has coming up, and what is done.">
       <Chooser key={who.user + who.provider} who={who} go={go} />
@@ -67,29 +55,11 @@ function Chooser({ who, go }) {
   );
 }
 
-/* A list that grows by pages: useLoad() for the first, more() for the rest. */
-function usePages(path) {
-  const [more, setMore] = useState({ items: [], cursor: null });
-  const first = useLoad(async () => {
-    const page = await api.get(path, { limit: PAGE_SIZE });
-    setMore({ items: [], cursor: page.cursor });
-    return page.items;
-  }, [path]);
-  async function loadMore() {
-    try {
-      const page = await api.get(path, { limit: PAGE_SIZE, cursor: more.cursor });
-      setMore({ items: [...more.items, ...page.items], cursor: page.cursor });
-    } catch (error) {
-      toast.error(error);
-    }
-  }
-  const data = first.data && [...first.data, ...more.items];
-  return { ...first, data, hasMore: Boolean(more.cursor), loadMore };
-}
+const useCalls = (path) => usePages((cursor) => api.get(path, { limit: PAGE_SIZE, cursor }), [path]);
 
 function UserTimeline({ user, go }) {
-  const upcoming = usePages(`/users/${encodeURIComponent(user)}/calls/upcoming`);
-  const completed = usePages(`/users/${encodeURIComponent(user)}/calls/completed`);
+  const upcoming = useCalls(`/users/${encodeURIComponent(user)}/calls/upcoming`);
+  const completed = useCalls(`/users/${encodeURIComponent(user)}/calls/completed`);
   const [dialog, setDialog] = useState(null);
   const reload = () => Promise.all([upcoming.reload(), completed.reload()]);
   const change = (call, part, body, done) => changeCall(call, part, body, done, reload);
@@ -139,7 +109,7 @@ async function changeCall(call, part, body, done, reload) {
 }
 
 function ProviderCalls({ provider, go }) {
-  const list = usePages(`/providers/${encodeURIComponent(provider)}/calls`);
+  const list = useCalls(`/providers/${encodeURIComponent(provider)}/calls`);
   return (
     <Timeline title={`Calls of ${provider}, newest first`} list={list} go={go} byUser
               emptyText="This provider has no calls." />

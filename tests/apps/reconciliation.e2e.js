@@ -1,0 +1,100 @@
+/* The page of reconciliation in Chromium. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useSite } from "./browser.js";
+
+const HOUR = 3600 * 1000;
+const site = useSite();
+let tenants = 0;
+
+/* A tenant of this test alone, with calls that failed these hours ago. */
+async function newTenant(...hours) {
+  const tenant = `tenant-${++tenants}`;
+  for (const hour of hours) {
+    await write(tenant, `${tenant}-${hour}h`, "FAILED", hour);
+  }
+  return tenant;
+}
+
+async function write(tenant, call, processingStatus, hoursAgo = 0, audioReceived = true) {
+  const callDateTime = new Date(Date.now() - hoursAgo * HOUR).toISOString().replace(/\.\d+/, "");
+  const { status } = await site.rest("PUT", `/reconciliation/api/calls/${tenant}/${call}`,
+    { callDateTime, audioReceived, processingStatus });
+  assert.ok(status === 200 || status === 201);
+}
+
+async function shown(page, count) {
+  const rows = page.locator("[data-call]");
+  await page.waitForFunction((n) => document.querySelectorAll("[data-call]").length === n, count);
+  return rows.evaluateAll((all) => all.map((row) => row.dataset.call));
+}
+
+/* {name: count} of a card with bars. */
+async function bars(page, title) {
+  const rows = page.getByRole("region", { name: title }).getByRole("listitem");
+  const pairs = await rows.evaluateAll((all) => all.map((row) =>
+    [row.children[0].textContent, Number(row.children[2].textContent)]));
+  return Object.fromEntries(pairs.filter(([, count]) => count > 0));
+}
+
+test("oldest first, counted by age, tenant and shard", async () => {
+  const tenant = await newTenant(30, 2, 100);
+  await write(tenant, "fine", "SUCCESS", 1);
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`);
+  assert.deepEqual(await shown(page, 3), [`${tenant}-100h`, `${tenant}-30h`, `${tenant}-2h`]);
+  assert.deepEqual(await bars(page, "By age"), { "under 6 h": 1, "under 3 days": 1, "under 7 days": 1 });
+  assert.deepEqual(await bars(page, "By tenant"), { [tenant]: 3 });
+  const shards = await bars(page, "By shard");
+  assert.equal(Object.values(shards).reduce((sum, count) => sum + count), 3);
+  const [shard] = Object.keys(shards);
+  await page.getByRole("region", { name: "By shard" }).getByRole("button", { name: shard, exact: true }).click();
+  assert.equal((await shown(page, shards[shard])).length, shards[shard]);
+  assert.equal(new URL(page.url()).search, `?tenant=${tenant}&shard=${shard}`);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.waitForFunction((name) => document.body.textContent.includes(name), tenant);
+  await site.close(page);
+});
+
+test("what changes shows by itself", async () => {
+  const tenant = await newTenant(1);
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`);
+  await shown(page, 1);
+  await write(tenant, "new-one", "PENDING", 3, false);
+  assert.deepEqual(await shown(page, 2), ["new-one", `${tenant}-1h`]);
+  const row = page.locator("[data-call=new-one]");
+  assert.deepEqual(await row.locator(".badge").allTextContents(), ["no audio", "pending"]);
+  await write(tenant, "new-one", "SUCCESS", 3);
+  await write(tenant, `${tenant}-1h`, "SUCCESS", 1);
+  await page.getByText("Nothing is pending.").waitFor();
+  await site.close(page);
+});
+
+test("a call that is fine leaves the list", async () => {
+  const tenant = await newTenant(1, 2);
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`);
+  await page.getByRole("button", { name: `${tenant}-2h is fine` }).click();
+  await page.getByText(`${tenant}-2h is fine.`).waitFor();
+  assert.deepEqual(await shown(page, 1), [`${tenant}-1h`]);
+  const { body } = await site.rest("GET", `/reconciliation/api/calls/${tenant}/${tenant}-2h`);
+  assert.deepEqual([body.pending, body.processingStatus], [false, "SUCCESS"]);
+  await site.close(page);
+});
+
+test("report a call", async () => {
+  const tenant = await newTenant();
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`, { refusals: [404] });
+  await page.getByText("Nothing is pending.").waitFor();
+  await page.getByRole("button", { name: "Report a call" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Tenant").fill(tenant);
+  await dialog.getByLabel("Call", { exact: true }).fill("not an id!");
+  await dialog.getByRole("button", { name: "Report" }).click();
+  await dialog.getByRole("alert").waitFor();
+  await dialog.getByLabel("Call", { exact: true }).fill("c-1");
+  await dialog.getByLabel("Audio received").uncheck();
+  await dialog.getByLabel("Processing").selectOption("SUCCESS");
+  await dialog.getByRole("button", { name: "Report" }).click();
+  assert.deepEqual(await shown(page, 1), ["c-1"]);
+  assert.deepEqual(await page.locator("[data-call=c-1] .badge").allTextContents(), ["no audio"]);
+  await site.close(page);
+});

@@ -1,0 +1,127 @@
+/* The page of tasks in Chromium. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useSite } from "./browser.js";
+
+const site = useSite("--samples"); /* ana is an admin */
+let numbers = 0;
+
+async function newUser() {
+  const userId = `user-${++numbers}`;
+  const { status } = await site.rest("POST", "/tasks/api/users", { userId, email: `${userId}@example.com` });
+  assert.equal(status, 201);
+  return userId;
+}
+
+async function makeTask(title, user = "ana") {
+  const { status, body } = await site.rest("POST", "/tasks/api/tasks", { title, priority: "HIGH" }, { "X-User-Id": user });
+  assert.equal(status, 201);
+  return body;
+}
+
+async function assign(task, userId) {
+  const { status } = await site.rest("POST", `/tasks/api/tasks/${task.taskId}/assignments`, { userId }, { "X-User-Id": "ana" });
+  assert.equal(status, 201);
+}
+
+const statusOf = async (task) => (await site.rest("GET", `/tasks/api/tasks/${task.taskId}`)).body.status;
+
+test("who acts is asked first, and is in the address", async () => {
+  const user = await newUser();
+  const task = await makeTask(`for ${user}`);
+  await assign(task, user);
+  const page = await site.open("/tasks/");
+  await page.getByText("Who are you?").waitFor();
+  await page.getByLabel("Acting as").fill(user);
+  await page.keyboard.press("Enter");
+  await page.locator(`[data-task="${task.taskId}"]`).getByText(`for ${user}`).waitFor();
+  await page.getByText("Members").waitFor();
+  assert.equal(new URL(page.url()).search, `?user=${user}`);
+  assert.equal(await page.locator("[data-task]").count(), 1);
+  await site.close(page);
+});
+
+test("create a task, assign it, and its member sees and completes it", async () => {
+  const member = await newUser();
+  const page = await site.open("/tasks/?user=ana&status=OPEN");
+  await page.getByRole("button", { name: "New task" }).click();
+  const create = page.getByRole("dialog");
+  await create.getByLabel("Title").fill("Renew the passport");
+  await create.getByLabel("Description").fill("It ends on the 28th.");
+  await create.getByLabel("Priority").selectOption("HIGH");
+  await create.getByRole("button", { name: "Create" }).click();
+  const row = page.locator("[data-task]", { hasText: "Renew the passport" });
+  await row.getByText("It ends on the 28th.").waitFor();
+  await row.getByRole("button", { name: "Who" }).click();
+  await row.getByText("Nobody yet.").waitFor();
+  await row.getByRole("button", { name: "Assign" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("User").fill(member);
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await row.getByText(member).waitFor();
+  await site.close(page);
+
+  const mine = await site.open(`/tasks/?user=${member}`);
+  await mine.getByLabel("Status of Renew the passport").selectOption("COMPLETED");
+  await mine.getByText("Renew the passport: Completed").waitFor();
+  await mine.getByRole("tab", { name: "Completed" }).click();
+  await mine.locator("[data-task]", { hasText: "Renew the passport" }).waitFor();
+  await mine.getByRole("tab", { name: "Open" }).click();
+  await mine.getByRole("tab", { name: "Open", selected: true }).waitFor();
+  assert.equal(await mine.locator("[data-task]", { hasText: "Renew the passport" }).count(), 0);
+  await site.close(mine);
+});
+
+test("who is not assigned is told so, and sees the status as it is", async () => {
+  const member = await newUser();
+  const task = await makeTask(`not for ${member}`);
+  const page = await site.open(`/tasks/?user=${member}&status=OPEN`, { refusals: [403] });
+  const select = page.getByLabel(`Status of not for ${member}`);
+  await select.selectOption("CLOSED");
+  await page.getByText("Only who is assigned, or an admin").waitFor();
+  assert.equal(await select.inputValue(), "OPEN");
+  assert.equal(await statusOf(task), "OPEN");
+  await site.close(page);
+});
+
+test("an assignment that is refused says why, in the dialog", async () => {
+  const member = await newUser();
+  const task = await makeTask(`shared ${++numbers}`);
+  await assign(task, member);
+  const gone = await newUser();
+  await site.rest("PUT", `/tasks/api/users/${gone}/status`, { status: "DEACTIVATED" });
+  const page = await site.open("/tasks/?user=ana&status=OPEN", { refusals: [404, 409] });
+  const row = page.locator(`[data-task="${task.taskId}"]`);
+  await row.getByRole("button", { name: "Who" }).click();
+  await row.getByRole("button", { name: "Assign" }).click();
+  const dialog = page.getByRole("dialog");
+  for (const [user, message] of [[member, "It is there already"], [gone, "The user is deactivated"],
+                                 ["nobody-at-all", "There is no such user"]]) {
+    await dialog.getByLabel("User").fill(user);
+    await dialog.getByRole("button", { name: "Assign" }).click();
+    await dialog.getByRole("alert").getByText(message).waitFor();
+  }
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  assert.deepEqual(await row.locator(".assigned .badge").allTextContents(), [member]);
+  await site.close(page);
+});
+
+test("a user that nobody knows", async () => {
+  const page = await site.open("/tasks/?user=stranger", { refusals: [404] });
+  await page.getByText("unknown user").waitFor();
+  await page.getByText("Nothing is assigned to you.").waitFor();
+  await site.close(page);
+});
+
+test("more tasks than a page", async () => {
+  const member = await newUser();
+  for (let number = 0; number < 27; number++) {
+    await assign(await makeTask(`many ${number}`), member);
+  }
+  const page = await site.open(`/tasks/?user=${member}`);
+  await page.locator("[data-task]").nth(24).waitFor();
+  assert.equal(await page.locator("[data-task]").count(), 25);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.locator("[data-task]").nth(26).waitFor();
+  await site.close(page);
+});

@@ -1,0 +1,92 @@
+/* The page of tickets in Chromium. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { useSite } from "./browser.js";
+
+const site = useSite();
+let callers = 0;
+const newCaller = () => `caller-${++callers}`;
+
+async function openTicket(caller, issue) {
+  const { status, body } = await site.rest("POST", "/tickets/api/tickets", { caller_id: caller, issue_description: issue });
+  assert.equal(status, 201);
+  return body;
+}
+
+const comment = (ticket, text) =>
+  site.rest("POST", `/tickets/api/tickets/${ticket.ticket_id}/comments`, { comment_text: text });
+
+test("open a ticket, comment on it, find it again", async () => {
+  const caller = newCaller();
+  const page = await site.open("/tickets/");
+  await page.getByText("Whose tickets?").waitFor();
+  await page.getByRole("button", { name: "Open a ticket" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Caller").fill(caller);
+  await dialog.getByLabel("What is wrong?").fill("<b>My</b> laptop won't turn on");
+  await dialog.getByRole("button", { name: "Open" }).click();
+  const ticket = page.getByRole("region", { name: "Ticket", exact: true });
+  await ticket.getByRole("heading", { name: "<b>My</b> laptop won't turn on" }).waitFor();
+
+  await ticket.getByLabel("Comment", { exact: true }).fill("Tried another socket");
+  await ticket.getByRole("button", { name: "Add comment" }).click();
+  await ticket.getByRole("listitem").filter({ hasText: "Tried another socket" }).waitFor();
+  assert.equal(await ticket.getByLabel("Comment", { exact: true }).inputValue(), "");
+
+  const stored = (await site.rest("GET", `/tickets/api/tickets?caller=${caller}`)).body.items;
+  assert.equal(stored.length, 1);
+  assert.deepEqual(stored[0].comments.map((each) => each.comment_text), ["Tried another socket"]);
+  await page.goto(`${site.apps.url}/tickets/`);
+  await page.getByLabel("Caller").fill(caller);
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "<b>My</b> laptop" }).click();
+  await ticket.getByText("Tried another socket").waitFor();
+  await site.close(page);
+});
+
+test("ten newest first, older ones on demand", async () => {
+  const caller = newCaller();
+  for (let number = 0; number < 12; number++) {
+    await openTicket(caller, `issue ${number}`);
+  }
+  const page = await site.open(`/tickets/?caller=${caller}`);
+  const rows = page.getByRole("region", { name: "Tickets of the caller" }).getByRole("listitem");
+  await rows.nth(9).waitFor();
+  assert.equal(await rows.count(), 10);
+  await page.getByRole("button", { name: "Older tickets" }).click();
+  await rows.nth(11).waitFor();
+  const texts = await rows.locator(".issue").allTextContents();
+  assert.deepEqual(texts, Array.from({ length: 12 }, (_, number) => `issue ${11 - number}`));
+  await site.close(page);
+});
+
+test("what others write appears by itself", async () => {
+  const caller = newCaller();
+  const ticket = await openTicket(caller, "The printer is blank");
+  const page = await site.open(`/tickets/?caller=${caller}&ticket=${ticket.ticket_id}`);
+  await page.getByRole("heading", { name: "The printer is blank" }).waitFor();
+  await page.getByLabel("Comment", { exact: true }).fill("half a thought");
+  await comment(ticket, "New toner, the same");
+  await page.getByText("New toner, the same").waitFor();
+  assert.equal(await page.getByLabel("Comment", { exact: true }).inputValue(), "half a thought");
+  await openTicket(caller, "Now the scanner too");
+  await page.getByRole("link", { name: "Now the scanner too" }).waitFor();
+  await site.close(page);
+});
+
+test("a ticket that is not there, and a comment that is refused", async () => {
+  const page = await site.open("/tickets/?ticket=00000000-0000-4000-8000-000000000000", { refusals: [404] });
+  await page.getByRole("alert").getByText("There is no such ticket").waitFor();
+  await site.close(page);
+
+  const ticket = await openTicket(newCaller(), "Full");
+  for (let number = 0; number < 33; number++) {
+    await comment(ticket, "€".repeat(4000));
+  }
+  const full = await site.open(`/tickets/?ticket=${ticket.ticket_id}`, { refusals: [422] });
+  await full.getByLabel("Comment", { exact: true }).fill("€".repeat(4000));
+  await full.getByRole("button", { name: "Add comment" }).click();
+  await full.getByText("The ticket has no room for more comments").waitFor();
+  assert.equal((await full.getByLabel("Comment", { exact: true }).inputValue()).length, 4000);
+  await site.close(full);
+});
