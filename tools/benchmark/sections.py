@@ -3,11 +3,12 @@
 Rounds are interleaved: in each round every peer and limit of a measurement has its turn, because
 the machine is shared and what disturbs one should disturb all."""
 
+import json
 import subprocess
 import time
 
 from measure import Flushes, Step, measure, run_bench
-from peers import GRAMME, Gramme
+from peers import AUTHORIZATION, GRAMME, Gramme
 
 # work, connections, options; requests of nginx that send the same bytes
 WORKS = [
@@ -83,15 +84,22 @@ def load_steps(bench):
             for peer in bench.databases.values()]
 
 
+def get_body(bench):
+    """A GetItem of an item that is there."""
+    return json.dumps({"TableName": f"bench-1024b-1gsi-{bench.settings.items}",
+                       "Key": {"pk": {"S": f"{0:016}"}, "sk": {"S": f"{1:016}"}}})
+
+
+def page_body(bench):
+    """A Query of more than a page."""
+    return json.dumps({"TableName": f"bench-1024b-1gsi-{bench.settings.items}", "KeyConditionExpression": "pk = :p",
+                       "ExpressionAttributeValues": {":p": {"S": f"{0:016}"}}})
+
+
 def nginx_step(bench):
     """nginx learns what to answer, and is started."""
-    table = f"bench-1024b-1gsi-{bench.settings.items}"
-    key = '{"pk":{"S":"%016d"},"sk":{"S":"%016d"}}' % (0, 1)
-
     def run():
-        bench.nginx.learn(bench.gramme, f'{{"TableName":"{table}","Key":{key}}}',
-                          f'{{"TableName":"{table}","KeyConditionExpression":"pk = :p",'
-                          f'"ExpressionAttributeValues":{{":p":{{"S":"{0:016d}"}}}}}}')
+        bench.nginx.learn(bench.gramme, get_body(bench), page_body(bench))
         bench.nginx.discard()
         bench.nginx.start()
         time.sleep(0.3)  # the workers are forked after the first connection is accepted
@@ -312,19 +320,38 @@ def growth_steps(bench):
     return [*steps, Step("growth start with all items", 5, restart)]
 
 
+WRK_SCRIPT = """wrk.method = "POST"
+wrk.body = '%s'
+wrk.headers["X-Amz-Target"] = "DynamoDB_20120810.GetItem"
+wrk.headers["X-Amz-Date"] = "20250101T000000Z"
+wrk.headers["Content-Type"] = "application/x-amz-json-1.0"
+wrk.headers["Authorization"] = "%s"
+"""
+
+
 def agreement_steps(bench):
-    """The same requests from wrk, to see that both generators say the same of the same server."""
+    """One GetItem again and again, from us and from wrk, to see that both say the same of a server. Dynoxide
+    is asked: it costs much more than either generator, so that it alone decides the rate."""
+    peer = bench.databases["dynoxide"]
+    body = get_body(bench)
+    head = (f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.GetItem\r\nX-Amz-Date: 20250101T000000Z\r\n"
+            f"Content-Type: application/x-amz-json-1.0\r\nAuthorization: {AUTHORIZATION}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n")
+    request, script = bench.directory / "request", bench.directory / "wrk.lua"
+    request.write_text(head + body, newline="")
+    script.write_text(WRK_SCRIPT % (body, AUTHORIZATION))
+    seconds = max(1, round(bench.settings.seconds))
+
     def wrk(number):
-        url = bench.nginx.endpoint() + "/"
-        output = subprocess.run(["wrk", "-t2", "-c64", f"-d{max(1, round(bench.settings.seconds))}s", url],
+        output = subprocess.run(["wrk", "-t1", "-c16", f"-d{seconds}s", "-s", str(script), peer.endpoint() + "/"],
                                 text=True, capture_output=True, check=True).stdout
         rate = float(next(line.split()[1] for line in output.splitlines() if line.startswith("Requests/sec:")))
+        errors = {"wrk's": 1} if "Non-2xx" in output or "Socket errors" in output else {}
         return {"section": "agreement", "generator": "wrk", "round": number, "requests_per_second": rate,
-                "requests": 1, "errors": {}, "latency_us": {"p50": 0, "p99": 0}}
+                "requests": 1, "errors": errors, "latency_us": {"p50": 0, "p99": 0}}
     steps = []
-    for number in range(bench.settings.rounds):
-        step = bench.step("agreement", bench.nginx, "raw", "--connections", 64, "--threads", 2, number=number,
-                          generator="gramme")
-        steps += [step, Step(f"agreement wrk round {number + 1}", bench.settings.seconds + 0.5,
-                             lambda number=number: wrk(number))]
+    for number in range(max(3, bench.settings.rounds)):
+        steps += [bench.step("agreement", peer, "raw", "--request", request, "--connections", 16, "--threads", 1,
+                             number=number, seconds=seconds, generator="gramme"),
+                  Step(f"agreement wrk round {number + 1}", seconds + 0.5, lambda number=number: wrk(number))]
     return steps
