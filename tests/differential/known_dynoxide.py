@@ -691,3 +691,10 @@ def _(case):
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
 own_text("updates of local indexes", "a text of its own", r"This operation cannot be performed with given input values.*: Action Blocked: IndexUpdate$")
 own_text("long keys of new indexes", "keys of several attributes came in November 2025", r"Value null at 'keySchema' failed to satisfy")
+lacks("names in keys", "are different ones", r"The KeySchema contains multiple key attributes with the same name")
+
+
+@known("several new elements", "go to a list's end in the order of their indexes and know nothing of each other; Dynoxide adds to the one it has just set")
+def _(case):
+    adds = re.search(r"\bADD\b.*\[\d+\]", case.text(), re.IGNORECASE) and re.search(r"\bSET\b.*\[\d+\]", case.text(), re.IGNORECASE)
+    return case.operation == "UpdateItem" and bool(adds) and case.gramme.is_ok() and case.oracle.message().endswith("has an incorrect data type")
