@@ -1,6 +1,6 @@
 /* What requests cost, in instructions, without a clock: a fixed set of them goes through the api
  * layer on one thread, on a store in memory, one at a time. Callgrind counts what happens between
- * the marks, on all threads, so a write's cost includes the committer's. cost.py runs it. */
+ * the marks, on this thread and on the committer's. cost.py runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>

@@ -144,7 +144,7 @@ def _(pair):
 
 @PAIRS.known("local indexes", "a condition sees the attributes that the index does not hold, too (documented)")
 def _(pair):
-    return ".\\\"local" in pair.text and len(pair.ours.get("rows", [])) > len(pair.theirs.get("rows", []))
+    return ".\\\"local" in pair.text and pair.ours.get("rows") != pair.theirs.get("rows")
 
 
 @PAIRS.known("MODIFIED NEW behind a list's end", "shows the element that was added, as UPDATED_NEW does")
