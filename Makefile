@@ -14,17 +14,16 @@ run: build
 	./$(BUILD)/gramme serve $(ARGS)
 
 ## make demo     five applications with pages and sample data, on a server of their own; prints the link
-demo: setup-demo $(BUILD)/build.ninja pages
-	@ninja -C $(BUILD) --quiet gramme apps/gramme-apps
+demo: build pages
 	@tools/demo $(ARGS)
 
 ## make pages    build the pages of the applications into build/pages
 pages: setup-demo
 	@tools/pages
 
-## make build    leave the program at build/gramme
+## make build    leave the programs at build/gramme and build/apps/gramme-apps
 build: setup $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet gramme
+	@ninja -C $(BUILD) --quiet gramme apps/gramme-apps
 
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) $(MESON_OPTIONS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }

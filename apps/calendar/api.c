@@ -292,7 +292,6 @@ static const char *const schemas[] = {calendar_schema, NULL};
 
 const struct app_definition calendar_app = {
     .name = "calendar",
-    .title = "Calendar",
     .schemas = schemas,
     .routes = routes,
     .route_count = COUNT_OF(routes),

@@ -345,7 +345,6 @@ static const char *const schemas[] = {calls_schema, NULL};
 
 const struct app_definition calls_app = {
     .name = "calls",
-    .title = "Calls",
     .schemas = schemas,
     .routes = routes,
     .route_count = COUNT_OF(routes),

@@ -26,7 +26,6 @@ struct app_route {
 /* What main.c knows of an application; each folder defines one. */
 struct app_definition {
     const char *name;           /* its folder: /NAME/ is its page, /NAME/api its REST API */
-    const char *title;          /* for people */
     const char *const *schemas; /* of its tables, as `aws dynamodb create-table --cli-input-json`
                                    takes them; ends with NULL */
     const struct app_route *routes;

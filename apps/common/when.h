@@ -9,7 +9,7 @@
 #define WHEN_SIZE 28 /* "2026-02-09T12:20:25.343883Z" and its NUL */
 
 #define WHEN_SECOND INT64_C(1000000)
-#define WHEN_DAY    (24 * 60 * 60 * WHEN_SECOND)
+#define WHEN_DAY    (WHEN_SECOND * 24 * 60 * 60)
 
 int64_t when_now(void);
 /* The years 1970 to 9999. */

@@ -392,7 +392,6 @@ static const char *const schemas[] = {reconciliation_schema, NULL};
 
 const struct app_definition reconciliation_app = {
     .name = "reconciliation",
-    .title = "Reconciliation",
     .schemas = schemas,
     .routes = routes,
     .route_count = COUNT_OF(routes),

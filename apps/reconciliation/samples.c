@@ -4,7 +4,7 @@
 #include "apps/reconciliation/reconciliation.h"
 
 enum { SAMPLES = 300, ID_SIZE = 32 };
-static const int64_t APART = 31 * 60 * WHEN_SECOND;
+static const int64_t APART = WHEN_SECOND * 60 * 31;
 
 /* A call every 31 minutes; which, and what came of it, is made from the number of its turn. */
 static struct recon_call sample(int64_t turn, char tenant_id[ID_SIZE], char call_id[ID_SIZE])

@@ -11,11 +11,11 @@ struct recon_settings recon_settings = {
     .batch = 100,
     .concurrency = 8,
     .interval_ms = 5000,
-    .timeout_ms = 10 * 1000,
-    .lease_ms = 60 * 1000,
-    .backoff_ms = 5 * 1000,
-    .backoff_max_ms = 15 * 60 * 1000,
-    .repeat_ms = 15 * 60 * 1000,
+    .timeout_ms = 10000,
+    .lease_ms = 60000,
+    .backoff_ms = 5000,
+    .backoff_max_ms = 900000,
+    .repeat_ms = 900000,
 };
 
 static const struct option {

@@ -14,9 +14,9 @@ static const struct {
     const char *name;
     int64_t below; /* 0: without end */
 } ages[] = {
-    {"15 min", 15 * 60 * WHEN_SECOND},
-    {"1 h", 3600 * WHEN_SECOND},
-    {"6 h", 6 * 3600 * WHEN_SECOND},
+    {"15 min", WHEN_SECOND * 60 * 15},
+    {"1 h", WHEN_SECOND * 3600},
+    {"6 h", WHEN_SECOND * 3600 * 6},
     {"1 day", WHEN_DAY},
     {"3 days", 3 * WHEN_DAY},
     {"7 days", 7 * WHEN_DAY},

@@ -457,7 +457,6 @@ static const char *const schemas[] = {tasks_schema, NULL};
 
 const struct app_definition tasks_app = {
     .name = "tasks",
-    .title = "Tasks",
     .schemas = schemas,
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),

@@ -124,7 +124,6 @@ static const char *const schemas[] = {tickets_schema, NULL};
 
 const struct app_definition tickets_app = {
     .name = "tickets",
-    .title = "Tickets",
     .schemas = schemas,
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),

@@ -241,11 +241,12 @@ static bool any_reason(const struct execute_transaction *op)
     return false;
 }
 
+/* Among the keys that are some. */
 static bool check_duplicates(struct execute_transaction *op)
 {
     for (size_t i = 0; i < op->count; i++) {
         for (size_t k = 0; k < i; k++) {
-            if (str_eq(op->keys[i].row, op->keys[k].row)) {
+            if (!str_is_null(op->keys[i].row) && str_eq(op->keys[i].row, op->keys[k].row)) {
                 return transact_refuse_duplicate(op->call);
             }
         }
@@ -386,7 +387,7 @@ void op_execute_transaction(struct api_call *call)
 {
     struct execute_transaction *op = ARENA_NEW(call->arena, struct execute_transaction);
     op->call = call;
-    if (!check(op) || !find_tables(op) || !find_items(op)) {
+    if (!check(op) || !find_tables(op) || !find_items(op) || !check_duplicates(op)) {
         api_finish(call);
         return;
     }
@@ -395,7 +396,7 @@ void op_execute_transaction(struct api_call *call)
         api_finish(call);
         return;
     }
-    if (!check_duplicates(op) || !transact_check_size(call, op->writes, op->count)) {
+    if (!transact_check_size(call, op->writes, op->count)) {
         api_finish(call);
         return;
     }

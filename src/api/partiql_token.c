@@ -1,15 +1,15 @@
 /* NextToken as base64 text:
  *
- *   version (1) | checksum of what follows (16) | digest of the request (16) | range (u32) | last
- * key
+ *   version (1) | checksum of what follows (16) | digest of the request (16) | range (u32) | key
  *
- * The last key is an M value, or nothing. The digest binds the token to statement, parameters and
- * table (its id, so that a table made anew is another one); the index is named in the statement. */
+ * The key, of the row that was read last, is an M value, or nothing. The digest binds the token to
+ * statement, parameters and table (its id, so that a table made anew is another one); the index is
+ * named in the statement. */
 #include "api/partiql.h"
 #include "base/base64.h"
 #include "base/hash.h"
 
-enum { TOKEN_VERSION = 1, HASH_LEN = 16, HEAD_LEN = 1 + 2 * HASH_LEN + 4 };
+enum { TOKEN_VERSION = 1, HASH_LEN = 16, RANGE_AT = 1 + 2 * HASH_LEN, HEAD_LEN = RANGE_AT + 4 };
 
 static void request_digest(const struct partiql *partiql, struct arena *arena,
                            uint8_t out[HASH_LEN])
@@ -36,7 +36,7 @@ struct str partiql_token_write(const struct partiql *partiql, const struct read_
     uint8_t *body = bytes + 1 + HASH_LEN;
     bytes[0] = TOKEN_VERSION;
     request_digest(partiql, arena, body);
-    memcpy(body + HASH_LEN, &position->range, sizeof(position->range));
+    memcpy(bytes + RANGE_AT, &position->range, sizeof(position->range));
     if (position->last_key.len > 0) {
         memcpy(bytes + HEAD_LEN, position->last_key.data, position->last_key.len);
     }
@@ -70,7 +70,7 @@ bool partiql_token_read(const struct partiql *partiql, struct str text, struct r
         return err_set(err, ERR_VALIDATION, "NextToken does not match request");
     }
     *out = (struct read_position){0};
-    memcpy(&out->range, bytes + 1 + 2 * HASH_LEN, sizeof(out->range));
+    memcpy(&out->range, bytes + RANGE_AT, sizeof(out->range));
     struct str key = str_make(bytes + HEAD_LEN, len - HEAD_LEN);
     if (key.len == 0) {
         return true;

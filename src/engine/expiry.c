@@ -78,7 +78,8 @@ void expiry_write(const struct item_write *write, const struct row *old, struct 
     bool unknown = old->table_version < table->ttl_since_version;
     if (had && moved) {
         struct str key = expiry_key(arena, table->ttl_space, write->key.row, before_s);
-        if (write->expiry == NULL || !str_eq(key, write->expiry->key)) { /* else it is erased */
+        if (write->expiry == NULL ||
+            !str_eq(key, write->expiry->key)) { /* expiry_erase_found() does */
             store_batch_erase_owned(batch, key);
         }
     }
@@ -96,14 +97,22 @@ void expiry_visit(struct walk *walk, const struct walk_item *item, struct store_
     }
 }
 
-bool expiry_take(const struct item_write *write, struct value item, struct store_batch *batch,
-                 struct arena *arena)
+void expiry_erase_found(const struct items_write *call, struct store_batch *batch)
+{
+    for (size_t i = 0; i < call->write_count; i++) {
+        if (call->writes[i].expiry != NULL) {
+            store_batch_erase_owned(batch, call->writes[i].expiry->key);
+        }
+    }
+}
+
+bool expiry_is_due(const struct item_write *write, struct value item, struct store_batch *batch,
+                   struct arena *arena)
 {
     const struct expiry_find *find = write->expiry;
     int64_t time_s;
     bool expires = expiry_time(write->table, item, &time_s) && time_s > find->oldest_s;
     bool is_due = expires && time_s <= MIN(find->due_s, clock_wall_ms() / 1000);
-    store_batch_erase_owned(batch, find->key);
     if (expires && !is_due) { /* moved on; or the clock was set back, and the row was its own */
         struct str key = expiry_key(arena, write->table->ttl_space, write->key.row, time_s);
         store_batch_put_owned(batch, key, STR(""));

@@ -40,9 +40,12 @@ struct expiry_find {
     int64_t due_s;    /* items of this time and before are due */
     int64_t oldest_s; /* but not those of this time and before */
 };
-/* Erases the row that led here. False: the item is gone, or is not due any more. */
-MUST_USE bool expiry_take(const struct item_write *write, struct value item,
-                          struct store_batch *batch, struct arena *arena);
+/* Erases the rows that led to the items of a call, due or not. All at once, before the writes: rows
+ * that are written in order cost the store less. */
+void expiry_erase_found(const struct items_write *call, struct store_batch *batch);
+/* False: the item is gone, or is not due any more; then it gets the row back that leads to it. */
+MUST_USE bool expiry_is_due(const struct item_write *write, struct value item,
+                            struct store_batch *batch, struct arena *arena);
 
 struct walk;
 struct walk_item;

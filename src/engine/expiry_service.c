@@ -17,10 +17,10 @@ enum { ROUND_MS = 250 };
 enum { REST_FACTOR = 4 };
 /* No more items than this go in a second, so that others hardly notice; if the service was held up,
  * it may catch up with so much. */
-enum { ITEMS_PER_SECOND = 30000, BURST_US = 100 * 1000 };
+enum { ITEMS_PER_SECOND = 25000, BURST_US = 100 * 1000 };
 /* How many items one update deletes, and how many updates are under way: many are needed only where
  * each takes long. */
-enum { BATCH_ITEMS = 32, BATCHES_MAX = 32 };
+enum { BATCH_ITEMS = 64, BATCHES_MAX = 16 };
 /* How many rows of a bucket are read in one turn. */
 enum { TURN_ROWS = 512 };
 /* How far back a pass begins, and how often one begins with the oldest rows. */

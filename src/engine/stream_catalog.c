@@ -174,9 +174,7 @@ enum { STREAM_VERSION = 1, STREAM_HEAD_LEN = 1 + 8 };
 struct str stream_catalog_key(struct arena *arena, uint32_t space)
 {
     char sort[STORE_SPACE_LEN];
-    for (int i = 0; i < STORE_SPACE_LEN; i++) {
-        sort[i] = (char)(space >> (24 - 8 * i));
-    }
+    put_u32(sort, space);
     return catalog_key(arena, "stream", str_make(sort, sizeof(sort)));
 }
 

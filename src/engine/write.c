@@ -170,7 +170,7 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
         return err_set(&write->err, ERR_INTERNAL, "Internal server error"); /* hashes collided */
     }
     write->old_size = old.size;
-    if (write->expiry != NULL && !expiry_take(write, old.item, batch, arena)) {
+    if (write->expiry != NULL && !expiry_is_due(write, old.item, batch, arena)) {
         return true; /* somebody has saved it, or deleted it before */
     }
     if (!check_condition(write, &old, arena) || !make_new_item(write, &old, arena)) {
@@ -308,6 +308,7 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     for (size_t i = 0; i < call->collection_count; i++) {
         call->collections[i].bytes = store_counter_value(rows[call->collections[i].key]);
     }
+    expiry_erase_found(call, batch);
     for (size_t i = 0; i < call->write_count; i++) {
         struct item_write *write = &call->writes[i];
         reset(write, arena);

@@ -8,13 +8,13 @@ const DIRECTORY = new URL("../../docs/apps/", import.meta.url).pathname;
 const PICTURES = [
   ["calls", "/calls/?user=ana", ".call", "light"],
   ["calendar", "/calendar/", ".fc-event", "light"],
+  ["reconciliation", "/reconciliation/", "[data-call]", "light"],
+  ["tickets", "/tickets/?caller=poc-user-001&ticket=33567ee8-f182-4f8a-b03e-2f1515915471", "main li", "light"],
+  ["tasks", "/tasks/?user=ben", "[data-task]", "light"],
   ["calendar-dark", "/calendar/", ".fc-event", "dark"],
 ];
 
-const apps = await startApps("--samples");
-const browser = await startBrowser();
-mkdirSync(DIRECTORY, { recursive: true });
-for (const [name, where, ready, colorScheme] of PICTURES) {
+async function take(apps, browser, [name, where, ready, colorScheme]) {
   const page = await browser.newPage({ locale: "en-GB", viewport: { width: 1280, height: 860 }, colorScheme });
   await page.goto(apps.url + where);
   await page.locator(ready).first().waitFor();
@@ -23,5 +23,15 @@ for (const [name, where, ready, colorScheme] of PICTURES) {
   await page.close();
   console.log(`docs/apps/${name}.png`);
 }
-await browser.close();
-await apps.stop();
+
+mkdirSync(DIRECTORY, { recursive: true });
+const apps = await startApps("--samples");
+const browser = await startBrowser();
+try {
+  for (const picture of PICTURES) {
+    await take(apps, browser, picture);
+  }
+} finally {
+  await browser.close();
+  await apps.stop();
+}

@@ -311,7 +311,7 @@ class Differ:
         while True:
             page = client.call("Scan", {"TableName": table.name, "ConsistentRead": True, **start}).body
             for item in page["Items"]:
-                key = {k: item.get(k) for k in table.keys.all}  # Dynoxide lets statements remove keys
+                key = {k: item[k] for k in table.keys.all}
                 found[order(key)] = (key, plain_value(item))
             if "LastEvaluatedKey" not in page:
                 return found

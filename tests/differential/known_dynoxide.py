@@ -690,3 +690,4 @@ def _(case):
 
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
 own_text("updates of local indexes", "a text of its own", r"This operation cannot be performed with given input values.*: Action Blocked: IndexUpdate$")
+own_text("long keys of new indexes", "keys of several attributes came in November 2025", r"Value null at 'keySchema' failed to satisfy")

@@ -129,7 +129,7 @@ def _(pair):
 
 @PAIRS.known("begins_with", "is for binary sort keys, too, and tells A from a")
 def _(pair):
-    return "begins_with" in pair.text and "error" not in pair.ours and "error" not in pair.theirs
+    return "begins_with" in pair.text and "rows" in pair.ours and "rows" in pair.theirs
 
 
 @PAIRS.known("pages of indexes", "Dynoxide does not take its own tokens for some")
@@ -144,12 +144,13 @@ def _(pair):
 
 @PAIRS.known("local indexes", "a condition sees the attributes that the index does not hold, too (documented)")
 def _(pair):
-    return ".\\\"local" in pair.text and len(pair.ours.get("rows", [])) > len(pair.theirs.get("rows", []))
+    return ".\\\"local" in pair.text and pair.ours.get("rows") != pair.theirs.get("rows")
 
 
 @PAIRS.known("MODIFIED NEW behind a list's end", "shows the element that was added, as UPDATED_NEW does")
 def _(pair):
-    return "MODIFIED NEW" in pair.text and "]" in pair.text and "error" not in pair.ours and "error" not in pair.theirs
+    fine = "error" not in pair.ours and "error" not in pair.theirs and pair.ours.get("after") == pair.theirs.get("after")
+    return fine and "MODIFIED NEW" in pair.text and "]" in pair.text
 
 
 # --- refusals ---
@@ -214,6 +215,8 @@ PAIRS.lacks(
     r"One or more parameter values are not valid\. A value specified for a secondary index key is not supported",
     r"One or more parameter values were invalid: Type mismatch for Index Key",
     r"One or more parameter values were invalid: (Aggregated size of all range keys|Size of hashkey) has exceeded",
+    r"Item size has exceeded the maximum allowed size",
+    r"The BETWEEN operator requires",
     r"Incorrect operand type for operator or function",
     r"One or more parameter values are not valid\. The AttributeValue for a key attribute cannot contain an empty",
     r"One or more parameter values were invalid: Cannot update attribute \S+\. This attribute is part of the key",
@@ -235,7 +238,7 @@ PAIRS.own_text("values of keys", "a text of its own", r"Invalid key value")
 PAIRS.own_text("RETURNING", "statements are read one after the other, then looked at (measured)", r"RETURNING clause is not supported in ExecuteTransaction")
 PAIRS.lacks(
     "keys",
-    "a batch or a transaction reads whole keys (measured); reads that overlap are refused (documented)",
+    "a batch or a transaction reads whole keys (measured); reads that overlap are refused",
     r"Select statements within \w+ must specify the primary key in the where clause",
     r"Overlapping conditions with range keys are not supported in where clause",
 )
@@ -255,6 +258,10 @@ def add_dynoxide(rules):
     @rules.known("PartiQL: capacity of several keys", "each key costs as one Query (documented)")
     def _(case):
         return case.reads() and " IN [" in case.text() and same_but_capacity(case)
+
+    @rules.known("PartiQL: capacity of parentheses", "do not make a Query a Scan")
+    def _(case):
+        return case.reads() and "((" in case.text() and same_but_capacity(case)
 
     @rules.known("PartiQL: capacity of batches", "statements that fail cost, and a table's part is its own (as in other operations)")
     def _(case):

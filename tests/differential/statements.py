@@ -86,6 +86,11 @@ class Statement:
         r = self.r
         return quoted(r.choice(["a", "b", "c", "d", "e", "attr", "A"])) if r.random() < 0.6 else path_text(r.choice(values.DOCUMENT_PATHS[:-2]))
 
+    def other_path(self):
+        """Not into a key: Dynoxide lets statements change keys, and has rows then that no key leads to."""
+        path = self.path()
+        return self.other_path() if path.split('"')[1] in self.table.keys.all else path
+
     # --- conditions ---
 
     def test(self):
@@ -190,7 +195,7 @@ class Statement:
         """A SET of one path or more."""
         r = self.r
         sets = []
-        for path in dict.fromkeys(self.path() for _ in range(r.choice([1, 1, 2, 3]))):
+        for path in dict.fromkeys(self.other_path() for _ in range(r.choice([1, 1, 2, 3]))):
             kind = r.random()
             name = r.choice("abcde")  # without quotes: Dynoxide takes what is quoted for a text there
             if kind < 0.7:
@@ -204,7 +209,7 @@ class Statement:
     def update(self):
         r = self.r
         text = f"UPDATE {self.source()} "
-        text += f"REMOVE {self.path()}" if r.random() < 0.2 else self.change()
+        text += f"REMOVE {self.other_path()}" if r.random() < 0.2 else self.change()
         text += f" WHERE {self.whole_key()}"
         if r.random() < 0.25:
             text += f" AND {self.test()}"

@@ -1,9 +1,9 @@
 /* Calls: one user's timeline, upcoming and past; or one provider's calls. */
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
+import { useAddress, usePages } from "@common/lists.js";
 import { toast } from "@common/toasts.jsx";
-import { usePages } from "@common/lists.js";
 import { Empty, Loaded, Shell } from "@common/ui.jsx";
 import { CallDialog } from "./dialogs.jsx";
 import { dayText, hourText, PAGE_SIZE } from "./time.js";
@@ -13,22 +13,9 @@ import "./calls.css";
 const api = createApi("calls");
 
 /* Whose calls the page shows is in its address: ?user=ana or ?provider=dr-lund. */
-function readAddress() {
-  const query = new URLSearchParams(location.search);
-  return { user: query.get("user") ?? "", provider: query.get("provider") ?? "" };
-}
-
 function App() {
-  const [who, setWho] = useState(readAddress);
-  useEffect(() => {
-    const back = () => setWho(readAddress());
-    addEventListener("popstate", back);
-    return () => removeEventListener("popstate", back);
-  }, []);
-  function go(next) {
-    history.pushState(null, "", `?${new URLSearchParams(next)}`);
-    setWho(readAddress());
-  }
+  const [{ user = "", provider = "" }, go] = useAddress();
+  const who = { user, provider };
   return (
     <Shell app="calls" title="Calls" lead="What a user has coming up, and what is done.">
       <Chooser key={who.user + who.provider} who={who} go={go} />
