@@ -44,16 +44,6 @@ static void write_tags(struct api_call *call, const struct table *table)
     JSON_PUT(call->out, "]}");
 }
 
-/* Who asks for the tags of a table that is not there is told that he may not. */
-static void refuse_missing(struct api_call *call, struct str arn)
-{
-    struct str account = engine_account(call->engine);
-    err_set(&call->err, ERR_ACCESS_DENIED,
-            "User: arn:aws:iam::%.*s:root is not authorized to perform: "
-            "dynamodb:ListTagsOfResource on resource: %.*s",
-            STR_ARG(account), STR_ARG(arn));
-}
-
 void op_list_tags_of_resource(struct api_call *call)
 {
     struct list_tags_request request;
@@ -65,9 +55,10 @@ void op_list_tags_of_resource(struct api_call *call)
     }
     const struct table *table = table_acquire(call->engine, name);
     if (table == NULL) {
-        refuse_missing(call, request.arn);
+        tags_refuse_missing(call, request.arn);
     } else if (table_status(call->engine, table) == STATUS_CREATING) {
-        tags_refuse_arn(&call->err, request.arn);
+        err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
+                "Requested resource not found: ResourceArn: %.*s not found", STR_ARG(request.arn));
     } else {
         write_tags(call, table);
     }

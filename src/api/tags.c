@@ -169,11 +169,14 @@ bool tags_table_name(struct str arn, struct str *out, struct err *err)
     return true;
 }
 
-bool tags_refuse_arn(struct err *err, struct str arn)
+void tags_refuse_missing(struct api_call *call, struct str arn)
 {
-    *err = ERR_INIT(err->arena);
-    return err_set(err, ERR_RESOURCE_NOT_FOUND,
-                   "Requested resource not found: ResourceArn: %.*s not found", STR_ARG(arn));
+    struct str account = engine_account(call->engine);
+    call->err = ERR_INIT(call->arena);
+    err_set(&call->err, ERR_ACCESS_DENIED,
+            "User: arn:aws:iam::%.*s:root is not authorized to perform: dynamodb:%.*s on resource: "
+            "%.*s",
+            STR_ARG(account), STR_ARG(call->operation), STR_ARG(arn));
 }
 
 /* --- changes --- */
@@ -184,7 +187,7 @@ static void change_done(struct engine_call *engine_call)
     struct api_call *call = op->call;
     call->err = engine_call->err;
     if (call->err.code == ERR_RESOURCE_NOT_FOUND) {
-        tags_refuse_arn(&call->err, op->arn);
+        tags_refuse_missing(call, op->arn);
     }
     JSON_PUT(call->out, "{}");
     table_release(op->engine.table);

@@ -29,8 +29,8 @@ bool tags_refuse_count(struct err *err);
 
 /* The table's name in an ARN, which may be STR_NULL. */
 MUST_USE bool tags_table_name(struct str arn, struct str *out, struct err *err);
-/* Replaces the error by "there is no such resource". Returns false. */
-bool tags_refuse_arn(struct err *err, struct str arn);
+/* Who names a table that is not there is told that he may not. */
+void tags_refuse_missing(struct api_call *call, struct str arn);
 
 /* A change of a table's tags under way. */
 struct tags_change {

@@ -200,9 +200,17 @@ static void arm(struct worker *worker)
     timerfd_settime(worker->due_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+/* What was due before the end is sent later if need be, but not for longer than was measured. */
 static bool is_over(const struct worker *worker, int64_t now_ns)
 {
-    return worker->stopping || worker->quota == 0 || now_ns >= worker->until_ns;
+    if (worker->stopping || worker->quota == 0) {
+        return true;
+    }
+    if (worker->interval_ns == 0) {
+        return now_ns >= worker->until_ns;
+    }
+    int64_t window_ns = worker->until_ns - worker->measure_from_ns;
+    return worker->next_due_ns >= worker->until_ns || now_ns - worker->until_ns >= window_ns;
 }
 
 static void close_idle(struct worker *worker)
@@ -428,11 +436,21 @@ static void start(struct worker *worker)
     }
 }
 
+/* Requests that were due and never sent must not look as if nobody had wanted them. */
+static void count_unsent(struct worker *worker)
+{
+    if (worker->interval_ns > 0 && worker->quota > 0 && worker->next_due_ns < worker->until_ns) {
+        uint64_t count = (uint64_t)((worker->until_ns - worker->next_due_ns) / worker->interval_ns);
+        tally_add(&worker->errors, STR("not sent: slower than the rate"), count + 1);
+    }
+}
+
 void *worker_main(void *arg)
 {
     struct worker *worker = arg;
     start(worker);
     uv_run(&worker->loop, UV_RUN_DEFAULT);
+    count_unsent(worker);
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
     worker->cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +

@@ -46,18 +46,23 @@ bool service_is_stopping(const struct service *service)
     return atomic_load_explicit(&service->stopping, memory_order_acquire);
 }
 
-enum { GIVE_WAY_FACTOR = 3 };
+/* Most of what a piece of work takes is often waiting for the disk, which hinders nobody. */
+enum { GIVE_WAY_FACTOR = 3, GIVE_WAY_US_MAX = 5000 };
 
-void service_give_way(struct service *service, int64_t spent_us)
+bool service_give_way(struct service *service, int64_t spent_us)
 {
     uint_fast64_t calls = atomic_load_explicit(&service->engine->call_count, memory_order_relaxed);
-    bool idle = calls == service->calls_seen;
+    if (calls == service->calls_seen) {
+        return false;
+    }
     service->calls_seen = calls;
-    int64_t until_us = clock_monotonic_us() + (idle ? 0 : GIVE_WAY_FACTOR * spent_us);
+    int64_t until_us =
+        clock_monotonic_us() + MIN(GIVE_WAY_FACTOR * spent_us, (int64_t)GIVE_WAY_US_MAX);
     int64_t left_us;
     while (!service_is_stopping(service) && (left_us = until_us - clock_monotonic_us()) > 0) {
         waiting_mailbox_run_for(service->mailbox, MAX(left_us / 1000, 1));
     }
+    return true;
 }
 
 void service_wake(struct service *service)

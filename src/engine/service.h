@@ -36,8 +36,9 @@ void service_stop(struct service *service);
 void service_finish(struct service *service);
 bool service_is_stopping(const struct service *service);
 /* For long rounds, after a piece of work that took so long: if calls came meanwhile, sleeps some
- * times as long, so that most of the machine is theirs. */
-void service_give_way(struct service *service, int64_t spent_us);
+ * times as long, up to a few milliseconds, so that most of the machine is theirs. Returns whether
+ * calls came. */
+bool service_give_way(struct service *service, int64_t spent_us);
 /* The next round begins at once. Any thread. */
 void service_wake(struct service *service);
 

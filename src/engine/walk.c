@@ -5,8 +5,9 @@
 
 enum { CURSOR_VERSION = 1 };
 
-/* The committer does nothing else while it visits a chunk: this is a millisecond. */
-enum { CHUNK_ROWS_MAX = 128 };
+/* The committer does nothing else while it visits a chunk: beside calls that is half a millisecond.
+ */
+enum { CHUNK_ROWS_BUSY = 64, CHUNK_ROWS_MAX = 512 };
 static const size_t chunk_bytes_max = (size_t)256 << 10;
 
 /* --- the cursor --- */
@@ -93,7 +94,7 @@ static bool read_cursor(struct chunk *chunk)
 static bool read_item_row(struct store_range *range, struct str key, struct str value)
 {
     struct chunk *chunk = CONTAINER_OF(range, struct chunk, range.range);
-    bool full = chunk->key_count == COUNT_OF(chunk->keys) ||
+    bool full = chunk->key_count > chunk->walk->chunk_rows ||
                 (chunk->bytes > 0 && chunk->bytes + value.len > chunk_bytes_max);
     if (full) {
         chunk->is_last = false;
@@ -180,6 +181,7 @@ enum walk_result walk_chunk(struct walk *walk)
     struct chunk chunk = {.walk = walk};
     int64_t start_us = clock_monotonic_us();
     arena_init(&chunk.arena);
+    walk->chunk_rows = walk->chunk_rows == 0 ? CHUNK_ROWS_BUSY : walk->chunk_rows;
     enum walk_result result = WALK_STOPPED;
     if (read_cursor(&chunk) && read_items(&chunk) &&
         (chunk.at_end || visit_items(&chunk) == STORE_OK)) {
@@ -188,6 +190,7 @@ enum walk_result walk_chunk(struct walk *walk)
         result = chunk.is_last ? WALK_END : WALK_MORE;
     }
     arena_finish(&chunk.arena);
-    service_give_way(walk->service, clock_monotonic_us() - start_us);
+    bool busy = service_give_way(walk->service, clock_monotonic_us() - start_us);
+    walk->chunk_rows = busy ? CHUNK_ROWS_BUSY : CHUNK_ROWS_MAX;
     return result;
 }

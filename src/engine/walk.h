@@ -47,6 +47,7 @@ struct walk {
     void (*visit)(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
                   struct arena *arena);
 
+    size_t chunk_rows;  /* how many the next chunk may have; 0: not begun */
     int64_t added_rows; /* to the space, by visits: for its counters */
     int64_t added_bytes;
     size_t visited_count; /* items, of all chunks so far */

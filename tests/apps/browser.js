@@ -56,7 +56,7 @@ export function useSite(...options) {
   /* `refusals`: statuses that the API may answer with in this test. The browser logs each of them. */
   site.open = async (where, { refusals = [], ...context } = {}) => {
     const page = await site.browser.newPage({ locale: "en-GB", timezoneId: "UTC", viewport: { width: 1280, height: 900 }, ...context });
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(20_000);
     page.troubles = [];
     page.on("pageerror", (error) => page.troubles.push(String(error)));
     page.on("console", (message) => {

@@ -80,7 +80,8 @@ test("booking by keyboard, with dates typed in", async () => {
   const page = await open(day);
   await page.getByRole("button", { name: "New event" }).focus();
   await page.keyboard.press("Enter");
-  await page.keyboard.type("Ben"); /* the title has the focus */
+  await dialog(page).locator("input[name=title]:focus").waitFor();
+  await page.keyboard.type("Ben");
   await dialog(page).getByLabel("First night").fill(day(20));
   await dialog(page).getByLabel("Leaves on").fill(day(22));
   await page.keyboard.press("Enter");

@@ -4,13 +4,13 @@ what went wrong."""
 import http.server
 import json
 import os
-import signal
 import subprocess
 import threading
 
 import pytest
 from server import Server, program
 from tables import create_table
+from waiting import poll
 from wire import Client
 
 pytestmark = pytest.mark.skipif("GRAMME_ENDPOINT" in os.environ, reason="is about our own program")
@@ -112,7 +112,16 @@ def test_scan_sees_every_item(server, db):
 
 def test_a_rate_is_kept(server):
     result = on(server, "get", "--items", 100, "--rate", 200, "--seconds", 1, "--warmup", 0, "--connections", 4)
-    assert 190 <= result["requests"] <= 200
+    assert 195 <= result["requests"] <= 200
+
+
+def test_a_rate_that_is_too_high_is_told(server):
+    """What was due and could not be sent is not forgotten."""
+    result = on(server, "get", "--items", 100, "--rate", 10_000_000, "--seconds", 0.2, "--warmup", 0,
+                "--connections", 1, status=1)
+    assert set(result["errors"]) == {"not sent: slower than the rate"}
+    assert result["requests"] + sum(result["errors"].values()) >= 1_990_000
+    assert result["latency_us"]["max"] > 100_000  # counted from when they were due
 
 
 def test_errors_are_told(server, db):
@@ -206,13 +215,14 @@ def test_throttled_requests_are_sent_again(odd):
 
 def test_a_lost_server_is_told():
     server = Server()
+    on(server, "get", "--items", 100, "--requests", 1)
     running = subprocess.Popen(
-        [program(), "bench", "get", "--items", "100", "--seconds", "20", "--endpoint", server.endpoint],
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    threading.Timer(1, lambda: os.kill(server.process.pid, signal.SIGKILL)).start()
-    out, _ = running.communicate(timeout=60)
+        [program(), "bench", "get", "--items", "100", "--no-setup", "--seconds", "60", "--endpoint",
+         server.endpoint], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    poll(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) > 64, 60, "it is connected")
     server.kill()
-    assert running.returncode == 1 and "FAILED" in out
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 1 and "FAILED" in out, out + err
 
 
 @pytest.mark.parametrize("limit", ["fsync", "rocksdb", "roundtrip"])

@@ -114,9 +114,10 @@ def test_a_table_made_anew_has_none(db, make_table):
 
 def test_a_table_that_is_not_there(db, arn):
     missing = arn + "-missing"
-    with refused("ResourceNotFoundException", f"Requested resource not found: ResourceArn: {missing} not found"):
+    with refused("AccessDeniedException", "User: arn:aws:iam::000000000000:root is not authorized to perform: "
+                                          f"dynamodb:TagResource on resource: {missing}"):
         tag(db, missing, a="1")
-    with refused("ResourceNotFoundException"):
+    with refused("AccessDeniedException"):
         db.UntagResource(ResourceArn=missing, TagKeys=["a"])
     with refused("AccessDeniedException"):
         db.ListTagsOfResource(ResourceArn=missing)

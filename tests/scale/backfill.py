@@ -87,7 +87,9 @@ def write(endpoint, seed, count, done, stop, latencies):
                     start = time.monotonic()
                     write_some(db, dice, count)
                     done.value += 1
-                    latencies.put(time.monotonic() - start) if done.value % 20 == 0 else None
+                    taken = time.monotonic() - start
+                    if done.value % 20 == 0 or taken > 0.1:
+                        latencies.put(taken)
         except Refused as error:
             print(f"client {seed}: {error}", flush=True)
             os._exit(1)
@@ -123,7 +125,8 @@ class Load:
             times.append(self.latencies.get())
         times.sort()
         print(f"{what}: {count / seconds:,.0f} writes/s; latency median {1e3 * times[len(times) // 2]:.2f} ms, "
-              f"99 % {1e3 * times[len(times) * 99 // 100]:.2f} ms", flush=True)
+              f"99 % {1e3 * times[len(times) * 99 // 100]:.2f} ms, longest {1e3 * times[-1]:.0f} ms, "
+              f"{sum(taken > 0.1 for taken in times)} over 100 ms", flush=True)
         assert all(process.is_alive() for process in self.processes), "a client failed"
 
     def end(self):
