@@ -59,10 +59,10 @@ def add_dynoxide(rules):
     def _(case):
         return case.operation in TAGS and "Provided Arn is not" in case.gramme.message() and case.oracle.is_ok()
 
-    @rules.known("tags of a table that is not there", "names the ARN (captures of October 2026); AccessDeniedException is of the front end")
+    @rules.known("tags of a table that is not there", "all three operations are denied (measured), and the text names the ARN")
     def _(case):
-        return case.operation in TAGS and case.gramme.error() == case.oracle.error() and case.gramme.error() in (
-            "ResourceNotFoundException", "AccessDeniedException")
+        return case.operation in TAGS and case.gramme.error() in ("ResourceNotFoundException", "AccessDeniedException") and (
+            case.oracle.error() in ("ResourceNotFoundException", "AccessDeniedException"))
 
 
 def add_local(rules):

@@ -177,6 +177,12 @@ PAIRS.lacks(
     r"Number of parameters in request and statement don't match",
 )
 PAIRS.lacks(
+    "mixtures",
+    "of reads and writes are found before what is wrong with values",
+    r"Read and write requests together in the same batch is not supported",
+    r"ExecuteTransaction API does not support both read and write operations",
+)
+PAIRS.lacks(
     "types of keys",
     "values for keys are of the key's type (measured); Dynoxide finds nothing, or makes numbers and texts of them",
     r"Key attribute's data type should match its data type in table's schema",
