@@ -59,9 +59,9 @@ def add_dynoxide(rules):
     def _(case):
         return case.operation in TAGS and "Provided Arn is not" in case.gramme.message() and case.oracle.is_ok()
 
-    @rules.known("tags of a table that is not there", "names the ARN (captures of October 2026); AccessDeniedException is of the front end")
+    @rules.known("tags of a table that is not there", "AccessDeniedException, with words of the front end (captures of October 2026)")
     def _(case):
-        return case.operation in TAGS and case.gramme.error() == case.oracle.error() and case.gramme.error() in (
+        return case.operation in TAGS and case.gramme.error() == "AccessDeniedException" and case.oracle.error() in (
             "ResourceNotFoundException", "AccessDeniedException")
 
 
