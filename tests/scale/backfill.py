@@ -10,6 +10,7 @@ newest image, and the counts must be exact.
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import pathlib
@@ -29,6 +30,16 @@ from wire import Client, Refused, request_bytes  # noqa: E402
 TABLE, INDEX = "Big", "byGroup"
 PIPELINE = 16
 BASELINE_SECONDS = 10
+BUCKETS = 150
+
+
+def bucket_of(seconds):
+    """Buckets grow by a tenth, from 0.1 ms on."""
+    return min(max(int(math.log(seconds / 1e-4) / math.log(1.1)), 0), BUCKETS - 1)
+
+
+def bucket_end(number):
+    return 1e-4 * 1.1 ** (number + 1)
 
 
 def content(number, version):
@@ -77,8 +88,9 @@ def write_some(db, dice, count):
                                              {"Put": {"TableName": TABLE, "Item": item(other)}}])
 
 
-def write(endpoint, seed, count, done, stop, latencies):
-    """One client: writes until it is told to stop; when the server dies it connects again."""
+def write(endpoint, seed, count, stop, times):
+    """One client: writes until it is told to stop; when the server dies it connects again. `times` counts
+    its writes by how long they took."""
     dice = random.Random(seed)
     while not stop.value:
         try:
@@ -86,10 +98,7 @@ def write(endpoint, seed, count, done, stop, latencies):
                 while not stop.value:
                     start = time.monotonic()
                     write_some(db, dice, count)
-                    done.value += 1
-                    taken = time.monotonic() - start
-                    if done.value % 20 == 0 or taken > 0.1:
-                        latencies.put(taken)
+                    times[bucket_of(time.monotonic() - start)] += 1
         except Refused as error:
             print(f"client {seed}: {error}", flush=True)
             os._exit(1)
@@ -102,39 +111,39 @@ class Load:
 
     def __init__(self, endpoint, clients, count):
         self.stop = multiprocessing.Value("b", 0)
-        self.done = [multiprocessing.Value("q", 0) for _ in range(clients)]
-        self.latencies = multiprocessing.SimpleQueue()
+        self.times = [multiprocessing.Array("q", BUCKETS, lock=False) for _ in range(clients)]
         self.processes = [multiprocessing.Process(target=write, args=(
-            endpoint, seed, count, done, self.stop, self.latencies)) for seed, done in enumerate(self.done)]
+            endpoint, seed, count, self.stop, times)) for seed, times in enumerate(self.times)]
         for process in self.processes:
             process.start()
         self.mark()
 
+    def counts(self):
+        return [sum(counts) for counts in zip(*self.times)]
+
     def mark(self):
         """Forgets what was measured so far."""
-        self.seen = sum(done.value for done in self.done)
+        self.seen = self.counts()
         self.since = time.monotonic()
-        while not self.latencies.empty():
-            self.latencies.get()
 
     def tell(self, what):
         seconds = time.monotonic() - self.since
-        count = sum(done.value for done in self.done) - self.seen
-        times = []
-        while not self.latencies.empty():
-            times.append(self.latencies.get())
-        times.sort()
-        print(f"{what}: {count / seconds:,.0f} writes/s; latency median {1e3 * times[len(times) // 2]:.2f} ms, "
-              f"99 % {1e3 * times[len(times) * 99 // 100]:.2f} ms, longest {1e3 * times[-1]:.0f} ms, "
-              f"{sum(taken > 0.1 for taken in times)} over 100 ms", flush=True)
+        counts = [now - before for now, before in zip(self.counts(), self.seen)]
+        total = sum(counts)
+
+        def part(share):
+            """The time within which that part of the writes was done."""
+            left = share * total
+            return next(1e3 * bucket_end(number) for number in range(BUCKETS)
+                        if (left := left - counts[number]) <= 0)
+        print(f"{what}: {total / seconds:,.0f} writes/s; latency median {part(0.5):.1f} ms, 99 % {part(0.99):.1f} ms, "
+              f"99.9 % {part(0.999):.0f} ms, longest {part(1):.0f} ms", flush=True)
         assert all(process.is_alive() for process in self.processes), "a client failed"
 
     def end(self):
         self.stop.value = 1
-        while any(process.is_alive() for process in self.processes):
-            while not self.latencies.empty():
-                self.latencies.get()
-            time.sleep(0.01)
+        for process in self.processes:
+            process.join()
         assert all(process.exitcode == 0 for process in self.processes), "a client failed"
 
 
