@@ -691,7 +691,12 @@ def _(case):
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
 own_text("updates of local indexes", "a text of its own", r"This operation cannot be performed with given input values.*: Action Blocked: IndexUpdate$")
 own_text("long keys of new indexes", "keys of several attributes came in November 2025", r"Value null at 'keySchema' failed to satisfy")
-lacks("names in keys", "are different ones", r"The KeySchema contains multiple key attributes with the same name")
+lacks(
+    "keys of several attributes of indexes",
+    "as above; their names are different ones, HASH before RANGE",
+    r"The KeySchema contains multiple key attributes with the same name",
+    INVALID + r"All HASH key attributes must precede RANGE",
+)
 
 
 @known("several new elements", "go to a list's end in the order of their indexes and know nothing of each other; Dynoxide adds to the one it has just set")

@@ -5,7 +5,7 @@ import re
 from decimal import Context, Decimal
 
 import known_extras
-from known import EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, without
+from known import EXPRESSION, INVALID, PAGES, WRITES, Rules, reasons, refused, text, without
 
 # Members of table descriptions that it does not have, or fills in its own way.
 IGNORED_MEMBERS = {

@@ -240,6 +240,11 @@ PAIRS.refuses(
     r"SET expression \w+ requires numeric attribute and operand",
     r"list_append requires list operands",
 )
+PAIRS.lacks(
+    "reads and writes before values",
+    "a bad value is a matter of its statement, reads among writes of the batch",
+    r"Read and write requests together in the same batch is not supported",
+)
 PAIRS.own_text("values of keys", "a text of its own", r"Invalid key value")
 PAIRS.own_text("RETURNING", "statements are read one after the other, then looked at (measured)", r"RETURNING clause is not supported in ExecuteTransaction")
 PAIRS.lacks(
