@@ -245,6 +245,13 @@ PAIRS.lacks(
     "a bad value is a matter of its statement, reads among writes of the batch",
     r"Read and write requests together in the same batch is not supported",
 )
+
+
+@PAIRS.known("elements behind a list's end", "go to its end in the order of their numbers (documented); Dynoxide puts them as they come")
+def _(pair):
+    return "error" not in pair.ours and "error" not in pair.theirs and len(re.findall(r"\[\d+\] =", pair.text)) > 1
+
+
 PAIRS.own_text("values of keys", "a text of its own", r"Invalid key value")
 PAIRS.own_text("RETURNING", "statements are read one after the other, then looked at (measured)", r"RETURNING clause is not supported in ExecuteTransaction")
 PAIRS.lacks(
