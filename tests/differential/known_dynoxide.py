@@ -688,6 +688,15 @@ def _(case):
     return case.operation == "CreateTable" and not refused(case.gramme) and case.oracle.message().startswith("Invalid KeySchema: The second")
 
 
+@known("units of keys of several attributes", "an item is in an index only with all of its key attributes; Dynoxide looks at two of them")
+def _(case):
+    def has_long_keys(table):
+        return any(len(keys.all) > 2 for keys in table.indexes.values())
+
+    tables = [t for n, t in case.tables.items() if json.dumps(n) in case.text()]
+    return case.both_ok() and without(case.left, "ConsumedCapacity") == without(case.right, "ConsumedCapacity") and any(map(has_long_keys, tables))
+
+
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")
 own_text("updates of local indexes", "a text of its own", r"This operation cannot be performed with given input values.*: Action Blocked: IndexUpdate$")
 own_text("long keys of new indexes", "keys of several attributes came in November 2025", r"Value null at 'keySchema' failed to satisfy")
