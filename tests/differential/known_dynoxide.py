@@ -708,6 +708,12 @@ lacks(
 )
 
 
+@known("several elements of a list removed", "their indexes are those before the update (documented); Dynoxide's shift as it goes")
+def _(case):
+    return case.operation in ("UpdateItem", "TransactWriteItems") and case.both_ok() and bool(
+        re.search(r"\bREMOVE\b.*\[\d+\].*\[\d+\]", case.text(), re.IGNORECASE))
+
+
 @known("several new elements", "go to a list's end in the order of their indexes and know nothing of each other; Dynoxide adds to the one it has just set")
 def _(case):
     adds = re.search(r"\bADD\b.*\[\d+\]", case.text(), re.IGNORECASE) and re.search(r"\bSET\b.*\[\d+\]", case.text(), re.IGNORECASE)

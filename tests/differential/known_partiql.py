@@ -279,7 +279,7 @@ def add_dynoxide(rules):
 
     @rules.known("PartiQL: capacity of parentheses", "do not make a Query a Scan")
     def _(case):
-        return case.reads() and "((" in case.text() and same_but_capacity(case)
+        return case.reads() and "(" in case.text().upper().split("WHERE", 1)[-1] and same_but_capacity(case)
 
     @rules.known("PartiQL: capacity of batches", "statements that fail cost, and a table's part is its own (as in other operations)")
     def _(case):
