@@ -108,7 +108,7 @@ class Differ:
         self.explained = collections.Counter()
         self.unexplained = {}  # by signature; the first of a kind is made small
         self.outcomes = collections.Counter()
-        self.streams = StreamPairs(gramme, oracle)
+        self.streams = StreamPairs(gramme, oracle, known.STREAMS)
 
     def send(self, operation, body):
         return Case(operation, body, self.gramme.call(operation, body), self.oracle.call(operation, body), self.known,

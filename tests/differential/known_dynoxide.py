@@ -27,6 +27,7 @@ IGNORED_MEMBERS = {
 TEXTS_COUNT = True
 CALM = False
 PARTIQL = True
+STREAMS = True
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
 known_extras.add_dynoxide(RULES)
@@ -688,13 +689,20 @@ def _(case):
     return case.operation == "CreateTable" and not refused(case.gramme) and case.oracle.message().startswith("Invalid KeySchema: The second")
 
 
+def has_long_keys(case):
+    """Whether an index of a table that the request names has keys of more than two attributes."""
+    tables = [t for n, t in case.tables.items() if n in case.text()]
+    return any(len(keys.all) > 2 for t in tables for keys in t.indexes.values())
+
+
 @known("units of keys of several attributes", "an item is in an index only with all of its key attributes; Dynoxide looks at two of them")
 def _(case):
-    def has_long_keys(table):
-        return any(len(keys.all) > 2 for keys in table.indexes.values())
+    return case.both_ok() and without(case.left, "ConsumedCapacity") == without(case.right, "ConsumedCapacity") and has_long_keys(case)
 
-    tables = [t for n, t in case.tables.items() if json.dumps(n) in case.text()]
-    return case.both_ok() and without(case.left, "ConsumedCapacity") == without(case.right, "ConsumedCapacity") and any(map(has_long_keys, tables))
+
+@known("entries of keys of several attributes", "as above")
+def _(case):
+    return case.operation == "ExecuteStatement" and case.both_ok() and '\\".\\"' in case.text() and has_long_keys(case)
 
 
 lacks("too many writes", "are counted first", r"Too many items requested for the BatchWriteItem call")

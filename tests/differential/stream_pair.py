@@ -74,14 +74,15 @@ def by_item(records):
 
 
 class StreamPairs:
-    def __init__(self, gramme, oracle):
+    def __init__(self, gramme, oracle, wanted):
         self.clients = (gramme, oracle)
+        self.wanted = wanted
         self.pairs = {}  # by table
 
     def refresh(self, name, descriptions):
         """After a change of a table: which streams it has now. `descriptions` of both sides, or None: it is gone."""
         arns = [d["LatestStreamArn"] for d in descriptions or () if "StreamSpecification" in d]
-        if len(arns) < 2:
+        if len(arns) < 2 or not self.wanted:
             self.pairs.pop(name, None)
         elif name not in self.pairs or [side.arn for side in self.pairs[name]] != arns:
             self.pairs[name] = [Side(client, arn) for client, arn in zip(self.clients, arns)]
