@@ -103,7 +103,8 @@ class Differ:
         self.oracle = oracle
         self.known = known
         self.seed = seed
-        self.generator = Generator(random.Random(seed), calm=known.CALM, partiql=known.PARTIQL)
+        self.generator = Generator(random.Random(seed), calm=known.CALM, partiql=known.PARTIQL,
+                                   index_changes=known.INDEX_CHANGES)
         self.rules = known.RULES
         self.explained = collections.Counter()
         self.unexplained = {}  # by signature; the first of a kind is made small

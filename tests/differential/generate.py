@@ -55,10 +55,12 @@ class Table:
 
 
 class Generator:
-    """`calm` leaves out requests that are broken in their JSON or their values; without `partiql` there are no statements."""
+    """`calm` leaves out requests that are broken in their JSON or their values; without `partiql` there are no statements, without
+    `index_changes` no index comes or goes."""
 
-    def __init__(self, r, calm=False, partiql=True):
+    def __init__(self, r, calm=False, partiql=True, index_changes=True):
         self.r = r
+        self.index_changes = index_changes
         self.calm = calm
         self.tables = {}
         self.last_tokens = []
@@ -330,7 +332,7 @@ class Generator:
     def index_update(self, table, used):
         """`used` gets the key attributes of an index that is to be created."""
         r = self.r
-        kind = r.random()
+        kind = r.random() if self.index_changes else 1
         if table is not None and kind < 0.5:
             index, names = self.index("global", table.keys.all, table.provisioned)
             used += names

@@ -28,6 +28,7 @@ TEXTS_COUNT = True
 CALM = False
 PARTIQL = True
 STREAMS = True
+INDEX_CHANGES = True
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
 known_extras.add_dynoxide(RULES)
