@@ -4,6 +4,7 @@
  *   out:  | ...answer before | gap, unused rest | head | body | */
 #include "http/http_internal.h"
 
+#include <libdeflate.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -157,10 +158,10 @@ static char *put_body_facts(char *at, const struct facts *facts)
 static char *put_crc32(char *at, const struct desk *desk, struct str name,
                        const struct facts *facts)
 {
-    const Bytef *body = (const Bytef *)desk->out.data + facts->body_start;
+    const char *body = desk->out.data + facts->body_start;
     at = put(at, name);
     at = put(at, STR(": "));
-    at = put_number(at, crc32(0, body, (uInt)facts->body_len));
+    at = put_number(at, libdeflate_crc32(0, body, facts->body_len));
     return put(at, STR("\r\n"));
 }
 

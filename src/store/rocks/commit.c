@@ -487,6 +487,7 @@ static void group_destroy(struct group *group)
 void *rocks_committer_main(void *arg)
 {
     struct rocks *rocks = arg;
+    rocksdb_set_perf_level(rocksdb_disable); /* of this thread: nobody reads the counters */
     struct group *group = group_create(rocks);
     while (!group->closing || group->warming_count > 0) {
         bool more = take_tasks(group, rocks_repair_wait_ms(rocks));

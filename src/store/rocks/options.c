@@ -55,6 +55,9 @@ static void set_writing(rocksdb_options_t *options)
     rocksdb_options_set_max_bytes_for_level_base(options, (uint64_t)128 << 20);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);
+    /* Most reads, and each put of a new item, look for a key that the memtable has not. */
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, 0.03);
+    rocksdb_options_set_memtable_whole_key_filtering(options, 1);
 }
 
 static void set_tables(struct rocks *rocks, rocksdb_options_t *options, size_t cache_bytes)
