@@ -9,6 +9,7 @@ void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox)
 {
     atomic_init(&mailbox->newest, NULL);
     mailbox->wake = wake;
+    mailbox->may_block = false;
 }
 
 void mailbox_post(struct mailbox *mailbox, struct task *task)

@@ -17,6 +17,7 @@ struct mailbox {
     _Atomic(struct task *) newest;
     void (*wake)(
         struct mailbox *mailbox); /* called when the box stops being empty, by the poster */
+    bool may_block; /* the owner's word: while it works on one thing nobody waits for another */
 };
 
 void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox));

@@ -399,6 +399,7 @@ void engine_write_items(struct items_write *const *calls, size_t count)
         prepare(calls[i]);
     }
     for (size_t i = 0; i < count; i++) { /* from here on the committer owns the arena */
+        calls[i]->update.may_block = count == 1 && calls[i]->call.home->may_block;
         store_update(calls[i]->call.engine->store, &calls[i]->update);
     }
 }

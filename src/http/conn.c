@@ -37,6 +37,7 @@ static void free_if_done(struct conn *conn)
     release_desk(conn);
     mem_free(conn);
     loop->conn_count--;
+    loop->mailbox.may_block = loop->conn_count == 1;
     loop_end_if_done(loop);
 }
 
@@ -291,6 +292,7 @@ void conn_accept(struct loop *loop)
     uv_tcp_init(&loop->uv, &conn->tcp);
     conn->tcp.data = conn;
     loop->conn_count++;
+    loop->mailbox.may_block = loop->conn_count == 1;
     int others = atomic_fetch_add_explicit(&server->connection_count, 1, memory_order_relaxed);
     int others_max = server->options.connections_max;
     if (uv_accept((uv_stream_t *)&loop->listener, (uv_stream_t *)&conn->tcp) != 0 ||

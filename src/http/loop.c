@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 enum { BACKLOG = 1024 };
 
@@ -134,6 +135,7 @@ bool loop_open(struct loop *loop, struct http_server *server, int number, int fd
 static void run(void *argument)
 {
     struct loop *loop = argument;
+    thread_ask_for_short_slices();
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     wait_for_posters(loop);
 }

@@ -92,6 +92,9 @@ struct store_update {
      * nothing. May run more than once, on any thread: it starts from scratch each time. */
     bool (*eval)(struct store_update *update, const struct str *rows, struct store_batch *batch);
     void (*done)(struct store_update *update);
+    /* The caller starts no other one before this is done, and its thread may wait for the disk:
+     * then it can be carried out there, which saves waking two threads. */
+    bool may_block;
 
     enum store_status status;
 

@@ -4,6 +4,9 @@
  *
  * It does not wait for the disk to read, either: an update whose rows are not in the cache goes to
  * a worker first, which reads them into it, and then queues again. */
+#include <sys/prctl.h>
+
+#include "base/clock.h"
 #include "base/mem.h"
 #include "store/batch_internal.h"
 #include "store/rocks/overlay.h"
@@ -12,6 +15,8 @@
 /* A group is cut here, so that the first in it does not wait for thousands. */
 enum { GROUP_UPDATES_MAX = 1024 };
 static const size_t group_bytes_max = (size_t)8 << 20;
+/* How long a group waits for more members. */
+static const int64_t gather_ns_max = 1000000;
 /* A batch that has grown beyond this is not kept. */
 static const size_t kept_bytes_max = (size_t)1 << 20;
 
@@ -26,6 +31,11 @@ struct group {
     size_t member_count;
     size_t warming_count; /* updates that are with a worker */
     bool closing;
+
+    /* Of the last commit: whom it answered, when, and how long it took. */
+    int last_count;
+    int64_t last_ns;
+    int64_t last_took_ns;
 
     /* Of the update that is being evaluated. */
     struct store_batch batch;
@@ -397,6 +407,8 @@ static void commit(struct group *group)
     if (group->member_count == 0 && group->rocks->drop_count == 0) {
         return;
     }
+    int64_t start_ns = clock_monotonic_ns();
+    group->last_count = (int)group->member_count;
     switch (write_group(group)) {
     case WRITTEN:
         break;
@@ -408,6 +420,8 @@ static void commit(struct group *group)
         break;
     }
     clear(group);
+    group->last_ns = clock_monotonic_ns();
+    group->last_took_ns = group->last_ns - start_ns;
     answer_all(group);
 }
 
@@ -444,24 +458,36 @@ static void take_task(struct group *group, struct task *task)
     }
 }
 
-/* Waits for tasks and takes all. False: none came. The database is repaired before anybody looks
- * at its rows: a write that ended as STORE_UNKNOWN may be there afterwards. */
-static bool take_tasks(struct group *group, int64_t wait_ms)
+static int take_tasks(struct group *group, struct task *task)
 {
-    struct task *task = inbox_take(&group->rocks->updates, wait_ms);
-    bool any = task != NULL;
-    if (group->member_count == 0) {
-        rocks_repair(group->rocks);
-    }
+    int count = 0;
     while (task != NULL) {
         struct task *next = task->next;
         take_task(group, task);
         task = next;
+        count++;
     }
-    return any;
+    return count;
 }
 
-static struct group *group_create(struct rocks *rocks)
+/* Those who were answered last are likely to come again at once. To wait for them a little costs
+ * less than an fsync for the few who came first and another for the rest. */
+static void gather(struct group *group)
+{
+    struct inbox *updates = &group->rocks->updates;
+    int64_t until_ns = group->last_ns + MIN(group->last_took_ns / 2, gather_ns_max);
+    int missing = group->last_count;
+    while (missing > 0) {
+        int64_t left_ns = until_ns - clock_monotonic_ns();
+        struct task *tasks = inbox_take(updates, missing, MAX(left_ns, (int64_t)0));
+        missing -= take_tasks(group, tasks);
+        if (left_ns <= 0) {
+            break;
+        }
+    }
+}
+
+struct group *rocks_group_create(struct rocks *rocks)
 {
     struct group *group = mem_zalloc(sizeof(*group));
     group->rocks = rocks;
@@ -472,7 +498,7 @@ static struct group *group_create(struct rocks *rocks)
     return group;
 }
 
-static void group_destroy(struct group *group)
+void rocks_group_destroy(struct group *group)
 {
     store_batch_finish(&group->batch);
     mem_free(group->rows);
@@ -484,20 +510,50 @@ static void group_destroy(struct group *group)
     mem_free(group);
 }
 
+/* With the turn. The database is repaired before anybody looks at its rows: a write that ended as
+ * STORE_UNKNOWN may be there afterwards. */
+static void run_group(struct group *group, struct task *tasks)
+{
+    rocks_repair(group->rocks);
+    take_tasks(group, tasks);
+    gather(group);
+    commit(group);
+}
+
 void *rocks_committer_main(void *arg)
 {
     struct rocks *rocks = arg;
+    struct group *group = rocks->group;
     rocksdb_set_perf_level(rocksdb_disable); /* of this thread: nobody reads the counters */
-    struct group *group = group_create(rocks);
+    prctl(PR_SET_TIMERSLACK, 1000);          /* ns; gather() waits for less than the default */
+    pthread_mutex_lock(&rocks->turn);
     while (!group->closing || group->warming_count > 0) {
-        bool more = take_tasks(group, rocks_repair_wait_ms(rocks));
-        while (more) { /* those that came meanwhile need not wait for the next fsync */
-            more = take_tasks(group, 0);
-        }
-        commit(group);
+        int64_t wait_ns = rocks_repair_wait_ns(rocks);
+        pthread_mutex_unlock(&rocks->turn);
+        struct task *tasks = inbox_take(&rocks->updates, 1, wait_ns);
+        pthread_mutex_lock(&rocks->turn);
+        run_group(group, tasks);
     }
-    group_destroy(group);
+    pthread_mutex_unlock(&rocks->turn);
     return NULL;
+}
+
+/* Carries out an update on the caller's thread, unless others are before it. */
+static bool commit_here(struct rocks *rocks, struct store_update *update)
+{
+    if (!inbox_is_empty(&rocks->updates) || pthread_mutex_trylock(&rocks->turn) != 0) {
+        return false;
+    }
+    bool mine = !rocks->health.broken;
+    if (mine) {
+        take_update(rocks->group, &update->task);
+        commit(rocks->group);
+        if (UNLIKELY(rocks->health.broken)) {
+            inbox_nudge(&rocks->updates); /* the committer knows how to wait for the disk */
+        }
+    }
+    pthread_mutex_unlock(&rocks->turn);
+    return mine;
 }
 
 void rocks_update(struct store *store, struct store_update *update)
@@ -505,7 +561,9 @@ void rocks_update(struct store *store, struct store_update *update)
     struct rocks *rocks = rocks_of(store);
     update->internal = rocks;
     update->task.run = NULL;
-    inbox_push(&rocks->updates, &update->task);
+    if (!update->may_block || !commit_here(rocks, update)) {
+        inbox_push(&rocks->updates, &update->task);
+    }
 }
 
 bool rocks_load_stamp(struct rocks *rocks, struct err *err)

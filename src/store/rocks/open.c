@@ -164,6 +164,8 @@ static void rocks_close(struct store *store)
     mem_free(rocks->drops);
     space_set_finish(&rocks->purged);
     space_set_finish(&rocks->gone);
+    rocks_group_destroy(rocks->group);
+    pthread_mutex_destroy(&rocks->turn);
     inbox_finish(&rocks->updates);
     work_queue_finish(&rocks->sweeps);
     work_queue_finish(&rocks->reads);
@@ -194,6 +196,8 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
     work_queue_init(&rocks->reads);
     work_queue_init(&rocks->sweeps);
     inbox_init(&rocks->updates);
+    pthread_mutex_init(&rocks->turn, NULL);
+    rocks->group = rocks_group_create(rocks);
     space_set_init(&rocks->gone);
     space_set_init(&rocks->purged);
     rocks->env = in_memory ? rocksdb_create_mem_env() : NULL;

@@ -6,7 +6,7 @@
 
 #include "store/rocks/rocks_internal.h"
 
-static const size_t memtable_bytes = (size_t)32 << 20;
+static const size_t memtable_bytes = (size_t)64 << 20;
 
 /* Some options have no function in the C interface. */
 static rocksdb_options_t *options_from_text(const char *text)
@@ -52,9 +52,11 @@ static void set_writing(rocksdb_options_t *options)
     rocksdb_options_set_max_background_jobs(options, (int)MAX(2, MIN(6, cores / 2)));
     /* Files are written back as they grow, so that their fsync does not hold up the log's. */
     rocksdb_options_set_bytes_per_sync(options, (uint64_t)1 << 20);
-    rocksdb_options_set_max_bytes_for_level_base(options, (uint64_t)128 << 20);
+    rocksdb_options_set_max_bytes_for_level_base(options, (uint64_t)512 << 20);
+    rocksdb_options_set_level0_file_num_compaction_trigger(options, 8);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
-    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
+    rocksdb_options_set_compression(options, rocksdb_no_compression);
+    rocksdb_options_set_bottommost_compression(options, rocksdb_lz4_compression);
     /* Most reads, and each put of a new item, look for a key that the memtable has not. */
     rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, 0.03);
     rocksdb_options_set_memtable_whole_key_filtering(options, 1);

@@ -56,7 +56,8 @@ void work_queue_close(struct work_queue *queue)
 void inbox_init(struct inbox *inbox)
 {
     atomic_init(&inbox->newest, NULL);
-    atomic_init(&inbox->asleep, false);
+    atomic_init(&inbox->count, 0);
+    atomic_init(&inbox->wanted, 0);
     sem_init(&inbox->wake, 0, 0);
 }
 
@@ -65,61 +66,75 @@ void inbox_finish(struct inbox *inbox)
     sem_destroy(&inbox->wake);
 }
 
-/* Pushing looks at `asleep` after it has pushed, the owner looks for tasks after it has set
- * `asleep`, all in one order that every thread agrees upon: one of them sees the other. */
+/* Pushing counts and then looks at `wanted`, the owner sets `wanted` and then looks at the count,
+ * all in one order that every thread agrees upon: one of them sees the other. Whoever sets
+ * `wanted` to 0 wakes the owner. */
 void inbox_push(struct inbox *inbox, struct task *task)
 {
-    struct task *before = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
-    do {
-        task->next = before;
-    } while (!atomic_compare_exchange_weak(&inbox->newest, &before, task));
-    if (before == NULL && atomic_load(&inbox->asleep) && atomic_exchange(&inbox->asleep, false)) {
+    task->next = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&inbox->newest, &task->next, task,
+                                                  memory_order_release, memory_order_relaxed)) {
+        /* another one came first, and is task->next now */
+    }
+    int count = atomic_fetch_add(&inbox->count, 1) + 1;
+    int wanted = atomic_load(&inbox->wanted);
+    if (wanted != 0 && count >= wanted && atomic_exchange(&inbox->wanted, 0) != 0) {
         sem_post(&inbox->wake);
     }
 }
 
-static bool is_empty(struct inbox *inbox)
+bool inbox_is_empty(struct inbox *inbox)
 {
-    return atomic_load(&inbox->newest) == NULL;
+    return atomic_load_explicit(&inbox->newest, memory_order_relaxed) == NULL;
+}
+
+void inbox_nudge(struct inbox *inbox)
+{
+    if (atomic_exchange(&inbox->wanted, 0) != 0) {
+        sem_post(&inbox->wake);
+    }
 }
 
 /* False: the time is over. */
-static bool sleep_until_woken(struct inbox *inbox, int64_t wait_ms)
+static bool sleep_until_woken(struct inbox *inbox, int64_t wait_ns)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t ns = until.tv_nsec + wait_ms % 1000 * 1000000;
-    until.tv_sec += wait_ms / 1000 + ns / 1000000000;
+    int64_t ns = until.tv_nsec + wait_ns % 1000000000;
+    until.tv_sec += wait_ns / 1000000000 + ns / 1000000000;
     until.tv_nsec = ns % 1000000000;
     int result;
     do {
-        result = wait_ms < 0 ? sem_wait(&inbox->wake)
+        result = wait_ns < 0 ? sem_wait(&inbox->wake)
                              : sem_clockwait(&inbox->wake, CLOCK_MONOTONIC, &until);
     } while (result != 0 && errno == EINTR);
     return result == 0;
 }
 
-static void wait_for_task(struct inbox *inbox, int64_t wait_ms)
+static void wait_for_tasks(struct inbox *inbox, int wanted, int64_t wait_ns)
 {
-    atomic_store(&inbox->asleep, true);
-    bool woken = is_empty(inbox) && sleep_until_woken(inbox, wait_ms);
-    if (!woken && !atomic_exchange(&inbox->asleep, false)) {
+    atomic_store(&inbox->wanted, wanted);
+    bool woken = atomic_load(&inbox->count) < wanted && sleep_until_woken(inbox, wait_ns);
+    if (!woken && atomic_exchange(&inbox->wanted, 0) == 0) {
         sleep_until_woken(inbox, -1); /* somebody wakes us just now: let it be over */
     }
 }
 
-struct task *inbox_take(struct inbox *inbox, int64_t wait_ms)
+struct task *inbox_take(struct inbox *inbox, int wanted, int64_t wait_ns)
 {
-    if (wait_ms != 0 && is_empty(inbox)) {
-        wait_for_task(inbox, wait_ms);
+    if (wait_ns != 0 && atomic_load(&inbox->count) < wanted) {
+        wait_for_tasks(inbox, wanted, wait_ns);
     }
-    struct task *task = atomic_exchange(&inbox->newest, NULL);
+    struct task *task = atomic_exchange_explicit(&inbox->newest, NULL, memory_order_acquire);
     struct task *oldest = NULL;
+    int count = 0;
     while (task != NULL) { /* newest first: turn round */
         struct task *next = task->next;
         task->next = oldest;
         oldest = task;
         task = next;
+        count++;
     }
+    atomic_fetch_sub(&inbox->count, count);
     return oldest;
 }

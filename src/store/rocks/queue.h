@@ -23,19 +23,24 @@ void work_queue_push(struct work_queue *queue, struct task *task);
 MUST_USE struct task *work_queue_pop(struct work_queue *queue);
 void work_queue_close(struct work_queue *queue);
 
-/* One thread takes all that is there. Pushing is one exchange of a pointer; only if the owner
- * sleeps does it need the kernel. */
+/* One thread takes all that is there. Pushing is two atomic operations; only if the owner sleeps
+ * does it need the kernel. */
 struct inbox {
     _Atomic(struct task *) newest;
-    atomic_bool asleep; /* the owner sleeps or is about to; whoever clears it wakes it */
+    atomic_int count;  /* of tasks; for a moment less, while one is being pushed */
+    atomic_int wanted; /* the owner sleeps, or is about to, until there are so many; 0: it does not */
     sem_t wake;
 };
 
 void inbox_init(struct inbox *inbox);
 void inbox_finish(struct inbox *inbox);
 void inbox_push(struct inbox *inbox, struct task *task);
-/* The list of all tasks, oldest first; waits for one for at most `wait_ms` (negative: for ever,
- * 0: not at all). NULL: none came. */
-MUST_USE struct task *inbox_take(struct inbox *inbox, int64_t wait_ms);
+/* Of no use but as a hint: it may change at any moment. */
+MUST_USE bool inbox_is_empty(struct inbox *inbox);
+/* Lets the owner return from waiting though nothing came. */
+void inbox_nudge(struct inbox *inbox);
+/* The list of all tasks, oldest first; waits until there are `wanted`, but at most `wait_ns`
+ * (negative: for ever, 0: not at all). NULL: none came. */
+MUST_USE struct task *inbox_take(struct inbox *inbox, int wanted, int64_t wait_ns);
 
 #endif

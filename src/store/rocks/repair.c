@@ -183,11 +183,11 @@ void rocks_repair(struct rocks *rocks)
     }
 }
 
-int64_t rocks_repair_wait_ms(const struct rocks *rocks)
+int64_t rocks_repair_wait_ns(const struct rocks *rocks)
 {
     if (!rocks->health.broken) {
         return -1;
     }
     int64_t wait_us = rocks->health.next_try_us - clock_monotonic_us();
-    return MAX(wait_us, (int64_t)0) / 1000 + 1;
+    return MAX(wait_us, (int64_t)1) * 1000;
 }

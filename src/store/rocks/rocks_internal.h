@@ -53,7 +53,9 @@ struct rocks {
     pthread_t committer;
     bool committer_started;
 
-    /* The committer's own. */
+    /* Of whoever has the turn to commit: the committer, or a caller that may block. */
+    pthread_mutex_t turn;
+    struct group *group;
     rocksdb_t *db;  /* what the gate shows, or would; NULL: it could not be opened */
     bool read_only; /* it could be opened for reading only */
     struct wal wal;
@@ -100,7 +102,7 @@ void rocks_write_succeeded(struct rocks *rocks);
 /* If the database takes no writes, opens it again if it is time to try. */
 void rocks_repair(struct rocks *rocks);
 /* How long the committer may sleep before rocks_repair() has something to do; negative: for ever */
-MUST_USE int64_t rocks_repair_wait_ms(const struct rocks *rocks);
+MUST_USE int64_t rocks_repair_wait_ns(const struct rocks *rocks);
 
 /* read.c, range.c */
 void rocks_get(struct store *store, struct store_get *get);
@@ -113,6 +115,8 @@ MUST_USE enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db,
                                      struct str *out, rocksdb_pinnableslice_t **out_pin);
 
 /* commit.c */
+MUST_USE struct group *rocks_group_create(struct rocks *rocks);
+void rocks_group_destroy(struct group *group);
 MUST_USE bool rocks_load_stamp(struct rocks *rocks, struct err *err);
 void rocks_update(struct store *store, struct store_update *update);
 void *rocks_committer_main(void *rocks);
