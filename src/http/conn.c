@@ -80,10 +80,15 @@ static void on_end(struct conn *conn)
 {
     conn->is_reading = false; /* libuv has stopped */
     conn->is_ended = true;
+    if (conn->is_ready) {
+        return; /* its answers are still to be sent */
+    }
     if (conn->wait == WAIT_IDLE || conn->wait == WAIT_REQUEST || conn->wait == WAIT_LINGER) {
         conn_close(conn);
     } /* else it has only ended its side, and may still want the answer */
 }
+
+static void on_bytes(struct conn *conn);
 
 static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 {
@@ -95,7 +100,7 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
         conn_close(conn);
     } else if (conn->wait != WAIT_LINGER) {
         receive_count(conn->desk, (size_t)count);
-        conn_go_on(conn);
+        on_bytes(conn);
     }
 }
 
@@ -233,6 +238,32 @@ static bool handle_all(struct conn *conn)
     return is_new;
 }
 
+static bool begin_turn(struct conn *conn)
+{
+    struct desk *desk = conn->desk;
+    if (conn->writes_under_way == 0 && desk->piece_count == 0) {
+        desk->out.len = 0; /* the queue is done with it */
+    }
+    return handle_all(conn);
+}
+
+static void end_turn(struct conn *conn, bool is_new)
+{
+    if (!conn->is_gone) {
+        send_answers(conn);
+    }
+    if (!conn->is_gone) {
+        settle(conn, is_new);
+    }
+}
+
+void conn_be_ready(struct conn *conn)
+{
+    conn->is_ready = true;
+    conn->next_ready = conn->loop->ready;
+    conn->loop->ready = conn;
+}
+
 void conn_go_on(struct conn *conn)
 {
     struct desk *desk = conn->desk;
@@ -244,15 +275,22 @@ void conn_go_on(struct conn *conn)
         set_reading(conn, desk->in_len < desk->in_size);
         return;
     }
-    if (conn->writes_under_way == 0 && desk->piece_count == 0) {
-        desk->out.len = 0; /* the queue is done with it */
+    end_turn(conn, begin_turn(conn));
+}
+
+/* The answers of all connections that had something to read are sent at the end of the round: the
+ * first one would wake its client, which takes the processor from those that follow. */
+static void on_bytes(struct conn *conn)
+{
+    if (is_blocked(conn) || conn->is_ready) {
+        conn_go_on(conn);
+        return;
     }
-    bool is_new = handle_all(conn);
-    if (!conn->is_gone) {
-        send_answers(conn);
-    }
-    if (!conn->is_gone) {
-        settle(conn, is_new);
+    bool is_new = begin_turn(conn);
+    if (!is_blocked(conn) && conn->desk->piece_count > 0 && receive_is_empty(conn->desk)) {
+        conn_be_ready(conn);
+    } else {
+        end_turn(conn, is_new);
     }
 }
 

@@ -20,9 +20,7 @@ void http_reply(struct http_exchange *exchange, const struct http_answer *answer
         answer_end(desk, answer);
     }
     if (desk->stage == STAGE_DEFERRED) { /* else the caller of the handler goes on */
-        conn->is_ready = true;
-        conn->next_ready = conn->loop->ready;
-        conn->loop->ready = conn;
+        conn_be_ready(conn);
     }
     desk->stage = STAGE_ANSWERED;
 }

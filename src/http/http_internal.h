@@ -97,7 +97,7 @@ struct conn {
     size_t unsent_bytes;  /* WAIT_SEND: when last looked at */
     int writes_under_way; /* of desk->out_write and desk->tail_write */
     bool is_reading;
-    bool is_ready; /* in loop->ready: replied to outside the handler's call */
+    bool is_ready; /* in loop->ready: it has answers to send */
     bool is_ended; /* the client sends no more */
     bool is_last;  /* no request after this one: close when all is sent */
     bool is_cut;   /* the client may still be sending: do not just close, see conn_end() */
@@ -220,6 +220,8 @@ void send_answers(struct conn *conn);
 void conn_accept(struct loop *loop);
 /* Handles all requests that are complete, and sends the answers. */
 void conn_go_on(struct conn *conn);
+/* It goes on at the end of this round of events. */
+void conn_be_ready(struct conn *conn);
 void conn_close(struct conn *conn);
 void conn_on_timeout(struct conn *conn);
 

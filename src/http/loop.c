@@ -27,12 +27,25 @@ void loop_end_if_done(struct loop *loop)
     }
 }
 
+/* Sending here instead of inside http_reply() keeps the caller's arena alive until it is back, and
+ * the stack flat. */
+static void go_on_ready(struct loop *loop)
+{
+    while (loop->ready != NULL) {
+        struct conn *conn = loop->ready;
+        loop->ready = conn->next_ready;
+        conn->is_ready = false;
+        conn_go_on(conn);
+    }
+}
+
 /* Connections that wait for a request are closed; the others end after their answer. */
 static void begin_stop(struct loop *loop)
 {
     loop->is_stopping = true;
     loop->stop_at_ms = uv_now(&loop->uv) + (uint64_t)loop->server->grace_ms;
     close_handle(&loop->listener);
+    go_on_ready(loop);
     while (loop->waits[WAIT_IDLE].oldest != NULL) {
         conn_close(loop->waits[WAIT_IDLE].oldest);
     }
@@ -76,17 +89,9 @@ static void wait_for_posters(struct loop *loop)
     }
 }
 
-/* Replies that came outside the handler's call. Going on here instead of inside http_reply() keeps
- * the caller's arena alive until it is back, and the stack flat. */
 static void on_check(uv_check_t *check)
 {
-    struct loop *loop = check->data;
-    while (loop->ready != NULL) {
-        struct conn *conn = loop->ready;
-        loop->ready = conn->next_ready;
-        conn->is_ready = false;
-        conn_go_on(conn);
-    }
+    go_on_ready(check->data);
 }
 
 static void on_connection(uv_stream_t *listener, int status)
