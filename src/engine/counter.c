@@ -1,11 +1,11 @@
 /* Counts of spaces: rows of their own, so that writers only add to them. */
 #include "engine/engine_internal.h"
 
-struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter)
+struct str space_fact_key(struct arena *arena, uint32_t space, enum space_fact fact)
 {
     char part[KEY_HASH_LEN] = {0};
     put_u32(part, space);
-    part[KEY_SPACE_LEN] = (char)counter;
+    part[KEY_SPACE_LEN] = (char)fact;
     struct key_writer writer;
     key_start(&writer, arena, SPACE_COUNTERS);
     key_add_bytes(&writer, str_make(part, sizeof(part)));
@@ -15,10 +15,8 @@ struct str counter_key(struct arena *arena, uint32_t space, enum space_counter c
 void space_count(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
                  int64_t bytes)
 {
-    if (rows != 0) {
-        store_batch_add(batch, counter_key(arena, space, COUNTER_ROWS), rows);
-    }
-    if (bytes != 0) {
-        store_batch_add(batch, counter_key(arena, space, COUNTER_BYTES), bytes);
+    if (rows != 0 || bytes != 0) {
+        store_batch_add(batch, space_fact_key(arena, space, SPACE_SIZE),
+                        (struct store_count){.count = rows, .bytes = bytes});
     }
 }

@@ -21,11 +21,13 @@ static void describe_done(struct store_get *get)
     engine_set_store_error(&describe->call.err, get->status);
     if (describe->call.err.code == ERR_NONE) {
         struct table_sizes *sizes = &describe->sizes;
-        sizes->item_count = store_counter_value(get->rows[0]);
-        sizes->bytes = store_counter_value(get->rows[1]);
+        struct store_count size = store_count_value(get->rows[0]);
+        sizes->item_count = size.count;
+        sizes->bytes = size.bytes;
         for (size_t i = 1; i < counted_spaces(describe->table); i++) {
-            sizes->index_item_counts[i - 1] = store_counter_value(get->rows[2 * i]);
-            sizes->index_bytes[i - 1] = store_counter_value(get->rows[2 * i + 1]);
+            size = store_count_value(get->rows[i]);
+            sizes->index_item_counts[i - 1] = size.count;
+            sizes->index_bytes[i - 1] = size.bytes;
         }
     }
     describe->call.done(&describe->call);
@@ -42,15 +44,14 @@ void engine_describe_table(struct table_describe *describe)
         return;
     }
     size_t count = counted_spaces(describe->table);
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2 * count);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, count);
     for (size_t i = 0; i < count; i++) {
         uint32_t space = space_at(describe->table, i);
-        keys[2 * i] = counter_key(call->arena, space, COUNTER_ROWS);
-        keys[2 * i + 1] = counter_key(call->arena, space, COUNTER_BYTES);
+        keys[i] = space_fact_key(call->arena, space, SPACE_SIZE);
     }
     describe->get = (struct store_get){
         .keys = keys,
-        .key_count = 2 * count,
+        .key_count = count,
         .snapshot = true,
         .arena = call->arena,
         .home = call->home,

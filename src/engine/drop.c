@@ -25,9 +25,8 @@ static bool drop_eval(struct store_update *update, const struct str *rows,
     struct drop *drop = CONTAINER_OF(update, struct drop, update);
     for (size_t i = 0; i < update->key_count; i++) {
         store_batch_erase(batch, i);
-        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_ROWS));
-        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_BYTES));
-        store_batch_erase_owned(batch, counter_key(&drop->arena, drop->spaces[i], COUNTER_CURSOR));
+        store_batch_erase_owned(batch, space_fact_key(&drop->arena, drop->spaces[i], SPACE_SIZE));
+        store_batch_erase_owned(batch, space_fact_key(&drop->arena, drop->spaces[i], SPACE_CURSOR));
     }
     return true;
 }

@@ -86,11 +86,11 @@ int64_t backfill_round(struct service *service);
 /* backfill.c: whether an index of the table is being created or deleted. */
 bool index_is_changing(const struct table *table);
 
-/* The counter rows of a space: how many rows, how many bytes by the service's rules. While the
- * space is being filled, also how far that has come (engine/walk.h). */
-enum space_counter { COUNTER_ROWS, COUNTER_BYTES, COUNTER_CURSOR };
-struct str counter_key(struct arena *arena, uint32_t space, enum space_counter counter);
-/* Adds to both counters. */
+/* What is kept of a space beside its rows: how many they are, and how many bytes by the service's
+ * rules; while it is being filled, also how far that has come (engine/walk.h). */
+enum space_fact { SPACE_SIZE, SPACE_CURSOR };
+struct str space_fact_key(struct arena *arena, uint32_t space, enum space_fact fact);
+/* Adds to the space's size. */
 void space_count(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
                  int64_t bytes);
 

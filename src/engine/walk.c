@@ -14,7 +14,7 @@ static const size_t chunk_bytes_max = (size_t)256 << 10;
 
 struct str walk_cursor_key(struct arena *arena, uint32_t space)
 {
-    return counter_key(arena, space, COUNTER_CURSOR);
+    return space_fact_key(arena, space, SPACE_CURSOR);
 }
 
 static struct str cursor_row(struct arena *arena, struct str row_key)

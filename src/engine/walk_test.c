@@ -214,10 +214,10 @@ static void check_index(const struct table *table)
         bytes += (int64_t)row.size;
     }
     assert_int_equal(entries.count, count);
-    assert_int_equal(store_counter_value(read_one(counter_key(&arena, index->space, COUNTER_ROWS))),
-                     count);
-    assert_int_equal(
-        store_counter_value(read_one(counter_key(&arena, index->space, COUNTER_BYTES))), bytes);
+    struct store_count size =
+        store_count_value(read_one(space_fact_key(&arena, index->space, SPACE_SIZE)));
+    assert_int_equal(size.count, count);
+    assert_int_equal(size.bytes, bytes);
 }
 
 /* --- tests --- */

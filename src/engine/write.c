@@ -245,12 +245,23 @@ static struct item_collection *collection_of(struct items_write *call,
     return NULL;
 }
 
+/* What the row of an item collection holds; it may be absent. */
+static int64_t collection_bytes(struct str row)
+{
+    int64_t bytes = 0;
+    if (!str_is_null(row)) {
+        assert(row.len == sizeof(bytes));
+        memcpy(&bytes, row.data, sizeof(bytes)); /* little-endian, as every machine we run on */
+    }
+    return bytes;
+}
+
 static void put_collections(struct items_write *call, struct store_batch *batch,
                             const struct str *rows)
 {
     for (size_t i = 0; i < call->collection_count; i++) {
         struct item_collection *collection = &call->collections[i];
-        if (collection->bytes == store_counter_value(rows[collection->key])) {
+        if (collection->bytes == collection_bytes(rows[collection->key])) {
             continue;
         }
         if (collection->bytes == 0) {
@@ -306,7 +317,7 @@ static bool write_eval(struct store_update *update, const struct str *rows,
         return false;
     }
     for (size_t i = 0; i < call->collection_count; i++) {
-        call->collections[i].bytes = store_counter_value(rows[call->collections[i].key]);
+        call->collections[i].bytes = collection_bytes(rows[call->collections[i].key]);
     }
     expiry_erase_found(call, batch);
     for (size_t i = 0; i < call->write_count; i++) {

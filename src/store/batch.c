@@ -53,7 +53,7 @@ void store_batch_erase_owned(struct store_batch *batch, struct str key)
     add_op(batch, (struct batch_op){.kind = BATCH_ERASE_OWNED, .key = key});
 }
 
-void store_batch_add(struct store_batch *batch, struct str key, int64_t delta)
+void store_batch_add(struct store_batch *batch, struct str key, struct store_count delta)
 {
     add_op(batch, (struct batch_op){.kind = BATCH_ADD, .key = key, .delta = delta});
 }

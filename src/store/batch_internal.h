@@ -17,7 +17,7 @@ struct batch_op {
     enum batch_op_kind kind;
     struct str key;
     struct str value;
-    int64_t delta;
+    struct store_count delta;
 };
 
 struct store_batch {

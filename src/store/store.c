@@ -48,9 +48,9 @@ uint64_t store_seed(const struct store *store)
     return store->seed;
 }
 
-int64_t store_counter_value(struct str row)
+struct store_count store_count_value(struct str row)
 {
-    int64_t value = 0;
+    struct store_count value = {0};
     if (!str_is_null(row)) {
         assert(row.len == sizeof(value));
         memcpy(&value, row.data, sizeof(value)); /* little-endian, as every machine we run on */

@@ -102,19 +102,25 @@ struct store_update {
     void *internal;
 };
 
+/* A counter: how many, and how much of it. */
+struct store_count {
+    int64_t count;
+    int64_t bytes;
+};
+
 /* For eval. `index` is that of a declared key. */
 void store_batch_put(struct store_batch *batch, size_t index, struct str value);
 void store_batch_erase(struct store_batch *batch, size_t index);
 /* Rows that a declared key owns. */
 void store_batch_put_owned(struct store_batch *batch, struct str key, struct str value);
 void store_batch_erase_owned(struct store_batch *batch, struct str key);
-/* Adds to the counter of a key that nobody declares; an absent one is 0. */
-void store_batch_add(struct store_batch *batch, struct str key, int64_t delta);
+/* Adds to the counter of a key that nobody declares. */
+void store_batch_add(struct store_batch *batch, struct str key, struct store_count delta);
 /* A new row behind all others of `prefix` (space and part); its sort is the stamp, 8 bytes. */
 void store_batch_append(struct store_batch *batch, struct str prefix, struct str value);
 
-/* The value of a counter's row; an absent one (STR_NULL) is 0. */
-int64_t store_counter_value(struct str row);
+/* What a counter's row holds; an absent one (STR_NULL) is zeros. */
+struct store_count store_count_value(struct str row);
 
 struct store;
 

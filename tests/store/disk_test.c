@@ -38,7 +38,7 @@ static bool eval_count(void *context, struct arena *arena, const struct str *row
 {
     (void)context;
     store_batch_put(batch, 0, number_row(arena, number_of(rows[0]) + 1));
-    store_batch_add(batch, key_text(arena, 8, "count", ""), 1);
+    store_batch_add(batch, key_text(arena, 8, "count", ""), (struct store_count){.count = 1});
     store_batch_append(batch, str_make(key_text(arena, 9, "log", "").data, STORE_PREFIX_LEN),
                        STR("x"));
     return true;
@@ -59,7 +59,7 @@ static void check_count(struct client *client, uint64_t expected)
 {
     assert_int_equal(number_of(client_get(client, count_key(client))), expected);
     struct str counter = client_get(client, key_text(&client->arena, 8, "count", ""));
-    assert_int_equal(store_counter_value(counter), expected);
+    assert_int_equal(store_count_value(counter).count, expected);
     struct rows log = read_space(client, 9);
     assert_int_equal(log.count, expected);
     for (size_t i = 1; i < log.count; i++) {

@@ -27,7 +27,7 @@ static bool eval_into_dropped(void *context, struct arena *arena, const struct s
     (void)rows;
     store_batch_put(batch, 0, STR("kept"));
     store_batch_put_owned(batch, *dropped, STR("left out"));
-    store_batch_add(batch, *dropped, 1);
+    store_batch_add(batch, *dropped, (struct store_count){.count = 1});
     store_batch_append(batch, str_make(dropped->data, STORE_PREFIX_LEN), STR("left out"));
     return true;
 }

@@ -35,7 +35,7 @@ static bool eval_refuse(void *context, struct arena *arena, const struct str *ro
     (void)rows;
     store_batch_put(batch, 0, STR("no"));
     store_batch_put_owned(batch, keys[1], STR("no"));
-    store_batch_add(batch, keys[2], 1);
+    store_batch_add(batch, keys[2], (struct store_count){.count = 1});
     store_batch_append(batch, str_make(keys[3].data, STORE_PREFIX_LEN), STR("no"));
     return false;
 }
@@ -362,7 +362,7 @@ enum { ADD_THREADS = 4, ADDS = 150 };
 
 struct adding {
     struct str counters[2];
-    int64_t delta;
+    struct store_count delta;
 };
 
 static bool eval_add(void *context, struct arena *arena, const struct str *rows,
@@ -370,13 +370,13 @@ static bool eval_add(void *context, struct arena *arena, const struct str *rows,
 {
     const struct adding *adding = context;
     (void)arena;
-    if (adding->delta % 7 == 0) {
+    if (adding->delta.count % 7 == 0) {
         return false;
     }
     store_batch_put(batch, 0, number_row(arena, number_of(rows[0]) + 1));
     store_batch_add(batch, adding->counters[0], adding->delta);
     store_batch_add(batch, adding->counters[0], adding->delta);
-    store_batch_add(batch, adding->counters[1], -adding->delta);
+    store_batch_add(batch, adding->counters[1], (struct store_count){.bytes = adding->delta.count});
     return true;
 }
 
@@ -385,9 +385,9 @@ static void add_many(struct worker *worker)
     struct client *client = worker->client;
     struct str key = key_number(&client->arena, 7, worker->index, 1);
     struct adding adding = {.counters = {key_text(&client->arena, 8, "count", ""),
-                                         key_text(&client->arena, 8, "bytes", "")}};
+                                         key_text(&client->arena, 8, "other", "")}};
     for (int64_t i = 1; i <= ADDS; i++) {
-        adding.delta = i;
+        adding.delta = (struct store_count){.count = i, .bytes = -i};
         enum store_status expected = i % 7 == 0 ? STORE_NO_WRITE : STORE_OK;
         assert_int_equal(client_update(client, &key, 1, eval_add, &adding), expected);
     }
@@ -397,16 +397,18 @@ static void adds_add_up(struct fixture *fixture)
 {
     struct client *client = client_create(fixture);
     assert_int_equal(
-        store_counter_value(client_get(client, key_text(&client->arena, 8, "count", ""))), 0);
+        store_count_value(client_get(client, key_text(&client->arena, 8, "count", ""))).count, 0);
     run_threads(fixture, ADD_THREADS, add_many, NULL);
     int64_t sum = 0;
     for (int64_t i = 1; i <= ADDS; i++) {
         sum += i % 7 == 0 ? 0 : i;
     }
     struct str count = client_get(client, key_text(&client->arena, 8, "count", ""));
-    struct str bytes = client_get(client, key_text(&client->arena, 8, "bytes", ""));
-    assert_int_equal(store_counter_value(count), 2 * sum * ADD_THREADS);
-    assert_int_equal(store_counter_value(bytes), -sum * ADD_THREADS);
+    struct str other = client_get(client, key_text(&client->arena, 8, "other", ""));
+    assert_int_equal(store_count_value(count).count, 2 * sum * ADD_THREADS);
+    assert_int_equal(store_count_value(count).bytes, -2 * sum * ADD_THREADS);
+    assert_int_equal(store_count_value(other).count, 0);
+    assert_int_equal(store_count_value(other).bytes, sum * ADD_THREADS);
 }
 
 static void big_rows(struct fixture *fixture)
@@ -466,7 +468,8 @@ static bool eval_big_put(void *context, struct arena *arena, const struct str *r
     (void)arena;
     (void)rows;
     store_batch_put(batch, 0, put->value);
-    store_batch_add(batch, put->counter, (int64_t)put->value.len);
+    store_batch_add(batch, put->counter,
+                    (struct store_count){.count = 1, .bytes = (int64_t)put->value.len});
     return true;
 }
 
@@ -487,7 +490,9 @@ static void many_big_updates_in_flight(struct fixture *fixture)
         assert_int_equal(client_finish(&changes[i]), STORE_OK);
     }
     mem_free(changes);
-    assert_int_equal(store_counter_value(client_get(client, put.counter)), COUNT * ROW);
+    struct store_count counted = store_count_value(client_get(client, put.counter));
+    assert_int_equal(counted.count, COUNT);
+    assert_int_equal(counted.bytes, COUNT * ROW);
     assert_int_equal(client_get(client, keys[COUNT - 1]).len, ROW);
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/batch_internal.h"
+#include "store/rocks/counters.h"
 #include "store/rocks/overlay.h"
 #include "store/rocks/rocks_internal.h"
 
@@ -24,8 +25,8 @@ struct group {
     struct rocks *rocks;
     rocksdb_writebatch_t *writes;
     struct overlay *newest; /* rows that the group has written */
-    struct overlay *sums;   /* key of a counter -> what the group adds to it, in `arena` */
-    struct arena arena;
+    struct counters *counters;
+    bool is_lost; /* a counter could not be read: the group cannot be written */
     bool stamped;
     struct store_update *members[GROUP_UPDATES_MAX];
     size_t member_count;
@@ -159,18 +160,22 @@ static void send_to_worker(struct group *group, struct store_update *update)
 
 /* Joining a group -------------------------------------------------------------------------- */
 
-static void add_to_counter(struct group *group, struct str key, int64_t delta)
+static void add_to_counter(struct group *group, struct str key, struct store_count delta)
 {
-    struct str sum;
-    if (!overlay_get(group->sums, key, &sum)) {
-        int64_t *fresh = ARENA_NEW(&group->arena, int64_t);
-        sum = str_make(fresh, sizeof(*fresh));
-        overlay_set(group->sums, arena_copy(&group->arena, key), sum);
+    struct counter *counter = counters_find(group->counters, key);
+    if (UNLIKELY(counter == NULL)) {
+        struct str row;
+        rocksdb_pinnableslice_t *pin;
+        if (read_newest(group, key, TIER_BLOCKING, &row, &pin) != READ_OK) {
+            group->is_lost = true;
+            return;
+        }
+        counter = counters_learn(group->counters, key, row);
+        if (pin != NULL) {
+            rocksdb_pinnableslice_destroy(pin);
+        }
     }
-    uint64_t value;
-    memcpy(&value, sum.data, sizeof(value));
-    value += (uint64_t)delta;
-    memcpy((char *)sum.data, &value, sizeof(value));
+    counters_add(group->counters, counter, delta);
 }
 
 static void append(struct group *group, struct str prefix, struct str value)
@@ -193,12 +198,14 @@ static void carry_out(struct group *group, const struct batch_op *op)
     case BATCH_PUT:
     case BATCH_PUT_OWNED:
         overlay_set(group->newest, op->key, op->value);
+        counters_replace(group->counters, op->key, op->value);
         rocksdb_writebatch_put(group->writes, op->key.data, op->key.len, op->value.data,
                                op->value.len);
         break;
     case BATCH_ERASE:
     case BATCH_ERASE_OWNED:
         overlay_set(group->newest, op->key, STR_NULL);
+        counters_replace(group->counters, op->key, STR_NULL);
         rocksdb_writebatch_delete(group->writes, op->key.data, op->key.len);
         break;
     case BATCH_ADD:
@@ -227,27 +234,15 @@ static bool join(struct group *group, struct store_update *update, enum tier tie
 
 /* Writing ---------------------------------------------------------------------------------- */
 
-static bool write_counters(struct group *group)
+static void write_counters(struct group *group)
 {
-    size_t at = 0;
-    struct str key;
-    struct str sum;
-    while (overlay_next(group->sums, &at, &key, &sum)) {
-        struct str row;
-        rocksdb_pinnableslice_t *pin;
-        if (read_newest(group, key, TIER_BLOCKING, &row, &pin) != READ_OK) {
-            return false;
-        }
-        uint64_t value;
-        memcpy(&value, sum.data, sizeof(value));
-        value += (uint64_t)store_counter_value(row);
-        rocksdb_writebatch_put(group->writes, key.data, key.len, (const char *)&value,
-                               sizeof(value));
-        if (pin != NULL) {
-            rocksdb_pinnableslice_destroy(pin);
+    for (struct counter *counter = counters_listed(group->counters); counter != NULL;
+         counter = counter->next_listed) {
+        if (counter->changed) {
+            rocksdb_writebatch_put(group->writes, counter->key.data, counter->key.len,
+                                   (const char *)&counter->value, sizeof(counter->value));
         }
     }
-    return true;
 }
 
 static void write_stamp(struct group *group)
@@ -274,13 +269,14 @@ static enum written write_batch(struct group *group)
     return wal_cut(&rocks->wal) ? NOT_WRITTEN : PERHAPS_WRITTEN;
 }
 
-static enum written write_group(struct group *group)
+static enum written write_all(struct group *group)
 {
     struct rocks *rocks = group->rocks;
     rocks_write_drops(rocks, group->writes);
-    if (!write_counters(group)) {
+    if (UNLIKELY(group->is_lost)) {
         return NOT_WRITTEN;
     }
+    write_counters(group);
     if (group->stamped) {
         write_stamp(group);
     }
@@ -297,12 +293,22 @@ static enum written write_group(struct group *group)
     return written;
 }
 
+static enum written write_group(struct group *group)
+{
+    enum written written = write_all(group);
+    if (written == WRITTEN) {
+        counters_settle(group->counters);
+    } else {
+        counters_forget(group->counters);
+    }
+    return written;
+}
+
 /* Forgets what the members wanted, but not who they are. */
 static void clear(struct group *group)
 {
     overlay_clear(group->newest);
-    overlay_clear(group->sums);
-    arena_reset(&group->arena);
+    group->is_lost = false;
     group->stamped = false;
     size_t bytes;
     rocksdb_writebatch_data(group->writes, &bytes);
@@ -493,8 +499,7 @@ struct group *rocks_group_create(struct rocks *rocks)
     group->rocks = rocks;
     group->writes = rocksdb_writebatch_create();
     group->newest = overlay_create();
-    group->sums = overlay_create();
-    arena_init(&group->arena);
+    group->counters = counters_create();
     return group;
 }
 
@@ -503,8 +508,7 @@ void rocks_group_destroy(struct group *group)
     store_batch_finish(&group->batch);
     mem_free(group->rows);
     mem_free(group->pins);
-    arena_finish(&group->arena);
-    overlay_destroy(group->sums);
+    counters_destroy(group->counters);
     overlay_destroy(group->newest);
     rocksdb_writebatch_destroy(group->writes);
     mem_free(group);

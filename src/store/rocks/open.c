@@ -36,7 +36,7 @@ void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name)
 enum { LOGS_MAX = 16 };
 
 /* The row "format" of space 0: version (4 bytes), seed (8 bytes), both little-endian. */
-enum { FORMAT_VERSION = 1, FORMAT_ROW_LEN = 12 };
+enum { FORMAT_VERSION = 2, FORMAT_ROW_LEN = 12 };
 
 static bool is_empty(struct rocks *rocks)
 {
