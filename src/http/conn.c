@@ -11,6 +11,7 @@
 enum {
     REFUSED_MAX = 256, /* connections above connections_max that are told so; more are cut */
     DISCARD_BYTES = 64 * 1024,
+    LATER_BYTES_MAX = 256 * 1024, /* an answer above that is sent while the caches still hold it */
 };
 
 static bool has_exchange(const struct conn *conn)
@@ -287,7 +288,9 @@ static void on_bytes(struct conn *conn)
         return;
     }
     bool is_new = begin_turn(conn);
-    if (!is_blocked(conn) && conn->desk->piece_count > 0 && receive_is_empty(conn->desk)) {
+    const struct desk *desk = conn->desk;
+    if (!is_blocked(conn) && desk->piece_count > 0 && desk->out.len <= LATER_BYTES_MAX &&
+        receive_is_empty(desk)) {
         conn_be_ready(conn);
     } else {
         end_turn(conn, is_new);

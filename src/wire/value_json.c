@@ -441,23 +441,48 @@ void value_json_write(struct buf *out, struct value value)
     buf_add_char(out, '}');
 }
 
+/* Most attributes are texts without escapes: they are written in one piece. */
+static void write_plain_text(struct buf *out, struct str name, struct str text)
+{
+    static const char middle[] = "\":{\"S\":\"";
+    enum { MIDDLE = sizeof(middle) - 1, END = 3 };
+    char *at = buf_reserve(out, 1 + name.len + MIDDLE + text.len + END);
+    *at = '"';
+    memcpy(at + 1, name.data, name.len);
+    at += 1 + name.len;
+    memcpy(at, middle, MIDDLE);
+    memcpy(at + MIDDLE, text.data, text.len);
+    at += MIDDLE + text.len;
+    memcpy(at, "\"},", END);
+    buf_added(out, 1 + name.len + MIDDLE + text.len + END);
+}
+
+static void write_attribute(struct buf *out, struct value_name name, struct value value)
+{
+    if (LIKELY(name.plain)) {
+        json_write_plain_string(out, name.text);
+    } else {
+        json_write_string(out, name.text);
+    }
+    buf_add_char(out, ':');
+    value_json_write(out, value);
+    buf_add_char(out, ',');
+}
+
 void value_json_write_item(struct buf *out, struct value item)
 {
     struct value_iter iter = value_iter(item);
     struct value_name name;
     struct value value;
     buf_add_char(out, '{');
-    for (bool first = true; value_next_entry(&iter, &name, &value); first = false) {
-        if (!first) {
-            buf_add_char(out, ',');
-        }
-        if (LIKELY(name.plain)) {
-            json_write_plain_string(out, name.text);
+    size_t start = out->len;
+    while (value_next_entry(&iter, &name, &value)) {
+        if (name.plain && value_type(value) == VALUE_S && value_flag(value)) {
+            write_plain_text(out, name.text, value_bytes(value));
         } else {
-            json_write_string(out, name.text);
+            write_attribute(out, name, value);
         }
-        buf_add_char(out, ':');
-        value_json_write(out, value);
     }
+    out->len -= out->len > start; /* the last comma */
     buf_add_char(out, '}');
 }

@@ -14,7 +14,7 @@
 #include "store/rocks/rocks_internal.h"
 
 /* A group is cut here, so that the first in it does not wait for thousands. */
-enum { GROUP_UPDATES_MAX = 1024 };
+enum { GROUP_UPDATES_MAX = 1024, GATHERED_MAX = 8 };
 static const size_t group_bytes_max = (size_t)8 << 20;
 /* How long a group waits for more members. */
 static const int64_t gather_ns_max = 1000000;
@@ -482,7 +482,7 @@ static void gather(struct group *group)
 {
     struct inbox *updates = &group->rocks->updates;
     int64_t until_ns = group->last_ns + MIN(group->last_took_ns / 2, gather_ns_max);
-    int missing = group->last_count;
+    int missing = MIN(group->last_count, GATHERED_MAX) - (int)group->member_count;
     while (missing > 0) {
         int64_t left_ns = until_ns - clock_monotonic_ns();
         struct task *tasks = inbox_take(updates, missing, MAX(left_ns, (int64_t)0));
