@@ -11,6 +11,7 @@
 enum {
     REFUSED_MAX = 256, /* connections above connections_max that are told so; more are cut */
     DISCARD_BYTES = 64 * 1024,
+    ALONE_MS = 1000, /* after that a connection is taken for the only one in use */
     LATER_BYTES_MAX = 256 * 1024, /* an answer above that is sent while the caches still hold it */
 };
 
@@ -38,7 +39,6 @@ static void free_if_done(struct conn *conn)
     release_desk(conn);
     mem_free(conn);
     loop->conn_count--;
-    loop->mailbox.may_block = loop->conn_count == 1;
     loop_end_if_done(loop);
 }
 
@@ -183,10 +183,22 @@ static void settle(struct conn *conn, bool is_new)
     }
 }
 
+/* A thread that serves one connection only may as well wait for the disk itself. */
+static void note_request(struct loop *loop, const struct conn *conn)
+{
+    uint64_t now_ms = uv_now(&loop->uv);
+    if (conn != loop->served) {
+        loop->served = conn;
+        loop->served_since_ms = now_ms;
+    }
+    loop->mailbox.may_block = now_ms - loop->served_since_ms >= ALONE_MS;
+}
+
 static void call_handler(struct conn *conn)
 {
     struct desk *desk = conn->desk;
     struct http_server *server = conn->loop->server;
+    note_request(conn->loop, conn);
     answer_begin(desk);
     desk->stage = STAGE_CALLING;
     server->handler(server->context, &desk->exchange);
@@ -333,7 +345,6 @@ void conn_accept(struct loop *loop)
     uv_tcp_init(&loop->uv, &conn->tcp);
     conn->tcp.data = conn;
     loop->conn_count++;
-    loop->mailbox.may_block = loop->conn_count == 1;
     int others = atomic_fetch_add_explicit(&server->connection_count, 1, memory_order_relaxed);
     int others_max = server->options.connections_max;
     if (uv_accept((uv_stream_t *)&loop->listener, (uv_stream_t *)&conn->tcp) != 0 ||

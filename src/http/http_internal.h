@@ -124,6 +124,9 @@ struct loop {
     uv_check_t check;     /* after each round of events: connections in `ready` go on */
     struct conn *ready;   /* newest first; they do not depend on each other */
 
+    const struct conn *served; /* the last request was its; not to be looked into */
+    uint64_t served_since_ms;  /* when another one's was before */
+
     struct mailbox mailbox;
     uv_async_t async;
     size_t drain_count;        /* how often something was found in the mailbox */

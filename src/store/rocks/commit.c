@@ -408,6 +408,7 @@ static void leave_undecided(struct group *group)
     }
 }
 
+/* Each member has its status then, and is still to be answered. */
 static void commit(struct group *group)
 {
     if (group->member_count == 0 && group->rocks->drop_count == 0) {
@@ -428,7 +429,6 @@ static void commit(struct group *group)
     clear(group);
     group->last_ns = clock_monotonic_ns();
     group->last_took_ns = group->last_ns - start_ns;
-    answer_all(group);
 }
 
 static bool is_full(const struct group *group)
@@ -449,6 +449,7 @@ static void take_update(struct group *group, struct task *task)
         send_to_worker(group, update);
     } else if (is_full(group)) {
         commit(group);
+        answer_all(group);
     }
 }
 
@@ -522,6 +523,7 @@ static void run_group(struct group *group, struct task *tasks)
     take_tasks(group, tasks);
     gather(group);
     commit(group);
+    answer_all(group);
 }
 
 void *rocks_committer_main(void *arg)
@@ -542,22 +544,27 @@ void *rocks_committer_main(void *arg)
     return NULL;
 }
 
-/* Carries out an update on the caller's thread, unless others are before it. */
+/* Carries out an update on the caller's thread; not if others are before it, or it would have to
+ * wait for more than its own commit. */
 static bool commit_here(struct rocks *rocks, struct store_update *update)
 {
     if (!inbox_is_empty(&rocks->updates) || pthread_mutex_trylock(&rocks->turn) != 0) {
         return false;
     }
-    bool mine = !rocks->health.broken;
-    if (mine) {
-        take_update(rocks->group, &update->task);
-        commit(rocks->group);
+    struct group *group = rocks->group;
+    bool joined = !rocks->health.broken && join(group, update, TIER_CACHED);
+    if (joined) {
+        commit(group);
+        group->member_count = 0;
         if (UNLIKELY(rocks->health.broken)) {
             inbox_nudge(&rocks->updates); /* the committer knows how to wait for the disk */
         }
     }
     pthread_mutex_unlock(&rocks->turn);
-    return mine;
+    if (joined) {
+        update->done(update);
+    }
+    return joined;
 }
 
 void rocks_update(struct store *store, struct store_update *update)
