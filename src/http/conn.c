@@ -11,6 +11,7 @@
 enum {
     REFUSED_MAX = 256, /* connections above connections_max that are told so; more are cut */
     DISCARD_BYTES = 64 * 1024,
+    TURNS_MAX = 16,  /* the first of those that are sent together waits for no more than this */
     ALONE_MS = 1000, /* after that a connection is taken for the only one in use */
     LATER_BYTES_MAX = 256 * 1024, /* an answer above that is sent while the caches still hold it */
 };
@@ -306,6 +307,9 @@ static void on_bytes(struct conn *conn)
         conn_be_ready(conn);
     } else {
         end_turn(conn, is_new);
+    }
+    if (conn->loop->ready != NULL && ++conn->loop->turn_count >= TURNS_MAX) {
+        loop_go_on_ready(conn->loop);
     }
 }
 

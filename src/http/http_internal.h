@@ -123,6 +123,7 @@ struct loop {
     uint64_t timer_at_ms; /* UINT64_MAX: not running */
     uv_check_t check;     /* after each round of events: connections in `ready` go on */
     struct conn *ready;   /* newest first; they do not depend on each other */
+    int turn_count;       /* of connections, since one became ready */
 
     const struct conn *served; /* the last request was its; not to be looked into */
     uint64_t served_since_ms;  /* when another one's was before */
@@ -178,6 +179,8 @@ MUST_USE bool loop_start(struct loop *loop, struct err *err);
 /* Asks the thread to end within the server's grace; loop_close() then joins it. */
 void loop_stop(struct loop *loop);
 void loop_close(struct loop *loop);
+/* Connections in `ready` send their answers. */
+void loop_go_on_ready(struct loop *loop);
 /* Ends the loop if nothing is left that it waits for. */
 void loop_end_if_done(struct loop *loop);
 

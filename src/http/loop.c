@@ -29,8 +29,9 @@ void loop_end_if_done(struct loop *loop)
 
 /* Sending here instead of inside http_reply() keeps the caller's arena alive until it is back, and
  * the stack flat. */
-static void go_on_ready(struct loop *loop)
+void loop_go_on_ready(struct loop *loop)
 {
+    loop->turn_count = 0;
     while (loop->ready != NULL) {
         struct conn *conn = loop->ready;
         loop->ready = conn->next_ready;
@@ -45,7 +46,7 @@ static void begin_stop(struct loop *loop)
     loop->is_stopping = true;
     loop->stop_at_ms = uv_now(&loop->uv) + (uint64_t)loop->server->grace_ms;
     close_handle(&loop->listener);
-    go_on_ready(loop);
+    loop_go_on_ready(loop);
     while (loop->waits[WAIT_IDLE].oldest != NULL) {
         conn_close(loop->waits[WAIT_IDLE].oldest);
     }
@@ -91,7 +92,7 @@ static void wait_for_posters(struct loop *loop)
 
 static void on_check(uv_check_t *check)
 {
-    go_on_ready(check->data);
+    loop_go_on_ready(check->data);
 }
 
 static void on_connection(uv_stream_t *listener, int status)
