@@ -69,21 +69,31 @@ static bool append_and_sync(void *context, struct err *err)
     return err_set(err, ERR_INTERNAL, "cannot write: %s", strerror(errno));
 }
 
-static bool measure_fsync(const struct bench_options *options, struct limit_result *out,
-                          struct err *err)
+/* A file that is gone when it is closed. */
+static bool open_scratch(const struct bench_options *options, int *out, struct err *err)
 {
     struct str name =
         arena_format(err->arena, "%.*s/gramme-bench-XXXXXX", STR_ARG(options->directory));
     char *path = mem_strdup(name.data);
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0) {
+    *out = mkostemp(path, O_CLOEXEC);
+    bool good = *out >= 0;
+    if (good) {
+        unlink(path);
+    } else {
         err_set(err, ERR_INTERNAL, "cannot write to %.*s: %s", STR_ARG(options->directory),
                 strerror(errno));
-        mem_free(path);
+    }
+    mem_free(path);
+    return good;
+}
+
+static bool measure_fsync(const struct bench_options *options, struct limit_result *out,
+                          struct err *err)
+{
+    int fd;
+    if (!open_scratch(options, &fd, err)) {
         return false;
     }
-    unlink(path);
-    mem_free(path);
     out->unit = "fsyncs";
     bool good = repeat(options, 1, append_and_sync, &fd, out, err);
     close(fd);
@@ -122,6 +132,7 @@ static bool measure_rocksdb(const struct bench_options *options, struct limit_re
 struct wire {
     int client;
     int server;
+    int log; /* what the server syncs before it answers; -1: nothing */
     size_t request_bytes;
     char *buffer;
     pthread_t thread;
@@ -144,10 +155,16 @@ static void *answer_main(void *arg)
     struct wire *wire = arg;
     static const char answer[ANSWER_BYTES];
     char *buffer = mem_alloc(wire->request_bytes);
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
     while (receive(wire->server, buffer, wire->request_bytes) &&
+           (wire->log < 0 || append_and_sync(&wire->log, &err)) &&
            send(wire->server, answer, sizeof(answer), MSG_NOSIGNAL) == (ssize_t)sizeof(answer)) {
         /* again */
     }
+    shutdown(wire->server, SHUT_RDWR); /* if it was the disk that failed, the other end learns it */
+    arena_finish(&arena);
     mem_free(buffer);
     return NULL;
 }
@@ -188,10 +205,10 @@ static bool connect_ends(struct wire *wire, struct err *err)
     return true;
 }
 
-static bool measure_roundtrip(const struct bench_options *options, struct limit_result *out,
-                              struct err *err)
+static bool measure_wire(const struct bench_options *options, int log, struct limit_result *out,
+                         struct err *err)
 {
-    struct wire wire = {.client = -1, .server = -1};
+    struct wire wire = {.client = -1, .server = -1, .log = log};
     wire.request_bytes = (size_t)options->size + REQUEST_OVERHEAD;
     wire.buffer = mem_zalloc(wire.request_bytes);
     out->unit = "round trips";
@@ -213,6 +230,24 @@ static bool measure_roundtrip(const struct bench_options *options, struct limit_
     return good;
 }
 
+static bool measure_roundtrip(const struct bench_options *options, struct limit_result *out,
+                              struct err *err)
+{
+    return measure_wire(options, -1, out, err);
+}
+
+static bool measure_durable(const struct bench_options *options, struct limit_result *out,
+                            struct err *err)
+{
+    int log;
+    if (!open_scratch(options, &log, err)) {
+        return false;
+    }
+    bool good = measure_wire(options, log, out, err);
+    close(log);
+    return good;
+}
+
 bool limit_measure(const struct bench_options *options, struct limit_result *out, struct err *err)
 {
     static const struct {
@@ -223,6 +258,7 @@ bool limit_measure(const struct bench_options *options, struct limit_result *out
         {"fsync", measure_fsync},
         {"rocksdb", measure_rocksdb},
         {"roundtrip", measure_roundtrip},
+        {"durable", measure_durable},
     };
     *out = (struct limit_result){0};
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
@@ -230,5 +266,5 @@ bool limit_measure(const struct bench_options *options, struct limit_result *out
             return limits[i].measure(options, out, err);
         }
     }
-    return err_set(err, ERR_VALIDATION, "--limit is fsync, rocksdb or roundtrip");
+    return err_set(err, ERR_VALIDATION, "--limit is fsync, rocksdb, roundtrip or durable");
 }

@@ -15,9 +15,9 @@ struct limit_result {
 
 /* By options->limit:
  * fsync      appends 4 KB to a file and syncs it
- * rocksdb    commits what PutItem calls would write, --batch of them at once, with the store's
- * options roundtrip  sends as many bytes as PutItem would over loopback to a thread that answers
- * 200 */
+ * rocksdb    commits what PutItem calls would write, --batch at once, with the store's options
+ * roundtrip  sends as many bytes as PutItem would over loopback to a thread that answers 200
+ * durable    the same, and the thread does what `fsync` does before it answers */
 MUST_USE bool limit_measure(const struct bench_options *options, struct limit_result *out,
                             struct err *err);
 

@@ -123,7 +123,8 @@ class Report:
     def limits(self):
         rows = []
         for name, text in (("fsync", "append 4 KB and fdatasync"), ("rocksdb", "RocksDB alone"),
-                           ("roundtrip", "a bare round trip over loopback")):
+                           ("roundtrip", "a bare round trip over loopback"),
+                           ("durable", "a bare round trip with append and fdatasync in it")):
             row = self.results.limit(name)
             if row:
                 batch = f", {row['batch']} PutItem in a commit" if "batch" in row else ""

@@ -214,7 +214,8 @@ def latency_steps(bench):
             steps.append(nginx_measure(bench, "latency", "item", "--connections", 1, number=number))
         steps += [bench.step("latency", bench.gramme, "put", *bench.item_set(), "--connections", 1, number=number),
                   bench.limit("latency", "fsync", number=number),
-                  bench.limit("latency", "roundtrip", number=number)]
+                  bench.limit("latency", "roundtrip", number=number),
+                  bench.limit("latency", "durable", number=number)]
     return steps
 
 
