@@ -28,7 +28,7 @@ void work_queue_close(struct work_queue *queue);
 struct inbox {
     _Atomic(struct task *) newest;
     atomic_int count;  /* of tasks; for a moment less, while one is being pushed */
-    atomic_int wanted; /* the owner sleeps, or is about to, until there are so many; 0: it does not */
+    atomic_int wanted; /* the owner sleeps, or is about to, until so many are there; 0: no */
     sem_t wake;
 };
 
