@@ -34,6 +34,7 @@ void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name)
 }
 
 enum { LOGS_MAX = 16 };
+static const uint64_t replayed_bytes_max = 8 << 20;
 
 /* The row "format" of space 0: version (4 bytes), seed (8 bytes), both little-endian. */
 enum { FORMAT_VERSION = 2, FORMAT_ROW_LEN = 12 };
@@ -151,10 +152,32 @@ static void stop_threads(struct rocks *rocks)
     mem_free(rocks->workers);
 }
 
+static bool flush(rocksdb_t *db)
+{
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *message = NULL;
+    rocksdb_flush(db, options, &message);
+    rocksdb_flushoptions_destroy(options);
+    return !rocks_failed(message, "flush");
+}
+
+/* What is only in the log is read again at the next start: much of it is better written to a file
+ * now. */
+static void shorten_log(struct rocks *rocks)
+{
+    uint64_t bytes = 0;
+    if (rocks->db != NULL && rocks->env == NULL && !rocks->read_only && !rocks->health.broken &&
+        rocksdb_property_int(rocks->db, "rocksdb.cur-size-all-mem-tables", &bytes) == 0 &&
+        bytes > replayed_bytes_max) {
+        flush(rocks->db);
+    }
+}
+
 static void rocks_close(struct store *store)
 {
     struct rocks *rocks = rocks_of(store);
     stop_threads(rocks);
+    shorten_log(rocks);
     rocks_close_database(rocks);
     rocks_options_destroy(rocks);
     if (rocks->env != NULL) {
@@ -203,15 +226,6 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
     rocks->env = in_memory ? rocksdb_create_mem_env() : NULL;
     rocks_options_create(rocks, cache_bytes);
     return rocks;
-}
-
-static bool flush(rocksdb_t *db)
-{
-    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
-    char *message = NULL;
-    rocksdb_flush(db, options, &message);
-    rocksdb_flushoptions_destroy(options);
-    return !rocks_failed(message, "flush");
 }
 
 /* A new directory must be there after a crash as well; RocksDB looks only after what is in it. */
