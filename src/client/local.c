@@ -33,6 +33,7 @@ static struct desk *desk_create(struct engine *engine)
     struct desk *desk = mem_zalloc(sizeof(*desk));
     desk->api = api_thread_create(engine);
     desk->mailbox = waiting_mailbox_create();
+    waiting_mailbox_box(desk->mailbox)->may_block = true; /* the caller waits for nothing else */
     arena_init(&desk->arena);
     return desk;
 }
