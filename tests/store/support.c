@@ -266,20 +266,27 @@ static void finish_change(struct store_update *update)
     CONTAINER_OF(update, struct change, update)->done = true;
 }
 
-void client_start(struct client *client, struct change *change, const struct str *keys,
-                  size_t count, eval_function *eval, void *context)
+static void start(struct client *client, struct change *change, const struct str *keys,
+                  size_t count, eval_function *eval, void *context, bool may_block)
 {
     *change = (struct change){.update = {.keys = keys,
                                          .key_count = count,
                                          .arena = &change->arena,
                                          .home = waiting_mailbox_box(client->box),
                                          .eval = eval_change,
-                                         .done = finish_change},
+                                         .done = finish_change,
+                                         .may_block = may_block},
                               .eval = eval,
                               .context = context,
                               .client = client};
     arena_init(&change->arena);
     store_update(client->store, &change->update);
+}
+
+void client_start(struct client *client, struct change *change, const struct str *keys,
+                  size_t count, eval_function *eval, void *context)
+{
+    start(client, change, keys, count, eval, context, false);
 }
 
 enum store_status client_finish(struct change *change)
@@ -293,7 +300,8 @@ enum store_status client_update(struct client *client, const struct str *keys, s
                                 eval_function *eval, void *context)
 {
     struct change change;
-    client_start(client, &change, keys, count, eval, context);
+    bool may_block = client->update_count++ % 2 == 0; /* both ways must do the same */
+    start(client, &change, keys, count, eval, context, may_block);
     return client_finish(&change);
 }
 

@@ -49,6 +49,7 @@ struct client {
     struct store *store;
     struct waiting_mailbox *box;
     struct arena arena; /* keys and rows; client_reset() empties it */
+    unsigned update_count;
     struct client *next;
 };
 

@@ -544,11 +544,13 @@ void *rocks_committer_main(void *arg)
     return NULL;
 }
 
-/* Carries out an update on the caller's thread; not if others are before it, or it would have to
- * wait for more than its own commit. */
+/* Carries out an update on the caller's thread. Not if others are before it, or it would have to
+ * wait for more than its own commit; and not in the middle of a read, for which the gate would wait
+ * if the commit fails. */
 static bool commit_here(struct rocks *rocks, struct store_update *update)
 {
-    if (!inbox_is_empty(&rocks->updates) || pthread_mutex_trylock(&rocks->turn) != 0) {
+    if (gate_thread_is_inside() || !inbox_is_empty(&rocks->updates) ||
+        pthread_mutex_trylock(&rocks->turn) != 0) {
         return false;
     }
     struct group *group = rocks->group;

@@ -21,6 +21,8 @@ void gate_finish(struct gate *gate)
     pthread_mutex_destroy(&gate->mutex);
 }
 
+static _Thread_local int inside_count; /* how often this thread has entered any gate */
+
 static struct gate_slot *slot_of_thread(struct gate *gate)
 {
     static atomic_uint thread_count;
@@ -35,6 +37,7 @@ static struct gate_slot *slot_of_thread(struct gate *gate)
 rocksdb_t *gate_try_enter(struct gate *gate)
 {
     atomic_fetch_add(&slot_of_thread(gate)->inside, 1);
+    inside_count++;
     rocksdb_t *db = atomic_load(&gate->db);
     if (UNLIKELY(db == NULL)) {
         gate_leave(gate);
@@ -44,7 +47,13 @@ rocksdb_t *gate_try_enter(struct gate *gate)
 
 void gate_leave(struct gate *gate)
 {
+    inside_count--;
     atomic_fetch_sub_explicit(&slot_of_thread(gate)->inside, 1, memory_order_release);
+}
+
+bool gate_thread_is_inside(void)
+{
+    return inside_count > 0;
 }
 
 rocksdb_t *gate_enter(struct gate *gate)

@@ -37,6 +37,8 @@ MUST_USE rocksdb_t *gate_try_enter(struct gate *gate);
 /* Waits while the database is being opened. NULL: there is none. */
 MUST_USE rocksdb_t *gate_enter(struct gate *gate);
 void gate_leave(struct gate *gate);
+/* Whether the thread that asks has entered a gate and not left it. */
+MUST_USE bool gate_thread_is_inside(void);
 /* Whether somebody waits for all to leave. */
 static inline bool gate_is_shut(struct gate *gate)
 {
