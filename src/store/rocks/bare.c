@@ -19,6 +19,7 @@ bool bare_open(const char *directory, size_t cache_bytes, struct bare **out, str
 {
     struct bare *bare = mem_zalloc(sizeof(*bare));
     struct rocks *rocks = &bare->rocks;
+    rocksdb_set_perf_level(rocksdb_disable); /* as in the store's threads */
     space_set_init(&rocks->purged);
     rocks_options_create(rocks, cache_bytes);
     rocks->path = mem_strdup(directory);

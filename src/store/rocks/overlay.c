@@ -105,15 +105,3 @@ bool overlay_get(const struct overlay *overlay, struct str key, struct str *out)
     *out = overlay->entries[index - 1].value;
     return true;
 }
-
-bool overlay_next(const struct overlay *overlay, size_t *at, struct str *out_key,
-                  struct str *out_value)
-{
-    if (*at == overlay->count) {
-        return false;
-    }
-    *out_key = overlay->entries[*at].key;
-    *out_value = overlay->entries[*at].value;
-    (*at)++;
-    return true;
-}

@@ -15,8 +15,4 @@ void overlay_set(struct overlay *overlay, struct str key, struct str value);
 /* False: the group has not touched the key. */
 MUST_USE bool overlay_get(const struct overlay *overlay, struct str key, struct str *out);
 
-/* Walks all entries, in no order; start with *at = 0. */
-MUST_USE bool overlay_next(const struct overlay *overlay, size_t *at, struct str *out_key,
-                           struct str *out_value);
-
 #endif
