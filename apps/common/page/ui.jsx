@@ -1,5 +1,5 @@
 /* What the pages are made of. */
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Toasts } from "./toasts.jsx";
 
 /* All applications: for the navigation and the page at /. */
@@ -43,16 +43,19 @@ export function Shell({ app, title, lead, actions, children }) {
 /* Light or dark as the system has it, until someone chooses. */
 function ThemeButton() {
   const [theme, setTheme] = useState(localStorage.getItem("theme"));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (theme) {
       document.documentElement.dataset.theme = theme;
-      localStorage.setItem("theme", theme);
     }
   }, [theme]);
+  const choose = (chosen) => {
+    localStorage.setItem("theme", chosen); /* now: effects may come after the page is left */
+    setTheme(chosen);
+  };
   const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   return (
     <button class="plain" aria-label={isDark ? "Use light colours" : "Use dark colours"}
-            onClick={() => setTheme(isDark ? "light" : "dark")}>
+            onClick={() => choose(isDark ? "light" : "dark")}>
       {isDark ? "☀" : "☾"}
     </button>
   );
