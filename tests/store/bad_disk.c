@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { KIND_COUNT = BAD_BUT_FOR_PROBE + 1 };
@@ -62,19 +63,38 @@ static bool ends_with(const char *name, const char *end)
     return len >= end_len && strcmp(name + len - end_len, end) == 0;
 }
 
+/* Only the journal is written with this. */
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
+{
+    if (atomic_load(&armed_count) > 0) {
+        char name[256];
+        name_of(fd, name, sizeof(name));
+        bool in_store = strstr(name, "gramme-store-") != NULL;
+        if (ends_with(name, ".journal") && is_due(BAD_LOG_WRITE)) {
+            const struct iovec *last = &parts[count - 1];
+            if (last->iov_len > 1) {
+                struct iovec halves[4];
+                memcpy(halves, parts, (size_t)count * sizeof(*parts));
+                halves[count - 1].iov_len /= 2;
+                syscall(SYS_pwritev, fd, halves, count, offset, 0);
+            }
+            errno = ENOSPC;
+            return -1;
+        }
+        if (in_store && (is_due(BAD_ANY_WRITE) || is_due(BAD_BUT_FOR_PROBE))) {
+            errno = ENOSPC;
+            return -1;
+        }
+    }
+    return syscall(SYS_pwritev, fd, parts, count, offset, 0);
+}
+
 ssize_t write(int fd, const void *data, size_t size)
 {
     if (atomic_load(&armed_count) > 0) {
         char name[256];
         name_of(fd, name, sizeof(name));
         bool in_store = strstr(name, "gramme-store-") != NULL;
-        if (ends_with(name, ".log") && is_due(BAD_LOG_WRITE)) {
-            if (size > 1) {
-                syscall(SYS_write, fd, data, size / 2);
-            }
-            errno = ENOSPC;
-            return -1;
-        }
         if ((ends_with(name, ".sst") && is_due(BAD_TABLE_WRITE)) ||
             (in_store && is_due(BAD_ANY_WRITE)) ||
             (in_store && !ends_with(name, "probe.tmp") && is_due(BAD_BUT_FOR_PROBE))) {
@@ -92,7 +112,7 @@ static bool fails_on_log(int fd, enum bad_disk_kind kind)
     }
     char name[256];
     name_of(fd, name, sizeof(name));
-    return ends_with(name, ".log") && is_due(kind);
+    return ends_with(name, ".journal") && is_due(kind);
 }
 
 int fdatasync(int fd)

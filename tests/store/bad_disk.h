@@ -1,5 +1,5 @@
-/* tests/store/bad_disk.h: a disk that fails on command. write(), fsync(), fdatasync() and
- * ftruncate() of the whole test program, RocksDB included, go through here. */
+/* tests/store/bad_disk.h: a disk that fails on command. write(), pwritev(), fsync(), fdatasync()
+ * and ftruncate() of the whole test program, RocksDB included, go through here. */
 #ifndef GRAMME_TESTS_STORE_BAD_DISK_H
 #define GRAMME_TESTS_STORE_BAD_DISK_H
 
@@ -7,9 +7,9 @@
 
 /* What fails, by the end of the file's name. */
 enum bad_disk_kind {
-    BAD_LOG_WRITE,    /* .log: half of it is written, then ENOSPC */
-    BAD_LOG_SYNC,     /* .log, by fdatasync(), which RocksDB calls: EIO */
-    BAD_LOG_CUT,      /* .log, by ftruncate() and fsync(), which the store calls: EIO */
+    BAD_LOG_WRITE,    /* .journal: half of it is written, then ENOSPC */
+    BAD_LOG_SYNC,     /* .journal, by fdatasync(), as for each record: EIO */
+    BAD_LOG_CUT,      /* .journal, by ftruncate() and fsync(), as to cut: EIO */
     BAD_TABLE_WRITE,  /* .sst: ENOSPC */
     BAD_ANY_WRITE,    /* every file of a store: ENOSPC */
     BAD_BUT_FOR_PROBE /* every file of a store but the probe: ENOSPC */

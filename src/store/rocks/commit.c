@@ -253,22 +253,6 @@ static void write_stamp(struct group *group)
                            sizeof(uint64_t));
 }
 
-enum written { WRITTEN, NOT_WRITTEN, PERHAPS_WRITTEN };
-
-static enum written write_batch(struct group *group)
-{
-    struct rocks *rocks = group->rocks;
-    char *message = NULL;
-    rocksdb_write(rocks->db, rocks->write_synced, group->writes, &message);
-    if (LIKELY(message == NULL)) {
-        wal_committed(&rocks->wal);
-        rocks_write_succeeded(rocks);
-        return WRITTEN;
-    }
-    rocks_write_failed(rocks, message);
-    return wal_cut(&rocks->wal) ? NOT_WRITTEN : PERHAPS_WRITTEN;
-}
-
 static enum written write_all(struct group *group)
 {
     struct rocks *rocks = group->rocks;
@@ -286,7 +270,7 @@ static enum written write_all(struct group *group)
     if (UNLIKELY(rocks->health.broken)) {
         return NOT_WRITTEN;
     }
-    enum written written = write_batch(group);
+    enum written written = rocks_write(rocks, group->writes);
     if (written == WRITTEN) {
         rocks_drops_written(rocks);
     }
@@ -368,8 +352,8 @@ static enum written commit_alone(struct group *group, struct store_update *updat
 }
 
 /* A neighbour's failure must not be ours: each member gets a commit of its own, and a second one
- * if the first was not on a fresh database. What a member decided upon may never have been
- * written, so it is evaluated again, whatever came out before. */
+ * if the first was not into a fresh segment of the journal. What a member decided upon may never
+ * have been written, so it is evaluated again, whatever came out before. */
 static void commit_one_by_one(struct group *group)
 {
     struct rocks *rocks = group->rocks;
@@ -380,7 +364,7 @@ static void commit_one_by_one(struct group *group)
     struct store_update **members = mem_alloc(count * sizeof(*members));
     memcpy(members, group->members, count * sizeof(*members));
     for (size_t i = 0; i < count; i++) {
-        bool fresh = rocks->health.broken || rocks->health.fresh;
+        bool fresh = rocks->health.broken || journal_is_fresh(rocks->journal);
         enum written written = commit_alone(group, members[i]);
         if (written == NOT_WRITTEN && !fresh) {
             written = commit_alone(group, members[i]);
@@ -515,8 +499,7 @@ void rocks_group_destroy(struct group *group)
     mem_free(group);
 }
 
-/* With the turn. The database is repaired before anybody looks at its rows: a write that ended as
- * STORE_UNKNOWN may be there afterwards. */
+/* With the turn. */
 static void run_group(struct group *group, struct task *tasks)
 {
     rocks_repair(group->rocks);

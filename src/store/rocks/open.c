@@ -1,4 +1,5 @@
 /* Opens and closes the store: the database, the row that says what it is, the threads. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <sys/stat.h>
@@ -37,7 +38,7 @@ enum { LOGS_MAX = 16 };
 static const uint64_t replayed_bytes_max = 8 << 20;
 
 /* The row "format" of space 0: version (4 bytes), seed (8 bytes), both little-endian. */
-enum { FORMAT_VERSION = 2, FORMAT_ROW_LEN = 12 };
+enum { FORMAT_VERSION = 3, FORMAT_ROW_LEN = 12 };
 
 static bool is_empty(struct rocks *rocks)
 {
@@ -48,24 +49,31 @@ static bool is_empty(struct rocks *rocks)
     return empty;
 }
 
-static bool make_format(struct rocks *rocks, const char *key, struct err *err)
+static void put_format(struct rocks *rocks, rocksdb_writeoptions_t *options, char **message)
+{
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "format");
+    uint32_t version = FORMAT_VERSION;
+    char row[FORMAT_ROW_LEN];
+    memcpy(row, &version, 4);
+    memcpy(row + 4, &rocks->store.seed, 8);
+    rocksdb_put(rocks->db, options, key, sizeof(key), row, sizeof(row), message);
+}
+
+/* Through RocksDB's own log, so that it is there before the journal is. */
+static bool make_format(struct rocks *rocks, struct err *err)
 {
     if (!is_empty(rocks)) {
         return err_set(err, ERR_INTERNAL, "%s holds a database that is not gramme's", rocks->path);
     }
     random_system(&rocks->store.seed, sizeof(rocks->store.seed));
-    uint32_t version = FORMAT_VERSION;
-    char row[FORMAT_ROW_LEN];
-    memcpy(row, &version, 4);
-    memcpy(row + 4, &rocks->store.seed, 8);
     char *message = NULL;
-    rocksdb_put(rocks->db, rocks->write_synced, key, STORE_PREFIX_LEN, row, sizeof(row), &message);
+    put_format(rocks, rocks->write_synced, &message);
     if (message != NULL) {
         err_set(err, ERR_INTERNAL, "cannot write to the store in %s: %s", rocks->path, message);
         rocksdb_free(message);
         return false;
     }
-    wal_committed(&rocks->wal);
     return true;
 }
 
@@ -85,7 +93,7 @@ static bool take_format(struct rocks *rocks, struct str row, struct err *err)
     return true;
 }
 
-static bool check_format(struct rocks *rocks, struct err *err)
+bool rocks_check_format(struct rocks *rocks, struct err *err)
 {
     char key[STORE_PREFIX_LEN];
     rocks_own_key(key, "format");
@@ -96,7 +104,7 @@ static bool check_format(struct rocks *rocks, struct err *err)
         return err_set(err, ERR_INTERNAL, "cannot read the store in %s", rocks->path);
     }
     if (pin == NULL) {
-        return make_format(rocks, key, err);
+        return make_format(rocks, err);
     }
     bool good = take_format(rocks, row, err);
     rocksdb_pinnableslice_destroy(pin);
@@ -144,7 +152,7 @@ static void stop_threads(struct rocks *rocks)
     }
     work_queue_close(&rocks->sweeps);
     if (rocks->sweeper_started) {
-        if (rocks->db != NULL && !rocks->read_only) {
+        if (rocks->db != NULL) {
             rocksdb_disable_manual_compaction(rocks->db);
         }
         pthread_join(rocks->sweeper, NULL);
@@ -161,15 +169,15 @@ static bool flush(rocksdb_t *db)
     return !rocks_failed(message, "flush");
 }
 
-/* What is only in the log is read again at the next start: much of it is better written to a file
- * now. */
-static void shorten_log(struct rocks *rocks)
+/* What is only in the journal is read again at the next start: much of it is better written to a
+ * table now. */
+static void store_much(struct rocks *rocks)
 {
     uint64_t bytes = 0;
-    if (rocks->db != NULL && rocks->env == NULL && !rocks->read_only && !rocks->health.broken &&
+    if (rocks->db != NULL && rocks->env == NULL && !rocks->health.broken &&
         rocksdb_property_int(rocks->db, "rocksdb.cur-size-all-mem-tables", &bytes) == 0 &&
-        bytes > replayed_bytes_max) {
-        flush(rocks->db);
+        bytes > replayed_bytes_max && flush(rocks->db)) {
+        rocks_shorten_journal(rocks);
     }
 }
 
@@ -177,13 +185,13 @@ static void rocks_close(struct store *store)
 {
     struct rocks *rocks = rocks_of(store);
     stop_threads(rocks);
-    shorten_log(rocks);
+    store_much(rocks);
     rocks_close_database(rocks);
     rocks_options_destroy(rocks);
     if (rocks->env != NULL) {
         rocksdb_env_destroy(rocks->env);
     }
-    wal_finish(&rocks->wal);
+    journal_destroy(rocks->journal);
     mem_free(rocks->drops);
     space_set_finish(&rocks->purged);
     space_set_finish(&rocks->gone);
@@ -214,7 +222,6 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
     rocks->path = mem_alloc(path.len + 1);
     memcpy(rocks->path, path.data, path.len);
     rocks->path[path.len] = '\0';
-    wal_init(&rocks->wal, in_memory ? NULL : rocks->path);
     gate_init(&rocks->gate);
     work_queue_init(&rocks->reads);
     work_queue_init(&rocks->sweeps);
@@ -231,7 +238,7 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
 /* A new directory must be there after a crash as well; RocksDB looks only after what is in it. */
 static void make_directory(const struct rocks *rocks)
 {
-    if (rocks->wal.directory == NULL || mkdir(rocks->path, 0755) != 0) {
+    if (rocks->env != NULL || mkdir(rocks->path, 0755) != 0) {
         return; /* it is there, or RocksDB will say why it cannot be */
     }
     char *copy = mem_strdup(rocks->path);
@@ -243,26 +250,45 @@ static void make_directory(const struct rocks *rocks)
     mem_free(copy);
 }
 
-/* Every start begins a log file, and as long as all fits the memtable none becomes superfluous. */
-static bool open_database(struct rocks *rocks, struct err *err)
+static size_t count_logs(const char *directory)
 {
-    make_directory(rocks);
-    size_t log_count;
-    if (!rocks_open_database(rocks, &log_count, err)) {
-        return false;
+    DIR *dir = opendir(directory);
+    size_t count = 0;
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        const char *ending = strrchr(entry->d_name, '.');
+        count += ending != NULL && strcmp(ending, ".log") == 0;
     }
-    if (log_count > LOGS_MAX) {
-        flush(rocks->db);
+    if (dir != NULL) {
+        closedir(dir);
     }
-    return true;
+    return count;
+}
+
+/* RocksDB begins a log at every start and deletes the old ones when it writes a table, for which
+ * there must be something to write. */
+static void tidy_up(struct rocks *rocks)
+{
+    if (rocks->env != NULL || count_logs(rocks->path) <= LOGS_MAX) {
+        return;
+    }
+    char *message = NULL;
+    put_format(rocks, rocks->write_unlogged, &message);
+    if (!rocks_failed(message, "write") && flush(rocks->db)) {
+        rocks_shorten_journal(rocks);
+    }
 }
 
 bool rocks_open(struct str directory, const struct store_options *options, struct store **out,
                 struct err *err)
 {
     struct rocks *rocks = create(directory, options->cache_bytes);
-    if (!open_database(rocks, err) || !check_format(rocks, err) || !rocks_load_stamp(rocks, err) ||
-        !rocks_load_drops(rocks, err) || !start_threads(rocks, options->worker_count, err)) {
+    make_directory(rocks);
+    bool good = rocks_open_database(rocks, err) && rocks_load_stamp(rocks, err) &&
+                rocks_load_drops(rocks, err);
+    if (good) {
+        tidy_up(rocks);
+    }
+    if (!good || !start_threads(rocks, options->worker_count, err)) {
         rocks_close(&rocks->store);
         return false;
     }

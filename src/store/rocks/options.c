@@ -89,9 +89,9 @@ static void set_tables(struct rocks *rocks, rocksdb_options_t *options, size_t c
 
 void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
 {
-    /* What is replayed from the log stays in memory (see wal_sync_all() for why that is safe):
-     * opening is quick, and possible when the disk is full. */
-    rocks->options = options_from_text("avoid_flush_during_recovery=true");
+    /* What is only in memory is in the journal as well: closing is quick, and possible when the
+     * disk is full. */
+    rocks->options = options_from_text("avoid_flush_during_shutdown=true");
     if (rocks->env != NULL) {
         rocksdb_options_set_env(rocks->options, rocks->env);
     }
@@ -106,13 +106,19 @@ void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
     rocks->read_cached = rocksdb_readoptions_create();
     rocksdb_readoptions_set_total_order_seek(rocks->read_cached, 1);
     rocksdb_readoptions_set_read_tier(rocks->read_cached, 1 /* block cache only */);
+    rocks->read_stored = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_read_tier(rocks->read_stored, 2 /* no memtables */);
     rocks->write_synced = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(rocks->write_synced, 1);
+    rocks->write_unlogged = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_disable_WAL(rocks->write_unlogged, 1);
 }
 
 void rocks_options_destroy(struct rocks *rocks)
 {
+    rocksdb_writeoptions_destroy(rocks->write_unlogged);
     rocksdb_writeoptions_destroy(rocks->write_synced);
+    rocksdb_readoptions_destroy(rocks->read_stored);
     rocksdb_readoptions_destroy(rocks->read_cached);
     rocksdb_readoptions_destroy(rocks->read_blocking);
     rocksdb_options_destroy(rocks->options);

@@ -1,9 +1,12 @@
-/* The database is opened here, for the first time and again after a write has failed.
+/* What is done about a disk that fails. If the journal cannot be written, the next attempt is made
+ * in a new segment when a probe says that the disk takes writes.
  *
- * When a write to its log fails (disk full, I/O error), RocksDB refuses every later one; its C
- * interface has no way to resume, so the committer closes the database and opens it again. Until
- * then the old one goes on answering reads. Readers are kept out by the gate only while it
- * happens, and only if a probe says that writing would work. Committer only. */
+ * If RocksDB cannot write a table (disk full, I/O error), it refuses all that is to be written; its
+ * C interface has no way to resume, so the committer closes the database, opens it again, and puts
+ * into it what the journal has. Until then the old one goes on answering reads. Readers are kept
+ * out by the gate only while it happens, and only if the probe says that writing would work.
+ *
+ * Committer only. The database is opened here for the first time, too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -32,20 +35,18 @@ static bool describe(struct rocks *rocks, char *message, struct err *err)
     return false;
 }
 
-bool rocks_open_database(struct rocks *rocks, size_t *out_log_count, struct err *err)
+bool rocks_open_database(struct rocks *rocks, struct err *err)
 {
-    if (!wal_sync_all(rocks->wal.directory, out_log_count, err)) {
-        return false;
-    }
     char *message = NULL;
     rocksdb_t *db = rocksdb_open(rocks->options, rocks->path, &message);
     if (message != NULL) {
         return describe(rocks, message, err);
     }
     rocks->db = db;
-    rocks->read_only = false;
-    rocks->health.fresh = true;
-    wal_opened(&rocks->wal);
+    if (!rocks_check_format(rocks, err) || !rocks_replay(rocks, err)) {
+        rocks_close_database(rocks);
+        return false;
+    }
     gate_open(&rocks->gate, db);
     return true;
 }
@@ -65,35 +66,23 @@ static void tell(struct rocks *rocks, const char *message)
     rocks->health.told = true;
 }
 
-static void open_for_reading(struct rocks *rocks)
-{
-    char *message = NULL;
-    rocks->db = rocksdb_open_for_read_only(rocks->options, rocks->path, 0, &message);
-    rocks_failed(message, "open for reading");
-    rocks->read_only = true;
-    gate_open(&rocks->gate, rocks->db);
-}
-
+/* If it cannot be opened, reads fail until it can: without what the journal has they would be
+ * wrong. */
 static bool reopen(struct rocks *rocks)
 {
     gate_shut(&rocks->gate);
-    if (rocks->db != NULL && !rocks->read_only) {
+    if (rocks->db != NULL) {
         rocksdb_disable_manual_compaction(rocks->db); /* the sweeper leaves, too */
     }
     gate_wait_empty(&rocks->gate);
     rocks_close_database(rocks);
-    /* Closing the log gives it the length that RocksDB remembers, with zeroes where we had cut. */
-    if (!wal_cut(&rocks->wal)) {
-        log_write(LOG_WARN, "store", "cannot cut the log in %s", rocks->path);
-    }
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
-    size_t log_count;
-    bool good = rocks_open_database(rocks, &log_count, &err);
+    bool good = rocks_open_database(rocks, &err);
     if (!good) {
         tell(rocks, arena_format(&arena, "%.*s", STR_ARG(err.message)).data);
-        open_for_reading(rocks);
+        gate_open(&rocks->gate, NULL);
     }
     arena_finish(&arena);
     return good;
@@ -115,9 +104,10 @@ static bool write_zeroes(int fd, size_t bytes)
 /* Whether the disk takes a little at all. */
 static bool probe(const struct rocks *rocks)
 {
-    if (rocks->wal.directory == NULL) {
+    if (rocks->env != NULL) {
         return true;
     }
+    journal_spare(rocks->journal);
     struct statvfs disk;
     if (statvfs(rocks->path, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < probe_bytes) {
         return false;
@@ -145,25 +135,34 @@ static void wait_before_next_try(struct health *health)
     }
 }
 
-/* If others have written since the database was opened, it may be they who used up what there was
- * (a log file of limited size, say): that is worth another attempt at once. */
-void rocks_write_failed(struct rocks *rocks, char *message)
+/* If others have written to the segment, it may be they who used up what there was (a file of
+ * limited size, say): that is worth another attempt at once. */
+static void note_failure(struct rocks *rocks, const char *message)
 {
-    struct health *health = &rocks->health;
-    health->broken = true;
+    rocks->health.broken = true;
     tell(rocks, message);
-    rocksdb_free(message);
-    if (health->fresh) {
-        wait_before_next_try(health);
+    if (journal_is_fresh(rocks->journal)) {
+        wait_before_next_try(&rocks->health);
     } else {
-        health->next_try_us = 0;
+        rocks->health.next_try_us = 0;
     }
+}
+
+void rocks_journal_failed(struct rocks *rocks, int error)
+{
+    note_failure(rocks, strerror(error));
+}
+
+void rocks_database_failed(struct rocks *rocks, char *message)
+{
+    note_failure(rocks, message);
+    rocksdb_free(message);
+    rocks->health.reopen = true;
 }
 
 void rocks_write_succeeded(struct rocks *rocks)
 {
     struct health *health = &rocks->health;
-    health->fresh = false;
     health->failures = 0;
     if (UNLIKELY(health->told)) {
         health->told = false;
@@ -177,7 +176,8 @@ void rocks_repair(struct rocks *rocks)
     if (LIKELY(!health->broken) || clock_monotonic_us() < health->next_try_us) {
         return;
     }
-    health->broken = !probe(rocks) || !reopen(rocks);
+    health->broken = !probe(rocks) || (health->reopen && !reopen(rocks));
+    health->reopen = health->reopen && health->broken;
     if (health->broken) {
         wait_before_next_try(health);
     }

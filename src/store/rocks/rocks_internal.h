@@ -7,9 +7,9 @@
 #include <rocksdb/c.h>
 
 #include "store/rocks/gate.h"
+#include "store/rocks/journal.h"
 #include "store/rocks/queue.h"
 #include "store/rocks/space_set.h"
-#include "store/rocks/wal.h"
 #include "store/store.h"
 
 /* What reading does when the block cache has not got what it needs. */
@@ -20,11 +20,11 @@ enum tier {
 
 /* What the committer knows of the disk. */
 struct health {
-    bool broken;         /* the database takes no writes: it must be opened again */
-    bool fresh;          /* it was opened, and nothing has been written since */
+    bool broken;         /* nothing is written until rocks_repair() says otherwise */
+    bool reopen;         /* the database takes no writes: it must be opened again */
     bool told;           /* the operator was */
-    int failures;        /* in a row: of writes to a fresh database, and to open it at all */
-    int64_t next_try_us; /* not before this is it opened again */
+    int failures;        /* in a row: of writes to a fresh segment, and to open the database */
+    int64_t next_try_us; /* not before this is it tried again */
 };
 
 struct rocks {
@@ -35,7 +35,9 @@ struct rocks {
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read_cached; /* by enum tier; ranges make their own */
     rocksdb_readoptions_t *read_blocking;
-    rocksdb_writeoptions_t *write_synced;
+    rocksdb_readoptions_t *read_stored;
+    rocksdb_writeoptions_t *write_synced;   /* with RocksDB's own log */
+    rocksdb_writeoptions_t *write_unlogged; /* what is in the journal */
     rocksdb_compactionfilter_t *drop_filter;
 
     struct gate gate;
@@ -56,9 +58,8 @@ struct rocks {
     /* Of whoever has the turn to commit: the committer, or a caller that may block. */
     pthread_mutex_t turn;
     struct group *group;
-    rocksdb_t *db;  /* what the gate shows, or would; NULL: it could not be opened */
-    bool read_only; /* it could be opened for reading only */
-    struct wal wal;
+    rocksdb_t *db; /* what the gate shows, or would; NULL: it could not be opened */
+    struct journal *journal;
     struct health health;
     uint64_t last_stamp;
     uint32_t *drops; /* spaces to be dropped with the next commit */
@@ -91,15 +92,28 @@ void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name);
 void rocks_options_create(struct rocks *rocks, size_t cache_bytes);
 void rocks_options_destroy(struct rocks *rocks);
 
+/* open.c */
+/* Checks what the database says of itself, or makes a new one say it. */
+MUST_USE bool rocks_check_format(struct rocks *rocks, struct err *err);
+
+/* write.c */
+enum written { WRITTEN, NOT_WRITTEN, PERHAPS_WRITTEN };
+/* Journal and database. */
+MUST_USE enum written rocks_write(struct rocks *rocks, rocksdb_writebatch_t *writes);
+/* Puts into the database what only the journal has. */
+MUST_USE bool rocks_replay(struct rocks *rocks, struct err *err);
+/* Deletes what the journal has of what is in tables. */
+void rocks_shorten_journal(struct rocks *rocks);
+
 /* repair.c */
-/* Opens the database and the gate; also how it is opened for the first time. There were so many
- * log files. */
-MUST_USE bool rocks_open_database(struct rocks *rocks, size_t *out_log_count, struct err *err);
+/* Opens the database and the gate; also how it is opened for the first time. */
+MUST_USE bool rocks_open_database(struct rocks *rocks, struct err *err);
 void rocks_close_database(struct rocks *rocks);
-/* How a write ended. The message is RocksDB's, and freed. */
-void rocks_write_failed(struct rocks *rocks, char *message);
+/* How a write ended. */
+void rocks_journal_failed(struct rocks *rocks, int error);
+void rocks_database_failed(struct rocks *rocks, char *message); /* RocksDB's, and freed */
 void rocks_write_succeeded(struct rocks *rocks);
-/* If the database takes no writes, opens it again if it is time to try. */
+/* If something is broken, tries to make it well if it is time to. */
 void rocks_repair(struct rocks *rocks);
 /* How long the committer may sleep before rocks_repair() has something to do; negative: for ever */
 MUST_USE int64_t rocks_repair_wait_ns(const struct rocks *rocks);
