@@ -17,6 +17,7 @@
 enum {
     FSYNC_BYTES = 4096,
     PREALLOCATED_BYTES = 32 << 20,
+    FILLED_BYTES = 16 << 20,
     ANSWER_BYTES = 200,
     REQUEST_OVERHEAD = 500
 };
@@ -69,6 +70,20 @@ static bool append_and_sync(void *context, struct err *err)
     return err_set(err, ERR_INTERNAL, "cannot write: %s", strerror(errno));
 }
 
+/* Over what is there: the file neither grows nor moves. */
+static bool overwrite_and_sync(void *context, struct err *err)
+{
+    static const char bytes[FSYNC_BYTES];
+    int fd = *(int *)context;
+    if (lseek(fd, 0, SEEK_CUR) >= FILLED_BYTES) {
+        lseek(fd, 0, SEEK_SET);
+    }
+    if (write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) && fdatasync(fd) == 0) {
+        return true;
+    }
+    return err_set(err, ERR_INTERNAL, "cannot write: %s", strerror(errno));
+}
+
 /* A file that is gone when it is closed. */
 static bool open_scratch(const struct bench_options *options, int *out, struct err *err)
 {
@@ -96,6 +111,23 @@ static bool measure_fsync(const struct bench_options *options, struct limit_resu
     }
     out->unit = "fsyncs";
     bool good = repeat(options, 1, append_and_sync, &fd, out, err);
+    close(fd);
+    return good;
+}
+
+static bool measure_overwrite(const struct bench_options *options, struct limit_result *out,
+                              struct err *err)
+{
+    int fd;
+    if (!open_scratch(options, &fd, err)) {
+        return false;
+    }
+    char *zeroes = mem_zalloc(FILLED_BYTES);
+    bool good = write(fd, zeroes, FILLED_BYTES) == FILLED_BYTES && fsync(fd) == 0;
+    mem_free(zeroes);
+    out->unit = "fsyncs";
+    good = good ? repeat(options, 1, overwrite_and_sync, &fd, out, err)
+                : err_set(err, ERR_INTERNAL, "cannot write: %s", strerror(errno));
     close(fd);
     return good;
 }
@@ -256,6 +288,7 @@ bool limit_measure(const struct bench_options *options, struct limit_result *out
                         struct err *err);
     } limits[] = {
         {"fsync", measure_fsync},
+        {"overwrite", measure_overwrite},
         {"rocksdb", measure_rocksdb},
         {"roundtrip", measure_roundtrip},
         {"durable", measure_durable},
@@ -266,5 +299,5 @@ bool limit_measure(const struct bench_options *options, struct limit_result *out
             return limits[i].measure(options, out, err);
         }
     }
-    return err_set(err, ERR_VALIDATION, "--limit is fsync, rocksdb, roundtrip or durable");
+    return err_set(err, ERR_VALIDATION, "--limit is fsync, overwrite, rocksdb, roundtrip or durable");
 }

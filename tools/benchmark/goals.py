@@ -58,13 +58,11 @@ def get_goals(results):
 
 
 def latency_goals(results):
-    def limit(name):
-        rows = results.find(section="latency", limit=name)
-        return min(row["latency_us"]["p50"] for row in rows) if rows else None
-    fsync, trip = limit("fsync"), limit("roundtrip")
-    put = results.lowest("p50", section="latency", work="put", peer="gramme")
-    get = results.lowest("p50", section="latency", work="get", peer="gramme")
-    nginx = results.lowest("p50", section="latency", peer="nginx")
+    def p50(**wanted):
+        return results.middle("p50", section="latency", **wanted)
+    fsync, trip = p50(limit="fsync"), p50(limit="roundtrip")
+    put, get = p50(work="put", peer="gramme"), p50(work="get", peer="gramme")
+    nginx = p50(peer="nginx")
     yield Goal("5. PutItem's p50 at 1 connection, of an fsync plus a round trip",
                divide(put, fsync + trip if fsync and trip else None), 1.3, True)
     yield Goal("5. GetItem's p50 at 1 connection, of nginx's", divide(get, nginx), 1.3, True)

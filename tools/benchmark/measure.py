@@ -2,6 +2,7 @@
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -45,6 +46,11 @@ class Results:
         """The least of one latency quantile over the rounds."""
         rows = [row["latency_us"][quantile] for row in self.find(**wanted) if not row.get("errors")]
         return min(rows) if rows else None
+
+    def middle(self, quantile, **wanted):
+        """The median of one latency quantile over the rounds."""
+        rows = [row["latency_us"][quantile] for row in self.find(**wanted) if not row.get("errors")]
+        return statistics.median(rows) if rows else None
 
     def limit(self, name, **wanted):
         rows = self.find(limit=name, **wanted)

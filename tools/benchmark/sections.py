@@ -11,13 +11,15 @@ from measure import Flushes, Step, measure, run_bench
 from peers import AUTHORIZATION, GRAMME, Gramme
 
 # work, connections, options; requests of nginx that send the same bytes. First those that only read: how dear a range
-# is depends on what was overwritten before, in every store that merges; YCSB's mixes show that.
+# is depends on what was overwritten before, in every store that merges. AFTER_WORKS show that.
 WORKS = [
     ("get", 64, [], "item"), ("query10", 64, [], None), ("query1mb", 16, [], "page"), ("gsi10", 64, [], None),
     ("batch-get", 16, [], None), ("put", 64, [], None), ("put-conditional", 64, [], None), ("update", 64, [], None),
     ("batch-write", 16, [], None), ("transact4", 64, [], None), ("transact100", 16, [], None),
     ("ycsb-a", 64, [], None), ("ycsb-b", 64, [], None), ("ycsb-c", 64, [], None), ("ycsb-d", 64, [], None),
     ("ycsb-e", 64, [], None), ("ycsb-f", 64, [], None)]
+AFTER_WORKS = [("query10", 64), ("query1mb", 16)]
+LATENCY_ROUNDS = 5
 SIZES = [(100, 10_000), (65_536, 200), (409_600, 50)]
 GROWTH_WORKS = ["get", "put", "query10"]
 GROWTH_CONNECTIONS = [1, 4, 16, 64, 128, 256, 512]
@@ -185,6 +187,10 @@ def works_steps(bench, only):
                     steps.append(bench.step("works", peer, work, *arguments, number=number))
             if kind is not None and bench.nginx is not None:
                 steps.append(nginx_measure(bench, "works", kind, "--connections", connections, number=number))
+    if not only:
+        steps += [bench.step("after", peer, work, *bench.item_set(), "--connections", connections, number=number)
+                  for work, connections in AFTER_WORKS for number in range(bench.settings.rounds)
+                  for peer in bench.databases.values()]
     steps.append(Step("memory", 1, lambda: memory(bench)))
     return steps
 
@@ -209,12 +215,13 @@ def size_steps(bench):
 def latency_steps(bench):
     """One connection: what a single caller waits."""
     steps = []
-    for number in range(bench.settings.rounds):
+    for number in range(max(LATENCY_ROUNDS, bench.settings.rounds)):
         steps.append(bench.step("latency", bench.gramme, "get", *bench.item_set(), "--connections", 1, number=number))
         if bench.nginx is not None:
             steps.append(nginx_measure(bench, "latency", "item", "--connections", 1, number=number))
         steps += [bench.step("latency", bench.gramme, "put", *bench.item_set(), "--connections", 1, number=number),
                   bench.limit("latency", "fsync", number=number),
+                  bench.limit("latency", "overwrite", number=number),
                   bench.limit("latency", "roundtrip", number=number),
                   bench.limit("latency", "durable", number=number)]
     return steps
@@ -306,8 +313,10 @@ def growth_steps(bench):
     small = bench.settings.growth[0]
     for items in bench.settings.growth:
         steps += load(items, 1) + sweep("items", items, GROWTH_WORKS, "--items", items)
-    for connections in GROWTH_CONNECTIONS:
-        steps += sweep("connections", connections, GROWTH_WORKS, "--items", small, "--connections", connections)
+    # Round by round, so that what compactions cost falls on all alike.
+    steps += [bench.step("growth", peer, work, "--size", GROWTH_SIZE, "--items", small, "--connections", connections,
+                         number=number, axis="connections", value=connections)
+              for number in rounds for work in GROWTH_WORKS for connections in GROWTH_CONNECTIONS]
     for gsi in GROWTH_GSIS:
         steps += load(small, gsi)[:1] + sweep("gsi", gsi, ["get", "put", "update"], "--items", small, "--gsi", gsi)
 
