@@ -3,6 +3,13 @@
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
 
+/* Of a file that is not open (after a start most are not, beyond 16) RocksDB says "found" without a
+ * value when it may not open it: TableCache::Get() means only that the key may exist. */
+static bool may_be_unread(rocksdb_readoptions_t *options, size_t len)
+{
+    return UNLIKELY(len == 0) && rocksdb_readoptions_get_read_tier(options) != 0;
+}
+
 enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db, rocksdb_readoptions_t *options,
                             struct str key, struct str *out, rocksdb_pinnableslice_t **out_pin)
 {
@@ -16,6 +23,10 @@ enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db, rocksdb_readopti
     if (LIKELY(pin != NULL)) {
         size_t len;
         const char *data = rocksdb_pinnableslice_value(pin, &len);
+        if (may_be_unread(options, len)) {
+            rocksdb_pinnableslice_destroy(pin);
+            return READ_INCOMPLETE;
+        }
         *out = str_make(data != NULL ? data : "", len);
         *out_pin = pin;
         return READ_OK;
