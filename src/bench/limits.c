@@ -287,10 +287,8 @@ bool limit_measure(const struct bench_options *options, struct limit_result *out
         bool (*measure)(const struct bench_options *options, struct limit_result *out,
                         struct err *err);
     } limits[] = {
-        {"fsync", measure_fsync},
-        {"overwrite", measure_overwrite},
-        {"rocksdb", measure_rocksdb},
-        {"roundtrip", measure_roundtrip},
+        {"fsync", measure_fsync},     {"overwrite", measure_overwrite},
+        {"rocksdb", measure_rocksdb}, {"roundtrip", measure_roundtrip},
         {"durable", measure_durable},
     };
     *out = (struct limit_result){0};
@@ -299,5 +297,6 @@ bool limit_measure(const struct bench_options *options, struct limit_result *out
             return limits[i].measure(options, out, err);
         }
     }
-    return err_set(err, ERR_VALIDATION, "--limit is fsync, overwrite, rocksdb, roundtrip or durable");
+    return err_set(err, ERR_VALIDATION,
+                   "--limit is fsync, overwrite, rocksdb, roundtrip or durable");
 }

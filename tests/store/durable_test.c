@@ -198,6 +198,57 @@ static void write_raw(const char *directory, const char *key, size_t key_len, co
     rocksdb_options_destroy(options);
 }
 
+/* A table of its own, in the last level, where nothing merges it. */
+static void add_table(rocksdb_t *db, const char *directory, struct str key, struct str row)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "%s/new.table", directory);
+    const char *list[] = {path};
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_envoptions_t *env_options = rocksdb_envoptions_create();
+    rocksdb_ingestexternalfileoptions_t *ingest = rocksdb_ingestexternalfileoptions_create();
+    rocksdb_sstfilewriter_t *writer = rocksdb_sstfilewriter_create(env_options, options);
+    rocksdb_ingestexternalfileoptions_set_move_files(ingest, 1);
+    char *message = NULL;
+    rocksdb_sstfilewriter_open(writer, path, &message);
+    rocksdb_sstfilewriter_put(writer, key.data, key.len, row.data, row.len, &message);
+    rocksdb_sstfilewriter_finish(writer, &message);
+    rocksdb_ingest_external_file(db, list, 1, ingest, &message);
+    assert_null(message);
+    rocksdb_sstfilewriter_destroy(writer);
+    rocksdb_ingestexternalfileoptions_destroy(ingest);
+    rocksdb_envoptions_destroy(env_options);
+    rocksdb_options_destroy(options);
+}
+
+/* RocksDB opens some files at the start, and the others when they are read. */
+static void rows_in_many_files(void **state)
+{
+    enum { FILES = 40 };
+    (void)state;
+    struct fixture fixture;
+    fixture_open(&fixture, &on_disk);
+    store_close(fixture.store);
+    struct client *client = client_create_alone(NULL);
+    rocksdb_options_t *options = rocksdb_options_create();
+    char *message = NULL;
+    rocksdb_t *db = rocksdb_open(options, fixture.directory, &message);
+    assert_null(message);
+    struct str keys[FILES];
+    for (uint64_t i = 0; i < FILES; i++) {
+        keys[i] = key_number(&client->arena, 7, i, 0);
+        add_table(db, fixture.directory, keys[i], number_row(&client->arena, i));
+    }
+    rocksdb_close(db);
+    rocksdb_options_destroy(options);
+    client->store = fixture.store = open_store(fixture.directory, 1 << 20);
+    for (uint64_t i = 0; i < FILES; i++) {
+        assert_int_equal(number_of(client_get(client, keys[i])), i);
+    }
+    fixture_close(&fixture);
+    client_destroy(client);
+}
+
 static void unknown_formats_are_refused(void **state)
 {
     (void)state;
@@ -319,6 +370,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(drops_outlive_the_store),
         cmocka_unit_test(seeds_differ),
         cmocka_unit_test(one_server_at_a_time),
+        cmocka_unit_test(rows_in_many_files),
         cmocka_unit_test(unknown_formats_are_refused),
         cmocka_unit_test(foreign_databases_are_refused),
         cmocka_unit_test(bad_directories_are_refused),

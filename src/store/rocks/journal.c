@@ -155,8 +155,8 @@ void journal_release(struct journal *journal, uint64_t stored)
     journal->has_grown = false;
     size_t count = 0;
     while (count < journal->old_count) {
-        uint64_t end = count + 1 < journal->old_count ? journal->old[count + 1].first
-                                                      : journal->current.first;
+        uint64_t end =
+            count + 1 < journal->old_count ? journal->old[count + 1].first : journal->current.first;
         if (journal->fd < 0 || end - 1 > stored) {
             break;
         }
@@ -231,7 +231,8 @@ bool journal_append(struct journal *journal, struct str record)
     if (journal->directory == NULL) {
         return true;
     }
-    struct header header = {.length = (uint32_t)record.len, .mark = journal->next ^ journal->secret};
+    struct header header = {.length = (uint32_t)record.len,
+                            .mark = journal->next ^ journal->secret};
     header.crc = checksum(&header, record);
     size_t bytes = sizeof(header) + record.len;
     bool is_full = journal->end > 0 && journal->end + bytes > segment_bytes(journal);
@@ -363,8 +364,7 @@ static bool replay_segment(struct recovery *recovery, uint64_t first, uint64_t u
     journal->next = first;
     journal->end = 0;
     while (journal->next < until && parse_record(journal, bytes, &record)) {
-        if (journal->next > recovery->stored &&
-            !recovery->apply(recovery->context, record, err)) {
+        if (journal->next > recovery->stored && !recovery->apply(recovery->context, record, err)) {
             return false;
         }
         journal->end += sizeof(struct header) + record.len;

@@ -10,7 +10,8 @@
  * hold everything. A segment is a file NUMBER.journal, by its first record. After the last record
  * may follow anything: zeroes, older records of a file that is used again, part of a record.
  *
- *     record    crc32 of what follows (4 bytes), length of the batch (4), number ^ secret (8), batch
+ *     record    crc32 of what follows (4 bytes), length of the batch (4), number ^ secret (8),
+ * batch
  *
  * Integers are little-endian. The secret is one of the store: with it nobody can put bytes into an
  * item that would pass for a record, should a record end just before them.
