@@ -49,6 +49,8 @@ struct journal *journal_create(const char *directory)
     struct journal *journal = mem_zalloc(sizeof(*journal));
     journal->fd = -1;
     journal->next = 1;
+    journal->old_capacity = 16;
+    journal->old = mem_alloc(journal->old_capacity * sizeof(*journal->old));
     if (directory != NULL) {
         journal->directory = mem_strdup(directory);
         journal->spares = spares_create(directory);
@@ -91,7 +93,7 @@ static void path_of(const struct journal *journal, uint64_t first, struct buf *o
 static void add_old(struct journal *journal, struct segment segment)
 {
     if (journal->old_count == journal->old_capacity) {
-        journal->old_capacity = MAX(journal->old_capacity * 2, (size_t)16);
+        journal->old_capacity *= 2;
         journal->old = mem_realloc(journal->old, journal->old_capacity * sizeof(*journal->old));
     }
     journal->old[journal->old_count++] = segment;
