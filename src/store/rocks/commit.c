@@ -133,6 +133,7 @@ static void warm_on_worker(struct task *task)
     struct store_update *update = CONTAINER_OF(task, struct store_update, task);
     struct rocks *rocks = update->internal;
     rocksdb_t *db = gate_enter(&rocks->gate);
+    int64_t start_ns = clock_monotonic_ns();
     if (db != NULL) {
         for (size_t i = 0; i < update->key_count; i++) {
             struct str row;
@@ -145,6 +146,7 @@ static void warm_on_worker(struct task *task)
                 rocksdb_pinnableslice_destroy(pin);
             }
         }
+        pace_note(&rocks->pace, clock_monotonic_ns() - start_ns);
         gate_leave(&rocks->gate);
     }
     task->run = mark_of_warmed;
@@ -230,6 +232,19 @@ static bool join(struct group *group, struct store_update *update, enum tier tie
         }
     }
     return true;
+}
+
+/* False: a worker should read the rows first. */
+static bool join_with_disk(struct group *group, struct store_update *update)
+{
+    struct pace *pace = &group->rocks->pace;
+    if (!pace_is_quick(pace)) {
+        return false;
+    }
+    int64_t start_ns = clock_monotonic_ns();
+    bool joined = join(group, update, TIER_BLOCKING);
+    pace_note(pace, clock_monotonic_ns() - start_ns);
+    return joined;
 }
 
 /* Writing ---------------------------------------------------------------------------------- */
@@ -429,7 +444,8 @@ static void take_update(struct group *group, struct task *task)
     struct store_update *update = CONTAINER_OF(task, struct store_update, task);
     bool warmed = task->run == mark_of_warmed;
     group->warming_count -= warmed;
-    if (!join(group, update, warmed ? TIER_BLOCKING : TIER_CACHED)) {
+    if (!join(group, update, warmed ? TIER_BLOCKING : TIER_CACHED) &&
+        !join_with_disk(group, update)) {
         send_to_worker(group, update);
     } else if (is_full(group)) {
         commit(group);

@@ -9,15 +9,14 @@
 static const size_t memtable_bytes = (size_t)64 << 20;
 
 /* Some options have no function in the C interface. */
-static rocksdb_options_t *options_from_text(const char *text)
+static rocksdb_options_t *add_from_text(rocksdb_options_t *options, const char *text)
 {
-    rocksdb_options_t *defaults = rocksdb_options_create();
-    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_options_t *more = rocksdb_options_create();
     char *message = NULL;
-    rocksdb_get_options_from_string(defaults, text, options, &message);
+    rocksdb_get_options_from_string(options, text, more, &message);
     assert(message == NULL);
-    rocksdb_options_destroy(defaults);
-    return options;
+    rocksdb_options_destroy(options);
+    return more;
 }
 
 /* RocksDB keeps that many table files open; half of what the process may is enough for us. */
@@ -91,19 +90,33 @@ static void set_tables(struct rocks *rocks, rocksdb_options_t *options, size_t c
     rocksdb_block_based_options_destroy(table);
 }
 
+/* Merging takes what the requests leave of the processors; writing memtables to tables does not,
+ * because writers would have to wait for it. All databases of a process share these threads. */
+static void lower_compactions(void)
+{
+    rocksdb_env_t *env = rocksdb_create_default_env();
+    rocksdb_env_lower_thread_pool_cpu_priority(env);
+    rocksdb_env_destroy(env);
+}
+
 void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
 {
-    /* What is only in memory is in the journal as well: closing is quick, and possible when the
-     * disk is full. */
-    rocks->options = options_from_text("avoid_flush_during_shutdown=true");
+    rocks->options = rocksdb_options_create();
     if (rocks->env != NULL) {
         rocksdb_options_set_env(rocks->options, rocks->env);
+    } else {
+        lower_compactions();
     }
     set_opening(rocks->options);
     set_writing(rocks->options);
     set_tables(rocks, rocks->options, cache_bytes);
     rocks->drop_filter = rocks_drop_filter_create(rocks);
     rocksdb_options_set_compaction_filter(rocks->options, rocks->drop_filter);
+    /* What is only in memory is in the journal as well: closing is quick, and possible when the
+     * disk is full. What is written to a table goes on being read without a worker. */
+    rocks->options = add_from_text(
+        rocks->options, "avoid_flush_during_shutdown=true;"
+                        "block_based_table_factory={prepopulate_block_cache=kFlushOnly}");
 
     rocks->read_blocking = rocksdb_readoptions_create();
     rocksdb_readoptions_set_total_order_seek(rocks->read_blocking, 1);

@@ -2,17 +2,22 @@
  * has no more (or the database is about to be closed), a worker goes on with the rest of the
  * range, which is a range itself: from just behind the last row that was given. */
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
 
 /* A caller's thread does not wade through more dead rows than this between two live ones. */
 static const uint64_t dead_rows_max = 1000;
 
+/* Nor does it read on from the disk for longer, even if that is quick at present. */
+static const int64_t here_ns_max = 2000000;
+
 struct walk {
     struct rocks *rocks;
     struct store_range *range;
     struct str lo; /* what is left of the range */
     struct str hi;
+    int64_t until_ns; /* TIER_QUICK: then it gives up */
     struct buf bound; /* lo or hi, once rows were given */
     struct buf last;  /* the newest row that was given */
 };
@@ -81,6 +86,8 @@ static rocksdb_readoptions_t *make_options(const struct walk *walk, enum tier ti
     set_order(options, walk);
     if (tier == TIER_CACHED) {
         rocksdb_readoptions_set_read_tier(options, 1 /* block cache only */);
+    }
+    if (tier != TIER_BLOCKING) {
         rocksdb_readoptions_set_max_skippable_internal_keys(options, dead_rows_max);
     }
     return options;
@@ -125,7 +132,7 @@ static enum read_result result_of(rocksdb_iterator_t *iter, enum tier tier)
     if (message == NULL) {
         return READ_OK;
     }
-    if (tier == TIER_CACHED && rocks_is_incomplete(message)) {
+    if (tier != TIER_BLOCKING && rocks_is_incomplete(message)) {
         rocksdb_free(message);
         return READ_INCOMPLETE;
     }
@@ -133,20 +140,35 @@ static enum read_result result_of(rocksdb_iterator_t *iter, enum tier tier)
     return READ_FAILED;
 }
 
-/* Gives rows until the range ends (READ_OK), or something stops it. */
-static enum read_result iterate(struct walk *walk, rocksdb_iterator_t *iter, enum tier tier)
+static void seek_first(struct walk *walk, rocksdb_iterator_t *iter, enum tier tier)
 {
-    bool backward = walk->range->backward;
-    if (backward) {
+    int64_t start_ns = tier != TIER_CACHED ? clock_monotonic_ns() : 0;
+    if (walk->range->backward) {
         rocksdb_iter_seek_to_last(iter);
     } else {
         rocksdb_iter_seek(iter, walk->lo.data, walk->lo.len);
     }
+    if (tier != TIER_CACHED) {
+        pace_note(&walk->rocks->pace, clock_monotonic_ns() - start_ns);
+    }
+}
+
+static bool is_to_be_left(const struct walk *walk, enum tier tier)
+{
+    return UNLIKELY(gate_is_shut(&walk->rocks->gate)) ||
+           (UNLIKELY(tier == TIER_QUICK) && clock_monotonic_ns() >= walk->until_ns);
+}
+
+/* Gives rows until the range ends (READ_OK), or something stops it. */
+static enum read_result iterate(struct walk *walk, rocksdb_iterator_t *iter, enum tier tier)
+{
+    bool backward = walk->range->backward;
+    seek_first(walk, iter, tier);
     while (rocksdb_iter_valid(iter)) {
         if (!give_row(walk, iter)) {
             return READ_OK;
         }
-        if (UNLIKELY(gate_is_shut(&walk->rocks->gate))) {
+        if (is_to_be_left(walk, tier)) {
             return READ_INCOMPLETE;
         }
         if (backward) {
@@ -235,6 +257,10 @@ void rocks_range(struct store *store, struct store_range *range)
     enum read_result result = READ_INCOMPLETE;
     if (db != NULL) {
         result = walk_on(&walk, db, TIER_CACHED);
+        if (UNLIKELY(result == READ_INCOMPLETE) && pace_is_quick(&rocks->pace)) {
+            walk.until_ns = clock_monotonic_ns() + here_ns_max;
+            result = walk_on(&walk, db, TIER_QUICK);
+        }
         gate_leave(&rocks->gate);
     }
     if (result == READ_INCOMPLETE) {

@@ -1,7 +1,11 @@
 /* Reads of single rows: first from the block cache on the caller's thread; what would need the
  * disk goes to a worker and comes back through the caller's mailbox. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
+
+/* More are left to a worker, even if each is quick. */
+enum { KEYS_HERE_MAX = 8 };
 
 /* Of a file that is not open (after a start most are not, beyond 16) RocksDB says "found" without a
  * value when it may not open it: TableCache::Get() means only that the key may exist. */
@@ -87,7 +91,7 @@ static void attempt_finish(struct attempt *attempt)
     }
 }
 
-static enum read_result read_rows(struct attempt *attempt, struct store_get *get)
+static enum read_result read_each(struct attempt *attempt, struct store_get *get)
 {
     for (size_t i = 0; i < get->key_count; i++) {
         rocksdb_pinnableslice_t *pin;
@@ -101,6 +105,17 @@ static enum read_result read_rows(struct attempt *attempt, struct store_get *get
         }
     }
     return READ_OK;
+}
+
+static enum read_result read_rows(struct attempt *attempt, struct store_get *get, enum tier tier)
+{
+    if (tier == TIER_CACHED) {
+        return read_each(attempt, get);
+    }
+    int64_t start_ns = clock_monotonic_ns();
+    enum read_result result = read_each(attempt, get);
+    pace_note(&attempt->rocks->pace, clock_monotonic_ns() - start_ns);
+    return result;
 }
 
 static void finish_at_home(struct task *task)
@@ -128,7 +143,7 @@ static void get_on_worker(struct task *task)
     if (db != NULL) {
         struct attempt attempt;
         attempt_init(&attempt, rocks, db, get, TIER_BLOCKING);
-        if (read_rows(&attempt, get) == READ_OK) {
+        if (read_rows(&attempt, get, TIER_BLOCKING) == READ_OK) {
             copy_rows(get);
             get->status = STORE_OK;
         }
@@ -140,15 +155,15 @@ static void get_on_worker(struct task *task)
 }
 
 /* False: it needs the disk, or the database is not there. Else `get` has been answered. */
-static bool get_from_cache(struct rocks *rocks, struct store_get *get)
+static bool get_here(struct rocks *rocks, struct store_get *get, enum tier tier)
 {
     rocksdb_t *db = gate_try_enter(&rocks->gate);
     if (UNLIKELY(db == NULL)) {
         return false;
     }
     struct attempt attempt;
-    attempt_init(&attempt, rocks, db, get, TIER_CACHED);
-    enum read_result result = read_rows(&attempt, get);
+    attempt_init(&attempt, rocks, db, get, tier);
+    enum read_result result = read_rows(&attempt, get, tier);
     if (result != READ_INCOMPLETE) {
         get->status = result == READ_OK ? STORE_OK : STORE_FAILED;
         get->done(get);
@@ -162,7 +177,11 @@ void rocks_get(struct store *store, struct store_get *get)
 {
     struct rocks *rocks = rocks_of(store);
     get->rows = ARENA_ARRAY(get->arena, struct str, get->key_count);
-    if (!get_from_cache(rocks, get)) {
+    bool is_done = get_here(rocks, get, TIER_CACHED);
+    if (UNLIKELY(!is_done) && get->key_count <= KEYS_HERE_MAX && pace_is_quick(&rocks->pace)) {
+        is_done = get_here(rocks, get, TIER_BLOCKING);
+    }
+    if (UNLIKELY(!is_done)) {
         get->internal = rocks;
         get->task.run = get_on_worker;
         work_queue_push(&rocks->reads, &get->task);

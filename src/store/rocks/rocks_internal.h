@@ -8,6 +8,7 @@
 
 #include "store/rocks/gate.h"
 #include "store/rocks/journal.h"
+#include "store/rocks/pace.h"
 #include "store/rocks/queue.h"
 #include "store/rocks/space_set.h"
 #include "store/store.h"
@@ -15,6 +16,7 @@
 /* What reading does when the block cache has not got what it needs. */
 enum tier {
     TIER_CACHED,  /* gives up: for threads that must not block */
+    TIER_QUICK,   /* ranges: reads from the disk for a while, then gives up; see pace.h */
     TIER_BLOCKING /* reads from the disk */
 };
 
@@ -41,6 +43,7 @@ struct rocks {
     rocksdb_compactionfilter_t *drop_filter;
 
     struct gate gate;
+    struct pace pace;
     struct space_set gone;    /* dropped; readers and the committer ask */
     struct space_set purged;  /* the drop is on disk: compactions may leave the rows out */
     struct work_queue reads;  /* for the workers */
