@@ -21,7 +21,7 @@ WORKS = [
 AFTER_WORKS = [("query10", 64), ("query1mb", 16)]
 LATENCY_ROUNDS = 5
 SIZES = [(100, 10_000), (65_536, 200), (409_600, 50)]
-GROWTH_WORKS = ["get", "put", "query10"]
+GROWTH_WORKS = ["get", "query10", "put"]  # first those that only read, as above
 GROWTH_CONNECTIONS = [1, 4, 16, 64, 128, 256, 512]
 GROWTH_GSIS = [0, 2, 10]
 GROWTH_SIZE = 100
@@ -293,7 +293,7 @@ def growth_steps(bench):
 
     def sweep(axis, value, works, *arguments):
         return [bench.step("growth", peer, work, "--size", GROWTH_SIZE, *arguments, number=number, axis=axis,
-                           value=value) for number in rounds for work in works]
+                           value=value) for work in works for number in rounds]
 
     def load(items, gsi):
         def run():
