@@ -9,14 +9,15 @@
 static const size_t memtable_bytes = (size_t)64 << 20;
 
 /* Some options have no function in the C interface. */
-static rocksdb_options_t *add_from_text(rocksdb_options_t *options, const char *text)
+static rocksdb_options_t *options_from_text(const char *text)
 {
-    rocksdb_options_t *more = rocksdb_options_create();
+    rocksdb_options_t *defaults = rocksdb_options_create();
+    rocksdb_options_t *options = rocksdb_options_create();
     char *message = NULL;
-    rocksdb_get_options_from_string(options, text, more, &message);
+    rocksdb_get_options_from_string(defaults, text, options, &message);
     assert(message == NULL);
-    rocksdb_options_destroy(options);
-    return more;
+    rocksdb_options_destroy(defaults);
+    return options;
 }
 
 /* RocksDB keeps that many table files open; half of what the process may is enough for us. */
@@ -75,13 +76,13 @@ static void set_tables(struct rocks *rocks, rocksdb_options_t *options, size_t c
     /* The filters know whole keys and parts: see set_order() in range.c. */
     rocksdb_options_set_prefix_extractor(
         options, rocksdb_slicetransform_create_fixed_prefix(STORE_PREFIX_LEN));
-    /* Filters and indexes stay in memory, outside the cache: about 2 bytes per row and 10 per
-     * block. In the cache each look-up would cost two searches more, which is most of what a read
+    /* Filters and indexes stay in memory, outside the cache: for small items about 1.6 bytes per
+     * row. In the cache each look-up would cost two searches more, which is most of what a read
      * costs in a big table. The hash in each data block saves the search inside it. */
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 0);
     /* What a search in a big index costs is waiting for memory, not comparing: of eight neighbours
-     * one is found by halving and the others, stored as differences, lie beside it. That makes the
-     * index a quarter as large; much of it then stays in the processor's caches. */
+     * one is found by halving and the others, stored as differences, lie beside it. The
+     * index is much smaller, so that more of it stays in the processor's caches. */
     rocksdb_block_based_options_set_index_block_restart_interval(table, 8);
     rocksdb_block_based_options_set_data_block_index_type(
         table, rocksdb_block_based_table_data_block_index_type_binary_search_and_hash);
@@ -101,7 +102,9 @@ static void lower_compactions(void)
 
 void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
 {
-    rocks->options = rocksdb_options_create();
+    /* What is only in memory is in the journal as well: closing is quick, and possible when the
+     * disk is full. */
+    rocks->options = options_from_text("avoid_flush_during_shutdown=true");
     if (rocks->env != NULL) {
         rocksdb_options_set_env(rocks->options, rocks->env);
     } else {
@@ -112,11 +115,6 @@ void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
     set_tables(rocks, rocks->options, cache_bytes);
     rocks->drop_filter = rocks_drop_filter_create(rocks);
     rocksdb_options_set_compaction_filter(rocks->options, rocks->drop_filter);
-    /* What is only in memory is in the journal as well: closing is quick, and possible when the
-     * disk is full. What is written to a table goes on being read without a worker. */
-    rocks->options = add_from_text(
-        rocks->options, "avoid_flush_during_shutdown=true;"
-                        "block_based_table_factory={prepopulate_block_cache=kFlushOnly}");
 
     rocks->read_blocking = rocksdb_readoptions_create();
     rocksdb_readoptions_set_total_order_seek(rocks->read_blocking, 1);
