@@ -55,33 +55,32 @@ static bool repeat(const struct bench_options *options, uint64_t per_step,
 
 /* fsync ------------------------------------------------------------------------------------- */
 
+static bool write_and_sync(int fd, struct err *err)
+{
+    static const char bytes[FSYNC_BYTES];
+    return (write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) && fdatasync(fd) == 0) ||
+           err_set(err, ERR_INTERNAL, "cannot write: %s", strerror(errno));
+}
+
 /* Room is set aside as RocksDB does for its log; file systems that cannot do without. */
 static bool append_and_sync(void *context, struct err *err)
 {
-    static const char bytes[FSYNC_BYTES];
     int fd = *(int *)context;
     off_t end = lseek(fd, 0, SEEK_CUR);
     if (end % PREALLOCATED_BYTES == 0) {
         fallocate(fd, FALLOC_FL_KEEP_SIZE, end, PREALLOCATED_BYTES);
     }
-    if (write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) && fdatasync(fd) == 0) {
-        return true;
-    }
-    return err_set(err, ERR_INTERNAL, "cannot write: %s", strerror(errno));
+    return write_and_sync(fd, err);
 }
 
 /* Over what is there: the file neither grows nor moves. */
 static bool overwrite_and_sync(void *context, struct err *err)
 {
-    static const char bytes[FSYNC_BYTES];
     int fd = *(int *)context;
     if (lseek(fd, 0, SEEK_CUR) >= FILLED_BYTES) {
         lseek(fd, 0, SEEK_SET);
     }
-    if (write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) && fdatasync(fd) == 0) {
-        return true;
-    }
-    return err_set(err, ERR_INTERNAL, "cannot write: %s", strerror(errno));
+    return write_and_sync(fd, err);
 }
 
 /* A file that is gone when it is closed. */

@@ -515,7 +515,8 @@ void rocks_group_destroy(struct group *group)
     mem_free(group);
 }
 
-/* With the turn. */
+/* With the turn. The database is repaired before anybody looks at its rows: a write that ended as
+ * STORE_UNKNOWN may be there afterwards. */
 static void run_group(struct group *group, struct task *tasks)
 {
     rocks_repair(group->rocks);

@@ -1,6 +1,5 @@
 #include "store/rocks/journal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libdeflate.h>
@@ -11,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "store/rocks/directory.h"
 #include "store/rocks/spares.h"
 
 /* A file that grows is left soon for one that was filled beforehand, if there is one by then. */
@@ -99,18 +99,6 @@ static void add_old(struct journal *journal, struct segment segment)
     journal->old[journal->old_count++] = segment;
 }
 
-static bool sync_directory(const struct journal *journal)
-{
-    int fd = open(journal->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool good = fd >= 0 && fsync(fd) == 0;
-    int error = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    errno = error;
-    return good;
-}
-
 /* One that was begun for the same number, and in which nothing stays, is replaced. */
 static bool begin_segment(struct journal *journal)
 {
@@ -131,7 +119,7 @@ static bool begin_segment(struct journal *journal)
     journal->has_wished = false;
     journal->has_grown = true;
     buf_finish(&path);
-    return journal->fd >= 0 && sync_directory(journal);
+    return journal->fd >= 0 && directory_sync(journal->directory);
 }
 
 static uint64_t segment_bytes(const struct journal *journal)
@@ -222,7 +210,7 @@ static bool write_at(int fd, struct iovec *parts, int count, uint64_t offset)
 /* Early enough for it to be filled in time. */
 static void wish_for_spare(struct journal *journal)
 {
-    if (!journal->has_wished && journal->end + journal->pending > segment_bytes(journal) / 2) {
+    if (!journal->has_wished && journal->end > segment_bytes(journal) / 2) {
         journal->has_wished = true;
         spares_wish(journal->spares);
     }
@@ -282,28 +270,18 @@ static int compare_segments(const void *a, const void *b)
     return (left->first > right->first) - (left->first < right->first);
 }
 
-/* 00000000000000000042.journal */
-static bool parse_name(const char *name, uint64_t *out_first)
+static void note_segment(void *context, const char *name)
 {
-    char *end;
-    *out_first = strtoull(name, &end, 10);
-    return end != name && strcmp(end, ".journal") == 0;
+    struct journal *journal = context; /* 00000000000000000042.journal */
+    add_old(journal, (struct segment){.first = strtoull(name, NULL, 10)});
 }
 
 static bool list_segments(struct journal *journal)
 {
     journal->old_count = 0;
-    DIR *dir = opendir(journal->directory);
-    if (dir == NULL) {
+    if (!directory_each(journal->directory, ".journal", note_segment, journal)) {
         return false;
     }
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        struct segment segment = {0};
-        if (parse_name(entry->d_name, &segment.first)) {
-            add_old(journal, segment);
-        }
-    }
-    closedir(dir);
     qsort(journal->old, journal->old_count, sizeof(*journal->old), compare_segments);
     return true;
 }

@@ -43,7 +43,7 @@ MUST_USE bool journal_append(struct journal *journal, struct str record);
 /* It shall stay. */
 void journal_keep(struct journal *journal);
 /* It shall not, whether it was written or not; the next begins a segment. False: it may be found
- * when the process ends before another record is kept, but no later. */
+ * when the journal is read before another record is kept, but no later. */
 MUST_USE bool journal_cut(struct journal *journal);
 /* Whether the next record is the first of its segment: if it fails, no other would fit either. */
 MUST_USE bool journal_is_fresh(const struct journal *journal);

@@ -1,6 +1,4 @@
 /* Opens and closes the store: the database, the row that says what it is, the threads. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "store/rocks/directory.h"
 #include "store/rocks/rocks.h"
 #include "store/rocks/rocks_internal.h"
 
@@ -242,33 +241,23 @@ static void make_directory(const struct rocks *rocks)
         return; /* it is there, or RocksDB will say why it cannot be */
     }
     char *copy = mem_strdup(rocks->path);
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
+    directory_sync(dirname(copy));
     mem_free(copy);
 }
 
-static size_t count_logs(const char *directory)
+static void count_file(void *context, const char *name)
 {
-    DIR *dir = opendir(directory);
-    size_t count = 0;
-    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        const char *ending = strrchr(entry->d_name, '.');
-        count += ending != NULL && strcmp(ending, ".log") == 0;
-    }
-    if (dir != NULL) {
-        closedir(dir);
-    }
-    return count;
+    (void)name;
+    ++*(size_t *)context;
 }
 
 /* RocksDB begins a log at every start and deletes the old ones when it writes a table, for which
  * there must be something to write. */
 static void tidy_up(struct rocks *rocks)
 {
-    if (rocks->env != NULL || count_logs(rocks->path) <= LOGS_MAX) {
+    size_t count = 0;
+    if (rocks->env != NULL || !directory_each(rocks->path, ".log", count_file, &count) ||
+        count <= LOGS_MAX) {
         return;
     }
     char *message = NULL;

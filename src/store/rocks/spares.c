@@ -1,6 +1,5 @@
 #include "store/rocks/spares.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "store/rocks/directory.h"
 
 /* As many as are released together when a memtable has been written to a table. */
 enum { SPARES_MAX = 4 };
@@ -37,19 +38,13 @@ static void path_of(const struct spares *spares, uint64_t number, struct buf *ou
     buf_format(out, "%s/%llu.spare", spares->directory, (unsigned long long)number);
 }
 
-static void delete_left_behind(const char *directory)
+static void delete_file(void *context, const char *name)
 {
-    DIR *dir = opendir(directory);
-    if (dir == NULL) {
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        const char *ending = strrchr(entry->d_name, '.');
-        if (ending != NULL && strcmp(ending, ".spare") == 0) {
-            unlinkat(dirfd(dir), entry->d_name, 0);
-        }
-    }
-    closedir(dir);
+    const struct spares *spares = context;
+    struct buf path = {0};
+    buf_format(&path, "%s/%s", spares->directory, name);
+    unlink(path.data);
+    buf_finish(&path);
 }
 
 struct spares *spares_create(const char *directory)
@@ -58,7 +53,9 @@ struct spares *spares_create(const char *directory)
     spares->directory = mem_strdup(directory);
     pthread_mutex_init(&spares->mutex, NULL);
     pthread_cond_init(&spares->changed, NULL);
-    delete_left_behind(directory);
+    if (!directory_each(directory, ".spare", delete_file, spares)) {
+        log_write(LOG_WARN, "store", "cannot read %s", directory);
+    }
     return spares;
 }
 
