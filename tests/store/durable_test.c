@@ -117,6 +117,37 @@ static void log_files_do_not_pile_up(void **state)
     fixture_close(&fixture);
 }
 
+static void write_file(struct fixture *fixture, struct client *client, uint64_t id)
+{
+    static const char big[300000];
+    for (uint64_t i = 0; i < 4; i++) {
+        client_put(client, key_number(&client->arena, 7, id, i), str_make(big, sizeof(big)));
+    }
+    assert_true(rocks_flush(fixture->rocks));
+    client_reset(client);
+}
+
+/* While much is written files are left for a while, and when that ends they are merged. */
+static void files_are_merged_when_little_is_written(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture_open(&fixture, &on_disk);
+    struct client *client = client_create(&fixture);
+    for (int round = 0; round < 2; round++) {
+        int64_t start = clock_monotonic_us();
+        for (uint64_t id = 0; rocks_newest_files(fixture.rocks) < 3; id++) {
+            assert_true(clock_monotonic_us() - start < 30000000);
+            write_file(&fixture, client, id);
+        }
+        while (rocks_newest_files(fixture.rocks) > 0) {
+            assert_true(clock_monotonic_us() - start < 60000000);
+            usleep(5000);
+        }
+    }
+    fixture_close(&fixture);
+}
+
 static void drops_outlive_the_store(void **state)
 {
     (void)state;
@@ -367,6 +398,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_outlive_the_store),
         cmocka_unit_test(log_files_do_not_pile_up),
+        cmocka_unit_test(files_are_merged_when_little_is_written),
         cmocka_unit_test(drops_outlive_the_store),
         cmocka_unit_test(seeds_differ),
         cmocka_unit_test(one_server_at_a_time),

@@ -310,15 +310,20 @@ def growth_steps(bench):
             run_bench("scan", "--endpoint", peer.endpoint(), "--items", items, "--gsi", gsi, "--size", GROWTH_SIZE,
                       "--requests", pages)
         return Step(f"growth read {items:,} items", items / 500_000 + 0.2, run)
-    small = bench.settings.growth[0]
-    for items in bench.settings.growth:
-        steps += load(items, 1) + sweep("items", items, GROWTH_WORKS, "--items", items)
-    # Round by round, so that what compactions cost falls on all alike.
+
+    def grow(items):
+        return load(items, 1) + sweep("items", items, GROWTH_WORKS, "--items", items)
+    small, *bigger = bench.settings.growth
+    steps += grow(small)
+    # Before there is more: what is merged of other tables would fall on some and not on others. And round by round,
+    # so that what is merged of this one falls on all alike.
     steps += [bench.step("growth", peer, work, "--size", GROWTH_SIZE, "--items", small, "--connections", connections,
                          number=number, axis="connections", value=connections)
               for number in rounds for work in GROWTH_WORKS for connections in GROWTH_CONNECTIONS]
     for gsi in GROWTH_GSIS:
         steps += load(small, gsi)[:1] + sweep("gsi", gsi, ["get", "put", "update"], "--items", small, "--gsi", gsi)
+    for items in bigger:
+        steps += grow(items)
 
     def restart():
         peer.stop()

@@ -13,6 +13,8 @@
 
 static const uint64_t sweep_bytes_min = (uint64_t)1 << 20; /* less is left to time */
 
+static const int64_t look_ns = 1000000000; /* how often the sweeper looks at other things */
+
 struct drop_job {
     struct task task;
     uint32_t space;
@@ -207,7 +209,11 @@ void *rocks_sweeper_main(void *arg)
     struct rocks *rocks = arg;
     sweep_old(rocks);
     struct task *task;
-    while ((task = work_queue_pop(&rocks->sweeps)) != NULL) {
+    while (work_queue_pop_within(&rocks->sweeps, look_ns, &task)) {
+        if (task == NULL) {
+            rocks_adapt_merging(rocks);
+            continue;
+        }
         struct sweep_job *job = CONTAINER_OF(task, struct sweep_job, task);
         for (size_t i = 0; i < job->count; i++) {
             sweep(rocks, job->spaces[i], job->spaces[i]);

@@ -28,12 +28,8 @@ void work_queue_push(struct work_queue *queue, struct task *task)
     pthread_cond_signal(&queue->came); /* whoever wakes finds the lock free */
 }
 
-struct task *work_queue_pop(struct work_queue *queue)
+static struct task *take_oldest(struct work_queue *queue)
 {
-    pthread_mutex_lock(&queue->mutex);
-    while (queue->oldest == NULL && !queue->closing) {
-        pthread_cond_wait(&queue->came, &queue->mutex);
-    }
     struct task *task = queue->oldest;
     if (task != NULL) {
         queue->oldest = task->next;
@@ -41,8 +37,42 @@ struct task *work_queue_pop(struct work_queue *queue)
             queue->newest_link = &queue->oldest;
         }
     }
+    return task;
+}
+
+struct task *work_queue_pop(struct work_queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    while (queue->oldest == NULL && !queue->closing) {
+        pthread_cond_wait(&queue->came, &queue->mutex);
+    }
+    struct task *task = take_oldest(queue);
     pthread_mutex_unlock(&queue->mutex);
     return task;
+}
+
+static struct timespec time_in(int64_t wait_ns)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    int64_t ns = time.tv_nsec + wait_ns % 1000000000;
+    time.tv_sec += wait_ns / 1000000000 + ns / 1000000000;
+    time.tv_nsec = ns % 1000000000;
+    return time;
+}
+
+bool work_queue_pop_within(struct work_queue *queue, int64_t wait_ns, struct task **out)
+{
+    struct timespec until = time_in(wait_ns);
+    int result = 0;
+    pthread_mutex_lock(&queue->mutex);
+    while (queue->oldest == NULL && !queue->closing && result != ETIMEDOUT) {
+        result = pthread_cond_clockwait(&queue->came, &queue->mutex, CLOCK_MONOTONIC, &until);
+    }
+    *out = take_oldest(queue);
+    bool goes_on = *out != NULL || !queue->closing;
+    pthread_mutex_unlock(&queue->mutex);
+    return goes_on;
 }
 
 void work_queue_close(struct work_queue *queue)
@@ -98,11 +128,7 @@ void inbox_nudge(struct inbox *inbox)
 /* False: the time is over. */
 static bool sleep_until_woken(struct inbox *inbox, int64_t wait_ns)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t ns = until.tv_nsec + wait_ns % 1000000000;
-    until.tv_sec += wait_ns / 1000000000 + ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
+    struct timespec until = time_in(wait_ns);
     int result;
     do {
         result = wait_ns < 0 ? sem_wait(&inbox->wake)

@@ -139,12 +139,31 @@ static void work_queue_ends_when_closed(void **state)
     work_queue_finish(&queue);
 }
 
+static void work_queue_stops_waiting(void **state)
+{
+    (void)state;
+    struct work_queue queue;
+    work_queue_init(&queue);
+    struct task pushed = {0};
+    struct task *task = &pushed;
+    int64_t start = clock_monotonic_us();
+    assert_true(work_queue_pop_within(&queue, 20000000, &task));
+    assert_null(task);
+    assert_true(clock_monotonic_us() - start >= 20000);
+    work_queue_push(&queue, &pushed);
+    work_queue_close(&queue);
+    assert_true(work_queue_pop_within(&queue, 20000000, &task));
+    assert_ptr_equal(task, &pushed);
+    assert_false(work_queue_pop_within(&queue, 20000000, &task));
+    work_queue_finish(&queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inbox_keeps_all_in_order),    cmocka_unit_test(inbox_stops_waiting),
         cmocka_unit_test(inbox_waits_for_so_many),     cmocka_unit_test(inbox_can_be_nudged),
-        cmocka_unit_test(work_queue_ends_when_closed),
+        cmocka_unit_test(work_queue_ends_when_closed), cmocka_unit_test(work_queue_stops_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

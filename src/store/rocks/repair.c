@@ -47,6 +47,7 @@ bool rocks_open_database(struct rocks *rocks, struct err *err)
         rocks_close_database(rocks);
         return false;
     }
+    rocks->merging.eagerly = false;
     gate_open(&rocks->gate, db);
     return true;
 }

@@ -13,5 +13,7 @@ MUST_USE bool rocks_open(struct str directory, const struct store_options *optio
 MUST_USE bool rocks_flush(struct store *store);
 /* For tests: the bytes in RocksDB's files of live rows and dead ones. */
 MUST_USE uint64_t rocks_file_bytes(struct store *store);
+/* For tests: how many files have not been merged with others yet. */
+MUST_USE uint64_t rocks_newest_files(struct store *store);
 
 #endif

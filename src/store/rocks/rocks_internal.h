@@ -29,6 +29,15 @@ struct health {
     int64_t next_try_us; /* not before this is it tried again */
 };
 
+/* So many files of the newest level are merged together while much is written. */
+enum { NEWEST_FILES = 4 };
+
+/* How eagerly RocksDB merges: see merge.c. Of the sweeper, inside the gate. */
+struct merging {
+    bool eagerly;
+    uint64_t written; /* rocks->written when it was looked at last */
+};
+
 struct rocks {
     struct store store;
     char *path;
@@ -53,8 +62,10 @@ struct rocks {
     int worker_count;
     pthread_t sweeper;
     bool sweeper_started;
-    atomic_bool closing;   /* tells the sweeper to stop in the middle */
-    struct task last_task; /* tells the committer that there will be no more */
+    struct merging merging;
+    atomic_uint_least64_t written; /* bytes, by the committer */
+    atomic_bool closing;           /* tells the sweeper to stop in the middle */
+    struct task last_task;         /* tells the committer that there will be no more */
     pthread_t committer;
     bool committer_started;
 
@@ -150,5 +161,8 @@ void rocks_drops_written(struct rocks *rocks);
 /* For the options: leaves out rows of purged spaces. */
 MUST_USE rocksdb_compactionfilter_t *rocks_drop_filter_create(struct rocks *rocks);
 void *rocks_sweeper_main(void *rocks);
+
+/* merge.c: to be called once a second. */
+void rocks_adapt_merging(struct rocks *rocks);
 
 #endif

@@ -65,6 +65,7 @@ enum written rocks_write(struct rocks *rocks, rocksdb_writebatch_t *writes)
         return cut(rocks);
     }
     journal_keep(rocks->journal);
+    atomic_fetch_add_explicit(&rocks->written, len, memory_order_relaxed);
     rocks_write_succeeded(rocks);
     if (UNLIKELY(journal_has_grown(rocks->journal))) {
         rocks_shorten_journal(rocks);
