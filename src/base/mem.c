@@ -32,6 +32,11 @@ char *mem_strdup(const char *text)
     return check(strdup(text), strlen(text) + 1);
 }
 
+void *mem_alloc_aligned(size_t alignment, size_t size)
+{
+    return check(aligned_alloc(alignment, size), size);
+}
+
 void mem_free(void *ptr)
 {
     free(ptr);

@@ -10,6 +10,8 @@ MUST_USE void *mem_alloc(size_t size);
 MUST_USE void *mem_zalloc(size_t size);
 MUST_USE void *mem_realloc(void *ptr, size_t size);
 MUST_USE char *mem_strdup(const char *text);
+/* `size` is a multiple of `alignment`, which is a power of two. */
+MUST_USE void *mem_alloc_aligned(size_t alignment, size_t size);
 /* Accepts NULL. */
 void mem_free(void *ptr);
 

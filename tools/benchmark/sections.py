@@ -315,11 +315,12 @@ def growth_steps(bench):
         return load(items, 1) + sweep("items", items, GROWTH_WORKS, "--items", items)
     small, *bigger = bench.settings.growth
     steps += grow(small)
-    # Before there is more: what is merged of other tables would fall on some and not on others. And round by round,
-    # so that what is merged of this one falls on all alike.
+    # Before there is more: what is merged of other tables would fall on some and not on others. What is merged of this
+    # one comes about every ten seconds: up, down and up again it does not fall on the same each time.
     steps += [bench.step("growth", peer, work, "--size", GROWTH_SIZE, "--items", small, "--connections", connections,
                          number=number, axis="connections", value=connections)
-              for number in rounds for work in GROWTH_WORKS for connections in GROWTH_CONNECTIONS]
+              for number in rounds for work in GROWTH_WORKS
+              for connections in (reversed(GROWTH_CONNECTIONS) if number % 2 else GROWTH_CONNECTIONS)]
     for gsi in GROWTH_GSIS:
         steps += load(small, gsi)[:1] + sweep("gsi", gsi, ["get", "put", "update"], "--items", small, "--gsi", gsi)
     for items in bigger:

@@ -38,6 +38,14 @@ static bool note(void *context, struct str record, struct err *err)
     return true;
 }
 
+static bool count_record(void *context, struct str record, struct err *err)
+{
+    (void)record;
+    (void)err;
+    ++*(size_t *)context;
+    return true;
+}
+
 static bool refuse(void *context, struct str record, struct err *err)
 {
     (void)context;
@@ -314,6 +322,34 @@ static void segments_are_used_again(void **state)
     assert_string_equal(reopen(fixture, next - 1).text, "big in  end ");
 }
 
+/* Files that are filled beforehand are written in whole blocks, some of them at once: records that
+ * end before, at and behind the ends of these. */
+static void records_of_any_length_are_whole(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t filled = append_to_filled(fixture, big_record(fixture, "big", 600000));
+    size_t count = 1;
+    const size_t ends[] = {4096, 2 * 4096, 64 * 4096, 65 * 4096, 3 * 64 * 4096};
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        for (int off = -HEADER_LEN - 1; off <= 1; off++, count++) {
+            append(fixture, big_record(fixture, "abc", ends[i] + (size_t)off));
+        }
+    }
+    for (; count < 200; count++) {
+        append(fixture, big_record(fixture, "abc", count));
+    }
+    assert_true(exists(path_of(fixture, filled)));
+    assert_false(exists(path_of(fixture, filled + 1)));
+    journal_destroy(fixture->journal);
+    fixture->journal = journal_create(fixture->directory);
+    size_t found = 0;
+    struct err err = ERR_INIT(&fixture->arena);
+    assert_true(journal_recover(fixture->journal, SECRET, filled - 1, count_record, &found, &err));
+    assert_int_equal(found, count);
+    append_text(fixture, "end");
+    assert_string_equal(reopen(fixture, filled + count - 1).text, "end ");
+}
+
 /* One that is larger than a segment has one of its own. */
 static void large_records(void **state)
 {
@@ -351,6 +387,7 @@ int main(void)
         JOURNAL_TEST(a_record_that_is_refused_ends_it),
         JOURNAL_TEST(without_the_secret_it_is_no_record),
         JOURNAL_TEST(segments_are_used_again),
+        JOURNAL_TEST(records_of_any_length_are_whole),
         JOURNAL_TEST(large_records),
         cmocka_unit_test(in_memory_nothing_is_kept),
     };

@@ -41,7 +41,8 @@ static void set_files(rocksdb_t *db, int count)
     rocks_failed(message, "merge");
 }
 
-/* Changing an option holds up writers for a few milliseconds: only if there is something to gain. */
+/* Changing an option holds up writers for a few milliseconds: only if there is something to gain.
+ */
 void rocks_adapt_merging(struct rocks *rocks)
 {
     uint64_t written = atomic_load_explicit(&rocks->written, memory_order_relaxed);

@@ -100,6 +100,7 @@ static bool fill(struct spares *spares, int fd)
         good = write(fd, zeroes, PIECE_BYTES) == PIECE_BYTES && fdatasync(fd) == 0 &&
                !is_closing(spares);
     }
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* nobody will read them */
     mem_free(zeroes);
     return good;
 }
