@@ -57,7 +57,7 @@ class Report:
 
     def goals(self):
         rows = [goal.row() for goal in all_goals(self.results)]
-        self.add("## What it must show\n", "Numbers are ratios unless a unit is named.\n",
+        self.add("## What it must show\n", "Numbers are ratios unless a unit is named. [Why some are missed](missed.md).\n",
                  table(["", "measured", "wanted", ""], rows))
 
     def servers(self):
