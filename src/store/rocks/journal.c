@@ -284,6 +284,23 @@ static bool write_direct(const struct journal *journal, struct str header, struc
            write_last_blocks(journal, &filling);
 }
 
+/* Disks may want larger blocks than ours. */
+static bool is_direct_refused(struct journal *journal)
+{
+    bool refused = journal->is_direct && errno == EINVAL && fcntl(journal->fd, F_SETFL, 0) == 0;
+    journal->is_direct = journal->is_direct && !refused;
+    return refused;
+}
+
+static bool write_record(struct journal *journal, struct str header, struct str record)
+{
+    if (journal->is_direct && write_direct(journal, header, record)) {
+        return true;
+    }
+    return (!journal->is_direct || is_direct_refused(journal)) &&
+           write_cached(journal, header, record);
+}
+
 /* Early enough for it to be filled in time. */
 static void wish_for_spare(struct journal *journal)
 {
@@ -308,9 +325,7 @@ bool journal_append(struct journal *journal, struct str record)
     }
     journal->pending = bytes;
     struct str head = str_make((const char *)&header, sizeof(header));
-    bool good = journal->is_direct ? write_direct(journal, head, record)
-                                   : write_cached(journal, head, record);
-    return good && fdatasync(journal->fd) == 0;
+    return write_record(journal, head, record) && fdatasync(journal->fd) == 0;
 }
 
 void journal_keep(struct journal *journal)

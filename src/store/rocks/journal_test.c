@@ -1,15 +1,30 @@
 #include "store/rocks/journal.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/testing.h"
 #include "store/rocks/spares.h"
+
+static bool refuses_direct;
+
+/* Only the journal is written with this. */
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
+{
+    if (refuses_direct && (fcntl(fd, F_GETFL) & O_DIRECT) != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    return syscall(SYS_pwritev, fd, parts, count, offset, 0);
+}
 
 enum { SECRET = 0x5ec7e7, HEADER_LEN = 16 };
 
@@ -350,6 +365,16 @@ static void records_of_any_length_are_whole(void **state)
     assert_string_equal(reopen(fixture, filled + count - 1).text, "end ");
 }
 
+static void disks_may_refuse_to_be_written_directly(void **state)
+{
+    struct fixture *fixture = *state;
+    refuses_direct = true;
+    uint64_t filled = append_to_filled(fixture, big_record(fixture, "big", 600000));
+    refuses_direct = false;
+    append_text(fixture, "end");
+    assert_string_equal(reopen(fixture, filled - 1).text, "big end ");
+}
+
 /* One that is larger than a segment has one of its own. */
 static void large_records(void **state)
 {
@@ -388,6 +413,7 @@ int main(void)
         JOURNAL_TEST(without_the_secret_it_is_no_record),
         JOURNAL_TEST(segments_are_used_again),
         JOURNAL_TEST(records_of_any_length_are_whole),
+        JOURNAL_TEST(disks_may_refuse_to_be_written_directly),
         JOURNAL_TEST(large_records),
         cmocka_unit_test(in_memory_nothing_is_kept),
     };

@@ -1,5 +1,6 @@
 /* Opens and closes the store: the database, the row that says what it is, the threads. */
 #include <libgen.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,14 @@ bool rocks_failed(char *message, const char *doing)
 bool rocks_is_incomplete(const char *message)
 {
     return str_starts_with(str_from_c(message), STR("Result incomplete"));
+}
+
+uint64_t rocks_number(rocksdb_t *db, const char *property)
+{
+    char *text = rocksdb_property_value(db, property);
+    uint64_t number = text != NULL ? strtoull(text, NULL, 10) : 0;
+    rocksdb_free(text);
+    return number;
 }
 
 void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name)
@@ -172,10 +181,9 @@ static bool flush(rocksdb_t *db)
  * table now. */
 static void store_much(struct rocks *rocks)
 {
-    uint64_t bytes = 0;
     if (rocks->db != NULL && rocks->env == NULL && !rocks->health.broken &&
-        rocksdb_property_int(rocks->db, "rocksdb.cur-size-all-mem-tables", &bytes) == 0 &&
-        bytes > replayed_bytes_max && flush(rocks->db)) {
+        rocks_number(rocks->db, "rocksdb.cur-size-all-mem-tables") > replayed_bytes_max &&
+        flush(rocks->db)) {
         rocks_shorten_journal(rocks);
     }
 }
@@ -297,14 +305,24 @@ bool rocks_flush(struct store *store)
     return good;
 }
 
-uint64_t rocks_file_bytes(struct store *store)
+static uint64_t number_of_store(struct store *store, const char *property)
 {
     struct rocks *rocks = rocks_of(store);
-    uint64_t bytes = 0;
+    uint64_t number = 0;
     rocksdb_t *db = gate_enter(&rocks->gate);
     if (db != NULL) {
-        rocksdb_property_int(db, "rocksdb.total-sst-files-size", &bytes);
+        number = rocks_number(db, property);
         gate_leave(&rocks->gate);
     }
-    return bytes;
+    return number;
+}
+
+uint64_t rocks_file_bytes(struct store *store)
+{
+    return number_of_store(store, "rocksdb.total-sst-files-size");
+}
+
+uint64_t rocks_newest_files(struct store *store)
+{
+    return number_of_store(store, ROCKS_NEWEST_FILES);
 }

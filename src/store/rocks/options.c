@@ -53,8 +53,8 @@ static void set_writing(rocksdb_options_t *options)
     /* Files are written back as they grow, so that their fsync does not hold up the log's. */
     rocksdb_options_set_bytes_per_sync(options, (uint64_t)1 << 20);
     /* Merging into the levels below goes over much of what is there, so it is done with much at
-     * once; what is to be merged again is not compressed. To wait for more files
-     * saves more of a write, but ranges then pass over all the older versions in them. */
+     * once; what is to be merged again is not compressed. To wait for more files saves more of a
+     * write, but ranges then pass over all the older versions in them. */
     rocksdb_options_set_level0_file_num_compaction_trigger(options, NEWEST_FILES);
     rocksdb_options_set_max_bytes_for_level_base(options, (uint64_t)256 << 20);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);

@@ -40,17 +40,6 @@ static struct task *take_oldest(struct work_queue *queue)
     return task;
 }
 
-struct task *work_queue_pop(struct work_queue *queue)
-{
-    pthread_mutex_lock(&queue->mutex);
-    while (queue->oldest == NULL && !queue->closing) {
-        pthread_cond_wait(&queue->came, &queue->mutex);
-    }
-    struct task *task = take_oldest(queue);
-    pthread_mutex_unlock(&queue->mutex);
-    return task;
-}
-
 static struct timespec time_in(int64_t wait_ns)
 {
     struct timespec time;
@@ -67,12 +56,20 @@ bool work_queue_pop_within(struct work_queue *queue, int64_t wait_ns, struct tas
     int result = 0;
     pthread_mutex_lock(&queue->mutex);
     while (queue->oldest == NULL && !queue->closing && result != ETIMEDOUT) {
-        result = pthread_cond_clockwait(&queue->came, &queue->mutex, CLOCK_MONOTONIC, &until);
+        result = wait_ns < 0
+                     ? pthread_cond_wait(&queue->came, &queue->mutex)
+                     : pthread_cond_clockwait(&queue->came, &queue->mutex, CLOCK_MONOTONIC, &until);
     }
     *out = take_oldest(queue);
     bool goes_on = *out != NULL || !queue->closing;
     pthread_mutex_unlock(&queue->mutex);
     return goes_on;
+}
+
+struct task *work_queue_pop(struct work_queue *queue)
+{
+    struct task *task;
+    return work_queue_pop_within(queue, -1, &task) ? task : NULL;
 }
 
 void work_queue_close(struct work_queue *queue)

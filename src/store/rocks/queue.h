@@ -21,7 +21,8 @@ void work_queue_finish(struct work_queue *queue);
 void work_queue_push(struct work_queue *queue, struct task *task);
 /* Waits for a task. NULL: closing and empty. */
 MUST_USE struct task *work_queue_pop(struct work_queue *queue);
-/* The same, but waits at most `wait_ns`, and then gives NULL in *out. False: closing and empty. */
+/* The same, but waits at most `wait_ns` (negative: for ever), and then gives NULL in *out. False:
+ * closing and empty. */
 MUST_USE bool work_queue_pop_within(struct work_queue *queue, int64_t wait_ns, struct task **out);
 void work_queue_close(struct work_queue *queue);
 

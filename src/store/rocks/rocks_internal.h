@@ -91,6 +91,10 @@ bool rocks_failed(char *message, const char *doing);
 /* What the cache could not answer is no failure. */
 MUST_USE bool rocks_is_incomplete(const char *message);
 
+/* What RocksDB says of itself: a property that is a number. 0: it has none. */
+MUST_USE uint64_t rocks_number(rocksdb_t *db, const char *property);
+#define ROCKS_NEWEST_FILES "rocksdb.num-files-at-level0"
+
 /* Big-endian, as in keys. */
 static inline void rocks_put_uint32(char out[4], uint32_t value)
 {
