@@ -231,16 +231,6 @@ static bool find_items(struct execute_transaction *op)
     return true;
 }
 
-static bool any_reason(const struct execute_transaction *op)
-{
-    for (size_t i = 0; i < op->count; i++) {
-        if (op->writes[i].err.code != ERR_NONE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Among the keys that are some. */
 static bool check_duplicates(struct execute_transaction *op)
 {
@@ -387,16 +377,9 @@ void op_execute_transaction(struct api_call *call)
 {
     struct execute_transaction *op = ARENA_NEW(call->arena, struct execute_transaction);
     op->call = call;
-    if (!check(op) || !find_tables(op) || !find_items(op) || !check_duplicates(op)) {
-        api_finish(call);
-        return;
-    }
-    if (any_reason(op)) {
-        transact_cancel(call, op->writes, op->count);
-        api_finish(call);
-        return;
-    }
-    if (!transact_check_size(call, op->writes, op->count)) {
+    if (!check(op) || !find_tables(op) || !find_items(op) || !check_duplicates(op) ||
+        !transact_check_reasons(call, op->writes, op->count) ||
+        !transact_check_size(call, op->writes, op->count)) {
         api_finish(call);
         return;
     }

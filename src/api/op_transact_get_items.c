@@ -108,7 +108,7 @@ static bool check(struct transact_get *op)
     return true;
 }
 
-static bool find_keys(struct transact_get *op, bool *out_cancelled)
+static bool find_keys(struct transact_get *op)
 {
     struct api_call *call = op->call;
     for (size_t i = 0; i < op->count; i++) {
@@ -120,7 +120,6 @@ static bool find_keys(struct transact_get *op, bool *out_cancelled)
         if (!item_key_from_key(call->engine, op->tables[i], op->gets[i]->key.value, call->arena,
                                &op->keys[i], &op->reasons[i].err) ||
             !api_check_key_paths(op->tables[i], op->projections[i], NULL, &op->reasons[i].err)) {
-            *out_cancelled = true;
             continue;
         }
         for (size_t k = 0; k < i; k++) {
@@ -179,13 +178,7 @@ void op_transact_get_items(struct api_call *call)
 {
     struct transact_get *op = ARENA_NEW(call->arena, struct transact_get);
     op->call = call;
-    bool cancelled = false;
-    if (!check(op) || !find_keys(op, &cancelled)) {
-        api_finish(call);
-        return;
-    }
-    if (cancelled) {
-        transact_cancel(call, op->reasons, op->count);
+    if (!check(op) || !find_keys(op) || !transact_check_reasons(call, op->reasons, op->count)) {
         api_finish(call);
         return;
     }

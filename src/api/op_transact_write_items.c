@@ -326,26 +326,11 @@ static void transact_write_done(struct engine_call *engine_call)
     api_finish(call);
 }
 
-static bool any_reason(const struct transact_write *op)
-{
-    for (size_t i = 0; i < op->count; i++) {
-        if (op->writes[i].err.code != ERR_NONE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void op_transact_write_items(struct api_call *call)
 {
     struct transact_write *op = ARENA_NEW(call->arena, struct transact_write);
     op->call = call;
-    if (!check(op) || !find_keys(op)) {
-        api_finish(call);
-        return;
-    }
-    if (any_reason(op)) {
-        transact_cancel(call, op->writes, op->count);
+    if (!check(op) || !find_keys(op) || !transact_check_reasons(call, op->writes, op->count)) {
         api_finish(call);
         return;
     }

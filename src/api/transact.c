@@ -55,7 +55,7 @@ static void write_reasons(struct api_call *call)
     JSON_PUT(call->out, "]");
 }
 
-void transact_cancel(struct api_call *call, const struct item_write *writes, size_t count)
+static void cancel(struct api_call *call, const struct item_write *writes, size_t count)
 {
     struct reasons *reasons = ARENA_NEW(call->arena, struct reasons);
     *reasons = (struct reasons){.writes = writes, .count = count};
@@ -71,6 +71,17 @@ void transact_cancel(struct api_call *call, const struct item_write *writes, siz
             STR_ARG(codes));
 }
 
+bool transact_check_reasons(struct api_call *call, const struct item_write *writes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (writes[i].err.code != ERR_NONE) {
+            cancel(call, writes, count);
+            return false;
+        }
+    }
+    return true;
+}
+
 void transact_refuse(struct api_call *call, const struct item_write *writes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -79,7 +90,7 @@ void transact_refuse(struct api_call *call, const struct item_write *writes, siz
             return;
         }
     }
-    transact_cancel(call, writes, count);
+    cancel(call, writes, count);
 }
 
 bool transact_refuse_duplicate(struct api_call *call)

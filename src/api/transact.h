@@ -5,10 +5,13 @@
 
 #include "api/api_internal.h"
 
-/* Sets call->err to TransactionCanceledException with one reason per write: its err, if any. The
- * writes must live until the call ends. */
-void transact_cancel(struct api_call *call, const struct item_write *writes, size_t count);
-/* The same after the engine has refused; but an empty index key is the whole request's fault. */
+/* Whether no write has a reason against it, its err. Else sets call->err to
+ * TransactionCanceledException with one reason per write; the writes must live until the call
+ * ends. */
+MUST_USE bool transact_check_reasons(struct api_call *call, const struct item_write *writes,
+                                     size_t count);
+/* Cancels likewise after the engine has refused; but an empty index key is the whole request's
+ * fault. */
 void transact_refuse(struct api_call *call, const struct item_write *writes, size_t count);
 
 /* ClientRequestToken. */
