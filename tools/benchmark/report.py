@@ -51,7 +51,7 @@ class Report:
                  f"Each figure is the best of {about['rounds']} round(s) of {about['seconds']} s, the rounds of all peers "
                  "interleaved: requests/s and latencies are of the round with the most requests/s, CPU per request (of the "
                  "server's process, user and system) is the least of all rounds. Latencies at one connection (5.) are those "
-                 "of the middle one of five rounds, for ours and for the limits: now and then both ends of a connection "
+                 "of the middle one of nine rounds, for ours and for the limits: now and then both ends of a connection "
                  "are on one processor by chance, and a round trip takes a quarter of the usual time. The machine may "
                  "be shared: compare within a run, not between runs.\n")
 

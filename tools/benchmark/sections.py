@@ -19,7 +19,7 @@ WORKS = [
     ("ycsb-a", 64, [], None), ("ycsb-b", 64, [], None), ("ycsb-c", 64, [], None), ("ycsb-d", 64, [], None),
     ("ycsb-e", 64, [], None), ("ycsb-f", 64, [], None)]
 AFTER_WORKS = [("query10", 64), ("query1mb", 16)]
-LATENCY_ROUNDS = 5
+LATENCY_ROUNDS = 9  # as many that the middle one is of the usual kind
 SIZES = [(100, 10_000), (65_536, 200), (409_600, 50)]
 GROWTH_WORKS = ["get", "query10", "put"]  # first those that only read, as above
 GROWTH_CONNECTIONS = [1, 4, 16, 64, 128, 256, 512]
