@@ -101,6 +101,14 @@ static void lower_compactions(void)
     rocksdb_env_destroy(env);
 }
 
+rocksdb_readoptions_t *rocks_read_options_create(void)
+{
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    /* There are none: rows are deleted one by one, or a space at once by drop.c. */
+    rocksdb_readoptions_set_ignore_range_deletions(options, 1);
+    return options;
+}
+
 void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
 {
     /* What is only in memory is in the journal as well: closing is quick, and possible when the
@@ -117,12 +125,12 @@ void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
     rocks->drop_filter = rocks_drop_filter_create(rocks);
     rocksdb_options_set_compaction_filter(rocks->options, rocks->drop_filter);
 
-    rocks->read_blocking = rocksdb_readoptions_create();
+    rocks->read_blocking = rocks_read_options_create();
     rocksdb_readoptions_set_total_order_seek(rocks->read_blocking, 1);
-    rocks->read_cached = rocksdb_readoptions_create();
+    rocks->read_cached = rocks_read_options_create();
     rocksdb_readoptions_set_total_order_seek(rocks->read_cached, 1);
     rocksdb_readoptions_set_read_tier(rocks->read_cached, 1 /* block cache only */);
-    rocks->read_stored = rocksdb_readoptions_create();
+    rocks->read_stored = rocks_read_options_create();
     rocksdb_readoptions_set_read_tier(rocks->read_stored, 2 /* no memtables */);
     rocks->write_synced = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_sync(rocks->write_synced, 1);

@@ -80,7 +80,7 @@ static void set_order(rocksdb_readoptions_t *options, const struct walk *walk)
 
 static rocksdb_readoptions_t *make_options(const struct walk *walk, enum tier tier)
 {
-    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_t *options = rocks_read_options_create();
     rocksdb_readoptions_set_iterate_lower_bound(options, walk->lo.data, walk->lo.len);
     rocksdb_readoptions_set_iterate_upper_bound(options, walk->hi.data, walk->hi.len);
     set_order(options, walk);

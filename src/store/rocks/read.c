@@ -67,7 +67,7 @@ static void attempt_init(struct attempt *attempt, struct rocks *rocks, rocksdb_t
     attempt->options = tier == TIER_CACHED ? rocks->read_cached : rocks->read_blocking;
     if (get->snapshot && get->key_count > 1) {
         attempt->snapshot = rocksdb_create_snapshot(db);
-        attempt->options = rocksdb_readoptions_create();
+        attempt->options = rocks_read_options_create();
         rocksdb_readoptions_set_snapshot(attempt->options, attempt->snapshot);
         rocksdb_readoptions_set_read_tier(attempt->options, tier == TIER_CACHED ? 1 : 0);
     }

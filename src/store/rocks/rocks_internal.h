@@ -109,6 +109,8 @@ void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name);
 /* options.c: the options of the database and the objects that they need. */
 void rocks_options_create(struct rocks *rocks, size_t cache_bytes);
 void rocks_options_destroy(struct rocks *rocks);
+/* For one read; the caller destroys it. */
+rocksdb_readoptions_t *rocks_read_options_create(void);
 
 /* open.c */
 /* Checks what the database says of itself, or makes a new one say it. */
