@@ -20,6 +20,7 @@ WORKS = [
     ("ycsb-e", 64, [], None), ("ycsb-f", 64, [], None)]
 AFTER_WORKS = [("query10", 64), ("query1mb", 16)]
 LATENCY_ROUNDS = 9  # as many that the middle one is of the usual kind
+MIXED_ROUNDS = 6  # one in a hundred is soon disturbed
 SIZES = [(100, 10_000), (65_536, 200), (409_600, 50)]
 GROWTH_WORKS = ["get", "query10", "put"]  # first those that only read, as above
 GROWTH_CONNECTIONS = [1, 4, 16, 64, 128, 256, 512]
@@ -242,7 +243,7 @@ def mixed_steps(bench):
         writers.wait()
         return {**row, "section": "mixed", "peer": "gramme", "work": "get", "writers": 32, "round": number}
     steps = []
-    for number in range(bench.settings.rounds):
+    for number in range(max(MIXED_ROUNDS, bench.settings.rounds)):
         steps.append(bench.step("mixed", bench.gramme, "get", *readers, number=number, writers=0))
         steps.append(Step(f"mixed get Gramme writers=32 round {number + 1}", bench.settings.seconds + 2,
                           lambda number=number: with_writers(number)))
