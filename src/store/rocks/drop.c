@@ -211,7 +211,9 @@ void *rocks_sweeper_main(void *arg)
     struct task *task;
     while (work_queue_pop_within(&rocks->sweeps, look_ns, &task)) {
         if (task == NULL) {
-            rocks_adapt_merging(rocks);
+            if (rocks_adapt_merging(rocks)) {
+                huge_pages_gather(&rocks->huge_pages);
+            }
             continue;
         }
         struct sweep_job *job = CONTAINER_OF(task, struct sweep_job, task);

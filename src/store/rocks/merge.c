@@ -21,14 +21,14 @@ static void set_files(rocksdb_t *db, int count)
 
 /* To change an option holds up writers for some milliseconds: only if there is something to gain.
  */
-void rocks_adapt_merging(struct rocks *rocks)
+bool rocks_adapt_merging(struct rocks *rocks)
 {
     uint64_t written = atomic_load_explicit(&rocks->written, memory_order_relaxed);
     bool much = written - rocks->merging.written > little_bytes;
     rocks->merging.written = written;
     rocksdb_t *db = gate_enter(&rocks->gate);
     if (db == NULL) {
-        return;
+        return false;
     }
     bool eagerly = !much && (rocks->merging.eagerly || rocks_number(db, ROCKS_NEWEST_FILES) > 0);
     if (eagerly != rocks->merging.eagerly) {
@@ -36,4 +36,5 @@ void rocks_adapt_merging(struct rocks *rocks)
         rocks->merging.eagerly = eagerly;
     }
     gate_leave(&rocks->gate);
+    return !much;
 }
