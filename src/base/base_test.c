@@ -247,10 +247,10 @@ static void test_huge_pages(void **state)
 
     /* Not again until there is much more. */
     size_t before = huge_bytes();
-    char *little = map_written(BYTES / 4);
+    char *little = map_written(BYTES / 32);
     gather_all(&pages);
     assert_int_equal(huge_bytes(), before);
-    munmap(little, BYTES / 4);
+    munmap(little, BYTES / 32);
     munmap(memory, BYTES);
 }
 
