@@ -287,53 +287,59 @@ def settle_step(peer, seconds_max=120):
 
 
 def growth_steps(bench):
-    """Gramme's cost per request against items, indexes and connections. A server of its own."""
-    peer = Gramme(bench.directory / "growth")
+    """Gramme's cost per request against items, indexes and connections: a server for each number of items, so that the
+    rounds of few and of many can be interleaved."""
     rounds = range(bench.settings.rounds)
-    steps = [Step("start Gramme", 1, lambda: (peer.discard(), peer.start()) and None)]
+    servers = {items: Gramme(bench.directory / f"growth-{items}") for items in bench.settings.growth}
+    small, biggest = bench.settings.growth[0], bench.settings.growth[-1]
 
-    def sweep(axis, value, works, *arguments):
-        return [bench.step("growth", peer, work, "--size", GROWTH_SIZE, *arguments, number=number, axis=axis,
-                           value=value) for work in works for number in rounds]
+    def start(peer):
+        return Step("start Gramme", 1, lambda: (peer.discard(), peer.start()) and None)
 
-    def load(items, gsi):
+    def step(items, work, number, axis, value, *arguments):
+        return bench.step("growth", servers[items], work, "--size", GROWTH_SIZE, "--items", items, *arguments,
+                          number=number, axis=axis, value=value)
+
+    def load(items, gsi=1):
+        peer = servers[items]
+
         def run():
             row = measure(peer, "load", "--items", items, "--gsi", gsi, "--size", GROWTH_SIZE, "--connections", 16)
             return {**row, "section": "growth", "axis": "load", "peer": "gramme", "value": items}
-        return [Step(f"growth load {items:,} items, {gsi} GSIs", items / 60_000 + 1, run),
-                settle_step(peer, 600), warm(items, gsi)]
+        return Step(f"growth load {items:,} items, {gsi} GSIs", items / 60_000 + 1, run)
 
-    def warm(items, gsi):
+    def warm(items):
         """Reads the table once: what is measured is not how files come into the cache."""
-        pages = items * GROWTH_SIZE // (1 << 20) + 1
+        peer, pages = servers[items], items * GROWTH_SIZE // (1 << 20) + 1
 
         def run():
-            run_bench("scan", "--endpoint", peer.endpoint(), "--items", items, "--gsi", gsi, "--size", GROWTH_SIZE,
-                      "--requests", pages)
+            run_bench("scan", "--endpoint", peer.endpoint(), "--items", items, "--size", GROWTH_SIZE, "--requests", pages)
         return Step(f"growth read {items:,} items", items / 500_000 + 0.2, run)
 
-    def grow(items):
-        return load(items, 1) + sweep("items", items, GROWTH_WORKS, "--items", items)
-    small, *bigger = bench.settings.growth
-    steps += grow(small)
-    # Before there is more: what is merged of other tables would fall on some and not on others. What is merged of this
-    # one comes about every ten seconds: up, down and up again it does not fall on the same each time.
-    steps += [bench.step("growth", peer, work, "--size", GROWTH_SIZE, "--items", small, "--connections", connections,
-                         number=number, axis="connections", value=connections)
+    # What is merged of the table comes about every ten seconds: up, down and up again it does not fall on the same
+    # number of connections each time.
+    steps = [start(servers[small]), load(small), settle_step(servers[small]), warm(small)]
+    steps += [step(small, work, number, "connections", connections, "--connections", connections)
               for number in rounds for work in GROWTH_WORKS
               for connections in (reversed(GROWTH_CONNECTIONS) if number % 2 else GROWTH_CONNECTIONS)]
     for gsi in GROWTH_GSIS:
-        steps += load(small, gsi)[:1] + sweep("gsi", gsi, ["get", "put", "update"], "--items", small, "--gsi", gsi)
-    for items in bigger:
-        steps += grow(items)
+        steps += [load(small, gsi), *(step(small, work, number, "gsi", gsi, "--gsi", gsi)
+                                      for work in ("get", "put", "update") for number in rounds)]
+    # Again an empty one: what was put above is not what a table of few items has.
+    for items, peer in servers.items():
+        steps += [start(peer), load(items), settle_step(peer, 600), warm(items)]
+    steps += [step(items, work, number, "items", items)
+              for work in GROWTH_WORKS for number in rounds for items in servers]
 
     def restart():
+        peer = servers[biggest]
         peer.stop()
         seconds = min(peer.start() for _ in range(3) if peer.stop() is None)
-        row = {"section": "growth", "axis": "restart", "peer": "gramme", "value": bench.settings.growth[-1],
+        row = {"section": "growth", "axis": "restart", "peer": "gramme", "value": biggest,
                "start_ms": round(seconds * 1000, 1), "disk_bytes": peer.disk_bytes(),
                "rest_bytes": peer.resident_bytes()}
-        peer.discard()
+        for each in servers.values():
+            each.discard()
         return row
     return [*steps, Step("growth start with all items", 5, restart)]
 
