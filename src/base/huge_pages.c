@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -22,12 +22,18 @@ struct extent {
     uintptr_t hi;
 };
 
-/* The most that there has been. */
+/* Not getrusage(): its peak may be that of the program that started this one. */
 static size_t resident_bytes(void)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (size_t)usage.ru_maxrss << 10;
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%*s %zu", &pages) != 1) {
+            pages = 0;
+        }
+        fclose(file);
+    }
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Reads a line of /proc/self/maps. Memory that is no file's is wanted, from `from` on, as far as it
@@ -65,6 +71,7 @@ void huge_pages_gather(struct huge_pages *pages)
 {
     if (pages->next == 0) {
         size_t resident = resident_bytes();
+        pages->resident = MIN(pages->resident, resident);
         if (resident - pages->resident < growth_bytes) {
             return;
         }

@@ -7,14 +7,14 @@
 #include "base/base.h"
 
 struct huge_pages {
-    size_t resident; /* the most bytes in memory until they were last gone through */
+    size_t resident; /* bytes in memory when they were last gone through, or fewer since */
     uintptr_t next;  /* where to go on; 0: all was gone through */
 };
 
-/* Goes through the memory of this process, if there was much more of it since the last time, and
- * makes its pages huge: on this thread and ahead of their use, so that nobody else waits for the
- * kernel to make room. Stops after a while and goes on with the next call. Kernels before 6.1
- * cannot do it, and nothing changes. */
+/* Goes through the memory of this process, if there is much more of it than the last time, and
+ * makes its pages huge: on this thread, so that nobody else waits for the kernel to make room,
+ * except who needs a page while it is being moved. Stops after a while and goes on with the next
+ * call. Kernels before 6.1 cannot do it, and nothing changes. */
 void huge_pages_gather(struct huge_pages *pages);
 
 #endif

@@ -112,7 +112,7 @@ void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name);
 void rocks_options_create(struct rocks *rocks, size_t cache_bytes);
 void rocks_options_destroy(struct rocks *rocks);
 /* For one read; the caller destroys it. */
-rocksdb_readoptions_t *rocks_read_options_create(void);
+MUST_USE rocksdb_readoptions_t *rocks_read_options_create(void);
 
 /* open.c */
 /* Checks what the database says of itself, or makes a new one say it. */
@@ -170,7 +170,9 @@ void rocks_drops_written(struct rocks *rocks);
 MUST_USE rocksdb_compactionfilter_t *rocks_drop_filter_create(struct rocks *rocks);
 void *rocks_sweeper_main(void *rocks);
 
-/* merge.c: to be called once a second. Whether little is written. */
-bool rocks_adapt_merging(struct rocks *rocks);
+/* merge.c: to be called once a second. */
+/* Whether little was written since it was last asked. */
+MUST_USE bool rocks_is_little_written(struct rocks *rocks);
+void rocks_adapt_merging(struct rocks *rocks, bool little);
 
 #endif
