@@ -19,7 +19,10 @@ enum {
     PREALLOCATED_BYTES = 32 << 20,
     FILLED_BYTES = 16 << 20,
     ANSWER_BYTES = 200,
-    REQUEST_OVERHEAD = 500
+    REQUEST_OVERHEAD = 500,
+    LINE_WORDS = 8, /* a cache line */
+    LINES = 1 << 23,
+    READS = 1000
 };
 
 static double cpu_seconds(void)
@@ -279,6 +282,37 @@ static bool measure_durable(const struct bench_options *options, struct limit_re
     return good;
 }
 
+/* Memory ------------------------------------------------------------------------------------ */
+
+struct lines {
+    uint64_t *words; /* the first one of each line names the next line */
+    uint64_t at;
+};
+
+static bool follow(void *context, struct err *err)
+{
+    (void)err;
+    struct lines *lines = context;
+    for (int i = 0; i < READS; i++) {
+        lines->at = lines->words[lines->at * LINE_WORDS];
+    }
+    return true;
+}
+
+static bool measure_memory(const struct bench_options *options, struct limit_result *out,
+                           struct err *err)
+{
+    struct lines lines = {.words = mem_alloc((size_t)LINES * LINE_WORDS * sizeof(uint64_t))};
+    for (uint64_t i = 0; i < LINES; i++) {
+        /* Comes by each line once before it comes again, as by chance (Knuth's MMIX). */
+        lines.words[i * LINE_WORDS] = (i * 6364136223846793005 + 1442695040888963407) % LINES;
+    }
+    out->unit = "thousand reads";
+    bool good = repeat(options, 1, follow, &lines, out, err);
+    mem_free(lines.words);
+    return good;
+}
+
 bool limit_measure(const struct bench_options *options, struct limit_result *out, struct err *err)
 {
     static const struct {
@@ -288,7 +322,7 @@ bool limit_measure(const struct bench_options *options, struct limit_result *out
     } limits[] = {
         {"fsync", measure_fsync},     {"overwrite", measure_overwrite},
         {"rocksdb", measure_rocksdb}, {"roundtrip", measure_roundtrip},
-        {"durable", measure_durable},
+        {"durable", measure_durable}, {"memory", measure_memory},
     };
     *out = (struct limit_result){0};
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
@@ -297,5 +331,5 @@ bool limit_measure(const struct bench_options *options, struct limit_result *out
         }
     }
     return err_set(err, ERR_VALIDATION,
-                   "--limit is fsync, overwrite, rocksdb, roundtrip or durable");
+                   "--limit is fsync, overwrite, rocksdb, roundtrip, durable or memory");
 }

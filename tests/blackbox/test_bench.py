@@ -225,7 +225,7 @@ def test_a_lost_server_is_told():
     assert running.returncode == 1 and "FAILED" in out, out + err
 
 
-@pytest.mark.parametrize("limit", ["fsync", "overwrite", "rocksdb", "roundtrip", "durable"])
+@pytest.mark.parametrize("limit", ["fsync", "overwrite", "rocksdb", "roundtrip", "durable", "memory"])
 def test_limits(tmp_path, limit):
     result = bench("--limit", limit, "--directory", tmp_path, "--seconds", 0.1, "--batch", 8)
     assert result["count"] > 0 and result["latency_us"]["p50"] > 0

@@ -130,7 +130,8 @@ class Report:
         for name, text in (("fsync", "append 4 KB and fdatasync"),
                            ("overwrite", "write 4 KB over what is there and fdatasync"), ("rocksdb", "RocksDB alone"),
                            ("roundtrip", "a bare round trip over loopback"),
-                           ("durable", "a bare round trip with append and fdatasync in it")):
+                           ("durable", "a bare round trip with append and fdatasync in it"),
+                           ("memory", "1,000 reads from random places in 512 MiB, one after the other")):
             row = self.results.limit(name)
             if row:
                 batch = f", {row['batch']} PutItem in a commit" if "batch" in row else ""

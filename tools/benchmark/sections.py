@@ -328,8 +328,10 @@ def growth_steps(bench):
     # Again an empty one: what was put above is not what a table of few items has.
     for items, peer in servers.items():
         steps += [start(peer), load(items), settle_step(peer, 600), warm(items)]
-    steps += [step(items, work, number, "items", items)
-              for work in GROWTH_WORKS for number in rounds for items in servers]
+    for work in GROWTH_WORKS:
+        for number in rounds:
+            steps += [bench.limit("growth", "memory", number=number, seconds=1),
+                      *(step(items, work, number, "items", items) for items in servers)]
 
     def restart():
         peer = servers[biggest]
