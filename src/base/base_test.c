@@ -1,12 +1,10 @@
 /* The small things of this folder, each with its corner cases. */
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/mman.h>
 
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/buf.h"
-#include "base/huge_pages.h"
 #include "base/mailbox.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -200,73 +198,12 @@ static void test_buf(void **state)
     buf_finish(&buf);
 }
 
-static size_t huge_bytes(void)
-{
-    FILE *file = fopen("/proc/self/smaps_rollup", "re");
-    assert_non_null(file);
-    size_t kilobytes = 0;
-    char line[256];
-    while (fgets(line, sizeof(line), file) != NULL &&
-           sscanf(line, "AnonHugePages: %zu", &kilobytes) != 1) {
-        /* the next one */
-    }
-    fclose(file);
-    return kilobytes << 10;
-}
-
-static char *map_written(size_t bytes)
-{
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(memory, MAP_FAILED);
-    memset(memory, 0x5A, bytes);
-    return memory;
-}
-
-static bool kernel_can(void)
-{
-    enum { BYTES = 4 << 20, HUGE = 2 << 20, COLLAPSE = 25 };
-    char *memory = map_written(BYTES);
-    char *aligned = memory + (HUGE - (uintptr_t)memory % HUGE) % HUGE;
-    bool can = madvise(aligned, HUGE, COLLAPSE) == 0;
-    munmap(memory, BYTES);
-    return can;
-}
-
-static void gather_all(struct huge_pages *pages)
-{
-    do {
-        huge_pages_gather(pages);
-    } while (pages->next != 0);
-}
-
-static void test_huge_pages(void **state)
-{
-    (void)state;
-    enum { BYTES = 128 << 20 };
-    struct huge_pages pages = {0};
-    char *memory = map_written(BYTES);
-    gather_all(&pages);
-    for (size_t i = 0; i < BYTES; i++) {
-        assert_int_equal(memory[i], 0x5A);
-    }
-    assert_int_equal(huge_bytes() >= BYTES / 2, kernel_can());
-
-    /* Not again until there is much more. */
-    size_t before = huge_bytes();
-    char *little = map_written(BYTES / 32);
-    gather_all(&pages);
-    assert_int_equal(huge_bytes(), before);
-    munmap(little, BYTES / 32);
-    munmap(memory, BYTES);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_str),  cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_map),  cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_utf8), cmocka_unit_test(test_mailbox),
-        cmocka_unit_test(test_buf),  cmocka_unit_test(test_huge_pages),
+        cmocka_unit_test(test_str),    cmocka_unit_test(test_arena), cmocka_unit_test(test_map),
+        cmocka_unit_test(test_base64), cmocka_unit_test(test_utf8),  cmocka_unit_test(test_mailbox),
+        cmocka_unit_test(test_buf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,16 +204,6 @@ static void sweep_old(struct rocks *rocks)
     }
 }
 
-/* Once a second, if there is nothing to sweep. */
-static void look(struct rocks *rocks)
-{
-    bool little = rocks_is_little_written(rocks);
-    rocks_adapt_merging(rocks, little);
-    if (little) {
-        huge_pages_gather(&rocks->huge_pages);
-    }
-}
-
 void *rocks_sweeper_main(void *arg)
 {
     struct rocks *rocks = arg;
@@ -221,7 +211,7 @@ void *rocks_sweeper_main(void *arg)
     struct task *task;
     while (work_queue_pop_within(&rocks->sweeps, look_ns, &task)) {
         if (task == NULL) {
-            look(rocks);
+            rocks_adapt_merging(rocks);
             continue;
         }
         struct sweep_job *job = CONTAINER_OF(task, struct sweep_job, task);

@@ -19,23 +19,18 @@ static void set_files(rocksdb_t *db, int count)
     rocks_failed(message, "merge");
 }
 
-bool rocks_is_little_written(struct rocks *rocks)
-{
-    uint64_t written = atomic_load_explicit(&rocks->written, memory_order_relaxed);
-    bool little = written - rocks->merging.written <= little_bytes;
-    rocks->merging.written = written;
-    return little;
-}
-
 /* To change an option holds up writers for some milliseconds: only if there is something to gain.
  */
-void rocks_adapt_merging(struct rocks *rocks, bool little)
+void rocks_adapt_merging(struct rocks *rocks)
 {
+    uint64_t written = atomic_load_explicit(&rocks->written, memory_order_relaxed);
+    bool much = written - rocks->merging.written > little_bytes;
+    rocks->merging.written = written;
     rocksdb_t *db = gate_enter(&rocks->gate);
     if (db == NULL) {
         return;
     }
-    bool eagerly = little && (rocks->merging.eagerly || rocks_number(db, ROCKS_NEWEST_FILES) > 0);
+    bool eagerly = !much && (rocks->merging.eagerly || rocks_number(db, ROCKS_NEWEST_FILES) > 0);
     if (eagerly != rocks->merging.eagerly) {
         set_files(db, eagerly ? 1 : NEWEST_FILES);
         rocks->merging.eagerly = eagerly;

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <rocksdb/c.h>
 
-#include "base/huge_pages.h"
 #include "store/rocks/gate.h"
 #include "store/rocks/journal.h"
 #include "store/rocks/pace.h"
@@ -64,7 +63,6 @@ struct rocks {
     pthread_t sweeper;
     bool sweeper_started;
     struct merging merging;
-    struct huge_pages huge_pages;  /* of the sweeper */
     atomic_uint_least64_t written; /* bytes, by the committer */
     atomic_bool closing;           /* tells the sweeper to stop in the middle */
     struct task last_task;         /* tells the committer that there will be no more */
@@ -171,8 +169,6 @@ MUST_USE rocksdb_compactionfilter_t *rocks_drop_filter_create(struct rocks *rock
 void *rocks_sweeper_main(void *rocks);
 
 /* merge.c: to be called once a second. */
-/* Whether little was written since it was last asked. */
-MUST_USE bool rocks_is_little_written(struct rocks *rocks);
-void rocks_adapt_merging(struct rocks *rocks, bool little);
+void rocks_adapt_merging(struct rocks *rocks);
 
 #endif
