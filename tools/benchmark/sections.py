@@ -21,6 +21,7 @@ WORKS = [
 AFTER_WORKS = [("query10", 64), ("query1mb", 16)]
 LATENCY_ROUNDS = 9  # as many that the middle one is of the usual kind
 MIXED_ROUNDS = 6  # one in a hundred is soon disturbed
+ITEMS_ROUNDS = 7  # how long memory takes differs from one second to the next
 SIZES = [(100, 10_000), (65_536, 200), (409_600, 50)]
 GROWTH_WORKS = ["get", "query10", "put"]  # first those that only read, as above
 GROWTH_CONNECTIONS = [1, 4, 16, 64, 128, 256, 512]
@@ -329,7 +330,7 @@ def growth_steps(bench):
     for items, peer in servers.items():
         steps += [start(peer), load(items), settle_step(peer, 600), warm(items)]
     for work in GROWTH_WORKS:
-        for number in rounds:
+        for number in range(max(ITEMS_ROUNDS, bench.settings.rounds)):
             steps += [bench.limit("growth", "memory", number=number, seconds=1),
                       *(step(items, work, number, "items", items) for items in servers)]
 
