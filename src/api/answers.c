@@ -189,3 +189,25 @@ void api_member_capacities(struct api_call *call, const struct wire_enum *wanted
     }
     buf_add_char(call->out, ']');
 }
+
+const char *api_short_code(enum err_code code)
+{
+    switch (code) {
+    case ERR_NONE:
+        return "None";
+    case ERR_CONDITIONAL_CHECK_FAILED:
+        return "ConditionalCheckFailed";
+    case ERR_DUPLICATE_ITEM:
+        return "DuplicateItem";
+    case ERR_RESOURCE_NOT_FOUND:
+        return "ResourceNotFound";
+    case ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED:
+        return "ItemCollectionSizeLimitExceeded";
+    case ERR_TRANSACTION_CONFLICT:
+        return "TransactionConflict";
+    case ERR_VALIDATION:
+        return "ValidationError";
+    default:
+        return "InternalServerError";
+    }
+}

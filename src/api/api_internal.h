@@ -192,6 +192,9 @@ void api_member_collections(struct api_call *call, const struct wire_enum *wante
 void api_write_collection_metrics(struct buf *out, const struct table *table, struct value hash,
                                   int64_t bytes);
 
+/* The Code of one write or statement among several that an answer tells of. */
+const char *api_short_code(enum err_code code);
+
 /* The condition_request pointers of a map. */
 static inline const struct condition_request *api_condition(const struct wire_map *map, size_t i)
 {

@@ -172,30 +172,10 @@ static bool check(struct batch_execute *op)
 
 /* --- the answer --- */
 
-static const char *error_code(enum err_code code)
-{
-    switch (code) {
-    case ERR_CONDITIONAL_CHECK_FAILED:
-        return "ConditionalCheckFailed";
-    case ERR_DUPLICATE_ITEM:
-        return "DuplicateItem";
-    case ERR_RESOURCE_NOT_FOUND:
-        return "ResourceNotFound";
-    case ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED:
-        return "ItemCollectionSizeLimitExceeded";
-    case ERR_TRANSACTION_CONFLICT:
-        return "TransactionConflict";
-    case ERR_VALIDATION:
-        return "ValidationError";
-    default:
-        return "InternalServerError";
-    }
-}
-
 static void write_error(struct buf *out, const struct err *err)
 {
     JSON_PUT(out, "\"Error\":{\"Code\":");
-    json_write_plain_string(out, str_from_c(error_code(err->code)));
+    json_write_plain_string(out, str_from_c(api_short_code(err->code)));
     JSON_PUT(out, ",\"Message\":");
     json_write_string(out, err->message);
     JSON_PUT(out, "}");

@@ -7,32 +7,12 @@ struct reasons {
     size_t count;
 };
 
-static const char *reason_code(enum err_code code)
-{
-    switch (code) {
-    case ERR_NONE:
-        return "None";
-    case ERR_CONDITIONAL_CHECK_FAILED:
-        return "ConditionalCheckFailed";
-    case ERR_DUPLICATE_ITEM:
-        return "DuplicateItem";
-    case ERR_RESOURCE_NOT_FOUND:
-        return "ResourceNotFound";
-    case ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED:
-        return "ItemCollectionSizeLimitExceeded";
-    case ERR_TRANSACTION_CONFLICT:
-        return "TransactionConflict";
-    default:
-        return "ValidationError";
-    }
-}
-
 static void write_reason(struct buf *out, const struct item_write *write)
 {
     bool condition =
         write->err.code == ERR_CONDITIONAL_CHECK_FAILED || write->err.code == ERR_DUPLICATE_ITEM;
     JSON_PUT(out, "{\"Code\":");
-    json_write_plain_string(out, str_from_c(reason_code(write->err.code)));
+    json_write_plain_string(out, str_from_c(api_short_code(write->err.code)));
     if (condition && !value_is_absent(write->old_item)) {
         JSON_PUT(out, ",\"Item\":");
         value_json_write_item(out, write->old_item);
@@ -62,7 +42,7 @@ static void cancel(struct api_call *call, const struct item_write *writes, size_
     struct str codes = STR("");
     for (size_t i = 0; i < count; i++) {
         codes = arena_format(call->arena, "%.*s%s%s", STR_ARG(codes), i > 0 ? ", " : "",
-                             reason_code(writes[i].err.code));
+                             api_short_code(writes[i].err.code));
     }
     call->state = reasons;
     call->write_error_members = write_reasons;

@@ -53,7 +53,8 @@ class Report:
                  "server's process, user and system) is the least of all rounds. Latencies at one connection (5.) are those "
                  "of the middle one of nine rounds, for ours and for the limits: now and then both ends of a connection "
                  "are on one processor by chance, and a round trip takes a quarter of the usual time. Each p99 of 7. is the "
-                 "least of six rounds, costs against items (8.) are of seven. The machine may be shared: compare within a run, not between runs.\n")
+                 "least of six rounds, costs against items (8.) are of seven. The machine may be shared: compare within a run, not "
+                 "between runs.\n")
 
     def goals(self):
         rows = [goal.row() for goal in all_goals(self.results)]
