@@ -59,7 +59,7 @@ class Bench:
             row = run_bench("--limit", name, "--directory", self.directory, "--seconds",
                             seconds or self.settings.seconds, *arguments)
             return {**row, "section": section, "limit": name, "round": number, **more}
-        return Step(f"{section} limit {name}", self.settings.seconds + 0.5, run)
+        return Step(f"{section} limit {name}", (seconds or self.settings.seconds) + 0.5, run)
 
     def item_set(self):
         return ["--items", self.settings.items]
