@@ -230,25 +230,32 @@ def latency_steps(bench):
 
 
 def mixed_steps(bench):
-    """GetItem at a steady rate, without and with 32 connections that write at full speed."""
+    """GetItem at a steady rate, without and with 32 connections that write at full speed. nginx answers the same bytes
+    beside the same writers: how long its readers wait is due to the machine and to what the writers take of it."""
     readers = [*bench.item_set(), "--connections", 16, "--rate", 2000]
+    settings = bench.settings
 
-    def with_writers(number):
-        seconds = bench.settings.seconds
-        writers = subprocess.Popen(
-            [str(GRAMME), "bench", "put", "--endpoint", bench.gramme.endpoint(), *map(str, bench.item_set()),
-             "--connections", "32", "--threads", "1", "--seconds", str(seconds + 1), "--warmup",
-             str(bench.settings.warmup)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.2)
-        row = measure(bench.gramme, "get", *bench.window(), *readers)
-        writers.wait()
-        return {**row, "section": "mixed", "peer": "gramme", "work": "get", "writers": 32, "round": number}
-    steps = []
-    for number in range(max(MIXED_ROUNDS, bench.settings.rounds)):
-        steps.append(bench.step("mixed", bench.gramme, "get", *readers, number=number, writers=0))
-        steps.append(Step(f"mixed get Gramme writers=32 round {number + 1}", bench.settings.seconds + 2,
-                          lambda number=number: with_writers(number)))
-    return steps
+    def quiet(peer, number):
+        if peer is bench.nginx:
+            return nginx_measure(bench, "mixed", "item", *readers, number=number, writers=0)
+        return bench.step("mixed", peer, "get", *readers, number=number, writers=0)
+
+    def with_writers(peer, number):
+        step = quiet(peer, number)
+
+        def run():
+            writers = subprocess.Popen(
+                [str(GRAMME), "bench", "put", "--endpoint", bench.gramme.endpoint(), *map(str, bench.item_set()),
+                 "--connections", "32", "--threads", "1", "--seconds", str(settings.seconds + 1), "--warmup",
+                 str(settings.warmup)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.2)
+            row = step.run()
+            writers.wait()
+            return {**row, "writers": 32}
+        return Step(step.label.replace("writers=0", "writers=32"), settings.seconds + 2, run)
+    peers = [peer for peer in (bench.gramme, bench.nginx) if peer is not None]
+    return [make(peer, number) for number in range(max(MIXED_ROUNDS, settings.rounds))
+            for peer in peers for make in (quiet, with_writers)]
 
 
 def big_steps(bench):
