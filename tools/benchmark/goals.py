@@ -15,7 +15,7 @@ class Goal:
 
     def row(self):
         verdict = {None: "not measured", True: "met", False: "**not met**"}[self.met()]
-        measured = "" if self.value is None else f"{self.value:.3g}"
+        measured = "" if self.value is None else f"{self.value:.4g}"
         return [self.text, measured, f"{'at most' if self.at_most else 'at least'} {self.wanted:.3g}", verdict]
 
 
