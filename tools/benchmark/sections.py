@@ -233,29 +233,35 @@ def mixed_steps(bench):
     """GetItem at a steady rate, without and with 32 connections that write at full speed. nginx answers the same bytes
     beside the same writers: how long its readers wait is due to the machine and to what the writers take of it."""
     readers = [*bench.item_set(), "--connections", 16, "--rate", 2000]
-    settings = bench.settings
+    settings, flushes = bench.settings, Flushes(bench.directory)
 
-    def quiet(peer, number):
+    def wait_for(writers):
+        """Until they write; where flushes of the disk are not counted, the readers' warm-up has to do."""
+        before = flushes.count()
+        while before is not None and flushes.count() < before + 100 and writers.poll() is None:
+            time.sleep(0.005)
+
+    def read(peer, number, writers):
         if peer is bench.nginx:
-            return nginx_measure(bench, "mixed", "item", *readers, number=number, writers=0)
-        return bench.step("mixed", peer, "get", *readers, number=number, writers=0)
+            return nginx_measure(bench, "mixed", "item", *readers, number=number, writers=writers)
+        return bench.step("mixed", peer, "get", *readers, number=number, writers=writers)
 
-    def with_writers(peer, number):
-        step = quiet(peer, number)
+    def read_beside_writers(peer, number):
+        step = read(peer, number, writers=32)
 
         def run():
             writers = subprocess.Popen(
                 [str(GRAMME), "bench", "put", "--endpoint", bench.gramme.endpoint(), *map(str, bench.item_set()),
                  "--connections", "32", "--threads", "1", "--seconds", str(settings.seconds + 1), "--warmup",
                  str(settings.warmup)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(0.2)
+            wait_for(writers)
             row = step.run()
             writers.wait()
-            return {**row, "writers": 32}
-        return Step(step.label.replace("writers=0", "writers=32"), settings.seconds + 2, run)
+            return row
+        return Step(step.label, settings.seconds + 2, run)
     peers = [peer for peer in (bench.gramme, bench.nginx) if peer is not None]
-    return [make(peer, number) for number in range(max(MIXED_ROUNDS, settings.rounds))
-            for peer in peers for make in (quiet, with_writers)]
+    return [step for number in range(max(MIXED_ROUNDS, settings.rounds)) for peer in peers
+            for step in (read(peer, number, writers=0), read_beside_writers(peer, number))]
 
 
 def big_steps(bench):
