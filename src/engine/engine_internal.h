@@ -97,8 +97,10 @@ void space_count(struct store_batch *batch, struct arena *arena, uint32_t space,
 /* Words a store's status for an answer. */
 void engine_set_store_error(struct err *err, enum store_status status);
 
-/* key.c: an update is held to the index keys that it changes; fails in write->err. */
-MUST_USE bool item_check_changed_index_keys(struct item_write *write, struct value old_item);
+/* key.c: checks the index keys that an update changes; fails in write->err. The new item is
+ * write->new_item, or `result` if it was not written (else NULL). */
+MUST_USE bool item_check_changed_index_keys(struct item_write *write, struct value old_item,
+                                            const struct update_result *result);
 
 /* index.c: the entry of an item in an index. */
 struct index_entry {

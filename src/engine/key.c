@@ -178,9 +178,8 @@ static const struct key_attribute *next_index_key(struct index_key_iter *iter)
 
 /* One key attribute of an index in an item that is to be put; absent is fine. */
 static bool check_index_key(const struct index *index, const struct key_attribute *attribute,
-                            struct value item, struct err *err)
+                            struct value value, struct err *err)
 {
-    struct value value = value_map_get(item, attribute->name);
     if (value_is_absent(value)) {
         return true;
     }
@@ -203,7 +202,8 @@ bool item_check_index_keys(const struct table *table, struct value item, struct 
     struct index_key_iter iter = {.table = table};
     const struct key_attribute *attribute;
     while ((attribute = next_index_key(&iter)) != NULL) {
-        if (!check_index_key(iter.index, attribute, item, err)) {
+        struct value value = value_map_get(item, attribute->name);
+        if (!check_index_key(iter.index, attribute, value, err)) {
             return false;
         }
     }
@@ -232,9 +232,9 @@ bool item_check_empty_keys(const struct table *table, struct value attributes, b
 }
 
 static bool check_changed_key(struct item_write *write, const struct index *index,
-                              const struct key_attribute *attribute, struct value before)
+                              const struct key_attribute *attribute, struct value before,
+                              struct value after)
 {
-    struct value after = value_map_get(write->new_item, attribute->name);
     if (value_is_absent(after) || value_eq(before, after)) {
         return true;
     }
@@ -247,17 +247,20 @@ static bool check_changed_key(struct item_write *write, const struct index *inde
             "AttributeValue for a key attribute cannot contain an empty %s value.",
             attribute->type == VALUE_S ? "string" : "binary");
     }
-    return check_index_key(index, attribute, write->new_item, &write->err);
+    return check_index_key(index, attribute, after, &write->err);
 }
 
-bool item_check_changed_index_keys(struct item_write *write, struct value old_item)
+bool item_check_changed_index_keys(struct item_write *write, struct value old_item,
+                                   const struct update_result *result)
 {
     struct index_key_iter iter = {.table = write->table};
     const struct key_attribute *attribute;
     while ((attribute = next_index_key(&iter)) != NULL) {
         struct value before =
             value_is_absent(old_item) ? VALUE_ABSENT : value_map_get(old_item, attribute->name);
-        if (!check_changed_key(write, iter.index, attribute, before)) {
+        struct value after = result == NULL ? value_map_get(write->new_item, attribute->name)
+                                            : update_result_get(result, attribute->name);
+        if (!check_changed_key(write, iter.index, attribute, before, after)) {
             return false;
         }
     }

@@ -66,9 +66,24 @@ static bool check_updated_size(struct item_write *write)
     size_t local =
         write->table->local_count > 0 ? index_local_size(write->table, write->new_item) : 0;
     if (charged > ITEM_BYTES_MAX || write->new_size + local > ITEM_BYTES_MAX) {
-        return err_set(&write->err, ERR_VALIDATION,
-                       "Item size to update has exceeded the maximum allowed size");
+        return err_set(&write->err, ERR_VALIDATION, UPDATE_TOO_LARGE);
     }
+    return true;
+}
+
+/* Index keys are checked before the size, and both before the item is written, if the size is then
+ * known to be too large: an update may ask for many times the largest item. */
+static bool apply_update(struct item_write *write, const struct row *old, struct arena *arena)
+{
+    struct update_result result;
+    if (!update_eval(write->update, old->item, write->key_value, arena, &result, &write->err)) {
+        return false;
+    }
+    if (result.too_large) {
+        return item_check_changed_index_keys(write, old->item, &result) &&
+               err_set(&write->err, ERR_VALIDATION, UPDATE_TOO_LARGE);
+    }
+    write->new_item = update_write(&result, arena);
     return true;
 }
 
@@ -90,15 +105,14 @@ static bool make_new_item(struct item_write *write, const struct row *old, struc
     }
     if (write->update == NULL) { /* only the key was given */
         write->new_item = value_is_absent(old->item) ? write->key_value : old->item;
-    } else if (!update_apply(write->update, old->item, write->key_value, arena, &write->new_item,
-                             &write->err)) {
+    } else if (!apply_update(write, old, arena)) {
         return false;
     }
     if (value_is_absent(write->new_item)) { /* nothing to delete from, and nothing made */
         return true;
     }
     write->new_size = item_size(write->new_item);
-    return item_check_changed_index_keys(write, old->item) && check_updated_size(write);
+    return item_check_changed_index_keys(write, old->item, NULL) && check_updated_size(write);
 }
 
 /* Brings one index up to date; returns by how many bytes it grew. */

@@ -156,10 +156,30 @@ void update_visit_paths(const struct update *update,
 void update_visit_operands(const struct update *update,
                            void (*visit)(void *context, const struct expr_path *path),
                            void *context);
-/* Makes the new item from the old one (VALUE_ABSENT if there is none; `key`, an M value, then gives
- * the key attributes). *out lives in `arena`; it is VALUE_ABSENT if there was no item and the
- * update makes none (AttributeUpdates that only delete). Errors: paths that lead nowhere, wrong
- * types, overflow, nesting. The item's size is the caller's to check. */
+/* What an update makes of an item, before it is written. Borrows from the update, the old item, the
+ * key and the arena. */
+struct update_result {
+    const struct update *update;
+    struct value item;          /* the old one, or just the key */
+    const struct value *values; /* by action: what is then at its path, or absent */
+    bool has_no_item;           /* there was no item, and the update makes none */
+    bool too_large;             /* certainly over ITEM_BYTES_MAX; `values` may be incomplete */
+};
+
+#define UPDATE_TOO_LARGE "Item size to update has exceeded the maximum allowed size"
+
+/* Evaluates the actions against the old item (VALUE_ABSENT if there is none; `key`, an M value,
+ * then gives the key attributes). Allocates no more than a few times the largest item. Errors:
+ * paths that lead nowhere, wrong types, overflow, nesting. A result that is not too_large may still
+ * be: the caller checks the size of the written item. */
+MUST_USE bool update_eval(const struct update *update, struct value item, struct value key,
+                          struct arena *arena, struct update_result *out, struct err *err);
+/* The attribute `name` of the new item; a map or list that the update changes inside is returned as
+ * it was. Not for a result that has_no_item. */
+MUST_USE struct value update_result_get(const struct update_result *result, struct str name);
+/* Writes the new item to `arena`; VALUE_ABSENT if it has_no_item. Not for one that is too_large. */
+MUST_USE struct value update_write(const struct update_result *result, struct arena *arena);
+/* Both steps; a too_large result is refused with UPDATE_TOO_LARGE. */
 MUST_USE bool update_apply(const struct update *update, struct value item, struct value key,
                            struct arena *arena, struct value *out, struct err *err);
 /* UPDATED_OLD: the parts of the old item at the paths that the update names, as an M value in

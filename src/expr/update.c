@@ -1,10 +1,18 @@
-/* Updates meet items, in two passes. The first finds what each action leaves at its path, looking
- * only at the old item, so that all right-hand sides see the item before the update. The second
- * writes the new item: the old one and the tree of paths are both in order, and what no path
- * names is copied as it stands. */
+/* Applies updates to items, in two passes. The first, update_eval(), finds the value that each
+ * action leaves at its path. It reads only the old item, so that all right-hand sides see the item
+ * before the update. Values are referred to where they are; only results of list_append, ADD and
+ * DELETE are made, and no more of them than an item can hold. The second pass, update_write(),
+ * writes the new item: the old item and the tree of paths are both in order, and what no path names
+ * is copied. Runs on the committer thread. */
 #include "expr/update_internal.h"
 
-enum { ATTRIBUTE_DEPTH_MAX = 32 };
+#include "model/limits.h"
+
+enum {
+    ATTRIBUTE_DEPTH_MAX = 32,
+    LIST_SIZE = 3,                 /* what a list counts beside its elements */
+    COUNTED_BYTES_MIN = 64 * 1024, /* encoded bytes below which sizes need not be counted */
+};
 
 /* What stands at an action's path in the old item. */
 struct target {
@@ -18,6 +26,9 @@ struct run {
     struct arena *arena;
     struct target *targets; /* both by action */
     struct value *results;  /* what is at its path then, or absent */
+    size_t made_bytes;      /* upper bound of the encoded length of lists and sets made so far */
+    size_t made_size;       /* lower bound of their size by the service's rules */
+    bool too_large;         /* the results alone are over ITEM_BYTES_MAX: nothing more is made */
     struct err *err;
 };
 
@@ -144,8 +155,25 @@ static bool add_numbers(const struct run *r, struct value a, struct value b, boo
     return true;
 }
 
-static struct value append_lists(const struct run *r, struct value a, struct value b)
+/* Whether the list or set of `a` and `b` is to be made: not if the item is then certain to be too
+ * large. Sizes are counted only when COUNTED_BYTES_MIN were made, so ordinary updates skip it. */
+static bool may_make(struct run *r, struct value a, struct value b, bool is_list)
 {
+    r->made_bytes += a.len + b.len;
+    if (r->made_bytes > COUNTED_BYTES_MIN && !r->too_large) {
+        size_t size_a = value_size(a);
+        size_t size_b = value_size(b);
+        r->made_size += is_list ? size_a + size_b - LIST_SIZE : MAX(size_a, size_b);
+        r->too_large = r->made_size > ITEM_BYTES_MAX;
+    }
+    return !r->too_large;
+}
+
+static struct value append_lists(struct run *r, struct value a, struct value b)
+{
+    if (!may_make(r, a, b, true)) {
+        return value_depth(a) < value_depth(b) ? b : a; /* for its type and depth only */
+    }
     struct builder builder;
     builder_init(&builder, r->arena, a.len + b.len);
     size_t open = builder_open(&builder, VALUE_L);
@@ -155,7 +183,7 @@ static struct value append_lists(const struct run *r, struct value a, struct val
     return builder_finish(&builder);
 }
 
-static bool eval_set(const struct run *r, const struct operand *operand, struct value *out)
+static bool eval_set(struct run *r, const struct operand *operand, struct value *out)
 {
     struct value a;
     struct value b;
@@ -175,11 +203,15 @@ static bool eval_set(const struct run *r, const struct operand *operand, struct 
     }
 }
 
-/* The elements of `a` or of `b` (union), or those of `a` that are not in `b`; both are in order. */
-static struct value merge_sets(const struct run *r, struct value a, struct value b, bool minus)
+/* The elements of `a` or of `b` (union), or those of `a` that are not in `b`; both are in order. A
+ * union that would make the item too large is not made. */
+static struct value merge_sets(struct run *r, struct value a, struct value b, bool minus)
 {
+    if (!minus && !may_make(r, a, b, false)) {
+        return a; /* for its type only */
+    }
     struct builder builder;
-    builder_init(&builder, r->arena, a.len + b.len);
+    builder_init(&builder, r->arena, minus ? a.len : a.len + b.len);
     size_t open = builder_open(&builder, value_type(a));
     struct value_iter left = value_iter(a);
     struct value_iter right = value_iter(b);
@@ -205,7 +237,7 @@ static struct value merge_sets(const struct run *r, struct value a, struct value
     return count == 0 ? VALUE_ABSENT : set; /* there are no empty sets */
 }
 
-static bool eval_add(const struct run *r, struct value old, struct value added, struct value *out)
+static bool eval_add(struct run *r, struct value old, struct value added, struct value *out)
 {
     enum value_type type = value_type(old);
     if (type == VALUE_NONE) {
@@ -222,8 +254,7 @@ static bool eval_add(const struct run *r, struct value old, struct value added, 
     return true;
 }
 
-static bool eval_delete(const struct run *r, struct value old, struct value removed,
-                        struct value *out)
+static bool eval_delete(struct run *r, struct value old, struct value removed, struct value *out)
 {
     *out = VALUE_ABSENT;
     if (value_is_absent(old)) {
@@ -236,7 +267,7 @@ static bool eval_delete(const struct run *r, struct value old, struct value remo
     return true;
 }
 
-static bool eval_action(const struct run *r, const struct update_action *action,
+static bool eval_action(struct run *r, const struct update_action *action,
                         const struct target *target, struct value *out)
 {
     *out = VALUE_ABSENT;
@@ -257,10 +288,13 @@ static bool eval_action(const struct run *r, const struct update_action *action,
     return true;
 }
 
-static bool check_depth(const struct run *r, const struct expr_path *path, struct value result)
+/* An attribute that is copied to a top-level attribute is as deep as it was. */
+static bool check_depth(const struct run *r, const struct update_action *action,
+                        struct value result)
 {
-    if (value_is_absent(result) ||
-        path->step_count - 1 + (size_t)value_depth(result) <= ATTRIBUTE_DEPTH_MAX) {
+    size_t above = action->path.step_count - 1;
+    if (value_is_absent(result) || (above == 0 && action->value.kind == OPERAND_PATH) ||
+        above + (size_t)value_depth(result) <= ATTRIBUTE_DEPTH_MAX) {
         return true;
     }
     return err_set(r->err, ERR_VALIDATION,
@@ -277,17 +311,64 @@ static bool eval_actions(struct run *r)
     for (size_t i = 0; i < update->action_count; i++) {
         const struct update_action *action = &update->actions[i];
         if (!eval_action(r, action, &r->targets[i], &r->results[i]) ||
-            !check_depth(r, &action->path, r->results[i])) {
+            !check_depth(r, action, r->results[i])) {
             return false;
         }
     }
     return true;
 }
 
+/* Whether the results alone are larger than an item may be. Counts only as far as needed. */
+static bool results_are_too_large(const struct run *r)
+{
+    size_t bytes = 0;
+    size_t count = r->update->action_count;
+    for (size_t i = 0; i < count; i++) {
+        bytes += r->results[i].len;
+    }
+    if (r->too_large || bytes <= COUNTED_BYTES_MIN) {
+        return r->too_large;
+    }
+    size_t size = 0;
+    for (size_t i = 0; i < count && size <= ITEM_BYTES_MAX; i++) {
+        size += value_size(r->results[i]);
+    }
+    return size > ITEM_BYTES_MAX;
+}
+
+bool update_eval(const struct update *update, struct value item, struct value key,
+                 struct arena *arena, struct update_result *out, struct err *err)
+{
+    *out = (struct update_result){.update = update};
+    if (value_is_absent(item) && !update->creates) {
+        out->has_no_item = true;
+        return true;
+    }
+    struct run r = {
+        .update = update, .item = value_is_absent(item) ? key : item, .arena = arena, .err = err};
+    if (!eval_actions(&r)) {
+        return false;
+    }
+    out->item = r.item;
+    out->values = r.results;
+    out->too_large = results_are_too_large(&r);
+    return true;
+}
+
+struct value update_result_get(const struct update_result *result, struct str name)
+{
+    const struct path_node *child = result->update->root.children;
+    while (child != NULL && !str_eq(child->step.name, name)) {
+        child = child->next;
+    }
+    return child != NULL && path_node_is_end(child) ? result->values[child->number]
+                                                    : value_map_get(result->item, name);
+}
+
 /* --- writing the new item --- */
 
 struct writer {
-    const struct run *run;
+    const struct value *results; /* by action */
     struct builder *builder;
     bool touched_only; /* leave out what no action wrote */
 };
@@ -378,7 +459,7 @@ static uint32_t write_elements(const struct writer *w, const struct path_node *c
 static bool write_node(const struct writer *w, const struct path_node *node, struct value old)
 {
     if (path_node_is_end(node)) {
-        struct value result = w->run->results[node->number];
+        struct value result = w->results[node->number];
         if (value_is_absent(result)) {
             return false;
         }
@@ -398,36 +479,44 @@ static bool write_node(const struct writer *w, const struct path_node *node, str
     return true;
 }
 
-static struct value write_item(const struct run *r, bool touched_only)
+static struct value write_item(const struct update_result *result, bool touched_only,
+                               struct arena *arena)
 {
-    size_t capacity = r->item.len + 64;
-    for (size_t i = 0; i < r->update->action_count; i++) {
-        const struct update_action *action = &r->update->actions[i];
-        capacity += action->path.steps[action->path.step_count - 1].name.len + r->results[i].len;
+    const struct update *update = result->update;
+    size_t capacity = result->item.len + 64;
+    for (size_t i = 0; i < update->action_count; i++) {
+        const struct update_action *action = &update->actions[i];
+        capacity +=
+            action->path.steps[action->path.step_count - 1].name.len + result->values[i].len;
     }
     struct builder builder;
-    builder_init(&builder, r->arena, capacity);
-    struct writer w = {.run = r, .builder = &builder, .touched_only = touched_only};
+    builder_init(&builder, arena, capacity);
+    struct writer w = {
+        .results = result->values, .builder = &builder, .touched_only = touched_only};
     size_t open = builder_open(&builder, VALUE_M);
-    uint32_t count = write_entries(&w, r->update->root.children, r->item);
+    uint32_t count = write_entries(&w, update->root.children, result->item);
     builder_close_sorted(&builder, open, count);
     struct value item = builder_finish(&builder);
     return touched_only && count == 0 ? VALUE_ABSENT : item;
 }
 
+struct value update_write(const struct update_result *result, struct arena *arena)
+{
+    assert(!result->too_large);
+    return result->has_no_item ? VALUE_ABSENT : write_item(result, false, arena);
+}
+
 bool update_apply(const struct update *update, struct value item, struct value key,
                   struct arena *arena, struct value *out, struct err *err)
 {
-    if (value_is_absent(item) && !update->creates) {
-        *out = VALUE_ABSENT;
-        return true;
-    }
-    struct run r = {
-        .update = update, .item = value_is_absent(item) ? key : item, .arena = arena, .err = err};
-    if (!eval_actions(&r)) {
+    struct update_result result;
+    if (!update_eval(update, item, key, arena, &result, err)) {
         return false;
     }
-    *out = write_item(&r, false);
+    if (result.too_large) {
+        return err_set(err, ERR_VALIDATION, UPDATE_TOO_LARGE);
+    }
+    *out = update_write(&result, arena);
     return true;
 }
 
@@ -449,9 +538,8 @@ struct value update_touched_new(const struct update *update, struct value item, 
                                 struct arena *arena)
 {
     struct err err = ERR_INIT(arena);
-    struct run r = {
-        .update = update, .item = value_is_absent(item) ? key : item, .arena = arena, .err = &err};
-    bool done = eval_actions(&r); /* it did before */
-    assert(done);
-    return write_item(&r, true);
+    struct update_result result;
+    bool done = update_eval(update, item, key, arena, &result, &err);
+    assert(done && !result.too_large); /* as when the item was written */
+    return result.has_no_item ? VALUE_ABSENT : write_item(&result, true, arena);
 }

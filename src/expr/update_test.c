@@ -406,6 +406,56 @@ static void test_nesting(void **state)
     }
 }
 
+/* An item of one string `s` of `len` bytes. */
+static struct value large_item(struct arena *arena, size_t len)
+{
+    struct builder builder;
+    builder_init(&builder, arena, len + 64);
+    size_t open = builder_open(&builder, VALUE_M);
+    char *text = arena_bytes(arena, len);
+    memset(text, 'x', len);
+    builder_add_key(&builder, STR("s"));
+    builder_add_string(&builder, str_make(text, len));
+    builder_close_map(&builder, open, 1);
+    return builder_finish(&builder);
+}
+
+/* Results that are together larger than an item are not written. */
+static void test_too_large(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t len;
+        const char *text;
+        bool too_large;
+    } rows[] = {
+        {200000, "SET a = s", false},
+        {200000, "SET a = s, b = s", false}, /* the sum of three is the caller's to check */
+        {200000, "SET a = s, b = s, c = s", true},
+        {409600, "SET a = s", false},
+        {409601, "SET a = s", true},
+        {409601, "REMOVE s", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct arena arena;
+        arena_init(&arena);
+        struct expr_scope scope = testing_scope(&arena, NULL, NULL, NULL);
+        struct err err = ERR_INIT(&arena);
+        const struct update *update;
+        struct update_result result;
+        struct value item = large_item(&arena, rows[i].len);
+        assert_true(expr_update(&scope, str_from_c(rows[i].text), &update, &err));
+        assert_true(update_eval(update, item, VALUE_ABSENT, &arena, &result, &err));
+        assert_int_equal(result.too_large, rows[i].too_large);
+        struct value made;
+        bool done = update_apply(update, item, VALUE_ABSENT, &arena, &made, &err);
+        assert_int_equal(done, !rows[i].too_large);
+        CHECK_STR_EQ(rows[i].text, err.message,
+                     rows[i].too_large ? STR(UPDATE_TOO_LARGE) : STR_NULL);
+        arena_finish(&arena);
+    }
+}
+
 /* With the figures of the published measurement. */
 static void test_cost(void **state)
 {
@@ -497,10 +547,11 @@ static void test_operator_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bind),        cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_absent_item), cmocka_unit_test(test_touched),
-        cmocka_unit_test(test_nesting),     cmocka_unit_test(test_cost),
-        cmocka_unit_test(test_visit),       cmocka_unit_test(test_operator_limit),
+        cmocka_unit_test(test_bind),           cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_absent_item),    cmocka_unit_test(test_touched),
+        cmocka_unit_test(test_nesting),        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_cost),           cmocka_unit_test(test_visit),
+        cmocka_unit_test(test_operator_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
