@@ -1,10 +1,11 @@
 # Two commands matter: `make run` serves on port 8000, `make test` runs every test. Both install
-# what is missing first. `make help` lists the rest.
+# what is missing and configure the build first, in whichever order they are used. `make help` lists
+# the rest.
 BUILD := build
 MESON_OPTIONS :=
 PREFIX ?= /usr/local
 
-.PHONY: help build run demo pages test unit lint format asan tsan bench install clean setup setup-demo setup-test setup-lint
+.PHONY: help build run demo pages test unit lint format asan tsan bench fresh install clean configure
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -18,49 +19,42 @@ demo: build pages
 	@tools/demo $(ARGS)
 
 ## make pages    build the pages of the applications into build/pages
-pages: setup-demo
+pages: configure
+	@tools/setup demo
 	@tools/pages
 
 ## make build    leave the programs at build/gramme and build/apps/gramme-apps
-build: setup $(BUILD)/build.ninja
+build: configure
 	@ninja -C $(BUILD) --quiet gramme apps/gramme-apps
 
-$(BUILD)/build.ninja:
-	@meson setup $(BUILD) $(MESON_OPTIONS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
-	@mv $(BUILD).log $(BUILD)/setup.log
-
-setup:
+configure:
 	@tools/setup build
-setup-demo:
-	@tools/setup build demo
-setup-test:
-	@tools/setup build test
-setup-lint:
-	@tools/setup build test lint
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
 
-## make test     every test: lint, unit, store, black box
-test: setup-test lint
+## make test     every test: lint, unit, store, black box; tools/test runs one suite or one test
+test:
 	@tools/test
 
 ## make unit     the quick ones: unit tests and the store's contract
-unit: setup-test $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
-	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+unit:
+	@tools/test unit
 
 ## make lint     layout, bug finders, include order, paths named in docs
-lint: setup-lint $(BUILD)/build.ninja
+lint: configure
+	@tools/setup lint
 	@tools/lint
 
 ## make format   rewrite the sources in our layout
-format: setup-lint
+format:
+	@tools/setup lint
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 ## make asan     the whole of the tests under AddressSanitizer and UBSan
-asan: setup-test
+asan:
 	@tools/test asan
 
 ## make tsan     the whole of the tests under ThreadSanitizer
-tsan: setup-test
+tsan:
 	@tools/test tsan
 
 ## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a rough look)
@@ -68,8 +62,13 @@ bench: build
 	@tools/setup bench
 	@tools/bench $(ARGS)
 
+## make fresh    the whole way of a new user, in fresh Debian systems of their own; needs root, takes an hour
+fresh:
+	@tools/setup fresh
+	@tools/fresh $(ARGS)
+
 ## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)
-install: setup $(BUILD)/build.ninja
+install: configure
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	@ninja -C $(BUILD) --quiet
 	@meson install -C $(BUILD) --no-rebuild --quiet
