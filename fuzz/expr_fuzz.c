@@ -192,8 +192,8 @@ static void run_update(struct world *world, struct expr_scope *scope, struct str
         !update_apply(update, world->item, world->key, scope->arena, &made, err)) {
         return;
     }
-    struct value old = update_touched_old(update, world->item, scope->arena);
-    struct value new = update_touched_new(update, world->item, world->key, scope->arena);
+    struct value old = update_touched(update, world->item, scope->arena);
+    struct value new = update_touched(update, made, scope->arena);
     check_touched(old, world->item);
     check_touched(new, made);
     add_value(out, made);

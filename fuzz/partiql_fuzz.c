@@ -137,9 +137,9 @@ static void add_update(struct world *world, const struct update *update, struct 
     if (!update_apply(update, world->item, VALUE_ABSENT, arena, &made, err)) {
         return;
     }
-    struct value touched = update_touched_new(update, world->item, VALUE_ABSENT, arena);
+    struct value touched = update_touched(update, made, arena);
     check_touched(touched, made);
-    check_touched(update_touched_old(update, world->item, arena), world->item);
+    check_touched(update_touched(update, world->item, arena), world->item);
     add_value(out, made);
     add_value(out, touched);
 }

@@ -128,8 +128,7 @@ static bool change(struct api_call *call, const struct partiql *partiql, bool tr
 
 static bool wants_old(enum returning returning)
 {
-    return returning == RETURNING_ALL_OLD || returning == RETURNING_MODIFIED_OLD ||
-           returning == RETURNING_MODIFIED_NEW;
+    return returning == RETURNING_ALL_OLD || returning == RETURNING_MODIFIED_OLD;
 }
 
 bool partiql_write(struct api_call *call, const struct partiql *partiql, bool transaction,
@@ -167,9 +166,9 @@ struct value partiql_returned(const struct partiql *partiql, const struct item_w
     case RETURNING_ALL_NEW:
         return write->new_item;
     case RETURNING_MODIFIED_OLD:
-        return update_touched_old(write->update, write->old_item, arena);
+        return update_touched(write->update, write->old_item, arena);
     case RETURNING_MODIFIED_NEW:
-        return update_touched_new(write->update, write->old_item, write->key_value, arena);
+        return update_touched(write->update, write->new_item, arena);
     case RETURNING_NONE:
         break;
     }

@@ -82,14 +82,13 @@ static void write_returned(struct write_item *op)
         write_attributes(op, write->new_item);
         break;
     case RETURN_UPDATED_OLD:
-        if (write->update != NULL && !value_is_absent(write->old_item)) {
-            write_attributes(op, update_touched_old(write->update, write->old_item, arena));
+        if (write->update != NULL) {
+            write_attributes(op, update_touched(write->update, write->old_item, arena));
         }
         break;
     case RETURN_UPDATED_NEW:
         if (write->update != NULL) {
-            write_attributes(
-                op, update_touched_new(write->update, write->old_item, write->key_value, arena));
+            write_attributes(op, update_touched(write->update, write->new_item, arena));
         }
         break;
     default:
@@ -148,8 +147,7 @@ void write_item_run(struct write_item *op)
         return;
     }
     op->call->state = op;
-    op->write.want_old =
-        returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD || returns == RETURN_UPDATED_NEW;
+    op->write.want_old = returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD;
     op->write.want_old_on_failure = !str_is_null(op->request->return_on_failure.text) &&
                                     op->request->return_on_failure.value == FAILURE_ALL_OLD;
     op->engine = (struct items_write){

@@ -20,6 +20,16 @@ static bool add_path(const struct binder *b, struct path_node *root, const struc
                        clash == PATH_OVERLAPS ? "overlap" : "conflict", STR_ARG(one), STR_ARG(two));
 }
 
+bool update_creates(const struct update *update)
+{
+    bool creates = update->action_count == 0;
+    for (size_t i = 0; i < update->action_count && !creates; i++) {
+        enum action_kind kind = update->actions[i].kind;
+        creates = kind == ACTION_SET || kind == ACTION_ADD;
+    }
+    return creates;
+}
+
 bool bind_update_path(const struct binder *binder, struct update *update, size_t number)
 {
     return add_path(binder, &update->root, &update->actions[number].path, number);
@@ -117,12 +127,12 @@ bool expr_update(struct expr_scope *scope, struct str text, const struct update 
         return false;
     }
     struct update *update = ARENA_NEW(scope->arena, struct update);
-    update->creates = true;
     update->action_count = b.tree->action_count;
     update->actions = ARENA_ARRAY(scope->arena, struct update_action, update->action_count);
     if (!bind_actions(&b, update)) {
         return false;
     }
+    update->creates = update_creates(update);
     *out = update;
     return true;
 }

@@ -162,7 +162,6 @@ bool build_update(struct expr_builder *builder, const struct build_change *chang
     };
     struct binder binder = binder_of(builder);
     struct update *update = ARENA_NEW(builder->scope.arena, struct update);
-    update->creates = true;
     update->action_count = count;
     update->actions = ARENA_ARRAY(builder->scope.arena, struct update_action, count);
     for (size_t i = count; i-- > 0;) {
@@ -177,6 +176,7 @@ bool build_update(struct expr_builder *builder, const struct build_change *chang
             return false;
         }
     }
+    update->creates = update_creates(update);
     *out = update;
     return true;
 }

@@ -162,7 +162,7 @@ struct update_result {
     const struct update *update;
     struct value item;          /* the old one, or just the key */
     const struct value *values; /* by action: what is then at its path, or absent */
-    bool has_no_item;           /* there was no item, and the update makes none */
+    bool has_no_item;           /* there was no item, and the update only removes */
     bool too_large;             /* certainly over ITEM_BYTES_MAX; `values` may be incomplete */
 };
 
@@ -182,13 +182,11 @@ MUST_USE struct value update_write(const struct update_result *result, struct ar
 /* Both steps; a too_large result is refused with UPDATE_TOO_LARGE. */
 MUST_USE bool update_apply(const struct update *update, struct value item, struct value key,
                            struct arena *arena, struct value *out, struct err *err);
-/* UPDATED_OLD: the parts of the old item at the paths that the update names, as an M value in
- * `arena`; VALUE_ABSENT if there are none. */
-struct value update_touched_old(const struct update *update, struct value item,
-                                struct arena *arena);
-/* UPDATED_NEW: what the update wrote, after update_apply() with the same arguments succeeded. */
-struct value update_touched_new(const struct update *update, struct value item, struct value key,
-                                struct arena *arena);
+/* UPDATED_OLD and UPDATED_NEW: the parts of the old or new item (VALUE_ABSENT: none) at the paths
+ * that the update names, as an M value in `arena`; VALUE_ABSENT if there are none. List indexes are
+ * looked up as they were written: an element appended by `SET l[100]` is not found at index 100,
+ * and after `REMOVE l[1]` the element that moved to index 1 is. */
+struct value update_touched(const struct update *update, struct value item, struct arena *arena);
 /* Bytes that UpdateItem's ceiling charges for the actions: an update is refused if the new item, or
  * the new item without its key attributes plus 3 plus this, is over 409,600. 0, and no 3, for
  * AttributeUpdates. */

@@ -73,7 +73,7 @@ static bool check_update(const struct legacy_update *update, struct err *err)
                        "supported for the type %s",
                        value_type_name(type));
     }
-    if (update->action == LEGACY_ADD && type != VALUE_N && !value_is_set(type)) {
+    if (update->action == LEGACY_ADD && type != VALUE_N && type != VALUE_L && !value_is_set(type)) {
         return err_set(err, ERR_VALIDATION,
                        "One or more parameter values were invalid: ADD action is not supported for "
                        "the type %s",
@@ -101,7 +101,6 @@ bool legacy_updates(struct arena *arena, const struct legacy_update *updates, si
     struct update *update = ARENA_NEW(arena, struct update);
     struct str *names = ARENA_ARRAY(arena, struct str, count);
     update->legacy = true;
-    update->creates = count == 0;
     update->action_count = count;
     update->actions = ARENA_ARRAY(arena, struct update_action, count);
     for (size_t i = 0; i < count; i++) {
@@ -112,8 +111,8 @@ bool legacy_updates(struct arena *arena, const struct legacy_update *updates, si
         update->actions[i].kind = action_for(&updates[i]);
         update->actions[i].value =
             (struct operand){.kind = OPERAND_VALUE, .value = updates[i].value};
-        update->creates |= updates[i].action != LEGACY_DELETE;
     }
+    update->creates = update_creates(update);
     const struct expr_path *paths = make_paths(arena, names, count);
     for (size_t i = 0; i < count; i++) {
         update->actions[i].path = paths[i];

@@ -148,6 +148,9 @@ static bool add_numbers(const struct run *r, struct value a, struct value b, boo
     struct number number;
     enum number_status status = minus ? number_subtract(value_bytes(a), value_bytes(b), &number)
                                       : number_add(value_bytes(a), value_bytes(b), &number);
+    if (status == NUMBER_PRECISION) {
+        status = NUMBER_OVERFLOW; /* the service has one text for both, unlike for numbers sent */
+    }
     if (status != NUMBER_OK) {
         return err_set(r->err, ERR_VALIDATION, "%s", number_status_text(status));
     }
@@ -237,6 +240,7 @@ static struct value merge_sets(struct run *r, struct value a, struct value b, bo
     return count == 0 ? VALUE_ABSENT : set; /* there are no empty sets */
 }
 
+/* Only AttributeUpdates add lists. */
 static bool eval_add(struct run *r, struct value old, struct value added, struct value *out)
 {
     enum value_type type = value_type(old);
@@ -244,13 +248,14 @@ static bool eval_add(struct run *r, struct value old, struct value added, struct
         *out = added;
         return true;
     }
-    if (type != value_type(added) || (type != VALUE_N && !value_is_set(type))) {
+    if (type != value_type(added)) {
         return fail_type(r);
     }
     if (type == VALUE_N) {
         return add_numbers(r, old, added, false, out);
     }
-    *out = merge_sets(r, old, added, false);
+    assert(type == VALUE_L || value_is_set(type)); /* other values to add were refused before */
+    *out = type == VALUE_L ? append_lists(r, old, added) : merge_sets(r, old, added, false);
     return true;
 }
 
@@ -370,17 +375,9 @@ struct value update_result_get(const struct update_result *result, struct str na
 struct writer {
     const struct value *results; /* by action */
     struct builder *builder;
-    bool touched_only; /* leave out what no action wrote */
 };
 
 static bool write_node(const struct writer *w, const struct path_node *node, struct value old);
-
-static void keep(const struct writer *w, const uint8_t *from, const uint8_t *to)
-{
-    if (!w->touched_only) {
-        builder_add_raw(w->builder, from, to);
-    }
-}
 
 /* One entry of a map: its name and what is left at the node, or nothing. */
 static bool write_entry(const struct writer *w, const struct path_node *node, struct value old)
@@ -406,21 +403,21 @@ static uint32_t write_entries(const struct writer *w, const struct path_node *ch
     const uint8_t *kept = start;    /* of the entries to copy */
     for (; child != NULL && value_next_entry(&iter, &name, &value); start = iter.at) {
         for (; child != NULL && str_cmp(child->step.name, name.text) < 0; child = child->next) {
-            keep(w, kept, start);
+            builder_add_raw(w->builder, kept, start);
             kept = start;
             count += write_entry(w, child, VALUE_ABSENT);
         }
         if (child != NULL && str_eq(child->step.name, name.text)) {
-            keep(w, kept, start);
+            builder_add_raw(w->builder, kept, start);
             kept = iter.at;
             count += write_entry(w, child, value);
             child = child->next;
         } else {
-            count += !w->touched_only;
+            count++;
         }
     }
-    keep(w, kept, map.data + map.len);
-    count += w->touched_only ? 0 : iter.left;
+    builder_add_raw(w->builder, kept, map.data + map.len);
+    count += iter.left;
     for (; child != NULL; child = child->next) {
         count += write_entry(w, child, VALUE_ABSENT);
     }
@@ -439,16 +436,16 @@ static uint32_t write_elements(const struct writer *w, const struct path_node *c
     const uint8_t *kept = start;
     for (; child != NULL && value_next(&iter, &value); start = iter.at, index++) {
         if (child->step.index == index) {
-            keep(w, kept, start);
+            builder_add_raw(w->builder, kept, start);
             kept = iter.at;
             count += write_node(w, child, value);
             child = child->next;
         } else {
-            count += !w->touched_only;
+            count++;
         }
     }
-    keep(w, kept, list.data + list.len);
-    count += w->touched_only ? 0 : iter.left;
+    builder_add_raw(w->builder, kept, list.data + list.len);
+    count += iter.left;
     for (; child != NULL; child = child->next) {
         count += write_node(w, child, VALUE_ABSENT);
     }
@@ -471,16 +468,11 @@ static bool write_node(const struct writer *w, const struct path_node *node, str
     size_t open = builder_open(w->builder, type);
     uint32_t count = type == VALUE_M ? write_entries(w, node->children, old)
                                      : write_elements(w, node->children, old);
-    if (w->touched_only && count == 0) {
-        w->builder->len = open;
-        return false;
-    }
     builder_close_sorted(w->builder, open, count);
     return true;
 }
 
-static struct value write_item(const struct update_result *result, bool touched_only,
-                               struct arena *arena)
+static struct value write_item(const struct update_result *result, struct arena *arena)
 {
     const struct update *update = result->update;
     size_t capacity = result->item.len + 64;
@@ -491,19 +483,17 @@ static struct value write_item(const struct update_result *result, bool touched_
     }
     struct builder builder;
     builder_init(&builder, arena, capacity);
-    struct writer w = {
-        .results = result->values, .builder = &builder, .touched_only = touched_only};
+    struct writer w = {.results = result->values, .builder = &builder};
     size_t open = builder_open(&builder, VALUE_M);
     uint32_t count = write_entries(&w, update->root.children, result->item);
     builder_close_sorted(&builder, open, count);
-    struct value item = builder_finish(&builder);
-    return touched_only && count == 0 ? VALUE_ABSENT : item;
+    return builder_finish(&builder);
 }
 
 struct value update_write(const struct update_result *result, struct arena *arena)
 {
     assert(!result->too_large);
-    return result->has_no_item ? VALUE_ABSENT : write_item(result, false, arena);
+    return result->has_no_item ? VALUE_ABSENT : write_item(result, arena);
 }
 
 bool update_apply(const struct update *update, struct value item, struct value key,
@@ -520,7 +510,7 @@ bool update_apply(const struct update *update, struct value item, struct value k
     return true;
 }
 
-struct value update_touched_old(const struct update *update, struct value item, struct arena *arena)
+struct value update_touched(const struct update *update, struct value item, struct arena *arena)
 {
     if (value_is_absent(item)) {
         return VALUE_ABSENT;
@@ -532,14 +522,4 @@ struct value update_touched_old(const struct update *update, struct value item, 
     builder_close_sorted(&builder, open, count);
     struct value touched = builder_finish(&builder);
     return count == 0 ? VALUE_ABSENT : touched;
-}
-
-struct value update_touched_new(const struct update *update, struct value item, struct value key,
-                                struct arena *arena)
-{
-    struct err err = ERR_INIT(arena);
-    struct update_result result;
-    bool done = update_eval(update, item, key, arena, &result, &err);
-    assert(done && !result.too_large); /* as when the item was written */
-    return result.has_no_item ? VALUE_ABSENT : write_item(&result, true, arena);
 }

@@ -76,6 +76,17 @@ def test_record_is_as_the_guide_shows_it(db, streams, make_stream):
     assert len({record["eventID"] for record in records}) == 3
 
 
+def test_update_that_only_removes_where_there_is_no_item_has_no_record(db, streams, make_stream):
+    table, arn = make_stream()
+    key = {"TableName": table, "Key": item(pk="a")}
+    db.UpdateItem(**key, UpdateExpression="REMOVE x, y.z")
+    db.UpdateItem(**key, UpdateExpression="DELETE x :s", ExpressionAttributeValues=values(s={"b"}))
+    db.UpdateItem(**key, AttributeUpdates={"x": {"Action": "DELETE"}})
+    db.TransactWriteItems(TransactItems=[{"Update": {**key, "UpdateExpression": "REMOVE x.y"}}])
+    db.PutItem(TableName=table, Item=item(pk="a", n=1))
+    assert changes(Consumer(streams, arn).read_all()) == [("INSERT", None, item(pk="a", n=1))]
+
+
 def test_records_of_an_item_are_in_order(db, streams, make_stream):
     table, arn = make_stream(key="pk sk:N")
     keys = [item(pk=f"p{number % 7}", sk=number % 3) for number in range(21)]

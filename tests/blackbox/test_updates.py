@@ -209,8 +209,16 @@ def test_update_makes_an_absent_item(db, table):
     db.DeleteItem(TableName=table, Key=item(pk="new"))
     assert update(db, table, "SET a = :v", key="new", returns="ALL_OLD", v=1) is None
     db.DeleteItem(TableName=table, Key=item(pk="new"))
-    assert update(db, table, "REMOVE a", key="new") == {"pk": "new"}
+    assert update(db, table, "SET a = :v REMOVE b", key="new", v=1) == {"pk": "new", "a": 1}
     db.DeleteItem(TableName=table, Key=item(pk="new"))
+
+
+@pytest.mark.parametrize("expression", ["REMOVE a", "REMOVE a.b", "REMOVE a[1], b.c[2]", "DELETE a :s", "DELETE a.b :s REMOVE c"])
+@pytest.mark.parametrize("returns", ["ALL_NEW", "UPDATED_NEW", "ALL_OLD", "UPDATED_OLD"])
+def test_update_that_only_removes_makes_no_item(db, table, expression, returns):
+    named = {"s": {"x"}} if ":s" in expression else {}
+    assert update(db, table, expression, key="new", returns=returns, **named) is None
+    assert "Item" not in db.GetItem(TableName=table, Key=item(pk="new"))
 
 
 def test_update_with_only_a_key_makes_the_item(db, table):

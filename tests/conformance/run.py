@@ -30,7 +30,6 @@ from wire import TARGET, Client  # noqa: E402
 
 ARN = re.compile(r"arn:aws:(\w+):[^:]*:[^:]*:(key/.*)?")
 LABEL = re.compile(r"(?<=/stream/)[^\"]+|^\d{4}-\d\d-\d\dT[\d:.]+$")
-SETS = ("SS", "NS", "BS")
 
 
 def load():
@@ -76,11 +75,11 @@ class Words:
 
 
 def plain(value, member=""):
-    """An answer without what differs from run to run; sets, definitions and indexes have no order."""
+    """An answer without what differs from run to run; definitions and indexes have no order."""
     if isinstance(value, dict):
         return {k: plain(v, k) for k, v in value.items()}
     if isinstance(value, list):
-        unordered = member in SETS or member in ("AttributeDefinitions", "GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+        unordered = member in ("AttributeDefinitions", "GlobalSecondaryIndexes", "LocalSecondaryIndexes")
         made = [plain(v) for v in value]
         return sorted(made, key=lambda v: json.dumps(v, sort_keys=True)) if unordered else made
     if member.endswith("DateTime"):

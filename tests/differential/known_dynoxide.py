@@ -271,18 +271,23 @@ def _(case):
     return case.operation == "UpdateItem" and text(case.gramme) in MISTAKES and text(case.oracle) in MISTAKES
 
 
-@known("deleting from nothing", "DELETE of AttributeUpdates makes no item (documented)")
+def only_removes(update):
+    """Whether an UpdateItem or a transaction's Update has actions, and all of them remove."""
+    legacy, expression = update.get("AttributeUpdates"), update.get("UpdateExpression")
+    if isinstance(legacy, dict) and legacy:
+        return all(isinstance(change, dict) and change.get("Action") == "DELETE" for change in legacy.values())
+    return isinstance(expression, str) and bool(re.match(r"\s*(REMOVE|DELETE)\b", expression, re.IGNORECASE)) and not re.search(
+        r"\b(SET|ADD)\b", expression, re.IGNORECASE)
+
+
+@known("removing from nothing", "an update that only removes makes no item (measured)")
 def _(case):
-    return case.operation == "UpdateItem" and "AttributeUpdates" in case.body and case.gramme.status == case.oracle.status == 200 and (
-        "Attributes" not in case.gramme.body) and all(u.get("Action") == "DELETE" for u in case.body["AttributeUpdates"].values())
+    updates = [case.body] if case.operation == "UpdateItem" else [
+        action["Update"] for action in case.body.get("TransactItems", []) if "Update" in action] if case.operation == "TransactWriteItems" else []
+    made_none = case.operation == "TransactWriteItems" or ("Attributes" not in case.gramme.body and not case.left.get("after"))
+    return case.gramme.is_ok() and made_none and any(only_removes(update) for update in updates)
 
 
-lacks(
-    "ADD to lists",
-    "our legacy ADD takes numbers and sets, as documented",
-    INVALID + r"ADD action is not supported for the type L",
-    operations={"UpdateItem"},
-)
 lacks(
     "keys before duplicates",
     "keys are checked before duplicates are looked for",

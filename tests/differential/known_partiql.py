@@ -147,12 +147,6 @@ def _(pair):
     return ".\\\"local" in pair.text and pair.ours.get("rows") != pair.theirs.get("rows")
 
 
-@PAIRS.known("MODIFIED NEW behind a list's end", "shows the element that was added, as UPDATED_NEW does")
-def _(pair):
-    fine = "error" not in pair.ours and "error" not in pair.theirs and pair.ours.get("after") == pair.theirs.get("after")
-    return fine and "MODIFIED NEW" in pair.text and "]" in pair.text
-
-
 # --- refusals ---
 
 
