@@ -2,32 +2,30 @@
  * with a key made from the secret, day, region and service. */
 #include "auth/sigv4.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define HASH_LEN 32
-#define DAY_LEN  8 /* of the time: "20150830" */
-
-static void add_hex(struct buf *out, const unsigned char hash[HASH_LEN])
+static void write_hex(const unsigned char hash[SIGV4_HASH_LEN], char out[SIGV4_HEX_LEN])
 {
     static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < HASH_LEN; i++) {
-        buf_add_char(out, digits[hash[i] >> 4]);
-        buf_add_char(out, digits[hash[i] & 15]);
+    for (int i = 0; i < SIGV4_HASH_LEN; i++) {
+        *out++ = digits[hash[i] >> 4];
+        *out++ = digits[hash[i] & 15];
     }
 }
 
-static void add_sha256(struct buf *out, struct str text)
+void sigv4_hash(struct str text, char out[SIGV4_HEX_LEN])
 {
-    unsigned char hash[HASH_LEN];
+    unsigned char hash[SIGV4_HASH_LEN];
     int done = EVP_Digest(text.data, text.len, hash, NULL, EVP_sha256(), NULL);
     assert(done == 1);
-    add_hex(out, hash);
+    write_hex(hash, out);
 }
 
-static void hmac(struct str key, struct str text, unsigned char out[HASH_LEN])
+static void hmac(struct str key, struct str text, unsigned char out[SIGV4_HASH_LEN])
 {
     const unsigned char *done = HMAC(EVP_sha256(), key.data, (int)key.len,
                                      (const unsigned char *)text.data, text.len, out, NULL);
@@ -88,8 +86,8 @@ static void add_names(struct buf *out, const struct sigv4_header *headers, size_
     }
 }
 
-static void add_canonical_request(struct buf *out, const struct sigv4_request *request,
-                                  const struct sigv4_header *headers)
+void sigv4_add_canonical_request(struct buf *out, const struct sigv4_request *request,
+                                 const struct sigv4_header *headers, struct str body_hash)
 {
     buf_format(out, "%.*s\n%.*s\n%.*s\n", STR_ARG(request->method), STR_ARG(request->path),
                STR_ARG(request->query));
@@ -102,39 +100,59 @@ static void add_canonical_request(struct buf *out, const struct sigv4_request *r
     buf_add_char(out, '\n');
     add_names(out, headers, request->header_count);
     buf_add_char(out, '\n');
-    add_sha256(out, request->body);
+    buf_add(out, body_hash);
 }
 
-/* The key of one day, region and service. */
-static void make_key(const struct sigv4_scope *scope, unsigned char key[HASH_LEN])
+void sigv4_derive_key(struct str secret, struct str day, struct str region, struct str service,
+                      unsigned char out[SIGV4_HASH_LEN])
 {
-    struct buf secret = {0};
-    buf_format(&secret, "AWS4%.*s", STR_ARG(scope->secret_access_key));
-    hmac(buf_str(&secret), str_make(scope->time.data, DAY_LEN), key);
-    buf_finish(&secret);
-    hmac(str_make(key, HASH_LEN), scope->region, key);
-    hmac(str_make(key, HASH_LEN), scope->service, key);
-    hmac(str_make(key, HASH_LEN), STR("aws4_request"), key);
+    struct buf first = {0};
+    buf_format(&first, "AWS4%.*s", STR_ARG(secret));
+    hmac(buf_str(&first), day, out);
+    OPENSSL_cleanse(first.data, first.len);
+    buf_finish(&first);
+    hmac(str_make(out, SIGV4_HASH_LEN), region, out);
+    hmac(str_make(out, SIGV4_HASH_LEN), service, out);
+    hmac(str_make(out, SIGV4_HASH_LEN), STR("aws4_request"), out);
+}
+
+void sigv4_make_signature(const unsigned char key[SIGV4_HASH_LEN], struct str time,
+                          struct str scope, struct str canonical, char out[SIGV4_HEX_LEN])
+{
+    char hash[SIGV4_HEX_LEN];
+    sigv4_hash(canonical, hash);
+    struct buf text = {0};
+    buf_format(&text, "AWS4-HMAC-SHA256\n%.*s\n%.*s\n", STR_ARG(time), STR_ARG(scope));
+    buf_add(&text, str_make(hash, sizeof(hash)));
+    unsigned char signature[SIGV4_HASH_LEN];
+    hmac(str_make(key, SIGV4_HASH_LEN), buf_str(&text), signature);
+    buf_finish(&text);
+    write_hex(signature, out);
 }
 
 static void add_scope(struct buf *out, const struct sigv4_scope *scope)
 {
-    buf_format(out, "%.*s/%.*s/%.*s/aws4_request", DAY_LEN, scope->time.data,
+    buf_format(out, "%.*s/%.*s/%.*s/aws4_request", SIGV4_DAY_LEN, scope->time.data,
                STR_ARG(scope->region), STR_ARG(scope->service));
 }
 
-static void make_signature(const struct sigv4_scope *scope, struct str canonical,
-                           unsigned char out[HASH_LEN])
+/* The signature of a request by the secret key of `scope`. */
+static void sign(const struct sigv4_request *request, const struct sigv4_header *headers,
+                 const struct sigv4_scope *scope, char out[SIGV4_HEX_LEN])
 {
-    struct buf text = {0};
-    buf_format(&text, "AWS4-HMAC-SHA256\n%.*s\n", STR_ARG(scope->time));
-    add_scope(&text, scope);
-    buf_add_char(&text, '\n');
-    add_sha256(&text, canonical);
-    unsigned char key[HASH_LEN];
-    make_key(scope, key);
-    hmac(str_make(key, HASH_LEN), buf_str(&text), out);
-    buf_finish(&text);
+    char body_hash[SIGV4_HEX_LEN];
+    sigv4_hash(request->body, body_hash);
+    struct buf canonical = {0};
+    sigv4_add_canonical_request(&canonical, request, headers, str_make(body_hash, SIGV4_HEX_LEN));
+    unsigned char key[SIGV4_HASH_LEN];
+    sigv4_derive_key(scope->secret_access_key, str_make(scope->time.data, SIGV4_DAY_LEN),
+                     scope->region, scope->service, key);
+    struct buf scope_text = {0};
+    add_scope(&scope_text, scope);
+    sigv4_make_signature(key, scope->time, buf_str(&scope_text), buf_str(&canonical), out);
+    OPENSSL_cleanse(key, sizeof(key));
+    buf_finish(&scope_text);
+    buf_finish(&canonical);
 }
 
 void sigv4_sign(const struct sigv4_request *request, const struct sigv4_scope *scope,
@@ -145,17 +163,14 @@ void sigv4_sign(const struct sigv4_request *request, const struct sigv4_scope *s
     struct sigv4_header headers[SIGV4_HEADERS_MAX];
     memcpy(headers, request->headers, request->header_count * sizeof(headers[0]));
     qsort(headers, request->header_count, sizeof(headers[0]), compare_names);
-    struct buf canonical = {0};
-    add_canonical_request(&canonical, request, headers);
-    unsigned char signature[HASH_LEN];
-    make_signature(scope, buf_str(&canonical), signature);
-    buf_finish(&canonical);
+    char signature[SIGV4_HEX_LEN];
+    sign(request, headers, scope, signature);
     buf_format(out, "AWS4-HMAC-SHA256 Credential=%.*s/", STR_ARG(scope->access_key_id));
     add_scope(out, scope);
     buf_add(out, STR(", SignedHeaders="));
     add_names(out, headers, request->header_count);
     buf_add(out, STR(", Signature="));
-    add_hex(out, signature);
+    buf_add(out, str_make(signature, sizeof(signature)));
 }
 
 void sigv4_format_time(int64_t wall_ms, char out[SIGV4_TIME_SIZE])

@@ -1,0 +1,76 @@
+/* auth/condition_internal.h: conditions of policy statements, for policy_parse.c and
+ * policy_decide.c. A condition is one operator with one key: {"StringLike": {"aws:username": ...}}.
+ */
+#ifndef GRAMME_AUTH_CONDITION_INTERNAL_H
+#define GRAMME_AUTH_CONDITION_INTERNAL_H
+
+#include "auth/pattern.h"
+
+enum condition_type {
+    CONDITION_ARN,
+    CONDITION_BINARY,
+    CONDITION_BOOL,
+    CONDITION_DATE,
+    CONDITION_IP,
+    CONDITION_NULL,
+    CONDITION_NUMBER,
+    CONDITION_STRING,
+};
+
+enum condition_comparison {
+    COMPARE_EQUALS,
+    COMPARE_EQUALS_NOCASE,
+    COMPARE_GREATER,
+    COMPARE_GREATER_EQUALS,
+    COMPARE_LESS,
+    COMPARE_LESS_EQUALS,
+    COMPARE_LIKE,
+};
+
+/* How many of a key's values must hold. */
+enum condition_quantifier { QUANTIFIER_NONE, QUANTIFIER_ALL, QUANTIFIER_ANY };
+
+struct condition_operator {
+    enum condition_type type;
+    enum condition_comparison comparison;
+    enum condition_quantifier quantifier;
+    bool is_negated;
+    bool is_if_exists; /* a request without the key passes */
+};
+
+/* Addresses are IPv6; IPv4 is mapped (::ffff:a.b.c.d). */
+struct condition_network {
+    uint8_t address[16];
+    int prefix_len; /* in bits, 0 to 128 */
+};
+
+/* One value of a policy, by type. */
+union condition_value {
+    struct pattern string;
+    struct arn_pattern arn;
+    struct str binary;
+    struct condition_network network;
+    double number; /* CONDITION_DATE: seconds since 1970 */
+    bool boolean;  /* CONDITION_NULL too */
+};
+
+struct condition {
+    struct condition_operator op;
+    struct context_key key;
+    union condition_value *values; /* one of them must match */
+    size_t value_count;
+};
+
+/* "ForAnyValue:StringLikeIfExists" in its parts. False: no such operator. */
+MUST_USE bool condition_operator_parse(struct str name, struct condition_operator *out);
+/* Compiles one value; it lives as long as `arena` and `text`. `has_variables`: the policy's version
+ * knows variables. False: not a value of that type (ERR_VALIDATION). */
+MUST_USE bool condition_value_parse(struct arena *arena, const struct condition_operator *op,
+                                    struct str text, bool has_variables, union condition_value *out,
+                                    struct err *err);
+/* Whether the request satisfies the condition. */
+MUST_USE bool condition_holds(const struct condition *condition, const struct pattern_input *input);
+/* Adds the CONTEXT_BITs of its key and of its values' variables to *set. */
+void condition_add_keys(const struct condition *condition, uint64_t *set);
+
+#endif
