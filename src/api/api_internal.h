@@ -47,6 +47,8 @@ MUST_USE bool api_check_readable(const struct index *index, struct err *err);
 extern const struct shape shape_table_name;    /* of requests on one table */
 extern const struct shape shape_table_pattern; /* the same with its pattern: in transactions */
 extern const struct shape shape_table_key;     /* the name as the key of a map: in batches */
+/* The same where all of the model is enforced: in CreateTable and DescribeTable. */
+extern const struct shape shape_whole_table_name;
 extern const struct shape shape_string;
 extern const struct shape shape_bool;
 extern const struct shape shape_item;
@@ -65,6 +67,7 @@ extern const struct shape shape_expected;
 extern const struct shape shape_conditions; /* KeyConditions, QueryFilter, ScanFilter */
 extern const struct shape shape_select;
 extern const struct shape shape_index_name;
+extern const struct shape shape_new_index_name; /* in table requests */
 extern const struct shape shape_limit;
 
 enum { CAPACITY_INDEXES, CAPACITY_TOTAL, CAPACITY_NONE };

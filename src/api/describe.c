@@ -101,18 +101,21 @@ static void put_on_demand(struct api_call *call, const struct unit_pair *pair)
     api_end(call);
 }
 
-/* What a table can take at once: as set, else what its mode gives. */
-static void put_warm(struct api_call *call, const struct table *table, const struct unit_pair *pair,
-                     const struct throughput *throughput)
+/* WarmThroughput of the table, or of an index. What CreateTable was not asked for it leaves out. */
+static void put_warm(struct api_call *call, const struct description *description,
+                     const struct index *index)
 {
-    bool on_demand = table->billing == BILLING_PAY_PER_REQUEST;
-    int64_t read = on_demand ? 12000 : throughput->read_units;
-    int64_t write = on_demand ? 4000 : throughput->write_units;
+    const struct unit_pair *asked = index != NULL ? &index->warm : &description->table->warm;
+    if (description->is_new && asked->read == 0 && asked->write == 0) {
+        return;
+    }
+    bool is_updating = description->is_new || (description->warm_is_updating && index == NULL);
+    struct unit_pair warm = table_warm(description->table, index);
     api_member(call, STR("WarmThroughput"));
     api_begin(call);
-    put_int(call, STR("ReadUnitsPerSecond"), MAX(read, pair->read));
-    put_int(call, STR("WriteUnitsPerSecond"), MAX(write, pair->write));
-    put_text(call, STR("Status"), "ACTIVE");
+    put_int(call, STR("ReadUnitsPerSecond"), warm.read);
+    put_int(call, STR("WriteUnitsPerSecond"), warm.write);
+    put_text(call, STR("Status"), is_updating ? "UPDATING" : "ACTIVE");
     api_end(call);
 }
 
@@ -147,9 +150,10 @@ static void put_arn(struct api_call *call, struct str name, const struct table *
                STR_ARG(account), STR_ARG(table->name), STR_ARG(suffix));
 }
 
-static void put_index(struct api_call *call, const struct table *table,
-                      const struct table_sizes *sizes, size_t number, enum resource_status status)
+static void put_index(struct api_call *call, const struct description *description, size_t number)
 {
+    const struct table *table = description->table;
+    const struct table_sizes *sizes = description->sizes;
     bool is_leaving = number == table->index_count;
     const struct index *index = is_leaving ? table->leaving : &table->indexes[number];
     api_begin(call);
@@ -158,14 +162,14 @@ static void put_index(struct api_call *call, const struct table *table,
     describe_key_schema(call, &index->key);
     put_projection(call, index);
     if (index->kind == INDEX_GLOBAL) {
-        put_text(call, STR("IndexStatus"),
-                 statuses[status == STATUS_CREATING ? status : index->status]);
+        bool with_table = description->status == STATUS_CREATING;
+        put_text(call, STR("IndexStatus"), statuses[with_table ? STATUS_CREATING : index->status]);
         if (index->status == STATUS_CREATING) { /* not so those that came with the table */
             put_bool(call, STR("Backfilling"), index->backfilling);
         }
         put_throughput(call, &index->throughput);
         put_on_demand(call, &index->on_demand);
-        put_warm(call, table, &index->warm, &index->throughput);
+        put_warm(call, description, index);
     }
     put_int(call, STR("IndexSizeBytes"), sizes->index_bytes[number]);
     put_int(call, STR("ItemCount"), sizes->index_item_counts[number]);
@@ -174,10 +178,10 @@ static void put_index(struct api_call *call, const struct table *table,
     api_end(call);
 }
 
-static void put_indexes(struct api_call *call, const struct table *table,
-                        const struct table_sizes *sizes, enum index_kind kind,
-                        enum resource_status status)
+static void put_indexes(struct api_call *call, const struct description *description,
+                        enum index_kind kind)
 {
+    const struct table *table = description->table;
     bool first = true;
     size_t count = table->index_count + (table->leaving != NULL);
     for (size_t i = 0; i < count; i++) {
@@ -191,7 +195,7 @@ static void put_indexes(struct api_call *call, const struct table *table,
         }
         buf_add_char(call->out, first ? '[' : ',');
         first = false;
-        put_index(call, table, sizes, i, status);
+        put_index(call, description, i);
     }
     if (!first) {
         buf_add_char(call->out, ']');
@@ -201,7 +205,7 @@ static void put_indexes(struct api_call *call, const struct table *table,
 static void put_billing(struct api_call *call, const struct table *table,
                         enum resource_status status)
 {
-    if (!table->billing_given) {
+    if (!table->was_on_demand) {
         return;
     }
     api_member(call, STR("BillingModeSummary"));
@@ -257,37 +261,78 @@ static void put_class(struct api_call *call, const struct table *table)
     api_end(call);
 }
 
-void describe_table(struct api_call *call, const struct table *table,
-                    const struct table_sizes *sizes, enum resource_status status)
+static void put_sse(struct api_call *call, const struct description *description)
 {
+    const struct table *table = description->table;
+    if (!table->sse_kms && !description->sse_is_updating) {
+        return;
+    }
+    api_member(call, STR("SSEDescription"));
+    api_begin(call);
+    put_text(call, STR("Status"), description->sse_is_updating ? "UPDATING" : "ENABLED");
+    if (table->sse_kms) {
+        put_text(call, STR("SSEType"), "KMS");
+        api_member(call, STR("KMSMasterKeyArn"));
+        json_write_string(call->out, table->sse_key_arn);
+    }
+    api_end(call);
+}
+
+/* The members that every description has, up to the indexes. */
+static void put_identity(struct api_call *call, const struct description *description)
+{
+    const struct table *table = description->table;
+    put_throughput(call, &table->throughput);
+    put_int(call, STR("TableSizeBytes"), description->sizes->bytes);
+    put_int(call, STR("ItemCount"), description->sizes->item_count);
+    put_arn(call, STR("TableArn"), table, STR(""));
+    api_member(call, STR("TableId"));
+    json_write_plain_string(call->out, str_make(table->id, sizeof(table->id)));
+    put_billing(call, table, description->status);
+}
+
+/* The members that every description has, behind the indexes. */
+static void put_settings(struct api_call *call, const struct description *description)
+{
+    const struct table *table = description->table;
+    put_stream(call, table);
+    put_sse(call, description);
+    put_class(call, table);
+    put_bool(call, STR("DeletionProtectionEnabled"), table->deletion_protection);
+    put_on_demand(call, &table->on_demand);
+    put_warm(call, description, NULL);
+}
+
+void describe_table(struct api_call *call, const struct description *description)
+{
+    const struct table *table = description->table;
     api_begin(call);
     put_definitions(call, table);
     api_member(call, STR("TableName"));
     json_write_plain_string(call->out, table->name);
     describe_key_schema(call, &table->key);
-    put_text(call, STR("TableStatus"), statuses[status]);
+    put_text(call, STR("TableStatus"), statuses[description->status]);
     describe_date(call, STR("CreationDateTime"), table->created_ms);
-    put_throughput(call, &table->throughput);
-    put_int(call, STR("TableSizeBytes"), sizes->bytes);
-    put_int(call, STR("ItemCount"), sizes->item_count);
-    put_arn(call, STR("TableArn"), table, STR(""));
-    api_member(call, STR("TableId"));
-    json_write_plain_string(call->out, str_make(table->id, sizeof(table->id)));
-    put_billing(call, table, status);
-    put_indexes(call, table, sizes, INDEX_LOCAL, status);
-    if (status != STATUS_DELETING) {
-        put_indexes(call, table, sizes, INDEX_GLOBAL, status);
-    }
-    put_stream(call, table);
-    if (table->sse_kms) {
-        api_member(call, STR("SSEDescription"));
-        JSON_PUT(call->out, "{\"Status\":\"ENABLED\",\"SSEType\":\"KMS\",\"KMSMasterKeyArn\":");
-        json_write_string(call->out, table->sse_key_arn);
-        JSON_PUT(call->out, "}");
-    }
-    put_class(call, table);
-    put_bool(call, STR("DeletionProtectionEnabled"), table->deletion_protection);
-    put_on_demand(call, &table->on_demand);
-    put_warm(call, table, &table->warm, &table->throughput);
+    put_identity(call, description);
+    put_indexes(call, description, INDEX_LOCAL);
+    put_indexes(call, description, INDEX_GLOBAL);
+    put_settings(call, description);
+    api_end(call);
+}
+
+void describe_deleted_table(struct api_call *call, const struct table *table)
+{
+    const struct table_sizes sizes = {0};
+    const struct description description = {
+        .table = table,
+        .sizes = &sizes,
+        .status = STATUS_DELETING,
+    };
+    api_begin(call);
+    api_member(call, STR("TableName"));
+    json_write_plain_string(call->out, table->name);
+    put_text(call, STR("TableStatus"), statuses[STATUS_DELETING]);
+    put_identity(call, &description);
+    put_settings(call, &description);
     api_end(call);
 }

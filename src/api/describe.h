@@ -4,9 +4,18 @@
 
 #include "api/api_internal.h"
 
-/* Writes a TableDescription with the given TableStatus. */
-void describe_table(struct api_call *call, const struct table *table,
-                    const struct table_sizes *sizes, enum resource_status status);
+/* A TableDescription to be written. */
+struct description {
+    const struct table *table;
+    const struct table_sizes *sizes;
+    enum resource_status status; /* of the table */
+    bool is_new;                 /* CreateTable: WarmThroughput is shown only if it was asked for */
+    bool sse_is_updating;        /* UpdateTable: encryption, WarmThroughput has just been changed */
+    bool warm_is_updating;
+};
+void describe_table(struct api_call *call, const struct description *description);
+/* What DeleteTable answers with: neither keys nor indexes nor the date of creation. */
+void describe_deleted_table(struct api_call *call, const struct table *table);
 
 /* Parts that streams' answers have too: the members KeySchema, and a date in seconds with
  * milliseconds; the name of a view. */

@@ -19,7 +19,7 @@ bool index_request_definitions(const struct definer *definer, const struct wire_
         for (size_t k = 0; k < i; k++) {
             if (str_eq(definitions[k].name, given->name)) {
                 return err_set(definer->err, ERR_VALIDATION,
-                               "Cannot have two attributes with the same name");
+                               "Attribute Name is duplicated: %.*s", STR_ARG(given->name));
             }
         }
         definitions[i] = (struct attribute_definition){
@@ -173,6 +173,20 @@ bool index_request_check_two_keys(const struct definer *definer, const struct wi
 
 /* --- projections --- */
 
+static bool check_non_key_names(const struct index *index, struct err *err)
+{
+    for (size_t i = 0; i < index->non_key_count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (str_eq(index->non_key_names[k], index->non_key_names[i])) {
+                return err_set(err, ERR_VALIDATION,
+                               INVALID "Duplicate element in NonKeyAttributes: %.*s",
+                               STR_ARG(index->non_key_names[i]));
+            }
+        }
+    }
+    return true;
+}
+
 bool index_request_projection(const struct definer *definer,
                               const struct projection_request *projection, struct index *out)
 {
@@ -194,7 +208,7 @@ bool index_request_projection(const struct definer *definer,
     }
     out->non_key_names = projection->non_key.elements;
     out->non_key_count = projection->non_key.count;
-    return true;
+    return check_non_key_names(out, err);
 }
 
 bool index_request_check_non_key_total(const struct definer *definer)

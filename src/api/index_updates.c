@@ -5,7 +5,7 @@
 #include "api/table_update.h"
 
 static const struct field index_settings_fields[] = {
-    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
+    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_new_index_name),
     FIELD(struct index_request, throughput, "ProvisionedThroughput", shape_throughput),
     FIELD(struct index_request, on_demand, "OnDemandThroughput", shape_on_demand),
     FIELD(struct index_request, warm, "WarmThroughput", shape_warm),
@@ -18,7 +18,7 @@ static const struct shape shape_index_settings = {
     .size = sizeof(struct index_request),
 };
 static const struct field index_name_fields[] = {
-    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
+    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_new_index_name),
     FIELD_END,
 };
 static const struct shape shape_index_removal = {
@@ -84,35 +84,6 @@ static bool check_one_action(const struct index_update_request *update, struct e
                                            "GlobalSecondaryIndexUpdate object");
 }
 
-/* An index comes or goes alone, but for new settings of other indexes and for BillingMode. */
-static bool check_company(const struct update_table_request *request, struct err *err)
-{
-    const struct {
-        bool given;
-        const char *text;
-    } others[] = {
-        {request->throughput != NULL,
-         "You cannot create or delete index while updating table IOPS"},
-        {request->stream != NULL, "You cannot create or delete index while changing stream status"},
-        {request->sse != NULL,
-         "Server-Side Encryption modification must be the only operation in the request"},
-        {!str_is_null(request->table_class.text),
-         "TableClass modification must be the only operation in the request"},
-        {request->deletion_protection.given,
-         "DeletionProtection modification must be the only operation in the request"},
-        {request->on_demand != NULL,
-         "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request"},
-        {request->warm != NULL,
-         "Create global secondary index cannot be specified when updating WarmThroughput"},
-    };
-    for (size_t i = 0; i < COUNT_OF(others); i++) {
-        if (others[i].given) {
-            return err_set(err, ERR_VALIDATION, INVALID "%s", others[i].text);
-        }
-    }
-    return true;
-}
-
 bool index_updates_check(const struct update_table_request *request, struct err *err)
 {
     size_t online = 0;
@@ -125,6 +96,13 @@ bool index_updates_check(const struct update_table_request *request, struct err 
             return false;
         }
         struct str name = updated_index(update)->name;
+        const struct pair_request *warm = update->update != NULL ? update->update->warm : NULL;
+        if (warm != NULL && !warm->read.given && !warm->write.given) {
+            return err_set(err, ERR_VALIDATION,
+                           INVALID "WarmThroughput must have at least one of ReadUnitsPerSecond or "
+                                   "WriteUnitsPerSecond specified for index: %.*s",
+                           STR_ARG(name));
+        }
         for (size_t k = 0; k < i; k++) {
             if (str_eq(updated_index(index_update_at(request, k))->name, name)) {
                 return err_set(err, ERR_VALIDATION,
@@ -138,7 +116,7 @@ bool index_updates_check(const struct update_table_request *request, struct err 
             return refuse_second_change(err);
         }
     }
-    return online == 0 || check_company(request, err);
+    return true;
 }
 
 /* --- states --- */
@@ -297,25 +275,84 @@ static bool change_throughput(const struct table_update *update, const struct in
                        "This operation cannot be performed with given input values. Please contact "
                        "DynamoDB service team for more info: Action Blocked: IndexUpdate");
     }
-    return table_update_units(update, given->throughput, &index->throughput);
+    return table_update_units(update, given->throughput, given->name, &index->throughput);
 }
 
 static bool change_settings(const struct table_update *update, const struct index_request *given)
 {
     const struct index *known = table_index(update->table, given->name);
     struct index *index = &update->indexes[known - update->table->indexes];
-    if (given->warm != NULL) {
-        index->warm = (struct unit_pair){MAX(index->warm.read, given->warm->read.value),
-                                         MAX(index->warm.write, given->warm->write.value)};
+    struct err *err = &update->change->call.err;
+    const struct pair_request *ceiling = given->on_demand;
+    bool has_ceiling = ceiling != NULL && (ceiling->read.given || ceiling->write.given);
+    if (given->throughput == NULL && !has_ceiling && given->warm == NULL &&
+        update->table->billing == BILLING_PAY_PER_REQUEST) {
+        return err_set(err, ERR_VALIDATION,
+                       INVALID "The only Updates for index: %.*s when TableThroughputMode is "
+                               "PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput",
+                       STR_ARG(given->name));
     }
-    return change_throughput(update, given, index) &&
-           table_update_ceiling(update, given->on_demand, &index->on_demand);
+    return table_request_raise_warm(given->warm, update->table, index, err) &&
+           change_throughput(update, given, index) &&
+           table_update_ceiling(update, ceiling, &index->on_demand);
 }
 
 /* --- coming and going --- */
 
-/* A new index's key attributes must be defined in the request itself, but one that the table knows
- * keeps its type. */
+/* "SchemaElement: key{a:S:HASH}, SchemaElement: key{b:N:RANGE}", with the types of `table`'s
+ * definitions. */
+static struct str print_schema(struct arena *arena, const struct key_schema *key,
+                               const struct table *table)
+{
+    struct str text = STR("");
+    for (size_t i = 0; i < key->hash_count + key->range_count; i++) {
+        bool is_hash = i < key->hash_count;
+        struct str name = is_hash ? key->hash[i].name : key->range[i - key->hash_count].name;
+        text = arena_format(arena, "%.*s%sSchemaElement: key{%.*s:%s:%s}", STR_ARG(text),
+                            i > 0 ? ", " : "", STR_ARG(name),
+                            value_type_name(table_definition(table, name)),
+                            is_hash ? "HASH" : "RANGE");
+    }
+    return text;
+}
+
+/* The schema of the table, or of its first index, that has the attribute. */
+static const struct key_schema *schema_with(const struct table *table, struct str name)
+{
+    for (size_t i = 0; i < table->index_count; i++) {
+        if (!key_schema_has(&table->key, name) && key_schema_has(&table->indexes[i].key, name)) {
+            return &table->indexes[i].key;
+        }
+    }
+    return &table->key;
+}
+
+/* The key attributes of a new index must have the types that the table knows them by. `defined` has
+ * the definitions of the request. */
+static bool check_same_types(const struct table_update *update, const struct key_schema *key,
+                             const struct table *defined)
+{
+    for (size_t i = 0; i < key->hash_count + key->range_count; i++) {
+        struct str name = i < key->hash_count ? key->hash[i].name
+                                              : key->range[i - key->hash_count].name;
+        enum value_type known = table_definition(update->before, name);
+        if (known == VALUE_NONE || known == table_definition(defined, name)) {
+            continue;
+        }
+        struct arena *arena = update->change->call.arena;
+        struct str existing =
+            print_schema(arena, schema_with(update->before, name), update->before);
+        struct str wanted = print_schema(arena, key, defined);
+        return err_set(&update->change->call.err, ERR_VALIDATION,
+                       INVALID "Attributes cannot be redefined. Please check that your attribute "
+                               "has the same type as previously defined. Existing schema: "
+                               "Schema:[%.*s] New schema: Schema:[%.*s]",
+                       STR_ARG(existing), STR_ARG(wanted));
+    }
+    return true;
+}
+
+/* A new index's key attributes must be defined in the request itself. */
 static bool define_attributes(const struct table_update *update, const struct definer *definer,
                               struct str index)
 {
@@ -325,18 +362,7 @@ static bool define_attributes(const struct table_update *update, const struct de
                        INVALID "AttributeDefinitions is not specified for index: %.*s",
                        STR_ARG(index));
     }
-    if (!index_request_definitions(definer, list)) {
-        return false;
-    }
-    struct attribute_definition *definitions =
-        ARENA_ARRAY(definer->arena, struct attribute_definition, list->count);
-    for (size_t i = 0; i < list->count; i++) {
-        definitions[i] = definer->table->definitions[i];
-        enum value_type known = table_definition(update->before, definitions[i].name);
-        definitions[i].type = known == VALUE_NONE ? definitions[i].type : known;
-    }
-    definer->table->definitions = definitions;
-    return true;
+    return index_request_definitions(definer, list);
 }
 
 static bool make_throughput(const struct table_update *update, const struct index_request *given,
@@ -356,13 +382,11 @@ static bool make_throughput(const struct table_update *update, const struct inde
                                "for index: %.*s",
                        STR_ARG(given->name));
     }
-    if (given->warm != NULL) {
-        index->warm = (struct unit_pair){given->warm->read.value, given->warm->write.value};
-    }
     return (given->throughput == NULL ||
             table_request_throughput(given->throughput, &index->throughput, err)) &&
            table_request_on_demand(given->on_demand, update->table->billing, "index",
-                                   &index->on_demand, err);
+                                   &index->on_demand, err) &&
+           table_request_new_warm(given->warm, update->table, index, err);
 }
 
 /* Definitions of the table and of the request; those that no key needs go. */
@@ -392,6 +416,7 @@ static bool create_index(const struct table_update *update, const struct index_r
     struct index index = {.name = given->name, .kind = INDEX_GLOBAL};
     if (!define_attributes(update, &definer, given->name) ||
         !index_request_schema(&definer, &given->key_schema, INDEX_GLOBAL, &index.key) ||
+        !check_same_types(update, &index.key, &defined) ||
         !index_request_projection(&definer, given->projection, &index) ||
         !make_throughput(update, given, &index)) {
         return false;

@@ -21,12 +21,10 @@ struct create_table_request {
     struct pair_request *on_demand;
 };
 
-/* Only here must a name be that long. */
-static const struct shape shape_new_table_name = {.kind = SHAPE_STRING, .min = 3, .max = 255};
 static const struct field create_table_fields[] = {
     FIELD_REQUIRED(struct create_table_request, definitions, "AttributeDefinitions",
                    shape_definitions),
-    FIELD(struct create_table_request, table_name, "TableName", shape_new_table_name),
+    FIELD(struct create_table_request, table_name, "TableName", shape_whole_table_name),
     FIELD(struct create_table_request, billing_mode, "BillingMode", shape_billing_mode),
     FIELD(struct create_table_request, throughput, "ProvisionedThroughput", shape_throughput),
     FIELD_REQUIRED(struct create_table_request, key_schema, "KeySchema", shape_key_schema),
@@ -129,10 +127,7 @@ static bool make_global_settings(struct create_table *op, const struct index_req
                                  err)) {
         return false;
     }
-    if (given->warm != NULL) {
-        out->warm = (struct unit_pair){given->warm->read.value, given->warm->write.value};
-    }
-    return true;
+    return table_request_new_warm(given->warm, &op->table, out, err);
 }
 
 static bool check_new_name(struct create_table *op, const struct index *index)
@@ -289,9 +284,9 @@ static bool make_billing(struct create_table *op)
     struct err *err = &op->call->err;
     const struct create_table_request *request = &op->request;
     struct table *table = &op->table;
-    table->billing_given = !str_is_null(request->billing_mode.text);
-    bool on_demand =
-        table->billing_given && request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST;
+    bool on_demand = !str_is_null(request->billing_mode.text) &&
+                     request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST;
+    table->was_on_demand = on_demand;
     table->billing = on_demand ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
     if (on_demand && request->throughput != NULL) {
         return err_set(err, ERR_VALIDATION,
@@ -326,28 +321,11 @@ static bool make_stream(struct create_table *op)
     }
     if (stream->enabled.value && str_is_null(stream->view.text)) {
         return err_set(&op->call->err, ERR_VALIDATION,
-                       INVALID "StreamViewType is required when StreamEnabled is true");
+                       INVALID "Table is being created with a stream enabled, UpdateViewType is "
+                               "required");
     }
     op->table.stream = table_request_stream(stream);
     return true;
-}
-
-static void make_sse(struct create_table *op)
-{
-    const struct sse_request *sse = op->request.sse;
-    if (sse == NULL || !sse->enabled.value) {
-        return;
-    }
-    op->table.sse_kms = true;
-    op->table.sse_key_arn = sse->key;
-    if (str_is_null(sse->key)) {
-        char id[UUID_TEXT_LEN];
-        random_uuid(id);
-        struct str region = engine_region(op->call->engine);
-        struct str account = engine_account(op->call->engine);
-        op->table.sse_key_arn = arena_format(op->call->arena, "arn:aws:kms:%.*s:%.*s:key/%.*s",
-                                             STR_ARG(region), STR_ARG(account), UUID_TEXT_LEN, id);
-    }
 }
 
 static bool make_tags(struct create_table *op)
@@ -377,12 +355,15 @@ static bool make_settings(struct create_table *op)
                        ? TABLE_CLASS_INFREQUENT_ACCESS
                        : TABLE_CLASS_STANDARD;
     table->deletion_protection = request->deletion_protection.value;
-    if (request->warm != NULL) {
-        table->warm = (struct unit_pair){request->warm->read.value, request->warm->write.value};
+    if (!table_request_check_sse(request->sse, &op->call->err)) {
+        return false;
     }
-    make_sse(op);
+    if (request->sse != NULL) {
+        table_request_set_sse(op->call, request->sse, table);
+    }
     return table_request_on_demand(request->on_demand, table->billing, "table", &table->on_demand,
                                    &op->call->err) &&
+           table_request_new_warm(request->warm, table, NULL, &op->call->err) &&
            make_stream(op) && make_tags(op);
 }
 
@@ -415,7 +396,12 @@ static void create_table_done(struct engine_call *engine_call)
         struct table_sizes sizes = {0};
         api_begin(call);
         api_member(call, STR("TableDescription"));
-        describe_table(call, op->engine.table, &sizes, STATUS_CREATING);
+        describe_table(call, &(struct description){
+                                 .table = op->engine.table,
+                                 .sizes = &sizes,
+                                 .status = STATUS_CREATING,
+                                 .is_new = true,
+                             });
         api_end(call);
         table_release(op->engine.table);
     }

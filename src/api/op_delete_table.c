@@ -28,10 +28,9 @@ static void delete_done(struct engine_call *engine_call)
     struct api_call *call = op->call;
     call->err = engine_call->err;
     if (call->err.code == ERR_NONE) {
-        struct table_sizes sizes = {0};
         api_begin(call);
         api_member(call, STR("TableDescription"));
-        describe_table(call, op->engine.table, &sizes, STATUS_DELETING);
+        describe_deleted_table(call, op->engine.table);
         api_end(call);
         table_release(op->engine.table);
     }

@@ -20,14 +20,28 @@ void op_describe_limits(struct api_call *call)
     api_finish(call);
 }
 
+/* Header values may hold other bytes than those that are good in JSON. */
+static bool is_host(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] <= ' ' || text.data[i] > '~') {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
 void op_describe_endpoints(struct api_call *call)
 {
     if (decode_nothing(call)) {
         struct str region = engine_region(call->engine);
-        buf_format(call->out,
-                   "{\"Endpoints\":[{\"Address\":\"dynamodb.%.*s.amazonaws.com\","
-                   "\"CachePeriodInMinutes\":1440}]}",
-                   STR_ARG(region));
+        struct str host = call->host;
+        if (!is_host(host)) {
+            host = arena_format(call->arena, "dynamodb.%.*s.amazonaws.com", STR_ARG(region));
+        }
+        JSON_PUT(call->out, "{\"Endpoints\":[{\"Address\":");
+        json_write_string(call->out, host);
+        JSON_PUT(call->out, ",\"CachePeriodInMinutes\":1440}]}");
     }
     api_finish(call);
 }

@@ -106,17 +106,18 @@ static void write_shards(struct api_call *call, const struct describe_stream *op
     }
 }
 
-/* Epochs that are still to come are all the same to us. */
-static bool parse_shard(struct describe_stream *op, struct str id, struct stream_shard *out)
+/* False: the stream never has a shard of that id. Epochs that are still to come count as the next. */
+static bool parse_shard(const struct describe_stream *op, struct str id, struct stream_shard *out)
 {
     if (!stream_shard_parse(op->engine.stream, id, out)) {
-        return err_set(&op->call->err, ERR_VALIDATION, STREAM_INVALID "Invalid ShardId");
+        return false;
     }
     out->epoch = MIN(out->epoch, op->engine.first_epoch + op->engine.epoch_count);
     return true;
 }
 
-/* All shards that there are now, behind the one to start from, or just children of another. */
+/* All shards that there are now, behind the one to start from (none if that is unknown), or just
+ * children of another. */
 static bool choose_shards(struct describe_stream *op, struct shard_range *out)
 {
     const struct stream_describe *describe = &op->engine;
@@ -127,17 +128,15 @@ static bool choose_shards(struct describe_stream *op, struct shard_range *out)
     out->end = out->next + describe->epoch_count * stream->shard_count;
     if (filter != NULL && !str_is_null(filter->type.text)) {
         if (!parse_shard(op, filter->shard_id, &shard)) {
-            return false;
+            return err_set(&op->call->err, ERR_VALIDATION, STREAM_INVALID "Invalid ShardId");
         }
         shard.epoch++;
         out->next = MAX(out->next, number_of(stream, shard));
         out->end = MIN(out->end, number_of(stream, shard) + 1);
     }
     if (!str_is_null(op->request.start)) {
-        if (!parse_shard(op, op->request.start, &shard)) {
-            return false;
-        }
-        out->next = MAX(out->next, number_of(stream, shard) + 1);
+        bool is_known = parse_shard(op, op->request.start, &shard);
+        out->next = is_known ? MAX(out->next, number_of(stream, shard) + 1) : out->end;
     }
     out->end = MAX(out->end, out->next);
     return true;

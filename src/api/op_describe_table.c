@@ -6,7 +6,7 @@ struct describe_table_request {
 };
 
 static const struct field describe_table_fields[] = {
-    FIELD(struct describe_table_request, table_name, "TableName", shape_table_name),
+    FIELD(struct describe_table_request, table_name, "TableName", shape_whole_table_name),
     FIELD_END,
 };
 
@@ -31,7 +31,11 @@ static void describe_done(struct engine_call *engine_call)
     if (call->err.code == ERR_NONE) {
         api_begin(call);
         api_member(call, STR("Table"));
-        describe_table(call, table, &op->engine.sizes, table_status(call->engine, table));
+        describe_table(call, &(struct description){
+                                 .table = table,
+                                 .sizes = &op->engine.sizes,
+                                 .status = table_status(call->engine, table),
+                             });
         api_end(call);
     }
     table_release(table);

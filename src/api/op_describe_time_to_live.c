@@ -18,7 +18,7 @@ static void write_description(struct api_call *call, const struct table *table)
 {
     static const char *const names[] = {
         [TTL_DISABLED] = "DISABLED",
-        [TTL_ENABLING] = "ENABLING",
+        [TTL_ENABLING] = "ENABLED", /* as the service: at once, whatever is still to be done */
         [TTL_ENABLED] = "ENABLED",
     };
     JSON_PUT(call->out, "{\"TimeToLiveDescription\":{\"TimeToLiveStatus\":");

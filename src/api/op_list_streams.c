@@ -62,7 +62,9 @@ static bool check(struct api_call *call, struct list_streams_request *request, s
     *after = STR_NULL;
     if (!str_is_null(request->start)) {
         *after = stream_arn_path(call->engine, request->start);
-        return !str_is_null(*after) || err_set(&call->err, ERR_VALIDATION, "Invalid StreamArn");
+        return stream_request_check_arn(call, request->start) &&
+               (!str_is_null(*after) || err_set(&call->err, ERR_VALIDATION,
+                                                "Invalid StreamArn: %.*s", STR_ARG(request->start)));
     }
     return true;
 }

@@ -66,7 +66,7 @@ static bool check(struct tag_resource *op, struct str *out_name)
     struct tag_resource_request *request = &op->request;
     if (!wire_decode(call->arena, &shape_tag_resource, call->body, request, err) ||
         !wire_validate(&shape_tag_resource, request, WORDING_OLDER, err) ||
-        !tags_table_name(request->arn, out_name, err)) {
+        !tags_table_name(call, request->arn, out_name)) {
         return false;
     }
     if (request->tags.count == 0) {

@@ -64,7 +64,7 @@ static bool check(struct untag_resource *op, struct str *out_name)
     struct untag_resource_request *request = &op->request;
     if (!wire_decode(call->arena, &shape_untag_resource, call->body, request, err) ||
         !wire_validate(&shape_untag_resource, request, WORDING_OLDER, err) ||
-        !tags_table_name(request->arn, out_name, err)) {
+        !tags_table_name(call, request->arn, out_name)) {
         return false;
     }
     if (request->keys.count == 0) {

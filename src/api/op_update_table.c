@@ -4,6 +4,10 @@
 #include "base/random.h"
 #include "engine/stream.h"
 
+static const struct shape shape_consistency = {
+    .kind = SHAPE_ENUM,
+    .values = (const char *const[]){"EVENTUAL", "STRONG", NULL},
+};
 static const struct field update_table_fields[] = {
     FIELD(struct update_table_request, table_name, "TableName", shape_table_name),
     FIELD(struct update_table_request, definitions, "AttributeDefinitions", shape_definitions),
@@ -18,6 +22,8 @@ static const struct field update_table_fields[] = {
           shape_bool),
     FIELD(struct update_table_request, on_demand, "OnDemandThroughput", shape_on_demand),
     FIELD(struct update_table_request, warm, "WarmThroughput", shape_warm),
+    FIELD(struct update_table_request, replica_updates, "ReplicaUpdates", shape_replica_updates),
+    FIELD(struct update_table_request, consistency, "MultiRegionConsistency", shape_consistency),
     FIELD_END,
 };
 static const struct shape shape_update_table = {
@@ -133,14 +139,15 @@ static bool change_billing(struct table_change *change, const struct update_tabl
         }
     }
     table->billing = on_demand ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
-    table->billing_given = table->billing_given || !str_is_null(request->billing_mode.text);
+    table->was_on_demand = table->was_on_demand || on_demand;
     return true;
 }
 
 /* Refuses a change that changes nothing, except where there was none before. */
 bool table_update_units(const struct table_update *update, const struct throughput_request *given,
-                        struct throughput *throughput)
+                        struct str index, struct throughput *throughput)
 {
+    const char *what = str_is_null(index) ? "table" : "index";
     long long read = throughput->read_units;
     long long write = throughput->write_units;
     if (read != given->read.value || write != given->write.value) {
@@ -149,12 +156,12 @@ bool table_update_units(const struct table_update *update, const struct throughp
     }
     return err_set(
         &update->change->call.err, ERR_VALIDATION,
-        "The provisioned throughput for the table will not change. The requested value equals "
-        "the current value. Current ReadCapacityUnits provisioned for the table: %lld. Requested "
-        "ReadCapacityUnits: %lld. Current WriteCapacityUnits provisioned for the table: %lld. "
+        "The provisioned throughput for the %s%s%.*s will not change. The requested value equals "
+        "the current value. Current ReadCapacityUnits provisioned for the %s: %lld. Requested "
+        "ReadCapacityUnits: %lld. Current WriteCapacityUnits provisioned for the %s: %lld. "
         "Requested WriteCapacityUnits: %lld. Refer to the Amazon DynamoDB Developer Guide for "
         "current limits and how to request higher limits.",
-        read, read, write, write);
+        what, str_is_null(index) ? "" : " ", STR_ARG(index), what, read, read, what, write, write);
 }
 
 /* -1 removes a ceiling, an absent member keeps it. */
@@ -194,40 +201,42 @@ static bool change_stream(struct table_change *change, const struct stream_reque
     if (stream == NULL) {
         return true;
     }
-    if (stream->enabled.value) {
-        if (table->stream != STREAM_NONE) {
-            return err_set(&change->call.err, ERR_RESOURCE_IN_USE,
-                           "Table already has an enabled stream: TableName: %.*s",
-                           STR_ARG(table->name));
-        }
-        if (str_is_null(stream->view.text)) {
-            return refuse(change, INVALID "StreamViewType is required when StreamEnabled is true");
-        }
-    } else if (!str_is_null(stream->view.text)) {
-        return refuse(change, "Invalid StreamViewType: Stream StreamEnabled was false but a "
-                              "StreamViewType was present.");
-    } else if (table->stream == STREAM_NONE) {
-        return refuse(change, "Table has no stream to disable");
+    bool is_on = table->stream != STREAM_NONE;
+    if (stream->enabled.value == is_on) {
+        return err_set(&change->call.err, ERR_VALIDATION, "Table %s: TableName: %.*s",
+                       is_on ? "already has an enabled stream" : "has no stream to disable",
+                       STR_ARG(table->name));
     }
     table_change_stream(change, table, table_request_stream(stream));
     return true;
 }
 
-static void change_sse(struct update_table *op, const struct sse_request *sse, struct table *table)
+static bool change_sse(struct update_table *op, const struct sse_request *sse, struct table *table)
 {
+    struct err *err = &op->engine.call.err;
     if (sse == NULL) {
-        return;
+        return true;
     }
-    table->sse_kms = sse->enabled.value;
-    table->sse_key_arn = STR_NULL;
-    if (table->sse_kms && !str_is_null(sse->key)) {
-        table->sse_key_arn = sse->key;
-    } else if (table->sse_kms) {
-        struct str region = engine_region(op->call->engine);
-        struct str account = engine_account(op->call->engine);
-        table->sse_key_arn =
-            arena_format(op->call->arena, "arn:aws:kms:%.*s:%.*s:alias/aws/dynamodb",
-                         STR_ARG(region), STR_ARG(account));
+    if (!sse->enabled.value && !table->sse_kms) {
+        return err_set(err, ERR_VALIDATION, INVALID "Table is already encrypted by default");
+    }
+    if (table->sse_kms && str_eq(sse->key, table->sse_key_arn)) {
+        return err_set(err, ERR_VALIDATION,
+                       INVALID "Table is already encrypted with given KMSMasterKeyId. Use "
+                               "KMSMasterKeyId parameter if you want to change Master Key");
+    }
+    table_request_set_sse(op->call, sse, table);
+    return true;
+}
+
+/* WarmThroughput never decreases, so what the old mode and units gave becomes a setting. */
+static void keep_warm(const struct table *before, struct table *table, struct index *indexes)
+{
+    table->warm = table_warm(before, NULL);
+    for (size_t i = 0; i < before->index_count; i++) {
+        if (indexes[i].kind == INDEX_GLOBAL) {
+            indexes[i].warm = table_warm(before, &before->indexes[i]);
+        }
     }
 }
 
@@ -265,6 +274,9 @@ static const struct table *being_updated(struct arena *arena,
     if (stays_provisioned) {
         show_units(&shown->throughput, &before->throughput);
     }
+    shown->warm = before->warm;
+    shown->sse_kms = before->sse_kms;
+    shown->sse_key_arn = before->sse_key_arn;
     show_ceiling(&shown->on_demand, request->on_demand);
     for (size_t i = 0; i < request->index_updates.count; i++) {
         const struct index_request *given = index_update_at(request, i)->update;
@@ -295,6 +307,10 @@ static const struct table *change_table(struct table_change *change, const struc
 {
     struct update_table *op = CONTAINER_OF(change, struct update_table, engine);
     const struct update_table_request *request = &op->request;
+    if (request->replica_updates.given) {
+        update_company_refuse_replicas(op->call, request, &change->call.err);
+        return NULL;
+    }
     int64_t now_ms = clock_wall_ms();
     struct table *table = ARENA_NEW(op->call->arena, struct table);
     *table = *before;
@@ -309,12 +325,16 @@ static const struct table *change_table(struct table_change *change, const struc
         .indexes = indexes,
         .now_ms = now_ms,
     };
+    keep_warm(before, table, indexes);
     if (!index_updates_check_states(&update) ||
         !change_billing(change, request, table, indexes, now_ms) ||
         (request->throughput != NULL &&
-         !table_update_units(&update, request->throughput, &table->throughput)) ||
+         !table_update_units(&update, request->throughput, STR_NULL, &table->throughput)) ||
         !table_update_ceiling(&update, request->on_demand, &table->on_demand) ||
-        !change_stream(change, request->stream, table) || !index_updates_change(&update)) {
+        !change_stream(change, request->stream, table) ||
+        !change_sse(op, request->sse, table) ||
+        !table_request_raise_warm(request->warm, table, NULL, &change->call.err) ||
+        !index_updates_change(&update)) {
         return NULL;
     }
     if (!str_is_null(request->table_class.text)) {
@@ -326,13 +346,17 @@ static const struct table *change_table(struct table_change *change, const struc
     if (request->deletion_protection.given) {
         table->deletion_protection = request->deletion_protection.value;
     }
-    if (request->warm != NULL) {
-        table->warm = (struct unit_pair){MAX(table->warm.read, request->warm->read.value),
-                                         MAX(table->warm.write, request->warm->write.value)};
-    }
-    change_sse(op, request->sse, table);
     op->shown = being_updated(op->call->arena, request, before, table);
     return table;
+}
+
+/* Changes that leave the table ACTIVE. */
+static bool is_at_once(const struct update_table_request *request)
+{
+    bool alone = str_is_null(request->billing_mode.text) && request->throughput == NULL &&
+                 request->index_updates.count == 0 && request->stream == NULL;
+    return alone && (request->sse != NULL || request->deletion_protection.given ||
+                     request->on_demand != NULL || request->warm != NULL);
 }
 
 /* Sizes are read after the change, for the answer. */
@@ -344,7 +368,14 @@ static void describe_done(struct engine_call *engine_call)
     if (call->err.code == ERR_NONE) {
         api_begin(call);
         api_member(call, STR("TableDescription"));
-        describe_table(call, op->shown, &op->describe.sizes, STATUS_UPDATING);
+        describe_table(call, &(struct description){
+                                 .table = op->shown,
+                                 .sizes = &op->describe.sizes,
+                                 .status = is_at_once(&op->request) ? STATUS_ACTIVE
+                                                                    : STATUS_UPDATING,
+                                 .sse_is_updating = op->request.sse != NULL,
+                                 .warm_is_updating = op->request.warm != NULL,
+                             });
         api_end(call);
     }
     table_release(op->describe.table);
@@ -367,14 +398,6 @@ static void change_done(struct engine_call *engine_call)
     engine_describe_table(&op->describe);
 }
 
-static bool changes_anything(const struct update_table_request *request)
-{
-    return !str_is_null(request->billing_mode.text) || request->throughput != NULL ||
-           request->index_updates.count > 0 || request->stream != NULL || request->sse != NULL ||
-           !str_is_null(request->table_class.text) || request->deletion_protection.given ||
-           request->on_demand != NULL || request->warm != NULL;
-}
-
 static bool check_throughput(const struct update_table_request *request, struct err *err)
 {
     struct throughput checked;
@@ -389,6 +412,19 @@ static bool check_throughput(const struct update_table_request *request, struct 
            table_request_throughput(request->throughput, &checked, err);
 }
 
+/* Whether a view type is given if and only if the stream is to be enabled. */
+static bool check_stream(const struct stream_request *stream, struct err *err)
+{
+    bool has_view = stream != NULL && !str_is_null(stream->view.text);
+    if (stream == NULL || stream->enabled.value == has_view) {
+        return true;
+    }
+    return err_set(err, ERR_VALIDATION, INVALID "%s",
+                   has_view ? "If stream is being disabled, then UpdateViewType must not be "
+                              "specified"
+                            : "If stream is being enabled then UpdateViewType is required");
+}
+
 static bool check(struct update_table *op)
 {
     struct api_call *call = op->call;
@@ -399,13 +435,10 @@ static bool check(struct update_table *op)
         return false;
     }
     op->name = request->table_name;
-    if (!changes_anything(request)) {
-        return err_set(
-            &call->err, ERR_VALIDATION,
-            "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, "
-            "GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required");
-    }
-    return check_throughput(request, &call->err) && index_updates_check(request, &call->err);
+    return index_updates_check(request, &call->err) &&
+           update_company_check(request, &call->err) && check_throughput(request, &call->err) &&
+           check_stream(request->stream, &call->err) &&
+           table_request_check_sse(request->sse, &call->err);
 }
 
 void op_update_table(struct api_call *call)

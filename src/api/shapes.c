@@ -69,6 +69,15 @@ const struct shape shape_table_key = {
     .pattern = NAME_PATTERN,
     .keep = name_in_arn,
 };
+const struct shape shape_whole_table_name = {
+    .kind = SHAPE_STRING,
+    .min = 3,
+    .max = TABLE_NAME_MAX,
+    .matches = is_name,
+    .pattern = NAME_PATTERN,
+    .length_first = true,
+    .keep = name_in_arn,
+};
 const struct shape shape_string = {.kind = SHAPE_STRING};
 const struct shape shape_bool = {.kind = SHAPE_BOOL};
 const struct shape shape_item = {.kind = SHAPE_ITEM};
@@ -126,6 +135,14 @@ const struct shape shape_index_name = {
     .max = 255,
     .matches = is_name,
     .pattern = NAME_PATTERN,
+};
+const struct shape shape_new_index_name = {
+    .kind = SHAPE_STRING,
+    .min = 3,
+    .max = 255,
+    .matches = is_name,
+    .pattern = NAME_PATTERN,
+    .length_first = true,
 };
 const struct shape shape_limit = {.kind = SHAPE_INTEGER, .min = 1};
 

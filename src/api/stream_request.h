@@ -10,6 +10,9 @@ extern const struct shape shape_shard_id;
 
 #define STREAM_INVALID "One or more parameter values were invalid: "
 
+/* Whether it is arn:PARTITION:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL; refuses others. */
+MUST_USE bool stream_request_check_arn(struct api_call *call, struct str arn);
+
 /* Starts looking for the stream of an ARN; `done` gets `describe` back. An ARN that can be nobody's
  * is refused in call->err: false, and nothing was started. */
 MUST_USE bool stream_request_describe(struct api_call *call, struct str arn,

@@ -1,6 +1,9 @@
 #include "api/table_request.h"
 
-#define AWS "com.amazonaws.dynamodb.v20120810."
+#include "base/hash.h"
+
+#define AWS     "com.amazonaws.dynamodb.v20120810."
+#define INVALID "One or more parameter values were invalid: "
 
 static const struct shape shape_key_name = {.kind = SHAPE_STRING, .min = 1, .max = 255};
 static const struct shape shape_scalar_type = {
@@ -107,7 +110,7 @@ const struct shape shape_warm = {
 };
 
 static const struct field global_index_fields[] = {
-    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
+    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_new_index_name),
     FIELD_REQUIRED(struct index_request, key_schema, "KeySchema", shape_key_schema),
     FIELD_REQUIRED(struct index_request, projection, "Projection", shape_projection),
     FIELD(struct index_request, throughput, "ProvisionedThroughput", shape_throughput),
@@ -133,7 +136,7 @@ const struct shape shape_global_indexes = {
     .element = &shape_global_index,
 };
 static const struct field local_index_fields[] = {
-    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_index_name),
+    FIELD_REQUIRED(struct index_request, name, "IndexName", shape_new_index_name),
     FIELD_REQUIRED(struct index_request, key_schema, "KeySchema", shape_key_schema),
     FIELD_REQUIRED(struct index_request, projection, "Projection", shape_projection),
     FIELD_END,
@@ -180,10 +183,11 @@ static const struct shape shape_sse_type = {
     .kind = SHAPE_ENUM,
     .values = (const char *const[]){"AES256", "KMS", NULL},
 };
+static const struct shape shape_sse_key = {.kind = SHAPE_STRING, .min = 1};
 static const struct field sse_fields[] = {
     FIELD(struct sse_request, enabled, "Enabled", shape_bool),
     FIELD(struct sse_request, type, "SSEType", shape_sse_type),
-    FIELD(struct sse_request, key, "KMSMasterKeyId", shape_string),
+    FIELD(struct sse_request, key, "KMSMasterKeyId", shape_sse_key),
     FIELD_END,
 };
 const struct shape shape_sse = {
@@ -242,17 +246,153 @@ bool table_request_on_demand(const struct pair_request *given, enum billing_mode
     }
     if (billing == BILLING_PROVISIONED) {
         return err_set(err, ERR_VALIDATION,
-                       "One or more parameter values were invalid: %s for OnDemandThroughput "
+                       INVALID "%s for OnDemandThroughput "
                        "cannot be specified when table BillingMode is PROVISIONED.",
                        given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
     }
     bool bad_read = given->read.given && given->read.value < 1;
     if (bad_read || (given->write.given && given->write.value < 1)) {
         return err_set(err, ERR_VALIDATION,
-                       "One or more parameter values were invalid: Requested %s for "
+                       INVALID "Requested %s for "
                        "OnDemandThroughput for %s is outside of valid range",
                        bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits", of);
     }
     *out = (struct unit_pair){given->read.value, given->write.value};
     return true;
+}
+
+/* --- WarmThroughput --- */
+
+#define SEE_INITIAL                                                                                \
+    "See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"                       \
+    "on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+
+/* Which member is below the floor: "Read", "Write", or NULL. Absent members are not. */
+static const char *below_floor(const struct pair_request *given, struct unit_pair floor)
+{
+    return given->read.given && given->read.value < floor.read      ? "Read"
+           : given->write.given && given->write.value < floor.write ? "Write"
+                                                                    : NULL;
+}
+
+/* "One or more ...: Requested ReadUnitsPerSecond for WarmThroughput for table is lower than " and
+ * `than`. */
+static bool refuse_warm(const char *member, const struct index *index, const char *than,
+                        struct err *err)
+{
+    struct str of = index != NULL ? STR("index ") : STR("table");
+    struct str name = index != NULL ? index->name : STR("");
+    return err_set(err, ERR_VALIDATION,
+                   INVALID "Requested %sUnitsPerSecond for WarmThroughput for %.*s%.*s is lower "
+                           "than %s",
+                   member, STR_ARG(of), STR_ARG(name), than);
+}
+
+static void set_warm(const struct pair_request *given, struct unit_pair *warm)
+{
+    warm->read = given->read.given ? given->read.value : warm->read;
+    warm->write = given->write.given ? given->write.value : warm->write;
+}
+
+bool table_request_new_warm(const struct pair_request *given, struct table *table,
+                            struct index *index, struct err *err)
+{
+    if (given == NULL) {
+        return true;
+    }
+    const char *member = below_floor(given, table_warm(table, index));
+    if (member != NULL && table->billing == BILLING_PAY_PER_REQUEST) {
+        return refuse_warm(member, index, "initial throughput for OnDemand. " SEE_INITIAL, err);
+    }
+    if (member != NULL) {
+        return refuse_warm(member, index,
+                           strcmp(member, "Read") == 0
+                               ? "ReadCapacityUnits of ProvisionedThroughput"
+                               : "WriteCapacityUnits of ProvisionedThroughput",
+                           err);
+    }
+    set_warm(given, index != NULL ? &index->warm : &table->warm);
+    return true;
+}
+
+bool table_request_raise_warm(const struct pair_request *given, struct table *table,
+                              struct index *index, struct err *err)
+{
+    if (given == NULL) {
+        return true;
+    }
+    const char *member = below_floor(given, table_warm(table, index));
+    if (member != NULL) {
+        return refuse_warm(member, index,
+                           "current WarmThroughput, decreasing WarmThroughput is not supported",
+                           err);
+    }
+    set_warm(given, index != NULL ? &index->warm : &table->warm);
+    return true;
+}
+
+/* --- encryption --- */
+
+enum { WIRE_SSE_AES256, WIRE_SSE_KMS };
+
+bool table_request_check_sse(const struct sse_request *sse, struct err *err)
+{
+    if (sse == NULL) {
+        return true;
+    }
+    bool has_type = !str_is_null(sse->type.text);
+    bool has_key = !str_is_null(sse->key);
+    const char *problem = NULL;
+    if (!sse->enabled.value && has_type) {
+        problem = "SSEType can not be specified if Enabled is false";
+    } else if (!sse->enabled.value && has_key) {
+        problem = "KMSMasterKeyId can not be specified if Enabled is false";
+    } else if (has_type && sse->type.value == WIRE_SSE_AES256) {
+        problem = "SSEType AES256 is not supported";
+    } else if (has_key && !has_type) {
+        problem = "SSEType KMS is required if KMSMasterKeyId is specified";
+    }
+    return problem == NULL || err_set(err, ERR_VALIDATION, INVALID "%s", problem);
+}
+
+/* The ARN of the key that the service itself would manage: one per account and Region, so its id is
+ * derived from these. */
+static struct str default_key(struct api_call *call)
+{
+    struct str region = engine_region(call->engine);
+    struct str account = engine_account(call->engine);
+    struct str prefix =
+        arena_format(call->arena, "arn:aws:kms:%.*s:%.*s:", STR_ARG(region), STR_ARG(account));
+    uint8_t id[16];
+    hash_128(prefix, 0, id);
+    return arena_format(call->arena,
+                        "%.*skey/%02x%02x%02x%02x-%02x%02x-4%01x%02x-%01x%01x%02x-"
+                        "%02x%02x%02x%02x%02x%02x",
+                        STR_ARG(prefix), id[0], id[1], id[2], id[3], id[4], id[5], id[6] & 15,
+                        id[7], 8 | (id[8] & 3), id[8] >> 4, id[9], id[10], id[11], id[12], id[13],
+                        id[14], id[15]);
+}
+
+/* A key may be named by its ARN, its id or an alias. We know no aliases but the default key's. */
+static struct str key_arn(struct api_call *call, struct str key)
+{
+    const struct str alias = STR("alias/aws/dynamodb");
+    bool names_alias = key.len >= alias.len && str_eq(str_skip(key, key.len - alias.len), alias);
+    if (str_is_null(key) || names_alias) {
+        return default_key(call);
+    }
+    if (str_starts_with(key, STR("arn:")) || str_starts_with(key, STR("alias/"))) {
+        return key;
+    }
+    struct str region = engine_region(call->engine);
+    struct str account = engine_account(call->engine);
+    return arena_format(call->arena, "arn:aws:kms:%.*s:%.*s:key/%.*s", STR_ARG(region),
+                        STR_ARG(account), STR_ARG(key));
+}
+
+void table_request_set_sse(struct api_call *call, const struct sse_request *sse,
+                           struct table *table)
+{
+    table->sse_kms = sse->enabled.value;
+    table->sse_key_arn = table->sse_kms ? key_arn(call, sse->key) : STR_NULL;
 }

@@ -149,34 +149,64 @@ bool tags_check_keys(const struct wire_list *keys, struct err *err)
 
 /* --- ARNs --- */
 
-bool tags_table_name(struct str arn, struct str *out, struct err *err)
+/* Part `number` of an ARN, counted from 0; the last one, 5, is all the rest. */
+static struct str arn_part(struct str arn, int number)
+{
+    for (int i = 0; i < number; i++) {
+        const char *colon = memchr(arn.data, ':', arn.len);
+        if (colon == NULL) {
+            return STR_NULL;
+        }
+        arn = str_skip(arn, (size_t)(colon - arn.data) + 1);
+    }
+    const char *colon = number < 5 ? memchr(arn.data, ':', arn.len) : NULL;
+    return colon == NULL ? arn : str_make(arn.data, (size_t)(colon - arn.data));
+}
+
+static bool refuse_arn(struct api_call *call, const char *problem, struct str arn)
+{
+    return err_set(&call->err, ERR_VALIDATION, "%s%.*s", problem, STR_ARG(arn));
+}
+
+/* Whether the ARN is of this account and Region; which of several problems is named is ours. */
+static bool check_owner(struct api_call *call, struct str arn)
+{
+    if (!str_eq(arn_part(arn, 3), engine_region(call->engine))) {
+        return refuse_arn(call, "Invalid TableArn: Invalid ResourceArn provided as input ", arn);
+    }
+    return str_eq(arn_part(arn, 4), engine_account(call->engine)) ||
+           err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
+}
+
+bool tags_table_name(struct api_call *call, struct str arn, struct str *out)
 {
     if (arn.len == 0) {
-        return err_set(err, ERR_VALIDATION, "Invalid TableArn");
+        return err_set(&call->err, ERR_VALIDATION, "Invalid TableArn");
     }
     if (!str_starts_with(arn, STR("arn:"))) {
-        return err_set(err, ERR_VALIDATION, INVALID "ARNs must start with 'arn:': %.*s",
-                       STR_ARG(arn));
+        return refuse_arn(call, INVALID "ARNs must start with 'arn:': ", arn);
+    }
+    bool is_ours = str_eq(arn_part(arn, 2), STR("dynamodb"));
+    struct str path = arn_part(arn, 5);
+    if (is_ours && str_starts_with(path, STR("table/")) && str_contains(path, STR("/index/"))) {
+        return refuse_arn(call,
+                          INVALID "Invalid resource arn provided, only table or stream is "
+                                  "accepted. Provided resource arn: ",
+                          arn);
     }
     struct str name = api_table_in_arn(arn);
-    if (name.len < TABLE_NAME_MIN || name.len > TABLE_NAME_MAX) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "Provided Arn is not a DynamoDB resource "
-                               "arn: %.*s",
-                       STR_ARG(arn));
+    if (!is_ours || name.len < TABLE_NAME_MIN || name.len > TABLE_NAME_MAX) {
+        return refuse_arn(call, INVALID "Provided Arn is not a DynamoDB resource arn: ", arn);
     }
     *out = name;
-    return true;
+    return check_owner(call, arn);
 }
 
 void tags_refuse_missing(struct api_call *call, struct str arn)
 {
-    struct str account = engine_account(call->engine);
     call->err = ERR_INIT(call->arena);
-    err_set(&call->err, ERR_ACCESS_DENIED,
-            "User: arn:aws:iam::%.*s:root is not authorized to perform: dynamodb:%.*s on resource: "
-            "%.*s",
-            STR_ARG(account), STR_ARG(call->operation), STR_ARG(arn));
+    err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
+            "Requested resource not found: ResourceArn: %.*s not found", STR_ARG(arn));
 }
 
 /* --- changes --- */
@@ -189,7 +219,6 @@ static void change_done(struct engine_call *engine_call)
     if (call->err.code == ERR_RESOURCE_NOT_FOUND) {
         tags_refuse_missing(call, op->arn);
     }
-    JSON_PUT(call->out, "{}");
     table_release(op->engine.table);
     api_finish(call);
 }

@@ -27,9 +27,10 @@ MUST_USE bool tags_check_keys(const struct wire_list *keys, struct err *err);
 /* More tags than a table may have. Returns false. */
 bool tags_refuse_count(struct err *err);
 
-/* The table's name in an ARN, which may be STR_NULL. */
-MUST_USE bool tags_table_name(struct str arn, struct str *out, struct err *err);
-/* Who names a table that is not there is told that he may not. */
+/* The table's name in an ARN (STR_NULL: absent) of this account and Region; refusals are in
+ * call->err. */
+MUST_USE bool tags_table_name(struct api_call *call, struct str arn, struct str *out);
+/* Sets the error of a call on a table that does not exist. */
 void tags_refuse_missing(struct api_call *call, struct str arn);
 
 /* A change of a table's tags under way. */
@@ -38,7 +39,7 @@ struct tags_change {
     struct str arn;
     struct table_change engine;
 };
-/* Has `change` make the new description, and answers the call. */
+/* Has `change` make the new description, and answers the call with an empty body. */
 void tags_start_change(struct tags_change *op, struct str table_name,
                        const struct table *(*change)(struct table_change *change,
                                                      const struct table *table));

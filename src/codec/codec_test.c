@@ -128,7 +128,7 @@ static void test_table(void **state)
         .indexes = &index,
         .index_count = 1,
         .billing = BILLING_PAY_PER_REQUEST,
-        .billing_given = true,
+        .was_on_demand = true,
         .deletion_protection = true,
         .stream = STREAM_KEYS_ONLY,
         .space = 17,

@@ -123,7 +123,7 @@ static void put_definitions(struct map_writer *map, const struct table *table)
 static void put_settings(struct map_writer *map, const struct table *table)
 {
     put_int(map, STR("billing"), table->billing);
-    put_int(map, STR("billing_given"), table->billing_given);
+    put_int(map, STR("billing_given"), table->was_on_demand);
     put_int(map, STR("on_demand_since"), table->on_demand_since_ms);
     put_throughput(map, STR("throughput"), &table->throughput);
     put_pair(map, STR("on_demand"), &table->on_demand);
@@ -323,7 +323,7 @@ static void get_definitions(struct arena *arena, struct value map, struct table 
 static void get_settings(struct arena *arena, struct value map, struct table *out)
 {
     out->billing = (enum billing_mode)get_int(map, STR("billing"));
-    out->billing_given = get_int(map, STR("billing_given")) != 0;
+    out->was_on_demand = get_int(map, STR("billing_given")) != 0;
     out->on_demand_since_ms = get_int(map, STR("on_demand_since"));
     out->throughput = get_throughput(map, STR("throughput"));
     out->on_demand = get_pair(map, STR("on_demand"));

@@ -56,7 +56,7 @@ void expiry_visit(struct walk *walk, const struct walk_item *item, struct store_
 /* --- switching --- */
 
 /* For a table_change: `made` is the new description. Enabling makes a space that is filled in the
- * background, ENABLING meanwhile; `attribute` must outlive the change. */
+ * background, TTL_ENABLING meanwhile; `attribute` must outlive the change. */
 void expiry_enable(struct table_change *change, struct table *made, struct str attribute);
 void expiry_disable(struct table_change *change, struct table *made);
 
@@ -67,7 +67,7 @@ struct expiry_sweeps;
 MUST_USE struct expiry_sweeps *expiry_sweeps_create(void);
 void expiry_sweeps_destroy(struct expiry_sweeps *sweeps);
 
-/* One round: fills the spaces of tables that are ENABLING, deletes items that are due. */
+/* One round: fills the spaces of tables that are TTL_ENABLING, and deletes items that are due. */
 int64_t expiry_round(struct service *service);
 /* The service looks at once whether there is something to do. Any thread, like the next. */
 void expiry_wake(struct engine *engine);

@@ -49,7 +49,7 @@ struct sweep {
     int64_t swept_s;      /* rows up to this time are gone */
     int64_t full_pass_us; /* when the last full one began; 0: never */
 
-    struct walk walk; /* ENABLING */
+    struct walk walk; /* TTL_ENABLING: fills the space */
 };
 
 struct expiry_sweeps {
@@ -427,7 +427,7 @@ static bool fill_space(struct turn *turn)
            !service_is_stopping(turn->service)) {
         result = walk_chunk(&sweep->walk);
     }
-    if (result == WALK_END && catalog_delay_is_over(engine, turn->table->ttl_changed_ms)) {
+    if (result == WALK_END) {
         end_filling(turn);
     }
     return result == WALK_MORE;
@@ -487,9 +487,9 @@ int64_t expiry_round(struct service *service)
     for (size_t i = 0; i < count; i++) {
         turn->table = tables[i];
         turn->sweep = sweep_of(engine->sweeps, tables[i]);
-        bool is_filling = tables[i]->ttl == TTL_ENABLING;
-        bool goes_on = is_filling ? fill_space(turn) : sweep_table(turn);
-        more = more || goes_on;
+        bool fills_on = tables[i]->ttl == TTL_ENABLING && fill_space(turn);
+        bool sweeps_on = sweep_table(turn);
+        more = more || fills_on || sweeps_on;
         table_release(tables[i]);
     }
     bool found = turn->found_any;

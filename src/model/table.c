@@ -20,6 +20,17 @@ const struct index *table_coming_index(const struct table *table)
     return NULL;
 }
 
+struct unit_pair table_warm(const struct table *table, const struct index *index)
+{
+    const struct unit_pair *set = index != NULL ? &index->warm : &table->warm;
+    const struct throughput *units = index != NULL ? &index->throughput : &table->throughput;
+    bool on_demand = table->billing == BILLING_PAY_PER_REQUEST;
+    return (struct unit_pair){
+        .read = MAX(on_demand ? WARM_ON_DEMAND_READ : units->read_units, set->read),
+        .write = MAX(on_demand ? WARM_ON_DEMAND_WRITE : units->write_units, set->write),
+    };
+}
+
 enum value_type table_definition(const struct table *table, struct str name)
 {
     for (size_t i = 0; i < table->definition_count; i++) {

@@ -10,6 +10,9 @@
 #define TABLE_GSI_MAX      20
 #define TABLE_LSI_MAX      5
 #define INDEX_NON_KEY_MAX  20
+/* What a new on-demand table or index can take at once. */
+#define WARM_ON_DEMAND_READ  12000
+#define WARM_ON_DEMAND_WRITE 4000
 
 struct key_attribute {
     struct str name;
@@ -40,7 +43,8 @@ enum stream_view {
     STREAM_NEW_AND_OLD_IMAGES,
     STREAM_KEYS_ONLY
 };
-/* The service knows DISABLING, too; our change is over at once. */
+/* TTL_ENABLING: items of before are still being added to the space of expiry times. Items expire all
+ * the same, and clients see ENABLED. */
 enum ttl_status { TTL_DISABLED, TTL_ENABLING, TTL_ENABLED };
 enum resource_status { STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING, STATUS_ACTIVE };
 
@@ -92,7 +96,7 @@ struct table {
     const struct index *leaving;
 
     enum billing_mode billing;
-    bool billing_given; /* BillingMode was ever set: shows BillingModeSummary */
+    bool was_on_demand; /* at some time, or is now: BillingModeSummary is shown */
     int64_t on_demand_since_ms;
     struct throughput throughput;
     struct unit_pair on_demand;
@@ -126,6 +130,10 @@ const struct index *table_index(const struct table *table, struct str name);
 
 /* The index that is being created on a table in use, or NULL. */
 const struct index *table_coming_index(const struct table *table);
+
+/* WarmThroughput of a global index, or of the table itself if `index` is NULL: as set, but at least
+ * what the capacity mode gives. */
+struct unit_pair table_warm(const struct table *table, const struct index *index);
 
 /* The type of a definition, VALUE_NONE if there is none. */
 enum value_type table_definition(const struct table *table, struct str name);

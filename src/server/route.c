@@ -159,6 +159,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         .service = service,
         .operation = operation,
         .body = exchange->body,
+        .host = http_header(exchange, STR("host")),
         .arena = exchange->arena,
         .home = exchange->mailbox,
         .out = exchange->out,

@@ -92,6 +92,7 @@ struct shape {
     bool bounded_below; /* min counts even if it is 0 */
     bool (*matches)(struct str text);
     const char *pattern; /* as printed */
+    bool length_first;   /* SHAPE_STRING: a wrong length is reported before the pattern */
     /* SHAPE_ENUM: ends with NULL, in the order in which the service prints */
     const char *const *values;
     const struct field *fields; /* SHAPE_STRUCT: ends with a NULL name; sorted as errors come out */

@@ -118,11 +118,16 @@ static void check_string(struct validator *v, const struct shape *shape, const s
                          const struct path *path)
 {
     bool fits = shape->matches == NULL || shape->matches(*text);
+    if (shape->length_first) {
+        check_bounds(v, shape, text, path, (int64_t)text->len, "length");
+    }
     if (!fits && add_failed(v, shape, text, path, false)) {
         buf_format(&v->errors, "Member must satisfy regular expression pattern: %s",
                    shape->pattern);
     }
-    check_bounds(v, shape, text, path, (int64_t)text->len, "length");
+    if (!shape->length_first) {
+        check_bounds(v, shape, text, path, (int64_t)text->len, "length");
+    }
 }
 
 static void check_enum(struct validator *v, const struct shape *shape, const struct wire_enum *kept,

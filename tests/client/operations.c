@@ -107,6 +107,26 @@ static void test_tables(void **state)
     gramme_error_destroy(error);
 }
 
+/* Tags are changed with empty answers. */
+static void test_tags(void **state)
+{
+    (void)state;
+    char json[512];
+    struct gramme_error *error = NULL;
+    struct gramme_answer *answer = ask(gramme_request_create("DescribeTable", table));
+    const char *arn = gramme_get_string(gramme_get(gramme_answer_root(answer), "Table"), "TableArn");
+    snprintf(json, sizeof(json),
+             "{\"ResourceArn\":\"%s\",\"Tags\":[{\"Key\":\"k\",\"Value\":\"v\"}]}", arn);
+    struct gramme_answer *tagged = gramme_call(db, "TagResource", json, strlen(json), &error);
+    check(error);
+    assert_int_equal(gramme_value_count(gramme_answer_root(tagged)), 0);
+    gramme_answer_destroy(tagged);
+    snprintf(json, sizeof(json), "{\"ResourceArn\":\"%s\",\"TagKeys\":[\"k\"]}", arn);
+    gramme_answer_destroy(gramme_call(db, "UntagResource", json, strlen(json), &error));
+    check(error);
+    gramme_answer_destroy(answer);
+}
+
 static void test_raw_call(void **state)
 {
     (void)state;
@@ -725,6 +745,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_tags),
         cmocka_unit_test(test_raw_call),
         cmocka_unit_test(test_every_type_comes_back),
         cmocka_unit_test(test_read_change_put),

@@ -11,7 +11,7 @@ One file per operation, cases/PutItem.json, holds a list of cases:
 `setup` is carried out first and may fail; `request` is a value, or text that is sent as it is; `operation` stands for
 another one than the file's. The tables of tables.json are there from the start. {"$repeat": ["x", 1025]} in a request is a long
 text. {"$arn": "table"} is the ARN of that table's stream, {"$shard": "table"} the id of its first shard, {"$iterator": "table"}
-an iterator at the start of the shard that has records. Dates, ids, tokens and ARNs are placeholders in answers. Without
+an iterator at the start of the shard that has records. Dates, ids, tokens and ARNs are placeholders in answers; an empty body is an empty text. Without
 --endpoint a server in memory is started."""
 
 import argparse
@@ -86,6 +86,8 @@ def plain(value, member=""):
         return "DATE"
     if member in ("TableId", "eventID", "ShardId", "LastEvaluatedShardId", "SequenceNumber"):
         return "ID"
+    if member == "Address":
+        return "HOST"
     if member == "NextToken":
         return "TOKEN"
     if member in ("ShardIterator", "NextShardIterator"):
@@ -110,7 +112,7 @@ class Replay:
         body = request if isinstance(request, str) else json.dumps(self.words.expand(request), ensure_ascii=False)
         prefix = streams.PREFIX if operation in STREAM_OPERATIONS else TARGET
         answer = self.client.send(operation, body.encode("utf-8", "surrogatepass"), prefix=prefix)
-        return answer.status, answer.json()
+        return answer.status, answer.json() if answer.body else ""
 
     def answer(self, operation, case):
         for step, request in case.get("setup", []):

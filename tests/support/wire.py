@@ -114,7 +114,7 @@ class Client:
         answer = self.send(operation, json.dumps(request).encode(), prefix=prefix)
         if answer.status != 200:
             raise Refused(answer)
-        return answer.json()
+        return answer.json() if answer.body else None
 
     def __getattr__(self, operation):
         if not operation[0].isupper():
