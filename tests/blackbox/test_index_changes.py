@@ -342,9 +342,12 @@ def test_throughput_of_a_new_index(db, make_table):
 # --- definitions ---
 
 def test_definitions_are_a_delta(db, make_table):
-    """Given ones are added, unused ones ignored, known ones keep their type, orphans go."""
+    """Given ones are added, unused ones ignored, known ones keep their type, orphans go. Keys of the new index must not be defined
+    anew."""
     table = make_table("pk", gsi={"gsi": "g:N"})
-    answer = change(db, table, create("new", "n g"), defined="n g unused pk:N")
+    with invalid():
+        change(db, table, create("new", "n g"), defined="n g")
+    answer = change(db, table, create("new", "n g:N"), defined="n g:N unused pk:N")
     assert answer["AttributeDefinitions"] == definitions("pk", "g:N", "n")
     wait_active(db, table)
     db.PutItem(TableName=table, Item=item(pk="k", n="n", g=5))

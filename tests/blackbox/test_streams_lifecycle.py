@@ -76,11 +76,11 @@ def test_enabled_again_is_another_stream(db, streams, make_table):
 
 def test_refusals(db, make_table):
     table = make_table()
-    with refused("ValidationException", "Table has no stream to disable"):
+    with refused("ValidationException", f"Table has no stream to disable: TableName: {table}"):
         disable(db, table)
     enable(db, table)
     for view in ("NEW_AND_OLD_IMAGES", "KEYS_ONLY"):
-        with refused("ResourceInUseException"):
+        with refused("ValidationException", f"Table already has an enabled stream: TableName: {table}"):
             enable(db, table, view)
     with refused("ValidationException"):
         db.UpdateTable(TableName=table, StreamSpecification={"StreamEnabled": False, "StreamViewType": "KEYS_ONLY"})

@@ -1,6 +1,8 @@
 """TagResource, UntagResource, ListTagsOfResource, and tags of CreateTable. Words of refusals are in
 tests/conformance."""
 
+import json
+
 import pytest
 
 from boto_errors import fails_with
@@ -114,13 +116,20 @@ def test_a_table_made_anew_has_none(db, make_table):
 
 def test_a_table_that_is_not_there(db, arn):
     missing = arn + "-missing"
-    with refused("AccessDeniedException", "User: arn:aws:iam::000000000000:root is not authorized to perform: "
-                                          f"dynamodb:TagResource on resource: {missing}"):
+    text = f"Requested resource not found: ResourceArn: {missing} not found"
+    with refused("ResourceNotFoundException", text):
         tag(db, missing, a="1")
-    with refused("AccessDeniedException"):
+    with refused("ResourceNotFoundException", text):
         db.UntagResource(ResourceArn=missing, TagKeys=["a"])
-    with refused("AccessDeniedException"):
+    with refused("ResourceNotFoundException", text):
         db.ListTagsOfResource(ResourceArn=missing)
+
+
+def test_changes_have_empty_answers(db, arn):
+    for operation, more in (("TagResource", {"Tags": [{"Key": "a", "Value": "1"}]}), ("UntagResource", {"TagKeys": ["a"]})):
+        answer = db.send(operation, json.dumps({"ResourceArn": arn, **more}).encode())
+        assert (answer.status, answer.body) == (200, b"")
+        assert answer.headers["content-length"] == "0" and answer.headers["x-amz-crc32"] == "0"
 
 
 def test_a_table_that_is_being_made(start_server):

@@ -30,7 +30,7 @@ class Answer:
         self.status = status
         self.text = data.decode("utf-8", "replace")
         try:
-            self.body = json.loads(self.text)
+            self.body = json.loads(self.text or "{}")  # some answers are empty instead
         except ValueError:
             self.body = None
 

@@ -11,7 +11,7 @@ def describe_ttl(db, table):
 
 
 def start_ttl(db, table, attribute="expires"):
-    """Asks for expiry by this attribute; the table may be ENABLING afterwards."""
+    """Asks for expiry by this attribute. Items that are there may still have to be looked at afterwards."""
     db.UpdateTimeToLive(TableName=table, TimeToLiveSpecification={"Enabled": True, "AttributeName": attribute})
 
 
