@@ -18,8 +18,8 @@ bool index_request_definitions(const struct definer *definer, const struct wire_
             ((struct definition_request *const *)list->elements)[i];
         for (size_t k = 0; k < i; k++) {
             if (str_eq(definitions[k].name, given->name)) {
-                return err_set(definer->err, ERR_VALIDATION,
-                               "Attribute Name is duplicated: %.*s", STR_ARG(given->name));
+                return err_set(definer->err, ERR_VALIDATION, "Attribute Name is duplicated: %.*s",
+                               STR_ARG(given->name));
             }
         }
         definitions[i] = (struct attribute_definition){

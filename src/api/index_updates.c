@@ -333,8 +333,8 @@ static bool check_same_types(const struct table_update *update, const struct key
                              const struct table *defined)
 {
     for (size_t i = 0; i < key->hash_count + key->range_count; i++) {
-        struct str name = i < key->hash_count ? key->hash[i].name
-                                              : key->range[i - key->hash_count].name;
+        struct str name =
+            i < key->hash_count ? key->hash[i].name : key->range[i - key->hash_count].name;
         enum value_type known = table_definition(update->before, name);
         if (known == VALUE_NONE || known == table_definition(defined, name)) {
             continue;

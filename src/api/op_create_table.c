@@ -363,8 +363,8 @@ static bool make_settings(struct create_table *op)
     }
     return table_request_on_demand(request->on_demand, table->billing, "table", &table->on_demand,
                                    &op->call->err) &&
-           table_request_new_warm(request->warm, table, NULL, &op->call->err) &&
-           make_stream(op) && make_tags(op);
+           table_request_new_warm(request->warm, table, NULL, &op->call->err) && make_stream(op) &&
+           make_tags(op);
 }
 
 static bool check(struct create_table *op)

@@ -106,7 +106,8 @@ static void write_shards(struct api_call *call, const struct describe_stream *op
     }
 }
 
-/* False: the stream never has a shard of that id. Epochs that are still to come count as the next. */
+/* False: the stream never has a shard of that id. Epochs that are still to come count as the next.
+ */
 static bool parse_shard(const struct describe_stream *op, struct str id, struct stream_shard *out)
 {
     if (!stream_shard_parse(op->engine.stream, id, out)) {

@@ -63,8 +63,9 @@ static bool check(struct api_call *call, struct list_streams_request *request, s
     if (!str_is_null(request->start)) {
         *after = stream_arn_path(call->engine, request->start);
         return stream_request_check_arn(call, request->start) &&
-               (!str_is_null(*after) || err_set(&call->err, ERR_VALIDATION,
-                                                "Invalid StreamArn: %.*s", STR_ARG(request->start)));
+               (!str_is_null(*after) ||
+                err_set(&call->err, ERR_VALIDATION, "Invalid StreamArn: %.*s",
+                        STR_ARG(request->start)));
     }
     return true;
 }

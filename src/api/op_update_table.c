@@ -331,8 +331,7 @@ static const struct table *change_table(struct table_change *change, const struc
         (request->throughput != NULL &&
          !table_update_units(&update, request->throughput, STR_NULL, &table->throughput)) ||
         !table_update_ceiling(&update, request->on_demand, &table->on_demand) ||
-        !change_stream(change, request->stream, table) ||
-        !change_sse(op, request->sse, table) ||
+        !change_stream(change, request->stream, table) || !change_sse(op, request->sse, table) ||
         !table_request_raise_warm(request->warm, table, NULL, &change->call.err) ||
         !index_updates_change(&update)) {
         return NULL;
@@ -368,14 +367,14 @@ static void describe_done(struct engine_call *engine_call)
     if (call->err.code == ERR_NONE) {
         api_begin(call);
         api_member(call, STR("TableDescription"));
-        describe_table(call, &(struct description){
-                                 .table = op->shown,
-                                 .sizes = &op->describe.sizes,
-                                 .status = is_at_once(&op->request) ? STATUS_ACTIVE
-                                                                    : STATUS_UPDATING,
-                                 .sse_is_updating = op->request.sse != NULL,
-                                 .warm_is_updating = op->request.warm != NULL,
-                             });
+        describe_table(call,
+                       &(struct description){
+                           .table = op->shown,
+                           .sizes = &op->describe.sizes,
+                           .status = is_at_once(&op->request) ? STATUS_ACTIVE : STATUS_UPDATING,
+                           .sse_is_updating = op->request.sse != NULL,
+                           .warm_is_updating = op->request.warm != NULL,
+                       });
         api_end(call);
     }
     table_release(op->describe.table);
@@ -435,9 +434,8 @@ static bool check(struct update_table *op)
         return false;
     }
     op->name = request->table_name;
-    return index_updates_check(request, &call->err) &&
-           update_company_check(request, &call->err) && check_throughput(request, &call->err) &&
-           check_stream(request->stream, &call->err) &&
+    return index_updates_check(request, &call->err) && update_company_check(request, &call->err) &&
+           check_throughput(request, &call->err) && check_stream(request->stream, &call->err) &&
            table_request_check_sse(request->sse, &call->err);
 }
 

@@ -6,7 +6,8 @@
 const struct shape shape_stream_arn = {.kind = SHAPE_STRING, .min = 37, .max = 1024};
 const struct shape shape_shard_id = {.kind = SHAPE_STRING, .min = 28, .max = 65};
 
-/* The part of `text` up to the separator, which *text then begins behind. STR_NULL: there is none. */
+/* The part of `text` up to the separator, which *text then begins behind. STR_NULL: there is none.
+ */
 static struct str cut(struct str *text, char separator)
 {
     const char *at = text->len == 0 ? NULL : memchr(text->data, separator, text->len);

@@ -247,14 +247,14 @@ bool table_request_on_demand(const struct pair_request *given, enum billing_mode
     if (billing == BILLING_PROVISIONED) {
         return err_set(err, ERR_VALIDATION,
                        INVALID "%s for OnDemandThroughput "
-                       "cannot be specified when table BillingMode is PROVISIONED.",
+                               "cannot be specified when table BillingMode is PROVISIONED.",
                        given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
     }
     bool bad_read = given->read.given && given->read.value < 1;
     if (bad_read || (given->write.given && given->write.value < 1)) {
         return err_set(err, ERR_VALIDATION,
                        INVALID "Requested %s for "
-                       "OnDemandThroughput for %s is outside of valid range",
+                               "OnDemandThroughput for %s is outside of valid range",
                        bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits", of);
     }
     *out = (struct unit_pair){given->read.value, given->write.value};

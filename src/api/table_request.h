@@ -78,8 +78,8 @@ MUST_USE bool table_request_throughput(const struct throughput_request *given,
 MUST_USE bool table_request_on_demand(const struct pair_request *given, enum billing_mode billing,
                                       const char *of, struct unit_pair *out, struct err *err);
 
-/* WarmThroughput of a new table, or of a new index if `index` is not NULL: at least what the mode and
- * throughput of *table (or *index) give. Sets its `warm`. */
+/* WarmThroughput of a new table, or of a new index if `index` is not NULL: at least what the mode
+ * and throughput of *table (or *index) give. Sets its `warm`. */
 MUST_USE bool table_request_new_warm(const struct pair_request *given, struct table *table,
                                      struct index *index, struct err *err);
 /* WarmThroughput of an existing table or index: it never decreases. */

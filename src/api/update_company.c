@@ -1,6 +1,6 @@
-/* Which changes one UpdateTable may ask for together, and ReplicaUpdates. The service wants one change
- * per call, with a few exceptions; texts and precedence are as measured in October 2026. Called by
- * op_update_table.c on the thread of the request. */
+/* Which changes one UpdateTable may ask for together, and ReplicaUpdates. The service wants one
+ * change per call, with a few exceptions; texts and precedence are as measured in October 2026.
+ * Called by op_update_table.c on the thread of the request. */
 #include "api/table_update.h"
 
 #define INVALID "One or more parameter values were invalid: "

@@ -43,8 +43,8 @@ enum stream_view {
     STREAM_NEW_AND_OLD_IMAGES,
     STREAM_KEYS_ONLY
 };
-/* TTL_ENABLING: items of before are still being added to the space of expiry times. Items expire all
- * the same, and clients see ENABLED. */
+/* TTL_ENABLING: items of before are still being added to the space of expiry times. Items expire
+ * all the same, and clients see ENABLED. */
 enum ttl_status { TTL_DISABLED, TTL_ENABLING, TTL_ENABLED };
 enum resource_status { STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING, STATUS_ACTIVE };
 

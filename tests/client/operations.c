@@ -114,7 +114,8 @@ static void test_tags(void **state)
     char json[512];
     struct gramme_error *error = NULL;
     struct gramme_answer *answer = ask(gramme_request_create("DescribeTable", table));
-    const char *arn = gramme_get_string(gramme_get(gramme_answer_root(answer), "Table"), "TableArn");
+    const char *arn =
+        gramme_get_string(gramme_get(gramme_answer_root(answer), "Table"), "TableArn");
     snprintf(json, sizeof(json),
              "{\"ResourceArn\":\"%s\",\"Tags\":[{\"Key\":\"k\",\"Value\":\"v\"}]}", arn);
     struct gramme_answer *tagged = gramme_call(db, "TagResource", json, strlen(json), &error);

@@ -43,7 +43,7 @@ def add_dynoxide(rules):
     @rules.known("ARNs", "what is no table's ARN has words of its own (captures of October 2026)")
     def _(case):
         return case.operation in TAGS and case.gramme.status == case.oracle.status == 400 and bool(
-            re.search(r"ARNs must start with 'arn:'|Provided Arn is not a DynamoDB resource arn", case.gramme.message()))
+            re.search(r"ARNs must start with 'arn:'|Provided Arn is not a DynamoDB resource arn|Invalid ResourceArn provided as input", case.gramme.message()))
 
     @rules.known("ARNs of other services", "Dynoxide looks only at the end of an ARN that it takes for a table's")
     def _(case):
