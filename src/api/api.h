@@ -42,6 +42,9 @@ struct api_call {
     enum api_layer layer; /* set by the operation; older if not */
     struct err err;
     size_t out_start; /* out->len before the answer */
+    /* While other threads write the answer, `out` is `away_out`; see leave_thread(). */
+    struct buf *home_out;
+    struct buf away_out;
     struct held_table *tables;
     /* Adds members to the body of an error, each with a comma before it; or NULL. */
     void (*write_error_members)(struct api_call *call);

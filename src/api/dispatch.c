@@ -59,11 +59,36 @@ static const struct op *find_op(enum api_service service, struct str name)
     return NULL;
 }
 
+/* The buffer of the connection may be in use on its own thread, for answers to earlier requests. So
+ * before another thread writes on, the answer so far moves to a buffer of the call. */
+static void leave_thread(void *owner)
+{
+    struct api_call *call = owner;
+    if (call->home_out == NULL) {
+        buf_add(&call->away_out,
+                str_make(call->out->data + call->out_start, call->out->len - call->out_start));
+        call->home_out = call->out;
+        call->out = &call->away_out;
+    }
+}
+
+static void return_to_thread(struct api_call *call)
+{
+    if (UNLIKELY(call->home_out != NULL)) {
+        call->out = call->home_out;
+        call->out->len = call->out_start;
+        buf_add(call->out, buf_str(&call->away_out));
+        buf_finish(&call->away_out);
+        call->home_out = NULL;
+    }
+}
+
 void api_run(struct api_call *call)
 {
     call->engine = call->thread->engine;
     call->err = ERR_INIT(call->arena);
     call->out_start = call->out->len;
+    call->home_out = NULL;
     call->tables = NULL;
     call->write_error_members = NULL;
     call->status = 200;
@@ -111,6 +136,7 @@ static void write_error(struct api_call *call)
 
 void api_finish(struct api_call *call)
 {
+    return_to_thread(call);
     for (struct held_table *held = call->tables; held != NULL; held = held->next) {
         table_release(held->table);
     }
@@ -133,6 +159,8 @@ struct engine_call api_engine_call(struct api_call *call, void (*done)(struct en
         .home = call->home,
         .err = ERR_INIT(call->arena),
         .done = done,
+        .leaving = leave_thread,
+        .owner = call,
     };
 }
 

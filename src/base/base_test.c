@@ -18,6 +18,9 @@ static void test_str(void **state)
     assert_true(str_cmp(STR("b"), STR("ab")) > 0);
     assert_true(str_cmp(STR(""), STR_NULL) == 0);
     assert_true(str_contains(STR("abc"), STR("bc")) && !str_contains(STR("abc"), STR("cb")));
+    assert_true(str_contains(STR("abc"), STR("")) && str_contains(STR(""), STR("")));
+    assert_true(str_contains(STR("abc"), STR("c")) && !str_contains(STR(""), STR("c")));
+    assert_false(str_contains(STR("abc"), STR("abcd")));
     int64_t number;
     assert_true(str_to_int64(STR("-9223372036854775808"), &number) && number == INT64_MIN);
     assert_true(str_to_int64(STR("9223372036854775807"), &number) && number == INT64_MAX);

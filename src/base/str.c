@@ -2,9 +2,50 @@
 
 #include <strings.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+
+/* Looks at 16 positions at a time for the first and the last byte of the needle, and compares the
+ * bytes between only where both match. An input made so that they match everywhere would cost
+ * s.len * needle.len: when many comparisons have failed, memmem() goes on, whose time is linear in
+ * the worst case but longer for ordinary text. */
+static bool contains_long(struct str s, struct str needle)
+{
+    enum { LANES = 16 };
+    size_t position_count = s.len - needle.len + 1;
+    size_t compared_max = 64 + s.len / 4; /* bytes of comparisons that failed */
+    size_t compared = 0;
+    size_t at = 0;
+    __m128i first = _mm_set1_epi8(needle.data[0]);
+    __m128i last = _mm_set1_epi8(needle.data[needle.len - 1]);
+    for (; at + LANES <= position_count && compared <= compared_max; at += LANES) {
+        const char *heads = s.data + at;
+        __m128i is_first = _mm_cmpeq_epi8(first, _mm_loadu_si128((const __m128i *)heads));
+        __m128i is_last = _mm_cmpeq_epi8(
+            last, _mm_loadu_si128((const __m128i *)(heads + needle.len - 1)));
+        unsigned found = (unsigned)_mm_movemask_epi8(_mm_and_si128(is_first, is_last));
+        for (; found != 0; found &= found - 1) {
+            if (memcmp(heads + __builtin_ctz(found) + 1, needle.data + 1, needle.len - 2) == 0) {
+                return true;
+            }
+            compared += needle.len;
+        }
+    }
+    return memmem(s.data + at, s.len - at, needle.data, needle.len) != NULL;
+}
+#else
+static bool contains_long(struct str s, struct str needle)
+{
+    return memmem(s.data, s.len, needle.data, needle.len) != NULL;
+}
+#endif
+
 bool str_contains(struct str s, struct str needle)
 {
-    return needle.len == 0 || memmem(s.data, s.len, needle.data, needle.len) != NULL;
+    if (needle.len < 2) {
+        return needle.len == 0 || (s.len > 0 && memchr(s.data, needle.data[0], s.len) != NULL);
+    }
+    return needle.len <= s.len && contains_long(s, needle);
 }
 
 bool str_eq_nocase(struct str a, struct str b)

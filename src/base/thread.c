@@ -1,5 +1,7 @@
 #include "base/thread.h"
 
+#include <errno.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,4 +26,18 @@ void thread_ask_for_short_slices(void)
     wanted.size = sizeof(wanted);
     wanted.runtime_ns = 100000;
     syscall(SYS_sched_setattr, 0, &wanted, 0);
+}
+
+/* A tenth of the processor remains for it when everything else is busy. Less would let a large
+ * request, and the locks that it holds for moments, wait too long. */
+enum { LOW_PRIORITY_NICE = 10 };
+
+void thread_lower_priority(void)
+{
+    id_t thread = (id_t)syscall(SYS_gettid); /* on Linux a priority belongs to a thread */
+    errno = 0;
+    int nice = getpriority(PRIO_PROCESS, thread);
+    if (errno == 0 && nice < LOW_PRIORITY_NICE) {
+        setpriority(PRIO_PROCESS, thread, LOW_PRIORITY_NICE);
+    }
 }

@@ -9,4 +9,9 @@
  * they are. */
 void thread_ask_for_short_slices(void);
 
+/* Lowers the priority of the calling thread, for work that must not delay the threads that serve
+ * connections: those take the processor from it as soon as they have something to do. When nothing
+ * else runs it works at full speed. */
+void thread_lower_priority(void);
+
 #endif

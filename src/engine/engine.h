@@ -46,6 +46,10 @@ struct engine_call {
     struct mailbox *home;
     struct err err; /* err.code ERR_NONE: it went well */
     void (*done)(struct engine_call *call);
+    /* Called on the thread of `home` before the functions that take items or records (`emit`) are
+     * called on another one; with `owner`. NULL: nothing to do. */
+    void (*leaving)(void *owner);
+    void *owner;
     struct task task; /* the engine's own */
 };
 

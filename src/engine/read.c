@@ -3,6 +3,19 @@
  * table works in two steps: the page's entries first, then their items by key. */
 #include "engine/engine_internal.h"
 
+/* Passes over an item's attributes that take as long as reading and encoding it does. */
+enum { PASSES_PER_READ = 8 };
+
+/* A row of more than this, bytes times weight, is not filtered on the thread of a connection: it
+ * can take more than a millisecond. */
+static const size_t row_work_max = (size_t)512 << 10;
+
+static bool is_put_off(struct store_range *range, struct str row)
+{
+    range->put_off = !range->may_take_long && row.len * range->weight > row_work_max;
+    return range->put_off;
+}
+
 /* The page ends with this row: it was read, and more may follow. */
 static void end_page(struct items_read *read, struct value item)
 {
@@ -47,6 +60,9 @@ static bool read_row(struct store_range *range, struct str key, struct str value
 {
     (void)key;
     struct items_read *read = CONTAINER_OF(range, struct items_read, range);
+    if (UNLIKELY(is_put_off(range, value))) {
+        return false;
+    }
     struct row row = row_decode(value);
     read->scanned_count++;
     read->bytes += row.size;
@@ -60,6 +76,14 @@ static bool read_row(struct store_range *range, struct str key, struct str value
         return false;
     }
     return true;
+}
+
+static void read_leaving(struct store_range *range)
+{
+    struct items_read *read = CONTAINER_OF(range, struct items_read, range);
+    if (read->call.leaving != NULL) {
+        read->call.leaving(read->call.owner);
+    }
 }
 
 static void fetch_done(struct store_get *get)
@@ -110,7 +134,12 @@ void engine_read_items(struct items_read *read)
         .home = read->call.home,
         .row = read_row,
         .done = read_done,
+        .leaving = read_leaving,
+        .weight = 1,
     };
+    if (read->filter != NULL && !read->fetch) {
+        read->range.weight += condition_weight(read->filter) / PASSES_PER_READ;
+    }
     if (str_cmp(read->lo, read->hi) >= 0) { /* an impossible condition */
         read->range.status = STORE_OK;
         read_done(&read->range);

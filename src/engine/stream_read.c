@@ -175,7 +175,8 @@ static bool read_record(struct store_range *range, struct str key, struct str va
     return true;
 }
 
-/* Whoever trims says so before it erases, so asking after the rows were read is soon enough. */
+/* The trimmer publishes the new horizon before it deletes records, so it is enough to look at the
+ * horizon after the rows were read. */
 static void read_done(struct store_range *range)
 {
     struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);
@@ -185,6 +186,14 @@ static void read_done(struct store_range *range)
                 "The operation attempted to read past the oldest stream record in a shard.");
     }
     read->call.done(&read->call);
+}
+
+static void read_leaving(struct store_range *range)
+{
+    struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);
+    if (read->call.leaving != NULL) {
+        read->call.leaving(read->call.owner);
+    }
 }
 
 /* The rows of a shard from a position on. */
@@ -207,6 +216,7 @@ void engine_read_stream(struct stream_read *read)
     read->range = shard_range(&read->call, read->stream, read->shard, read->position);
     read->range.row = read_record;
     read->range.done = read_done;
+    read->range.leaving = read_leaving;
     store_range(read->call.engine->store, &read->range);
 }
 

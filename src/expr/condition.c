@@ -1,4 +1,4 @@
-/* Conditions meet items. Nothing is allocated: values are looked at where they stand, and the
+/* Evaluates conditions against items. Nothing is allocated: values are looked at where they stand, and the
  * number that size() makes lives on the stack. */
 #include "expr/condition_internal.h"
 
@@ -183,6 +183,35 @@ bool condition_holds(const struct condition *condition, struct value item)
     default:
         return two_operands_hold(c, item);
     }
+}
+
+/* Searching costs more per byte than passing over attributes does. */
+enum { SEARCH_WEIGHT = 8 };
+
+static size_t operand_weight(const struct operand *operand)
+{
+    size_t weight = 1;
+    for (; operand->kind == OPERAND_SIZE; operand = operand->operands) {
+        weight++;
+    }
+    return operand->kind == OPERAND_TRUTH ? weight + condition_weight(operand->condition) : weight;
+}
+
+size_t condition_weight(const struct condition *condition)
+{
+    bool searches =
+        condition->kind == CONDITION_CONTAINS || condition->kind == CONDITION_NOT_CONTAINS;
+    size_t weight = searches ? SEARCH_WEIGHT : 0;
+    if (condition->left != NULL) {
+        weight += condition_weight(condition->left);
+    }
+    if (condition->right != NULL) {
+        weight += condition_weight(condition->right);
+    }
+    for (size_t i = 0; i < condition->operand_count; i++) {
+        weight += operand_weight(&condition->operands[i]);
+    }
+    return weight;
 }
 
 void condition_visit_paths(const struct condition *condition,

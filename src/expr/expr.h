@@ -85,6 +85,9 @@ MUST_USE bool expr_condition(struct expr_scope *scope, struct str text, const ch
                              const struct condition **out, struct err *err);
 /* Whether the item meets it. VALUE_ABSENT is an item without attributes. */
 MUST_USE bool condition_holds(const struct condition *condition, struct value item);
+/* How expensive the condition is for each byte of the item, at most. The unit is one pass over the
+ * attributes, about 0.1 ms for the largest item. */
+MUST_USE size_t condition_weight(const struct condition *condition);
 /* Calls `visit` for each path that the condition names (for key attributes in filters, and for
  * attributes that an index does not project). */
 void condition_visit_paths(const struct condition *condition,
@@ -182,6 +185,8 @@ MUST_USE struct value update_write(const struct update_result *result, struct ar
 /* Both steps; a too_large result is refused with UPDATE_TOO_LARGE. */
 MUST_USE bool update_apply(const struct update *update, struct value item, struct value key,
                            struct arena *arena, struct value *out, struct err *err);
+/* How expensive the update is, like condition_weight(). */
+MUST_USE size_t update_weight(const struct update *update);
 /* UPDATED_OLD and UPDATED_NEW: the parts of the old or new item (VALUE_ABSENT: none) at the paths
  * that the update names, as an M value in `arena`; VALUE_ABSENT if there are none. List indexes are
  * looked up as they were written: an element appended by `SET l[100]` is not found at index 100,

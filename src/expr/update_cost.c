@@ -30,3 +30,18 @@ size_t update_overhead(const struct update *update)
     }
     return cost;
 }
+
+enum { COPY_WEIGHT = 2 }; /* finding the targets and writing the new item */
+
+/* The paths that operands name are looked up one after the other; the targets in one pass. */
+size_t update_weight(const struct update *update)
+{
+    size_t weight = COPY_WEIGHT;
+    for (size_t i = 0; i < update->action_count; i++) {
+        const struct operand *value = &update->actions[i].value;
+        bool is_pair = value->kind == OPERAND_PLUS || value->kind == OPERAND_MINUS ||
+                       value->kind == OPERAND_LIST_APPEND || value->kind == OPERAND_IF_NOT_EXISTS;
+        weight += is_pair ? 2 : 1;
+    }
+    return weight;
+}

@@ -73,6 +73,17 @@ struct store_range {
      * but never on two at once, and never after done(). */
     bool (*row)(struct store_range *range, struct str key, struct str value);
     void (*done)(struct store_range *range);
+    /* Called on the thread of `home` before rows are given on another one; NULL: nothing to do. */
+    void (*leaving)(struct store_range *range);
+
+    /* How much time row() takes for each byte of a row, compared with an ordinary one; 0 is 1. The
+     * store reads the clock accordingly often. */
+    size_t weight;
+    /* Set by the store: the thread that calls row() serves no connection, so a row may take long.
+     * While it is false, row() may set put_off and return false instead of doing expensive work:
+     * then the same row is given again on a thread where may_take_long is true. */
+    bool may_take_long;
+    bool put_off;
 
     enum store_status status;
 

@@ -129,15 +129,29 @@ static bool start(pthread_t *thread, void *(*main)(void *), struct rocks *rocks,
     return true;
 }
 
-static bool start_threads(struct rocks *rocks, int worker_count, struct err *err)
+static bool start_workers(struct rocks *rocks, int count, struct err *err)
 {
-    worker_count = MAX(worker_count, 1);
-    rocks->workers = mem_zalloc((size_t)worker_count * sizeof(*rocks->workers));
-    for (; rocks->worker_count < worker_count; rocks->worker_count++) {
+    rocks->workers = mem_zalloc((size_t)count * sizeof(*rocks->workers));
+    rocks->slow_threads = mem_zalloc((size_t)count * sizeof(*rocks->slow_threads));
+    for (; rocks->worker_count < count; rocks->worker_count++) {
         if (!start(&rocks->workers[rocks->worker_count], rocks_worker_main, rocks, "store-read",
                    err)) {
             return false;
         }
+    }
+    for (; rocks->slow_count < count; rocks->slow_count++) {
+        if (!start(&rocks->slow_threads[rocks->slow_count], rocks_slow_main, rocks, "store-slow",
+                   err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool start_threads(struct rocks *rocks, int worker_count, struct err *err)
+{
+    if (!start_workers(rocks, MAX(worker_count, 1), err)) {
+        return false;
     }
     rocks->sweeper_started = start(&rocks->sweeper, rocks_sweeper_main, rocks, "store-sweep", err);
     rocks->committer_started =
@@ -146,7 +160,8 @@ static bool start_threads(struct rocks *rocks, int worker_count, struct err *err
     return rocks->committer_started;
 }
 
-/* The committer goes first: it may be waiting for a worker. */
+/* The committer goes first: it may be waiting for a worker or a slow thread. Workers hand ranges to
+ * slow threads, so those are last. */
 static void stop_threads(struct rocks *rocks)
 {
     atomic_store(&rocks->closing, true);
@@ -158,6 +173,10 @@ static void stop_threads(struct rocks *rocks)
     for (int i = 0; i < rocks->worker_count; i++) {
         pthread_join(rocks->workers[i], NULL);
     }
+    work_queue_close(&rocks->slow);
+    for (int i = 0; i < rocks->slow_count; i++) {
+        pthread_join(rocks->slow_threads[i], NULL);
+    }
     work_queue_close(&rocks->sweeps);
     if (rocks->sweeper_started) {
         if (rocks->db != NULL) {
@@ -166,6 +185,7 @@ static void stop_threads(struct rocks *rocks)
         pthread_join(rocks->sweeper, NULL);
     }
     mem_free(rocks->workers);
+    mem_free(rocks->slow_threads);
 }
 
 static bool flush(rocksdb_t *db)
@@ -206,6 +226,7 @@ static void rocks_close(struct store *store)
     pthread_mutex_destroy(&rocks->turn);
     inbox_finish(&rocks->updates);
     work_queue_finish(&rocks->sweeps);
+    work_queue_finish(&rocks->slow);
     work_queue_finish(&rocks->reads);
     gate_finish(&rocks->gate);
     mem_free(rocks->path);
@@ -231,6 +252,7 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
     rocks->path[path.len] = '\0';
     gate_init(&rocks->gate);
     work_queue_init(&rocks->reads);
+    work_queue_init(&rocks->slow);
     work_queue_init(&rocks->sweeps);
     inbox_init(&rocks->updates);
     pthread_mutex_init(&rocks->turn, NULL);

@@ -28,6 +28,14 @@ void work_queue_push(struct work_queue *queue, struct task *task)
     pthread_cond_signal(&queue->came); /* whoever wakes finds the lock free */
 }
 
+bool work_queue_is_empty(struct work_queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    bool is_empty = queue->oldest == NULL;
+    pthread_mutex_unlock(&queue->mutex);
+    return is_empty;
+}
+
 static struct task *take_oldest(struct work_queue *queue)
 {
     struct task *task = queue->oldest;

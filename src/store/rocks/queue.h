@@ -19,6 +19,8 @@ struct work_queue {
 void work_queue_init(struct work_queue *queue);
 void work_queue_finish(struct work_queue *queue);
 void work_queue_push(struct work_queue *queue, struct task *task);
+/* Whether no task waits now. A hint: it may change at any moment. */
+MUST_USE bool work_queue_is_empty(struct work_queue *queue);
 /* Waits for a task. NULL: closing and empty. */
 MUST_USE struct task *work_queue_pop(struct work_queue *queue);
 /* The same, but waits at most `wait_ns` (negative: for ever), and then gives NULL in *out. False:

@@ -1,6 +1,8 @@
-/* Reads of ranges: like gets, first from the block cache on the caller's thread. Where the cache
- * has no more (or the database is about to be closed), a worker goes on with the rest of the
- * range, which is a range itself: from just behind the last row that was given. */
+/* Reads of ranges: like gets, first from the block cache on the caller's thread. Another thread
+ * continues with the rest of the range, which is a range itself (from just behind the last row that
+ * was given), in two cases: a worker if the cache has no more or the database is about to be
+ * closed; a slow thread if the range has used up its time slice or a row was put off as too
+ * expensive. Slow threads take turns: after a slice the range queues again behind the others. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -9,22 +11,33 @@
 /* A caller's thread does not wade through more dead rows than this between two live ones. */
 static const uint64_t dead_rows_max = 1000;
 
-/* Nor does it read on from the disk for longer, even if that is quick at present. */
-static const int64_t here_ns_max = 2000000;
+/* The time slice of a range: after that it makes way for others. */
+static const int64_t slice_ns = 2000000;
+
+/* The clock is read once for so many rows, or bytes, whichever comes first. */
+enum { ROWS_PER_CLOCK = 32, BYTES_PER_CLOCK = 64 * 1024 };
 
 struct walk {
     struct rocks *rocks;
     struct store_range *range;
     struct str lo; /* what is left of the range */
     struct str hi;
-    int64_t until_ns; /* TIER_QUICK: then it gives up */
+    int64_t until_ns; /* end of the time slice; 0: not set before the clock is first read */
+    int rows;         /* since the clock was read */
+    size_t bytes;     /* of rows times their weight */
+    size_t weight;
+    bool is_over;     /* the time slice is, or the last row was put off */
     struct buf bound; /* lo or hi, once rows were given */
     struct buf last;  /* the newest row that was given */
 };
 
 static struct walk walk_start(struct rocks *rocks, struct store_range *range)
 {
-    return (struct walk){.rocks = rocks, .range = range, .lo = range->lo, .hi = range->hi};
+    return (struct walk){.rocks = rocks,
+                         .range = range,
+                         .lo = range->lo,
+                         .hi = range->hi,
+                         .weight = MAX(range->weight, (size_t)1)};
 }
 
 static void walk_finish(struct walk *walk)
@@ -33,22 +46,22 @@ static void walk_finish(struct walk *walk)
     buf_finish(&walk->last);
 }
 
-/* The rest of the range becomes the range. */
+/* The rest of the range becomes the range. It begins with the last row if that was put off. */
 static void leave_behind(struct walk *walk)
 {
     if (walk->last.len == 0) {
         return;
     }
+    bool again = walk->range->put_off;
+    walk->range->put_off = false;
     struct buf bound = walk->last;
     walk->last = walk->bound;
     walk->last.len = 0;
     walk->bound = bound;
-    if (walk->range->backward) {
-        walk->hi = buf_str(&walk->bound);
-    } else {
+    if (walk->range->backward == again) {
         buf_add_char(&walk->bound, '\0'); /* the smallest key behind it */
-        walk->lo = buf_str(&walk->bound);
     }
+    *(walk->range->backward ? &walk->hi : &walk->lo) = buf_str(&walk->bound);
 }
 
 /* Whether every key of the range begins with the same space and part. */
@@ -121,6 +134,7 @@ static bool give_row(struct walk *walk, rocksdb_iterator_t *iter)
     }
     const char *value = rocksdb_iter_value(iter, &value_len);
     prefetch(value, value_len);
+    walk->bytes += value_len * walk->weight;
     return walk->range->row(walk->range, str_make(key, key_len),
                             str_make(value != NULL ? value : "", value_len));
 }
@@ -153,10 +167,43 @@ static void seek_first(struct walk *walk, rocksdb_iterator_t *iter, enum tier ti
     }
 }
 
-static bool is_to_be_left(const struct walk *walk, enum tier tier)
+static void begin_slice(struct walk *walk)
 {
-    return UNLIKELY(gate_is_shut(&walk->rocks->gate)) ||
-           (UNLIKELY(tier == TIER_QUICK) && clock_monotonic_ns() >= walk->until_ns);
+    walk->until_ns = 0;
+    walk->rows = 0;
+    walk->bytes = 0;
+    walk->is_over = false;
+}
+
+/* Whether others wait for a slow thread. */
+static bool must_make_way(const struct walk *walk)
+{
+    return !walk->range->may_take_long || !work_queue_is_empty(&walk->rocks->slow);
+}
+
+/* Reads the clock. The slice begins when it is first read, which ranges with few rows never do. */
+static bool slice_is_over(struct walk *walk)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    walk->rows = 0;
+    walk->bytes = 0;
+    if (walk->until_ns == 0) {
+        walk->until_ns = now_ns + slice_ns;
+    } else if (now_ns >= walk->until_ns) {
+        walk->is_over = must_make_way(walk);
+        walk->until_ns = now_ns + slice_ns;
+    }
+    return walk->is_over;
+}
+
+static bool is_to_be_left(struct walk *walk, enum tier tier)
+{
+    if (UNLIKELY(gate_is_shut(&walk->rocks->gate))) {
+        return true;
+    }
+    bool is_due = ++walk->rows >= ROWS_PER_CLOCK || walk->bytes >= BYTES_PER_CLOCK ||
+                  tier == TIER_QUICK;
+    return UNLIKELY(is_due) && slice_is_over(walk);
 }
 
 /* Gives rows until the range ends (READ_OK), or something stops it. */
@@ -166,7 +213,8 @@ static enum read_result iterate(struct walk *walk, rocksdb_iterator_t *iter, enu
     seek_first(walk, iter, tier);
     while (rocksdb_iter_valid(iter)) {
         if (!give_row(walk, iter)) {
-            return READ_OK;
+            walk->is_over = walk->range->put_off;
+            return walk->is_over ? READ_INCOMPLETE : READ_OK;
         }
         if (is_to_be_left(walk, tier)) {
             return READ_INCOMPLETE;
@@ -219,13 +267,25 @@ static void finish_at_home(struct task *task)
     range->done(range);
 }
 
-static void range_on_worker(struct task *task)
+static void finish_job(struct range_job *job, enum read_result result)
 {
-    struct range_job *job = CONTAINER_OF(task, struct range_job, task);
-    struct rocks *rocks = job->walk.rocks;
     struct store_range *range = job->walk.range;
+    walk_finish(&job->walk);
+    mem_free(job);
+    range->status = result == READ_OK ? STORE_OK : STORE_FAILED;
+    range->task.run = finish_at_home;
+    mailbox_post(range->home, &range->task);
+}
+
+static void range_on_slow_thread(struct task *task);
+
+/* Continues, on a worker or a slow thread, until the range or the time slice ends. */
+static void run_slice(struct range_job *job)
+{
+    struct rocks *rocks = job->walk.rocks;
     enum read_result result = READ_INCOMPLETE;
-    while (result == READ_INCOMPLETE) {
+    begin_slice(&job->walk);
+    while (result == READ_INCOMPLETE && !job->walk.is_over) {
         rocksdb_t *db = gate_enter(&rocks->gate);
         if (db == NULL) {
             result = READ_FAILED;
@@ -234,19 +294,36 @@ static void range_on_worker(struct task *task)
         result = walk_on(&job->walk, db, TIER_BLOCKING);
         gate_leave(&rocks->gate);
     }
-    walk_finish(&job->walk);
-    mem_free(job);
-    range->status = result == READ_OK ? STORE_OK : STORE_FAILED;
-    range->task.run = finish_at_home;
-    mailbox_post(range->home, &range->task);
+    if (result != READ_INCOMPLETE) {
+        finish_job(job, result);
+        return;
+    }
+    job->task.run = range_on_slow_thread;
+    work_queue_push(&rocks->slow, &job->task);
 }
 
-static void hand_to_worker(const struct walk *walk)
+static void range_on_slow_thread(struct task *task)
 {
+    struct range_job *job = CONTAINER_OF(task, struct range_job, task);
+    job->walk.range->may_take_long = true;
+    run_slice(job);
+}
+
+static void range_on_worker(struct task *task)
+{
+    run_slice(CONTAINER_OF(task, struct range_job, task));
+}
+
+static void hand_over(const struct walk *walk)
+{
+    struct rocks *rocks = walk->rocks;
     struct range_job *job = mem_alloc(sizeof(*job));
     job->walk = *walk;
-    job->task.run = range_on_worker;
-    work_queue_push(&walk->rocks->reads, &job->task);
+    job->task.run = walk->is_over ? range_on_slow_thread : range_on_worker;
+    if (walk->range->leaving != NULL) {
+        walk->range->leaving(walk->range);
+    }
+    work_queue_push(walk->is_over ? &rocks->slow : &rocks->reads, &job->task);
 }
 
 void rocks_range(struct store *store, struct store_range *range)
@@ -255,16 +332,17 @@ void rocks_range(struct store *store, struct store_range *range)
     struct walk walk = walk_start(rocks, range);
     rocksdb_t *db = gate_try_enter(&rocks->gate);
     enum read_result result = READ_INCOMPLETE;
+    range->may_take_long = false;
+    range->put_off = false;
     if (db != NULL) {
         result = walk_on(&walk, db, TIER_CACHED);
-        if (UNLIKELY(result == READ_INCOMPLETE) && pace_is_quick(&rocks->pace)) {
-            walk.until_ns = clock_monotonic_ns() + here_ns_max;
+        if (UNLIKELY(result == READ_INCOMPLETE) && !walk.is_over && pace_is_quick(&rocks->pace)) {
             result = walk_on(&walk, db, TIER_QUICK);
         }
         gate_leave(&rocks->gate);
     }
     if (result == READ_INCOMPLETE) {
-        hand_to_worker(&walk);
+        hand_over(&walk);
         return;
     }
     walk_finish(&walk);

@@ -2,6 +2,7 @@
  * disk goes to a worker and comes back through the caller's mailbox. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "store/rocks/rocks_internal.h"
 
 /* More are left to a worker, even if each is quick. */
@@ -188,12 +189,25 @@ void rocks_get(struct store *store, struct store_get *get)
     }
 }
 
+static void run_tasks(struct work_queue *queue)
+{
+    struct task *task;
+    while ((task = work_queue_pop(queue)) != NULL) {
+        task->run(task);
+    }
+}
+
 void *rocks_worker_main(void *arg)
 {
     struct rocks *rocks = arg;
-    struct task *task;
-    while ((task = work_queue_pop(&rocks->reads)) != NULL) {
-        task->run(task);
-    }
+    run_tasks(&rocks->reads);
+    return NULL;
+}
+
+void *rocks_slow_main(void *arg)
+{
+    struct rocks *rocks = arg;
+    thread_lower_priority();
+    run_tasks(&rocks->slow);
     return NULL;
 }

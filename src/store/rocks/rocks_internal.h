@@ -56,10 +56,13 @@ struct rocks {
     struct space_set gone;    /* dropped; readers and the committer ask */
     struct space_set purged;  /* the drop is on disk: compactions may leave the rows out */
     struct work_queue reads;  /* for the workers */
+    struct work_queue slow;   /* for the slow threads: expensive work, in time slices */
     struct work_queue sweeps; /* for the sweeper */
     struct inbox updates;     /* for the committer */
     pthread_t *workers;
     int worker_count;
+    pthread_t *slow_threads; /* as many, with low priority */
+    int slow_count;
     pthread_t sweeper;
     bool sweeper_started;
     struct merging merging;
@@ -142,6 +145,7 @@ MUST_USE int64_t rocks_repair_wait_ns(const struct rocks *rocks);
 void rocks_get(struct store *store, struct store_get *get);
 void rocks_range(struct store *store, struct store_range *range);
 void *rocks_worker_main(void *rocks);
+void *rocks_slow_main(void *rocks);
 /* Reads one row; `*out_pin` keeps it alive (NULL: absent, and *out is STR_NULL). */
 enum read_result { READ_OK, READ_INCOMPLETE, READ_FAILED };
 MUST_USE enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db,
