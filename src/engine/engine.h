@@ -231,6 +231,12 @@ struct items_write {
     struct space_cursor *cursors; /* of spaces that are being filled (engine/walk.h) */
     size_t cursor_count;
     const struct str *rows; /* inside eval */
+    /* Of write_prepare(): rows that eval needs, and the writes as they were decided. */
+    struct str *kept_rows;
+    struct item_write *decided;
+    struct arena_mark prepared_mark;
+    bool table_is_newer;
+    struct items_write *next; /* to be started when this one is done; NULL: none */
 };
 /* Starts all calls; each ends by itself. They may share an arena: nothing is allocated for one
  * after another has been started. */

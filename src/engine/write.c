@@ -1,7 +1,8 @@
 /* Writing items. A call is one store update: its declared keys are the rows of its items, the
  * idempotency token, the sizes of the item collections it touches and the cursors of indexes that
- * are being filled; eval() below is a pure function of these rows. It runs on the committer, so it
- * does no more than it must. */
+ * are being filled; write_eval() below is a pure function of these rows. It runs on the committer,
+ * so it does no more than it must. The part of it that can be expensive, conditions and updates,
+ * may run before on another thread: write_prepare() below. */
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
@@ -173,23 +174,24 @@ static int64_t write_indexes(const struct items_write *call, struct item_write *
     return local_growth;
 }
 
-/* Evaluates one write and adds what it changes to the batch. */
-static bool evaluate(const struct items_write *call, struct item_write *write, size_t key,
-                     struct str old_row, struct item_collection *collection,
-                     struct store_batch *batch, struct arena *arena)
+/* What can be expensive: whether the write may happen, and what the item is then. Fails in
+ * write->err. */
+static bool decide(struct item_write *write, const struct row *old, struct arena *arena)
 {
-    struct row old = row_decode(old_row);
-    if (!value_is_absent(old.item) && !write->by_service &&
-        !value_eq(value_map_get(old.item, write->table->key.hash[0].name), write->key.hash)) {
+    if (!value_is_absent(old->item) && !write->by_service &&
+        !value_eq(value_map_get(old->item, write->table->key.hash[0].name), write->key.hash)) {
         return err_set(&write->err, ERR_INTERNAL, "Internal server error"); /* hashes collided */
     }
-    write->old_size = old.size;
-    if (write->expiry != NULL && !expiry_is_due(write, old.item, batch, arena)) {
-        return true; /* somebody has saved it, or deleted it before */
-    }
-    if (!check_condition(write, &old, arena) || !make_new_item(write, &old, arena)) {
-        return false;
-    }
+    write->old_size = old->size;
+    return check_condition(write, old, arena) && make_new_item(write, old, arena);
+}
+
+/* Adds what a write changes to the batch, after decide(). */
+static bool carry_out(const struct items_write *call, struct item_write *write, size_t key,
+                      struct str old_row, struct item_collection *collection,
+                      struct store_batch *batch, struct arena *arena)
+{
+    struct row old = row_decode(old_row);
     write->capacity.table = capacity_write_units(MAX(write->old_size, write->new_size));
     if (write->want_old) {
         keep_old(write, old.item, arena);
@@ -229,6 +231,37 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
         }
     }
     return true;
+}
+
+static void reset(struct item_write *write, struct arena *arena)
+{
+    write->err = ERR_INIT(arena);
+    write->empty_index_key = false;
+    write->old_item = VALUE_ABSENT;
+    write->new_item = VALUE_ABSENT;
+    write->old_size = 0;
+    write->new_size = 0;
+    write->capacity = (struct capacity){0};
+}
+
+/* Evaluates one write and adds what it changes to the batch. */
+static bool evaluate(const struct items_write *call, struct item_write *write, size_t key,
+                     struct item_collection *collection, struct store_batch *batch,
+                     struct arena *arena)
+{
+    struct row old = row_decode(call->rows[key]);
+    if (call->update.is_prepared) {
+        *write = call->decided[key];
+        return write->err.code == ERR_NONE &&
+               carry_out(call, write, key, call->rows[key], collection, batch, arena);
+    }
+    reset(write, arena);
+    if (write->expiry != NULL && !expiry_is_due(write, old.item, batch, arena)) {
+        write->old_size = old.size;
+        return true; /* the item was changed or deleted meanwhile */
+    }
+    return decide(write, &old, arena) &&
+           carry_out(call, write, key, call->rows[key], collection, batch, arena);
 }
 
 /* --- item collections --- */
@@ -306,17 +339,72 @@ static bool check_token(struct items_write *call, struct str row)
     return false;
 }
 
+/* --- preparing --- */
+
+static void begin_preparing(struct items_write *call)
+{
+    struct arena *arena = call->call.arena;
+    if (call->kept_rows == NULL) {
+        call->kept_rows = ARENA_ARRAY(arena, struct str, call->update.key_count);
+        call->decided = ARENA_ARRAY(arena, struct item_write, call->write_count);
+        call->prepared_mark = arena_mark(arena);
+    }
+    arena_rewind(arena, call->prepared_mark); /* of an attempt before, which came to nothing */
+    call->table_is_newer = false;
+}
+
+/* Keeps the row for write_eval(); a ConditionCheck needs only what was decided. */
+static void prepare_write(struct items_write *call, size_t index, struct str row)
+{
+    struct arena *arena = call->call.arena;
+    struct item_write *write = &call->decided[index];
+    *write = call->writes[index];
+    reset(write, arena);
+    if (write->kind != WRITE_CHECK && !str_is_null(row)) {
+        row = arena_copy(arena, row);
+    }
+    struct row old = row_decode(row);
+    call->table_is_newer |= old.table_version > write->table->version;
+    call->kept_rows[index] = write->kind == WRITE_CHECK ? STR_NULL : row;
+    if (decide(write, &old, arena) && write->kind == WRITE_CHECK) {
+        write->new_item = VALUE_ABSENT; /* it is in the row */
+    }
+}
+
+static void write_prepare(struct store_update *update, size_t index, struct str row)
+{
+    struct items_write *call = CONTAINER_OF(update, struct items_write, update);
+    if (index == 0) {
+        begin_preparing(call);
+    }
+    if (index < call->write_count) {
+        prepare_write(call, index, row);
+    } else {
+        call->kept_rows[index] = str_is_null(row) ? STR_NULL : arena_copy(call->call.arena, row);
+    }
+}
+
+/* Of the most expensive write. */
+static size_t write_weight(const struct items_write *call)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < call->write_count; i++) {
+        const struct item_write *write = &call->writes[i];
+        size_t weight = 1;
+        weight += write->condition != NULL ? condition_weight(write->condition) : 0;
+        weight += write->update != NULL ? update_weight(write->update) : 0;
+        most = MAX(most, weight);
+    }
+    return most;
+}
+
 /* --- the call --- */
 
-static void reset(struct item_write *write, struct arena *arena)
+static bool has_newer_table(const struct items_write *call, size_t index)
 {
-    write->err = ERR_INIT(arena);
-    write->empty_index_key = false;
-    write->old_item = VALUE_ABSENT;
-    write->new_item = VALUE_ABSENT;
-    write->old_size = 0;
-    write->new_size = 0;
-    write->capacity = (struct capacity){0};
+    return call->update.is_prepared
+               ? call->table_is_newer
+               : row_decode(call->rows[index]).table_version > call->writes[index].table->version;
 }
 
 static bool write_eval(struct store_update *update, const struct str *rows,
@@ -326,6 +414,7 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     struct arena *arena = call->call.arena;
     call->failed = false;
     call->call.err = ERR_INIT(arena);
+    rows = update->is_prepared ? call->kept_rows : rows;
     call->rows = rows;
     if (call->token_key != SIZE_MAX && !check_token(call, rows[call->token_key])) {
         return false;
@@ -336,12 +425,11 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     expiry_erase_found(call, batch);
     for (size_t i = 0; i < call->write_count; i++) {
         struct item_write *write = &call->writes[i];
-        reset(write, arena);
-        if (row_decode(rows[i]).table_version > write->table->version) {
+        if (has_newer_table(call, i)) {
             return err_set(&call->call.err, ERR_TABLE_CHANGED, "The table has changed");
         }
         struct item_collection *collection = collection_of(call, write);
-        if (!evaluate(call, write, i, rows[i], collection, batch, arena)) {
+        if (!evaluate(call, write, i, collection, batch, arena)) {
             call->failed = true;
         }
         write->collection_bytes = collection == NULL ? 0 : collection->bytes;
@@ -360,8 +448,12 @@ static bool write_eval(struct store_update *update, const struct str *rows,
 static void write_done(struct store_update *update)
 {
     struct items_write *call = CONTAINER_OF(update, struct items_write, update);
+    struct items_write *next = call->next;
     engine_set_store_error(&call->call.err, update->status);
     call->call.done(&call->call);
+    if (next != NULL) {
+        store_update(next->call.engine->store, &next->update);
+    }
 }
 
 /* Declares the cursors of indexes that are being filled: at most one of each table. */
@@ -384,7 +476,7 @@ static size_t declare_cursors(struct items_write *call, struct str *keys, size_t
     return count;
 }
 
-static void prepare(struct items_write *call)
+static void declare(struct items_write *call)
 {
     struct arena *arena = call->call.arena;
     /* Each write has its item, and perhaps an item collection and a cursor; and there is a token.
@@ -405,7 +497,10 @@ static void prepare(struct items_write *call)
         .home = call->call.home,
         .eval = write_eval,
         .done = write_done,
+        .weight = write_weight(call),
     };
+    call->kept_rows = NULL;
+    call->next = NULL;
     call->collection_count = 0;
     call->collections = ARENA_ARRAY(arena, struct item_collection, call->write_count);
     for (size_t i = 0; i < call->write_count; i++) {
@@ -418,13 +513,48 @@ static void prepare(struct items_write *call)
     call->update.key_count = declare_cursors(call, keys, count);
 }
 
+/* Whether some call may be too expensive for the committer. */
+static bool is_some_expensive(struct items_write *const *calls, size_t count)
+{
+    enum { WEIGHT_MAX = 10 };
+    size_t weight = 0;
+    for (size_t i = 0; i < count; i++) {
+        weight = MAX(weight, calls[i]->update.weight);
+    }
+    return weight > WEIGHT_MAX;
+}
+
+/* Calls that share an arena must not be prepared while another one uses it: each is started when the
+ * one before it is done. */
+static void write_in_turn(struct items_write *const *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        calls[i]->update.prepare = write_prepare;
+        calls[i]->next = i + 1 < count ? calls[i + 1] : NULL;
+    }
+    store_update(calls[0]->call.engine->store, &calls[0]->update);
+}
+
+/* Deletions of the expiry service have no conditions of their own to prepare. */
+static bool is_of_service(const struct items_write *call)
+{
+    return call->write_count == 0 || call->writes[0].by_service;
+}
+
 void engine_write_items(struct items_write *const *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        prepare(calls[i]);
+        declare(calls[i]);
+    }
+    if (count > 1 && is_some_expensive(calls, count)) {
+        write_in_turn(calls, count);
+        return;
     }
     for (size_t i = 0; i < count; i++) { /* from here on the committer owns the arena */
-        calls[i]->update.may_block = count == 1 && calls[i]->call.home->may_block;
+        bool alone = count == 1;
+        calls[i]->update.may_block = alone && calls[i]->call.home->may_block;
+        calls[i]->update.prepare =
+            alone && !is_of_service(calls[i]) ? write_prepare : NULL;
         store_update(calls[i]->call.engine->store, &calls[i]->update);
     }
 }

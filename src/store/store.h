@@ -92,6 +92,7 @@ struct store_range {
 };
 
 struct store_batch;
+struct preparation;
 
 /* Writes. */
 struct store_update {
@@ -103,6 +104,15 @@ struct store_update {
      * nothing. May run more than once, on any thread: it starts from scratch each time. */
     bool (*eval)(struct store_update *update, const struct str *rows, struct store_batch *batch);
     void (*done)(struct store_update *update);
+    /* NULL, or the expensive part of eval: called for each declared key in turn, with its row (STR_NULL
+     * if absent), and keeps what came of it in the caller's struct. If afterwards eval finds
+     * is_prepared set, its `rows` are NULL and it uses what prepare kept; the store sets it only
+     * if none of the rows has changed since. If one has, prepare runs again from the first key. On
+     * any thread, one at a time; the store decides whether it is used at all. */
+    void (*prepare)(struct store_update *update, size_t index, struct str row);
+    /* How often eval passes over each byte of the rows, about; 0 is 1. With `prepare`. */
+    size_t weight;
+    bool is_prepared; /* set by the store, for eval */
     /* The caller starts no other one before this is done, and its thread may wait for the disk:
      * then it can be carried out there, which saves waking two threads. */
     bool may_block;
@@ -111,6 +121,7 @@ struct store_update {
 
     struct task task; /* the store's own */
     void *internal;
+    struct preparation *preparation;
 };
 
 /* A counter: how many, and how much of it. */

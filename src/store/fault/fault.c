@@ -117,11 +117,18 @@ struct odd_update {
 static bool eval_odd(struct store_update *update, const struct str *rows, struct store_batch *batch)
 {
     struct odd_update *odd = CONTAINER_OF(update, struct odd_update, update);
+    odd->original->is_prepared = update->is_prepared;
     if (odd->eval_twice) {
         odd->original->eval(odd->original, rows, batch);
         store_batch_start(batch, update);
     }
     return odd->original->eval(odd->original, rows, batch);
+}
+
+static void prepare_odd(struct store_update *update, size_t index, struct str row)
+{
+    struct store_update *original = CONTAINER_OF(update, struct odd_update, update)->original;
+    original->prepare(original, index, row);
 }
 
 static void finish_odd(struct store_update *update)
@@ -155,6 +162,7 @@ static void fault_update(struct store *store, struct store_update *update)
         struct odd_update *odd = mem_zalloc(sizeof(*odd));
         odd->update = *update;
         odd->update.eval = eval_odd;
+        odd->update.prepare = update->prepare != NULL ? prepare_odd : NULL;
         odd->update.done = finish_odd;
         odd->original = update;
         odd->eval_twice = eval_twice;

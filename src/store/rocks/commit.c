@@ -3,7 +3,8 @@
  * one fsync, and hands the answers back. While it waits for the disk the next group gathers.
  *
  * It does not wait for the disk to read, either: an update whose rows are not in the cache goes to
- * a worker first, which reads them into it, and then queues again. */
+ * a worker first, which reads them into it, and then queues again. One that is expensive to
+ * evaluate is prepared by a slow thread first: see prepare.h. */
 #include <sys/prctl.h>
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "store/batch_internal.h"
 #include "store/rocks/counters.h"
 #include "store/rocks/overlay.h"
+#include "store/rocks/prepare.h"
 #include "store/rocks/rocks_internal.h"
 
 /* A group is cut here, so that the first in it does not wait for thousands. */
@@ -30,7 +32,9 @@ struct group {
     bool stamped;
     struct store_update *members[GROUP_UPDATES_MAX];
     size_t member_count;
-    size_t warming_count; /* updates that are with a worker */
+    size_t warming_count; /* updates that are with a worker or a slow thread */
+    struct preparations preparations;
+    bool must_evaluate; /* nothing is prepared now */
     bool closing;
 
     /* Of the last commit: whom it answered, when, and how long it took. */
@@ -74,14 +78,28 @@ static void need_rows(struct group *group, size_t count)
     }
 }
 
+/* Whether the update is to be prepared, as far as the rows that were read say. */
+static bool is_expensive(const struct group *group, const struct store_update *update,
+                         size_t row_bytes)
+{
+    return update->prepare != NULL && preparations_wants(update, row_bytes) &&
+           !group->must_evaluate && !group->rocks->health.broken;
+}
+
+/* Reads the rows until one cannot be read or they are too much: then the result is READ_OK with
+ * fewer rows than there are keys. */
 static enum read_result read_declared(struct group *group, const struct store_update *update,
-                                      enum tier tier, size_t *out_count)
+                                      enum tier tier, size_t *out_count, bool *out_expensive)
 {
     need_rows(group, update->key_count);
     enum read_result result = READ_OK;
+    size_t bytes = 0;
     size_t i = 0;
-    for (; i < update->key_count && result == READ_OK; i++) {
+    *out_expensive = false;
+    for (; i < update->key_count && result == READ_OK && !*out_expensive; i++) {
         result = read_newest(group, update->keys[i], tier, &group->rows[i], &group->pins[i]);
+        bytes += group->rows[i].len;
+        *out_expensive = is_expensive(group, update, bytes);
     }
     *out_count = i;
     return result;
@@ -97,28 +115,50 @@ static bool is_gone(const struct rocks *rocks, const struct store_update *update
     return false;
 }
 
-/* Fills update->status, and the group's batch if it is STORE_OK. False: only with the disk. */
-static bool evaluate(struct group *group, struct store_update *update, enum tier tier)
+enum evaluation {
+    EVALUATED,
+    NEEDS_DISK,      /* rows are not in the cache */
+    NEEDS_PREPARING, /* it is too expensive */
+};
+
+static void run_eval(struct group *group, struct store_update *update, const struct str *rows)
 {
-    if (is_gone(group->rocks, update)) {
-        update->status = STORE_GONE;
-        return true;
-    }
-    size_t read_count;
-    enum read_result result = read_declared(group, update, tier, &read_count);
     store_batch_start(&group->batch, update);
-    if (result != READ_OK) {
+    bool writes = update->eval(update, rows, &group->batch);
+    update->status = writes ? STORE_OK : STORE_NO_WRITE;
+}
+
+static enum evaluation evaluate_rows(struct group *group, struct store_update *update,
+                                     enum tier tier)
+{
+    size_t read_count;
+    bool expensive;
+    enum read_result result = read_declared(group, update, tier, &read_count, &expensive);
+    if (UNLIKELY(result != READ_OK)) {
         update->status = STORE_FAILED;
-    } else {
-        bool writes = update->eval(update, group->rows, &group->batch);
-        update->status = writes ? STORE_OK : STORE_NO_WRITE;
+    } else if (LIKELY(!expensive)) {
+        run_eval(group, update, group->rows);
     }
     for (size_t i = 0; i < read_count; i++) {
         if (group->pins[i] != NULL) {
             rocksdb_pinnableslice_destroy(group->pins[i]);
         }
     }
-    return result != READ_INCOMPLETE;
+    return result == READ_INCOMPLETE ? NEEDS_DISK : expensive ? NEEDS_PREPARING : EVALUATED;
+}
+
+/* If EVALUATED, fills update->status, and the group's batch if it is STORE_OK. */
+static enum evaluation evaluate(struct group *group, struct store_update *update, enum tier tier)
+{
+    if (is_gone(group->rocks, update)) {
+        update->status = STORE_GONE;
+        return EVALUATED;
+    }
+    if (UNLIKELY(update->is_prepared)) {
+        run_eval(group, update, NULL);
+        return EVALUATED;
+    }
+    return evaluate_rows(group, update, tier);
 }
 
 /* Warming ---------------------------------------------------------------------------------- */
@@ -199,6 +239,7 @@ static void carry_out(struct group *group, const struct batch_op *op)
     switch (op->kind) {
     case BATCH_PUT:
     case BATCH_PUT_OWNED:
+        preparations_note_write(&group->preparations, op->key);
         overlay_set(group->newest, op->key, op->value);
         counters_replace(group->counters, op->key, op->value);
         rocksdb_writebatch_put(group->writes, op->key.data, op->key.len, op->value.data,
@@ -206,6 +247,7 @@ static void carry_out(struct group *group, const struct batch_op *op)
         break;
     case BATCH_ERASE:
     case BATCH_ERASE_OWNED:
+        preparations_note_write(&group->preparations, op->key);
         overlay_set(group->newest, op->key, STR_NULL);
         counters_replace(group->counters, op->key, STR_NULL);
         rocksdb_writebatch_delete(group->writes, op->key.data, op->key.len);
@@ -219,11 +261,12 @@ static void carry_out(struct group *group, const struct batch_op *op)
     }
 }
 
-/* False: it needs the disk and has not joined. */
-static bool join(struct group *group, struct store_update *update, enum tier tier)
+/* It has joined if it is EVALUATED. */
+static enum evaluation join(struct group *group, struct store_update *update, enum tier tier)
 {
-    if (!evaluate(group, update, tier)) {
-        return false;
+    enum evaluation evaluation = evaluate(group, update, tier);
+    if (evaluation != EVALUATED) {
+        return evaluation;
     }
     group->members[group->member_count++] = update;
     if (update->status == STORE_OK) {
@@ -231,20 +274,30 @@ static bool join(struct group *group, struct store_update *update, enum tier tie
             carry_out(group, &group->batch.ops[i]);
         }
     }
-    return true;
+    return EVALUATED;
 }
 
-/* False: a worker should read the rows first. */
-static bool join_with_disk(struct group *group, struct store_update *update)
+/* NEEDS_DISK: a worker should read the rows first. */
+static enum evaluation join_with_disk(struct group *group, struct store_update *update)
 {
     struct pace *pace = &group->rocks->pace;
     if (!pace_is_quick(pace)) {
-        return false;
+        return NEEDS_DISK;
     }
     int64_t start_ns = clock_monotonic_ns();
-    bool joined = join(group, update, TIER_BLOCKING);
+    enum evaluation evaluation = join(group, update, TIER_BLOCKING);
     pace_note(pace, clock_monotonic_ns() - start_ns);
-    return joined;
+    return evaluation;
+}
+
+/* Of an update that could not be prepared, or whose group could not be written. */
+static void join_in_any_case(struct group *group, struct store_update *update)
+{
+    update->is_prepared = false;
+    group->must_evaluate = true;
+    enum evaluation evaluation = join(group, update, TIER_BLOCKING);
+    group->must_evaluate = false;
+    assert(evaluation == EVALUATED);
 }
 
 /* Writing ---------------------------------------------------------------------------------- */
@@ -361,8 +414,7 @@ static enum written commit_alone(struct group *group, struct store_update *updat
     clear(group);
     group->member_count = 0;
     rocks_repair(group->rocks);
-    bool joined = join(group, update, TIER_BLOCKING);
-    assert(joined);
+    join_in_any_case(group, update);
     return write_group(group);
 }
 
@@ -411,6 +463,7 @@ static void leave_undecided(struct group *group)
 static void commit(struct group *group)
 {
     if (group->member_count == 0 && group->rocks->drop_count == 0) {
+        preparations_start(&group->preparations);
         return;
     }
     int64_t start_ns = clock_monotonic_ns();
@@ -419,13 +472,16 @@ static void commit(struct group *group)
     case WRITTEN:
         break;
     case NOT_WRITTEN:
+        preparations_invalidate(&group->preparations);
         commit_one_by_one(group);
         break;
     case PERHAPS_WRITTEN:
+        preparations_invalidate(&group->preparations);
         leave_undecided(group);
         break;
     }
     clear(group);
+    preparations_start(&group->preparations);
     group->last_ns = clock_monotonic_ns();
     group->last_took_ns = group->last_ns - start_ns;
 }
@@ -439,17 +495,64 @@ static bool is_full(const struct group *group)
 
 /* The thread ------------------------------------------------------------------------------- */
 
+static void commit_if_full(struct group *group)
+{
+    if (is_full(group)) {
+        commit(group);
+        answer_all(group);
+    }
+}
+
+static void take_new(struct group *group, struct store_update *update)
+{
+    bool warmed = update->task.run == mark_of_warmed;
+    group->warming_count -= warmed;
+    enum evaluation evaluation = join(group, update, warmed ? TIER_BLOCKING : TIER_CACHED);
+    if (UNLIKELY(evaluation == NEEDS_DISK)) {
+        evaluation = join_with_disk(group, update);
+    }
+    switch (evaluation) {
+    case EVALUATED:
+        commit_if_full(group);
+        break;
+    case NEEDS_DISK:
+        send_to_worker(group, update);
+        break;
+    case NEEDS_PREPARING:
+        group->warming_count++;
+        preparations_add(&group->preparations, update);
+        break;
+    }
+}
+
+static int take_tasks(struct group *group, struct task *task);
+
+static void take_prepared(struct group *group, struct store_update *update)
+{
+    if (!preparations_take_back(&group->preparations, update)) {
+        return; /* once more */
+    }
+    group->warming_count--;
+    if (!update->is_prepared) {
+        join_in_any_case(group, update);
+    } else {
+        enum evaluation evaluation = join(group, update, TIER_BLOCKING);
+        assert(evaluation == EVALUATED);
+    }
+    commit_if_full(group);
+    take_tasks(group, preparations_unpark(&group->preparations));
+}
+
 static void take_update(struct group *group, struct task *task)
 {
     struct store_update *update = CONTAINER_OF(task, struct store_update, task);
-    bool warmed = task->run == mark_of_warmed;
-    group->warming_count -= warmed;
-    if (!join(group, update, warmed ? TIER_BLOCKING : TIER_CACHED) &&
-        !join_with_disk(group, update)) {
-        send_to_worker(group, update);
-    } else if (is_full(group)) {
-        commit(group);
-        answer_all(group);
+    if (UNLIKELY(preparations_park(&group->preparations, update))) {
+        return;
+    }
+    if (UNLIKELY(preparations_is_back(task))) {
+        take_prepared(group, update);
+    } else {
+        take_new(group, update);
     }
 }
 
@@ -501,12 +604,14 @@ struct group *rocks_group_create(struct rocks *rocks)
     group->writes = rocksdb_writebatch_create();
     group->newest = overlay_create();
     group->counters = counters_create();
+    preparations_init(&group->preparations, rocks);
     return group;
 }
 
 void rocks_group_destroy(struct group *group)
 {
     store_batch_finish(&group->batch);
+    preparations_finish(&group->preparations);
     mem_free(group->rows);
     mem_free(group->pins);
     counters_destroy(group->counters);
@@ -519,6 +624,9 @@ void rocks_group_destroy(struct group *group)
  * STORE_UNKNOWN may be there afterwards. */
 static void run_group(struct group *group, struct task *tasks)
 {
+    if (UNLIKELY(group->rocks->health.broken)) {
+        preparations_invalidate(&group->preparations);
+    }
     rocks_repair(group->rocks);
     take_tasks(group, tasks);
     gather(group);
@@ -554,7 +662,8 @@ static bool commit_here(struct rocks *rocks, struct store_update *update)
         return false;
     }
     struct group *group = rocks->group;
-    bool joined = !rocks->health.broken && join(group, update, TIER_CACHED);
+    bool joined = !rocks->health.broken && group->preparations.exclusive == NULL &&
+                  join(group, update, TIER_CACHED) == EVALUATED;
     if (joined) {
         commit(group);
         group->member_count = 0;
@@ -574,6 +683,8 @@ void rocks_update(struct store *store, struct store_update *update)
     struct rocks *rocks = rocks_of(store);
     update->internal = rocks;
     update->task.run = NULL;
+    update->is_prepared = false;
+    update->preparation = NULL;
     if (!update->may_block || !commit_here(rocks, update)) {
         inbox_push(&rocks->updates, &update->task);
     }
