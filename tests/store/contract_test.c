@@ -9,6 +9,8 @@ static const struct variant variants[] = {
     {.name = "rocksdb, cold", .on_disk = true, .cache_bytes = (size_t)96 << 10, .cold = true},
     {.name = "memory", .cache_bytes = (size_t)8 << 20},
     {.name = "memory, eval twice", .cache_bytes = (size_t)8 << 20, .eval_twice = true},
+    {.name = "rocksdb, slow", .on_disk = true, .cache_bytes = (size_t)8 << 20, .slow = true},
+    {.name = "memory, slow", .cache_bytes = (size_t)8 << 20, .eval_twice = true, .slow = true},
 };
 
 static const struct contract_case *const lists[] = {update_cases, read_cases, range_cases,

@@ -111,6 +111,7 @@ struct client *client_create_alone(struct store *store)
 struct client *client_create(struct fixture *fixture)
 {
     struct client *client = client_create_alone(fixture->store);
+    client->slow = fixture->variant->slow;
     client->next = fixture->clients;
     fixture->clients = client;
     return client;
@@ -205,13 +206,24 @@ struct ranging {
     struct rows rows;
     size_t rows_max;
     bool done;
+    bool left; /* the thread of the client */
 };
+
+static void note_leaving(struct store_range *range)
+{
+    CONTAINER_OF(range, struct ranging, range)->left = true;
+}
 
 static bool take_row(struct store_range *range, struct str key, struct str value)
 {
     struct ranging *ranging = CONTAINER_OF(range, struct ranging, range);
     struct rows *rows = &ranging->rows;
     struct arena *arena = &ranging->client->arena;
+    assert_false(range->may_take_long && !ranging->left);
+    if (ranging->client->slow && !range->may_take_long && rows->count % 8 == 3) {
+        range->put_off = true;
+        return false;
+    }
     if (rows->count == rows->capacity) {
         size_t capacity = MAX(rows->capacity * 2, (size_t)64);
         struct str *keys = ARENA_ARRAY(arena, struct str, capacity);
@@ -244,7 +256,8 @@ struct rows client_range(struct client *client, struct range_spec spec)
                                         .arena = &arena,
                                         .home = waiting_mailbox_box(client->box),
                                         .row = take_row,
-                                        .done = finish_range},
+                                        .done = finish_range,
+                                        .leaving = note_leaving},
                               .client = client,
                               .rows_max = spec.rows_max};
     store_range(client->store, &ranging.range);
@@ -258,7 +271,24 @@ static bool eval_change(struct store_update *update, const struct str *rows,
                         struct store_batch *batch)
 {
     struct change *change = CONTAINER_OF(update, struct change, update);
+    if (update->is_prepared) {
+        assert_null(rows);
+        assert_int_equal(change->kept_count, update->key_count);
+        rows = change->kept_rows;
+    }
     return change->eval(change->context, update->arena, rows, batch);
+}
+
+static void prepare_change(struct store_update *update, size_t index, struct str row)
+{
+    struct change *change = CONTAINER_OF(update, struct change, update);
+    if (index == 0) {
+        change->kept_rows = ARENA_ARRAY(update->arena, struct str, update->key_count);
+        change->kept_count = 0;
+    }
+    assert_int_equal(index, change->kept_count);
+    change->kept_rows[change->kept_count++] =
+        str_is_null(row) ? STR_NULL : arena_copy(update->arena, row);
 }
 
 static void finish_change(struct store_update *update)
@@ -275,6 +305,8 @@ static void start(struct client *client, struct change *change, const struct str
                                          .home = waiting_mailbox_box(client->box),
                                          .eval = eval_change,
                                          .done = finish_change,
+                                         .prepare = client->slow ? prepare_change : NULL,
+                                         .weight = (size_t)1 << 30,
                                          .may_block = may_block},
                               .eval = eval,
                               .context = context,

@@ -19,6 +19,7 @@ struct variant {
     size_t cache_bytes;
     bool cold;       /* rows are moved into files, and the cache holds next to none of them */
     bool eval_twice; /* a store around it runs every second eval once more */
+    bool slow;       /* updates are prepared, and ranges put some of their rows off */
 };
 
 struct client;
@@ -50,6 +51,7 @@ struct client {
     struct waiting_mailbox *box;
     struct arena arena; /* keys and rows; client_reset() empties it */
     unsigned update_count;
+    bool slow; /* as the variant says */
     struct client *next;
 };
 
@@ -99,6 +101,8 @@ struct change {
     void *context;
     bool done;
     struct client *client;
+    struct str *kept_rows; /* while it is prepared */
+    size_t kept_count;
 };
 
 /* Starts an update; client_finish() waits for it and says how it ended. */
