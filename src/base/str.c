@@ -21,8 +21,8 @@ static bool contains_long(struct str s, struct str needle)
     for (; at + LANES <= position_count && compared <= compared_max; at += LANES) {
         const char *heads = s.data + at;
         __m128i is_first = _mm_cmpeq_epi8(first, _mm_loadu_si128((const __m128i *)heads));
-        __m128i is_last = _mm_cmpeq_epi8(
-            last, _mm_loadu_si128((const __m128i *)(heads + needle.len - 1)));
+        __m128i is_last =
+            _mm_cmpeq_epi8(last, _mm_loadu_si128((const __m128i *)(heads + needle.len - 1)));
         unsigned found = (unsigned)_mm_movemask_epi8(_mm_and_si128(is_first, is_last));
         for (; found != 0; found &= found - 1) {
             if (memcmp(heads + __builtin_ctz(found) + 1, needle.data + 1, needle.len - 2) == 0) {

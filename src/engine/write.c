@@ -524,8 +524,8 @@ static bool is_some_expensive(struct items_write *const *calls, size_t count)
     return weight > WEIGHT_MAX;
 }
 
-/* Calls that share an arena must not be prepared while another one uses it: each is started when the
- * one before it is done. */
+/* Calls that share an arena must not be prepared while another one uses it: each is started when
+ * the one before it is done. */
 static void write_in_turn(struct items_write *const *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -553,8 +553,7 @@ void engine_write_items(struct items_write *const *calls, size_t count)
     for (size_t i = 0; i < count; i++) { /* from here on the committer owns the arena */
         bool alone = count == 1;
         calls[i]->update.may_block = alone && calls[i]->call.home->may_block;
-        calls[i]->update.prepare =
-            alone && !is_of_service(calls[i]) ? write_prepare : NULL;
+        calls[i]->update.prepare = alone && !is_of_service(calls[i]) ? write_prepare : NULL;
         store_update(calls[i]->call.engine->store, &calls[i]->update);
     }
 }

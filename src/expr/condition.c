@@ -1,5 +1,5 @@
-/* Evaluates conditions against items. Nothing is allocated: values are looked at where they stand, and the
- * number that size() makes lives on the stack. */
+/* Evaluates conditions against items. Nothing is allocated: values are looked at where they stand,
+ * and the number that size() makes lives on the stack. */
 #include "expr/condition_internal.h"
 
 #include "base/utf8.h"

@@ -104,11 +104,11 @@ struct store_update {
      * nothing. May run more than once, on any thread: it starts from scratch each time. */
     bool (*eval)(struct store_update *update, const struct str *rows, struct store_batch *batch);
     void (*done)(struct store_update *update);
-    /* NULL, or the expensive part of eval: called for each declared key in turn, with its row (STR_NULL
-     * if absent), and keeps what came of it in the caller's struct. If afterwards eval finds
-     * is_prepared set, its `rows` are NULL and it uses what prepare kept; the store sets it only
-     * if none of the rows has changed since. If one has, prepare runs again from the first key. On
-     * any thread, one at a time; the store decides whether it is used at all. */
+    /* NULL, or the expensive part of eval: called for each declared key in turn, with its row
+     * (STR_NULL if absent), and keeps what came of it in the caller's struct. If afterwards eval
+     * finds is_prepared set, its `rows` are NULL and it uses what prepare kept; the store sets it
+     * only if none of the rows has changed since. If one has, prepare runs again from the first
+     * key. On any thread, one at a time; the store decides whether it is used at all. */
     void (*prepare)(struct store_update *update, size_t index, struct str row);
     /* How often eval passes over each byte of the rows, about; 0 is 1. With `prepare`. */
     size_t weight;

@@ -217,8 +217,7 @@ void preparations_add(struct preparations *preparations, struct store_update *up
 
 void preparations_start(struct preparations *preparations)
 {
-    for (struct preparation *at = preparations->all;
-         at != NULL && preparations->added_count > 0;) {
+    for (struct preparation *at = preparations->all; at != NULL && preparations->added_count > 0;) {
         struct preparation *next = at->next;
         if (at->progress == ADDED) {
             preparations->added_count--;
@@ -287,8 +286,8 @@ static bool shares_key(const struct preparations *preparations, const struct sto
 
 bool preparations_park(struct preparations *preparations, struct store_update *update)
 {
-    if (LIKELY(preparations->exclusive == NULL) ||
-        preparations->exclusive->update == update || !shares_key(preparations, update)) {
+    if (LIKELY(preparations->exclusive == NULL) || preparations->exclusive->update == update ||
+        !shares_key(preparations, update)) {
         return false;
     }
     update->task.next = preparations->parked;

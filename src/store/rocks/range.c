@@ -201,8 +201,8 @@ static bool is_to_be_left(struct walk *walk, enum tier tier)
     if (UNLIKELY(gate_is_shut(&walk->rocks->gate))) {
         return true;
     }
-    bool is_due = ++walk->rows >= ROWS_PER_CLOCK || walk->bytes >= BYTES_PER_CLOCK ||
-                  tier == TIER_QUICK;
+    bool is_due =
+        ++walk->rows >= ROWS_PER_CLOCK || walk->bytes >= BYTES_PER_CLOCK || tier == TIER_QUICK;
     return UNLIKELY(is_due) && slice_is_over(walk);
 }
 
