@@ -24,7 +24,7 @@ struct engine_options {
     int64_t table_delay_ms; /* how long tables stay CREATING, UPDATING, DELETING */
     int64_t ttl_delay_ms;   /* how long items outlive their time */
     /* Of streams; 0: as the service has it. */
-    uint32_t stream_shards; /* open at a time, of one that is enabled from now on */
+    uint32_t stream_shards; /* open at a time, of one that is enabled from now on; 0: by capacity */
     int64_t stream_shard_ms;
     int64_t stream_retention_ms;
 };

@@ -20,7 +20,7 @@ void streams_init(struct streams *streams, const struct engine_options *options)
     atomic_init(&streams->floor_ms, 0);
     atomic_init(&streams->closed_ms, 0);
     const int64_t hour_ms = (int64_t)60 * 60 * 1000;
-    streams->shard_count = options->stream_shards > 0 ? options->stream_shards : 4;
+    streams->shard_count = options->stream_shards;
     streams->shard_ms = options->stream_shard_ms > 0 ? options->stream_shard_ms : 4 * hour_ms;
     streams->retention_ms =
         options->stream_retention_ms > 0 ? options->stream_retention_ms : 24 * hour_ms;
@@ -266,6 +266,20 @@ void stream_publish(struct engine *engine, struct str row)
     arena_finish(&arena);
 }
 
+/* One partition serves so many units a second. */
+enum { PARTITION_READ_UNITS = 3000, PARTITION_WRITE_UNITS = 1000 };
+/* The service gives a table 40,000 write units at most, without asking. */
+enum { SHARDS_BY_CAPACITY_MAX = 40 };
+
+uint32_t stream_shards_by_capacity(const struct table *table)
+{
+    struct unit_pair units = table_warm(table, NULL);
+    int64_t by_reads = (units.read - 1) / PARTITION_READ_UNITS + 1;
+    int64_t by_writes = (units.write - 1) / PARTITION_WRITE_UNITS + 1;
+    int64_t partitions = MAX(MAX(by_reads, by_writes), (int64_t)1);
+    return (uint32_t)MIN(partitions, (int64_t)SHARDS_BY_CAPACITY_MAX);
+}
+
 struct str stream_start(struct engine *engine, struct table *table, uint32_t space,
                         struct store_batch *batch, struct arena *arena)
 {
@@ -278,7 +292,8 @@ struct str stream_start(struct engine *engine, struct table *table, uint32_t spa
     pthread_rwlock_unlock(&engine->streams.lock);
     table->stream_since_ms = since_ms;
     table->stream_space = space;
-    table->stream_shards = engine->streams.shard_count;
+    uint32_t wanted = engine->streams.shard_count;
+    table->stream_shards = wanted > 0 ? wanted : stream_shards_by_capacity(table);
     table->stream_shard_ms = engine->streams.shard_ms;
     struct str row = encode(arena, table, 0);
     store_batch_put_owned(batch, stream_catalog_key(arena, space), row);

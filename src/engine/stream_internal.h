@@ -32,7 +32,8 @@ struct streams {
     struct map entries;        /* by path */
     _Atomic int64_t floor_ms;  /* the time of streams never goes back behind it */
     _Atomic int64_t closed_ms; /* epochs that end by then get no more records, restart or not */
-    uint32_t shard_count;      /* of streams that are enabled from now on, like the next */
+    /* Of streams that are enabled from now on; 0: by the table's capacity. */
+    uint32_t shard_count;
     int64_t shard_ms;
     int64_t retention_ms;
 };
@@ -80,6 +81,9 @@ struct str stream_catalog_key(struct arena *arena, uint32_t space);
 
 /* --- for evals --- */
 
+/* As many shards as the service would make partitions for the table's capacity: one for small
+ * provisioned tables, four for new on-demand ones. */
+uint32_t stream_shards_by_capacity(const struct table *table);
 /* Fills the stream's fields of *table, whose name and key are set, and adds the stream's row to the
  * batch. Returns the row, for stream_publish(). */
 struct str stream_start(struct engine *engine, struct table *table, uint32_t space,

@@ -129,6 +129,32 @@ static void test_sequences_grow(void **state)
     }
 }
 
+static void test_shards_by_capacity(void **state)
+{
+    (void)state;
+    static const struct {
+        enum billing_mode billing;
+        struct throughput units;
+        struct unit_pair warm;
+        uint32_t shards;
+    } cases[] = {
+        {BILLING_PROVISIONED, {.read_units = 1, .write_units = 1}, {0}, 1},
+        {BILLING_PROVISIONED, {.read_units = 5, .write_units = 5}, {0}, 1},
+        {BILLING_PROVISIONED, {.read_units = 3000, .write_units = 1000}, {0}, 1},
+        {BILLING_PROVISIONED, {.read_units = 3001, .write_units = 1}, {0}, 2},
+        {BILLING_PROVISIONED, {.read_units = 1, .write_units = 2001}, {0}, 3},
+        {BILLING_PROVISIONED, {.read_units = 1, .write_units = 1}, {12000, 4000}, 4},
+        {BILLING_PROVISIONED, {.read_units = INT64_MAX, .write_units = INT64_MAX}, {0}, 40},
+        {BILLING_PAY_PER_REQUEST, {0}, {0}, 4},
+        {BILLING_PAY_PER_REQUEST, {0}, {20000, 4000}, 7},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct table table = {
+            .billing = cases[i].billing, .throughput = cases[i].units, .warm = cases[i].warm};
+        assert_int_equal(stream_shards_by_capacity(&table), cases[i].shards);
+    }
+}
+
 static void test_keys(void **state)
 {
     (void)state;
@@ -181,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shard_ids, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sequences, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sequences_grow, setup, teardown),
+        cmocka_unit_test(test_shards_by_capacity),
         cmocka_unit_test_setup_teardown(test_keys, setup, teardown),
         cmocka_unit_test_setup_teardown(test_iterators, setup, teardown),
     };

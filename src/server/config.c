@@ -203,8 +203,13 @@ static bool read_account(const struct setting *setting, struct config *out, stru
 static bool read_streams(const struct setting *settings, struct config *out, struct err *err)
 {
     const int64_t year_ms = (int64_t)365 * 24 * 60 * 60 * 1000;
-    return read_number(&settings[SETTING_stream_shards], 1, 1000, &out->stream_shards, err) &&
-           read_number(&settings[SETTING_stream_shard_ms], 100, year_ms, &out->stream_shard_ms,
+    const struct setting *shards = &settings[SETTING_stream_shards];
+    out->stream_shards = 0;
+    if (!str_eq(shards->text, STR("auto")) &&
+        !read_number(shards, 1, 1000, &out->stream_shards, err)) {
+        return false;
+    }
+    return read_number(&settings[SETTING_stream_shard_ms], 100, year_ms, &out->stream_shard_ms,
                        err) &&
            read_number(&settings[SETTING_stream_retention_ms], 100, year_ms,
                        &out->stream_retention_ms, err);

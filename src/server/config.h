@@ -18,7 +18,7 @@ struct config {
     enum auth_mode auth;
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;
-    int64_t stream_shards;
+    int64_t stream_shards; /* 0: by the capacity of the table */
     int64_t stream_shard_ms;
     int64_t stream_retention_ms;
     bool test_clock; /* clients may set the clock */

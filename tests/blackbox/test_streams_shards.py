@@ -17,6 +17,12 @@ TRIMMED = "The operation attempted to read past the oldest stream record in a sh
 
 
 @pytest.fixture
+def streams(endpoint):
+    with Streams(endpoint) as client:
+        yield client
+
+
+@pytest.fixture
 def start(start_server):
     """start(*options): a server; gives a client, a streams client, and a table with its stream."""
     clients = []
@@ -44,6 +50,28 @@ def test_description_is_paged(start):
     assert (page["TableName"], page["StreamStatus"]) == (table, "ENABLED")
     assert page["StreamViewType"] == "NEW_AND_OLD_IMAGES"
     assert arn.endswith(f":table/{table}/stream/{page['StreamLabel']}")
+
+
+CAPACITY = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}}
+
+
+@pytest.mark.parametrize("settings, count", [
+    ({}, 4), (CAPACITY, 1), ({**CAPACITY, "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 2500}}, 3),
+])
+def test_as_many_shards_as_capacity_needs(db, streams, settings, count):
+    table = tables.create_table(db, StreamSpecification=specification("KEYS_ONLY"), **settings)
+    assert len(all_shards(streams, stream_arn(db, table))) == count
+
+
+def test_new_capacity_is_for_new_streams(db, streams):
+    table = tables.create_table(db, StreamSpecification=specification("KEYS_ONLY"), **CAPACITY)
+    first = stream_arn(db, table)
+    db.UpdateTable(TableName=table, BillingMode="PAY_PER_REQUEST")
+    assert len(all_shards(streams, first)) == 1
+    db.UpdateTable(TableName=table, StreamSpecification={"StreamEnabled": False})
+    db.UpdateTable(TableName=table, StreamSpecification=specification("KEYS_ONLY"))
+    second = stream_arn(db, table)
+    assert second != first and len(all_shards(streams, second)) == 4
 
 
 def test_shards_roll_over(start):
