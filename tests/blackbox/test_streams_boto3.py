@@ -4,8 +4,8 @@ a stream, three changes of an item, and all shards read from TRIM_HORIZON on."""
 import boto3
 import pytest
 
-from boto_errors import fails_with
 from boto_config import boto3_config
+from boto_errors import fails_with
 from tables import unique_name
 
 
