@@ -30,7 +30,7 @@ struct api_call {
     struct str operation; /* "GetItem" */
     struct str body;
     struct str host; /* by which the client reached us; STR_NULL: in the same process */
-    struct arena *arena;
+    struct arena *arena; /* it and `out` may have budgets: a call that exceeds one fails */
     struct mailbox *home;
     struct buf *out; /* the answer's body is added to its end */
     void (*done)(struct api_call *call);
@@ -42,6 +42,7 @@ struct api_call {
     enum api_layer layer; /* set by the operation; older if not */
     struct err err;
     size_t out_start; /* out->len before the answer */
+    bool only_reads;  /* the operation changes nothing */
     /* While other threads write the answer, `out` is `away_out`; see leave_thread(). */
     struct buf *home_out;
     struct buf away_out;

@@ -3,12 +3,15 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ADMIN };
+
 struct op {
     const char *name;
     void (*run)(struct api_call *call);
+    enum access access;
 };
 
-#define OP(name_, run_, access_, summary_) {.name = #name_, .run = run_},
+#define OP(name_, run_, access_, summary_) {.name = #name_, .run = run_, .access = access_},
 static const struct op ops[] = {
 #include "wire/ops.def"
 };
@@ -65,10 +68,32 @@ static void leave_thread(void *owner)
 {
     struct api_call *call = owner;
     if (call->home_out == NULL) {
+        call->away_out.budget = call->out->budget;
         buf_add(&call->away_out,
                 str_make(call->out->data + call->out_start, call->out->len - call->out_start));
         call->home_out = call->out;
         call->out = &call->away_out;
+    }
+}
+
+/* The budget that the call exceeds, or NULL. */
+static const struct budget *exceeded_budget(const struct api_call *call)
+{
+    if (arena_is_over_budget(call->arena)) {
+        return call->arena->budget;
+    }
+    return budget_state(call->out->budget) == BUDGET_FITS ? NULL : call->out->budget;
+}
+
+/* An answer that there is no memory for is not sent. Only for reads: a write has happened, and its
+ * answer is small. */
+static void check_budget(struct api_call *call)
+{
+    const struct budget *budget = exceeded_budget(call);
+    if (call->only_reads && call->err.code == ERR_NONE && budget != NULL) {
+        err_set_over_budget(&call->err, budget);
+        call->out->len = call->home_out == NULL ? call->out_start : 0;
+        buf_shrink(call->out, BUDGET_SMALL_BYTES);
     }
 }
 
@@ -92,12 +117,14 @@ void api_run(struct api_call *call)
     call->tables = NULL;
     call->write_error_members = NULL;
     call->status = 200;
+    call->only_reads = false;
     const struct op *op = find_op(call->service, call->operation);
     if (op == NULL) {
         err_set(&call->err, ERR_UNKNOWN_OPERATION, "%s", "");
         api_finish(call);
         return;
     }
+    call->only_reads = op->access == ACCESS_READ;
     op->run(call);
 }
 
@@ -136,6 +163,7 @@ static void write_error(struct api_call *call)
 
 void api_finish(struct api_call *call)
 {
+    check_budget(call);
     return_to_thread(call);
     for (struct held_table *held = call->tables; held != NULL; held = held->next) {
         table_release(held->table);

@@ -281,6 +281,7 @@ static void get_done(struct engine_call *engine_call)
 
 static void run_reads(struct batch_execute *op)
 {
+    op->call->only_reads = true;
     op->keys = ARENA_ARRAY(op->call->arena, struct item_key, op->count);
     for (size_t i = 0; i < op->count; i++) {
         struct batch_member *member = &op->members[i];

@@ -342,6 +342,7 @@ void op_execute_statement(struct api_call *call)
     if (!check(op)) {
         api_finish(call);
     } else if (partiql_is_read(&op->partiql)) {
+        call->only_reads = true;
         run_select(op);
     } else {
         run_write(op);

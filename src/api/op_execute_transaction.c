@@ -384,6 +384,7 @@ void op_execute_transaction(struct api_call *call)
         return;
     }
     if (op->reads) {
+        op->call->only_reads = true;
         run_reads(op);
     } else {
         run_writes(op);

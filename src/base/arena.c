@@ -20,19 +20,32 @@ void arena_init(struct arena *arena)
     *arena = (struct arena){0};
 }
 
+void arena_set_budget(struct arena *arena, struct budget *budget)
+{
+    assert(arena->chunk == NULL);
+    arena->budget = budget;
+}
+
+static void free_newest(struct arena *arena)
+{
+    struct arena_chunk *chunk = arena->chunk;
+    arena->chunk = chunk->older;
+    budget_release(arena->budget, (size_t)(chunk->end - (char *)chunk));
+    mem_free(chunk);
+}
+
 static void free_until(struct arena *arena, const struct arena_chunk *stop)
 {
     while (arena->chunk != stop) {
-        struct arena_chunk *older = arena->chunk->older;
-        mem_free(arena->chunk);
-        arena->chunk = older;
+        free_newest(arena);
     }
 }
 
 void arena_finish(struct arena *arena)
 {
     free_until(arena, NULL);
-    arena_init(arena);
+    arena->at = NULL;
+    arena->end = NULL;
 }
 
 void arena_reset(struct arena *arena)
@@ -44,9 +57,7 @@ void arena_reset(struct arena *arena)
         return;
     }
     while (arena->chunk->older != NULL) { /* the oldest one is of ordinary size, unless huge */
-        struct arena_chunk *older = arena->chunk->older;
-        mem_free(arena->chunk);
-        arena->chunk = older;
+        free_newest(arena);
     }
     if (arena->chunk->end - arena->chunk->data > (ptrdiff_t)4 * CHUNK_SIZE) {
         arena_finish(arena);
@@ -64,6 +75,7 @@ static void add_chunk(struct arena *arena, size_t size)
 #else
     size_t capacity = MAX(size, CHUNK_SIZE - sizeof(struct arena_chunk));
 #endif
+    budget_charge(arena->budget, sizeof(struct arena_chunk) + capacity);
     struct arena_chunk *chunk = mem_alloc(sizeof(*chunk) + capacity);
     chunk->older = arena->chunk;
     chunk->end = chunk->data + capacity;

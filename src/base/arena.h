@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 
+#include "base/budget.h"
 #include "base/str.h"
 
 struct arena_chunk;
@@ -15,6 +16,7 @@ struct arena {
     struct arena_chunk *chunk; /* the one that is filled now; older ones hang behind it */
     char *at;
     char *end;
+    struct budget *budget; /* charged for every chunk; NULL: none */
 };
 
 struct arena_mark {
@@ -24,7 +26,15 @@ struct arena_mark {
 
 /* An empty arena, in the caller's memory; nothing is allocated before it is used. */
 void arena_init(struct arena *arena);
-/* Frees all. The arena may be used again as after arena_init(). */
+/* Charges `budget`, which must outlive the arena, from now on; the arena must be empty. */
+void arena_set_budget(struct arena *arena, struct budget *budget);
+/* Whether the arena holds more than its budget allows: whoever fills it in a loop must stop then,
+ * with err_set_over_budget(). Allocations go on to succeed. */
+static inline bool arena_is_over_budget(const struct arena *arena)
+{
+    return UNLIKELY(budget_state(arena->budget) != BUDGET_FITS);
+}
+/* Frees all. The arena may be used again, with the same budget. */
 void arena_finish(struct arena *arena);
 /* Forgets every allocation but keeps one chunk of ordinary size for the next use. */
 void arena_reset(struct arena *arena);

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/err.h"
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/buf.h"
@@ -201,12 +202,60 @@ static void test_buf(void **state)
     buf_finish(&buf);
 }
 
+static void test_budget(void **state)
+{
+    (void)state;
+    struct memory_pool pool = {.bytes_max = 8 << 20};
+    struct budget large;
+    struct budget small;
+    budget_init(&large, &pool, 0);
+    budget_init(&small, &pool, 100000);
+    struct buf buf = {.budget = &large};
+    (void)buf_reserve(&buf, 5 << 20);
+    assert_int_equal(budget_used(&large), buf.capacity);
+    assert_int_equal(memory_pool_used(&pool), buf.capacity);
+    assert_int_equal(budget_state(&large), BUDGET_FITS);
+    (void)buf_reserve(&buf, (7 << 20) + 1); /* an eighth is for small ones */
+    assert_int_equal(budget_state(&large), BUDGET_OVER_POOL);
+
+    struct arena arena;
+    arena_init(&arena);
+    arena_set_budget(&arena, &small);
+    memset(arena_bytes(&arena, 10), 0, 10);
+    assert_int_equal(budget_state(&small), BUDGET_FITS);
+    assert_false(arena_is_over_budget(&arena));
+    struct arena_mark mark = arena_mark(&arena);
+    memset(arena_bytes(&arena, 100000), 0, 100000);
+    assert_true(arena_is_over_budget(&arena));
+    struct err err = ERR_INIT(&arena);
+    assert_false(err_set_over_budget(&err, &small));
+    assert_int_equal(err.code, ERR_VALIDATION);
+    arena_rewind(&arena, mark);
+    assert_true(arena_is_over_budget(&arena)); /* until the next request */
+    budget_restart(&small);
+    assert_false(arena_is_over_budget(&arena));
+    arena_finish(&arena);
+    assert_int_equal(budget_used(&small), 0);
+
+    err = ERR_INIT(&arena);
+    assert_false(err_set_over_budget(&err, &large));
+    assert_int_equal(err.code, ERR_OVERLOADED);
+    assert_int_equal(err_http_status(err.code), 503);
+    buf.len = 10;
+    buf_shrink(&buf, 1000);
+    assert_int_equal(buf.capacity, 1000);
+    assert_int_equal(memory_pool_used(&pool), 1000);
+    buf_finish(&buf);
+    assert_int_equal(memory_pool_used(&pool), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_str),    cmocka_unit_test(test_arena), cmocka_unit_test(test_map),
-        cmocka_unit_test(test_base64), cmocka_unit_test(test_utf8),  cmocka_unit_test(test_mailbox),
-        cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_str),  cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_map),  cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_utf8), cmocka_unit_test(test_mailbox),
+        cmocka_unit_test(test_buf),  cmocka_unit_test(test_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,20 +8,42 @@ void buf_init(struct buf *buf)
     *buf = (struct buf){0};
 }
 
+static void set_capacity(struct buf *buf, size_t capacity)
+{
+    if (capacity > buf->capacity) {
+        budget_charge(buf->budget, capacity - buf->capacity);
+    }
+    size_t before = buf->capacity;
+    buf->data = mem_realloc(buf->data, capacity);
+    buf->capacity = capacity;
+    if (capacity < before) {
+        budget_release(buf->budget, before - capacity);
+    }
+}
+
 void buf_finish(struct buf *buf)
 {
     mem_free(buf->data);
-    buf_init(buf);
+    budget_release(buf->budget, buf->capacity);
+    *buf = (struct buf){.budget = buf->budget};
 }
 
+/* Doubles while it is small; a large one grows by a quarter, to waste less. */
 void buf_grow(struct buf *buf, size_t extra)
 {
-    size_t capacity = MAX(buf->capacity * 2, (size_t)512);
+    enum { SMALL = 512, LARGE = 4 * 1024 * 1024 };
+    size_t capacity = buf->capacity;
     while (capacity - buf->len < extra) {
-        capacity *= 2;
+        capacity += capacity >= LARGE ? capacity / 4 : MAX(capacity, (size_t)SMALL);
     }
-    buf->data = mem_realloc(buf->data, capacity);
-    buf->capacity = capacity;
+    set_capacity(buf, capacity);
+}
+
+void buf_shrink(struct buf *buf, size_t capacity_max)
+{
+    if (buf->capacity > capacity_max && buf->capacity - buf->len > buf->capacity / 4) {
+        set_capacity(buf, MAX(buf->len, capacity_max));
+    }
 }
 
 void buf_format(struct buf *buf, const char *format, ...)

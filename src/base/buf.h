@@ -2,17 +2,23 @@
 #ifndef GRAMME_BASE_BUF_H
 #define GRAMME_BASE_BUF_H
 
+#include "base/budget.h"
 #include "base/str.h"
 
 struct buf {
     char *data; /* NULL while the capacity is 0 */
     size_t len;
     size_t capacity;
+    struct budget *budget; /* charged for the capacity; NULL: none */
 };
 
-/* {0} is an empty buf too. buf_finish() frees, accepts an empty one, and leaves an empty one. */
+/* {0} is an empty buf too. buf_finish() frees, accepts an empty one, and leaves an empty one with
+ * the same budget. */
 void buf_init(struct buf *buf);
 void buf_finish(struct buf *buf);
+/* Gives back the room behind the end if the capacity is more than `capacity_max` and it is worth
+ * it. */
+void buf_shrink(struct buf *buf, size_t capacity_max);
 void buf_grow(struct buf *buf, size_t extra);
 /* The text is followed by a NUL, which is not counted. */
 void buf_format(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -34,6 +34,14 @@ bool err_set_str(struct err *err, enum err_code code, struct str message)
     return false;
 }
 
+bool err_set_over_budget(struct err *err, const struct budget *budget)
+{
+    return budget_state(budget) != BUDGET_OVER_POOL
+               ? err_set_str(err, ERR_VALIDATION,
+                             STR("The request needs more memory than one request may have"))
+               : err_set_str(err, ERR_OVERLOADED, STR(ERR_OVERLOADED_TEXT));
+}
+
 const char *err_wire_type(enum err_code code)
 {
     return kinds[code].type;

@@ -19,6 +19,9 @@ struct err {
     struct str message;
 };
 
+/* The message of ERR_OVERLOADED when memory is short. */
+#define ERR_OVERLOADED_TEXT "The server is out of memory for requests. Try again later."
+
 #define ERR_INIT(arena_) ((struct err){.arena = (arena_)})
 
 /* Fills *err and returns false, so that a failing function can `return err_set(...)`. An error
@@ -26,6 +29,10 @@ struct err {
 bool err_set(struct err *err, enum err_code code, const char *format, ...) PRINTF_LIKE(3, 4);
 /* The same with a message that may hold any bytes; `message` must live as long as err->arena. */
 bool err_set_str(struct err *err, enum err_code code, struct str message);
+
+/* Fails because arena_is_over_budget(), or a buffer is: ERR_OVERLOADED if all requests together
+ * hold too much, so that it may be tried again; ERR_VALIDATION if one request alone does. */
+bool err_set_over_budget(struct err *err, const struct budget *budget);
 
 /* The name on the wire with and without its namespace, and the HTTP status. */
 const char *err_wire_type(enum err_code code);

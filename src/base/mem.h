@@ -1,5 +1,5 @@
-/* base/mem.h: malloc that aborts instead of returning NULL. Inputs have limits, so memory that
- * runs out is the machine's fault and there is nothing sensible left to answer. */
+/* base/mem.h: malloc that aborts instead of returning NULL. Requests have budgets (base/budget.h),
+ * so no client can make memory run out; if it does the machine has too little. */
 #ifndef GRAMME_BASE_MEM_H
 #define GRAMME_BASE_MEM_H
 

@@ -433,6 +433,9 @@ static bool write_eval(struct store_update *update, const struct str *rows,
             call->failed = true;
         }
         write->collection_bytes = collection == NULL ? 0 : collection->bytes;
+        if (arena_is_over_budget(arena)) {
+            return err_set_over_budget(&call->call.err, arena->budget);
+        }
     }
     if (call->failed) {
         return false;

@@ -209,7 +209,7 @@ static enum coding wanted_coding(const struct desk *desk)
     return coding_choose(&wishes);
 }
 
-/* Writes the compressed body, with a gap of its own, behind the plain one. */
+/* Replaces the body by its compressed form, if the client takes that. */
 static void compress_body(struct desk *desk, struct facts *facts)
 {
     struct loop *loop = desk->conn->loop;
@@ -218,17 +218,19 @@ static void compress_body(struct desk *desk, struct facts *facts)
     if (coding == CODING_IDENTITY || facts->body_len <= loop_options(loop)->compress_bytes_min) {
         return;
     }
-    buf_reserve(out, HEAD_GAP + coder_encode_bound(&loop->coder, coding, facts->body_len));
-    size_t plain_end = out->len;
-    buf_added(out, HEAD_GAP);
+    buf_reserve(out, coder_encode_bound(&loop->coder, coding, facts->body_len));
     size_t start = out->len;
     coder_encode(&loop->coder, coding, str_make(out->data + facts->body_start, facts->body_len),
                  out);
     if (out->len - start >= facts->body_len) {
-        out->len = plain_end; /* it did not help */
+        out->len = start; /* it did not help */
         return;
     }
-    *facts = (struct facts){.body_start = start, .body_len = out->len - start, .coding = coding};
+    facts->body_len = out->len - start; /* takes the place of the plain one */
+    facts->coding = coding;
+    memmove(out->data + facts->body_start, out->data + start, facts->body_len);
+    out->len = facts->body_start + facts->body_len;
+    buf_shrink(out, OUT_BYTES_MAX);
 }
 
 void answer_begin(struct desk *desk)
@@ -292,4 +294,42 @@ void answer_continue(struct desk *desk)
     static const struct str text = {"HTTP/1.1 100 Continue\r\n\r\n", 25};
     add_piece(desk, desk->out.len, text.len);
     buf_add(&desk->out, text);
+}
+
+static const struct str busy_text = {"503 Service Unavailable: no memory for the request\n", 51};
+
+void answer_busy(struct desk *desk, bool whole)
+{
+    const struct http_busy *busy = &loop_options(desk->conn->loop)->busy;
+    bool is_ours = str_is_null(busy->content_type);
+    desk_drop_body(desk);
+    answer_begin(desk);
+    buf_add(&desk->out, is_ours ? busy_text : busy->body);
+    desk->conn->is_cut |= !whole;
+    struct http_answer answer = {
+        .status = 503,
+        .content_type = is_ours ? STR("text/plain") : busy->content_type,
+        .crc32_header = is_ours ? STR_NULL : busy->crc32_header,
+        .close = !whole,
+    };
+    answer_end(desk, &answer);
+}
+
+struct str answer_busy_text(const struct http_options *options)
+{
+    const struct http_busy *busy = &options->busy;
+    bool is_ours = str_is_null(busy->content_type);
+    struct str type = is_ours ? STR("text/plain") : busy->content_type;
+    struct str body = is_ours ? busy_text : busy->body;
+    struct buf out = {0};
+    buf_add(&out, status_line(503));
+    buf_format(&out, "Content-Type: %.*s\r\nContent-Length: %zu\r\nConnection: close\r\n",
+               STR_ARG(type), body.len);
+    if (!is_ours && !str_is_null(busy->crc32_header)) {
+        buf_format(&out, "%.*s: %lu\r\n", STR_ARG(busy->crc32_header),
+                   (unsigned long)libdeflate_crc32(0, body.data, body.len));
+    }
+    buf_add(&out, STR("\r\n"));
+    buf_add(&out, body);
+    return buf_str(&out); /* the buffer's memory is the caller's now */
 }

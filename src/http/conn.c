@@ -14,6 +14,11 @@ enum {
     TURNS_MAX = 16,  /* the first of those that are sent together waits for no more than this */
     ALONE_MS = 1000, /* after that a connection is taken for the only one in use */
     LATER_BYTES_MAX = 256 * 1024, /* an answer above that is sent while the caches still hold it */
+    EVICT_IDLE_MS = 5000, /* idle for so long, a connection may be closed in favour of a new one */
+    /* When memory is short, a client that has kept it for so long must be quicker than this. */
+    SHED_AFTER_MS = 2000,
+    SHED_BYTES_PER_MS = 64,
+    SHED_LOOKS = 16, /* connections that are looked at each time */
 };
 
 static bool has_exchange(const struct conn *conn)
@@ -60,22 +65,28 @@ void conn_close(struct conn *conn)
     }
 }
 
+/* A desk that is free may be used whatever the pool says: its memory is counted already. */
+static bool may_take_desk(const struct loop *loop)
+{
+    return loop->free_desks != NULL || !memory_pool_is_full(loop_options(loop)->memory);
+}
+
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     (void)suggested;
     struct conn *conn = handle->data;
     struct loop *loop = conn->loop;
-    if (conn->wait == WAIT_LINGER) {
-        if (loop->discarded == NULL) {
-            loop->discarded = mem_alloc(DISCARD_BYTES);
-        }
-        *out = uv_buf_init(loop->discarded, DISCARD_BYTES);
-        return;
-    }
-    if (conn->desk == NULL) {
+    if (conn->desk == NULL && conn->wait != WAIT_LINGER && may_take_desk(loop)) {
         conn->desk = desk_take(loop, conn);
     }
-    *out = receive_room(conn->desk);
+    if (conn->desk != NULL && conn->wait != WAIT_LINGER) {
+        *out = receive_room(conn->desk);
+        return;
+    }
+    if (loop->discarded == NULL) {
+        loop->discarded = mem_alloc(DISCARD_BYTES);
+    }
+    *out = uv_buf_init(loop->discarded, DISCARD_BYTES);
 }
 
 static void on_end(struct conn *conn)
@@ -91,6 +102,7 @@ static void on_end(struct conn *conn)
 }
 
 static void on_bytes(struct conn *conn);
+static void refuse_without_desk(struct conn *conn);
 
 static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 {
@@ -100,7 +112,11 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
         on_end(conn);
     } else if (count < 0) {
         conn_close(conn);
-    } else if (conn->wait != WAIT_LINGER) {
+    } else if (conn->wait == WAIT_LINGER) {
+        /* the client is still sending; nobody wants it */
+    } else if (conn->desk == NULL) {
+        refuse_without_desk(conn);
+    } else {
         receive_count(conn->desk, (size_t)count);
         on_bytes(conn);
     }
@@ -120,12 +136,11 @@ static void set_reading(struct conn *conn, bool wanted)
 }
 
 /* Closing while bytes of the client are unread makes the kernel reset the connection, and the
- * client may lose our answer: so say that we are done, and read until it is done too. */
-static void conn_end(struct conn *conn)
+ * client may lose our answer: so shut down our side, and read until the client is done too. */
+static void linger(struct conn *conn)
 {
     uv_os_fd_t fd;
-    bool is_cut = conn->is_cut || conn->desk->in_len > conn->desk->in_at;
-    if (!is_cut || conn->is_ended || uv_fileno((uv_handle_t *)&conn->tcp, &fd) != 0) {
+    if (conn->is_ended || uv_fileno((uv_handle_t *)&conn->tcp, &fd) != 0) {
         conn_close(conn);
         return;
     }
@@ -133,6 +148,15 @@ static void conn_end(struct conn *conn)
     release_desk(conn);
     wait_set(conn, WAIT_LINGER);
     set_reading(conn, true);
+}
+
+static void conn_end(struct conn *conn)
+{
+    if (conn->is_cut || conn->desk->in_len > conn->desk->in_at) {
+        linger(conn);
+    } else {
+        conn_close(conn);
+    }
 }
 
 /* Between requests. */
@@ -160,6 +184,56 @@ static size_t count_unsent(const struct conn *conn)
     return queued + (size_t)in_kernel;
 }
 
+/* Bytes of the body so far, if it is one that may take longer than a time-out. */
+static size_t count_received(const struct conn *conn)
+{
+    const struct desk *desk = conn->desk;
+    bool is_large = desk->stage == STAGE_BODY_APART || desk->stage == STAGE_BODY_CHUNKED;
+    return is_large ? desk->body.len : 0;
+}
+
+/* When memory is short: closes connections that hold some for a request or answer that hardly
+ * moves. A client that is merely slow is left alone. */
+static void shed_slow(struct loop *loop, enum wait wait)
+{
+    uint64_t now_ms = uv_now(&loop->uv);
+    struct conn *conn = loop->waits[wait].oldest;
+    for (int i = 0; i < SHED_LOOKS && conn != NULL; i++) {
+        struct conn *newer = conn->newer;
+        uint64_t age_ms = now_ms - conn->since_ms;
+        if (age_ms < SHED_AFTER_MS) {
+            return; /* so are all that follow */
+        }
+        size_t now_bytes = wait == WAIT_SEND ? count_unsent(conn) : count_received(conn);
+        size_t moved = wait == WAIT_SEND ? conn->counted_bytes - MIN(now_bytes, conn->counted_bytes)
+                                         : now_bytes - MIN(now_bytes, conn->counted_bytes);
+        if (moved < age_ms * SHED_BYTES_PER_MS) {
+            conn_close(conn);
+        }
+        conn = newer;
+    }
+}
+
+static void shed(struct loop *loop)
+{
+    shed_slow(loop, WAIT_SEND);
+    shed_slow(loop, WAIT_REQUEST);
+}
+
+/* There is no memory even for a desk: the answer is a constant, and the request is not read. */
+static void refuse_without_desk(struct conn *conn)
+{
+    shed(conn->loop);
+    struct str text = conn->loop->server->busy;
+    uv_buf_t buf = uv_buf_init((char *)text.data, (unsigned)text.len);
+    conn->is_last = true;
+    if (uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1) == (int)text.len) {
+        linger(conn);
+    } else {
+        conn_close(conn);
+    }
+}
+
 /* All that can be done now is done; `is_new` says that the request under way began in this turn. */
 static void settle(struct conn *conn, bool is_new)
 {
@@ -167,7 +241,7 @@ static void settle(struct conn *conn, bool is_new)
         wait_set(conn, WAIT_HANDLER);
         set_reading(conn, conn->desk->in_len < conn->desk->in_size);
     } else if (conn->writes_under_way > 0) {
-        conn->unsent_bytes = count_unsent(conn);
+        conn->counted_bytes = count_unsent(conn);
         wait_set(conn, WAIT_SEND);
         set_reading(conn, false);
     } else if (conn->is_last) {
@@ -178,6 +252,7 @@ static void settle(struct conn *conn, bool is_new)
         conn_close(conn); /* in the middle of a request */
     } else {
         if (is_new || conn->wait != WAIT_REQUEST) {
+            conn->counted_bytes = count_received(conn);
             wait_set(conn, WAIT_REQUEST);
         }
         set_reading(conn, true);
@@ -220,10 +295,21 @@ static bool handle_next(struct conn *conn)
         }
         return false;
     case RECEIVE_FAILED:
-        answer_fail(desk, desk->fail_status, desk->fail_text);
+        if (desk->is_busy) {
+            shed(conn->loop);
+            answer_busy(desk, false);
+        } else {
+            answer_fail(desk, desk->fail_status, desk->fail_text);
+        }
         return false;
     case RECEIVE_DONE:
         break;
+    }
+    if (UNLIKELY(memory_pool_is_full(conn->loop->server->options.memory))) {
+        shed(conn->loop);
+        answer_busy(desk, true);
+        desk->stage = STAGE_ANSWERED;
+        return true;
     }
     call_handler(conn);
     return desk->stage == STAGE_ANSWERED;
@@ -313,22 +399,36 @@ static void on_bytes(struct conn *conn)
     }
 }
 
-/* Slow, but reading: gets more time. */
+/* Whether `moved` bytes are enough for the time since the connection was last looked at. */
+static bool is_fast_enough(const struct conn *conn, size_t moved)
+{
+    const struct loop *loop = conn->loop;
+    int64_t least =
+        (int64_t)loop_options(loop)->rate_bytes_min * loop->waits[conn->wait].timeout_ms / 1000;
+    return moved > 0 && (int64_t)moved >= least;
+}
+
+/* Slow, but reading its answers, or sending its body: gets more time. */
 static bool makes_progress(struct conn *conn)
 {
-    size_t unsent = count_unsent(conn);
-    bool is_less = unsent < conn->unsent_bytes;
-    conn->unsent_bytes = unsent;
-    return is_less;
+    size_t before = conn->counted_bytes;
+    if (conn->wait == WAIT_SEND) {
+        conn->counted_bytes = count_unsent(conn);
+        return is_fast_enough(conn, before - MIN(conn->counted_bytes, before));
+    }
+    conn->counted_bytes = count_received(conn);
+    return loop_options(conn->loop)->rate_bytes_min > 0 &&
+           is_fast_enough(conn, conn->counted_bytes - MIN(before, conn->counted_bytes));
 }
 
 void conn_on_timeout(struct conn *conn)
 {
-    if (conn->wait == WAIT_REQUEST) {
+    bool moves = conn->wait == WAIT_SEND || conn->wait == WAIT_REQUEST;
+    if (moves && makes_progress(conn)) {
+        wait_set(conn, conn->wait);
+    } else if (conn->wait == WAIT_REQUEST) {
         answer_fail(conn->desk, 408, "the request did not come in time");
         conn_go_on(conn);
-    } else if (conn->wait == WAIT_SEND && makes_progress(conn)) {
-        wait_set(conn, WAIT_SEND);
     } else {
         conn_close(conn);
     }
@@ -339,6 +439,21 @@ static void refuse(struct conn *conn)
     conn->desk = desk_take(conn->loop, conn);
     answer_fail(conn->desk, 503, "too many connections");
     conn_go_on(conn);
+}
+
+/* Closes the connection that has been idle for longest, if that is long enough. One that has just
+ * become busy in this round of events is still in the list. */
+static bool evict_idle(struct loop *loop)
+{
+    struct conn *conn = loop->waits[WAIT_IDLE].oldest;
+    while (conn != NULL && (conn->desk != NULL || conn->is_ready)) {
+        conn = conn->newer;
+    }
+    if (conn == NULL || uv_now(&loop->uv) - conn->since_ms < EVICT_IDLE_MS) {
+        return false;
+    }
+    conn_close(conn);
+    return true;
 }
 
 void conn_accept(struct loop *loop)
@@ -357,7 +472,7 @@ void conn_accept(struct loop *loop)
         return;
     }
     uv_tcp_nodelay(&conn->tcp, 1);
-    if (others >= others_max) {
+    if (others >= others_max && !evict_idle(loop)) {
         refuse(conn);
         return;
     }

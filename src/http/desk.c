@@ -1,6 +1,7 @@
-/* Desks are lent to connections while they are busy and taken back when they are idle. With
- * handlers that answer at once, all connections of a loop use the same one, which stays in the
- * processor's cache; no request allocates. */
+/* The pool of desks: a connection has one while it is busy and returns it when it is idle. With
+ * handlers that answer at once, all connections of a loop use the same desk, which stays in the
+ * processor's cache; no request allocates. All memory of a desk counts in options.memory, also
+ * while the desk is free. Each loop's thread has its own. */
 #include "http/http_internal.h"
 
 #include "base/mem.h"
@@ -16,15 +17,23 @@ static struct desk *create(const struct loop *loop)
 {
     size_t in_size =
         MAX(loop_options(loop)->head_bytes_max + IN_BYTES_BESIDE_HEAD, (size_t)IN_BYTES_MIN);
+    struct memory_pool *memory = loop_options(loop)->memory;
     struct desk *desk = mem_alloc(sizeof(*desk) + in_size);
+    memory_pool_add(memory, sizeof(*desk) + in_size);
     memset(desk, 0, sizeof(*desk));
     desk->in_size = in_size;
+    budget_init(&desk->arena_budget, memory, loop_options(loop)->arena_bytes_max);
+    budget_init(&desk->buf_budget, memory, 0);
     arena_init(&desk->arena);
+    arena_set_budget(&desk->arena, &desk->arena_budget);
+    desk->body.budget = desk->plain.budget = &desk->buf_budget;
+    desk->out.budget = desk->tail.budget = &desk->buf_budget;
     return desk;
 }
 
-static void destroy(struct desk *desk)
+static void destroy(const struct loop *loop, struct desk *desk)
 {
+    memory_pool_remove(loop_options(loop)->memory, sizeof(*desk) + desk->in_size);
     arena_finish(&desk->arena);
     buf_finish(&desk->body);
     buf_finish(&desk->plain);
@@ -45,6 +54,7 @@ struct desk *desk_take(struct loop *loop, struct conn *conn)
     desk->conn = conn;
     desk->stage = STAGE_HEAD;
     desk->continue_wanted = false;
+    desk->is_busy = false;
     desk->in_start = desk->in_at = desk->in_len = 0;
     desk->piece_count = 0;
     desk->out.len = 0;
@@ -59,17 +69,32 @@ static void shrink(struct buf *buf)
     }
 }
 
+void desk_drop_body(struct desk *desk)
+{
+    shrink(&desk->body);
+    shrink(&desk->plain);
+}
+
+/* Whether free desks may hold memory: not if that is scarce. */
+static bool may_keep(const struct loop *loop)
+{
+    const struct memory_pool *memory = loop_options(loop)->memory;
+    return loop->free_desk_count < FREE_DESKS_MAX &&
+           (memory == NULL || memory_pool_used(memory) <= memory->bytes_max / 2);
+}
+
 void desk_return(struct loop *loop, struct desk *desk)
 {
-    if (loop->free_desk_count >= FREE_DESKS_MAX) {
-        destroy(desk);
+    if (!may_keep(loop)) {
+        destroy(loop, desk);
         return;
     }
     arena_reset(&desk->arena);
-    shrink(&desk->body);
-    shrink(&desk->plain);
+    desk_drop_body(desk);
     shrink(&desk->out);
     shrink(&desk->tail);
+    budget_restart(&desk->arena_budget);
+    budget_restart(&desk->buf_budget);
     desk->conn = NULL;
     desk->next_free = loop->free_desks;
     loop->free_desks = desk;
@@ -81,7 +106,7 @@ void desk_free_all(struct loop *loop)
     while (loop->free_desks != NULL) {
         struct desk *desk = loop->free_desks;
         loop->free_desks = desk->next_free;
-        destroy(desk);
+        destroy(loop, desk);
     }
     loop->free_desk_count = 0;
 }

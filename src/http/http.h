@@ -29,10 +29,12 @@ struct http_exchange {
     size_t header_count;
     struct str body; /* chunks joined, gzip undone */
 
-    struct arena *arena;     /* for whatever the answer needs; reset after http_reply() */
+    struct arena *arena;     /* for whatever the answer needs; reset after http_reply(); it has a
+                                budget if options.memory or arena_bytes_max is set */
     struct mailbox *mailbox; /* of the thread that the exchange belongs to */
     int thread;              /* its number, 0..thread_count-1 */
-    struct buf *out;         /* the handler writes the answer's body at the end of it */
+    struct buf *out;         /* the handler writes the answer's body at the end of it; has a budget
+                                if options.memory is set */
     size_t out_start;        /* where that body begins; set out->len back to it to start anew */
 };
 
@@ -45,18 +47,35 @@ struct http_answer {
     bool is_coded;           /* the body is compressed already, or not worth it: send it as it is */
 };
 
+/* The answer to requests that there is no memory for. */
+struct http_busy {
+    struct str content_type; /* STR_NULL: a short text of our own is sent */
+    struct str body;
+    struct str crc32_header; /* as in struct http_answer */
+};
+
 struct http_options {
     struct str host; /* IPv4, IPv6 or a name */
     int port;        /* 0: any free one; see http_server_port() */
     int thread_count;
-    size_t body_bytes_max;     /* also after gunzip */
-    size_t head_bytes_max;     /* request line and headers */
-    int connections_max;       /* of all threads together */
-    int idle_timeout_ms;       /* between requests; 0 here and below: no time-out */
-    int request_timeout_ms;    /* from the first byte of a request to its last */
-    int send_timeout_ms;       /* while a client takes nothing of its answer */
+    size_t body_bytes_max;  /* also after gunzip */
+    size_t head_bytes_max;  /* request line and headers */
+    int connections_max;    /* of all threads together */
+    int idle_timeout_ms;    /* between requests; 0 here and below: no time-out */
+    int request_timeout_ms; /* from the first byte of a request to its last */
+    int send_timeout_ms;    /* while a client takes nothing of its answer */
+    int rate_bytes_min;     /* per second, over one of these time-outs: the least that a client must
+                               send     of a large body, or take of its answers, to be given more time;
+                               0:     any */
     size_t compress_bytes_min; /* answers above it are compressed if the client asks */
     struct str server_name;    /* for the Server header */
+
+    /* Memory for connections, bodies, arenas and answers; NULL: no limit. Must outlive the server.
+     * A request that finds the pool used up, or whose body does not fit, is answered with 503 and
+     * `busy`; the handler does not see it. What the handler itself uses, it must limit. */
+    struct memory_pool *memory;
+    size_t arena_bytes_max; /* of one exchange; 0: no limit */
+    struct http_busy busy;
 };
 
 /* The values that fidelity asks for; host 127.0.0.1, port 8000, a thread per processor. */

@@ -63,8 +63,11 @@ struct desk {
     enum stage stage;
     int fail_status; /* after RECEIVE_FAILED: the answer, and why */
     const char *fail_text;
+    bool is_busy; /* after RECEIVE_FAILED: there is no memory for the request; answer_busy() */
     bool continue_wanted; /* the client waits for "100 Continue" before it sends the body */
 
+    struct budget arena_budget;
+    struct budget buf_budget; /* of the four buffers; `in` and the desk itself are in the pool */
     struct arena arena;
     struct head head;
     struct chunked chunked;
@@ -94,7 +97,7 @@ struct conn {
     struct conn *older;
     struct conn *newer;
     struct conn *next_ready;
-    size_t unsent_bytes;  /* WAIT_SEND: when last looked at */
+    size_t counted_bytes; /* when last looked at: WAIT_SEND: unsent, WAIT_REQUEST: received */
     int writes_under_way; /* of desk->out_write and desk->tail_write */
     bool is_reading;
     bool is_ready; /* in loop->ready: it has answers to send */
@@ -157,6 +160,7 @@ struct http_server {
     int grace_ms; /* set before stop_is_asked */
     atomic_int connection_count;
     struct loop *loops;
+    struct str busy; /* a whole response for connections that get no desk */
 };
 
 static inline const struct http_options *loop_options(const struct loop *loop)
@@ -195,6 +199,8 @@ void wait_arm(struct loop *loop, uint64_t at_ms);
 /* desk.c: memory of a busy connection. */
 MUST_USE struct desk *desk_take(struct loop *loop, struct conn *conn);
 void desk_return(struct loop *loop, struct desk *desk);
+/* Frees large buffers that the current request no longer needs: its body. */
+void desk_drop_body(struct desk *desk);
 void desk_free_all(struct loop *loop);
 
 /* receive.c: bytes become requests. */
@@ -217,6 +223,12 @@ void answer_end(struct desk *desk, const struct http_answer *answer);
 /* An answer of our own to a request that no handler sees; ends the connection. */
 void answer_fail(struct desk *desk, int status, const char *text);
 void answer_continue(struct desk *desk);
+/* The answer for lack of memory, instead of calling the handler. The connection goes on if `whole`:
+ * nothing of the request is still to come. */
+void answer_busy(struct desk *desk, bool whole);
+/* The same as a complete response that ends the connection, for when there is no desk. The caller
+ * frees the text with mem_free(). */
+MUST_USE struct str answer_busy_text(const struct http_options *options);
 
 /* send.c */
 /* Sends desk->out as far as the socket takes it, and lets libuv send the rest. May close. */

@@ -11,6 +11,18 @@ static enum receive fail(struct desk *desk, int status, const char *text)
     return RECEIVE_FAILED;
 }
 
+/* There is no memory for the request. */
+static enum receive fail_busy(struct desk *desk)
+{
+    desk->is_busy = true;
+    return RECEIVE_FAILED;
+}
+
+static bool is_over_budget(const struct desk *desk)
+{
+    return budget_state(&desk->buf_budget) != BUDGET_FITS;
+}
+
 static struct loop *loop_of(const struct desk *desk)
 {
     return desk->conn->loop;
@@ -85,6 +97,9 @@ static enum receive body_done(struct desk *desk, struct str body)
             return status == CODER_BAD ? fail(desk, 400, "request body cannot be decompressed")
                                        : fail(desk, 413, "request body too large");
         }
+        if (is_over_budget(desk)) {
+            return fail_busy(desk);
+        }
         body = buf_str(&desk->plain);
     }
     fill_exchange(desk, body);
@@ -104,6 +119,9 @@ static enum receive receive_body_here(struct desk *desk)
 
 static enum receive receive_body_apart(struct desk *desk)
 {
+    if (is_over_budget(desk)) {
+        return fail_busy(desk);
+    }
     if (desk->body.len < (size_t)desk->head.content_length) {
         return RECEIVE_MORE;
     }
@@ -120,6 +138,9 @@ static enum receive receive_body_chunked(struct desk *desk)
             return fail(desk, 413, "request body too large");
         }
         buf_add(&desk->body, data);
+        if (is_over_budget(desk)) {
+            return fail_busy(desk);
+        }
         status = chunked_next(&desk->chunked, &input, &data);
     }
     if (status == CHUNKED_BAD) {
@@ -211,6 +232,9 @@ enum receive receive_request(struct desk *desk)
 void receive_next(struct desk *desk)
 {
     arena_reset(&desk->arena);
+    desk_drop_body(desk);
+    budget_restart(&desk->arena_budget);
+    budget_restart(&desk->buf_budget);
     desk->in_start = desk->in_at;
     if (desk->in_start == desk->in_len) {
         desk->in_start = desk->in_at = desk->in_len = 0;

@@ -17,13 +17,18 @@ struct http_options http_options_default(void)
         .idle_timeout_ms = 60 * 1000,
         .request_timeout_ms = 30 * 1000,
         .send_timeout_ms = 30 * 1000,
+        .rate_bytes_min = 1024,
         .compress_bytes_min = 4096,
         .server_name = STR("Gramme"),
     };
 }
 
+/* STR_NULL stays so. */
 static struct str copy_text(struct str s)
 {
+    if (str_is_null(s)) {
+        return s;
+    }
     char *copy = mem_alloc(s.len + 1);
     memcpy(copy, s.data, s.len);
     copy[s.len] = '\0';
@@ -65,6 +70,10 @@ bool http_server_open(const struct http_options *options, http_handler *handler,
     server->options = *options;
     server->options.host = copy_text(options->host);
     server->options.server_name = copy_text(options->server_name);
+    server->options.busy.content_type = copy_text(options->busy.content_type);
+    server->options.busy.body = copy_text(options->busy.body);
+    server->options.busy.crc32_header = copy_text(options->busy.crc32_header);
+    server->busy = answer_busy_text(options);
     server->handler = handler;
     server->context = context;
     server->loops = mem_zalloc(sizeof(*server->loops) * (size_t)options->thread_count);
@@ -101,5 +110,9 @@ void http_server_close(struct http_server *server, int grace_ms)
     mem_free(server->loops);
     mem_free((char *)server->options.host.data);
     mem_free((char *)server->options.server_name.data);
+    mem_free((char *)server->options.busy.content_type.data);
+    mem_free((char *)server->options.busy.body.data);
+    mem_free((char *)server->options.busy.crc32_header.data);
+    mem_free((char *)server->busy.data);
     mem_free(server);
 }

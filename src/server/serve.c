@@ -1,5 +1,7 @@
 #include "server/serve.h"
 
+#include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -52,11 +54,62 @@ static void block_signals(sigset_t *out)
 
 /* What is open, so that it can be closed in order. */
 struct service {
+    struct memory_pool memory; /* of all requests */
     struct store *store;
     struct engine *engine;
     struct router *router;
     struct http_server *http;
 };
+
+enum {
+    MALLOC_MMAP_BYTES = 1 << 20,  /* blocks from this size on go back to the system when freed */
+    MALLOC_KEPT_BYTES = 16 << 20, /* of freed memory that may stay at the end of a heap */
+    ARENA_BYTES_MAX = 256 << 20,  /* of one request: a transaction of 100 items of 400 KB fits */
+    TRIM_BYTES_MIN = 32 << 20,    /* requests must have freed so much before heaps are searched */
+};
+
+/* Without this glibc learns to keep ever larger blocks, and memory never shrinks after a peak. */
+static void set_up_malloc(void)
+{
+    mallopt(M_MMAP_THRESHOLD, MALLOC_MMAP_BYTES);
+    mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES);
+}
+
+/* Called every second: returns memory inside the heaps to the system after requests held much. */
+static void trim_memory(const struct memory_pool *memory, size_t *peak_bytes)
+{
+    size_t used = memory_pool_used(memory);
+    if (*peak_bytes > used + TRIM_BYTES_MIN) {
+        malloc_trim(0);
+        *peak_bytes = used;
+    }
+    *peak_bytes = MAX(*peak_bytes, used);
+}
+
+#define BUSY_BODY                                                                                  \
+    "{\"__type\":\"com.amazonaws.dynamodb.v20120810#ThrottlingException\",\"message\":"            \
+    "\"" ERR_OVERLOADED_TEXT "\"}"
+
+static struct http_options http_options_of(struct service *service, const struct config *config)
+{
+    struct http_options options = http_options_default();
+    size_t memory = config->memory_bytes > 0 ? config->memory_bytes : memory_bytes() / 4;
+    service->memory.bytes_max = memory;
+    options.host = config->host;
+    options.port = config->port;
+    options.thread_count = thread_count(config);
+    options.connections_max = config->connections;
+    options.rate_bytes_min = config->rate_bytes_min;
+    options.server_name = STR("Gramme/" GRAMME_VERSION);
+    options.memory = &service->memory;
+    options.arena_bytes_max = MIN(memory / 2, (size_t)ARENA_BYTES_MAX);
+    options.busy = (struct http_busy){
+        .content_type = STR("application/x-amz-json-1.0"),
+        .body = STR(BUSY_BODY),
+        .crc32_header = STR("x-amz-crc32"),
+    };
+    return options;
+}
 
 static bool open_service(struct service *service, const struct config *config, struct err *err)
 {
@@ -71,12 +124,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .stream_shard_ms = config->stream_shard_ms,
         .stream_retention_ms = config->stream_retention_ms,
     };
-    struct http_options http_options = http_options_default();
-    http_options.host = config->host;
-    http_options.port = config->port;
-    http_options.thread_count = thread_count(config);
-    http_options.connections_max = config->connections;
-    http_options.server_name = STR("Gramme/" GRAMME_VERSION);
+    struct http_options http_options = http_options_of(service, config);
     if (!store_open(config->store, &store_options, &service->store, err) ||
         !engine_open(service->store, &engine_options, &service->engine, err)) {
         return false;
@@ -98,11 +146,25 @@ static void close_service(struct service *service)
     store_close(service->store);
 }
 
+/* Sleeps until the server is to stop. */
+static int wait_for_signal(const struct service *service, const sigset_t *signals)
+{
+    const struct timespec second = {.tv_sec = 1};
+    size_t peak_bytes = 0;
+    int number;
+    while ((number = sigtimedwait(signals, NULL, &second)) < 0) {
+        assert(errno == EAGAIN || errno == EINTR);
+        trim_memory(&service->memory, &peak_bytes);
+    }
+    return number;
+}
+
 int serve(const struct config *config)
 {
     int64_t start_us = clock_monotonic_us();
     log_setup(config->log_level, config->log_format);
     raise_file_limit();
+    set_up_malloc();
     sigset_t signals;
     block_signals(&signals);
     struct arena arena;
@@ -115,8 +177,7 @@ int serve(const struct config *config)
                   "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)", GRAMME_VERSION,
                   STR_ARG(config->host), http_server_port(service.http), STR_ARG(config->store),
                   (long long)((clock_monotonic_us() - start_us) / 1000));
-        int signal_number;
-        sigwait(&signals, &signal_number);
+        int signal_number = wait_for_signal(&service, &signals);
         log_write(LOG_INFO, "server", "stopping on %s",
                   signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
     } else {

@@ -165,6 +165,23 @@ static bool decode_int(struct decoder *d, const struct shape *shape, struct wire
     return true;
 }
 
+enum {
+    /* A list that the model bounds keeps no more elements than this: the rest are read for mistakes
+     * and dropped. That is too long for any bound, and enough for the text of the error, which
+     * quotes the list up to 32 KB, with at least two bytes for each element. */
+    BOUNDED_KEPT_MAX = 16 * 1024,
+    /* The largest request that the service accepts, decoded, takes less than half of this. */
+    DECODED_BYTES_MAX = 64 * 1024 * 1024,
+};
+
+/* Whether the request takes more memory than it may; then reading stops. */
+static bool is_over_budget(const struct decoder *d)
+{
+    const struct budget *budget = d->arena->budget;
+    return budget != NULL &&
+           (budget_state(budget) != BUDGET_FITS || budget_used(budget) > DECODED_BYTES_MAX);
+}
+
 /* Elements gather in doubling arrays of the arena. */
 static void *grow(struct decoder *d, void *array, size_t count, size_t size)
 {
@@ -178,6 +195,31 @@ static void *grow(struct decoder *d, void *array, size_t count, size_t size)
     return bigger;
 }
 
+/* Reads an element for its mistakes only. */
+static bool decode_and_drop(struct decoder *d, const struct shape *shape)
+{
+    struct arena_mark mark = arena_mark(d->arena);
+    struct builder builder = d->builder; /* it may grow into memory that is then gone */
+    void *room = arena_zalloc(d->arena, shape_kept_size(shape));
+    if (!decode(d, shape, PLACE_ELEMENT, room)) {
+        return false; /* the complaint may be behind the mark */
+    }
+    d->builder = builder;
+    arena_rewind(d->arena, mark);
+    return true;
+}
+
+static bool decode_kept(struct decoder *d, const struct shape *shape, struct wire_list *out)
+{
+    size_t size = shape_kept_size(shape);
+    out->elements = grow(d, out->elements, out->count, size);
+    if (!decode(d, shape, PLACE_ELEMENT, (char *)out->elements + out->count * size)) {
+        return false;
+    }
+    out->count++;
+    return true;
+}
+
 static bool decode_list(struct decoder *d, const struct shape *shape, enum wire_place place,
                         struct wire_list *out)
 {
@@ -187,14 +229,13 @@ static bool decode_list(struct decoder *d, const struct shape *shape, enum wire_
     if (!json_enter_array(&d->json)) {
         return false;
     }
-    size_t size = shape_kept_size(shape->element);
     *out = (struct wire_list){.given = true};
     while (json_next_element(&d->json)) {
-        out->elements = grow(d, out->elements, out->count, size);
-        if (!decode(d, shape->element, PLACE_ELEMENT, (char *)out->elements + out->count * size)) {
+        bool drop = shape->max > 0 && out->count >= BOUNDED_KEPT_MAX;
+        if (is_over_budget(d) ||
+            !(drop ? decode_and_drop(d, shape->element) : decode_kept(d, shape->element, out))) {
             return false;
         }
-        out->count++;
     }
     return d->json.mistake == NULL;
 }
@@ -258,6 +299,9 @@ static bool decode_map(struct decoder *d, const struct shape *shape, enum wire_p
     *out = (struct wire_map){.given = true};
     struct json_string name;
     while (json_next_member(&d->json, &name)) {
+        if (is_over_budget(d)) {
+            return false;
+        }
         out->names = grow(d, out->names, out->count, sizeof(*out->names));
         out->values = grow(d, out->values, out->count, size);
         out->names[out->count] = name.text;
@@ -390,6 +434,9 @@ bool wire_decode(struct arena *arena, const struct shape *shape, struct str body
     if (json_peek(&d.json) == JSON_OBJECT && json_enter_object(&d.json) &&
         decode_members(&d, shape, out) && json_at_end(&d.json)) {
         return true;
+    }
+    if (is_over_budget(&d)) {
+        return err_set_over_budget(err, arena->budget);
     }
     return err_set_str(err, ERR_SERIALIZATION, str_is_null(d.complaint) ? STR("") : d.complaint);
 }

@@ -129,7 +129,9 @@ size_t shape_kept_size(const struct shape *shape);
 bool shape_is_absent(const struct shape *shape, const void *kept);
 
 /* Reads `body` into *out (shape->size bytes, zeroed here). All memory is from `arena`, and slices
- * borrow `body`. False: ERR_SERIALIZATION. */
+ * borrow `body`. False: ERR_SERIALIZATION, or err_set_over_budget() if the arena has a budget and
+ * the request does not fit it. A list whose length the shape bounds may be cut behind that bound.
+ */
 MUST_USE bool wire_decode(struct arena *arena, const struct shape *shape, struct str body,
                           void *out, struct err *err);
 

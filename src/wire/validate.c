@@ -11,7 +11,7 @@ struct validator {
 };
 
 /* The service lists no more than these. */
-enum { ERRORS_MAX = 10 };
+enum { ERRORS_MAX = 10, ERROR_BYTES_MAX = 128 * 1024 };
 
 /* Where we are, on the stack; put into words only for an error. */
 struct path {
@@ -48,12 +48,14 @@ static void print_path(struct buf *out, const struct path *path, bool terse)
     }
 }
 
-/* Starts the next error of the list; false if it is full. */
+/* Starts the next error of the list; false if it is full. Names in errors may be megabytes long,
+ * and an answer holds less than ERROR_BYTES_MAX of them. */
 static bool next_error(struct validator *v)
 {
     if (v->error_count == ERRORS_MAX) {
         return false;
     }
+    v->errors.len = MIN(v->errors.len, (size_t)ERROR_BYTES_MAX);
     buf_add(&v->errors, v->error_count++ > 0 ? STR("; ") : STR(""));
     return true;
 }

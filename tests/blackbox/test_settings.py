@@ -40,7 +40,8 @@ def test_help(arguments):
 
 def test_help_names_every_setting():
     text = gramme("serve", "--help").stdout
-    for name in ("listen", "store", "region", "account", "threads", "cache-mb", "connections", "auth",
+    for name in ("listen", "store", "region", "account", "threads", "cache-mb", "memory-mb", "min-rate",
+                 "connections", "auth",
                  "table-delay-ms", "ttl-delay-ms", "test-clock", "log-level", "log-format", "config"):
         assert f"--{name} " in text
 
