@@ -29,7 +29,7 @@ struct api_call {
     enum api_service service;
     struct str operation; /* "GetItem" */
     struct str body;
-    struct str host; /* by which the client reached us; STR_NULL: in the same process */
+    struct str host;     /* by which the client reached us; STR_NULL: in the same process */
     struct arena *arena; /* it and `out` may have budgets: a call that exceeds one fails */
     struct mailbox *home;
     struct buf *out; /* the answer's body is added to its end */

@@ -1,5 +1,5 @@
-/* Memory for requests is limited: bodies, answers and desks count, and what does not fit is refused;
- * clients that hold memory must keep moving. Each test has a server of its own. */
+/* Memory for requests is limited: bodies, answers and desks count, and what does not fit is
+ * refused; clients that hold memory must keep moving. Each test has a server of its own. */
 #include "http/server_testing.h"
 
 #include <sys/socket.h>
