@@ -150,8 +150,9 @@ MUST_USE bool api_check_key_paths(const struct table *table, const struct projec
 
 /* Reports what is wrong with a value or item, if anything. */
 MUST_USE bool api_check_problem(struct api_call *call, const struct value_problem *problem);
-/* Puts "1 validation error detected: " before the error, if this call's layer does. Returns false.
- */
+/* Puts "1 validation error detected: " before the error. Returns false. */
+bool api_prefix_error(struct api_call *call);
+/* The same, if this call's layer does so. Returns false. */
 bool api_envelope(struct api_call *call);
 
 /* --- pieces of answers; each adds a member with a comma before it unless it is the first --- */

@@ -2,12 +2,18 @@
 #include "api/api_internal.h"
 #include "expr/legacy.h"
 
-bool api_envelope(struct api_call *call)
+bool api_prefix_error(struct api_call *call)
 {
     struct err *err = &call->err;
-    if (call->layer == LAYER_ENVELOPED && err->code == ERR_VALIDATION) {
-        err->message =
-            arena_format(err->arena, "1 validation error detected: %.*s", STR_ARG(err->message));
+    err->message =
+        arena_format(err->arena, "1 validation error detected: %.*s", STR_ARG(err->message));
+    return false;
+}
+
+bool api_envelope(struct api_call *call)
+{
+    if (call->layer == LAYER_ENVELOPED && call->err.code == ERR_VALIDATION) {
+        api_prefix_error(call);
     }
     return false;
 }

@@ -137,6 +137,46 @@ static bool count_keys(struct batch_get *op)
                    "Too many items requested for the BatchGetItem call");
 }
 
+/* Whether `key` is among the first `count` keys that are asked for from one of the tables. */
+static bool has_key(const struct batch_table *table, size_t count, struct value key)
+{
+    const struct wire_item *keys = table->request->keys.elements;
+    for (size_t i = 0; i < count; i++) {
+        if (value_eq(keys[i].value, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a key of a table was asked for before. A table may be there twice, by name and by ARN. */
+static bool is_duplicate(const struct batch_get *op, size_t table, size_t number, struct value key)
+{
+    for (size_t i = 0; i < table; i++) {
+        const struct batch_table *other = &op->tables[i];
+        if (str_eq(other->name, op->tables[table].name) &&
+            has_key(other, other->request->keys.count, key)) {
+            return true;
+        }
+    }
+    return has_key(&op->tables[table], number, key);
+}
+
+/* Keys that are there twice are found before the tables are looked for. */
+static bool check_duplicates(struct batch_get *op)
+{
+    for (size_t i = 0; i < op->table_count; i++) {
+        const struct wire_list *keys = &op->tables[i].request->keys;
+        for (size_t k = 0; k < keys->count; k++) {
+            if (is_duplicate(op, i, k, ((const struct wire_item *)keys->elements)[k].value)) {
+                return err_set(&op->call->err, ERR_VALIDATION,
+                               "Provided list of item keys contains duplicates");
+            }
+        }
+    }
+    return true;
+}
+
 static bool check(struct batch_get *op)
 {
     struct api_call *call = op->call;
@@ -164,17 +204,7 @@ static bool check(struct batch_get *op)
             return false;
         }
     }
-    return true;
-}
-
-static bool is_duplicate(const struct item_key *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (str_eq(keys[i].row, keys[count].row)) {
-            return true;
-        }
-    }
-    return false;
+    return check_duplicates(op);
 }
 
 static bool find_keys(struct batch_get *op)
@@ -195,10 +225,6 @@ static bool find_keys(struct batch_get *op)
             if (!item_key_from_key(call->engine, table->table, given[k].value, call->arena,
                                    &op->keys[count], &call->err)) {
                 return false;
-            }
-            if (is_duplicate(op->keys, count)) {
-                return err_set(&call->err, ERR_VALIDATION,
-                               "Provided list of item keys contains duplicates");
             }
         }
     }

@@ -141,12 +141,20 @@ static bool count_members(struct batch_write *op)
     return true;
 }
 
+static bool check_any(struct batch_write *op)
+{
+    return op->request.tables.count > 0 ||
+           err_set(&op->call->err, ERR_VALIDATION,
+                   "The requestItems parameter is required for BatchWriteItem");
+}
+
 static bool check(struct batch_write *op)
 {
     struct api_call *call = op->call;
     const struct wire_map *tables = &op->request.tables;
     if (!wire_decode(call->arena, &shape_batch_write, call->body, &op->request, &call->err) ||
         !wire_validate(&shape_options, &op->request, WORDING_CURRENT, &call->err) ||
+        !check_any(op) ||
         !wire_validate(&shape_batch_write, &op->request, WORDING_CURRENT, &call->err) ||
         !count_members(op)) {
         return false;

@@ -103,11 +103,11 @@ static bool check(struct query *query)
         .legacy_count = 4,
     };
     struct expr_scope scope;
-    return api_check_mixing(call, &expressions) && page_check_select(page) &&
-           page_check_legacy(page) && page_check_start_key(page) &&
-           check_key_condition_given(query) && api_scope(call, &expressions, &scope) &&
-           check_key_condition_expression(query, &scope) && page_check_expressions(page, &scope) &&
-           api_check_used(call, &scope) && check_key_condition(query);
+    return api_check_mixing(call, &expressions) && page_check_start_key(page) &&
+           page_check_select(page) && page_check_legacy(page) && check_key_condition_given(query) &&
+           api_scope(call, &expressions, &scope) && check_key_condition_expression(query, &scope) &&
+           page_check_expressions(page, &scope) && api_check_used(call, &scope) &&
+           check_key_condition(query);
 }
 
 /* A filter must not name the keys that are queried. */
@@ -152,6 +152,40 @@ static void refuse_start(struct page *page, struct str row)
     }
 }
 
+/* A key attribute as the service prints it: AttributeValue: {S:text}. */
+static struct str print_key(struct value value, struct arena *arena)
+{
+    char digits[NUMBER_TEXT_MAX];
+    struct str text = value_bytes(value);
+    if (value_type(value) == VALUE_B) {
+        text = arena_format(arena, "java.nio.HeapByteBuffer[pos=0 lim=%zu cap=%zu]", text.len,
+                            text.len);
+    } else if (value_type(value) == VALUE_N) {
+        text = str_make(digits, number_format(text, digits));
+    }
+    return arena_format(arena, "AttributeValue: {%s:%.*s}", value_type_name(value_type(value)),
+                        STR_ARG(text));
+}
+
+/* There is nothing after the only item that a Query without sort key finds. */
+static bool check_restart(struct query *query)
+{
+    struct page *page = &query->page;
+    struct api_call *call = page->call;
+    if (str_is_null(page->start_row) || !page_has_one_row(page)) {
+        return true;
+    }
+    struct str name = page->table->key.hash[0].name;
+    struct value hash = value_map_get(page->request->exclusive_start_key.value, name);
+    if (!value_eq(hash, query->condition.hash[0])) {
+        return true; /* outside the range: refused later */
+    }
+    struct str printed = print_key(hash, call->arena);
+    return err_set(&call->err, ERR_VALIDATION,
+                   "The provided exclusive start key is invalid: ExclusiveStartKey: {%.*s=%.*s}",
+                   STR_ARG(name), STR_ARG(printed));
+}
+
 static bool resolve(struct query *query)
 {
     struct page *page = &query->page;
@@ -159,7 +193,8 @@ static bool resolve(struct query *query)
     query->keys = page->index == NULL ? &page->table->key : &page->index->key;
     return key_expression_resolve(query->key_expression, query->keys, &query->condition, err) &&
            check_filter(query) && page_check_attributes(page) &&
-           range_check_condition(&query->condition, query->keys->hash_count, err);
+           range_check_condition(&query->condition, query->keys->hash_count, err) &&
+           check_restart(query);
 }
 
 void op_query(struct api_call *call)
@@ -170,7 +205,7 @@ void op_query(struct api_call *call)
     page->request = &query->request.common;
     page->is_query = true;
     page->refuse_start = refuse_start;
-    if (!check(query) || !page_find_table(page) || !resolve(query)) {
+    if (!check(query) || !page_find(page) || !resolve(query)) {
         api_finish(call);
         return;
     }

@@ -78,8 +78,8 @@ static bool check(struct scan *scan)
         .legacy_count = 3,
     };
     struct expr_scope scope;
-    return api_check_mixing(call, &expressions) && page_check_select(page) &&
-           page_check_legacy(page) && page_check_start_key(page) &&
+    return api_check_mixing(call, &expressions) && page_check_start_key(page) &&
+           page_check_select(page) && page_check_legacy(page) &&
            check_segments(request, &call->err) && api_scope(call, &expressions, &scope) &&
            page_check_expressions(page, &scope) && api_check_used(call, &scope);
 }
@@ -101,7 +101,7 @@ void op_scan(struct api_call *call)
     page->call = call;
     page->request = &scan->request.common;
     page->refuse_start = refuse_start;
-    if (!check(scan) || !page_find_table(page) || !page_check_attributes(page)) {
+    if (!check(scan) || !page_find(page) || !page_check_attributes(page)) {
         api_finish(call);
         return;
     }

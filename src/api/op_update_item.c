@@ -33,6 +33,7 @@ static const struct shape shape_attribute_updates = {
     .kind = SHAPE_MAP,
     .java =
         "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValueUpdate>",
+    .key = &shape_attribute_name,
     .element = &shape_attribute_update,
 };
 

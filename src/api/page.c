@@ -1,6 +1,7 @@
+/* One page of items, for Query and Scan: checks, reading, and the answer. */
 #include "api/page.h"
 
-bool page_check_select(struct page *page)
+static bool check_select(struct page *page)
 {
     const struct page_request *request = page->request;
     struct err *err = &page->call->err;
@@ -10,11 +11,9 @@ bool page_check_select(struct page *page)
         request->attributes_to_get.given || !str_is_null(request->projection_expression);
     page->count_only = select == SELECT_COUNT;
     if (select == SELECT_SPECIFIC && !attributes) {
-        return err_set(
-            err, ERR_VALIDATION,
-            "%sMust specify the AttributesToGet or ProjectionExpression when choosing to "
-            "get SPECIFIC_ATTRIBUTES",
-            page->is_query ? "1 validation error detected: " : "");
+        return err_set(err, ERR_VALIDATION,
+                       "Must specify the AttributesToGet or ProjectionExpression when choosing to "
+                       "get SPECIFIC_ATTRIBUTES");
     }
     if (given && select != SELECT_SPECIFIC && attributes) {
         struct str choice = select == SELECT_COUNT ? STR("only the Count") : request->select.text;
@@ -29,6 +28,12 @@ bool page_check_select(struct page *page)
             "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
     }
     return true;
+}
+
+/* The service words a Query's refusals as the validation errors of writes, a Scan's are bare. */
+bool page_check_select(struct page *page)
+{
+    return check_select(page) || (page->is_query && api_prefix_error(page->call));
 }
 
 bool page_check_legacy(struct page *page)
@@ -134,7 +139,7 @@ static bool check_projected(struct page *page)
         STR_ARG(page->index->name), STR_ARG(found.names));
 }
 
-bool page_find_table(struct page *page)
+static bool find_table(struct page *page)
 {
     struct api_call *call = page->call;
     const struct page_request *request = page->request;
@@ -162,6 +167,11 @@ bool page_check_attributes(struct page *page)
 {
     return api_check_key_paths(page->table, page->projection, page->filter, &page->call->err) &&
            (page->index == NULL || (check_projected(page) && check_filter_projected(page)));
+}
+
+bool page_has_one_row(const struct page *page)
+{
+    return page->is_query && page->index == NULL && page->table->key.range_count == 0;
 }
 
 static void emit(struct items_read *read, struct value item)
@@ -210,7 +220,7 @@ static void page_done(struct engine_call *engine_call)
         buf_add_int64(call->out, (int64_t)page->read.count);
         api_member(call, STR("ScannedCount"));
         buf_add_int64(call->out, (int64_t)page->read.scanned_count);
-        if (!value_is_absent(page->read.last_key)) {
+        if (!value_is_absent(page->read.last_key) && !page_has_one_row(page)) {
             api_member(call, STR("LastEvaluatedKey"));
             value_json_write_item(call->out, page->read.last_key);
         }
@@ -222,25 +232,37 @@ static void page_done(struct engine_call *engine_call)
     api_finish(call);
 }
 
-static bool start(struct page *page, struct key_range *range)
+/* Checks ExclusiveStartKey against the schema of table and index, before anything else that needs
+ * the table. */
+static bool find_start_row(struct page *page)
 {
-    const struct page_request *request = page->request;
     struct api_call *call = page->call;
-    if (!request->exclusive_start_key.given) {
+    if (!page->request->exclusive_start_key.given) {
         return true;
     }
-    struct str row;
-    enum start_key fit = range_start_row(call->engine, page->table, page->index,
-                                         request->exclusive_start_key.value, call->arena, &row);
+    enum start_key fit =
+        range_start_row(call->engine, page->table, page->index,
+                        page->request->exclusive_start_key.value, call->arena, &page->start_row);
     if (fit == START_KEY_INCOMPLETE && (page->is_query || page->index != NULL)) {
         return err_set(&call->err, ERR_VALIDATION, STARTING_KEY);
     }
-    if (fit != START_KEY_FITS) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       STARTING_KEY ": The provided key element does not match the schema");
+    return fit == START_KEY_FITS ||
+           err_set(&call->err, ERR_VALIDATION,
+                   STARTING_KEY ": The provided key element does not match the schema");
+}
+
+bool page_find(struct page *page)
+{
+    return find_table(page) && find_start_row(page);
+}
+
+static bool start(struct page *page, struct key_range *range)
+{
+    if (str_is_null(page->start_row)) {
+        return true;
     }
-    if (!range_start_after(range, row, page->read.backward, call->arena)) {
-        page->refuse_start(page, row);
+    if (!range_start_after(range, page->start_row, page->read.backward, page->call->arena)) {
+        page->refuse_start(page, page->start_row);
         return false;
     }
     return true;

@@ -48,6 +48,8 @@ struct page {
     const struct condition *filter;
     const struct projection *projection;
     bool count_only;
+    struct str
+        start_row; /* where ExclusiveStartKey is in the table or index; STR_NULL: not given */
     /* Says why a start key that fits the schema is not in the range: sets call->err. */
     void (*refuse_start)(struct page *page, struct str row);
     struct items_read read;
@@ -59,8 +61,11 @@ MUST_USE bool page_check_select(struct page *page);
 MUST_USE bool page_check_legacy(struct page *page);
 MUST_USE bool page_check_start_key(struct page *page);
 MUST_USE bool page_check_expressions(struct page *page, struct expr_scope *scope);
-/* Finds table and index. */
-MUST_USE bool page_find_table(struct page *page);
+/* Finds table and index, and the row of ExclusiveStartKey, which must fit their keys. */
+MUST_USE bool page_find(struct page *page);
+/* Whether it is a Query of a table without sort key: it finds one item at most, so there is no
+ * second page. Table and index are known. */
+MUST_USE bool page_has_one_row(const struct page *page);
 /* What of an item may be asked for. */
 MUST_USE bool page_check_attributes(struct page *page);
 /* Cuts the range at ExclusiveStartKey and reads. On error the call has ended. */

@@ -83,7 +83,7 @@ const struct shape shape_bool = {.kind = SHAPE_BOOL};
 const struct shape shape_item = {.kind = SHAPE_ITEM};
 const struct shape shape_key = {.kind = SHAPE_ITEM};
 const struct shape shape_value = {.kind = SHAPE_VALUE};
-const struct shape shape_attribute_name = {.kind = SHAPE_STRING, .max = 65535};
+const struct shape shape_attribute_name = {.kind = SHAPE_STRING, .max = ATTRIBUTE_NAME_BYTES_MAX};
 const struct shape shape_attribute_names = {
     .kind = SHAPE_LIST,
     .java = "java.util.List<java.lang.String>",
@@ -171,6 +171,7 @@ static const struct shape shape_condition = {
 const struct shape shape_conditions = {
     .kind = SHAPE_MAP,
     .java = "java.util.Map<java.lang.String, " AWS "Condition>",
+    .key = &shape_attribute_name,
     .element = &shape_condition,
 };
 static const struct field expected_fields[] = {
@@ -189,6 +190,7 @@ static const struct shape shape_expected_value = {
 const struct shape shape_expected = {
     .kind = SHAPE_MAP,
     .java = "java.util.Map<java.lang.String, " AWS "ExpectedAttributeValue>",
+    .key = &shape_attribute_name,
     .element = &shape_expected_value,
 };
 

@@ -82,14 +82,12 @@ bool transact_refuse_duplicate(struct api_call *call)
 bool transact_check_size(struct api_call *call, const struct item_write *writes, size_t count)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && bytes <= TRANSACTION_BYTES_MAX; i++) {
         bytes += writes[i].item_size;
     }
-    if (bytes > TRANSACTION_BYTES_MAX) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "Collective size of items in transaction request exceeds limit of 4 MB");
-    }
-    return true;
+    return bytes <= TRANSACTION_BYTES_MAX ||
+           err_set(&call->err, ERR_VALIDATION,
+                   "Transaction payload size cannot exceed 4MB. Payload Size: %zu", bytes);
 }
 
 /* --- capacity --- */

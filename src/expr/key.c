@@ -203,21 +203,81 @@ static bool check_operands(const struct key_term *term, enum value_type type, st
             (term->op != KEY_BETWEEN || check_empty(term->name, term->high, err)));
 }
 
+/* Comparisons of KeyConditions that no key can have, such as NE. */
+static bool check_indexable(const struct key_term *term, struct err *err)
+{
+    return term->op != KEY_NONE ||
+           err_set(err, ERR_VALIDATION,
+                   "Attempted conditional constraint is not an indexable operation");
+}
+
+/* Which of several hash attributes to complain of. */
+typedef bool (*hash_fault)(const struct key_term *term);
+
+static bool is_missing(const struct key_term *term)
+{
+    return term == NULL;
+}
+
+static bool is_no_equality(const struct key_term *term)
+{
+    return term->op != KEY_EQ;
+}
+
+/* Refuses those hash attributes that have the fault. A single attribute has other texts, so this
+ * is for indexes with several. */
+static bool check_several(const struct key_term *const *terms, const struct key_schema *keys,
+                          hash_fault has_fault, struct err *err)
+{
+    struct buf names = {0};
+    for (size_t i = 0; i < keys->hash_count; i++) {
+        if (has_fault(terms[i])) {
+            buf_add(&names, names.len == 0 ? STR("") : STR(", "));
+            buf_add(&names, keys->hash[i].name);
+        }
+    }
+    bool fits = names.len == 0;
+    if (!fits) {
+        err_set(err, ERR_VALIDATION,
+                "HASH key attributes %.*s must have equality conditions specified in the query",
+                STR_ARG(buf_str(&names)));
+    }
+    buf_finish(&names);
+    return fits;
+}
+
+static bool check_hash_terms(const struct key_term *const *terms, const struct key_schema *keys,
+                             struct err *err)
+{
+    bool several = keys->hash_count > 1;
+    if (several ? !check_several(terms, keys, is_missing, err)
+                : terms[0] == NULL && !fail_missing(keys->hash[0].name, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < keys->hash_count; i++) {
+        if (!check_indexable(terms[i], err) || !check_operands(terms[i], keys->hash[i].type, err)) {
+            return false;
+        }
+    }
+    if (several) {
+        return check_several(terms, keys, is_no_equality, err);
+    }
+    return terms[0]->op == KEY_EQ ||
+           err_set(err, ERR_VALIDATION, "Query key condition not supported");
+}
+
 static bool resolve_hash(const struct key_expression *expression, const struct key_schema *keys,
                          struct key_condition *out, struct err *err)
 {
+    const struct key_term *terms[KEY_ATTRIBUTES_MAX] = {0};
     for (size_t i = 0; i < keys->hash_count; i++) {
-        const struct key_term *term = find_term(expression, keys->hash[i].name);
-        if (term == NULL) {
-            return fail_missing(keys->hash[i].name, err);
-        }
-        if (!check_operands(term, keys->hash[i].type, err)) {
-            return false;
-        }
-        if (term->op != KEY_EQ) {
-            return err_set(err, ERR_VALIDATION, "Query key condition not supported");
-        }
-        out->hash[i] = term->low;
+        terms[i] = find_term(expression, keys->hash[i].name);
+    }
+    if (!check_hash_terms(terms, keys, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < keys->hash_count; i++) {
+        out->hash[i] = terms[i]->low;
     }
     return true;
 }
@@ -262,12 +322,8 @@ static bool check_prefix(const struct key_term *const *terms, const struct key_s
 
 static bool check_range_term(const struct key_term *term, enum value_type type, struct err *err)
 {
-    if (!check_operands(term, type, err)) {
+    if (!check_indexable(term, err) || !check_operands(term, type, err)) {
         return false;
-    }
-    if (term->op == KEY_NONE) {
-        return err_set(err, ERR_VALIDATION,
-                       "Attempted conditional constraint is not an indexable operation");
     }
     bool too_long = value_bytes(term->low).len > RANGE_KEY_BYTES_MAX ||
                     (term->op == KEY_BETWEEN && value_bytes(term->high).len > RANGE_KEY_BYTES_MAX);

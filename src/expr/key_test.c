@@ -204,12 +204,21 @@ static const struct row hash_rows[] = {
     " must have equality conditions specified in the query because a condition is present on key " \
     "attribute " last_
 
+#define SEVERAL(names_)                                                                            \
+    "HASH key attributes " names_ " must have equality conditions specified in the query"
+
 static const struct row many_rows[] = {
     {"h = :p AND i = :n", "\"a\" 1"},
     {"i = :n AND h = :p", "\"a\" 1"},
-    {"h = :p", MISSED "i"},
-    {"i = :n", MISSED "h"},
-    {"h = :p AND i > :n", "Query key condition not supported"},
+    {"h = :p", SEVERAL("i")},
+    {"i = :n", SEVERAL("h")},
+    {"a = :s", SEVERAL("h, i")},
+    {"zz = :s", SEVERAL("h, i")},
+    {"h > :p", SEVERAL("i")}, /* what is missing comes first */
+    {"h = :p AND a = :s", SEVERAL("i")},
+    {"h = :p AND i > :n", SEVERAL("i")},
+    {"begins_with(h, :p) AND i > :n", SEVERAL("h, i")},
+    {"h = :p AND i > :p", TYPE},
     {"h = :p AND i = :n AND a = :s", "\"a\" 1 = \"b\""},
     {"h = :p AND i = :n AND a > :s", "\"a\" 1 > \"b\""},
     {"b = :m AND h = :p AND i = :n AND a = :s", "\"a\" 1 = \"b\" = 0"},

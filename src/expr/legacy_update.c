@@ -127,6 +127,11 @@ bool legacy_projection(struct arena *arena, const struct str *names, size_t coun
                        const struct projection **out, struct err *err)
 {
     struct projection *projection = ARENA_NEW(arena, struct projection);
+    for (size_t i = 0; i < count; i++) {
+        if (names[i].len == 0) {
+            return err_set(err, ERR_VALIDATION, "Empty attribute name");
+        }
+    }
     projection->paths = make_paths(arena, names, count);
     projection->path_count = count;
     *out = projection;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define ITEM_BYTES_MAX              409600
+#define ATTRIBUTE_NAME_BYTES_MAX    65535
 #define HASH_KEY_BYTES_MAX          2048
 #define RANGE_KEY_BYTES_MAX         1024
 #define PAGE_BYTES_MAX              ((size_t)1024 * 1024)

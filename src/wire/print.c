@@ -15,6 +15,14 @@ static void print_text(struct buf *out, struct str text)
     buf_add(out, str_is_null(text) ? STR("null") : utf8_prefix(text, PRINTED_MAX));
 }
 
+/* The name of an entry of a map. */
+static void print_name(struct buf *out, struct str name, bool first)
+{
+    buf_add(out, first ? STR("") : STR(", "));
+    print_text(out, name);
+    buf_add_char(out, '=');
+}
+
 void print_member_name(struct buf *out, const char *name)
 {
     char first = name[0] >= 'A' && name[0] <= 'Z' ? (char)(name[0] - 'A' + 'a') : name[0];
@@ -34,7 +42,7 @@ static void print_entries(struct buf *out, struct value map)
     buf_add_char(out, '{');
     for (bool first = true; !is_full(out) && value_next_entry(&iter, &name, &value);
          first = false) {
-        buf_format(out, "%s%.*s=", first ? "" : ", ", STR_ARG(name.text));
+        print_name(out, name.text, first);
         print_value(out, value);
     }
     buf_add_char(out, '}');
@@ -155,7 +163,7 @@ static void print_map(struct buf *out, const struct shape *shape, const struct w
     }
     buf_add_char(out, '{');
     for (size_t i = 0; i < map->count && !is_full(out); i++) {
-        buf_format(out, "%s%.*s=", i > 0 ? ", " : "", STR_ARG(map->names[i]));
+        print_name(out, map->names[i], i == 0);
         print_kept(out, shape->element, (const char *)map->values + i * size);
     }
     buf_add_char(out, '}');

@@ -2,6 +2,7 @@
  * letter, list elements as "keySchema.1.member.attributeName", map values as
  * "requestItems.name.member.keys". What is terse is named as on the wire, and its value is left
  * out. */
+#include "model/limits.h"
 #include "wire/print_internal.h"
 
 struct validator {
@@ -243,6 +244,17 @@ static void check_names(struct validator *v, const struct shape *shape, const st
     }
 }
 
+/* The names of attributes, in an item or in a value. */
+static void check_value_names(struct validator *v, const struct shape *shape, const void *kept,
+                              const struct value_problem *problem, const struct path *path)
+{
+    static const struct shape name = {.kind = SHAPE_STRING, .max = ATTRIBUTE_NAME_BYTES_MAX};
+    if (problem->fault == FAULT_LONG_NAME && add_failed(v, shape, kept, path, false)) {
+        buf_add(&v->errors, STR("Map keys must satisfy constraint: "));
+        add_constraints(&v->errors, &name);
+    }
+}
+
 static void check_lists(struct validator *v, const struct shape *shape, const struct wire_map *map,
                         const struct path *path)
 {
@@ -311,9 +323,13 @@ static void validate(struct validator *v, const struct shape *shape, const void 
     case SHAPE_MAP:
         validate_map(v, shape, kept, path);
         break;
-    case SHAPE_BOOL:
     case SHAPE_VALUE:
+        check_value_names(v, shape, kept, &((const struct wire_value *)kept)->problem, path);
+        break;
     case SHAPE_ITEM:
+        check_value_names(v, shape, kept, &((const struct wire_item *)kept)->problem, path);
+        break;
+    case SHAPE_BOOL:
         break;
     }
 }

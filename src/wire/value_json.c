@@ -2,6 +2,7 @@
 
 #include "base/base64.h"
 #include "json/writer.h"
+#include "model/limits.h"
 #include "wire/serialization_internal.h"
 
 static bool complain(struct value_reader *reader, struct str complaint)
@@ -224,13 +225,15 @@ static bool read_list(struct value_reader *reader, int level)
     return reader->json->mistake == NULL;
 }
 
-/* The names of an item itself are looked at before its values. */
-static void find_empty_name(struct value_reader *reader, int level)
+/* The names of an item itself are looked at before its values, and the lengths of all names before
+ * anything else. */
+static void find_bad_name(struct value_reader *reader, struct str name, int level)
 {
-    if (level == 0) {
-        reader->problem = (struct value_problem){.fault = FAULT_EMPTY_NAME};
+    enum value_fault fault = name.len == 0 ? FAULT_EMPTY_NAME : FAULT_LONG_NAME;
+    if (reader->problem.fault != FAULT_LONG_NAME && (level == 0 || fault == FAULT_LONG_NAME)) {
+        reader->problem = (struct value_problem){.fault = fault};
     } else {
-        find_fault(reader, FAULT_EMPTY_NAME);
+        find_fault(reader, fault);
     }
 }
 
@@ -250,8 +253,8 @@ static bool read_map(struct value_reader *reader, int level, enum wire_place pla
     uint32_t count = 0;
     struct json_string name;
     while (json_next_member(reader->json, &name)) {
-        if (name.text.len == 0) {
-            find_empty_name(reader, level);
+        if (UNLIKELY(name.text.len == 0 || name.text.len > ATTRIBUTE_NAME_BYTES_MAX)) {
+            find_bad_name(reader, name.text, level);
         }
         builder_add_name(&reader->builder, name.text, name.plain);
         if (!value_json_read(reader, level + 1, PLACE_ELEMENT)) {

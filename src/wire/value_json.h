@@ -15,6 +15,7 @@ enum value_fault {
     FAULT_TWO_TYPES,   /* more than one */
     FAULT_NESTED,      /* too many levels */
     FAULT_EMPTY_NAME,  /* of an attribute */
+    FAULT_LONG_NAME,   /* of an attribute: a matter of the model's constraints, see validate.c */
     FAULT_NULL_FALSE,  /* {"NULL": false} */
     FAULT_EMPTY_SET,   /* a set without members */
     FAULT_NULL_MEMBER, /* a set with JSON's null */

@@ -4,7 +4,7 @@
 #include "json/writer.h"
 
 /* What the reader makes of an item: its JSON written again, or what is wrong with it. */
-static struct str understand(struct arena *arena, const char *text)
+static struct str understand_as(struct arena *arena, const char *text, enum value_wording wording)
 {
     struct json_reader json;
     json_reader_init(&json, arena, str_from_c(text));
@@ -14,13 +14,18 @@ static struct str understand(struct arena *arena, const char *text)
         return str_is_null(reader.complaint) ? STR("malformed") : reader.complaint;
     }
     if (reader.problem.fault != FAULT_NONE) {
-        return value_problem_text(&reader.problem, WORDING_OLDER, arena);
+        return value_problem_text(&reader.problem, wording, arena);
     }
     struct buf out = {0};
     value_json_write_item(&out, builder_finish(&reader.builder));
     struct str copy = arena_copy(arena, buf_str(&out));
     buf_finish(&out);
     return copy;
+}
+
+static struct str understand(struct arena *arena, const char *text)
+{
+    return understand_as(arena, text, WORDING_OLDER);
 }
 
 static const struct {
@@ -66,6 +71,53 @@ static void test_items(void **state)
     arena_finish(&arena);
 }
 
+/* Equal members of sets, in the words of the current layer. */
+static void test_duplicates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set;
+        const char *list;
+    } rows[] = {
+        {"\"SS\":[\"c\",\"b\",\"a\",\"b\",\"c\"]", " [\"a\", \"b\", \"b\"]"},
+        {"\"SS\":[\"\",\"x\",\"\"]", " [\"\", \"\"]"},
+        {"\"SS\":[\"\\\"\",\"\\u0022\"]", " [\"\\\"\", \"\\\"\"]"},
+        {"\"BS\":[\"/w==\",\"AA==\",\"/w==\"]", " [\"AA==\", \"/w==\", \"/w==\"]"},
+        {"\"NS\":[\"1\",\"2\",\"1.0\"]", ""},
+    };
+    struct arena arena;
+    arena_init(&arena);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct str item = arena_format(&arena, "{\"a\":{%s}}%c", rows[i].set, '\0');
+        struct str expected =
+            arena_format(&arena,
+                         "One or more parameter values were invalid: Input collection%s contains "
+                         "duplicates.",
+                         rows[i].list);
+        CHECK_STR_EQ(rows[i].set, understand_as(&arena, item.data, WORDING_CURRENT), expected);
+    }
+    arena_finish(&arena);
+}
+
+/* However many members there are, the text is short. */
+static void test_long_duplicates(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    struct buf text = {0};
+    JSON_PUT(&text, "{\"a\":{\"SS\":[\"z\"");
+    for (int i = 0; i < 50000; i++) {
+        buf_format(&text, ",\"%d\"", i);
+    }
+    JSON_PUT(&text, ",\"z\"]}}");
+    buf_add_char(&text, '\0');
+    assert_true(understand_as(&arena, text.data, WORDING_CURRENT).len < 40000);
+    assert_true(understand_as(&arena, text.data, WORDING_OLDER).len < 40000);
+    buf_finish(&text);
+    arena_finish(&arena);
+}
+
 /* Lists in lists: 32 levels of them pass with the attribute, one more does not. */
 static void test_depth(void **state)
 {
@@ -96,6 +148,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_items),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_long_duplicates),
         cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,9 @@
 /* The texts for what is wrong with a value. */
+#include "base/base64.h"
+#include "json/writer.h"
 #include "wire/value_json.h"
+
+#include <stdlib.h>
 
 #define INVALID "One or more parameter values were invalid: "
 
@@ -54,16 +58,71 @@ static struct str number_fault_text(struct str text, enum value_wording wording,
 
 /* --- equal members of sets --- */
 
-/* The members of a set as they were sent: b, a, a. */
-static struct str list_members(struct str json, struct arena *arena)
+/* A text does not grow much beyond this, however long the set is. */
+enum { MEMBERS_BYTES_MAX = 32 * 1024 };
+
+/* A member of a set: as it was sent, and the bytes that it stands for. */
+struct member {
+    struct str text;
+    struct str bytes;
+};
+
+/* The members in the order in which they were sent; returns how many. */
+static size_t read_members(const struct value_problem *problem, struct arena *arena,
+                           struct member **out)
 {
-    struct buf list = {0};
     struct json_reader reader;
     struct json_string element;
-    json_reader_init(&reader, arena, json);
+    struct buf members = {0};
+    json_reader_init(&reader, arena, problem->text);
     bool more = json_enter_array(&reader);
     while (more && json_next_element(&reader) && json_read_string(&reader, &element)) {
-        buf_format(&list, "%s%.*s", list.len == 0 ? "" : ", ", STR_ARG(element.text));
+        struct member member = {.text = element.text, .bytes = element.text};
+        char *bytes = arena_bytes(arena, BASE64_DECODED_MAX(element.text.len));
+        size_t len;
+        if (problem->type == VALUE_BS && base64_decode(element.text, bytes, &len)) {
+            member.bytes = str_make(bytes, len);
+        }
+        buf_add(&members, str_make(&member, sizeof(member)));
+    }
+    size_t count = members.len / sizeof(**out);
+    *out = ARENA_ARRAY(arena, struct member, count + 1);
+    if (count > 0) {
+        memcpy(*out, members.data, members.len);
+    }
+    buf_finish(&members);
+    return count;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    return str_cmp(((const struct member *)a)->bytes, ((const struct member *)b)->bytes);
+}
+
+/* The older layer lists the members as they were sent: b, a, a. */
+static struct str list_members(const struct member *members, size_t count, struct arena *arena)
+{
+    struct buf list = {0};
+    for (size_t i = 0; i < count && list.len < MEMBERS_BYTES_MAX; i++) {
+        buf_add(&list, i == 0 ? STR("") : STR(", "));
+        buf_add(&list, members[i].text);
+    }
+    struct str text = arena_copy(arena, buf_str(&list));
+    buf_finish(&list);
+    return text;
+}
+
+/* The current layer sorts them, and lists them as far as the first that is there twice: "a", "a".
+ */
+static struct str quote_members(struct member *members, size_t count, struct arena *arena)
+{
+    struct buf list = {0};
+    qsort(members, count, sizeof(*members), compare_members);
+    bool again = false;
+    for (size_t i = 0; i < count && !again && list.len < MEMBERS_BYTES_MAX; i++) {
+        buf_add(&list, i == 0 ? STR("") : STR(", "));
+        json_write_string(&list, members[i].text);
+        again = i > 0 && str_eq(members[i].bytes, members[i - 1].bytes);
     }
     struct str text = arena_copy(arena, buf_str(&list));
     buf_finish(&list);
@@ -73,13 +132,17 @@ static struct str list_members(struct str json, struct arena *arena)
 static struct str duplicates_text(const struct value_problem *problem, enum value_wording wording,
                                   struct arena *arena)
 {
+    bool older = wording == WORDING_OLDER;
     if (problem->type == VALUE_NS) {
-        return wording == WORDING_OLDER ? STR("Input collection contains duplicates")
-                                        : STR(INVALID "Input collection contains duplicates.");
+        return older ? STR("Input collection contains duplicates.")
+                     : STR(INVALID "Input collection contains duplicates.");
     }
-    struct str members = list_members(problem->text, arena);
+    struct member *members;
+    size_t count = read_members(problem, arena, &members);
+    struct str list =
+        older ? list_members(members, count, arena) : quote_members(members, count, arena);
     return arena_format(arena, INVALID "Input collection [%.*s]%s contains duplicates.",
-                        STR_ARG(members), problem->type == VALUE_BS ? "of type BS" : "");
+                        STR_ARG(list), older && problem->type == VALUE_BS ? "of type BS" : "");
 }
 
 /* --- the rest --- */
@@ -123,6 +186,8 @@ struct str value_problem_text(const struct value_problem *problem, enum value_wo
                    "nested levels beyond supported limit");
     case FAULT_EMPTY_NAME:
         return STR("Empty attribute name");
+    case FAULT_LONG_NAME:
+        return STR("Attribute name is too large, must be less than 65536 bytes");
     case FAULT_NULL_FALSE:
         return STR(INVALID "Null attribute value types must have the value of true");
     case FAULT_EMPTY_SET:

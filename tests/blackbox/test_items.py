@@ -137,7 +137,7 @@ def test_values_that_are_refused(db, table, value):
 @pytest.mark.parametrize("value, text", [
     (Raw(SS=[]), "An string set  may not be empty"),
     (Raw(NULL=False), "Null attribute value types must have the value of true"),
-    (Raw(SS=["a", "a"]), "Input collection [a, a] contains duplicates."),
+    (Raw(SS=["a", "a"]), 'Input collection ["a", "a"] contains duplicates.'),
 ], ids=str)
 def test_value_errors_keep_the_services_words(db, table, value, text):
     with invalid("1 validation error detected: One or more parameter values were invalid: " + text):

@@ -228,7 +228,7 @@ def test_select_forms(db, table):
     some = db.Query(**query(db, table, Select="SPECIFIC_ATTRIBUTES", ProjectionExpression="n"))["Items"]
     assert plains(some) == [{"n": number} for number in range(ROWS)]
     for select, words in (("ALL_ATTRIBUTES", "ALL_ATTRIBUTES"), ("COUNT", "only the Count")):
-        with invalid(f"Cannot specify the ProjectionExpression when choosing to get {words}"):
+        with invalid(f"1 validation error detected: Cannot specify the ProjectionExpression when choosing to get {words}"):
             db.Query(**query(db, table, Select=select, ProjectionExpression="n"))
     with invalid():
         db.Query(**query(db, table, Select="SPECIFIC_ATTRIBUTES"))
@@ -236,6 +236,19 @@ def test_select_forms(db, table):
         db.Query(**query(db, table, Select="ALL_PROJECTED_ATTRIBUTES"))
     with invalid():
         db.Query(**query(db, table, Select="SOME"))
+
+
+def test_table_without_sort_key_has_no_second_page(db, make_table):
+    table = make_table("pk")
+    db.PutItem(TableName=table, Item=item(pk="k", n=1))
+    request = {"TableName": table, "KeyConditionExpression": "pk = :k", "ExpressionAttributeValues": values(k="k")}
+    page = db.Query(**request, Limit=1)
+    assert plains(page["Items"]) == [{"pk": "k", "n": 1}] and "LastEvaluatedKey" not in page
+    with invalid("The provided exclusive start key is invalid: ExclusiveStartKey: {pk=AttributeValue: {S:k}}"):
+        db.Query(**request, ExclusiveStartKey=item(pk="k"))
+    with invalid("The provided starting key is outside query boundaries based on provided conditions"):
+        db.Query(**request, ExclusiveStartKey=item(pk="other"))
+    assert "LastEvaluatedKey" in db.Scan(TableName=table, Limit=1)
 
 
 def test_start_key(db, table):

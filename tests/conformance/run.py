@@ -10,8 +10,9 @@ One file per operation, cases/PutItem.json, holds a list of cases:
 
 `setup` is carried out first and may fail; `request` is a value, or text that is sent as it is; `operation` stands for
 another one than the file's. The tables of tables.json are there from the start. {"$repeat": ["x", 1025]} in a request is a long
-text. {"$arn": "table"} is the ARN of that table's stream, {"$shard": "table"} the id of its first shard, {"$iterator": "table"}
-an iterator at the start of the shard that has records. Dates, ids, tokens and ARNs are placeholders in answers; an empty body is an empty text. Without
+text, a member "$repeat x 65536" a long name. {"$arn": "table"} is the ARN of that table's stream, {"$shard": "table"} the id of
+its first shard, {"$iterator": "table"} an iterator at the start of the shard that has records. Dates, ids, tokens, ARNs and runs of ten
+thousand equal characters are placeholders in answers; an empty body is an empty text. Without
 --endpoint a server in memory is started."""
 
 import argparse
@@ -28,6 +29,7 @@ import streams  # noqa: E402
 from server import Server  # noqa: E402
 from wire import TARGET, Client  # noqa: E402
 
+RUN = re.compile(r"(.)\1{9999,}")
 ARN = re.compile(r"arn:aws:(\w+):[^:]*:[^:]*:(key/.*)?")
 LABEL = re.compile(r"(?<=/stream/)[^\"]+|^\d{4}-\d\d-\d\dT[\d:.]+$")
 
@@ -65,12 +67,17 @@ class Words:
                 break
         return found
 
+    @staticmethod
+    def expand_name(name):
+        words = name.split(" ")
+        return words[1] * int(words[2]) if words[0] == "$repeat" and len(words) == 3 else name
+
     def expand(self, value):
         if isinstance(value, dict):
             word = next(iter(value), "")
-            if len(value) == 1 and word.startswith("$"):
+            if len(value) == 1 and word.startswith("$") and " " not in word:
                 return getattr(self, word[1:])(value[word])
-            return {k: self.expand(v) for k, v in value.items()}
+            return {self.expand_name(k): self.expand(v) for k, v in value.items()}
         return [self.expand(v) for v in value] if isinstance(value, list) else value
 
 
@@ -93,6 +100,7 @@ def plain(value, member=""):
     if member in ("ShardIterator", "NextShardIterator"):
         return "ITERATOR"
     if isinstance(value, str):
+        value = RUN.sub(lambda run: f"<{run[1]}: {len(run[0])} times>", value)
         return LABEL.sub("LABEL", ARN.sub(lambda arn: f"arn:aws:{arn[1]}:REGION:ACCOUNT:{'key/ID' if arn[2] else ''}", value))
     return value
 

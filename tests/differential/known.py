@@ -76,3 +76,27 @@ def without(value, member):
     if isinstance(value, dict):
         return {k: without(v, member) for k, v in value.items() if k != member}
     return [without(v, member) for v in value] if isinstance(value, list) else value
+
+
+def only_removes(update):
+    """Whether an UpdateItem or a transaction's Update has actions, and all of them remove."""
+    legacy, expression = update.get("AttributeUpdates"), update.get("UpdateExpression")
+    if isinstance(legacy, dict) and legacy:
+        return all(isinstance(change, dict) and change.get("Action") == "DELETE" for change in legacy.values())
+    return isinstance(expression, str) and bool(re.match(r"\s*(REMOVE|DELETE)\b", expression, re.IGNORECASE)) and not re.search(
+        r"\b(SET|ADD)\b", expression, re.IGNORECASE)
+
+
+def makes_nothing(case):
+    """Whether it is an update, alone or in a transaction, that only removes and therefore makes no item, as measured on the service."""
+    if case.operation == "UpdateItem":
+        return case.gramme.is_ok() and only_removes(case.body) and "Attributes" not in case.gramme.body and not case.left.get("after")
+    actions = case.body.get("TransactItems", []) if case.operation == "TransactWriteItems" else []
+    return case.gramme.is_ok() and any(only_removes(action["Update"]) for action in actions if "Update" in action)
+
+
+def one_row(case):
+    """Whether it is a Query that finds one item at most, which we answered without LastEvaluatedKey."""
+    table = case.table()
+    return case.operation == "Query" and case.both_ok() and table is not None and len(table.keys.all) == 1 and (
+        "IndexName" not in case.body and "LastEvaluatedKey" not in case.gramme.body)
