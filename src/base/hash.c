@@ -7,6 +7,11 @@ uint64_t hash_64(struct str s)
     return XXH3_64bits(s.data, s.len);
 }
 
+uint64_t hash_64_seeded(struct str s, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(s.data, s.len, seed);
+}
+
 void hash_128(struct str s, uint64_t seed, uint8_t out[16])
 {
     XXH128_canonical_t canonical;

@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 uint64_t hash_64(struct str s);
+uint64_t hash_64_seeded(struct str s, uint64_t seed);
 /* 128 bits in canonical (big-endian) order. */
 void hash_128(struct str s, uint64_t seed, uint8_t out[16]);
 

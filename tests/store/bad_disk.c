@@ -63,14 +63,19 @@ static bool ends_with(const char *name, const char *end)
     return len >= end_len && strcmp(name + len - end_len, end) == 0;
 }
 
-/* Only the journal is written with this. */
+/* Only the log and its state are written with this. */
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
     if (atomic_load(&armed_count) > 0) {
         char name[256];
         name_of(fd, name, sizeof(name));
-        bool in_store = strstr(name, "gramme-store-") != NULL;
-        if (ends_with(name, ".journal") && is_due(BAD_LOG_WRITE)) {
+        bool is_state = ends_with(name, "wal.state");
+        bool in_store = strstr(name, "gramme-store-") != NULL && !is_state;
+        if (is_state && is_due(BAD_LOG_STATE)) {
+            errno = EIO;
+            return -1;
+        }
+        if (ends_with(name, ".wal") && is_due(BAD_LOG_WRITE)) {
             const struct iovec *last = &parts[count - 1];
             if (last->iov_len > 1) {
                 struct iovec halves[4];
@@ -105,39 +110,15 @@ ssize_t write(int fd, const void *data, size_t size)
     return syscall(SYS_write, fd, data, size);
 }
 
-static bool fails_on_log(int fd, enum bad_disk_kind kind)
-{
-    if (atomic_load(&armed_count) == 0) {
-        return false;
-    }
-    char name[256];
-    name_of(fd, name, sizeof(name));
-    return ends_with(name, ".journal") && is_due(kind);
-}
-
 int fdatasync(int fd)
 {
-    if (fails_on_log(fd, BAD_LOG_SYNC)) {
-        errno = EIO;
-        return -1;
+    if (atomic_load(&armed_count) > 0) {
+        char name[256];
+        name_of(fd, name, sizeof(name));
+        if (ends_with(name, ".wal") && is_due(BAD_LOG_SYNC)) {
+            errno = EIO;
+            return -1;
+        }
     }
     return (int)syscall(SYS_fdatasync, fd);
-}
-
-int fsync(int fd)
-{
-    if (fails_on_log(fd, BAD_LOG_CUT)) {
-        errno = EIO;
-        return -1;
-    }
-    return (int)syscall(SYS_fsync, fd);
-}
-
-int ftruncate(int fd, off_t size)
-{
-    if (fails_on_log(fd, BAD_LOG_CUT)) {
-        errno = EIO;
-        return -1;
-    }
-    return (int)syscall(SYS_ftruncate, fd, size);
 }

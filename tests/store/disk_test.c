@@ -185,14 +185,14 @@ static void recovers_while_nobody_writes(void **state)
     check_count(client, 2);
 }
 
-/* When the log cannot be cut back, nobody knows. */
+/* When a failed record cannot be made void, nobody knows. */
 static void what_cannot_be_decided_says_so(void **state)
 {
     struct fixture *fixture = *state;
     struct client *client = client_create(fixture);
     assert_int_equal(count_once(client), STORE_OK);
     bad_disk_fail(BAD_LOG_SYNC, 1);
-    bad_disk_fail(BAD_LOG_CUT, 1);
+    bad_disk_fail(BAD_LOG_STATE, 1);
     assert_int_equal(count_once(client), STORE_UNKNOWN);
     bad_disk_heal();
     wait_until_writable(client);
@@ -210,12 +210,12 @@ static void the_next_write_decides(void **state)
     struct client *client = client_create(fixture);
     assert_int_equal(count_once(client), STORE_OK);
     bad_disk_fail(BAD_LOG_SYNC, 1);
-    bad_disk_fail(BAD_LOG_CUT, 1);
+    bad_disk_fail(BAD_LOG_STATE, 1);
     assert_int_equal(count_once(client), STORE_UNKNOWN);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(count_once(client), STORE_OK);
     }
-    assert_int_equal(bad_disk_failures(BAD_LOG_CUT), 1);
+    assert_int_equal(bad_disk_failures(BAD_LOG_STATE), 1);
     check_count(client, 4);
     fixture_reopen(fixture);
     check_count(client, 4);

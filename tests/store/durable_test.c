@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "store/rocks/identity.h"
 
 static const struct variant on_disk = {
     .name = "rocksdb", .on_disk = true, .cache_bytes = (size_t)1 << 20};
@@ -280,16 +281,31 @@ static void rows_in_many_files(void **state)
     client_destroy(client);
 }
 
+static void write_identity(const char *directory, uint32_t format, const struct identity *like)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct identity identity = *like;
+    identity.format = format;
+    assert_true(identity_write(files_system(), directory, &identity, &err));
+    arena_finish(&arena);
+}
+
 static void unknown_formats_are_refused(void **state)
 {
     (void)state;
     struct fixture fixture;
     fixture_open(&fixture, &on_disk);
     store_close(fixture.store);
-    char key[STORE_PREFIX_LEN] = "\0\0\0\0format";
-    write_raw(fixture.directory, key, sizeof(key), "\x04\0\0\0........", 12);
-    check_refused(fixture.directory, "has format 4, but this version of gramme knows format 3");
-    write_raw(fixture.directory, key, sizeof(key), "\x03\0\0\0........", 12);
+    struct identity identity;
+    bool incomplete;
+    assert_int_equal(identity_read(files_system(), fixture.directory, &identity, &incomplete, NULL),
+                     IDENTITY_FOUND);
+    assert_false(incomplete);
+    write_identity(fixture.directory, 99, &identity);
+    check_refused(fixture.directory, "has format 99, but this version of gramme knows formats up");
+    write_identity(fixture.directory, STORE_FORMAT, &identity);
     fixture.store = open_store(fixture.directory, 1 << 20);
     fixture_close(&fixture);
 }

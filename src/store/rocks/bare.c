@@ -22,6 +22,7 @@ bool bare_open(const char *directory, size_t cache_bytes, struct bare **out, str
     rocksdb_set_perf_level(rocksdb_disable); /* as in the store's threads */
     space_set_init(&rocks->purged);
     rocks_options_create(rocks, cache_bytes);
+    rocksdb_options_set_create_if_missing(rocks->options, 1);
     rocks->path = mem_strdup(directory);
     bare->batch = rocksdb_writebatch_create();
     char *message = NULL;

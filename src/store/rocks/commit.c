@@ -419,7 +419,7 @@ static enum written commit_alone(struct group *group, struct store_update *updat
 }
 
 /* A neighbour's failure must not be ours: each member gets a commit of its own, and a second one
- * if the first was not into a fresh segment of the journal. What a member decided upon may never
+ * if the first was not into a fresh segment of the log. What a member decided upon may never
  * have been written, so it is evaluated again, whatever came out before. */
 static void commit_one_by_one(struct group *group)
 {
@@ -431,7 +431,7 @@ static void commit_one_by_one(struct group *group)
     struct store_update **members = mem_alloc(count * sizeof(*members));
     memcpy(members, group->members, count * sizeof(*members));
     for (size_t i = 0; i < count; i++) {
-        bool fresh = rocks->health.broken || journal_is_fresh(rocks->journal);
+        bool fresh = rocks->health.broken || wal_is_fresh(rocks->wal);
         enum written written = commit_alone(group, members[i]);
         if (written == NOT_WRITTEN && !fresh) {
             written = commit_alone(group, members[i]);

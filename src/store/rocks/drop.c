@@ -212,6 +212,7 @@ void *rocks_sweeper_main(void *arg)
     while (work_queue_pop_within(&rocks->sweeps, look_ns, &task)) {
         if (task == NULL) {
             rocks_adapt_merging(rocks);
+            rocks_limit_log(rocks);
             continue;
         }
         struct sweep_job *job = CONTAINER_OF(task, struct sweep_job, task);

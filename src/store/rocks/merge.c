@@ -37,3 +37,23 @@ void rocks_adapt_merging(struct rocks *rocks)
     }
     gate_leave(&rocks->gate);
 }
+
+/* Each commit takes at least a block of the log. A store with one client that writes small items
+ * would therefore fill it long before it fills a memtable, and a start after a crash would have to
+ * read all of it. */
+static const uint64_t log_bytes_max = (uint64_t)256 << 20;
+
+void rocks_limit_log(struct rocks *rocks)
+{
+    uint64_t bytes = atomic_load_explicit(&rocks->log_bytes, memory_order_relaxed);
+    if (bytes <= log_bytes_max || bytes == rocks->merging.flushed_log_bytes) {
+        return;
+    }
+    rocksdb_t *db = gate_enter(&rocks->gate);
+    if (db != NULL) {
+        if (rocks_flush_tables(db)) {
+            rocks->merging.flushed_log_bytes = bytes; /* it shrinks when the next segment begins */
+        }
+        gate_leave(&rocks->gate);
+    }
+}

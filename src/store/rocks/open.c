@@ -1,15 +1,12 @@
-/* Opens and closes the store: the database, the row that says what it is, the threads. */
-#include <libgen.h>
+/* Opens and closes the store: the database and the threads. What is checked before: inspect.c. */
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "store/rocks/directory.h"
 #include "store/rocks/rocks.h"
 #include "store/rocks/rocks_internal.h"
+#include "store/wal/bytes.h"
 
 bool rocks_failed(char *message, const char *doing)
 {
@@ -42,82 +39,10 @@ void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name)
     memcpy(out + STORE_SPACE_LEN, name, len);
 }
 
+/* More files of RocksDB's log, or of ours, than these are cleared up at the start. */
 enum { LOGS_MAX = 16 };
+/* More than this is written to tables at the end, so that the next start need not replay it. */
 static const uint64_t replayed_bytes_max = 8 << 20;
-
-/* The row "format" of space 0: version (4 bytes), seed (8 bytes), both little-endian. */
-enum { FORMAT_VERSION = 3, FORMAT_ROW_LEN = 12 };
-
-static bool is_empty(struct rocks *rocks)
-{
-    rocksdb_iterator_t *iter = rocksdb_create_iterator(rocks->db, rocks->read_blocking);
-    rocksdb_iter_seek_to_first(iter);
-    bool empty = !rocksdb_iter_valid(iter);
-    rocksdb_iter_destroy(iter);
-    return empty;
-}
-
-static void put_format(struct rocks *rocks, rocksdb_writeoptions_t *options, char **message)
-{
-    char key[STORE_PREFIX_LEN];
-    rocks_own_key(key, "format");
-    uint32_t version = FORMAT_VERSION;
-    char row[FORMAT_ROW_LEN];
-    memcpy(row, &version, 4);
-    memcpy(row + 4, &rocks->store.seed, 8);
-    rocksdb_put(rocks->db, options, key, sizeof(key), row, sizeof(row), message);
-}
-
-/* Through RocksDB's own log, so that it is there before the journal is. */
-static bool make_format(struct rocks *rocks, struct err *err)
-{
-    if (!is_empty(rocks)) {
-        return err_set(err, ERR_INTERNAL, "%s holds a database that is not gramme's", rocks->path);
-    }
-    random_system(&rocks->store.seed, sizeof(rocks->store.seed));
-    char *message = NULL;
-    put_format(rocks, rocks->write_synced, &message);
-    if (message != NULL) {
-        err_set(err, ERR_INTERNAL, "cannot write to the store in %s: %s", rocks->path, message);
-        rocksdb_free(message);
-        return false;
-    }
-    return true;
-}
-
-static bool take_format(struct rocks *rocks, struct str row, struct err *err)
-{
-    uint32_t version = 0;
-    if (row.len >= sizeof(version)) {
-        memcpy(&version, row.data, sizeof(version));
-    }
-    if (version != FORMAT_VERSION || row.len != FORMAT_ROW_LEN) {
-        return err_set(err, ERR_INTERNAL,
-                       "the store in %s has format %u, but this version of gramme knows format %d "
-                       "only",
-                       rocks->path, version, FORMAT_VERSION);
-    }
-    memcpy(&rocks->store.seed, row.data + 4, 8);
-    return true;
-}
-
-bool rocks_check_format(struct rocks *rocks, struct err *err)
-{
-    char key[STORE_PREFIX_LEN];
-    rocks_own_key(key, "format");
-    struct str row;
-    rocksdb_pinnableslice_t *pin;
-    if (rocks_read(rocks, rocks->db, rocks->read_blocking, str_make(key, sizeof(key)), &row,
-                   &pin) != READ_OK) {
-        return err_set(err, ERR_INTERNAL, "cannot read the store in %s", rocks->path);
-    }
-    if (pin == NULL) {
-        return make_format(rocks, err);
-    }
-    bool good = take_format(rocks, row, err);
-    rocksdb_pinnableslice_destroy(pin);
-    return good;
-}
 
 static bool start(pthread_t *thread, void *(*main)(void *), struct rocks *rocks, const char *name,
                   struct err *err)
@@ -188,7 +113,7 @@ static void stop_threads(struct rocks *rocks)
     mem_free(rocks->slow_threads);
 }
 
-static bool flush(rocksdb_t *db)
+bool rocks_flush_tables(rocksdb_t *db)
 {
     rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
     char *message = NULL;
@@ -197,28 +122,47 @@ static bool flush(rocksdb_t *db)
     return !rocks_failed(message, "flush");
 }
 
-/* What is only in the journal is read again at the next start: much of it is better written to a
- * table now. */
-static void store_much(struct rocks *rocks)
+/* If the memtable is large it is flushed now, because the next start would have to replay it. */
+static void flush_at_end(struct rocks *rocks)
 {
-    if (rocks->db != NULL && rocks->env == NULL && !rocks->health.broken &&
-        rocks_number(rocks->db, "rocksdb.cur-size-all-mem-tables") > replayed_bytes_max &&
-        flush(rocks->db)) {
-        rocks_shorten_journal(rocks);
+    if (rocks_number(rocks->db, "rocksdb.cur-size-all-mem-tables") > replayed_bytes_max &&
+        rocks_flush_tables(rocks->db)) {
+        rocks_release_log(rocks);
     }
+}
+
+/* Writes down how the store was left: the next open can then tell what is missing. */
+static void close_cleanly(struct rocks *rocks)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct wal_tables tables = {0};
+    bool good = rocks_read_stored(rocks, &tables.stored, &err);
+    rocks_close_database(rocks);
+    if (good && rocks_describe_tables(rocks, &tables, &err)) {
+        wal_close_cleanly(rocks->wal, &tables);
+    } else {
+        log_write(LOG_WARN, "store", "%.*s", STR_ARG(err.message));
+    }
+    arena_finish(&arena);
 }
 
 static void rocks_close(struct store *store)
 {
     struct rocks *rocks = rocks_of(store);
     stop_threads(rocks);
-    store_much(rocks);
+    if (rocks->is_open && rocks->db != NULL && rocks->env == NULL && !rocks->health.broken) {
+        flush_at_end(rocks);
+        close_cleanly(rocks);
+    }
     rocks_close_database(rocks);
     rocks_options_destroy(rocks);
     if (rocks->env != NULL) {
         rocksdb_env_destroy(rocks->env);
     }
-    journal_destroy(rocks->journal);
+    wal_destroy(rocks->wal);
+    rocks_unlock(rocks);
     mem_free(rocks->drops);
     space_set_finish(&rocks->purged);
     space_set_finish(&rocks->gone);
@@ -245,6 +189,8 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
 {
     struct rocks *rocks = mem_zalloc(sizeof(*rocks));
     rocks->store.ops = &rocks_ops;
+    rocks->files = files_system();
+    rocks->lock_fd = -1;
     bool in_memory = str_is_null(directory);
     struct str path = in_memory ? STR("/memory") : directory;
     rocks->path = mem_alloc(path.len + 1);
@@ -264,50 +210,59 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
     return rocks;
 }
 
-/* A new directory must be there after a crash as well; RocksDB looks only after what is in it. */
-static void make_directory(const struct rocks *rocks)
+static void count_rocksdb_log(void *context, const char *name)
 {
-    if (rocks->env != NULL || mkdir(rocks->path, 0755) != 0) {
-        return; /* it is there, or RocksDB will say why it cannot be */
-    }
-    char *copy = mem_strdup(rocks->path);
-    directory_sync(dirname(copy));
-    mem_free(copy);
+    size_t len = strlen(name);
+    *(size_t *)context += len > 4 && strcmp(name + len - 4, ".log") == 0;
 }
 
-static void count_file(void *context, const char *name)
+/* RocksDB begins a log at every start and deletes the old ones only when it flushes; our log begins
+ * a segment. After many starts with few writes both are cleared up by a flush, for which there must
+ * be something in the memtable: the row that is there anyway is written once more. */
+static void clear_logs(struct rocks *rocks)
 {
-    (void)name;
-    ++*(size_t *)context;
-}
-
-/* RocksDB begins a log at every start and deletes the old ones when it writes a table, for which
- * there must be something to write. */
-static void tidy_up(struct rocks *rocks)
-{
-    size_t count = 0;
-    if (rocks->env != NULL || !directory_each(rocks->path, ".log", count_file, &count) ||
-        count <= LOGS_MAX) {
+    size_t count = wal_segment_count(rocks->wal);
+    if (rocks->files->list(rocks->files, rocks->path, count_rocksdb_log, &count) != 0 ||
+        count <= LOGS_MAX || wal_next(rocks->wal) == 1) {
         return;
     }
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "journal");
+    uint8_t row[8];
+    le_put_u64(row, wal_next(rocks->wal) - 1);
     char *message = NULL;
-    put_format(rocks, rocks->write_unlogged, &message);
-    if (!rocks_failed(message, "write") && flush(rocks->db)) {
-        rocks_shorten_journal(rocks);
+    rocksdb_put(rocks->db, rocks->write_unlogged, key, sizeof(key), (const char *)row, sizeof(row),
+                &message);
+    if (!rocks_failed(message, "write") && rocks_flush_tables(rocks->db)) {
+        rocks_release_log(rocks);
     }
+}
+
+static bool open_on_disk(struct rocks *rocks, struct err *err)
+{
+    if (!rocks_inspect(rocks, err) || !rocks_open_database(rocks, err)) {
+        return false;
+    }
+    rocks_delete_old_log(rocks);
+    clear_logs(rocks);
+    return true;
+}
+
+static bool open_in_memory(struct rocks *rocks, struct err *err)
+{
+    identity_make(&rocks->identity);
+    rocks->store.seed = rocks->identity.seed;
+    rocksdb_options_set_create_if_missing(rocks->options, 1);
+    return rocks_open_database(rocks, err);
 }
 
 bool rocks_open(struct str directory, const struct store_options *options, struct store **out,
                 struct err *err)
 {
     struct rocks *rocks = create(directory, options->cache_bytes);
-    make_directory(rocks);
-    bool good = rocks_open_database(rocks, err) && rocks_load_stamp(rocks, err) &&
-                rocks_load_drops(rocks, err);
-    if (good) {
-        tidy_up(rocks);
-    }
-    if (!good || !start_threads(rocks, options->worker_count, err)) {
+    rocks->is_open = (rocks->env != NULL ? open_in_memory(rocks, err) : open_on_disk(rocks, err)) &&
+                     rocks_load_stamp(rocks, err) && rocks_load_drops(rocks, err);
+    if (!rocks->is_open || !start_threads(rocks, options->worker_count, err)) {
         rocks_close(&rocks->store);
         return false;
     }
@@ -322,7 +277,7 @@ bool rocks_flush(struct store *store)
     if (db == NULL) {
         return false;
     }
-    bool good = flush(db);
+    bool good = rocks_flush_tables(db);
     gate_leave(&rocks->gate);
     return good;
 }

@@ -32,7 +32,6 @@ static int open_files_max(void)
 
 static void set_opening(rocksdb_options_t *options)
 {
-    rocksdb_options_set_create_if_missing(options, 1);
     /* RocksDB's own log stays empty; the store says what matters through base/log.h. */
     rocksdb_options_set_info_log_level(options, 4);
     rocksdb_options_set_keep_log_file_num(options, 1);
@@ -111,8 +110,8 @@ rocksdb_readoptions_t *rocks_read_options_create(void)
 
 void rocks_options_create(struct rocks *rocks, size_t cache_bytes)
 {
-    /* What is only in memory is in the journal as well: closing is quick, and possible when the
-     * disk is full. */
+    /* What is only in memory is in our log as well: closing is quick, and possible when the disk is
+     * full. */
     rocks->options = options_from_text("avoid_flush_during_shutdown=true");
     if (rocks->env != NULL) {
         rocksdb_options_set_env(rocks->options, rocks->env);

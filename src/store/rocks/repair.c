@@ -1,10 +1,10 @@
-/* What is done about a disk that fails. If the journal cannot be written, the next attempt is made
- * in a new segment when a probe says that the disk takes writes.
+/* Recovers from a failing disk. If the log cannot be written, the next attempt is made in a new
+ * segment, once a probe has shown that the disk takes writes.
  *
- * If RocksDB cannot write a table (disk full, I/O error), it refuses all that is to be written; its
- * C interface has no way to resume, so the committer closes the database, opens it again, and puts
- * into it what the journal has. Until then the old one goes on answering reads. Readers are kept
- * out by the gate only while it happens, and only if the probe says that writing would work.
+ * If RocksDB cannot write a table (disk full, I/O error), it refuses all writes; its C interface
+ * has no way to resume, so the committer closes the database, opens it again, and replays the log.
+ * Until then the old one goes on answering reads. The gate keeps readers out only while this
+ * happens, and it happens only if the probe has shown that writing would work.
  *
  * Committer only. The database is opened here for the first time, too. */
 #include <errno.h>
@@ -17,7 +17,8 @@
 #include "base/log.h"
 #include "store/rocks/rocks_internal.h"
 
-enum { TRIES_AT_ONCE = 2 }; /* the second is for those whose neighbour was what did not fit */
+/* The second, because another update of the group may have caused ENOSPC. */
+enum { TRIES_AT_ONCE = 2 };
 static const int64_t first_delay_us = 50000;
 static const int64_t last_delay_us = 2000000;
 static const size_t probe_bytes = (size_t)1 << 20;
@@ -35,20 +36,29 @@ static bool describe(struct rocks *rocks, char *message, struct err *err)
     return false;
 }
 
-bool rocks_open_database(struct rocks *rocks, struct err *err)
+bool rocks_open_rocksdb(struct rocks *rocks, struct err *err)
 {
+    assert(rocks->db == NULL);
     char *message = NULL;
     rocksdb_t *db = rocksdb_open(rocks->options, rocks->path, &message);
     if (message != NULL) {
         return describe(rocks, message, err);
     }
     rocks->db = db;
-    if (!rocks_check_format(rocks, err) || !rocks_replay(rocks, err)) {
+    return true;
+}
+
+bool rocks_open_database(struct rocks *rocks, struct err *err)
+{
+    if (rocks->db == NULL && !rocks_open_rocksdb(rocks, err)) {
+        return false;
+    }
+    if (!rocks_replay(rocks, err)) {
         rocks_close_database(rocks);
         return false;
     }
     rocks->merging.eagerly = false;
-    gate_open(&rocks->gate, db);
+    gate_open(&rocks->gate, rocks->db);
     return true;
 }
 
@@ -67,8 +77,8 @@ static void tell(struct rocks *rocks, const char *message)
     rocks->health.told = true;
 }
 
-/* If it cannot be opened, reads fail until it can: without what the journal has they would be
- * wrong. */
+/* If it cannot be opened, reads fail until it can: without the records of the log they would miss
+ * acknowledged writes. */
 static bool reopen(struct rocks *rocks)
 {
     gate_shut(&rocks->gate);
@@ -108,7 +118,7 @@ static bool probe(const struct rocks *rocks)
     if (rocks->env != NULL) {
         return true;
     }
-    journal_spare(rocks->journal);
+    wal_drop_spares(rocks->wal);
     struct statvfs disk;
     if (statvfs(rocks->path, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < probe_bytes) {
         return false;
@@ -142,14 +152,14 @@ static void note_failure(struct rocks *rocks, const char *message)
 {
     rocks->health.broken = true;
     tell(rocks, message);
-    if (journal_is_fresh(rocks->journal)) {
+    if (wal_is_fresh(rocks->wal)) {
         wait_before_next_try(&rocks->health);
     } else {
         rocks->health.next_try_us = 0;
     }
 }
 
-void rocks_journal_failed(struct rocks *rocks, int error)
+void rocks_log_failed(struct rocks *rocks, int error)
 {
     note_failure(rocks, strerror(error));
 }

@@ -7,11 +7,12 @@
 #include <rocksdb/c.h>
 
 #include "store/rocks/gate.h"
-#include "store/rocks/journal.h"
+#include "store/rocks/identity.h"
 #include "store/rocks/pace.h"
 #include "store/rocks/queue.h"
 #include "store/rocks/space_set.h"
 #include "store/store.h"
+#include "store/wal/wal.h"
 
 /* What reading does when the block cache has not got what it needs. */
 enum tier {
@@ -35,20 +36,25 @@ enum { NEWEST_FILES = 4 };
 /* How eagerly RocksDB merges: see merge.c. Of the sweeper, inside the gate. */
 struct merging {
     bool eagerly;
-    uint64_t written; /* rocks->written when it was looked at last */
+    uint64_t written;           /* rocks->written when it was looked at last */
+    uint64_t flushed_log_bytes; /* rocks->log_bytes at the last flush for its sake */
 };
 
 struct rocks {
     struct store store;
     char *path;
+    const struct files *files;
+    struct identity identity;
+    int lock_fd;        /* of STORE.lock; -1: none */
+    bool is_open;       /* everything was checked and replayed */
     rocksdb_env_t *env; /* memory only */
     rocksdb_cache_t *cache;
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read_cached; /* by enum tier; ranges make their own */
     rocksdb_readoptions_t *read_blocking;
     rocksdb_readoptions_t *read_stored;
-    rocksdb_writeoptions_t *write_synced;   /* with RocksDB's own log */
-    rocksdb_writeoptions_t *write_unlogged; /* what is in the journal */
+    rocksdb_writeoptions_t *write_synced;   /* with RocksDB's own log: bare.c only */
+    rocksdb_writeoptions_t *write_unlogged; /* what is in our log */
     rocksdb_compactionfilter_t *drop_filter;
 
     struct gate gate;
@@ -66,9 +72,10 @@ struct rocks {
     pthread_t sweeper;
     bool sweeper_started;
     struct merging merging;
-    atomic_uint_least64_t written; /* bytes, by the committer */
-    atomic_bool closing;           /* tells the sweeper to stop in the middle */
-    struct task last_task;         /* tells the committer that there will be no more */
+    atomic_uint_least64_t written;   /* bytes, by the committer */
+    atomic_uint_least64_t log_bytes; /* of the log, by the committer */
+    atomic_bool closing;             /* tells the sweeper to stop in the middle */
+    struct task last_task;           /* tells the committer that there will be no more */
     pthread_t committer;
     bool committer_started;
 
@@ -76,7 +83,7 @@ struct rocks {
     pthread_mutex_t turn;
     struct group *group;
     rocksdb_t *db; /* what the gate shows, or would; NULL: it could not be opened */
-    struct journal *journal;
+    struct wal *wal;
     struct health health;
     uint64_t last_stamp;
     uint32_t *drops; /* spaces to be dropped with the next commit */
@@ -115,25 +122,51 @@ void rocks_options_destroy(struct rocks *rocks);
 /* For one read; the caller destroys it. */
 MUST_USE rocksdb_readoptions_t *rocks_read_options_create(void);
 
+/* inspect.c, upgrade.c: before the database is opened for writing. */
+/* Checks the directory, or creates a store in it, or upgrades an older one; fills the identity. May
+ * leave the database open. On failure nothing was deleted. */
+MUST_USE bool rocks_inspect(struct rocks *rocks, struct err *err);
+/* Accepts that there is no lock. */
+void rocks_unlock(struct rocks *rocks);
+/* The manifest, for wal_close_cleanly(); leaves `stored` alone. */
+MUST_USE bool rocks_describe_tables(const struct rocks *rocks, struct wal_tables *out,
+                                    struct err *err);
+/* Sets rocks->db; close with rocks_close_database(). */
+MUST_USE bool rocks_open_read_only(struct rocks *rocks, struct err *err);
+/* An empty log, and the identity: from then on the directory is a store of this format. */
+MUST_USE bool rocks_write_identity(struct rocks *rocks, struct err *err);
+/* Upgrades a store of format 3; leaves the database open. */
+MUST_USE bool rocks_upgrade(struct rocks *rocks, struct err *err);
+/* Deletes what an interrupted upgrade may have left. */
+void rocks_delete_old_log(struct rocks *rocks);
+
 /* open.c */
-/* Checks what the database says of itself, or makes a new one say it. */
-MUST_USE bool rocks_check_format(struct rocks *rocks, struct err *err);
+/* Writes the memtable to a table and waits for it. */
+MUST_USE bool rocks_flush_tables(rocksdb_t *db);
 
 /* write.c */
 enum written { WRITTEN, NOT_WRITTEN, PERHAPS_WRITTEN };
-/* Journal and database. */
+/* Writes a group to the log, then to the database. */
 MUST_USE enum written rocks_write(struct rocks *rocks, rocksdb_writebatch_t *writes);
-/* Puts into the database what only the journal has. */
+/* How our log is set up. */
+MUST_USE struct wal_options rocks_wal_options(const struct rocks *rocks);
+/* Up to which record the tables hold everything. */
+MUST_USE bool rocks_read_stored(struct rocks *rocks, uint64_t *out, struct err *err);
+/* Puts a record of the log into the memtable. */
+MUST_USE bool rocks_apply(struct rocks *rocks, uint64_t number, struct str record, struct err *err);
+/* Puts into the memtable what only the log has. */
 MUST_USE bool rocks_replay(struct rocks *rocks, struct err *err);
-/* Deletes what the journal has of what is in tables. */
-void rocks_shorten_journal(struct rocks *rocks);
+/* Deletes segments of the log whose records are all in tables. */
+void rocks_release_log(struct rocks *rocks);
 
 /* repair.c */
-/* Opens the database and the gate; also how it is opened for the first time. */
+/* Opens RocksDB for writing: sets rocks->db. */
+MUST_USE bool rocks_open_rocksdb(struct rocks *rocks, struct err *err);
+/* Opens the database, unless rocks_inspect() left it open, replays the log, opens the gate. */
 MUST_USE bool rocks_open_database(struct rocks *rocks, struct err *err);
 void rocks_close_database(struct rocks *rocks);
 /* How a write ended. */
-void rocks_journal_failed(struct rocks *rocks, int error);
+void rocks_log_failed(struct rocks *rocks, int error);
 void rocks_database_failed(struct rocks *rocks, char *message); /* RocksDB's, and freed */
 void rocks_write_succeeded(struct rocks *rocks);
 /* If something is broken, tries to make it well if it is time to. */
@@ -174,5 +207,7 @@ void *rocks_sweeper_main(void *rocks);
 
 /* merge.c: to be called once a second. */
 void rocks_adapt_merging(struct rocks *rocks);
+/* Flushes the memtable if the log has become long. */
+void rocks_limit_log(struct rocks *rocks);
 
 #endif

@@ -1,22 +1,37 @@
-/* What a group writes goes into the journal first, and once it is on disk there into the database.
- * With it goes the number of its record, so that the tables of the database say how far they
- * reach: the row "journal" of space 0, 8 bytes, little-endian. */
+/* Writes a group to the write-ahead log, and once it is on disk there to the database. Each group
+ * also writes the number of its log record (the row "journal" of space 0, 8 bytes, little-endian),
+ * so that the tables of the database say up to which record they hold everything. */
 #include <errno.h>
 
 #include "store/rocks/rocks_internal.h"
+#include "store/wal/bytes.h"
+
+/* A segment that grows is left soon for one that was filled beforehand, if there is one by then. */
+static const uint64_t growing_bytes = 2 << 20;
+
+struct wal_options rocks_wal_options(const struct rocks *rocks)
+{
+    struct wal_options options = {.files = rocks->files,
+                                  .directory = rocks->env == NULL ? rocks->path : NULL,
+                                  .filled_bytes = SPARE_BYTES,
+                                  .growing_bytes = growing_bytes,
+                                  .has_thread = true};
+    memcpy(options.store_id, rocks->identity.id, STORE_ID_LEN);
+    return options;
+}
 
 static void put_number(struct rocks *rocks, rocksdb_writebatch_t *writes)
 {
     if (rocks->env != NULL) {
-        return; /* in memory, without a journal */
+        return; /* in memory, without a log */
     }
     char key[STORE_PREFIX_LEN];
     rocks_own_key(key, "journal");
-    uint64_t number = journal_next(rocks->journal);
-    rocksdb_writebatch_put(writes, key, sizeof(key), (const char *)&number, sizeof(number));
+    uint8_t row[8];
+    le_put_u64(row, wal_next(rocks->wal));
+    rocksdb_writebatch_put(writes, key, sizeof(key), (const char *)row, sizeof(row));
 }
 
-/* How far the tables reach. False: it cannot be read. */
 static bool read_number(struct rocks *rocks, uint64_t *out)
 {
     char key[STORE_PREFIX_LEN];
@@ -28,25 +43,37 @@ static bool read_number(struct rocks *rocks, uint64_t *out)
         READ_OK) {
         return false;
     }
+    bool good = true;
     if (pin != NULL) {
-        assert(row.len == sizeof(*out));
-        memcpy(out, row.data, sizeof(*out));
+        good = row.len == 8;
+        *out = good ? le_get_u64((const uint8_t *)row.data) : 0;
         rocksdb_pinnableslice_destroy(pin);
     }
-    return true;
+    return good;
 }
 
-void rocks_shorten_journal(struct rocks *rocks)
+bool rocks_read_stored(struct rocks *rocks, uint64_t *out, struct err *err)
+{
+    return read_number(rocks, out) ||
+           err_set(err, ERR_INTERNAL,
+                   "cannot read from the tables of the store in %s up to which record of the log "
+                   "they reach",
+                   rocks->path);
+}
+
+void rocks_release_log(struct rocks *rocks)
 {
     uint64_t stored;
     if (read_number(rocks, &stored)) {
-        journal_release(rocks->journal, stored);
+        assert(stored < wal_next(rocks->wal));
+        wal_release(rocks->wal, stored);
     }
+    atomic_store_explicit(&rocks->log_bytes, wal_bytes(rocks->wal), memory_order_relaxed);
 }
 
-static enum written cut(struct rocks *rocks)
+static enum written discard(struct rocks *rocks)
 {
-    return journal_cut(rocks->journal) ? NOT_WRITTEN : PERHAPS_WRITTEN;
+    return wal_discard(rocks->wal) ? NOT_WRITTEN : PERHAPS_WRITTEN;
 }
 
 enum written rocks_write(struct rocks *rocks, rocksdb_writebatch_t *writes)
@@ -54,48 +81,52 @@ enum written rocks_write(struct rocks *rocks, rocksdb_writebatch_t *writes)
     put_number(rocks, writes);
     size_t len;
     const char *data = rocksdb_writebatch_data(writes, &len);
-    if (UNLIKELY(!journal_append(rocks->journal, str_make(data, len)))) {
-        rocks_journal_failed(rocks, errno);
-        return cut(rocks);
+    if (UNLIKELY(!wal_append(rocks->wal, str_make(data, len)))) {
+        rocks_log_failed(rocks, errno);
+        return discard(rocks);
     }
     char *message = NULL;
     rocksdb_write(rocks->db, rocks->write_unlogged, writes, &message);
     if (UNLIKELY(message != NULL)) {
         rocks_database_failed(rocks, message);
-        return cut(rocks);
+        return discard(rocks);
     }
-    journal_keep(rocks->journal);
+    wal_commit(rocks->wal);
     atomic_fetch_add_explicit(&rocks->written, len, memory_order_relaxed);
     rocks_write_succeeded(rocks);
-    if (UNLIKELY(journal_has_grown(rocks->journal))) {
-        rocks_shorten_journal(rocks);
+    if (UNLIKELY(wal_has_grown(rocks->wal))) {
+        rocks_release_log(rocks);
     }
     return WRITTEN;
 }
 
-static bool apply(void *context, struct str record, struct err *err)
+bool rocks_apply(struct rocks *rocks, uint64_t number, struct str record, struct err *err)
 {
-    struct rocks *rocks = context;
     rocksdb_writebatch_t *writes = rocksdb_writebatch_create_from(record.data, record.len);
     char *message = NULL;
     rocksdb_write(rocks->db, rocks->write_unlogged, writes, &message);
     rocksdb_writebatch_destroy(writes);
     if (message != NULL) {
-        err_set(err, ERR_INTERNAL, "cannot open the store in %s: %s", rocks->path, message);
+        err_set(err, ERR_INTERNAL, "cannot open the store in %s: record %llu of the log: %s",
+                rocks->path, (unsigned long long)number, message);
         rocksdb_free(message);
         return false;
     }
     return true;
 }
 
+static bool apply(void *context, uint64_t number, struct str record, struct err *err)
+{
+    return rocks_apply(context, number, record, err);
+}
+
 bool rocks_replay(struct rocks *rocks, struct err *err)
 {
-    if (rocks->journal == NULL) {
-        rocks->journal = journal_create(rocks->env == NULL ? rocks->path : NULL);
+    if (rocks->wal == NULL) {
+        struct wal_options options = rocks_wal_options(rocks);
+        rocks->wal = wal_create(&options);
     }
     uint64_t stored;
-    if (!read_number(rocks, &stored)) {
-        return err_set(err, ERR_INTERNAL, "cannot read the store in %s", rocks->path);
-    }
-    return journal_recover(rocks->journal, rocks->store.seed, stored, apply, rocks, err);
+    return rocks_read_stored(rocks, &stored, err) &&
+           wal_recover(rocks->wal, stored, apply, rocks, err);
 }

@@ -1,25 +1,25 @@
-#include "store/rocks/spares.h"
+/* Files that are filled with zeroes before the log needs them: see spares.h. The filling thread
+ * shares with the committing thread what the mutex protects. */
+#include "store/wal/spares.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "store/rocks/directory.h"
 
-/* As many as are released together when a memtable has been written to a table. */
-enum { SPARES_MAX = 4 };
+/* About as many as are released together when a memtable has been flushed. */
+enum { SPARES_MAX = 16 };
 /* The disk must have room for that many more before one is made. */
 enum { FREE_SPARES_MIN = 8 };
-/* Between two syncs: who commits meanwhile waits for no more than this. */
+/* Written between two syncs: a commit in the meantime waits for no more than this. */
 enum { PIECE_BYTES = 1 << 20 };
 
 struct spares {
+    const struct files *files;
     char *directory;
+    uint64_t file_bytes;
+    bool has_thread;
     pthread_t filler;
     bool filler_started;
 
@@ -28,7 +28,7 @@ struct spares {
     uint64_t numbers[SPARES_MAX]; /* of the files NUMBER.spare */
     int count;
     uint64_t next_number;
-    bool wished;
+    bool is_requested;
     bool closing;
 };
 
@@ -41,26 +41,37 @@ static void path_of(const struct spares *spares, uint64_t number, struct buf *ou
 static void delete_file(void *context, const char *name)
 {
     const struct spares *spares = context;
+    size_t len = strlen(name);
+    if (len <= 6 || strcmp(name + len - 6, ".spare") != 0) {
+        return;
+    }
     struct buf path = {0};
     buf_format(&path, "%s/%s", spares->directory, name);
-    unlink(path.data);
+    spares->files->unlink(spares->files, path.data);
     buf_finish(&path);
 }
 
-struct spares *spares_create(const char *directory)
+struct spares *spares_create(const struct files *files, const char *directory, uint64_t file_bytes,
+                             bool has_thread)
 {
     struct spares *spares = mem_zalloc(sizeof(*spares));
+    spares->files = files;
     spares->directory = mem_strdup(directory);
+    spares->file_bytes = file_bytes;
+    spares->has_thread = has_thread;
     pthread_mutex_init(&spares->mutex, NULL);
     pthread_cond_init(&spares->changed, NULL);
-    if (!directory_each(directory, ".spare", delete_file, spares)) {
-        log_write(LOG_WARN, "store", "cannot read %s", directory);
+    if (files->list(files, directory, delete_file, spares) != 0) {
+        log_write(LOG_WARN, "store", "cannot read the directory %s", directory);
     }
     return spares;
 }
 
 void spares_destroy(struct spares *spares)
 {
+    if (spares == NULL) {
+        return;
+    }
     if (spares->filler_started) {
         pthread_mutex_lock(&spares->mutex);
         spares->closing = true;
@@ -79,9 +90,8 @@ void spares_destroy(struct spares *spares)
 
 static bool has_room(const struct spares *spares)
 {
-    struct statvfs disk;
-    return statvfs(spares->directory, &disk) == 0 &&
-           (uint64_t)disk.f_bavail * disk.f_frsize > (uint64_t)FREE_SPARES_MIN * SPARE_BYTES;
+    return spares->files->free_bytes(spares->files, spares->directory) >
+           FREE_SPARES_MIN * spares->file_bytes;
 }
 
 static bool is_closing(struct spares *spares)
@@ -96,36 +106,39 @@ static bool fill(struct spares *spares, int fd)
 {
     char *zeroes = mem_zalloc(PIECE_BYTES);
     bool good = true;
-    for (size_t done = 0; good && done < SPARE_BYTES; done += PIECE_BYTES) {
-        good = write(fd, zeroes, PIECE_BYTES) == PIECE_BYTES && fdatasync(fd) == 0 &&
-               !is_closing(spares);
+    for (uint64_t done = 0; good && done < spares->file_bytes; done += PIECE_BYTES) {
+        struct iovec part = {zeroes, MIN((uint64_t)PIECE_BYTES, spares->file_bytes - done)};
+        good = files_write_all(spares->files, fd, &part, 1, done) &&
+               files_sync(spares->files, fd) && !is_closing(spares);
     }
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* nobody will read them */
     mem_free(zeroes);
     return good;
 }
 
 static bool make_file(struct spares *spares, const char *path)
 {
-    int fd = has_room(spares) ? open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644) : -1;
+    const struct files *files = spares->files;
+    int fd = has_room(spares) ? files->open(files, path, O_CREAT | O_TRUNC | O_RDWR) : -1;
     if (fd < 0) {
         return false;
     }
     bool good = fill(spares, fd);
-    close(fd);
+    files->drop_cache(files, fd);
+    files_close(files, fd);
     if (!good) {
-        unlink(path);
+        files->unlink(files, path);
     }
     return good;
 }
 
-/* With the mutex. */
+/* The caller holds the mutex. */
 static void add(struct spares *spares, uint64_t number)
 {
     assert(spares->count < SPARES_MAX);
     spares->numbers[spares->count++] = number;
 }
 
+/* The caller holds the mutex, which is released while the file is written. */
 static void make_one(struct spares *spares)
 {
     struct buf path = {0};
@@ -137,7 +150,7 @@ static void make_one(struct spares *spares)
     if (good && spares->count < SPARES_MAX) {
         add(spares, number);
     } else if (good) {
-        unlink(path.data);
+        spares->files->unlink(spares->files, path.data);
     }
     buf_finish(&path);
 }
@@ -147,9 +160,9 @@ static void *filler_main(void *arg)
     struct spares *spares = arg;
     pthread_mutex_lock(&spares->mutex);
     while (!spares->closing) {
-        if (spares->wished && spares->count == 0) {
+        if (spares->is_requested && spares->count == 0) {
             make_one(spares);
-            spares->wished = false; /* also if it could not be made: somebody will wish again */
+            spares->is_requested = false; /* also if it failed: it will be requested again */
         } else {
             pthread_cond_wait(&spares->changed, &spares->mutex);
         }
@@ -158,21 +171,37 @@ static void *filler_main(void *arg)
     return NULL;
 }
 
-/* For who writes --------------------------------------------------------------------------- */
+/* For the committing thread ------------------------------------------------------------------ */
 
-void spares_wish(struct spares *spares)
+void spares_request(struct spares *spares)
 {
-    if (!spares->filler_started) {
+    if (spares->has_thread && !spares->filler_started) {
         spares->filler_started = pthread_create(&spares->filler, NULL, filler_main, spares) == 0;
         if (!spares->filler_started) {
-            return; /* it goes without, only slower */
+            return; /* segments grow instead, which is slower */
         }
         pthread_setname_np(spares->filler, "store-fill");
     }
     pthread_mutex_lock(&spares->mutex);
-    spares->wished = true;
-    pthread_cond_signal(&spares->changed);
+    if (spares->has_thread) {
+        spares->is_requested = true;
+        pthread_cond_signal(&spares->changed);
+    } else if (spares->count == 0) {
+        make_one(spares);
+    }
     pthread_mutex_unlock(&spares->mutex);
+}
+
+/* One that was cut or replaced meanwhile would be no good. */
+static int open_whole(const struct spares *spares, const char *path)
+{
+    const struct files *files = spares->files;
+    int fd = files->open(files, path, O_RDWR);
+    if (fd >= 0 && files->size(files, fd) != (int64_t)spares->file_bytes) {
+        files_close(files, fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 int spares_take(struct spares *spares, const char *path)
@@ -184,15 +213,16 @@ int spares_take(struct spares *spares, const char *path)
     if (!found) {
         return -1;
     }
+    const struct files *files = spares->files;
     struct buf from = {0};
     path_of(spares, number, &from);
-    int fd = open(from.data, O_RDWR | O_CLOEXEC);
-    if (fd >= 0 && rename(from.data, path) != 0) {
-        close(fd);
+    int fd = open_whole(spares, from.data);
+    if (fd >= 0 && files->rename(files, from.data, path) != 0) {
+        files_close(files, fd);
         fd = -1;
     }
     if (fd < 0) {
-        unlink(from.data);
+        files->unlink(files, from.data);
     }
     buf_finish(&from);
     return fd;
@@ -200,14 +230,15 @@ int spares_take(struct spares *spares, const char *path)
 
 void spares_give(struct spares *spares, const char *path)
 {
+    const struct files *files = spares->files;
     struct buf to = {0};
     pthread_mutex_lock(&spares->mutex);
     uint64_t number = spares->next_number++;
     path_of(spares, number, &to);
-    if (spares->count < SPARES_MAX && rename(path, to.data) == 0) {
+    if (spares->count < SPARES_MAX && files->rename(files, path, to.data) == 0) {
         add(spares, number);
     } else {
-        unlink(path);
+        files->unlink(files, path);
     }
     pthread_mutex_unlock(&spares->mutex);
     buf_finish(&to);
@@ -219,7 +250,7 @@ void spares_clear(struct spares *spares)
     pthread_mutex_lock(&spares->mutex);
     while (spares->count > 0) {
         path_of(spares, spares->numbers[--spares->count], &path);
-        unlink(path.data);
+        spares->files->unlink(spares->files, path.data);
     }
     pthread_mutex_unlock(&spares->mutex);
     buf_finish(&path);

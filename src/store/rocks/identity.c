@@ -1,0 +1,132 @@
+/* Reads and writes the identity of a store. Called when a store is opened. */
+#include "store/rocks/identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/random.h"
+#include "store/wal/bytes.h"
+
+static const char magic[] = "GRAMMEST";
+static const char *const names[] = {"STORE", "STORE.copy"};
+
+/* magic (8) | format (u32) | 0 (u32) | id (16) | seed (u64) | 0 (16) | checksum (u64) */
+enum { IDENTITY_LEN = 64 };
+
+static void encode(const struct identity *identity, uint8_t out[IDENTITY_LEN])
+{
+    memset(out, 0, IDENTITY_LEN);
+    memcpy(out, magic, 8);
+    le_put_u32(out + 8, identity->format);
+    memcpy(out + 16, identity->id, STORE_ID_LEN);
+    le_put_u64(out + 32, identity->seed);
+    seal_write(out, IDENTITY_LEN);
+}
+
+/* A copy; *out_exact: not a bit had to be corrected. */
+static bool read_copy(const struct files *files, const char *path, struct identity *out,
+                      bool *out_exact)
+{
+    struct buf bytes = {0};
+    bool good = files_read_file(files, path, &bytes) && bytes.len == IDENTITY_LEN;
+    if (good) {
+        uint8_t *at = (uint8_t *)bytes.data;
+        enum seal_check check = seal_check(at, IDENTITY_LEN);
+        good = check != SEAL_BAD && memcmp(at, magic, 8) == 0;
+        *out_exact = check == SEAL_GOOD;
+        out->format = le_get_u32(at + 8);
+        memcpy(out->id, at + 16, STORE_ID_LEN);
+        out->seed = le_get_u64(at + 32);
+    }
+    buf_finish(&bytes);
+    return good;
+}
+
+static bool exists(const struct files *files, const char *path)
+{
+    int fd = files->open(files, path, O_RDONLY);
+    if (fd >= 0) {
+        files_close(files, fd);
+    }
+    return fd >= 0 || errno != ENOENT;
+}
+
+enum identity_result identity_read(const struct files *files, const char *directory,
+                                   struct identity *out, bool *out_incomplete, struct err *err)
+{
+    struct buf path = {0};
+    bool is_there = false;
+    int good_count = 0;
+    int exact_count = 0;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        path.len = 0;
+        buf_format(&path, "%s/%s", directory, names[i]);
+        is_there = exists(files, path.data) || is_there;
+        struct identity copy;
+        bool exact = false;
+        if (read_copy(files, path.data, &copy, &exact)) {
+            *out = good_count == 0 ? copy : *out;
+            good_count++;
+            exact_count += exact;
+        }
+    }
+    buf_finish(&path);
+    *out_incomplete = exact_count < (int)COUNT_OF(names);
+    if (good_count == 0 && is_there) {
+        err_set(err, ERR_INTERNAL,
+                "the store in %s is damaged: neither STORE nor STORE.copy can be read; nothing was "
+                "changed; `gramme repair %s` saves what is left",
+                directory, directory);
+        return IDENTITY_BAD;
+    }
+    return good_count > 0 ? IDENTITY_FOUND : IDENTITY_NONE;
+}
+
+void identity_make(struct identity *out)
+{
+    *out = (struct identity){.format = STORE_FORMAT};
+    random_system(out->id, sizeof(out->id));
+    random_system(&out->seed, sizeof(out->seed));
+}
+
+static bool write_file(const struct files *files, const char *path, const uint8_t *bytes)
+{
+    int fd = files->open(files, path, O_CREAT | O_TRUNC | O_WRONLY);
+    if (fd < 0) {
+        return false;
+    }
+    struct iovec part = {(void *)bytes, IDENTITY_LEN};
+    bool good = files_write_all(files, fd, &part, 1, 0) && files_sync(files, fd);
+    files_close(files, fd);
+    return good;
+}
+
+/* By way of a temporary file, so that a copy is whole whenever it has its name. */
+static bool write_copy(const struct files *files, const char *directory, const char *name,
+                       const uint8_t *bytes)
+{
+    struct buf path = {0};
+    struct buf temporary = {0};
+    buf_format(&path, "%s/%s", directory, name);
+    buf_format(&temporary, "%s/STORE.tmp", directory);
+    bool good = write_file(files, temporary.data, bytes) &&
+                files->rename(files, temporary.data, path.data) == 0 &&
+                files->sync_directory(files, directory) == 0;
+    buf_finish(&path);
+    buf_finish(&temporary);
+    return good;
+}
+
+bool identity_write(const struct files *files, const char *directory,
+                    const struct identity *identity, struct err *err)
+{
+    uint8_t bytes[IDENTITY_LEN];
+    encode(identity, bytes);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!write_copy(files, directory, names[i], bytes)) {
+            return err_set(err, ERR_INTERNAL, "cannot write to the store in %s: %s: %s", directory,
+                           names[i], strerror(errno));
+        }
+    }
+    return true;
+}

@@ -1,0 +1,326 @@
+/* What happens before RocksDB may open a directory for writing: RocksDB creates a database wherever
+ * it finds none, and deletes the files that its manifest does not name. So we look first: is
+ * this a store of ours, is the directory empty, or is it something else, which is left alone? Then
+ * the log is checked as a whole, against the tables as a read-only open shows them. Nothing is
+ * deleted, and nothing but a lock file is created, before all of this has succeeded.
+ *
+ * Called once, by rocks_open(). */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/rocks/rocks_internal.h"
+
+/* What stands in the directory. */
+struct contents {
+    bool has_current;    /* RocksDB's */
+    bool has_new_marker; /* a store was being created */
+    bool has_others;
+    char other[64]; /* the name of one */
+};
+
+static void note_entry(void *context, const char *name)
+{
+    struct contents *contents = context;
+    if (strcmp(name, "lost+found") == 0 || strcmp(name, "STORE.lock") == 0) {
+        return;
+    }
+    contents->has_current = contents->has_current || strcmp(name, "CURRENT") == 0;
+    if (strcmp(name, "STORE.new") == 0) {
+        contents->has_new_marker = true;
+        return;
+    }
+    contents->has_others = true;
+    strncpy(contents->other, name, sizeof(contents->other) - 1);
+}
+
+static bool cannot_open(const struct rocks *rocks, struct err *err)
+{
+    return err_set(err, ERR_INTERNAL, "cannot open the store in %s: %s", rocks->path,
+                   strerror(errno));
+}
+
+/* A directory that is created here must be there after a crash as well. */
+static bool make_directory(const struct rocks *rocks, struct err *err)
+{
+    if (mkdir(rocks->path, 0700) != 0) {
+        return errno == EEXIST || cannot_open(rocks, err);
+    }
+    char *copy = mem_strdup(rocks->path);
+    bool good = rocks->files->sync_directory(rocks->files, dirname(copy)) == 0;
+    mem_free(copy);
+    return good || cannot_open(rocks, err);
+}
+
+/* Two processes must not judge the same directory while one of them changes it. RocksDB's own lock
+ * is taken too late for that. It is released when the descriptor is closed. */
+static bool lock(struct rocks *rocks, struct err *err)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/STORE.lock", rocks->path);
+    rocks->lock_fd = open(path.data, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    buf_finish(&path);
+    if (rocks->lock_fd < 0) {
+        return cannot_open(rocks, err);
+    }
+    if (flock(rocks->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        return err_set(err, ERR_INTERNAL, "the store in %s is in use by another server",
+                       rocks->path);
+    }
+    return true;
+}
+
+void rocks_unlock(struct rocks *rocks)
+{
+    if (rocks->lock_fd >= 0) {
+        close(rocks->lock_fd);
+        rocks->lock_fd = -1;
+    }
+}
+
+/* Creating ----------------------------------------------------------------------------------- */
+
+static void marker_path(const struct rocks *rocks, struct buf *out)
+{
+    out->len = 0;
+    buf_format(out, "%s/STORE.new", rocks->path);
+}
+
+/* The marker says that whatever else is in the directory belongs to a store that never took a
+ * write. */
+static bool write_marker(const struct rocks *rocks, struct err *err)
+{
+    struct buf path = {0};
+    marker_path(rocks, &path);
+    int fd = rocks->files->open(rocks->files, path.data, O_CREAT | O_WRONLY);
+    bool good = fd >= 0 && rocks->files->sync_directory(rocks->files, rocks->path) == 0;
+    if (fd >= 0) {
+        files_close(rocks->files, fd);
+    }
+    buf_finish(&path);
+    return good || cannot_open(rocks, err);
+}
+
+static void remove_marker(const struct rocks *rocks)
+{
+    struct buf path = {0};
+    marker_path(rocks, &path);
+    rocks->files->unlink(rocks->files, path.data);
+    buf_finish(&path);
+}
+
+static bool is_empty(struct rocks *rocks)
+{
+    rocksdb_iterator_t *iter = rocksdb_create_iterator(rocks->db, rocks->read_blocking);
+    rocksdb_iter_seek_to_first(iter);
+    char *message = NULL;
+    rocksdb_iter_get_error(iter, &message);
+    bool empty = !rocksdb_iter_valid(iter) && message == NULL;
+    rocksdb_free(message);
+    rocksdb_iter_destroy(iter);
+    return empty;
+}
+
+bool rocks_write_identity(struct rocks *rocks, struct err *err)
+{
+    struct wal_options options = rocks_wal_options(rocks);
+    return wal_initialize(&options, err) &&
+           identity_write(rocks->files, rocks->path, &rocks->identity, err);
+}
+
+/* The database, an empty log, and last the identity: with it the store exists. */
+static bool create_store(struct rocks *rocks, struct err *err)
+{
+    identity_make(&rocks->identity);
+    if (!write_marker(rocks, err)) {
+        return false;
+    }
+    rocksdb_options_set_create_if_missing(rocks->options, 1);
+    bool good = rocks_open_rocksdb(rocks, err);
+    rocksdb_options_set_create_if_missing(rocks->options, 0);
+    if (good && !is_empty(rocks)) {
+        good = err_set(err, ERR_INTERNAL, "%s holds a database that is not gramme's", rocks->path);
+    }
+    good = good && rocks_write_identity(rocks, err);
+    if (good) {
+        remove_marker(rocks);
+    }
+    return good;
+}
+
+/* Checking ----------------------------------------------------------------------------------- */
+
+static bool is_refused(const struct rocks *rocks, const char *what, const char *why,
+                       struct err *err)
+{
+    err_set(err, ERR_INTERNAL,
+            "the store in %s is damaged: %s: %s; nothing was changed; look with `gramme check %s`, "
+            "save what is left with `gramme repair %s`",
+            rocks->path, what, why, rocks->path, rocks->path);
+    return false;
+}
+
+/* The name in CURRENT, without the newline. */
+static bool read_current(const struct rocks *rocks, struct buf *out, struct err *err)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/CURRENT", rocks->path);
+    bool good = files_read_file(rocks->files, path.data, out);
+    buf_finish(&path);
+    if (!good) {
+        return is_refused(rocks, "CURRENT", strerror(errno), err);
+    }
+    struct str name = buf_str(out);
+    if (!str_starts_with(name, STR("MANIFEST-")) || name.data[name.len - 1] != '\n') {
+        return is_refused(rocks, "CURRENT", "it does not name a manifest", err);
+    }
+    out->len--;
+    buf_reserve(out, 1)[0] = '\0';
+    return true;
+}
+
+static bool read_manifest(const struct rocks *rocks, const char *name, struct buf *out,
+                          struct err *err)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/%s", rocks->path, name);
+    bool good = files_read_file(rocks->files, path.data, out);
+    buf_finish(&path);
+    return good || is_refused(rocks, name, strerror(errno), err);
+}
+
+bool rocks_describe_tables(const struct rocks *rocks, struct wal_tables *out, struct err *err)
+{
+    struct buf name = {0};
+    struct buf bytes = {0};
+    bool good = read_current(rocks, &name, err) && name.len <= WAL_MANIFEST_NAME_MAX &&
+                read_manifest(rocks, name.data, &bytes, err);
+    if (good) {
+        memcpy(out->manifest, name.data, name.len + 1);
+        out->manifest_bytes = bytes.len;
+        out->manifest_hash = hash_64(buf_str(&bytes));
+    }
+    buf_finish(&name);
+    buf_finish(&bytes);
+    return good;
+}
+
+static bool is_same_manifest(const struct wal_tables *a, const struct wal_tables *b)
+{
+    return strcmp(a->manifest, b->manifest) == 0 && a->manifest_bytes == b->manifest_bytes &&
+           a->manifest_hash == b->manifest_hash;
+}
+
+bool rocks_open_read_only(struct rocks *rocks, struct err *err)
+{
+    char *message = NULL;
+    rocks->db = rocksdb_open_for_read_only(rocks->options, rocks->path, 0, &message);
+    if (message == NULL) {
+        return true;
+    }
+    rocks->db = NULL;
+    is_refused(rocks, "its tables", message, err);
+    rocksdb_free(message);
+    return false;
+}
+
+/* How far the tables reach. If they are as the last process left them, it wrote that down. A
+ * manifest of that name with other bytes is damaged: RocksDB writes a new one at every start. */
+static bool find_stored(struct rocks *rocks, uint64_t *out, struct err *err)
+{
+    struct wal_tables now = {0};
+    struct wal_state_found found;
+    if (!rocks_describe_tables(rocks, &now, err) ||
+        !wal_state_read(rocks->files, rocks->path, rocks->identity.id, &found, err)) {
+        return false;
+    }
+    const struct wal_tables *then = &found.state.tables;
+    if (found.state.is_clean && is_same_manifest(then, &now)) {
+        *out = then->stored;
+        return true;
+    }
+    if (found.state.is_clean && strcmp(then->manifest, now.manifest) == 0) {
+        return is_refused(rocks, now.manifest, "it is not what it was when the store was closed",
+                          err);
+    }
+    bool good = rocks_open_read_only(rocks, err) && rocks_read_stored(rocks, out, err);
+    rocks_close_database(rocks);
+    return good;
+}
+
+static bool check_store(struct rocks *rocks, struct err *err)
+{
+    uint64_t stored;
+    if (!find_stored(rocks, &stored, err)) {
+        return false;
+    }
+    struct wal_scan_input input = {.files = rocks->files,
+                                   .directory = rocks->path,
+                                   .store_id = rocks->identity.id,
+                                   .stored = stored};
+    struct wal_scan scan;
+    bool good = wal_scan(&input, &scan, err);
+    wal_scan_finish(&scan);
+    return good;
+}
+
+static bool use_store(struct rocks *rocks, bool is_incomplete, struct err *err)
+{
+    uint32_t format = rocks->identity.format;
+    if (format != STORE_FORMAT) {
+        return err_set(err, ERR_INTERNAL,
+                       "the store in %s has format %u, but this version of gramme knows formats up "
+                       "to %d only",
+                       rocks->path, format, STORE_FORMAT);
+    }
+    if (!check_store(rocks, err)) {
+        return false;
+    }
+    if (is_incomplete) {
+        log_write(LOG_WARN, "store", "one of %s/STORE and STORE.copy was bad and is written again",
+                  rocks->path);
+        return identity_write(rocks->files, rocks->path, &rocks->identity, err);
+    }
+    return true;
+}
+
+bool rocks_inspect(struct rocks *rocks, struct err *err)
+{
+    struct contents contents = {0};
+    if (!make_directory(rocks, err)) {
+        return false;
+    }
+    if (rocks->files->list(rocks->files, rocks->path, note_entry, &contents) != 0) {
+        return cannot_open(rocks, err);
+    }
+    bool is_incomplete;
+    enum identity_result result =
+        identity_read(rocks->files, rocks->path, &rocks->identity, &is_incomplete, err);
+    if (result == IDENTITY_BAD) {
+        return false;
+    }
+    bool is_new = contents.has_new_marker || !contents.has_others;
+    if (result == IDENTITY_NONE && !is_new && !contents.has_current) {
+        return err_set(err, ERR_INTERNAL,
+                       "%s is not empty and holds no store (there is '%s', but neither STORE nor "
+                       "CURRENT); nothing was changed",
+                       rocks->path, contents.other);
+    }
+    if (!lock(rocks, err)) {
+        return false;
+    }
+    bool good;
+    if (result == IDENTITY_FOUND) {
+        good = use_store(rocks, is_incomplete, err);
+    } else {
+        good = is_new ? create_store(rocks, err) : rocks_upgrade(rocks, err);
+    }
+    rocks->store.seed = rocks->identity.seed;
+    return good;
+}

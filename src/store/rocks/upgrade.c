@@ -1,0 +1,216 @@
+/* Upgrades a store of format 3 when it is opened. Such a store has its version and seed in a row of
+ * RocksDB (space 0, part "format"), and another log: files NUMBER.journal, by the number of their
+ * first record, each record
+ *
+ *     crc32 of what follows (u32) | length of the batch (u32) | number ^ seed (u64) | batch
+ *
+ * The records are applied and flushed to tables, then the new log and the identity are written, and
+ * last the old files are deleted. If it is interrupted, the next start finds format 3 again, or
+ * format 4 with old files left, which rocks_delete_old_log() deletes. */
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/rocks/rocks_internal.h"
+#include "store/wal/bytes.h"
+
+enum { OLD_FORMAT = 3, FORMAT_ROW_LEN = 12, OLD_HEADER_LEN = 16 };
+
+struct old_log {
+    struct rocks *rocks;
+    uint64_t *firsts;
+    size_t count;
+    size_t capacity;
+    uint64_t next;
+    uint64_t stored;
+    struct buf path;
+    struct buf bytes;
+};
+
+static void set_path(struct old_log *log, uint64_t first)
+{
+    log->path.len = 0;
+    buf_format(&log->path, "%s/%020llu.journal", log->rocks->path, (unsigned long long)first);
+}
+
+static void note_segment(void *context, const char *name)
+{
+    struct old_log *log = context;
+    char *end;
+    uint64_t first = strtoull(name, &end, 10);
+    if (end == name || strcmp(end, ".journal") != 0) {
+        return;
+    }
+    if (log->count == log->capacity) {
+        log->capacity = MAX(2 * log->capacity, (size_t)16);
+        log->firsts = mem_realloc(log->firsts, log->capacity * sizeof(*log->firsts));
+    }
+    log->firsts[log->count++] = first;
+}
+
+static int compare_firsts(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static bool list_segments(struct old_log *log)
+{
+    const struct files *files = log->rocks->files;
+    if (files->list(files, log->rocks->path, note_segment, log) != 0) {
+        return false;
+    }
+    if (log->count > 0) {
+        qsort(log->firsts, log->count, sizeof(*log->firsts), compare_firsts);
+    }
+    return true;
+}
+
+static void finish(struct old_log *log)
+{
+    mem_free(log->firsts);
+    buf_finish(&log->path);
+    buf_finish(&log->bytes);
+}
+
+/* False: the next record is not at `offset`. */
+static bool parse_record(const struct old_log *log, size_t offset, struct str *out)
+{
+    size_t left = log->bytes.len - offset;
+    const uint8_t *at = (const uint8_t *)log->bytes.data + offset;
+    if (left < OLD_HEADER_LEN || le_get_u64(at + 8) != (log->next ^ log->rocks->identity.seed) ||
+        le_get_u32(at + 4) > left - OLD_HEADER_LEN) {
+        return false;
+    }
+    *out = str_make((const char *)at + OLD_HEADER_LEN, le_get_u32(at + 4));
+    return libdeflate_crc32(0, at + 4, OLD_HEADER_LEN - 4 + out->len) == le_get_u32(at);
+}
+
+static bool damaged(const struct old_log *log, struct err *err)
+{
+    return err_set(err, ERR_INTERNAL, "the log in %s is damaged: record %llu is missing",
+                   log->rocks->path, (unsigned long long)log->next);
+}
+
+/* Up to the first record of the next segment: one with that number was discarded. */
+static bool replay_segment(struct old_log *log, size_t index, bool is_applied, struct err *err)
+{
+    uint64_t first = log->firsts[index];
+    bool is_last = index + 1 == log->count;
+    uint64_t until = is_last ? UINT64_MAX : log->firsts[index + 1];
+    if (!is_last && until - 1 <= log->stored) {
+        return true;
+    }
+    if (first > log->next) {
+        return damaged(log, err);
+    }
+    set_path(log, first);
+    if (!files_read_file(log->rocks->files, log->path.data, &log->bytes)) {
+        return err_set(err, ERR_INTERNAL, "cannot read %s: %s", log->path.data, strerror(errno));
+    }
+    size_t offset = 0;
+    struct str record;
+    for (log->next = first; log->next < until && parse_record(log, offset, &record); log->next++) {
+        if (is_applied && log->next > log->stored &&
+            !rocks_apply(log->rocks, log->next, record, err)) {
+            return false;
+        }
+        offset += OLD_HEADER_LEN + record.len;
+    }
+    return is_last || log->next == until || damaged(log, err);
+}
+
+static bool replay(struct rocks *rocks, uint64_t stored, bool is_applied, struct err *err)
+{
+    struct old_log log = {.rocks = rocks, .stored = stored, .next = stored + 1};
+    bool good = list_segments(&log) ||
+                err_set(err, ERR_INTERNAL, "cannot read %s: %s", rocks->path, strerror(errno));
+    for (size_t i = 0; good && i < log.count; i++) {
+        good = replay_segment(&log, i, is_applied, err);
+    }
+    finish(&log);
+    return good;
+}
+
+void rocks_delete_old_log(struct rocks *rocks)
+{
+    struct old_log log = {.rocks = rocks};
+    if (list_segments(&log)) {
+        for (size_t i = 0; i < log.count; i++) {
+            set_path(&log, log.firsts[i]);
+            rocks->files->unlink(rocks->files, log.path.data);
+        }
+    }
+    finish(&log);
+}
+
+static bool take_format(struct rocks *rocks, struct str row, struct err *err)
+{
+    const uint8_t *at = (const uint8_t *)row.data;
+    uint32_t version = row.len >= 4 ? le_get_u32(at) : 0;
+    if (version != OLD_FORMAT || row.len != FORMAT_ROW_LEN) {
+        return err_set(err, ERR_INTERNAL,
+                       "the store in %s has format %u, but this version of gramme knows formats %d "
+                       "and %d only",
+                       rocks->path, version, OLD_FORMAT, STORE_FORMAT);
+    }
+    identity_make(&rocks->identity);
+    rocks->identity.seed = le_get_u64(at + 4);
+    return true;
+}
+
+static bool read_format(struct rocks *rocks, struct err *err)
+{
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "format");
+    struct str row;
+    rocksdb_pinnableslice_t *pin;
+    if (rocks_read(rocks, rocks->db, rocks->read_blocking, str_make(key, sizeof(key)), &row,
+                   &pin) != READ_OK) {
+        return err_set(err, ERR_INTERNAL, "cannot read the store in %s", rocks->path);
+    }
+    if (pin == NULL) {
+        return err_set(
+            err, ERR_INTERNAL,
+            "%s holds a database that is not gramme's, or has lost what says so; nothing "
+            "was changed",
+            rocks->path);
+    }
+    bool good = take_format(rocks, row, err);
+    rocksdb_pinnableslice_destroy(pin);
+    return good;
+}
+
+/* As with a store of the newest format, all is checked before anything is changed. */
+static bool check_old(struct rocks *rocks, struct err *err)
+{
+    uint64_t stored;
+    bool good = rocks_open_read_only(rocks, err) && read_format(rocks, err) &&
+                rocks_read_stored(rocks, &stored, err) && replay(rocks, stored, false, err);
+    rocks_close_database(rocks);
+    return good;
+}
+
+bool rocks_upgrade(struct rocks *rocks, struct err *err)
+{
+    uint64_t stored;
+    if (!check_old(rocks, err) || !rocks_open_rocksdb(rocks, err) ||
+        !rocks_read_stored(rocks, &stored, err) || !replay(rocks, stored, true, err)) {
+        return false;
+    }
+    if (!rocks_flush_tables(rocks->db)) {
+        return err_set(err, ERR_INTERNAL,
+                       "cannot upgrade the store in %s: its tables cannot be "
+                       "written",
+                       rocks->path);
+    }
+    if (!rocks_write_identity(rocks, err)) {
+        return false;
+    }
+    log_write(LOG_INFO, "store", "the store in %s was upgraded from format %d to %d", rocks->path,
+              OLD_FORMAT, STORE_FORMAT);
+    return true;
+}

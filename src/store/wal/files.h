@@ -1,0 +1,58 @@
+/* store/wal/files.h: every system call that the write-ahead log makes, as a struct of functions.
+ * The server uses files_system(); tests/sim passes functions that record what is written and
+ * synced, and that fail on command. Each function returns a negative value and sets errno when it
+ * fails, as the system call does. */
+#ifndef GRAMME_STORE_WAL_FILES_H
+#define GRAMME_STORE_WAL_FILES_H
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/base.h"
+#include "base/buf.h"
+
+typedef void files_visit(void *context, const char *name);
+
+struct files {
+    /* `flags` as of open(2); new files get mode 0600. */
+    int (*open)(const struct files *files, const char *path, int flags);
+    int (*close)(const struct files *files, int fd);
+    ssize_t (*pread)(const struct files *files, int fd, void *out, size_t len, uint64_t offset);
+    ssize_t (*pwritev)(const struct files *files, int fd, const struct iovec *parts, int count,
+                       uint64_t offset);
+    /* fdatasync: the data, and what is needed to read it. */
+    int (*sync)(const struct files *files, int fd);
+    int64_t (*size)(const struct files *files, int fd);
+    int (*resize)(const struct files *files, int fd, uint64_t size);
+    int (*rename)(const struct files *files, const char *from, const char *to);
+    int (*unlink)(const struct files *files, const char *path);
+    /* Makes the names in a directory durable. */
+    int (*sync_directory)(const struct files *files, const char *path);
+    /* Calls `visit` with the name of each entry but "." and "..", in any order. */
+    int (*list)(const struct files *files, const char *path, files_visit *visit, void *context);
+    /* Switches O_DIRECT on or off. */
+    int (*set_direct)(const struct files *files, int fd, bool is_direct);
+    /* Gives up the kernel's cached pages of a file, which nobody will read. */
+    void (*drop_cache)(const struct files *files, int fd);
+    /* Bytes that can still be written to the file system; 0 if that is not known. */
+    uint64_t (*free_bytes)(const struct files *files, const char *path);
+};
+
+/* The operating system's calls. */
+MUST_USE const struct files *files_system(void);
+
+/* Writes all the bytes: repeats short and interrupted writes; a write of 0 bytes is EIO. Changes
+ * `parts`. False: errno says why; some of the bytes may have been written. */
+MUST_USE bool files_write_all(const struct files *files, int fd, struct iovec *parts, int count,
+                              uint64_t offset);
+/* Reads up to `len` bytes; fewer only at the end of the file. Negative: errno says why. */
+MUST_USE ssize_t files_read_all(const struct files *files, int fd, void *out, size_t len,
+                                uint64_t offset);
+/* fdatasync, repeated if it was interrupted. */
+MUST_USE bool files_sync(const struct files *files, int fd);
+/* Reads a whole file into `out`, replacing what is in it. False: errno says why. */
+MUST_USE bool files_read_file(const struct files *files, const char *path, struct buf *out);
+/* Closes and keeps errno. */
+void files_close(const struct files *files, int fd);
+
+#endif

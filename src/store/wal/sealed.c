@@ -1,0 +1,38 @@
+/* Checksums of small structures. XXH3 has 64 bits: of a structure of 200 bytes, whose 1600 bits are
+ * tried one by one, a wrong "correction" is as likely as 1600 in 2^64. */
+#include "store/wal/sealed.h"
+
+#include "base/hash.h"
+#include "store/wal/bytes.h"
+
+static uint64_t checksum(const uint8_t *bytes, size_t len)
+{
+    return hash_64(str_make((const char *)bytes, len - SEAL_LEN));
+}
+
+static bool matches(const uint8_t *bytes, size_t len)
+{
+    return checksum(bytes, len) == le_get_u64(bytes + len - SEAL_LEN);
+}
+
+void seal_write(uint8_t *bytes, size_t len)
+{
+    assert(len > SEAL_LEN);
+    le_put_u64(bytes + len - SEAL_LEN, checksum(bytes, len));
+}
+
+enum seal_check seal_check(uint8_t *bytes, size_t len)
+{
+    assert(len > SEAL_LEN);
+    if (matches(bytes, len)) {
+        return SEAL_GOOD;
+    }
+    for (size_t bit = 0; bit < 8 * len; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        if (matches(bytes, len)) {
+            return SEAL_CORRECTED;
+        }
+        bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+    }
+    return SEAL_BAD;
+}

@@ -1,0 +1,201 @@
+/* Encodes and decodes segment headers and records, and corrects single flipped bits. A record has
+ * two checksums: XXH3-64 proves that it is intact; CRC-32 is linear, so that from the difference
+ * of the stored and the computed value follows which single bit was flipped. */
+#include "store/wal/wal_format.h"
+
+#include <libdeflate.h>
+
+#include "base/hash.h"
+#include "store/wal/bytes.h"
+
+static const char header_magic[] = "GRAMMEWL";
+enum { HEADER_VERSION = 1 };
+static const uint32_t record_magic = 0x4C525747; /* "GWRL" */
+
+/* Offsets in a record's header. */
+enum {
+    AT_MAGIC = 0,
+    AT_CRC = 4, /* of all that follows it */
+    AT_NUMBER = 8,
+    AT_SALT = 16,
+    AT_PREVIOUS = 24,
+    AT_LENGTH = 32,
+    AT_ZERO = 36,
+    AT_CHECKSUM = 40 /* of bytes 8 to 39 and the payload */
+};
+
+void wal_header_encode(const struct wal_header *header, uint8_t out[WAL_HEADER_LEN])
+{
+    memset(out, 0, WAL_HEADER_LEN);
+    memcpy(out, header_magic, 8);
+    le_put_u32(out + 8, HEADER_VERSION);
+    le_put_u32(out + 12, WAL_BLOCK_BYTES);
+    memcpy(out + 16, header->store_id, STORE_ID_LEN);
+    le_put_u64(out + 32, header->number);
+    le_put_u64(out + 40, header->size_bytes);
+    le_put_u64(out + 48, header->first);
+    le_put_u64(out + 56, header->previous);
+    le_put_u64(out + 64, header->salt);
+    seal_write(out, WAL_HEADER_LEN);
+}
+
+bool wal_header_decode(uint8_t bytes[WAL_HEADER_LEN], struct wal_header *out, bool *out_corrected)
+{
+    enum seal_check check = seal_check(bytes, WAL_HEADER_LEN);
+    if (check == SEAL_BAD || memcmp(bytes, header_magic, 8) != 0 ||
+        le_get_u32(bytes + 8) != HEADER_VERSION || le_get_u32(bytes + 12) != WAL_BLOCK_BYTES) {
+        return false;
+    }
+    memcpy(out->store_id, bytes + 16, STORE_ID_LEN);
+    out->number = le_get_u64(bytes + 32);
+    out->size_bytes = le_get_u64(bytes + 40);
+    out->first = le_get_u64(bytes + 48);
+    out->previous = le_get_u64(bytes + 56);
+    out->salt = le_get_u64(bytes + 64);
+    *out_corrected = check == SEAL_CORRECTED;
+    return true;
+}
+
+static uint64_t record_checksum(const uint8_t *header, struct str payload)
+{
+    struct str covered = str_make((const char *)header + AT_NUMBER, AT_CHECKSUM - AT_NUMBER);
+    return hash_64_seeded(payload, hash_64(covered));
+}
+
+static uint32_t record_crc(const uint8_t *header, struct str payload)
+{
+    uint32_t crc =
+        libdeflate_crc32(0, header + AT_NUMBER, WAL_RECORD_HEADER_LEN - (size_t)AT_NUMBER);
+    return libdeflate_crc32(crc, payload.data, payload.len);
+}
+
+uint64_t wal_record_encode(struct wal_record record, struct str payload,
+                           uint8_t out[WAL_RECORD_HEADER_LEN])
+{
+    assert(payload.len <= UINT32_MAX);
+    le_put_u32(out + AT_MAGIC, record_magic);
+    le_put_u64(out + AT_NUMBER, record.number);
+    le_put_u64(out + AT_SALT, record.salt);
+    le_put_u64(out + AT_PREVIOUS, record.previous);
+    le_put_u32(out + AT_LENGTH, (uint32_t)payload.len);
+    le_put_u32(out + AT_ZERO, 0);
+    uint64_t checksum = record_checksum(out, payload);
+    le_put_u64(out + AT_CHECKSUM, checksum);
+    le_put_u32(out + AT_CRC, record_crc(out, payload));
+    return checksum;
+}
+
+/* Compares the XXH3 checksum only, with the length that the header has now. */
+static bool decode_checked(const uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
+{
+    uint64_t payload_len = le_get_u32(bytes + AT_LENGTH);
+    if (payload_len > len - WAL_RECORD_HEADER_LEN || le_get_u64(bytes + AT_SALT) != salt) {
+        return false;
+    }
+    struct str payload = str_make((const char *)bytes + WAL_RECORD_HEADER_LEN, payload_len);
+    uint64_t checksum = record_checksum(bytes, payload);
+    if (checksum != le_get_u64(bytes + AT_CHECKSUM)) {
+        return false;
+    }
+    *out = (struct wal_found){
+        .record = {.number = le_get_u64(bytes + AT_NUMBER),
+                   .salt = salt,
+                   .previous = le_get_u64(bytes + AT_PREVIOUS)},
+        .payload = payload,
+        .checksum = checksum,
+    };
+    return true;
+}
+
+bool wal_record_decode(struct str bytes, uint64_t salt, struct wal_found *out)
+{
+    const uint8_t *at = (const uint8_t *)bytes.data;
+    return bytes.len >= WAL_RECORD_HEADER_LEN && le_get_u32(at + AT_MAGIC) == record_magic &&
+           decode_checked(at, bytes.len, salt, out) &&
+           record_crc(at, out->payload) == le_get_u32(at + AT_CRC);
+}
+
+/* One step of the reflected CRC-32 with a zero bit. */
+static uint32_t crc_shift(uint32_t crc)
+{
+    return (crc >> 1) ^ (0xEDB88320U & (0U - (crc & 1)));
+}
+
+/* A bit that was flipped t steps before the end changes the CRC to t shifts of the value 1. False:
+ * no single bit among the last `bit_count` explains the difference. */
+static bool locate_bit(uint32_t difference, uint64_t bit_count, uint64_t *out_steps)
+{
+    uint32_t crc = 1;
+    for (uint64_t steps = 1; steps <= bit_count; steps++) {
+        crc = crc_shift(crc);
+        if (crc == difference) {
+            *out_steps = steps;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* With the length that the header has. */
+static bool correct_covered(uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
+{
+    uint64_t payload_len = le_get_u32(bytes + AT_LENGTH);
+    if (payload_len > len - WAL_RECORD_HEADER_LEN) {
+        return false;
+    }
+    struct str payload = str_make((const char *)bytes + WAL_RECORD_HEADER_LEN, payload_len);
+    uint32_t difference = record_crc(bytes, payload) ^ le_get_u32(bytes + AT_CRC);
+    uint64_t end = WAL_RECORD_HEADER_LEN + payload_len;
+    uint64_t steps;
+    if (!locate_bit(difference, 8 * (end - AT_NUMBER), &steps)) {
+        return false;
+    }
+    uint64_t bytes_before_end = (steps + 7) / 8;
+    uint8_t mask = (uint8_t)(1U << (8 * bytes_before_end - steps));
+    bytes[end - bytes_before_end] ^= mask;
+    if (decode_checked(bytes, len, salt, out)) {
+        return true;
+    }
+    bytes[end - bytes_before_end] ^= mask;
+    return false;
+}
+
+/* If it was a bit of the length, the checksums are computed over the wrong bytes. */
+static bool correct_length(uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
+{
+    uint32_t length = le_get_u32(bytes + AT_LENGTH);
+    for (int bit = 0; bit < 32; bit++) {
+        le_put_u32(bytes + AT_LENGTH, length ^ 1U << bit);
+        if (decode_checked(bytes, len, salt, out)) {
+            return true;
+        }
+    }
+    le_put_u32(bytes + AT_LENGTH, length);
+    return false;
+}
+
+/* How many bits differ from the header that is expected; all but length and checksums are known. */
+static int header_difference(const uint8_t *bytes, struct wal_record expected)
+{
+    return __builtin_popcountll(le_get_u64(bytes + AT_NUMBER) ^ expected.number) +
+           __builtin_popcountll(le_get_u64(bytes + AT_SALT) ^ expected.salt) +
+           __builtin_popcountll(le_get_u64(bytes + AT_PREVIOUS) ^ expected.previous) +
+           __builtin_popcount(le_get_u32(bytes + AT_MAGIC) ^ record_magic);
+}
+
+bool wal_record_correct(uint8_t *bytes, size_t len, struct wal_record expected,
+                        struct wal_found *out)
+{
+    if (len < WAL_RECORD_HEADER_LEN || header_difference(bytes, expected) > 1) {
+        return false;
+    }
+    uint64_t salt = expected.salt;
+    bool good = decode_checked(bytes, len, salt, out) || /* it was in the magic or the CRC */
+                correct_length(bytes, len, salt, out) || correct_covered(bytes, len, salt, out);
+    if (good) {
+        le_put_u32(bytes + AT_MAGIC, record_magic);
+        le_put_u32(bytes + AT_CRC, record_crc(bytes, out->payload));
+    }
+    return good && out->record.number == expected.number &&
+           out->record.previous == expected.previous;
+}

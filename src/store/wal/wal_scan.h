@@ -1,0 +1,66 @@
+/* store/wal/wal_scan.h: reads the log of a store that nobody writes to, and judges it. Changes
+ * nothing. wal_recover() uses it to open a store; a check of a closed store can use it alone. */
+#ifndef GRAMME_STORE_WAL_WAL_SCAN_H
+#define GRAMME_STORE_WAL_WAL_SCAN_H
+
+#include "base/err.h"
+#include "store/wal/files.h"
+#include "store/wal/wal_format.h"
+#include "store/wal/wal_state.h"
+
+enum wal_severity {
+    WAL_NOTE,      /* nothing is lost: a record that was never acknowledged is incomplete */
+    WAL_CORRECTED, /* nothing is lost: a flipped bit was corrected in memory */
+    WAL_DAMAGE     /* acknowledged records are missing or unreadable */
+};
+
+/* One thing that was found. Pointers live until the callback returns. */
+struct wal_finding {
+    enum wal_severity severity;
+    const char *path; /* of the file */
+    uint64_t offset;  /* in it */
+    uint64_t record;  /* the first that is concerned; 0: none */
+    const char *text; /* a sentence, without path and offset */
+};
+typedef void wal_report(void *context, const struct wal_finding *finding);
+
+/* A record in order; false ends the scan. */
+typedef bool wal_apply(void *context, uint64_t number, struct str payload, struct err *err);
+
+struct wal_scan_input {
+    const struct files *files;
+    const char *directory;
+    const uint8_t *store_id; /* STORE_ID_LEN bytes */
+    uint64_t stored;         /* the tables hold all records up to this number */
+    wal_report *report;      /* NULL: findings are not reported */
+    wal_apply *apply;        /* gets the records after `stored`; NULL: they are only checked */
+    void *context;           /* of both */
+};
+
+/* A segment that holds records which only the log has. */
+struct wal_segment {
+    uint64_t number;
+    uint64_t first; /* number of its first record */
+    uint64_t size_bytes;
+};
+
+struct wal_scan {
+    struct wal_state_found found;
+    struct wal_segment *segments; /* oldest first */
+    size_t segment_count;
+    uint64_t *other_segments; /* numbers of files that are not needed, and may be deleted */
+    size_t other_count;
+    uint64_t next;     /* number of the next record */
+    uint64_t previous; /* checksum of the one before it */
+    size_t damage_count;
+};
+
+/* Reads and checks everything. True: nothing is lost, and `out` says where to go on. False: *err
+ * says what to do, `out` holds what could be found. wal_scan_finish() in both cases. */
+MUST_USE bool wal_scan(const struct wal_scan_input *input, struct wal_scan *out, struct err *err);
+void wal_scan_finish(struct wal_scan *scan);
+
+/* The path of a segment. */
+void wal_segment_path(const char *directory, uint64_t number, struct buf *out);
+
+#endif

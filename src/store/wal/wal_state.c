@@ -1,0 +1,236 @@
+/* Reads and writes wal.state: see wal_state.h. Committing thread only. */
+#include "store/wal/wal_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/mem.h"
+#include "store/wal/bytes.h"
+#include "store/wal/wal_format.h"
+
+static const char state_magic[] = "GRAMMEWS";
+static const char mark_magic[] = "GRAMMEMK";
+
+enum { STATE_LEN = 192, MARK_LEN = 64, FILE_BYTES = 4 * WAL_BLOCK_BYTES };
+enum { FLAG_CLEAN = 1 };
+
+struct wal_state_file {
+    const struct files *files;
+    int fd;
+    uint8_t store_id[STORE_ID_LEN];
+    uint64_t sequence;
+    int good_copy; /* the one that is known to be on disk, and is written last */
+};
+
+static void path_of(const char *directory, const char *name, struct buf *out)
+{
+    out->len = 0;
+    buf_format(out, "%s/%s", directory, name);
+}
+
+/* Bytes -------------------------------------------------------------------------------------- */
+
+static void encode_state(const struct wal_state *state, const uint8_t *store_id, uint64_t sequence,
+                         uint8_t out[STATE_LEN])
+{
+    memset(out, 0, STATE_LEN);
+    memcpy(out, state_magic, 8);
+    memcpy(out + 8, store_id, STORE_ID_LEN);
+    le_put_u64(out + 24, sequence);
+    le_put_u64(out + 32, state->segment);
+    le_put_u64(out + 40, state->void_from);
+    le_put_u32(out + 48, state->is_clean ? FLAG_CLEAN : 0);
+    le_put_u64(out + 56, state->last);
+    le_put_u64(out + 64, state->last_checksum);
+    le_put_u64(out + 72, state->tables.stored);
+    le_put_u64(out + 80, state->tables.manifest_bytes);
+    le_put_u64(out + 88, state->tables.manifest_hash);
+    memcpy(out + 96, state->tables.manifest, strlen(state->tables.manifest));
+    seal_write(out, STATE_LEN);
+}
+
+static bool decode_state(uint8_t *bytes, const uint8_t *store_id, struct wal_state *out,
+                         uint64_t *out_sequence, bool *out_corrected)
+{
+    enum seal_check check = seal_check(bytes, STATE_LEN);
+    if (check == SEAL_BAD || memcmp(bytes, state_magic, 8) != 0 ||
+        memcmp(bytes + 8, store_id, STORE_ID_LEN) != 0) {
+        return false;
+    }
+    *out_corrected = check == SEAL_CORRECTED;
+    *out_sequence = le_get_u64(bytes + 24);
+    *out = (struct wal_state){
+        .segment = le_get_u64(bytes + 32),
+        .void_from = le_get_u64(bytes + 40),
+        .is_clean = (le_get_u32(bytes + 48) & FLAG_CLEAN) != 0,
+        .last = le_get_u64(bytes + 56),
+        .last_checksum = le_get_u64(bytes + 64),
+        .tables = {.stored = le_get_u64(bytes + 72),
+                   .manifest_bytes = le_get_u64(bytes + 80),
+                   .manifest_hash = le_get_u64(bytes + 88)},
+    };
+    memcpy(out->tables.manifest, bytes + 96, WAL_MANIFEST_NAME_MAX);
+    return true;
+}
+
+static uint64_t decode_mark(uint8_t *bytes, const uint8_t *store_id)
+{
+    if (seal_check(bytes, MARK_LEN) == SEAL_BAD || memcmp(bytes, mark_magic, 8) != 0 ||
+        memcmp(bytes + 8, store_id, STORE_ID_LEN) != 0) {
+        return 0;
+    }
+    return le_get_u64(bytes + 24);
+}
+
+/* Reading ------------------------------------------------------------------------------------ */
+
+/* Of two intact copies the newer one counts. */
+static bool decode_copies(uint8_t *bytes, const uint8_t *store_id, struct wal_state_found *out)
+{
+    bool is_found = false;
+    for (int copy = 0; copy < 2; copy++) {
+        struct wal_state state;
+        uint64_t sequence;
+        bool corrected = false;
+        if (!decode_state(bytes + (size_t)copy * WAL_BLOCK_BYTES, store_id, &state, &sequence,
+                          &corrected)) {
+            out->bad_copies++;
+            continue;
+        }
+        out->bad_copies += corrected;
+        if (!is_found || sequence > out->sequence) {
+            out->state = state;
+            out->sequence = sequence;
+            out->good_copy = copy;
+        }
+        is_found = true;
+    }
+    return is_found;
+}
+
+bool wal_state_read(const struct files *files, const char *directory,
+                    const uint8_t store_id[STORE_ID_LEN], struct wal_state_found *out,
+                    struct err *err)
+{
+    *out = (struct wal_state_found){0};
+    struct buf path = {0};
+    struct buf bytes = {0};
+    path_of(directory, "wal.state", &path);
+    bool good = files_read_file(files, path.data, &bytes);
+    if (!good) {
+        err_set(err, ERR_INTERNAL, "%s cannot be read: %s", path.data, strerror(errno));
+    } else {
+        size_t len = bytes.len; /* a file that was cut off has bad copies */
+        memset(buf_reserve(&bytes, FILE_BYTES), 0, FILE_BYTES);
+        good = len > 0 && decode_copies((uint8_t *)bytes.data, store_id, out);
+        if (!good) {
+            err_set(err, ERR_INTERNAL, "%s is damaged: both copies of the log's state are bad",
+                    path.data);
+        }
+    }
+    if (good) {
+        uint8_t *marks = (uint8_t *)bytes.data + (size_t)2 * WAL_BLOCK_BYTES;
+        out->acknowledged =
+            MAX(decode_mark(marks, store_id), decode_mark(marks + WAL_BLOCK_BYTES, store_id));
+    }
+    buf_finish(&bytes);
+    buf_finish(&path);
+    return good;
+}
+
+/* Writing ------------------------------------------------------------------------------------ */
+
+static bool write_at(const struct wal_state_file *file, const uint8_t *bytes, size_t len,
+                     uint64_t offset)
+{
+    struct iovec part = {(void *)bytes, len};
+    return files_write_all(file->files, file->fd, &part, 1, offset);
+}
+
+static bool write_copy(const struct wal_state_file *file, int copy, const struct wal_state *state)
+{
+    uint8_t bytes[STATE_LEN];
+    encode_state(state, file->store_id, file->sequence, bytes);
+    return write_at(file, bytes, sizeof(bytes), (uint64_t)copy * WAL_BLOCK_BYTES) &&
+           files_sync(file->files, file->fd);
+}
+
+bool wal_state_write(struct wal_state_file *file, const struct wal_state *state)
+{
+    assert(strlen(state->tables.manifest) <= WAL_MANIFEST_NAME_MAX);
+    file->sequence++;
+    int first = 1 - file->good_copy;
+    if (!write_copy(file, first, state)) {
+        return false; /* the good copy was not touched */
+    }
+    file->good_copy = first;
+    return write_copy(file, 1 - first, state);
+}
+
+void wal_state_mark(struct wal_state_file *file, uint64_t number)
+{
+    uint8_t bytes[MARK_LEN] = {0};
+    memcpy(bytes, mark_magic, 8);
+    memcpy(bytes + 8, file->store_id, STORE_ID_LEN);
+    le_put_u64(bytes + 24, number);
+    seal_write(bytes, sizeof(bytes));
+    if (!write_at(file, bytes, sizeof(bytes), (2 + number % 2) * WAL_BLOCK_BYTES)) {
+        return;
+    }
+}
+
+/* All four blocks are written, so that none needs room on the disk later. */
+static bool create_file(struct wal_state_file *file)
+{
+    uint8_t *zeroes = mem_zalloc(FILE_BYTES);
+    bool good = write_at(file, zeroes, FILE_BYTES, 0);
+    mem_free(zeroes);
+    return good && wal_state_write(file, &(struct wal_state){0});
+}
+
+bool wal_state_create(const struct files *files, const char *directory,
+                      const uint8_t store_id[STORE_ID_LEN], struct err *err)
+{
+    struct buf path = {0};
+    path_of(directory, "wal.state", &path);
+    struct wal_state_file file = {.files = files};
+    memcpy(file.store_id, store_id, STORE_ID_LEN);
+    file.fd = files->open(files, path.data, O_CREAT | O_TRUNC | O_RDWR);
+    bool good = file.fd >= 0 && create_file(&file) && files->sync_directory(files, directory) == 0;
+    if (!good) {
+        err_set(err, ERR_INTERNAL, "cannot write %s: %s", path.data, strerror(errno));
+    }
+    if (file.fd >= 0) {
+        files_close(files, file.fd);
+    }
+    buf_finish(&path);
+    return good;
+}
+
+struct wal_state_file *wal_state_open(const struct files *files, const char *directory,
+                                      const uint8_t store_id[STORE_ID_LEN],
+                                      const struct wal_state_found *found)
+{
+    struct buf path = {0};
+    path_of(directory, "wal.state", &path);
+    int fd = files->open(files, path.data, O_RDWR);
+    buf_finish(&path);
+    if (fd < 0) {
+        return NULL;
+    }
+    struct wal_state_file *file = mem_zalloc(sizeof(*file));
+    file->files = files;
+    file->fd = fd;
+    memcpy(file->store_id, store_id, STORE_ID_LEN);
+    file->sequence = found->sequence;
+    file->good_copy = found->good_copy;
+    return file;
+}
+
+void wal_state_close(struct wal_state_file *file)
+{
+    if (file != NULL) {
+        files_close(file->files, file->fd);
+        mem_free(file);
+    }
+}

@@ -1,0 +1,75 @@
+/* tests/sim/sim_files.h: a file system in memory, behind struct files (store/wal/files.h). It knows
+ * what has been synced, so that it can be asked for states in which a crash may leave a disk.
+ *
+ * A crash of the machine leaves the synced bytes; each 512-byte sector that was written since is
+ * old, new or garbage, each on its own; names that were changed since are changed or not. A crash
+ * of the process leaves everything as it was written, but it is not more durable than before.
+ *
+ * A sync that fails leaves sectors that look written until the machine crashes, but may never be:
+ * as Linux has it, they count as clean, and the next sync succeeds without writing them. */
+#ifndef GRAMME_TESTS_SIM_SIM_FILES_H
+#define GRAMME_TESTS_SIM_SIM_FILES_H
+
+#include "base/random.h"
+#include "store/wal/files.h"
+
+enum sim_crash { SIM_KILL, SIM_POWER_CUT };
+
+/* Bugs to plant: a test that does not find them is worth nothing. */
+enum sim_bug {
+    SIM_NO_BUG,
+    SIM_SKIP_SYNC,           /* of segments */
+    SIM_SKIP_SOME_SYNCS,     /* of segments, one in 16 */
+    SIM_SKIP_STATE_SYNC,     /* of wal.state */
+    SIM_SKIP_DIRECTORY_SYNC, /* names may vanish */
+};
+
+/* How a call fails. */
+enum sim_failure { SIM_FAIL_EIO, SIM_FAIL_ENOSPC, SIM_FAIL_EINTR, SIM_FAIL_SHORT, SIM_FAIL_KINDS };
+
+struct sim_inode;
+struct sim_name;
+
+struct sim_files {
+    struct files files;
+    struct sim_inode **inodes;
+    size_t inode_count;
+    struct sim_name *names; /* as a process sees them */
+    size_t name_count;
+    struct sim_name *synced_names;
+    size_t synced_name_count;
+    struct sim_change *changes; /* of names, since they were synced */
+    size_t change_count;
+    int descriptors[64]; /* index of the inode; -1: free */
+    struct random random;
+    enum sim_bug bug;
+    uint64_t sync_count;
+
+    /* Calls that change something are counted; `before` is called before each. */
+    uint64_t call_count;
+    void (*before)(void *context);
+    void *context;
+    /* Call number fail_at fails, and so do the next fail_count - 1; 0: none. */
+    uint64_t fail_at;
+    uint64_t fail_count;
+    enum sim_failure failure;
+};
+
+struct sim_files *sim_create(uint64_t seed, enum sim_bug bug);
+void sim_destroy(struct sim_files *sim);
+/* What a crash now might leave, as a file system of its own. */
+struct sim_files *sim_crashed(const struct sim_files *sim, enum sim_crash kind,
+                              struct random *random);
+
+/* Damage. Files are numbered as they are listed. */
+size_t sim_file_count(const struct sim_files *sim);
+const char *sim_file_name(const struct sim_files *sim, size_t index);
+uint64_t sim_file_bytes(const struct sim_files *sim, size_t index);
+void sim_flip_bit(struct sim_files *sim, size_t index, uint64_t bit);
+void sim_scramble_sector(struct sim_files *sim, size_t index, uint64_t sector);
+void sim_truncate(struct sim_files *sim, size_t index, uint64_t bytes);
+void sim_delete(struct sim_files *sim, size_t index);
+
+uint64_t sim_below(struct random *random, uint64_t limit);
+
+#endif
