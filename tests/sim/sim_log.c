@@ -530,7 +530,7 @@ int main(int argc, char **argv)
     struct random random;
     random_init_seed(&random, totals.seed);
     while (totals.states < totals.states_wanted && totals.violations < VIOLATIONS_MAX) {
-        for (int i = 0; i < 8 && totals.states < totals.states_wanted; i++) {
+        for (int i = 0; i < 4 && totals.states < totals.states_wanted; i++) {
             run_life(random_next(&random) >> 1, 60, 4);
         }
         run_failures(random_next(&random) >> 1);
