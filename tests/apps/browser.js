@@ -1,37 +1,62 @@
 /* Pages in Chromium: gramme-apps on a database of its own, and pages that fail their test when a script
- * fails, something cannot be loaded, or anything is asked of another host. */
+ * fails, something cannot be loaded, or anything is requested from another host. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
+import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BUILD = path.dirname(process.env.GRAMME ?? path.join(ROOT, "build", "gramme"));
 
-/* gramme-apps, in memory unless told otherwise: {url, stop()}. */
-export async function startApps(...options) {
-  const child = spawn(
-    path.join(BUILD, "apps", "gramme-apps"),
-    ["--db", "memory:", "--listen", "127.0.0.1:0", "--create-tables", "--pages", path.join(BUILD, "pages"), ...options],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
+export const DESKTOP = { viewport: { width: 1280, height: 900 } };
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+export const SMALL_PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+
+/* Starts a program of ours that prints where it serves: {url, stop(), kill()}. */
+async function start(program, args) {
+  const child = spawn(path.join(BUILD, program), args, { stdio: ["ignore", "pipe", "pipe"] });
+  const ended = once(child, "exit");
+  const end = async (signal) => {
+    child.kill(signal);
+    return (await ended)[0];
+  };
   let said = "";
-  for await (const piece of child.stdout) {
-    said += piece;
-    const url = said.match(/serves (http:\/\/[\d.:]+)/)?.[1];
-    if (url) {
-      const stop = async () => {
-        child.kill("SIGTERM");
-        const [status] = await once(child, "exit");
-        assert.equal(status, 0, "gramme-apps ended with an error");
-      };
-      return { url, stop };
-    }
-  }
-  throw new Error(`gramme-apps did not start: ${said}`);
+  const url = await new Promise((resolve, reject) => {
+    const listen = (piece) => {
+      said += piece;
+      const found = said.match(/serves (http:\/\/[\d.]+:\d+)/)?.[1];
+      if (found) {
+        resolve(found);
+      }
+    };
+    child.stdout.on("data", listen);
+    child.stderr.on("data", listen);
+    ended.then(() => reject(new Error(`${program} did not start: ${said}`)));
+  });
+  return {
+    url,
+    stop: async () => assert.equal(await end("SIGTERM"), 0, `${program} ended with an error: ${said}`),
+    kill: () => end("SIGKILL"),
+  };
+}
+
+/* gramme-apps, in memory unless told otherwise. */
+export function startApps(...options) {
+  return startAppsOn("memory:", "127.0.0.1:0", ...options);
+}
+
+export function startAppsOn(db, listen, ...options) {
+  return start("apps/gramme-apps",
+    ["--db", db, "--listen", listen, "--create-tables", "--pages", path.join(BUILD, "pages"), ...options]);
+}
+
+/* A database server with its data in a directory. */
+export function startDatabase(directory, listen = "127.0.0.1:0") {
+  return start("gramme", ["serve", "--listen", listen, "--store", `rocksdb:${directory}`]);
 }
 
 export function startBrowser() {
@@ -41,10 +66,33 @@ export function startBrowser() {
   });
 }
 
+/* Opens pages of `apps` in `browser`; see useSite(). */
+export async function openPage(browser, url, where, { refusals = [], ...context } = {}) {
+  const own = await browser.newContext({ locale: "en-GB", timezoneId: "UTC", ...DESKTOP, ...context });
+  const page = await own.newPage();
+  page.once("close", () => own.close().catch(() => {})); /* the browser may be closing too */
+  page.setDefaultTimeout(20_000);
+  page.troubles = [];
+  page.on("pageerror", (error) => page.troubles.push(String(error)));
+  page.on("console", (message) => {
+    const expected = refusals.some((status) => message.text().includes(`status of ${status}`));
+    if (message.type() === "error" && !expected) {
+      page.troubles.push(message.text());
+    }
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith("data:")) {
+      page.troubles.push(`requested from another host: ${request.url()}`);
+    }
+  });
+  await page.goto(url + where);
+  return page;
+}
+
 /* const site = useSite(); in a test file: site.open(path, options) gives a page, site.rest(...) speaks to
  * the API as another client would. */
 export function useSite(...options) {
-  const site = { troubles: [] };
+  const site = {};
   before(async () => {
     [site.apps, site.browser] = await Promise.all([startApps(...options), startBrowser()]);
   });
@@ -54,25 +102,7 @@ export function useSite(...options) {
   });
 
   /* `refusals`: statuses that the API may answer with in this test. The browser logs each of them. */
-  site.open = async (where, { refusals = [], ...context } = {}) => {
-    const page = await site.browser.newPage({ locale: "en-GB", timezoneId: "UTC", viewport: { width: 1280, height: 900 }, ...context });
-    page.setDefaultTimeout(20_000);
-    page.troubles = [];
-    page.on("pageerror", (error) => page.troubles.push(String(error)));
-    page.on("console", (message) => {
-      const expected = refusals.some((status) => message.text().includes(`status of ${status}`));
-      if (message.type() === "error" && !expected) {
-        page.troubles.push(message.text());
-      }
-    });
-    page.on("request", (request) => {
-      if (!request.url().startsWith(site.apps.url) && !request.url().startsWith("data:")) {
-        page.troubles.push(`asked another host: ${request.url()}`);
-      }
-    });
-    await page.goto(site.apps.url + where);
-    return page;
-  };
+  site.open = (where, more) => openPage(site.browser, site.apps.url, where, more);
 
   /* To end a test with: nothing went wrong on the page that the test did not provoke. */
   site.close = async (page) => {
@@ -81,15 +111,33 @@ export function useSite(...options) {
     assert.deepEqual(troubles, []);
   };
 
-  /* {status, body} */
-  site.rest = async (method, where, body, headers = {}) => {
-    const answer = await fetch(site.apps.url + where, {
-      method,
-      headers: { "Content-Type": "application/json", ...headers },
-      body: body && JSON.stringify(body),
-    });
-    const text = await answer.text();
-    return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
-  };
+  site.rest = (method, where, body, headers) => rest(site.apps.url, method, where, body, headers);
   return site;
+}
+
+/* {status, body} */
+export async function rest(url, method, where, body, headers = {}) {
+  const answer = await fetch(url + where, {
+    method,
+    headers: { "Content-Type": "application/json", ...headers },
+    body: body && JSON.stringify(body),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
+}
+
+/* Fails if axe finds anything on the page as it is now. */
+export async function checkAxe(page, what) {
+  const { violations } = await new AxeBuilder({ page })
+    .setLegacyMode() /* in the page itself: no other pages, which are slow to open */
+    .options({ rules: { "label-content-name-mismatch": { enabled: true }, "target-size": { enabled: true } } })
+    .analyze();
+  const found = violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
+  assert.deepEqual(found, [], what);
+}
+
+/* Fails if the page is wider than its window. */
+export async function checkWidth(page, what) {
+  const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(content <= window, `${what}: ${content} px wide in ${window} px`);
 }

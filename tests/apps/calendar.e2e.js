@@ -154,7 +154,7 @@ test("when someone else took the night meanwhile, booking says which and shows i
   await dialog(page).getByLabel("Who").fill("Ana");
   await book("Ben", day(12), day(13));
   await page.keyboard.press("Enter");
-  await dialog(page).getByRole("alert").getByText("Someone else has the night of 12").waitFor();
+  await dialog(page).getByRole("alert").getByText("Ben has the night of 12").waitFor();
   await shownEvent(page, "Ben").waitFor(); /* behind the dialog */
   assert.deepEqual(await readAll(day), [["Ben", day(12), day(13)]]);
   await dialog(page).getByLabel("Leaves on").fill(day(12));
@@ -170,7 +170,7 @@ test("a drag onto a night that was taken meanwhile goes back, and says why", asy
   const page = await open(day, [409]);
   await book("Ben", day(15), day(16));
   await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(15)));
-  await page.locator(".toast.error", { hasText: "Someone else has the night of 15" }).waitFor();
+  await page.locator(".toast.error", { hasText: "Ben has the night of 15" }).filter({ hasText: "Ana stays at 8" }).waitFor();
   await shownEvent(page, "Ben").waitFor();
   await cell(page, day(8)).locator(".fc-event", { hasText: "Ana" }).waitFor();
   assert.deepEqual(await read(event), event);
@@ -197,13 +197,17 @@ test("an event that someone changed or deleted meanwhile", async () => {
 
 test("an event that is too long is refused in words", async () => {
   const day = newMonth();
-  const page = await open(day, [422]);
+  const page = await open(day);
+  const sent = [];
+  page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
   await page.getByRole("button", { name: "New event" }).click();
   await dialog(page).getByLabel("Who").fill("Ana");
   await dialog(page).getByLabel("First night").fill(day(1));
   await dialog(page).getByLabel("Leaves on").fill(day(101));
   await dialog(page).getByRole("button", { name: "Book" }).click();
-  await dialog(page).getByText("at most 99 nights").waitFor();
+  await dialog(page).getByRole("alert").getByText("An event has at most 99 nights; this one has 100.").waitFor();
+  assert.equal(await dialog(page).getByLabel("Who").inputValue(), "Ana");
+  assert.deepEqual(sent, []);
   assert.deepEqual(await readAll(day), []);
   await site.close(page);
 });

@@ -88,11 +88,11 @@ test("a call is rescheduled, gets another provider, and another user", async () 
   await page.getByRole("button", { name: "Reschedule" }).click();
   await page.getByLabel("When").fill("2027-03-04T05:06");
   await page.getByRole("dialog").getByRole("button", { name: "Reschedule" }).click();
-  await page.getByText("4 March 2027").waitFor();
+  await page.getByRole("heading", { name: "4 March 2027" }).waitFor();
   await page.getByRole("button", { name: "Provider" }).click();
   await page.getByRole("dialog").getByLabel("Provider").fill("dr-moreau");
   await page.keyboard.press("Enter");
-  await page.getByText("with dr-moreau").waitFor();
+  await page.getByRole("region", { name: "Upcoming" }).getByText("with dr-moreau").waitFor();
   await page.getByRole("button", { name: "Reassign" }).click();
   await page.getByRole("dialog").getByLabel("User").fill(`${user}-b`);
   await page.keyboard.press("Enter");

@@ -72,7 +72,7 @@ test("what changes shows by itself", async () => {
 test("a call that is fine leaves the list", async () => {
   const tenant = await newTenant(1, 2);
   const page = await site.open(`/reconciliation/?tenant=${tenant}`);
-  await page.getByRole("button", { name: `${tenant}-2h is fine` }).click();
+  await page.getByRole("button", { name: `It is fine: ${tenant}-2h` }).click();
   await page.getByText(`${tenant}-2h is fine.`).waitFor();
   assert.deepEqual(await shown(page, 1), [`${tenant}-1h`]);
   const { body } = await site.rest("GET", `/reconciliation/api/calls/${tenant}/${tenant}-2h`);

@@ -78,7 +78,7 @@ test("who is not assigned is told so, and sees the status as it is", async () =>
   const page = await site.open(`/tasks/?user=${member}&status=OPEN`, { refusals: [403] });
   const select = page.getByLabel(`Status of not for ${member}`);
   await select.selectOption("CLOSED");
-  await page.getByText("Only who is assigned, or an admin").waitFor();
+  await page.getByText("Only someone assigned, or an admin").waitFor();
   assert.equal(await select.inputValue(), "OPEN");
   assert.equal(await statusOf(task), "OPEN");
   await site.close(page);
@@ -95,11 +95,12 @@ test("an assignment that is refused says why, in the dialog", async () => {
   await row.getByRole("button", { name: "Who" }).click();
   await row.getByRole("button", { name: "Assign" }).click();
   const dialog = page.getByRole("dialog");
-  for (const [user, message] of [[member, "It is there already"], [gone, "The user is deactivated"],
-                                 ["nobody-at-all", "There is no such user"]]) {
+  for (const [user, message] of [[member, `${member} is already assigned to this task`],
+                                 [gone, `${gone} is deactivated`], ["nobody-at-all", "There is no user “nobody-at-all”"]]) {
     await dialog.getByLabel("User").fill(user);
     await dialog.getByRole("button", { name: "Assign" }).click();
     await dialog.getByRole("alert").getByText(message).waitFor();
+    assert.equal(await dialog.getByLabel("User").inputValue(), user);
   }
   await dialog.getByRole("button", { name: "Cancel" }).click();
   assert.deepEqual(await row.locator(".assigned .badge").allTextContents(), [member]);

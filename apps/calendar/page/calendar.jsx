@@ -1,118 +1,152 @@
-/* The calendar: book nights by selecting them, move and resize with the mouse, rename and delete in a
- * dialog. What someone else did meanwhile is told, and the calendar shows things as they are. */
+/* The calendar: book nights by selecting them, move and resize by mouse or keyboard, rename and delete in a
+ * dialog. Changes of others are shown as they happen; a refused change says why and is undone. */
 import { Calendar } from "@fullcalendar/core";
 import dayGridPlugin from "@fullcalendar/daygrid";
 import interactionPlugin from "@fullcalendar/interaction";
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { createApi } from "@common/api.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLive, useLoad } from "@common/load.js";
 import { toast } from "@common/toasts.jsx";
 import { Shell } from "@common/ui.jsx";
 import { DeleteDialog, EventDialog } from "./dialogs.jsx";
-import { explain, nightsText } from "./text.js";
+import { api, decorate, fromFullCalendar, loadEvents, showEvents } from "./events.js";
+import { moveByKeyboard } from "./keys.js";
+import { clashText, explain, findClashes, nightsText, tooLongText } from "./text.js";
 import "@common/look.css";
 import "./calendar.css";
 
-const api = createApi("calendar");
+const VIEWS = ["dayGridMonth", "dayGridWeek"];
 
-/* All events that reach into a range of days. */
-async function loadEvents(from, to) {
-  const events = [];
-  let cursor;
-  do {
-    const page = await api.get("/events", { from, to, limit: 100, cursor });
-    events.push(...page.items);
-    cursor = page.cursor;
-  } while (cursor);
-  return events;
+/* The month or week of the page is in its address, so that reloading keeps it: ?date=2026-11-01&view=dayGridWeek */
+function readAddress() {
+  const query = new URLSearchParams(location.search);
+  const view = query.get("view");
+  return { initialDate: query.get("date") ?? undefined, initialView: VIEWS.includes(view) ? view : VIEWS[0] };
 }
 
-const toFullCalendar = ({ id, title, start, end, version }) => ({
-  id, title, start, end, allDay: true, extendedProps: { version },
-});
+const toDay = (date) => new Date(date.getTime() - date.getTimezoneOffset() * 60 * 1000).toISOString().slice(0, 10);
 
-/* What FullCalendar has back to what the API has. */
-const fromFullCalendar = ({ id, title, startStr, endStr, extendedProps }) => ({
-  id, title, start: startStr, end: endStr, version: extendedProps.version,
-});
+function writeAddress(view) {
+  const query = new URLSearchParams({ date: toDay(view.currentStart), ...(view.type !== VIEWS[0] && { view: view.type }) });
+  history.replaceState(null, "", `?${query}`);
+}
 
 function App() {
   const place = useRef();
   const calendar = useRef();
+  const keys = useRef();
+  const busy = useRef(0); /* drags and writes under way: until they end the calendar is ahead of the data */
+  const [range, setRange] = useState(null);
   const [dialog, setDialog] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(true);
+  const [moving, setMoving] = useState(null);
 
-  const refresh = () => calendar.current.refetchEvents();
+  const month = useLoad(async () => range && { range, events: await loadEvents(range.from, range.to) }, [range?.from, range?.to]);
+  useLive("calendar", month.reload);
+  const isCurrent = month.data?.range === range && range !== null;
+  const events = month.data?.events ?? [];
+  const newest = useRef();
+  newest.current = { events, reload: month.reload };
 
-  /* After dragging or resizing: keeps it, or puts it back and says why. */
-  async function keepChange({ event, oldEvent, revert }) {
-    const { id, title, start, end } = fromFullCalendar(event);
+  function show() {
+    if (busy.current === 0 && !keys.current.isMoving()) {
+      showEvents(calendar.current, newest.current.events);
+    }
+    decorate(calendar.current, place.current);
+  }
+
+  /* Saves an event that was moved or resized; a refused change is undone by showing the data. */
+  async function save(event, old) {
+    const { id, title, start, end } = event;
+    busy.current++;
     try {
-      const now = await api.put(`/events/${id}`, { title, start, end }, { version: oldEvent.extendedProps.version });
-      event.setExtendedProp("version", now.version);
+      const clash = clashText(findClashes(newest.current.events, event)) || tooLongText(start, end);
+      if (clash) {
+        throw new Error(clash);
+      }
+      await api.put(`/events/${id}`, { title, start, end }, { version: old.version });
       toast(`${title}: ${nightsText(start, end)}`);
     } catch (error) {
-      revert();
-      toast(explain(error), "error");
-      refresh();
+      toast(`${await explain(error, loadEvents)} ${title} stays at ${nightsText(old.start, old.end)}.`, "error");
     }
+    await newest.current.reload();
+    busy.current--;
+    show();
   }
 
   useEffect(() => {
     calendar.current = new Calendar(place.current, {
       plugins: [dayGridPlugin, interactionPlugin],
-      initialView: "dayGridMonth",
-      initialDate: new URLSearchParams(location.search).get("date") ?? undefined,
-      headerToolbar: { left: "prev,next today", center: "title", right: "dayGridMonth,dayGridWeek" },
+      ...readAddress(),
+      headerToolbar: { left: "prev,next today", center: "title", right: VIEWS.join() },
       firstDay: 1,
       height: "auto",
       selectable: true,
       editable: true,
       eventResizableFromStart: true,
       eventInteractive: true,
-      selectOverlap: false,
-      eventOverlap: false,
       longPressDelay: 300,
-      events: ({ startStr, endStr }, give, fail) =>
-        loadEvents(startStr.slice(0, 10), endStr.slice(0, 10))
-          .then((events) => {
-            setProblem(null);
-            give(events.map(toFullCalendar));
-          })
-          .catch((error) => {
-            setProblem(error);
-            fail(error);
-          }),
-      loading: setBusy,
+      datesSet: ({ startStr, endStr, view }) => {
+        writeAddress(view);
+        const [from, to] = [startStr.slice(0, 10), endStr.slice(0, 10)];
+        setRange((old) => (old?.from === from && old.to === to ? old : { from, to }));
+      },
       select: ({ startStr, endStr }) => setDialog({ kind: "create", start: startStr, end: endStr }),
       unselectCancel: "dialog",
       eventClick: ({ event }) => setDialog({ kind: "edit", event: fromFullCalendar(event) }),
-      eventDrop: keepChange,
-      eventResize: keepChange,
-      eventDidMount: ({ event, el }) =>
-        el.setAttribute("aria-label", `${event.title}, ${nightsText(event.startStr, event.endStr)}`),
+      eventDragStart: () => busy.current++,
+      eventDragStop: () => busy.current--,
+      eventResizeStart: () => busy.current++,
+      eventResizeStop: () => busy.current--,
+      eventDrop: ({ event, oldEvent }) => save(fromFullCalendar(event), fromFullCalendar(oldEvent)),
+      eventResize: ({ event, oldEvent }) => save(fromFullCalendar(event), fromFullCalendar(oldEvent)),
+      /* A cell is named by its day, not by the day instead of its events. */
+      dayCellDidMount: ({ el }) => el.removeAttribute("aria-labelledby"),
+      eventDidMount: ({ event, el }) => {
+        el.dataset.event = event.id;
+        el.setAttribute("role", "button");
+        decorate(calendar.current, el.parentElement ?? place.current);
+      },
+    });
+    keys.current = moveByKeyboard(calendar.current, place.current, {
+      onMove: (event) => {
+        setMoving(event);
+        decorate(calendar.current, place.current);
+      },
+      save,
     });
     calendar.current.render();
-    return () => calendar.current.destroy();
+    for (const icon of place.current.querySelectorAll(".fc-icon")) {
+      icon.removeAttribute("role"); /* the button around it has a name */
+      icon.setAttribute("aria-hidden", "true");
+    }
+    return () => {
+      keys.current.stop();
+      calendar.current.destroy();
+    };
   }, []);
+  useLayoutEffect(() => {
+    if (calendar.current) {
+      show();
+    }
+  }, [month.data]);
 
   function close() {
     setDialog(null);
     calendar.current.unselect();
   }
 
-  const common = { api, refresh, onClose: close };
+  const common = { events, reload: month.reload, onClose: close };
   return (
     <Shell app="calendar" title="Calendar" lead="Select nights to book them. A night has one guest."
            actions={<button class="primary" onClick={() => setDialog({ kind: "create" })}>New event</button>}>
-      {problem && (
+      {month.error && !isCurrent && (
         <div class="notice error" role="alert">
-          <p>The events cannot be shown: {problem.message}</p>
-          <button onClick={refresh}>Try again</button>
+          <p>The events cannot be shown: {month.error.message}</p>
+          <button onClick={month.reload}>Try again</button>
         </div>
       )}
-      <div class="card calendar" ref={place} aria-busy={busy} />
+      <div class="card calendar" ref={place} aria-busy={!isCurrent} />
+      <Hint moving={moving} events={events} />
       {dialog?.kind === "create" && <EventDialog key="create" event={dialog} {...common} />}
       {dialog?.kind === "edit" && (
         <EventDialog key="edit" event={dialog.event} {...common}
@@ -120,6 +154,22 @@ function App() {
       )}
       {dialog?.kind === "delete" && <DeleteDialog event={dialog.event} {...common} />}
     </Shell>
+  );
+}
+
+/* How to use the keyboard; while an event is moved by it, where it would be and what is in the way. */
+function Hint({ moving, events }) {
+  const clash = moving && clashText(findClashes(events, moving));
+  return (
+    <>
+      <p class="hint" role="status">
+        {moving && <strong>{moving.title}: {nightsText(moving.start, moving.end)}. {clash} Enter saves, Escape puts it back.</strong>}
+      </p>
+      <p class="hint muted">
+        By keyboard: Tab to an event, move it with the arrow keys, change its end with Shift and an arrow key; Enter saves
+        or opens it.
+      </p>
+    </>
   );
 }
 

@@ -1,24 +1,25 @@
-/* The dialogs: a new event, one that is there, and whether to delete it. */
+/* The dialogs: a new event, an existing one, and the question before it is deleted. */
 import { useState } from "preact/hooks";
+import { newId } from "@common/api.js";
+import { Field, FormDialog } from "@common/dialog.jsx";
 import { toast } from "@common/toasts.jsx";
-import { Field, FormDialog } from "@common/ui.jsx";
-import { addDays, explain, nightsText, today } from "./text.js";
+import { api, loadEvents } from "./events.js";
+import { addDays, clashText, explain, findClashes, nightsText, today, tooLongText } from "./text.js";
 
-/* One id per dialog: sending it twice books once. */
-function newId() {
-  const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
-}
-
-/* With a `version` the event is there and is changed, else it is a new one. */
-export function EventDialog({ event, api, refresh, onClose, onDelete }) {
+/* An event with a `version` exists and is changed, otherwise it is a new one. `events` are those the page knows. */
+export function EventDialog({ event, events, reload, onClose, onDelete }) {
   const isNew = event.version === undefined;
-  const [id] = useState(() => event.id ?? newId());
+  const [id] = useState(() => event.id ?? newId()); /* one per dialog: sending it twice books once */
   const [start, setStart] = useState(event.start ?? today());
   const [end, setEnd] = useState(event.end ?? addDays(today(), 1));
+  const clash = end > start ? clashText(findClashes(events, { id, start, end })) : "";
 
   async function save({ title }) {
     const wanted = { title: title.trim(), start, end };
+    const tooLong = tooLongText(start, end);
+    if (tooLong) {
+      throw new Error(tooLong);
+    }
     try {
       if (isNew) {
         await api.post("/events", { id, ...wanted });
@@ -26,11 +27,11 @@ export function EventDialog({ event, api, refresh, onClose, onDelete }) {
         await api.put(`/events/${id}`, wanted, { version: event.version });
       }
     } catch (error) {
-      refresh(); /* behind the dialog, so that one sees who is there */
-      throw new Error(explain(error));
+      reload(); /* behind the dialog, so that one sees who is there */
+      throw new Error(await explain(error, loadEvents));
     }
     toast(`${wanted.title}: ${nightsText(start, end)}`);
-    refresh();
+    await reload();
   }
 
   function moveStart(next) {
@@ -56,20 +57,21 @@ export function EventDialog({ event, api, refresh, onClose, onDelete }) {
                  onInput={(input) => setEnd(input.target.value)} />
         </Field>
       </div>
+      <p class="clash" role="status">{tooLongText(start, end) || clash}</p>
     </FormDialog>
   );
 }
 
-export function DeleteDialog({ event, api, refresh, onClose }) {
+export function DeleteDialog({ event, reload, onClose }) {
   async function remove() {
     try {
       await api.delete(`/events/${event.id}`, { version: event.version });
     } catch (error) {
-      refresh();
-      throw new Error(explain(error));
+      reload();
+      throw new Error(await explain(error, loadEvents));
     }
     toast(`${event.title} is deleted`);
-    refresh();
+    await reload();
   }
   return (
     <FormDialog title="Delete the event?" submit="Delete" danger onSubmit={remove} onClose={onClose}>

@@ -1,16 +1,17 @@
 /* Calls: one user's timeline, upcoming and past; or one provider's calls. */
 import { render } from "preact";
 import { useState } from "preact/hooks";
-import { createApi } from "@common/api.js";
-import { useAddress, usePages } from "@common/lists.js";
+import { Select } from "@common/dialog.jsx";
+import { useRowFocus } from "@common/focus.js";
+import { agoText, useAddress, zoneText } from "@common/lists.js";
+import { useLive, useLoad, usePages } from "@common/load.js";
 import { toast } from "@common/toasts.jsx";
 import { Empty, Loaded, Shell } from "@common/ui.jsx";
+import { api, changeCall, describe } from "./change.js";
 import { CallDialog } from "./dialogs.jsx";
 import { dayText, hourText, PAGE_SIZE } from "./time.js";
 import "@common/look.css";
 import "./calls.css";
-
-const api = createApi("calls");
 
 /* Whose calls the page shows is in its address: ?user=ana or ?provider=dr-lund. */
 function App() {
@@ -34,6 +35,8 @@ function App() {
   );
 }
 
+const KINDS = [["user", "User"], ["provider", "Provider"]];
+
 function Chooser({ who, go }) {
   function show(event) {
     event.preventDefault();
@@ -43,11 +46,8 @@ function Chooser({ who, go }) {
     }
   }
   return (
-    <form class="row chooser" onSubmit={show} role="search">
-      <select name="kind" aria-label="Kind" defaultValue={who.provider ? "provider" : "user"}>
-        <option value="user">User</option>
-        <option value="provider">Provider</option>
-      </select>
+    <form class="row chooser" onSubmit={show} role="search" aria-label="Whose calls">
+      <Select name="kind" aria-label="Kind" options={KINDS} initial={who.provider && !who.user ? "provider" : "user"} />
       <input class="grow" name="name" aria-label="Name" autocomplete="off" required
              defaultValue={who.user || who.provider} placeholder="ana" />
       <button class="primary">Show</button>
@@ -57,86 +57,141 @@ function Chooser({ who, go }) {
 
 const useCalls = (path) => usePages((cursor) => api.get(path, { limit: PAGE_SIZE, cursor }), [path]);
 
+/* The dialogs and buttons that change calls; `reload` shows what they did. */
+function useActions(reload) {
+  const [dialog, setDialog] = useState(null);
+  async function setStatus(call, status, done) {
+    try {
+      await changeCall(call, "status", { status });
+      toast(done);
+    } catch (error) {
+      toast.error(error);
+    }
+    await reload();
+  }
+  function buttons(call) {
+    const what = describe(call);
+    const action = (kind, label) => (
+      <button class="small" data-action={kind} aria-label={`${label}, ${what}`} onClick={() => setDialog({ kind, call })}>{label}</button>
+    );
+    if (call.status !== "SCHEDULED") {
+      return (
+        <button class="small" data-action="status" aria-label={`Reopen, ${what}`}
+                onClick={() => setStatus(call, "SCHEDULED", `Reopened: ${what}`)}>Reopen</button>
+      );
+    }
+    return (
+      <>
+        <button class="small" data-action="status" aria-label={`Complete, ${what}`}
+                onClick={() => setStatus(call, "COMPLETED", `Completed: ${what}`)}>Complete</button>
+        {action("reschedule", "Reschedule")}
+        {action("reassign", "Reassign")}
+        {action("provider", "Provider")}
+      </>
+    );
+  }
+  const open = dialog && (
+    <CallDialog key={dialog.kind} {...dialog} reload={reload} onClose={() => setDialog(null)}
+                onChanged={(call) => setDialog({ ...dialog, call })} />
+  );
+  return { buttons, open, create: (user) => setDialog({ kind: "create", user }) };
+}
+
+/* The next call from now on. Mostly it is among those shown; if the shown ones are all overdue, it is looked up. */
+function useNext(user, upcoming) {
+  const isDue = (call) => call.scheduledFor >= Date.now();
+  const found = upcoming.data?.find(isDue);
+  const isBeyond = Boolean(upcoming.data && !found && upcoming.hasMore);
+  const beyond = useLoad(async () => {
+    try {
+      return isBeyond ? await api.get(`/users/${encodeURIComponent(user)}/calls/next`) : undefined;
+    } catch (error) {
+      if (error.status === 404) {
+        return undefined;
+      }
+      throw error;
+    }
+  }, [user, isBeyond, upcoming.data]);
+  return found ?? (isBeyond ? beyond.data : undefined);
+}
+
 function UserTimeline({ user, go }) {
   const upcoming = useCalls(`/users/${encodeURIComponent(user)}/calls/upcoming`);
   const completed = useCalls(`/users/${encodeURIComponent(user)}/calls/completed`);
-  const [dialog, setDialog] = useState(null);
   const reload = () => Promise.all([upcoming.reload(), completed.reload()]);
-  const change = (call, part, body, done) => changeCall(call, part, body, done, reload);
-  const next = upcoming.data?.find((call) => call.scheduledFor >= Date.now());
+  useLive("calls", reload);
+  const actions = useActions(reload);
+  const next = useNext(user, upcoming);
   return (
     <>
       <div class="row timeline-title">
         <h2 class="grow">{user}</h2>
-        <button class="primary" onClick={() => setDialog({ kind: "create" })}>New call</button>
+        <button class="primary" onClick={() => actions.create(user)}>New call</button>
       </div>
+      <p class="zone muted">All times are in your time zone, {zoneText()}.</p>
+      {next && <NextCall call={next} go={go} />}
       <div class="grid timelines">
-        <Timeline title="Upcoming" list={upcoming} emptyText="Nothing is planned." go={go} next={next}
-                  actions={(call) => (
-                    <>
-                      <button class="small" onClick={() => change(call, "status", { status: "COMPLETED" }, "Completed")}>Complete</button>
-                      <button class="small" onClick={() => setDialog({ kind: "reschedule", call })}>Reschedule</button>
-                      <button class="small" onClick={() => setDialog({ kind: "reassign", call })}>Reassign</button>
-                      <button class="small" onClick={() => setDialog({ kind: "provider", call })}>Provider</button>
-                    </>
-                  )} />
-        <Timeline title="Past" list={completed} emptyText="No call is completed yet." go={go}
-                  actions={(call) => (
-                    <button class="small" onClick={() => change(call, "status", { status: "SCHEDULED" }, "Reopened")}>Reopen</button>
-                  )} />
+        <Timeline title="Upcoming" list={upcoming} emptyText="Nothing is planned." go={go} next={next} actions={actions.buttons} />
+        <Timeline title="Past" list={completed} emptyText="No call is completed yet." go={go} actions={actions.buttons} />
       </div>
-      {dialog && (
-        <CallDialog {...dialog} user={user} api={api} change={change} reload={reload}
-                    onClose={() => setDialog(null)} />
-      )}
+      {actions.open}
     </>
   );
 }
 
-/* Changes one part of a call, if it still is as the page shows it. */
-async function changeCall(call, part, body, done, reload) {
-  try {
-    await api.put(`/calls/${encodeURIComponent(call.callId)}/${part}`, body, { version: call.version });
-    toast(done);
-  } catch (error) {
-    if (error.status === 412) {
-      toast("Someone changed this call meanwhile. You see it now as it is.", "error");
-    } else {
-      toast.error(error);
-    }
-  }
-  await reload();
+function NextCall({ call, go }) {
+  return (
+    <section class="card next-call" aria-label="Next call">
+      <div class="row">
+        <span class="badge accent">next</span>
+        <span class="muted">{agoText(call.scheduledFor)}</span>
+      </div>
+      <p>
+        <strong>{dayText(call.scheduledFor)}, {hourText(call.scheduledFor)}</strong>{" "}
+        with <Name who={{ provider: call.providerId }} go={go} />
+      </p>
+    </section>
+  );
 }
 
 function ProviderCalls({ provider, go }) {
   const list = useCalls(`/providers/${encodeURIComponent(provider)}/calls`);
+  useLive("calls", list.reload);
+  const actions = useActions(list.reload);
   return (
-    <Timeline title={`Calls of ${provider}, newest first`} list={list} go={go} byUser
-              emptyText="This provider has no calls." />
+    <>
+      <Timeline title={`Calls of ${provider}, newest first`} list={list} go={go} byUser actions={actions.buttons}
+                emptyText="This provider has no calls."
+                lead={`All times are in your time zone, ${zoneText()}.`} />
+      {actions.open}
+    </>
   );
 }
 
-function Timeline({ title, list, emptyText, next, byUser, go, actions }) {
+function Timeline({ title, lead, list, emptyText, next, byUser, go, actions }) {
+  const rows = useRowFocus();
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
+      {lead && <p class="zone muted">{lead}</p>}
       <Loaded of={list}>
-        {(calls) => calls.length === 0 ? <Empty title={emptyText} /> : (
-          <>
+        {(calls) => (
+          <div ref={rows} tabIndex={-1} class="days">
+            {calls.length === 0 && <Empty title={emptyText} />}
             {groupByDay(calls).map(([day, ofDay]) => (
               <div key={day} class="day">
                 <h3>{day}</h3>
                 <ul class="list">
                   {ofDay.map((call) => (
-                    <CallRow key={call.callId} call={call} isNext={call === next} byUser={byUser} go={go}>
-                      {actions?.(call)}
+                    <CallRow key={call.callId} call={call} isNext={call.callId === next?.callId} byUser={byUser} go={go}>
+                      {actions(call)}
                     </CallRow>
                   ))}
                 </ul>
               </div>
             ))}
-            {list.hasMore && <button onClick={list.loadMore}>Show more</button>}
-          </>
+            {list.hasMore && <button aria-label={`Show more, ${title}`} onClick={list.loadMore}>Show more</button>}
+          </div>
         )}
       </Loaded>
     </section>
@@ -152,22 +207,26 @@ function groupByDay(calls) {
   return [...days];
 }
 
+/* A link to the calls of {user} or {provider}. */
+function Name({ who, go }) {
+  return (
+    <a href={`?${new URLSearchParams(who)}`}
+       onClick={(event) => { event.preventDefault(); go(who); }}>{Object.values(who)[0]}</a>
+  );
+}
+
 function CallRow({ call, isNext, byUser, go, children }) {
   const late = call.status === "SCHEDULED" && call.scheduledFor < Date.now();
-  const other = byUser ? { user: call.userId } : { provider: call.providerId };
   return (
-    <li class={isNext ? "call next" : "call"} data-call={call.callId}>
+    <li class={isNext ? "call next" : "call"} data-call={call.callId} data-row>
       <div class="row">
         <time dateTime={new Date(call.scheduledFor).toISOString()}>{hourText(call.scheduledFor)}</time>
-        <span class="grow">with{" "}
-          <a href={`?${new URLSearchParams(other)}`}
-             onClick={(event) => { event.preventDefault(); go(other); }}>{Object.values(other)[0]}</a>
-        </span>
+        <span class="grow">with <Name who={byUser ? { user: call.userId } : { provider: call.providerId }} go={go} /></span>
         {isNext && <span class="badge accent">next</span>}
         {late && <span class="badge warn">overdue</span>}
         {call.status === "COMPLETED" && <span class="badge good">completed</span>}
       </div>
-      {children && <div class="row buttons">{children}</div>}
+      <div class="row buttons">{children}</div>
     </li>
   );
 }

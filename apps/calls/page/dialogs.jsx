@@ -1,13 +1,34 @@
-/* The dialogs of a user's timeline: a new call, and what can be changed of one. */
+/* The dialogs of a timeline: a new call, and the changes of an existing one. */
 import { useState } from "preact/hooks";
+import { newId } from "@common/api.js";
+import { Field, FormDialog, Question } from "@common/dialog.jsx";
+import { agoText, zoneText } from "@common/lists.js";
 import { toast } from "@common/toasts.jsx";
-import { Field, FormDialog } from "@common/ui.jsx";
+import { api, changeCall, describe } from "./change.js";
 import { fromInput, toInput } from "./time.js";
 
 const HOUR_MS = 3600 * 1000;
+const MINUTE_MS = 60 * 1000;
 
 /* The next full hour. */
 const soon = () => Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS;
+
+function When({ initial }) {
+  return (
+    <Field label="When" hint={`In your time zone, ${zoneText()}.`}>
+      <input type="datetime-local" name="time" required defaultValue={toInput(initial)} />
+    </Field>
+  );
+}
+
+/* Asks before a call gets a time in the past, which is rarely meant. */
+function checkTime(time, isConfirmed, submit) {
+  const ms = fromInput(time);
+  if (!isConfirmed && ms < Date.now() - MINUTE_MS) {
+    throw new Question(`This time is in the past, ${agoText(ms)}. Is it right?`, `${submit} anyway`);
+  }
+  return ms;
+}
 
 const DIALOGS = {
   reschedule: {
@@ -15,12 +36,8 @@ const DIALOGS = {
     submit: "Reschedule",
     part: "schedule",
     done: "Rescheduled",
-    body: ({ time }) => ({ scheduledFor: fromInput(time) }),
-    field: (call) => (
-      <Field label="When">
-        <input type="datetime-local" name="time" required defaultValue={toInput(call.scheduledFor)} />
-      </Field>
-    ),
+    body: ({ time }, isConfirmed) => ({ scheduledFor: checkTime(time, isConfirmed, "Reschedule") }),
+    field: (call) => <When initial={call.scheduledFor} />,
   },
   reassign: {
     title: "Reassign the call",
@@ -48,27 +65,39 @@ const DIALOGS = {
   },
 };
 
-export function CallDialog({ kind, call, user, api, change, reload, onClose }) {
+/* `onChanged(call)` gets the call as it is now when someone else changed it; the next attempt starts from there. */
+export function CallDialog({ kind, call, user, reload, onChanged, onClose }) {
   if (kind === "create") {
-    return <CreateDialog user={user} api={api} reload={reload} onClose={onClose} />;
+    return <CreateDialog user={user} reload={reload} onClose={onClose} />;
   }
   const { title, submit, part, done, body, field } = DIALOGS[kind];
+  async function change(values, isConfirmed) {
+    const wanted = body(values, isConfirmed);
+    try {
+      await changeCall(call, part, wanted);
+    } catch (error) {
+      if (error.now) {
+        onChanged(error.now);
+        reload();
+      }
+      throw error;
+    }
+    toast(done);
+    await reload();
+  }
   return (
-    <FormDialog title={title} submit={submit} onClose={onClose}
-                onSubmit={(values) => change(call, part, body(values), done)}>
+    <FormDialog title={title} submit={submit} onClose={onClose} onSubmit={change}>
+      <p class="muted">{describe(call)}, for {call.userId}</p>
       {field(call)}
     </FormDialog>
   );
 }
 
-function CreateDialog({ user, api, reload, onClose }) {
-  /* One id per dialog: sending it twice makes one call. */
-  const [callId] = useState(() => Array.from(crypto.getRandomValues(new Uint8Array(16)),
-                                             (byte) => byte.toString(16).padStart(2, "0")).join(""));
-  async function create({ providerId, time }) {
-    await api.post("/calls", {
-      callId, userId: user, providerId: providerId.trim(), scheduledFor: fromInput(time),
-    });
+function CreateDialog({ user, reload, onClose }) {
+  const [callId] = useState(newId); /* one per dialog: sending it twice creates one call */
+  async function create({ providerId, time }, isConfirmed) {
+    const scheduledFor = checkTime(time, isConfirmed, "Create");
+    await api.post("/calls", { callId, userId: user, providerId: providerId.trim(), scheduledFor });
     toast("Call created");
     await reload();
   }
@@ -77,9 +106,7 @@ function CreateDialog({ user, api, reload, onClose }) {
       <Field label="Provider">
         <input name="providerId" required autocomplete="off" placeholder="dr-lund" />
       </Field>
-      <Field label="When">
-        <input type="datetime-local" name="time" required defaultValue={toInput(soon())} />
-      </Field>
+      <When initial={soon()} />
     </FormDialog>
   );
 }

@@ -1,44 +1,51 @@
-/* Talking to an application's REST API. What it refuses becomes an ApiError: every error has the one
- * shape {"error": {"code", "message", ...details}}. */
+/* Client of an application's REST API. A refused request becomes an ApiError: every error has the shape
+ * {"error": {"code", "message", ...details}}. */
+
+const READ_TIMEOUT_MS = 10_000;
+const WRITE_TIMEOUT_MS = 30_000;
+const OUTAGE_STATUSES = [0, 502, 503, 504];
 
 export class ApiError extends Error {
   constructor(status, error) {
     super(error.message);
-    this.status = status; /* 0: there was no answer */
+    this.status = status; /* 0: no answer */
     this.code = error.code;
     this.details = error;
   }
 }
 
+/* Whether the request may succeed later, unchanged: the server or its database cannot be reached. */
+export const isOutage = (error) => error instanceof ApiError && OUTAGE_STATUSES.includes(error.status);
+
 /* const api = createApi("calls");
  * await api.get("/users/ana/calls", { limit: 10 })
  * await api.patch("/calls/7", { status: "COMPLETED" }, { version: 3 })
  *
- * Each gives the answer's JSON, null if it has none. `version` is sent as If-Match, `headers` as they
- * are, `signal` can end the request early. */
+ * Each returns the JSON of the answer, or null if it has no body. `version` is sent as If-Match, `headers`
+ * unchanged. */
 export function createApi(app) {
-  async function send(method, path, { query, body, version, headers, signal } = {}) {
+  async function send(method, path, { query, body, version, headers } = {}) {
     const given = Object.entries(query ?? {}).filter(([, value]) => value != null && value !== "");
     const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
     let answer;
     try {
       answer = await fetch(`/${app}/api${path}${search}`, {
         method,
-        signal,
+        signal: AbortSignal.timeout(method === "GET" ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS),
         headers: {
           ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-          ...(version === undefined ? {} : { "If-Match": `"${version}"` }),
+          ...(version == null ? {} : { "If-Match": `"${version}"` }),
           ...headers,
         },
         body: body === undefined ? undefined : JSON.stringify(body),
       });
+      return await read(answer);
     } catch (cause) {
-      if (cause.name === "AbortError") {
+      if (cause instanceof ApiError) {
         throw cause;
       }
-      throw new ApiError(0, { code: "offline", message: "The server cannot be reached." });
+      throw new ApiError(0, { code: "offline", message: "The server cannot be reached. Nothing you typed is lost: try again." });
     }
-    return read(answer);
   }
 
   return {
@@ -56,7 +63,7 @@ async function read(answer) {
   try {
     json = text === "" ? null : JSON.parse(text);
   } catch {
-    /* told below: whoever answered is not the application */
+    /* Not JSON, so not from the application, for example a proxy's error page: reported below. */
   }
   if (answer.ok && (json !== null || text === "")) {
     return json;
@@ -65,4 +72,13 @@ async function read(answer) {
     answer.status,
     json?.error ?? { code: "bad_answer", message: `The server answered with status ${answer.status}.` },
   );
+}
+
+/* A random UUID (version 4), also on pages served without TLS, where crypto.randomUUID() does not exist. */
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

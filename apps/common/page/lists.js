@@ -1,49 +1,9 @@
-/* Lists that come in pages, and things that change by themselves. */
-import { useEffect, useRef, useState } from "preact/hooks";
-import { toast } from "./toasts.jsx";
-import { useLoad } from "./ui.jsx";
-
-/* A list that grows by pages: const list = usePages((cursor) => api.get("/calls", { cursor }), []);
- * useLoad() for the first page, with list.hasMore and list.loadMore() for the rest; list.data are all items
- * so far. */
-export function usePages(load, dependencies) {
-  const [more, setMore] = useState({ items: [], cursor: null });
-  const first = useLoad(async () => {
-    const page = await load();
-    setMore({ items: [], cursor: page.cursor });
-    return page.items;
-  }, dependencies);
-  async function loadMore() {
-    try {
-      const page = await load(more.cursor);
-      setMore({ items: [...more.items, ...page.items], cursor: page.cursor });
-    } catch (error) {
-      toast.error(error);
-    }
-  }
-  const data = first.data && [...first.data, ...more.items];
-  return { ...first, data, hasMore: Boolean(more.cursor), loadMore };
-}
-
-/* Calls `work` every so often while the page is to be seen, one call at a time. */
-export function useEvery(seconds, work) {
-  const newest = useRef(work);
-  newest.current = work;
-  useEffect(() => {
-    let busy = false;
-    const timer = setInterval(async () => {
-      if (!busy && document.visibilityState === "visible") {
-        busy = true;
-        await newest.current();
-        busy = false;
-      }
-    }, seconds * 1000);
-    return () => clearInterval(timer);
-  }, [seconds]);
-}
+/* Addresses, drafts and times. */
+import { useEffect, useState } from "preact/hooks";
 
 /* What the page shows, kept in its address: const [query, go] = useAddress();
- * query.caller is the ?caller= of it; go({ caller: "ana" }) changes it, with a step back in the browser. */
+ * query.caller is the value of ?caller=; go({ caller: "ana" }) replaces the query, as a new entry in the browser's
+ * history, or with go(next, { replace: true }) in place of the current one. */
 export function useAddress() {
   const read = () => Object.fromEntries(new URLSearchParams(location.search));
   const [query, setQuery] = useState(read);
@@ -52,23 +12,46 @@ export function useAddress() {
     addEventListener("popstate", back);
     return () => removeEventListener("popstate", back);
   }, []);
-  function go(next) {
+  function go(next, { replace = false } = {}) {
     const given = Object.entries(next).filter(([, value]) => value);
-    history.pushState(null, "", `?${new URLSearchParams(given)}`);
+    const address = given.length > 0 ? `?${new URLSearchParams(given)}` : location.pathname;
+    history[replace ? "replaceState" : "pushState"](null, "", address);
     setQuery(read());
   }
   return [query, go];
 }
 
+/* Text that someone types, kept in the tab across reloads of the page: const [text, setText] = useDraft("ticket 7"); */
+export function useDraft(key) {
+  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? "");
+  function change(next) {
+    setText(next);
+    if (next === "") {
+      sessionStorage.removeItem(key);
+    } else {
+      sessionStorage.setItem(key, next);
+    }
+  }
+  return [text, change];
+}
+
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-/* An ISO 8601 time as people write it, in their zone. */
+/* An ISO 8601 time in the reader's language and time zone. */
 export const timeText = (iso) => times.format(new Date(iso));
 
 const UNITS = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-/* "3 hours ago", "in 5 minutes" */
-export function agoText(iso) {
-  const seconds = (new Date(iso).getTime() - Date.now()) / 1000;
+/* "3 hours ago", "in 5 minutes"; takes an ISO 8601 time or milliseconds since 1970. */
+export function agoText(when) {
+  const seconds = (new Date(when).getTime() - Date.now()) / 1000;
   const [size, unit] = UNITS.find(([size]) => Math.abs(seconds) >= size) ?? UNITS[3];
   return relative.format(Math.trunc(seconds / size), unit);
+}
+
+/* "Europe/Berlin, GMT+1": the zone in which the page shows times. */
+export function zoneText(when = Date.now()) {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const parts = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" }).formatToParts(when);
+  const short = parts.find(({ type }) => type === "timeZoneName")?.value;
+  return short && short !== timeZone ? `${timeZone}, ${short}` : timeZone;
 }

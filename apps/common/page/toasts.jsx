@@ -1,7 +1,10 @@
-/* Short messages in a corner: toast("Saved"), toast.error(error). Shell shows them. */
+/* Short messages in a corner: toast("Saved"), toast.error(error). Shell shows them. Errors stay until they are
+ * dismissed. The others go some seconds after the reader has been active on the visible page, so nobody
+ * misses one by being away; pointing at a message or focusing it keeps it. */
 import { useEffect, useState } from "preact/hooks";
 
-const SECONDS_SHOWN = 6;
+const SECONDS_SHOWN = 8;
+const SHOWN_MAX = 4; /* messages other than errors */
 let shown = [];
 let listener = () => {};
 let count = 0;
@@ -15,12 +18,43 @@ function dismiss(id) {
   change(shown.filter((message) => message.id !== id));
 }
 
-export function toast(text, kind = "info") {
-  const id = ++count;
-  change([...shown, { id, text, kind }]);
-  setTimeout(() => dismiss(id), SECONDS_SHOWN * 1000);
+/* `action`, if given, is {label, run}: a button in the message, such as Undo. */
+export function toast(text, kind = "info", action = null) {
+  const infos = shown.filter((message) => message.kind !== "error");
+  const old = infos.length >= SHOWN_MAX ? infos[0] : null;
+  change([...shown.filter((message) => message !== old && !(message.kind === "error" && message.text === text)),
+    { id: ++count, text, kind, action }]);
 }
 toast.error = (error) => toast(error.message, "error");
+
+function Toast({ id, text, kind, action }) {
+  const [isHeld, setHeld] = useState(false);
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    const see = () => document.visibilityState === "visible" && setSeen(true);
+    const events = ["pointermove", "pointerdown", "keydown"];
+    events.forEach((name) => addEventListener(name, see));
+    return () => events.forEach((name) => removeEventListener(name, see));
+  }, []);
+  useEffect(() => {
+    if (kind === "error" || isHeld || !isSeen) {
+      return undefined;
+    }
+    const timer = setTimeout(() => dismiss(id), SECONDS_SHOWN * 1000);
+    return () => clearTimeout(timer);
+  }, [isHeld, isSeen]);
+  return (
+    <div class={`toast ${kind}`} role={kind === "error" ? "alert" : undefined}
+         onMouseEnter={() => setHeld(true)} onMouseLeave={() => setHeld(false)}
+         onFocusIn={() => setHeld(true)} onFocusOut={() => setHeld(false)}>
+      <span>{text}</span>
+      {action && (
+        <button class="plain action" onClick={() => { dismiss(id); action.run(); }}>{action.label}</button>
+      )}
+      <button class="plain" aria-label="Dismiss" onClick={() => dismiss(id)}>×</button>
+    </div>
+  );
+}
 
 export function Toasts() {
   const [messages, setMessages] = useState(shown);
@@ -30,13 +64,8 @@ export function Toasts() {
     return () => (listener = () => {});
   }, []);
   return (
-    <div class="toasts" role="status" aria-live="polite">
-      {messages.map(({ id, text, kind }) => (
-        <div key={id} class={`toast ${kind}`}>
-          <span>{text}</span>
-          <button class="plain" aria-label="Dismiss" onClick={() => dismiss(id)}>×</button>
-        </div>
-      ))}
+    <div class="toasts" role="status" aria-label="Messages">
+      {messages.map((message) => <Toast key={message.id} {...message} />)}
     </div>
   );
 }

@@ -2,14 +2,16 @@
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
-import { agoText, timeText, useAddress, useEvery } from "@common/lists.js";
+import { Field, FormDialog } from "@common/dialog.jsx";
+import { useRowFocus } from "@common/focus.js";
+import { agoText, timeText, useAddress } from "@common/lists.js";
+import { useLive, useLoad } from "@common/load.js";
 import { toast } from "@common/toasts.jsx";
-import { Empty, Field, FormDialog, Loaded, Shell, useLoad } from "@common/ui.jsx";
+import { Empty, Hidden, Loaded, Shell } from "@common/ui.jsx";
 import "@common/look.css";
 import "./reconciliation.css";
 
 const api = createApi("reconciliation");
-const LIVE_SECONDS = 2;
 const STATUSES = ["FAILED", "PENDING", "SUCCESS"];
 
 /* ?tenant=north&shard=3: of these only. */
@@ -22,13 +24,30 @@ function App() {
     ]);
     return { summary, pending: pending.items, metrics };
   }, [tenant, shard]);
-  useEvery(LIVE_SECONDS, now.reload);
-  async function write(call) {
-    const { pending } = await api.put(
-      `/calls/${encodeURIComponent(call.tenantId)}/${encodeURIComponent(call.callId)}`,
-      { callDateTime: call.callDateTime, audioReceived: call.audioReceived, processingStatus: call.processingStatus },
-    );
+  useLive("reconciliation", now.reload);
+  const put = ({ tenantId, callId, callDateTime, audioReceived, processingStatus }) => api.put(
+    `/calls/${encodeURIComponent(tenantId)}/${encodeURIComponent(callId)}`, { callDateTime, audioReceived, processingStatus });
+  async function report(call) {
+    const { pending } = await put(call);
     toast(pending ? `${call.callId} needs a second look.` : `${call.callId} is fine.`);
+    await now.reload();
+  }
+  async function restore(call) {
+    try {
+      await put(call);
+      toast(`${call.callId} needs a second look again.`);
+    } catch (error) {
+      toast.error(error);
+    }
+    await now.reload();
+  }
+  async function settle(call) {
+    try {
+      await put({ ...call, audioReceived: true, processingStatus: "SUCCESS" });
+      toast(`${call.callId} is fine.`, "info", { label: "Undo", run: () => restore(call) });
+    } catch (error) {
+      toast.error(error);
+    }
     await now.reload();
   }
   return (
@@ -45,11 +64,11 @@ function App() {
               <Bars title="By shard" chosen={shard} choose={(shard) => go({ tenant, shard })}
                     rows={summary.shards.map(({ shard, count }) => ({ name: String(shard), count }))} />
             </div>
-            <Pending calls={pending} filter={{ tenant, shard }} go={go} write={write} />
+            <Pending calls={pending} filter={{ tenant, shard }} go={go} settle={settle} />
           </div>
         )}
       </Loaded>
-      {isReporting && <ReportDialog write={write} onClose={() => setReporting(false)} />}
+      {isReporting && <ReportDialog report={report} onClose={() => setReporting(false)} />}
     </Shell>
   );
 }
@@ -96,39 +115,29 @@ function Bars({ title, rows, chosen, choose }) {
   );
 }
 
-function Pending({ calls, filter, go, write }) {
+const COLUMNS = ["Call", "Tenant", "When", "What is wrong", "Shard"];
+
+/* Roles are explicit, because on phones the rows are laid out as blocks, which hides the table from
+ * assistive technology. */
+function Pending({ calls, filter, go, settle }) {
   const isFiltered = filter.tenant || filter.shard;
+  const rows = useRowFocus();
   return (
-    <section aria-label="Pending calls">
+    <section aria-label="Pending calls" ref={rows} tabIndex={-1} class="pending">
       <div class="row">
         <h2 class="grow">Oldest first</h2>
         {isFiltered && <button class="small" onClick={() => go({})}>Show all</button>}
       </div>
       {calls.length === 0 ? <Empty title="Nothing is pending." /> : (
-        <table>
-          <thead>
-            <tr><th>Call</th><th>Tenant</th><th>When</th><th>What is wrong</th><th>Shard</th><th /></tr>
+        <table role="table">
+          <thead role="rowgroup">
+            <tr role="row">
+              {COLUMNS.map((name) => <th key={name} role="columnheader" scope="col">{name}</th>)}
+              <th role="columnheader" scope="col"><Hidden>Action</Hidden></th>
+            </tr>
           </thead>
-          <tbody>
-            {calls.map((call) => (
-              <tr key={`${call.tenantId} ${call.callId}`} data-call={call.callId}>
-                <td>{call.callId}</td>
-                <td>{call.tenantId}</td>
-                <td><time dateTime={call.callDateTime} title={timeText(call.callDateTime)}>{agoText(call.callDateTime)}</time></td>
-                <td>
-                  {!call.audioReceived && <span class="badge bad">no audio</span>}{" "}
-                  {call.processingStatus !== "SUCCESS" && <span class="badge warn">{call.processingStatus.toLowerCase()}</span>}{" "}
-                  {call.notBefore > new Date().toISOString() && <small>again {agoText(call.notBefore)}</small>}
-                </td>
-                <td>{call.shard}</td>
-                <td>
-                  <button class="small" aria-label={`${call.callId} is fine`}
-                          onClick={() => write({ ...call, audioReceived: true, processingStatus: "SUCCESS" }).catch(toast.error)}>
-                    It is fine
-                  </button>
-                </td>
-              </tr>
-            ))}
+          <tbody role="rowgroup">
+            {calls.map((call) => <Row key={`${call.tenantId} ${call.callId}`} call={call} settle={settle} />)}
           </tbody>
         </table>
       )}
@@ -136,13 +145,32 @@ function Pending({ calls, filter, go, write }) {
   );
 }
 
-function ReportDialog({ write, onClose }) {
-  const report = ({ tenantId, callId, audio, processingStatus }) => write({
+function Row({ call, settle }) {
+  return (
+    <tr role="row" data-call={call.callId} data-row>
+      <td role="cell" class="id">{call.callId}</td>
+      <td role="cell">{call.tenantId}</td>
+      <td role="cell"><time dateTime={call.callDateTime} title={timeText(call.callDateTime)}>{agoText(call.callDateTime)}</time></td>
+      <td role="cell">
+        {!call.audioReceived && <span class="badge bad">no audio</span>}{" "}
+        {call.processingStatus !== "SUCCESS" && <span class="badge warn">{call.processingStatus.toLowerCase()}</span>}{" "}
+        {call.notBefore > new Date().toISOString() && <small>again {agoText(call.notBefore)}</small>}
+      </td>
+      <td role="cell"><span class="on-phone">shard </span>{call.shard}</td>
+      <td role="cell" class="last">
+        <button class="small" data-action="settle" aria-label={`It is fine: ${call.callId}`} onClick={() => settle(call)}>It is fine</button>
+      </td>
+    </tr>
+  );
+}
+
+function ReportDialog({ report, onClose }) {
+  const send = ({ tenantId, callId, audio, processingStatus }) => report({
     tenantId: tenantId.trim(), callId: callId.trim(), processingStatus, audioReceived: audio === "on",
     callDateTime: new Date().toISOString().replace(/\.\d+/, ""),
   });
   return (
-    <FormDialog title="Report a call" submit="Report" onSubmit={report} onClose={onClose}>
+    <FormDialog title="Report a call" submit="Report" onSubmit={send} onClose={onClose}>
       <Field label="Tenant"><input name="tenantId" required maxLength={128} autocomplete="off" /></Field>
       <Field label="Call"><input name="callId" required maxLength={128} autocomplete="off" /></Field>
       <Field label="Processing">

@@ -1,27 +1,39 @@
 /* Tasks: mine, all by status, and who does what. */
 import { render } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
-import { timeText, useAddress, usePages } from "@common/lists.js";
+import { Field, FormDialog, Select } from "@common/dialog.jsx";
+import { useRowFocus } from "@common/focus.js";
+import { useAddress } from "@common/lists.js";
+import { useLive, useLoad, usePages } from "@common/load.js";
+import { tabPanel, Tabs } from "@common/tabs.jsx";
 import { toast } from "@common/toasts.jsx";
-import { Empty, Field, FormDialog, Loaded, Shell, useLoad } from "@common/ui.jsx";
+import { Empty, Loaded, Shell } from "@common/ui.jsx";
+import { TaskRow } from "./row.jsx";
+import { BYTES_MAX, byteCount, PRIORITIES, STATUSES, upper } from "./text.js";
 import "@common/look.css";
 import "./tasks.css";
 
 const api = createApi("tasks");
-const STATUSES = { OPEN: "Open", IN_PROGRESS: "In progress", COMPLETED: "Completed", CLOSED: "Closed" };
-const PRIORITIES = { LOW: "", MEDIUM: "accent", HIGH: "bad" };
+const TABS = [{ name: "mine", label: "My tasks" },
+  ...Object.entries(STATUSES).map(([name, label]) => ({ name, label }))];
 
 /* Who acts and what is shown is in the address: ?user=ana&status=OPEN; without a status, the user's own. */
 function App() {
   const [{ user, status }, go] = useAddress();
   const [isCreating, setCreating] = useState(false);
-  const [changes, setChanges] = useState(0); /* loads the list again */
+  const [fresh, setFresh] = useState(null); /* the id of the task that was just created */
   const act = { headers: { "X-User-Id": user } };
+  const tab = status ?? "mine";
   async function create({ title, description, priority }) {
-    await api.post("/tasks", { title, priority, ...(description && { description }) }, act);
-    toast("The task is there.");
-    setChanges(changes + 1);
+    const size = byteCount(title) + byteCount(description);
+    if (size > BYTES_MAX) {
+      throw new Error(`Title and description are too long together: ${size} of at most ${BYTES_MAX} bytes.`);
+    }
+    const task = await api.post("/tasks", { title: title.trim(), priority, ...(description.trim() && { description }) }, act);
+    toast(`Created: ${task.title}`);
+    setFresh(task.taskId);
+    go({ user, status: task.status }); /* a new task is nobody's yet: it is seen among the open ones */
   }
   return (
     <Shell app="tasks" title="Tasks" lead="My tasks, all by status, who does what."
@@ -29,49 +41,43 @@ function App() {
       <Who key={user} user={user} go={(user) => go({ user, status })} />
       {user ? (
         <>
-          <div class="tabs" role="tablist">
-            <Tab label="My tasks" selected={!status} onClick={() => go({ user })} />
-            {Object.entries(STATUSES).map(([name, label]) => (
-              <Tab key={name} label={label} selected={status === name} onClick={() => go({ user, status: name })} />
-            ))}
+          <Tabs label="Which tasks" tabs={TABS} chosen={tab}
+                choose={(name, byKey) => go({ user, status: name === "mine" ? undefined : name }, { replace: byKey })} />
+          <div {...tabPanel(tab)}>
+            <TaskList key={`${user} ${tab}`} user={user} status={status} act={act} fresh={fresh} />
           </div>
-          {status
-            ? <ByStatus key={`${status} ${changes}`} status={status} act={act} />
-            : <Mine key={`${user} ${changes}`} user={user} act={act} />}
         </>
       ) : <Welcome go={go} />}
-      {isCreating && (
-        <FormDialog title="New task" submit="Create" onSubmit={create} onClose={() => setCreating(false)}>
-          <Field label="Title"><input name="title" required maxLength={200} autocomplete="off" /></Field>
-          <Field label="Description"><textarea name="description" maxLength={2000} /></Field>
-          <Field label="Priority">
-            <select name="priority" defaultValue="MEDIUM">
-              {Object.keys(PRIORITIES).map((name) => <option key={name}>{name}</option>)}
-            </select>
-          </Field>
-        </FormDialog>
-      )}
+      {isCreating && <CreateDialog create={create} onClose={() => setCreating(false)} />}
     </Shell>
   );
 }
 
-function Tab({ label, selected, onClick }) {
-  return <button role="tab" aria-selected={selected} onClick={onClick}>{label}</button>;
+function CreateDialog({ create, onClose }) {
+  return (
+    <FormDialog title="New task" submit="Create" onSubmit={create} onClose={onClose}>
+      <Field label="Title"><input name="title" required maxLength={200} autocomplete="off" /></Field>
+      <Field label="Description"><textarea name="description" maxLength={2000} /></Field>
+      <Field label="Priority">
+        <Select name="priority" initial="MEDIUM" options={Object.keys(PRIORITIES).map((name) => [name, upper(name)])} />
+      </Field>
+    </FormDialog>
+  );
 }
 
-/* Who acts, and what the table knows of them. */
+/* Who acts, and their profile. */
 function Who({ user, go }) {
-  const profile = useLoad(() => (user ? api.get(`/users/${encodeURIComponent(user)}`) : {}), [user]);
+  const profile = useLoad(async () => (user ? api.get(`/users/${encodeURIComponent(user)}`) : {}), [user]);
   function change(event) {
     event.preventDefault();
     go(new FormData(event.target).get("user").trim());
   }
   return (
-    <form class="row who" onSubmit={change}>
+    <form class="row who" onSubmit={change} aria-label="Who acts">
       <input class="grow" name="user" aria-label="Acting as" required maxLength={64} autocomplete="off"
              defaultValue={user} placeholder="ana" />
       <button>Act as</button>
-      {user && profile.error && <span class="badge bad">unknown user</span>}
+      {profile.error?.status === 404 && <span class="badge bad">unknown user</span>}
       {profile.data?.groups && <span class="badge">{profile.data.groups.join(", ")}</span>}
       {profile.data?.status === "DEACTIVATED" && <span class="badge warn">deactivated</span>}
     </form>
@@ -91,91 +97,39 @@ function Welcome({ go }) {
   );
 }
 
-function Mine({ user, act }) {
-  const list = usePages((cursor) => api.get(`/users/${encodeURIComponent(user)}/tasks`, { cursor }), [user]);
-  return <TaskList list={list} tasks={(items) => items.map((item) => item.task)} act={act}
-                   emptyText="Nothing is assigned to you." />;
-}
-
-function ByStatus({ status, act }) {
-  const list = usePages((cursor) => api.get("/tasks", { status, cursor }), [status]);
-  return <TaskList list={list} tasks={(items) => items} act={act}
-                   emptyText={`No task is ${STATUSES[status].toLowerCase()}.`} />;
-}
-
-function TaskList({ list, tasks, act, emptyText }) {
+/* The tasks of a status; without one, those that are assigned to the user. */
+function TaskList({ user, status, act, fresh }) {
+  const list = usePages(async (cursor) => {
+    if (status) {
+      return api.get("/tasks", { status, cursor });
+    }
+    const page = await api.get(`/users/${encodeURIComponent(user)}/tasks`, { cursor });
+    return { ...page, items: page.items.map((item) => item.task) };
+  }, [user, status]);
+  useLive("tasks", list.reload);
+  const rows = useRowFocus();
+  const isFreshHere = list.data?.some((task) => task.taskId === fresh);
+  useEffect(() => {
+    if (isFreshHere) {
+      rows.current.querySelector(".fresh")?.scrollIntoView({ block: "nearest" });
+    }
+  }, [isFreshHere]);
+  const emptyText = status ? `No task is ${STATUSES[status]?.toLowerCase() ?? status}.` : "Nothing is assigned to you.";
   return (
     <Loaded of={list}>
-      {(items) => items.length === 0 ? <Empty title={emptyText} /> : (
-        <>
-          <ul class="list">
-            {tasks(items).map((task) => <TaskRow key={task.taskId} task={task} act={act} reload={list.reload} />)}
-          </ul>
+      {(tasks) => (
+        <div ref={rows} tabIndex={-1} class="rows">
+          {tasks.length === 0 ? <Empty title={emptyText} /> : (
+            <ul class="list">
+              {tasks.map((task) => (
+                <TaskRow key={task.taskId} api={api} task={task} act={act} isFresh={task.taskId === fresh} reload={list.reload} />
+              ))}
+            </ul>
+          )}
           {list.hasMore && <button class="more" onClick={list.loadMore}>Show more</button>}
-        </>
+        </div>
       )}
     </Loaded>
-  );
-}
-
-function TaskRow({ task, act, reload }) {
-  const [isShown, setShown] = useState(false);
-  async function change(event) {
-    try {
-      await api.put(`/tasks/${task.taskId}/status`, { status: event.target.value }, act);
-      toast(`${task.title}: ${STATUSES[event.target.value]}`);
-    } catch (error) {
-      event.target.value = task.status;
-      toast(error.status === 403 ? "Only who is assigned, or an admin, may change the status." : error.message, "error");
-    }
-    await reload();
-  }
-  return (
-    <li data-task={task.taskId}>
-      <div class="row">
-        <span class="grow task-title">{task.title}</span>
-        <span class={`badge ${PRIORITIES[task.priority]}`}>{task.priority.toLowerCase()}</span>
-        <select aria-label={`Status of ${task.title}`} value={task.status} onChange={change}>
-          {Object.entries(STATUSES).map(([name, label]) => <option key={name} value={name}>{label}</option>)}
-        </select>
-        <button class="small" aria-expanded={isShown} onClick={() => setShown(!isShown)}>Who</button>
-      </div>
-      {task.description && <p class="description">{task.description}</p>}
-      <small>By {task.createdBy} on {timeText(task.createdAt)}</small>
-      {isShown && <Assigned task={task} act={act} />}
-    </li>
-  );
-}
-
-function Assigned({ task, act }) {
-  const path = `/tasks/${task.taskId}/assignments`;
-  const list = usePages((cursor) => api.get(path, { cursor }), [path]);
-  const [isAssigning, setAssigning] = useState(false);
-  async function assign({ userId }) {
-    await api.post(path, { userId: userId.trim() }, act);
-    toast(`Assigned to ${userId.trim()}`);
-    await list.reload();
-  }
-  return (
-    <div class="assigned">
-      <Loaded of={list}>
-        {(assignments) => (
-          <p class="row" aria-label={`Assigned to ${task.title}`}>
-            {assignments.length === 0 && <span class="muted">Nobody yet.</span>}
-            {assignments.map(({ userId }) => <span key={userId} class="badge">{userId}</span>)}
-            {list.hasMore && <button class="small" onClick={list.loadMore}>More</button>}
-            <button class="small" onClick={() => setAssigning(true)}>Assign</button>
-          </p>
-        )}
-      </Loaded>
-      {isAssigning && (
-        <FormDialog title={`Assign “${task.title}”`} submit="Assign" onSubmit={assign} onClose={() => setAssigning(false)}>
-          <Field label="User" hint="Admins assign, to users who are active.">
-            <input name="userId" required maxLength={64} autocomplete="off" />
-          </Field>
-        </FormDialog>
-      )}
-    </div>
   );
 }
 

@@ -1,23 +1,25 @@
 /* Tickets: a caller's newest, one of them to follow and to comment. */
 import { render } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
-import { agoText, timeText, useAddress, useEvery, usePages } from "@common/lists.js";
+import { Field, FormDialog } from "@common/dialog.jsx";
+import { agoText, timeText, useAddress, useDraft } from "@common/lists.js";
+import { useLive, useLoad, usePages } from "@common/load.js";
 import { toast } from "@common/toasts.jsx";
-import { Empty, Field, FormDialog, Loaded, Shell, useLoad } from "@common/ui.jsx";
+import { Empty, Loaded, Shell } from "@common/ui.jsx";
+import { joinText, splitText } from "./text.js";
 import "@common/look.css";
 import "./tickets.css";
 
 const api = createApi("tickets");
-const FOLLOW_SECONDS = 3;
 
 /* What the page shows is in its address: ?caller=poc-user-001&ticket=... */
 function App() {
   const [{ caller, ticket }, go] = useAddress();
   const [isOpening, setOpening] = useState(false);
   const [opened, setOpened] = useState(0);
-  async function open({ caller_id, issue_description }) {
-    const created = await api.post("/tickets", { caller_id: caller_id.trim(), issue_description });
+  async function open({ caller_id, title, details }) {
+    const created = await api.post("/tickets", { caller_id: caller_id.trim(), issue_description: joinText(title, details) });
     toast("The ticket is open.");
     setOpened(opened + 1);
     go({ caller: created.caller_id, ticket: created.ticket_id });
@@ -28,17 +30,26 @@ function App() {
       <Chooser key={caller} caller={caller} go={go} />
       <div class={ticket ? "tickets with-ticket" : "tickets"}>
         {caller
-          ? <CallerTickets key={`${caller} ${opened}`} caller={caller} selected={ticket} go={go} />
+          ? <CallerTickets key={caller} caller={caller} opened={opened} selected={ticket} go={go} />
           : !ticket && <Welcome go={go} />}
-        {ticket && <Ticket key={ticket} id={ticket} />}
+        {ticket && <Ticket key={ticket} id={ticket} back={caller && (() => go({ caller }))} />}
       </div>
-      {isOpening && (
-        <FormDialog title="Open a ticket" submit="Open" onSubmit={open} onClose={() => setOpening(false)}>
-          <Field label="Caller"><input name="caller_id" required maxLength={128} defaultValue={caller} autocomplete="off" /></Field>
-          <Field label="What is wrong?"><textarea name="issue_description" required maxLength={4000} /></Field>
-        </FormDialog>
-      )}
+      {isOpening && <OpenDialog caller={caller} open={open} onClose={() => setOpening(false)} />}
     </Shell>
+  );
+}
+
+const SECRETS_HINT = "Never write passwords, codes or serial numbers here.";
+
+function OpenDialog({ caller, open, onClose }) {
+  return (
+    <FormDialog title="Open a ticket" submit="Open" onSubmit={open} onClose={onClose}>
+      <Field label="Caller"><input name="caller_id" required maxLength={128} defaultValue={caller} autocomplete="off" /></Field>
+      <Field label="What is wrong?" hint="In one line.">
+        <input name="title" required maxLength={120} autocomplete="off" />
+      </Field>
+      <Field label="Details" hint={SECRETS_HINT}><textarea name="details" maxLength={3800} /></Field>
+    </FormDialog>
   );
 }
 
@@ -48,7 +59,7 @@ function Chooser({ caller, go }) {
     go({ caller: new FormData(event.target).get("caller").trim() });
   }
   return (
-    <form class="row chooser" onSubmit={show} role="search">
+    <form class="row chooser" onSubmit={show} role="search" aria-label="Whose tickets">
       <input class="grow" name="caller" aria-label="Caller" required maxLength={128} autocomplete="off"
              defaultValue={caller} placeholder="poc-user-001" />
       <button>Show tickets</button>
@@ -68,28 +79,24 @@ function Welcome({ go }) {
   );
 }
 
-function CallerTickets({ caller, selected, go }) {
+function CallerTickets({ caller, opened, selected, go }) {
   const list = usePages((cursor) => api.get("/tickets", { caller, cursor }), [caller]);
-  useEvery(FOLLOW_SECONDS, () => !list.hasMore && list.reload());
+  useLive("tickets", list.reload);
+  useEffect(() => {
+    if (opened > 0) {
+      list.reload();
+    }
+  }, [opened]);
   return (
-    <section aria-label="Tickets of the caller">
+    <section aria-label="Tickets of the caller" class="caller-tickets">
       <h2>{caller}</h2>
       <Loaded of={list}>
         {(tickets) => tickets.length === 0 ? <Empty title="No tickets yet." /> : (
           <>
             <ul class="list">
               {tickets.map((ticket) => (
-                <li key={ticket.ticket_id} class={ticket.ticket_id === selected ? "selected" : undefined}>
-                  <a href={`?${new URLSearchParams({ caller, ticket: ticket.ticket_id })}`}
-                     aria-current={ticket.ticket_id === selected ? "true" : undefined}
-                     onClick={(event) => {
-                       event.preventDefault();
-                       go({ caller, ticket: ticket.ticket_id });
-                     }}>
-                    <span class="issue">{ticket.issue_description}</span>
-                    <small>{timeText(ticket.created_at)} · {commentsText(ticket.comments.length)}</small>
-                  </a>
-                </li>
+                <TicketRow key={ticket.ticket_id} ticket={ticket} isSelected={ticket.ticket_id === selected}
+                           address={{ caller, ticket: ticket.ticket_id }} go={go} />
               ))}
             </ul>
             {list.hasMore && <button class="more" onClick={list.loadMore}>Older tickets</button>}
@@ -100,61 +107,102 @@ function CallerTickets({ caller, selected, go }) {
   );
 }
 
+function TicketRow({ ticket, isSelected, address, go }) {
+  return (
+    <li class={isSelected ? "selected" : undefined}>
+      <a href={`?${new URLSearchParams(address)}`} aria-current={isSelected ? "true" : undefined}
+         onClick={(event) => {
+           event.preventDefault();
+           go(address);
+         }}>
+        <span class="issue">{splitText(ticket.issue_description).title}</span>
+        <small>{timeText(ticket.created_at)} · {commentsText(ticket.comments?.length ?? 0)}</small>
+      </a>
+    </li>
+  );
+}
+
 const commentsText = (count) => (count === 1 ? "1 comment" : `${count} comments`);
 
-function Ticket({ id }) {
+/* The chosen ticket. It comes into view when it is chosen; on a phone it takes the place of the list. */
+function Ticket({ id, back }) {
   const ticket = useLoad(() => api.get(`/tickets/${encodeURIComponent(id)}`), [id]);
-  useEvery(FOLLOW_SECONDS, ticket.reload);
+  useLive("tickets", ticket.reload);
+  const section = useRef();
+  useEffect(() => {
+    if (matchMedia("(max-width: 59.99rem)").matches) {
+      section.current.scrollIntoView({ block: "start" });
+      section.current.focus({ preventScroll: true }); /* the link that was tapped is hidden now */
+    }
+  }, [id]);
   return (
-    <section aria-label="Ticket">
+    <section aria-label="Ticket" class="ticket" ref={section} tabIndex={-1}>
+      {back && <button class="plain link back" onClick={back}>← All tickets</button>}
       <Loaded of={ticket}>
-        {(data) => (
-          <article class="card">
-            <div class="row">
-              <h2 class="grow">{data.issue_description}</h2>
-              <span class="badge good">{data.status}</span>
-            </div>
-            <p class="muted">
-              Opened by {data.caller_id} on <time dateTime={data.created_at}>{timeText(data.created_at)}</time>.
-              Ticket <code>{data.ticket_id}</code>
-            </p>
-            <ol class="comments" aria-label="Comments">
-              {data.comments.map((comment, index) => (
-                <li key={index}>
-                  <p>{comment.comment_text}</p>
-                  <small title={timeText(comment.added_at)}>{agoText(comment.added_at)}</small>
-                </li>
-              ))}
-            </ol>
-            <CommentForm id={id} reload={ticket.reload} />
-          </article>
-        )}
+        {(data) => <TicketCard data={data} id={id} reload={ticket.reload} />}
       </Loaded>
     </section>
   );
 }
 
+function TicketCard({ data, id, reload }) {
+  const { title, details } = splitText(data.issue_description);
+  return (
+    <article class="card">
+      <div class="row top">
+        <h2 class="grow">{title}</h2>
+        <span class="badge good">{data.status}</span>
+      </div>
+      {details && <p class="details">{details}</p>}
+      <p class="muted">
+        Opened by {data.caller_id} on <time dateTime={data.created_at}>{timeText(data.created_at)}</time>.
+        Ticket <code>{data.ticket_id}</code>
+      </p>
+      <ol class="comments" aria-label="Comments">
+        {(data.comments ?? []).map((comment, index) => (
+          <li key={index}>
+            <p>{comment.comment_text}</p>
+            <small title={timeText(comment.added_at)}>{agoText(comment.added_at)}</small>
+          </li>
+        ))}
+      </ol>
+      <CommentForm id={id} reload={reload} />
+    </article>
+  );
+}
+
 function CommentForm({ id, reload }) {
-  const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
+  const [text, setText] = useDraft(`comment on ticket ${id}`);
+  const [problem, setProblem] = useState(null);
+  const field = useRef();
+  const busy = useRef(false);
   async function send(event) {
     event.preventDefault();
-    setBusy(true);
+    if (busy.current) {
+      return;
+    }
+    busy.current = true;
     try {
+      if (text.trim() === "") {
+        throw new Error("Write something first.");
+      }
       await api.post(`/tickets/${encodeURIComponent(id)}/comments`, { comment_text: text });
       setText("");
+      setProblem(null);
+      field.current.querySelector("textarea").focus();
       await reload();
     } catch (error) {
-      toast.error(error); /* the text stays, to be sent again */
+      setProblem(error); /* the text stays, to be sent again */
     }
-    setBusy(false);
+    busy.current = false;
   }
   return (
-    <form onSubmit={send}>
-      <Field label="Comment">
-        <textarea required maxLength={4000} value={text} onInput={(event) => setText(event.target.value)} />
+    <form onSubmit={send} ref={field}>
+      <Field label="Comment" hint={SECRETS_HINT}>
+        <textarea maxLength={4000} value={text} onInput={(event) => setText(event.target.value)} />
       </Field>
-      <button class="primary" disabled={busy || text.trim() === ""}>Add comment</button>
+      <div role="alert">{problem && <p class="notice error">{problem.message}</p>}</div>
+      <button class="primary">Add comment</button>
     </form>
   );
 }
