@@ -126,12 +126,14 @@ export async function rest(url, method, where, body, headers = {}) {
   return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
 }
 
-/* Fails if axe finds anything on the page as it is now. */
-export async function checkAxe(page, what) {
-  const { violations } = await new AxeBuilder({ page })
+/* Fails if axe finds anything on the page as it is now, or in one element of it; of `rules` only, if given. */
+export async function checkAxe(page, what, { rules = null, element = null } = {}) {
+  const builder = new AxeBuilder({ page })
     .setLegacyMode() /* in the page itself: no other pages, which are slow to open */
-    .options({ rules: { "label-content-name-mismatch": { enabled: true }, "target-size": { enabled: true } } })
-    .analyze();
+    .options(rules
+      ? { runOnly: rules }
+      : { rules: { "label-content-name-mismatch": { enabled: true }, "target-size": { enabled: true } } });
+  const { violations } = await (element ? builder.include(element) : builder).analyze();
   const found = violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
   assert.deepEqual(found, [], what);
 }

@@ -1,7 +1,7 @@
 /* The calendar's page in Chromium. Each test has a month of its own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { useSite } from "./browser.js";
+import { DESKTOP, PHONE, useSite } from "./browser.js";
 
 const site = useSite();
 let months = 0;
@@ -28,8 +28,8 @@ async function readAll(day) {
   return body.items.map(({ title, start, end }) => [title, start, end]);
 }
 
-async function open(day, refusals = []) {
-  const page = await site.open(`/calendar/?date=${day(1)}`, { refusals });
+async function open(day, refusals = [], context = {}) {
+  const page = await site.open(`/calendar/?date=${day(1)}`, { refusals, ...context });
   await page.locator('.calendar[aria-busy="false"]').waitFor();
   return page;
 }
@@ -235,3 +235,64 @@ test("when events cannot be loaded the page says so, and tries again when asked 
   assert.equal(await page.getByText("The events cannot be shown").count(), 0);
   await page.close(); /* the browser logged what was aborted */
 });
+
+test("a drop on nights that are taken says which and by whom, and sends nothing", async () => {
+  const day = newMonth();
+  await book("Ana", day(8), day(10));
+  await book("Ben", day(16), day(17));
+  const page = await open(day);
+  const sent = [];
+  page.on("request", (request) => request.method() === "PUT" && sent.push(request.url()));
+  await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(15)));
+  await page.locator(".toast.error", { hasText: "Ben has the night of 16" }).waitFor();
+  await cell(page, day(8)).locator(".fc-event", { hasText: "Ana" }).waitFor();
+  assert.deepEqual(sent, []);
+  await site.close(page);
+});
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`an event is moved and resized by keyboard, ${size} px`, async () => {
+    const day = newMonth();
+    const event = await book("Ana", day(10), day(12));
+    await book("Ben", day(18), day(19));
+    const page = await open(day, [], context);
+    await shownEvent(page, "Ana").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByRole("status").getByText("Enter saves, Escape puts it back").waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("status").getByText("Ben has the night of 18").waitFor();
+    assert.deepEqual(await read(event), event, "nothing is saved before Enter");
+    await page.keyboard.press("Escape");
+    await cell(page, day(10)).locator(".fc-event", { hasText: "Ana" }).waitFor();
+    await page.waitForFunction(() => document.activeElement.textContent.includes("Ana"));
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.locator(".toast", { hasText: "3 nights" }).waitFor();
+    assert.deepEqual(await read(event), { ...event, start: day(3), end: day(6), version: 2 });
+    await page.waitForFunction(() => document.activeElement.textContent.includes("Ana"));
+    await site.close(page);
+  });
+
+  test(`reloading keeps the month, and tabs see each other's events, ${size} px`, async () => {
+    const day = newMonth();
+    await book("Ana", day(10), day(12));
+    const page = await open(day, [], context);
+    const title = await page.locator(".fc-toolbar-title").textContent();
+    const other = await open(newMonth(), [], context);
+    await other.locator(".fc-prev-button").click();
+    await shownEvent(other, "Ana").waitFor();
+    await other.reload();
+    await shownEvent(other, "Ana").waitFor();
+    assert.equal(await other.locator(".fc-toolbar-title").textContent(), title);
+    await shownEvent(other, "Ana").focus();
+    await book("Ben", day(20), day(22));
+    await shownEvent(page, "Ben").waitFor();
+    await shownEvent(other, "Ben").waitFor();
+    assert.match(await other.evaluate(() => document.activeElement.textContent), /Ana/, "the focus stays");
+    const colour = (name) => shownEvent(page, name).evaluate((element) => getComputedStyle(element).backgroundColor);
+    assert.notEqual(await colour("Ana"), await colour("Ben"));
+    await site.close(page);
+    await site.close(other);
+  });
+}

@@ -1,7 +1,7 @@
 /* The page of calls in Chromium. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { useSite } from "./browser.js";
+import { DESKTOP, PHONE, useSite } from "./browser.js";
 
 const HOUR = 3600 * 1000;
 const site = useSite();
@@ -173,5 +173,113 @@ test("the home page leads here, and the theme can be chosen", async () => {
   await page.reload();
   await page.getByRole("button", { name: "Use light colours" }).waitFor();
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await site.close(page);
+});
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`the chooser keeps what was chosen, ${size} px`, async () => {
+    const page = await site.open("/calls/", context);
+    await page.getByLabel("Kind").selectOption("provider");
+    await page.getByLabel("Name").fill("dr-lund");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Calls of dr-lund" }).waitFor();
+    assert.equal(await page.getByLabel("Kind").inputValue(), "provider");
+    await page.reload();
+    await page.getByRole("heading", { name: "Calls of dr-lund" }).waitFor();
+    assert.equal(await page.getByLabel("Kind").inputValue(), "provider");
+    await site.close(page);
+  });
+
+  test(`the next call is shown however many are overdue, ${size} px`, async () => {
+    const { user } = await newUser(...Array.from({ length: 12 }, (_, index) => -1 - index), 5);
+    const page = await site.open(`/calls/?user=${user}`, context);
+    const next = page.getByRole("region", { name: "Next call" });
+    await next.getByText("in 4 hours").waitFor();
+    assert.equal(await next.locator(".badge").textContent(), "next");
+    assert.equal((await shown(page, "Upcoming", 10)).length, 10);
+    assert.equal(await page.locator("[data-call] .badge.accent").count(), 0); /* it is not on this page of the list */
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.locator(`[data-call="${user}-5"] .badge.accent`).waitFor();
+    await site.close(page);
+  });
+
+  test(`completing a row keeps the list, the scroll and the focus, ${size} px`, async () => {
+    const { user } = await newUser(...Array.from({ length: 14 }, (_, index) => index + 1));
+    const page = await site.open(`/calls/?user=${user}`, context);
+    await page.getByRole("button", { name: "Show more" }).click();
+    assert.equal((await shown(page, "Upcoming", 14)).length, 14);
+    const row = page.locator(`[data-call="${user}-11"]`);
+    await row.scrollIntoViewIfNeeded();
+    const top = await page.evaluate(() => scrollY);
+    await row.getByRole("button", { name: "Complete" }).focus();
+    await page.keyboard.press("Enter");
+    await row.and(page.getByRole("region", { name: "Upcoming" }).locator("[data-call]")).waitFor({ state: "detached" });
+    assert.deepEqual((await shown(page, "Upcoming", 13)).at(-1), `${user}-14`);
+    await page.waitForFunction((id) => document.activeElement.closest("[data-call]")?.dataset.call === id, `${user}-12`);
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Complete");
+    assert.ok(Math.abs(await page.evaluate(() => scrollY) - top) < 200, "the page did not jump");
+    await site.close(page);
+  });
+
+  test(`a time in the past is questioned, and the time zone is named, ${size} px`, async () => {
+    const { user } = await newUser();
+    const page = await site.open(`/calls/?user=${user}`, { ...context, timezoneId: "Europe/Berlin" });
+    await page.getByText("All times are in your time zone, Europe/Berlin").waitFor();
+    await page.getByRole("button", { name: "New call" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Europe/Berlin").waitFor();
+    await dialog.getByLabel("Provider").fill("dr-lund");
+    await dialog.getByLabel("When").fill("2020-01-02T03:04");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByRole("alert").getByText("This time is in the past").waitFor();
+    assert.equal((await site.rest("GET", `/calls/api/users/${user}/calls`)).body.items.length, 0);
+    await dialog.getByLabel("When").fill("2020-01-02T03:05"); /* another time is another question */
+    await dialog.getByRole("button", { name: "Create", exact: true }).click();
+    await dialog.getByRole("button", { name: "Create anyway" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const { body } = await site.rest("GET", `/calls/api/users/${user}/calls`);
+    assert.deepEqual(body.items.map((call) => call.scheduledFor), [Date.UTC(2020, 0, 2, 2, 5)]);
+    await site.close(page);
+  });
+
+  test(`a provider's calls can be changed where they are seen, ${size} px`, async () => {
+    const provider = `dr-${++users}`;
+    await site.rest("POST", "/calls/api/calls", { callId: provider, userId: "someone", providerId: provider, scheduledFor: Date.now() + HOUR });
+    const page = await site.open(`/calls/?provider=${provider}`, context);
+    const row = page.locator(`[data-call="${provider}"]`);
+    await row.getByRole("button", { name: "Complete" }).click();
+    await row.getByText("completed").waitFor();
+    await row.getByRole("button", { name: "Reopen" }).click();
+    await row.getByRole("button", { name: "Reschedule" }).click();
+    await page.getByLabel("When").fill("2031-03-04T05:06");
+    await page.getByRole("dialog").getByRole("button", { name: "Reschedule" }).click();
+    await page.getByRole("heading", { name: "4 March 2031" }).waitFor();
+    await site.close(page);
+  });
+}
+
+test("a refused change stays in its dialog, and is sent again to the call as it is now", async () => {
+  const { user, calls: [call] } = await newUser(5);
+  const page = await site.open(`/calls/?user=${user}`, { refusals: [412] });
+  await page.getByRole("button", { name: "Provider" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Provider").fill("dr-mine");
+  await site.rest("PUT", `/calls/api/calls/${call.callId}/provider`, { providerId: "dr-theirs" }, { "If-Match": '"1"' });
+  await dialog.getByRole("button", { name: "Change" }).click();
+  await dialog.getByRole("alert").getByText("Someone changed this call meanwhile").waitFor();
+  await dialog.getByRole("alert").getByText("dr-theirs").waitFor();
+  assert.equal(await dialog.getByLabel("Provider").inputValue(), "dr-mine");
+  await dialog.getByRole("button", { name: "Change" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.equal((await site.rest("GET", `/calls/api/calls/${call.callId}`)).body.providerId, "dr-mine");
+  await site.close(page);
+});
+
+test("what others change appears by itself", async () => {
+  const { user } = await newUser(5);
+  const page = await site.open(`/calls/?user=${user}`);
+  await shown(page, "Upcoming", 1);
+  await site.rest("POST", "/calls/api/calls", { callId: `${user}-live`, userId: user, providerId: "dr-live", scheduledFor: Date.now() + HOUR });
+  await page.getByRole("region", { name: "Upcoming" }).getByText("with dr-live").waitFor();
   await site.close(page);
 });

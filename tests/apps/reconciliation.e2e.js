@@ -77,6 +77,9 @@ test("a call that is fine leaves the list", async () => {
   assert.deepEqual(await shown(page, 1), [`${tenant}-1h`]);
   const { body } = await site.rest("GET", `/reconciliation/api/calls/${tenant}/${tenant}-2h`);
   assert.deepEqual([body.pending, body.processingStatus], [false, "SUCCESS"]);
+  assert.equal(await page.evaluate(() => document.activeElement.closest("[data-call]")?.dataset.call), `${tenant}-1h`);
+  await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  assert.deepEqual(await shown(page, 2), [`${tenant}-2h`, `${tenant}-1h`]);
   await site.close(page);
 });
 

@@ -1,7 +1,7 @@
 /* The page of tasks in Chromium. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { useSite } from "./browser.js";
+import { DESKTOP, PHONE, useSite } from "./browser.js";
 
 const site = useSite("--samples"); /* ana is an admin */
 let numbers = 0;
@@ -126,3 +126,53 @@ test("more tasks than a page", async () => {
   await page.locator("[data-task]").nth(26).waitFor();
   await site.close(page);
 });
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`choosing a status by arrow key does not save at once, ${size} px`, async () => {
+    const task = await makeTask(`by key ${++numbers}`);
+    const page = await site.open("/tasks/?user=ana&status=OPEN", context);
+    const select = page.getByLabel(`Status of ${task.title}`, { exact: true });
+    await select.focus();
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("button", { name: "Save" }).waitFor();
+    assert.equal(await select.inputValue(), "IN_PROGRESS");
+    assert.equal(await statusOf(task), "OPEN");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
+    assert.equal(await select.inputValue(), "OPEN");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByText(`${task.title}: Completed`).waitFor();
+    assert.equal(await statusOf(task), "COMPLETED");
+    await site.close(page);
+  });
+
+  test(`tabs move by arrow keys, ${size} px`, async () => {
+    const page = await site.open("/tasks/?user=ana", context);
+    await page.getByRole("tab", { name: "My tasks" }).focus();
+    for (const [key, name] of [["ArrowRight", "Open"], ["End", "Closed"], ["ArrowRight", "My tasks"], ["ArrowLeft", "Closed"], ["Home", "My tasks"]]) {
+      await page.keyboard.press(key);
+      await page.getByRole("tab", { name, selected: true }).waitFor();
+      assert.match(await page.evaluate(() => document.activeElement.textContent), new RegExp(name), key);
+      await page.getByRole("tabpanel", { name }).waitFor();
+    }
+    await site.close(page);
+  });
+
+  test(`a created task is seen at once wherever one is, with medium priority unless chosen, ${size} px`, async () => {
+    const title = `seen at once ${++numbers}`;
+    const page = await site.open("/tasks/?user=ben", context);
+    await page.getByRole("button", { name: "New task" }).click();
+    assert.equal(await page.getByLabel("Priority").inputValue(), "MEDIUM");
+    await page.getByLabel("Title").fill(title);
+    await page.getByRole("button", { name: "Create" }).click();
+    const row = page.locator("[data-task]", { hasText: title });
+    await row.getByText("medium").waitFor();
+    await page.waitForFunction(() => {
+      const box = document.querySelector(".fresh")?.getBoundingClientRect();
+      return box && box.top >= 0 && box.top < innerHeight;
+    });
+    await site.close(page);
+  });
+}

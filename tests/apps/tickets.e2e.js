@@ -1,7 +1,7 @@
 /* The page of tickets in Chromium. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { useSite } from "./browser.js";
+import { DESKTOP, PHONE, useSite } from "./browser.js";
 
 const site = useSite();
 let callers = 0;
@@ -90,3 +90,37 @@ test("a ticket that is not there, and a comment that is refused", async () => {
   assert.equal((await full.getByLabel("Comment", { exact: true }).inputValue()).length, 4000);
   await site.close(full);
 });
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`older tickets stay when the page updates, and new ones appear, ${size} px`, async () => {
+    const caller = newCaller();
+    for (let number = 0; number < 12; number++) {
+      await openTicket(caller, `issue ${number}`);
+    }
+    const page = await site.open(`/tickets/?caller=${caller}`, context);
+    await page.getByRole("button", { name: "Older tickets" }).click();
+    await page.getByText("issue 0", { exact: true }).waitFor();
+    await openTicket(caller, "the newest");
+    await page.getByText("the newest").waitFor();
+    assert.equal(await page.locator(".issue").count(), 13);
+    await site.close(page);
+  });
+
+  test(`a draft outlives a reload of the page, ${size} px`, async () => {
+    const ticket = await openTicket(newCaller(), "The printer\n\nIt prints blank pages.");
+    const page = await site.open(`/tickets/?ticket=${ticket.ticket_id}`, context);
+    await page.getByRole("heading", { name: "The printer", exact: true }).waitFor();
+    await page.getByText("It prints blank pages.").waitFor();
+    await page.getByText("Never write passwords").waitFor();
+    await page.getByLabel("Comment", { exact: true }).fill("half a thought");
+    await page.reload();
+    await page.getByRole("heading", { name: "The printer" }).waitFor();
+    assert.equal(await page.getByLabel("Comment", { exact: true }).inputValue(), "half a thought");
+    await page.getByRole("button", { name: "Add comment" }).click();
+    await page.getByRole("listitem").filter({ hasText: "half a thought" }).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), "TEXTAREA");
+    await page.getByRole("button", { name: "Add comment" }).click();
+    await page.getByText("Write something first.").waitFor();
+    await site.close(page);
+  });
+}

@@ -1,0 +1,156 @@
+/* What all pages have in common: accessibility, phones, long texts, messages, keyboard. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkAxe, checkWidth, DESKTOP, PHONE, SMALL_PHONE, useSite } from "./browser.js";
+
+const site = useSite("--samples");
+const LONG = "long-".repeat(20) + "name"; /* no place to break a line */
+const TICKET = "1d8d2fe2-4543-4e6d-aad0-9deed9d57070";
+
+/* Every page: address, and what to wait for. */
+const PAGES = [
+  ["/", "a.app"],
+  ["/calls/", ".notice.empty"],
+  ["/calls/?user=ana", ".call"],
+  ["/calls/?provider=dr-lund", ".call"],
+  ["/calendar/", ".fc-event"],
+  ["/reconciliation/", "[data-call]"],
+  ["/tickets/", ".notice.empty"],
+  [`/tickets/?caller=poc-user-001&ticket=${TICKET}`, ".comments li"],
+  ["/tasks/", ".notice.empty"],
+  ["/tasks/?user=ana&status=OPEN", "[data-task]"],
+];
+
+/* Every dialog: address, and the names of the buttons that lead to it. */
+const DIALOGS = [
+  ["/calls/?user=ana", "New call"],
+  ["/calls/?user=ana", /^Reschedule/],
+  ["/calls/?user=ana", /^Reassign/],
+  ["/calls/?user=ana", /^Provider/],
+  ["/calendar/", "New event"],
+  ["/calendar/", /^Chloe/],
+  ["/calendar/", /^Chloe/, "Delete…"],
+  ["/reconciliation/", "Report a call"],
+  ["/tickets/", "Open a ticket"],
+  ["/tasks/?user=ana&status=OPEN", "New task"],
+  ["/tasks/?user=ana&status=OPEN", /^Who: /, /^Assign /],
+];
+
+/* Light at both sizes; in the dark only the colours are others. */
+async function checkAllLooks(page, what) {
+  for (const size of [DESKTOP, PHONE]) {
+    await page.setViewportSize(size.viewport);
+    await checkAxe(page, `${what}, light, ${size.viewport.width} px`);
+  }
+  await page.emulateMedia({ colorScheme: "dark" });
+  await checkAxe(page, `${what}, dark`, { rules: ["color-contrast"] });
+}
+
+for (const [where, ready] of PAGES) {
+  test(`axe finds nothing on ${where}`, async () => {
+    const page = await site.open(where, { colorScheme: "light" });
+    await page.locator(ready).first().waitFor();
+    await checkAllLooks(page, where);
+    await site.close(page);
+  });
+}
+
+for (const [where, ...buttons] of DIALOGS) {
+  test(`axe finds nothing in the dialog ${buttons.at(-1)} of ${where}`, async () => {
+    const page = await site.open(where, { colorScheme: "light" });
+    for (const name of buttons) {
+      await page.getByRole("button", { name }).first().click();
+    }
+    await page.getByRole("dialog").waitFor();
+    await checkAxe(page, "light", { element: "dialog" });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await checkAxe(page, "dark", { element: "dialog", rules: ["color-contrast"] });
+    for (const { viewport } of [SMALL_PHONE, DESKTOP]) {
+      await page.setViewportSize(viewport);
+      await checkWidth(page, String(buttons.at(-1)));
+    }
+    await site.close(page);
+  });
+}
+
+test("no page is wider than a phone, whatever people enter", async () => {
+  const text = LONG.repeat(2).slice(0, 190);
+  for (const [where, body, headers] of [
+    ["/calls/api/calls", { callId: "long", userId: "ana", providerId: LONG.slice(0, 64), scheduledFor: Date.now() }],
+    ["/calendar/api/events", { title: text, start: "2031-01-10", end: "2031-01-12" }],
+    ["/tickets/api/tickets", { caller_id: LONG, issue_description: text }],
+    ["/tasks/api/tasks", { title: text, description: text, priority: "LOW" }, { "X-User-Id": "ana" }],
+  ]) {
+    const { status, body: answer } = await site.rest("POST", where, body, headers);
+    assert.equal(status, 201, JSON.stringify(answer));
+  }
+  const { status } = await site.rest("PUT", `/reconciliation/api/calls/${LONG}/${LONG}`,
+    { callDateTime: new Date().toISOString().replace(/\.\d+/, ""), audioReceived: false, processingStatus: "FAILED" });
+  assert.equal(status, 201);
+  const page = await site.open("/", PHONE);
+  for (const [where, ready] of [...PAGES, [`/tickets/?caller=${LONG}`, "main li"], ["/calendar/?date=2031-01-01", ".fc-event"]]) {
+    await page.goto(site.apps.url + where);
+    await page.locator(ready).first().waitFor();
+    for (const { viewport } of [SMALL_PHONE, PHONE, DESKTOP]) {
+      await page.setViewportSize(viewport);
+      await checkWidth(page, `${where} at ${viewport.width} px`);
+    }
+  }
+  await site.close(page);
+});
+
+test("on a phone the navigation is one row, all of it on the screen; the calendar's toolbar is in its card", async () => {
+  for (const size of [PHONE, SMALL_PHONE]) {
+    const page = await site.open("/calendar/", size);
+    await page.locator(".fc-event").first().waitFor();
+    const boxes = await page.getByRole("navigation").getByRole("link").evaluateAll((links) =>
+      links.map((link) => link.getBoundingClientRect().toJSON()));
+    assert.equal(boxes.length, 5);
+    assert.equal(new Set(boxes.map(({ top }) => Math.round(top))).size, 1, "one row");
+    assert.ok(boxes.every(({ left, right }) => left >= 0 && right <= size.viewport.width));
+    const card = await page.locator(".calendar").boundingBox();
+    for (const button of await page.locator(".fc-toolbar button").all()) {
+      const { x, width } = await button.boundingBox();
+      assert.ok(x >= card.x && x + width <= card.x + card.width, "inside the card");
+    }
+    await site.close(page);
+  }
+});
+
+test("a tapped ticket comes into view, and back leads to the list", async () => {
+  const page = await site.open("/tickets/?caller=poc-user-001", PHONE);
+  await page.getByRole("link", { name: "Email not working" }).tap();
+  const heading = page.getByRole("heading", { name: "Email not working" });
+  await heading.waitFor();
+  const { y } = await heading.boundingBox();
+  assert.ok(y >= 0 && y < 400, `the ticket's title is at ${y} px`);
+  await page.getByRole("button", { name: "All tickets" }).tap();
+  await page.getByRole("link", { name: "Email not working" }).waitFor();
+  await site.close(page);
+});
+
+test("errors stay until they are dismissed, other messages until the reader had time for them", async () => {
+  const page = await site.open("/tasks/?user=dario&status=OPEN", { refusals: [403] });
+  await page.clock.install();
+  await page.getByLabel(/^Status of Order chairs/).selectOption("CLOSED");
+  const error = page.locator(".toast.error");
+  await error.waitFor();
+  await page.clock.runFor(600_000);
+  assert.equal(await error.count(), 1);
+  await error.getByRole("button", { name: "Dismiss" }).click();
+  await error.waitFor({ state: "detached" });
+  await site.close(page);
+
+  const other = await site.open("/tasks/?user=ana&status=OPEN");
+  await other.clock.install();
+  await other.getByLabel(/^Status of Order chairs/).selectOption("IN_PROGRESS");
+  const message = other.locator(".toast");
+  await message.waitFor();
+  await other.clock.runFor(600_000);
+  assert.equal(await message.count(), 1, "nobody was there to read it");
+  await other.mouse.move(10, 10);
+  await other.mouse.move(20, 20);
+  await other.clock.runFor(20_000);
+  await message.waitFor({ state: "detached" });
+  await site.close(other);
+});
