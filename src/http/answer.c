@@ -253,7 +253,7 @@ void answer_end(struct desk *desk, const struct http_answer *answer)
     struct facts facts = {
         .body_start = desk->exchange.out_start,
         .body_len = desk->out.len - desk->exchange.out_start,
-        .has_no_body = answer->status == 204 || answer->status == 304,
+        .has_no_body = answer->status == 204 || answer->status == 304 || answer->is_endless,
     };
     bool sends_body = !facts.has_no_body && !str_eq(desk->head.method, STR("HEAD"));
     if (sends_body && !answer->is_coded &&
@@ -280,13 +280,21 @@ void answer_end(struct desk *desk, const struct http_answer *answer)
 void answer_fail(struct desk *desk, int status, const char *text)
 {
     struct str line = status_line(status);
+    http_failure *failure = loop_options(desk->conn->loop)->failure;
+    struct http_answer answer = {.status = status, .close = true};
+    struct buf headers = {0};
     answer_begin(desk);
-    buf_add(&desk->out, str_make(line.data + 9, line.len - 11)); /* "400 Bad Request" */
-    buf_format(&desk->out, ": %s\n", text);
+    if (failure != NULL) {
+        failure(status, text, &headers, &desk->out);
+        answer.headers = buf_str(&headers);
+    } else {
+        buf_add(&desk->out, str_make(line.data + 9, line.len - 11)); /* "400 Bad Request" */
+        buf_format(&desk->out, ": %s\n", text);
+        answer.content_type = STR("text/plain");
+    }
     desk->conn->is_cut = true;
-    struct http_answer answer = {
-        .status = status, .content_type = STR("text/plain"), .close = true};
     answer_end(desk, &answer);
+    buf_finish(&headers);
 }
 
 void answer_continue(struct desk *desk)

@@ -52,6 +52,10 @@ static void on_closed(uv_handle_t *handle)
 {
     struct conn *conn = handle->data;
     conn->is_closed = true;
+    if (conn->stream != NULL) {
+        stream_end(conn->stream);
+        conn->stream = NULL;
+    }
     atomic_fetch_sub_explicit(&conn->loop->server->connection_count, 1, memory_order_relaxed);
     free_if_done(conn);
 }
@@ -71,15 +75,21 @@ static bool may_take_desk(const struct loop *loop)
     return loop->free_desks != NULL || !memory_pool_is_full(loop_options(loop)->memory);
 }
 
+/* Whether what the client sends is of no interest any more. */
+static bool is_ignored(const struct conn *conn)
+{
+    return conn->wait == WAIT_LINGER || conn->wait == WAIT_STREAM;
+}
+
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     (void)suggested;
     struct conn *conn = handle->data;
     struct loop *loop = conn->loop;
-    if (conn->desk == NULL && conn->wait != WAIT_LINGER && may_take_desk(loop)) {
+    if (conn->desk == NULL && !is_ignored(conn) && may_take_desk(loop)) {
         conn->desk = desk_take(loop, conn);
     }
-    if (conn->desk != NULL && conn->wait != WAIT_LINGER) {
+    if (conn->desk != NULL && !is_ignored(conn)) {
         *out = receive_room(conn->desk);
         return;
     }
@@ -96,7 +106,8 @@ static void on_end(struct conn *conn)
     if (conn->is_ready) {
         return; /* its answers are still to be sent */
     }
-    if (conn->wait == WAIT_IDLE || conn->wait == WAIT_REQUEST || conn->wait == WAIT_LINGER) {
+    if (conn->wait == WAIT_IDLE || conn->wait == WAIT_REQUEST || conn->wait == WAIT_LINGER ||
+        conn->wait == WAIT_STREAM) {
         conn_close(conn);
     } /* else it has only ended its side, and may still want the answer */
 }
@@ -112,7 +123,7 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
         on_end(conn);
     } else if (count < 0) {
         conn_close(conn);
-    } else if (conn->wait == WAIT_LINGER) {
+    } else if (is_ignored(conn)) {
         /* the client is still sending; nobody wants it */
     } else if (conn->desk == NULL) {
         refuse_without_desk(conn);
@@ -169,6 +180,19 @@ static void rest(struct conn *conn)
     release_desk(conn);
     wait_set(conn, WAIT_IDLE);
     set_reading(conn, true);
+}
+
+/* The head of an answer without an end is sent: from now on only the stream writes. */
+static void begin_stream(struct conn *conn)
+{
+    if (conn->is_ended || conn->loop->is_stopping) {
+        conn_close(conn);
+        return;
+    }
+    release_desk(conn);
+    wait_set(conn, WAIT_STREAM);
+    set_reading(conn, true);
+    stream_begin(conn->stream);
 }
 
 /* What the client has not taken yet: libuv holds some and the kernel the rest. */
@@ -244,6 +268,8 @@ static void settle(struct conn *conn, bool is_new)
         conn->counted_bytes = count_unsent(conn);
         wait_set(conn, WAIT_SEND);
         set_reading(conn, false);
+    } else if (conn->stream != NULL) {
+        begin_stream(conn);
     } else if (conn->is_last) {
         conn_end(conn);
     } else if (receive_is_empty(conn->desk)) {

@@ -45,6 +45,7 @@ struct http_answer {
     struct str crc32_header; /* name of a header that gets the body's CRC-32 as sent, or STR_NULL */
     bool close;              /* close the connection after this answer */
     bool is_coded;           /* the body is compressed already, or not worth it: send it as it is */
+    bool is_endless;         /* no length, no end; set by http_stream_open() alone */
 };
 
 /* The answer to requests that there is no memory for. */
@@ -53,6 +54,11 @@ struct http_busy {
     struct str body;
     struct str crc32_header; /* as in struct http_answer */
 };
+
+/* Describes a request that failed before it reached a handler (400, 408, 413, 431, 503, ...):
+ * writes complete header lines, Content-Type among them, and a body. Called on the connection's
+ * thread. */
+typedef void http_failure(int status, const char *text, struct buf *headers, struct buf *body);
 
 struct http_options {
     struct str host; /* IPv4, IPv6 or a name */
@@ -76,6 +82,8 @@ struct http_options {
     struct memory_pool *memory;
     size_t arena_bytes_max; /* of one exchange; 0: no limit */
     struct http_busy busy;
+
+    http_failure *failure; /* NULL: one line of plain text */
 };
 
 /* The values that fidelity asks for; host 127.0.0.1, port 8000, a thread per processor. */
@@ -106,5 +114,26 @@ MUST_USE struct str http_header(const struct http_exchange *exchange, struct str
  * its arena stays until the caller returns to the loop. All that `answer` points to is used up
  * when it returns. */
 void http_reply(struct http_exchange *exchange, const struct http_answer *answer);
+
+/* --- answers without an end, such as server-sent events --- */
+
+struct http_stream;
+/* The connection is closed, by the client, by http_stream_close() or because the client did not
+ * take what was sent; the stream is freed when it returns. Called on the exchange's thread, never
+ * from inside http_stream_open() or http_stream_send(). */
+typedef void http_stream_closed(void *context);
+
+/* Replies to an exchange like http_reply(), with a body that goes on until the stream is closed;
+ * exchange->out is not sent. To be called, like the functions below, on the exchange's thread.
+ * Returns NULL if the client is gone: then `closed` is not called. */
+MUST_USE struct http_stream *http_stream_open(struct http_exchange *exchange,
+                                              const struct http_answer *answer,
+                                              http_stream_closed *closed, void *context);
+/* Sends a copy of the bytes. A client that has not taken HTTP_STREAM_UNSENT_MAX bytes is
+ * disconnected instead, so that memory per client is bounded. */
+enum { HTTP_STREAM_UNSENT_MAX = 256 * 1024 };
+void http_stream_send(struct http_stream *stream, struct str bytes);
+/* Ends the connection; `closed` is called later. */
+void http_stream_close(struct http_stream *stream);
 
 #endif

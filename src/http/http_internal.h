@@ -31,6 +31,7 @@ enum wait {
     WAIT_HANDLER, /* for http_reply(); no time-out */
     WAIT_SEND,    /* for the client to take its answers */
     WAIT_LINGER,  /* for the client to end, after our last answer */
+    WAIT_STREAM,  /* an answer without an end is being sent; no time-out */
     WAIT_COUNT,
 };
 
@@ -91,7 +92,8 @@ struct desk {
 struct conn {
     uv_tcp_t tcp;
     struct loop *loop;
-    struct desk *desk; /* NULL while idle */
+    struct desk *desk;          /* NULL while idle */
+    struct http_stream *stream; /* its answer has no end; else NULL */
     enum wait wait;
     uint64_t since_ms;
     struct conn *older;
@@ -233,6 +235,12 @@ MUST_USE struct str answer_busy_text(const struct http_options *options);
 /* send.c */
 /* Sends desk->out as far as the socket takes it, and lets libuv send the rest. May close. */
 void send_answers(struct conn *conn);
+
+/* stream.c */
+/* The head has been sent: sends what has been added since. */
+void stream_begin(struct http_stream *stream);
+/* The connection is closed: tells the owner and frees the stream. */
+void stream_end(struct http_stream *stream);
 
 /* conn.c */
 void conn_accept(struct loop *loop);

@@ -50,6 +50,9 @@ static void begin_stop(struct loop *loop)
     while (loop->waits[WAIT_IDLE].oldest != NULL) {
         conn_close(loop->waits[WAIT_IDLE].oldest);
     }
+    while (loop->waits[WAIT_STREAM].oldest != NULL) {
+        conn_close(loop->waits[WAIT_STREAM].oldest);
+    }
     wait_arm(loop, loop->stop_at_ms);
     loop_end_if_done(loop);
 }
