@@ -6,89 +6,14 @@
 #include "apps/calendar/calendar.h"
 #include "apps/calls/calls.h"
 #include "apps/common/server.h"
+#include "apps/options.h"
 #include "apps/reconciliation/reconciliation.h"
 #include "apps/tasks/tasks.h"
 #include "apps/tickets/tickets.h"
-#include "base/log.h"
 
 static const struct app_definition *const apps[] = {
     &calls_app, &reconciliation_app, &calendar_app, &tickets_app, &tasks_app,
 };
-
-struct options {
-    const char *db;
-    const char *listen;
-    const char *pages;
-    bool create_tables;
-    bool samples;
-};
-
-static void print_help(void)
-{
-    printf(
-        "Usage: gramme-apps [options]\n\n"
-        "Serves the five applications until SIGTERM or SIGINT.\n\n"
-        "  --db URL            the DynamoDB to use: http://HOST:PORT, https://..., aws:,\n"
-        "                      rocksdb:DIRECTORY or memory: [http://127.0.0.1:8000]\n"
-        "  --listen HOST:PORT  where to serve; port 0 takes a free one [127.0.0.1:8080]\n"
-        "  --pages DIRECTORY   the built web pages [build/pages]\n"
-        "  --create-tables     make the tables that are missing\n"
-        "  --samples           write sample data\n\n"
-        "The reconciliation poller runs along if it is told where to post to; `gramme-apps poll`\n"
-        "is the same as a program of its own:\n\n");
-    recon_print_options();
-}
-
-static bool take_option(struct options *options, const char *name, const char *value)
-{
-    const struct {
-        const char *name;
-        const char **to;
-    } known[] = {
-        {"--db", &options->db}, {"--listen", &options->listen}, {"--pages", &options->pages}};
-    for (size_t i = 0; i < COUNT_OF(known); i++) {
-        if (strcmp(known[i].name, name) == 0 && value != NULL) {
-            *known[i].to = value;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool read_options(int argc, char **argv, struct options *out)
-{
-    *out = (struct options){
-        .db = "http://127.0.0.1:8000", .listen = "127.0.0.1:8080", .pages = "build/pages"};
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--create-tables") == 0) {
-            out->create_tables = true;
-        } else if (strcmp(argv[i], "--samples") == 0) {
-            out->samples = true;
-        } else if (take_option(out, argv[i], value) ||
-                   recon_take_option(argv[i], value) == RECON_OPTION_TAKEN) {
-            i++;
-        } else {
-            fprintf(stderr, "gramme-apps: unknown option, or no value: %s (see --help)\n", argv[i]);
-            return false;
-        }
-    }
-    return recon_check_settings();
-}
-
-static bool split_address(const char *listen, struct app_server_options *out)
-{
-    const char *colon = strrchr(listen, ':');
-    char *end;
-    long port = colon == NULL ? -1 : strtol(colon + 1, &end, 10);
-    if (port < 0 || port > 65535 || end == colon + 1 || *end != '\0') {
-        fprintf(stderr, "gramme-apps: --listen wants HOST:PORT\n");
-        return false;
-    }
-    out->host = str_make(listen, (size_t)(colon - listen));
-    out->port = (int)port;
-    return true;
-}
 
 /* What failed, to stderr. Returns false. */
 static bool fail(const char *what, const char *name, struct gramme_error *error)
@@ -117,24 +42,47 @@ static bool prepare(struct gramme_db *db, const struct options *options)
     return true;
 }
 
-static int serve(struct gramme_db *db, const struct options *options)
+/* A handle for reading streams: with short time-outs, so that the end of the process does not wait
+ * for a database that is gone. */
+static struct gramme_db *open_streams(struct gramme_db *db, const struct options *options,
+                                      struct gramme_error **error)
 {
+    if (options->streams_url[0] == '\0') {
+        return db;
+    }
+    struct gramme_options settings = {
+        .connect_timeout_ms = 1000, .timeout_ms = 5000, .attempts_max = 1};
+    return gramme_open(options->streams_url, &settings, error);
+}
+
+/* Serves until a signal comes; returns the exit status. */
+static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *auth,
+                 const struct options *options)
+{
+    struct app_server_options server_options = {
+        .host = options->host,
+        .port = options->port,
+        .worker_count = 16,
+        .pages = options->pages,
+        .apps = apps,
+        .app_count = COUNT_OF(apps),
+        .auth = auth,
+        .streams = streams,
+        .may_enable_streams = options->create_tables,
+        .live_interval_ms = (int)options->live_interval_ms,
+    };
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
-    struct app_server_options server_options = {
-        .worker_count = 16, .pages = options->pages, .apps = apps, .app_count = COUNT_OF(apps)};
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     struct app_server *server = NULL;
     int status = 1;
-    if (!split_address(options->listen, &server_options)) {
-        status = 2;
-    } else if (!app_server_open(db, &server_options, &server, &err)) {
+    if (!app_server_open(db, &server_options, &server, &err)) {
         fprintf(stderr, "gramme-apps: %.*s\n", STR_ARG(err.message));
     } else {
         printf("gramme-apps serves http://%.*s:%d from %s\n", STR_ARG(server_options.host),
@@ -149,17 +97,35 @@ static int serve(struct gramme_db *db, const struct options *options)
     return status;
 }
 
+static int run(struct gramme_db *db, const struct options *options)
+{
+    struct gramme_error *error = NULL;
+    struct auth *auth = auth_create(&options->auth_options);
+    struct gramme_db *streams = open_streams(db, options, &error);
+    int status = 1;
+    if (streams == NULL) {
+        fail("cannot open", options->streams_url, error);
+    } else if (auth != NULL && prepare(db, options)) {
+        status = serve(db, streams, auth, options);
+    }
+    if (streams != db) {
+        gramme_close(streams);
+    }
+    auth_destroy(auth);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "poll") == 0) {
         return reconciliation_poll_main(argc - 2, argv + 2);
     }
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
-        print_help();
+        options_print_help();
         return 0;
     }
     struct options options;
-    if (!read_options(argc, argv, &options)) {
+    if (!options_read(argc, argv, &options)) {
         return 2;
     }
     struct gramme_error *error = NULL;
@@ -168,7 +134,7 @@ int main(int argc, char **argv)
         fail("cannot open", options.db, error);
         return 1;
     }
-    int status = prepare(db, &options) ? serve(db, &options) : 1;
+    int status = run(db, &options);
     gramme_close(db);
     return status;
 }

@@ -24,6 +24,8 @@ bool calendar_read(const struct gramme_value *item, struct event *out)
     }
     strcpy(event.id, id);
     strcpy(event.title, title);
+    const char *owner = gramme_get_string(item, "ownerId");
+    snprintf(event.owner, sizeof(event.owner), "%s", owner == NULL ? "" : owner);
     *out = event;
     return true;
 }
@@ -114,6 +116,46 @@ struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int t
     return answer;
 }
 
+/* Marks the nights of a clash that an event has. */
+static void name_nights(struct clash *clash, const struct event *event)
+{
+    for (size_t i = 0; i < clash->night_count; i++) {
+        if (clash->nights[i] >= event->start && clash->nights[i] < event->end) {
+            clash->events[i] = *event;
+        }
+    }
+}
+
+bool calendar_name_clash(struct gramme_db *db, struct clash *clash, struct gramme_error **error)
+{
+    int first = clash->nights[0];
+    int last = clash->nights[0];
+    for (size_t i = 0; i < clash->night_count; i++) {
+        first = MIN(first, clash->nights[i]);
+        last = MAX(last, clash->nights[i]);
+        clash->events[i].id[0] = '\0';
+    }
+    char *cursor = NULL;
+    do {
+        struct page page = {.limit = 100, .cursor = cursor};
+        struct gramme_answer *answer = calendar_list_events(db, first, last + 1, &page, error);
+        gramme_free(cursor);
+        if (answer == NULL) {
+            return false;
+        }
+        const struct gramme_value *items = gramme_answer_items(answer);
+        for (size_t i = 0; i < gramme_value_count(items); i++) {
+            struct event event;
+            if (calendar_read(gramme_value_at(items, i), &event)) {
+                name_nights(clash, &event);
+            }
+        }
+        cursor = gramme_answer_cursor(answer);
+        gramme_answer_destroy(answer);
+    } while (cursor != NULL);
+    return true;
+}
+
 enum calendar_result calendar_get_event(struct gramme_db *db, const char *id, struct event *out,
                                         struct gramme_error **error)
 {
@@ -160,6 +202,9 @@ enum calendar_result calendar_create_event(struct gramme_db *db, const struct ev
     set_date(item, "startDate", event->start);
     set_date(item, "endDate", event->end);
     gramme_set_int(item, "version", 1);
+    if (event->owner[0] != '\0') {
+        gramme_set_string(item, "ownerId", event->owner);
+    }
     gramme_request_condition(put, "attribute_not_exists(PK)");
     gramme_request_return_on_failure(put);
     int nights[CALENDAR_NIGHTS_MAX];
@@ -228,6 +273,7 @@ enum calendar_result calendar_update_event(struct gramme_db *db, const struct ev
     if (send(db, write, error)) {
         *out = *event;
         strcpy(out->id, seen->id);
+        strcpy(out->owner, seen->owner);
         out->version = seen->version + 1;
         return CALENDAR_OK;
     }

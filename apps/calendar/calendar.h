@@ -1,7 +1,8 @@
 /* apps/calendar/calendar.h: events of whole nights that never overlap, as the document "DynamoDB
  * data model for cal-app-sam" has them. Table cal-app-sam:
  *
- *     PK EVENT, SK the event's id     startDate, endDate (exclusive), title, version
+ *     PK EVENT, SK the event's id     startDate, endDate (exclusive), title, version, and ownerId
+ *                                     if a user of ours made it
  *     PK SLOT,  SK a night's date     eventId: whose night it is
  *
  * An event and its nights are written in one transaction, so a night is taken by one event or by
@@ -25,12 +26,15 @@ struct event {
     int start; /* the first night; see date.h */
     int end;   /* the day after the last */
     int64_t version;
+    char owner[129]; /* the id of the user who made it; "": another program did */
 };
 
 /* Nights that other events have. */
 struct clash {
     int nights[CALENDAR_NIGHTS_MAX];
     size_t night_count;
+    /* Whose they are, as far as calendar_name_clash() found out; else the id is "". */
+    struct event events[CALENDAR_NIGHTS_MAX];
 };
 
 enum calendar_result {
@@ -52,6 +56,9 @@ bool calendar_read(const struct gramme_value *item, struct event *out);
  * cursor is one that request_page() took. */
 struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int to,
                                            const struct page *page, struct gramme_error **error);
+/* Finds the events that have the nights of a clash. False: the database failed, and none is named.
+ */
+bool calendar_name_clash(struct gramme_db *db, struct clash *clash, struct gramme_error **error);
 enum calendar_result calendar_get_event(struct gramme_db *db, const char *id, struct event *out,
                                         struct gramme_error **error);
 /* The version of `event` is not looked at: it becomes 1. */
@@ -64,6 +71,12 @@ enum calendar_result calendar_update_event(struct gramme_db *db, const struct ev
                                            struct clash *clash, struct gramme_error **error);
 enum calendar_result calendar_delete_event(struct gramme_db *db, const struct event *seen,
                                            struct gramme_error **error);
+
+/* ical.c: the events of an answer of calendar_list_events() as iCalendar (RFC 5545). */
+struct buf;
+void calendar_ical_begin(struct buf *out);
+void calendar_ical_add(struct buf *out, const struct event *event, int64_t now_us);
+void calendar_ical_end(struct buf *out);
 
 /* samples.c */
 bool calendar_load_samples(struct gramme_db *db, struct gramme_error **error);

@@ -13,8 +13,8 @@ static const char *check_id(struct app_request *request, const char *name, const
     if (calls_id_is_valid(id)) {
         return id;
     }
-    answer_problem(request, 400, "bad_parameter",
-                   "%s must be 1 to %d letters, digits or . _ @ + : -", name, CALLS_ID_LEN_MAX);
+    answer_bad_field(request, name, "%s must be 1 to %d letters, digits or . _ @ + : -", name,
+                     CALLS_ID_LEN_MAX);
     return NULL;
 }
 
@@ -34,12 +34,31 @@ static bool body_time(struct app_request *request, const struct gramme_value *bo
 {
     if (!gramme_value_int(gramme_get(body, "scheduledFor"), out) || *out < 0 ||
         *out > CALLS_TIME_MS_MAX) {
-        answer_problem(request, 400, "bad_parameter",
-                       "scheduledFor must be milliseconds since 1970, 0 to %lld",
-                       (long long)CALLS_TIME_MS_MAX);
+        answer_bad_field(request, "scheduledFor",
+                         "scheduledFor must be milliseconds since 1970, 0 to %lld",
+                         (long long)CALLS_TIME_MS_MAX);
         return false;
     }
     return true;
+}
+
+/* --- who may --- */
+
+/* Whether it is their call: as its user, or its provider. */
+static bool is_party(const struct identity *who, const struct call *call)
+{
+    return identity_is(who, call->user_id) ||
+           ((who->roles & ROLE_PROVIDER) != 0 && strcmp(who->id, call->provider_id) == 0);
+}
+
+/* False: 403 has been answered. */
+static bool require_party(struct app_request *request, const struct call *call)
+{
+    if (is_party(request_identity(request), call)) {
+        return true;
+    }
+    answer_not_allowed(request);
+    return false;
 }
 
 /* --- answers --- */
@@ -52,10 +71,16 @@ static void show_call(const struct call *call, struct gramme_value *out)
     gramme_set_string(out, "status", calls_status_name(call->status));
     gramme_set_int(out, "scheduledFor", call->scheduled_for_ms);
     gramme_set_int(out, "version", call->version);
+    if (call->status == CALL_CANCELED) {
+        gramme_set_string(out, "cancelReason", call->cancel_reason);
+        gramme_set_string(out, "canceledBy", call->canceled_by);
+    }
 }
 
-static void show_item(const struct gramme_value *item, struct gramme_value *out)
+static void show_item(const struct identity *who, const struct gramme_value *item,
+                      struct gramme_value *out)
 {
+    (void)who;
     struct call call;
     calls_read(item, &call);
     show_call(&call, out);
@@ -115,7 +140,8 @@ static void create(struct app_request *request)
     struct call call = {0};
     char fresh_id[GRAMME_UUID_SIZE];
     gramme_uuid(fresh_id);
-    const struct gramme_value *body = request_body(request);
+    const struct gramme_value *body =
+        request_body(request, FIELDS("callId", "userId", "providerId", "scheduledFor"));
     if (body == NULL) {
         return;
     }
@@ -129,6 +155,9 @@ static void create(struct app_request *request)
     strcpy(call.call_id, call_id);
     strcpy(call.user_id, user_id);
     strcpy(call.provider_id, provider_id);
+    if (!require_party(request, &call)) {
+        return;
+    }
     struct gramme_error *error = NULL;
     struct call created;
     enum calls_result result = calls_create(request_db(request), &call, &created, &error);
@@ -155,7 +184,9 @@ static void lookup(struct app_request *request)
     struct call call;
     struct gramme_error *error = NULL;
     enum calls_result result = calls_lookup(request_db(request), call_id, &call, &error);
-    answer_result(request, result, &call, error);
+    if (result != CALLS_OK || require_party(request, &call)) {
+        answer_result(request, result, &call, error);
+    }
 }
 
 /* The index that finds a call may be behind the table: waits a little for the version that the
@@ -173,8 +204,8 @@ static enum calls_result lookup_version(struct gramme_db *db, const char *call_i
     }
 }
 
-/* The call that the path names, in the version that If-Match names; else something has been
- * answered. */
+/* The call that the path names, in the version that If-Match names, if it is theirs; else something
+ * has been answered. */
 static bool find_seen(struct app_request *request, struct call *out)
 {
     int64_t version;
@@ -184,6 +215,9 @@ static bool find_seen(struct app_request *request, struct call *out)
     }
     struct gramme_error *error = NULL;
     enum calls_result result = lookup_version(request_db(request), call_id, version, out, &error);
+    if (result == CALLS_OK && !require_party(request, out)) {
+        return false;
+    }
     if (result == CALLS_OK && out->version == version) {
         return true;
     }
@@ -191,33 +225,53 @@ static bool find_seen(struct app_request *request, struct call *out)
     return false;
 }
 
-static void change_status(struct app_request *request)
+/* The status of the body, and why if it is CANCELED; else 400 has been answered. */
+static bool read_status(struct app_request *request, struct call *out)
 {
-    const struct gramme_value *body = request_body(request);
-    enum call_status status;
-    struct call call;
+    *out = (struct call){0};
+    const struct gramme_value *body = request_body(request, FIELDS("status", "reason"));
     const char *text = gramme_get_string(body, "status");
     if (body == NULL) {
-        return;
+        return false;
     }
-    if (text == NULL || !calls_status_parse(text, &status)) {
-        answer_problem(request, 400, "bad_parameter", "status must be SCHEDULED or COMPLETED");
-        return;
+    if (text == NULL || !calls_status_parse(text, &out->status)) {
+        answer_bad_field(request, "status", "status must be SCHEDULED, COMPLETED or CANCELED");
+        return false;
     }
-    if (!find_seen(request, &call)) {
+    if (out->status != CALL_CANCELED) {
+        if (gramme_get(body, "reason") != NULL) {
+            answer_bad_field(request, "reason", "Only a call that is canceled has a reason");
+            return false;
+        }
+        return true;
+    }
+    const char *reason = request_text(request, body, "reason", CALLS_REASON_LEN_MAX);
+    if (reason == NULL) {
+        return false;
+    }
+    strcpy(out->cancel_reason, reason);
+    strcpy(out->canceled_by, request_identity(request)->id);
+    return true;
+}
+
+static void change_status(struct app_request *request)
+{
+    struct call wanted;
+    struct call call;
+    if (!read_status(request, &wanted) || !find_seen(request, &call)) {
         return;
     }
     struct gramme_error *error = NULL;
     enum calls_result result = CALLS_OK;
-    if (call.status != status) {
-        result = calls_change_status(request_db(request), &call, status, &call, &error);
+    if (call.status != wanted.status || wanted.status == CALL_CANCELED) {
+        result = calls_change_status(request_db(request), &call, &wanted, &call, &error);
     }
     answer_result(request, result, &call, error);
 }
 
 static void reschedule(struct app_request *request)
 {
-    const struct gramme_value *body = request_body(request);
+    const struct gramme_value *body = request_body(request, FIELDS("scheduledFor"));
     int64_t time_ms;
     struct call call;
     if (body == NULL || !body_time(request, body, &time_ms) || !find_seen(request, &call)) {
@@ -233,10 +287,10 @@ static void reschedule(struct app_request *request)
 
 static void reassign(struct app_request *request)
 {
-    const struct gramme_value *body = request_body(request);
+    const struct gramme_value *body = request_body(request, FIELDS("userId"));
     const char *user_id = body == NULL ? NULL : body_id(request, body, "userId");
     struct call call;
-    if (user_id == NULL || !find_seen(request, &call)) {
+    if (user_id == NULL || !request_require(request, ROLE_ADMIN) || !find_seen(request, &call)) {
         return;
     }
     struct gramme_error *error = NULL;
@@ -249,7 +303,7 @@ static void reassign(struct app_request *request)
 
 static void change_provider(struct app_request *request)
 {
-    const struct gramme_value *body = request_body(request);
+    const struct gramme_value *body = request_body(request, FIELDS("providerId"));
     const char *provider_id = body == NULL ? NULL : body_id(request, body, "providerId");
     struct call call;
     if (provider_id == NULL || !find_seen(request, &call)) {
@@ -268,9 +322,17 @@ static void change_provider(struct app_request *request)
 typedef struct gramme_answer *list_function(struct gramme_db *db, const char *id,
                                             const struct page *page, struct gramme_error **error);
 
-static void answer_list(struct app_request *request, const char *param, list_function *list)
+/* The user that the path names, if it is who is asking, or an admin is; else something has been
+ * answered. */
+static const char *param_user(struct app_request *request)
 {
-    const char *id = param_id(request, param);
+    const char *user_id = param_id(request, "userId");
+    return user_id != NULL && request_require_user(request, user_id, 0) ? user_id : NULL;
+}
+
+static void answer_list(struct app_request *request, list_function *list)
+{
+    const char *id = param_user(request);
     struct page page;
     if (id == NULL || !request_page(request, &page)) {
         return;
@@ -282,27 +344,66 @@ static void answer_list(struct app_request *request, const char *param, list_fun
 
 static void list_of_user(struct app_request *request)
 {
-    answer_list(request, "userId", calls_of_user);
+    answer_list(request, calls_of_user);
 }
 
 static void list_upcoming(struct app_request *request)
 {
-    answer_list(request, "userId", calls_upcoming);
+    const char *after = request_query(request, "after");
+    if (after == NULL) {
+        answer_list(request, calls_upcoming);
+        return;
+    }
+    const char *id = param_user(request);
+    struct page page;
+    int64_t after_ms;
+    if (id == NULL || !request_page(request, &page) ||
+        !request_query_int(request, "after", 0, CALLS_TIME_MS_MAX, 0, &after_ms)) {
+        return;
+    }
+    struct gramme_error *error = NULL;
+    struct gramme_answer *answer =
+        calls_upcoming_after(request_db(request), id, after_ms, &page, &error);
+    answer_calls(request, answer, error);
 }
 
 static void list_completed(struct app_request *request)
 {
-    answer_list(request, "userId", calls_completed);
+    answer_list(request, calls_completed);
 }
 
 static void list_of_provider(struct app_request *request)
 {
-    answer_list(request, "providerId", calls_of_provider);
+    const char *id = param_id(request, "providerId");
+    const struct identity *who = request_identity(request);
+    struct page page;
+    if (id == NULL || !request_page(request, &page)) {
+        return;
+    }
+    if (!identity_is(who, id) || !identity_has(who, ROLE_PROVIDER)) {
+        answer_not_allowed(request);
+        return;
+    }
+    const char *text = request_query(request, "status");
+    enum call_status status;
+    if (text != NULL && !calls_status_parse(text, &status)) {
+        answer_bad_field(request, "status", "status must be SCHEDULED, COMPLETED or CANCELED");
+        return;
+    }
+    struct gramme_error *error = NULL;
+    struct gramme_answer *answer =
+        calls_of_provider(request_db(request), id, text == NULL ? NULL : &status, &page, &error);
+    answer_calls(request, answer, error);
+}
+
+static void list_canceled(struct app_request *request)
+{
+    answer_list(request, calls_canceled);
 }
 
 static void get_next(struct app_request *request)
 {
-    const char *user_id = param_id(request, "userId");
+    const char *user_id = param_user(request);
     if (user_id == NULL) {
         return;
     }
@@ -315,7 +416,7 @@ static void get_next(struct app_request *request)
 
 static void get_last(struct app_request *request)
 {
-    const char *user_id = param_id(request, "userId");
+    const char *user_id = param_user(request);
     if (user_id == NULL) {
         return;
     }
@@ -335,12 +436,38 @@ static const struct app_route routes[] = {
     {"GET", "/users/{userId}/calls", list_of_user},
     {"GET", "/users/{userId}/calls/upcoming", list_upcoming},
     {"GET", "/users/{userId}/calls/completed", list_completed},
+    {"GET", "/users/{userId}/calls/canceled", list_canceled},
     {"GET", "/users/{userId}/calls/next", get_next},
     {"GET", "/users/{userId}/calls/last", get_last},
     {"GET", "/providers/{providerId}/calls", list_of_provider},
 };
 
-extern const char calls_schema[]; /* made of schema.json by the build */
+/* --- live updates --- */
+
+/* The items that keep ids are no calls. */
+static const char *live_type(const struct gramme_value *item)
+{
+    return gramme_get(item, "callId") != NULL ? "call" : NULL;
+}
+
+static bool live_may_see(const struct identity *who, const struct gramme_value *item)
+{
+    struct call call;
+    calls_read(item, &call);
+    return is_party(who, &call);
+}
+
+static const struct app_live live = {
+    .table = "Calls",
+    .type = live_type,
+    .may_see = live_may_see,
+    .show = show_item,
+};
+
+/* Made of the JSON files by the build. */
+extern const char calls_schema[];
+extern const char calls_patterns[];
+extern const char calls_workload[];
 static const char *const schemas[] = {calls_schema, NULL};
 
 const struct app_definition calls_app = {
@@ -348,5 +475,8 @@ const struct app_definition calls_app = {
     .schemas = schemas,
     .routes = routes,
     .route_count = COUNT_OF(routes),
+    .live = &live,
+    .patterns = calls_patterns,
+    .workload = calls_workload,
     .load_samples = calls_load_samples,
 };

@@ -15,6 +15,7 @@
 static const char *const status_names[] = {
     [CALL_SCHEDULED] = "SCHEDULED",
     [CALL_COMPLETED] = "COMPLETED",
+    [CALL_CANCELED] = "CANCELED",
 };
 
 /* --- names, keys, items --- */
@@ -71,6 +72,12 @@ void calls_read(const struct gramme_value *item, struct call *out)
     if (status == NULL || !calls_status_parse(status, &out->status)) {
         out->status = CALL_SCHEDULED;
     }
+    const char *reason = gramme_get_string(item, "cancelReason");
+    if (out->status == CALL_CANCELED) {
+        snprintf(out->cancel_reason, sizeof(out->cancel_reason), "%s",
+                 reason == NULL ? "" : reason);
+        copy_id(out->canceled_by, gramme_get_string(item, "canceledBy"));
+    }
 }
 
 static void set_key(struct gramme_value *key, const struct call *call)
@@ -92,6 +99,10 @@ static void set_item(struct gramme_value *item, const struct call *call)
     gramme_set_int(item, "scheduledFor", call->scheduled_for_ms);
     gramme_set_string(item, "userStatus", user_status);
     gramme_set_int(item, "version", call->version);
+    if (call->status == CALL_CANCELED) {
+        gramme_set_string(item, "cancelReason", call->cancel_reason);
+        gramme_set_string(item, "canceledBy", call->canceled_by);
+    }
 }
 
 /* --- create --- */
@@ -126,9 +137,29 @@ static enum calls_result find_created(struct gramme_db *db, const struct call *c
     return result == CALLS_NOT_FOUND ? calls_lookup(db, call->call_id, out, error) : result;
 }
 
+/* A call that another program wrote has no item that keeps its id: the index knows it. */
+static enum calls_result find_foreign(struct gramme_db *db, const struct call *call,
+                                      struct call *out, struct gramme_error **error)
+{
+    struct call found;
+    enum calls_result result = calls_lookup(db, call->call_id, &found, error);
+    if (result != CALLS_OK || found.version > 0) {
+        return result == CALLS_FAILED ? CALLS_FAILED : CALLS_NOT_FOUND;
+    }
+    *out = found;
+    bool is_same = strcmp(found.user_id, call->user_id) == 0 &&
+                   strcmp(found.provider_id, call->provider_id) == 0 &&
+                   found.scheduled_for_ms == call->scheduled_for_ms;
+    return is_same ? CALLS_THE_SAME : CALLS_ID_TAKEN;
+}
+
 enum calls_result calls_create(struct gramme_db *db, const struct call *call, struct call *out,
                                struct gramme_error **error)
 {
+    enum calls_result foreign = find_foreign(db, call, out, error);
+    if (foreign != CALLS_NOT_FOUND) {
+        return foreign;
+    }
     struct call created = *call;
     created.status = CALL_SCHEDULED;
     created.version = 1;
@@ -160,9 +191,14 @@ enum calls_result calls_create(struct gramme_db *db, const struct call *call, st
 
 /* --- changes --- */
 
-/* The call must be as it was seen: there, and of the version. */
+/* The call must be as it was seen: there, and of the version; or without one. */
 static void require_seen(struct gramme_request *change, const struct call *seen)
 {
+    if (seen->version == 0) {
+        gramme_request_condition(change,
+                                 "attribute_exists(userId) AND attribute_not_exists(version)");
+        return;
+    }
     gramme_request_condition(change, "version = :seen");
     gramme_set_int(gramme_request_values(change), ":seen", seen->version);
 }
@@ -198,19 +234,33 @@ static enum calls_result send_update(struct gramme_db *db, struct gramme_request
 }
 
 enum calls_result calls_change_status(struct gramme_db *db, const struct call *seen,
-                                      enum call_status status, struct call *out,
+                                      const struct call *wanted, struct call *out,
                                       struct gramme_error **error)
 {
+    bool is_canceled = wanted->status == CALL_CANCELED;
     struct call changed = *seen;
-    changed.status = status;
+    changed.status = wanted->status;
+    snprintf(changed.cancel_reason, sizeof(changed.cancel_reason), "%s",
+             is_canceled ? wanted->cancel_reason : "");
+    copy_id(changed.canceled_by, is_canceled ? wanted->canceled_by : "");
     char user_status[USER_STATUS_SIZE];
-    format_user_status(user_status, seen->user_id, status);
+    format_user_status(user_status, seen->user_id, changed.status);
     struct gramme_request *update = gramme_request_create("UpdateItem", TABLE);
-    gramme_request_update(update, "SET #status = :status, userStatus = :user_status, "
-                                  "version = :version, changeId = :change");
+    gramme_request_update(update, is_canceled
+                                      ? "SET #status = :status, userStatus = :user_status, version "
+                                        "= :version, changeId = :change, cancelReason = :reason, "
+                                        "canceledBy = :by"
+                                      : "SET #status = :status, userStatus = :user_status, version "
+                                        "= :version, changeId = :change "
+                                        "REMOVE cancelReason, canceledBy");
     gramme_request_name(update, "#status", "status");
-    gramme_set_string(gramme_request_values(update), ":status", status_names[status]);
-    gramme_set_string(gramme_request_values(update), ":user_status", user_status);
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_string(values, ":status", status_names[changed.status]);
+    gramme_set_string(values, ":user_status", user_status);
+    if (is_canceled) {
+        gramme_set_string(values, ":reason", changed.cancel_reason);
+        gramme_set_string(values, ":by", changed.canceled_by);
+    }
     return send_update(db, update, seen, &changed, out, error);
 }
 
@@ -392,6 +442,24 @@ struct gramme_answer *calls_upcoming(struct gramme_db *db, const char *user_id,
     return read_page(db, query_status(user_id, CALL_SCHEDULED), page, error);
 }
 
+struct gramme_answer *calls_upcoming_after(struct gramme_db *db, const char *user_id,
+                                           int64_t after_ms, const struct page *page,
+                                           struct gramme_error **error)
+{
+    struct gramme_request *query = query_status(user_id, CALL_SCHEDULED);
+    gramme_request_key_condition(query, "userStatus = :user_status AND sk >= :now");
+    gramme_set_format(gramme_request_values(query), ":now", "%013lld", (long long)after_ms);
+    return read_page(db, query, page, error);
+}
+
+struct gramme_answer *calls_canceled(struct gramme_db *db, const char *user_id,
+                                     const struct page *page, struct gramme_error **error)
+{
+    struct gramme_request *query = query_status(user_id, CALL_CANCELED);
+    gramme_request_descending(query);
+    return read_page(db, query, page, error);
+}
+
 struct gramme_answer *calls_completed(struct gramme_db *db, const char *user_id,
                                       const struct page *page, struct gramme_error **error)
 {
@@ -401,12 +469,18 @@ struct gramme_answer *calls_completed(struct gramme_db *db, const char *user_id,
 }
 
 struct gramme_answer *calls_of_provider(struct gramme_db *db, const char *provider_id,
-                                        const struct page *page, struct gramme_error **error)
+                                        const enum call_status *status, const struct page *page,
+                                        struct gramme_error **error)
 {
     struct gramme_request *query = gramme_request_create("Query", TABLE);
     gramme_request_index(query, "byProvider");
     gramme_request_key_condition(query, "providerId = :provider");
     gramme_set_string(gramme_request_values(query), ":provider", provider_id);
+    if (status != NULL) {
+        gramme_request_filter(query, "#status = :status");
+        gramme_request_name(query, "#status", "status");
+        gramme_set_string(gramme_request_values(query), ":status", status_names[*status]);
+    }
     gramme_request_descending(query);
     return read_page(db, query, page, error);
 }

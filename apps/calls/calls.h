@@ -3,7 +3,8 @@
  * calls are in the order of time. Indexes byCallId, byProvider, byUserStatus.
  *
  * Every change needs the version that the caller saw; it makes it one more. A call that changed
- * meanwhile is CALLS_STALE, and nothing is written.
+ * meanwhile is CALLS_STALE, and nothing is written. A row that another program wrote has no
+ * version: that counts as 0, and the first change gives it one.
  *
  * Beside each call stands an item {userId: "#CALLID", sk: "created"} that is written with it and
  * stays: the call's own key changes with its time and user, so the condition on that key alone
@@ -20,7 +21,10 @@ extern const struct app_definition calls_app;
 /* 13 digits, so that text sorts as time does: up to the year 2286. */
 #define CALLS_TIME_MS_MAX INT64_C(9999999999999)
 
-enum call_status { CALL_SCHEDULED, CALL_COMPLETED };
+/* The document has the first two; a call that will not take place is CANCELED, with a reason. */
+enum call_status { CALL_SCHEDULED, CALL_COMPLETED, CALL_CANCELED };
+
+#define CALLS_REASON_LEN_MAX 500 /* characters */
 
 /* An id is 1 to CALLS_ID_LEN_MAX letters, digits and . _ @ + : - */
 struct call {
@@ -30,6 +34,8 @@ struct call {
     int64_t scheduled_for_ms;
     enum call_status status;
     int64_t version;
+    char cancel_reason[CALLS_REASON_LEN_MAX * 4 + 1]; /* CALL_CANCELED */
+    char canceled_by[CALLS_ID_LEN_MAX + 1];
 };
 
 enum calls_result {
@@ -44,7 +50,7 @@ enum calls_result {
 /* --- names --- */
 
 bool calls_id_is_valid(const char *text);
-/* "SCHEDULED" or "COMPLETED". */
+/* "SCHEDULED", "COMPLETED" or "CANCELED". */
 const char *calls_status_name(enum call_status status);
 bool calls_status_parse(const char *text, enum call_status *out);
 /* The call that an item is. */
@@ -55,9 +61,10 @@ void calls_read(const struct gramme_value *item, struct call *out);
 /* Status and version of `call` are not looked at: it becomes SCHEDULED, version 1. */
 enum calls_result calls_create(struct gramme_db *db, const struct call *call, struct call *out,
                                struct gramme_error **error);
-/* `seen`: the call as the caller saw it, also below. */
+/* `seen`: the call as the caller saw it, also below. `wanted`: the new status, and for
+ * CALL_CANCELED the reason and who gives it. */
 enum calls_result calls_change_status(struct gramme_db *db, const struct call *seen,
-                                      enum call_status status, struct call *out,
+                                      const struct call *wanted, struct call *out,
                                       struct gramme_error **error);
 /* Moves it to another time, in one transaction: it is never there twice, nor gone. */
 enum calls_result calls_reschedule(struct gramme_db *db, const struct call *seen,
@@ -92,12 +99,20 @@ struct gramme_answer *calls_of_user(struct gramme_db *db, const char *user_id,
 /* SCHEDULED ones, the earliest first. */
 struct gramme_answer *calls_upcoming(struct gramme_db *db, const char *user_id,
                                      const struct page *page, struct gramme_error **error);
+/* SCHEDULED ones from a time on, the earliest first. */
+struct gramme_answer *calls_upcoming_after(struct gramme_db *db, const char *user_id,
+                                           int64_t after_ms, const struct page *page,
+                                           struct gramme_error **error);
+/* CANCELED ones, the latest first. */
+struct gramme_answer *calls_canceled(struct gramme_db *db, const char *user_id,
+                                     const struct page *page, struct gramme_error **error);
 /* COMPLETED ones, the latest first. */
 struct gramme_answer *calls_completed(struct gramme_db *db, const char *user_id,
                                       const struct page *page, struct gramme_error **error);
-/* The newest first. */
+/* The newest first; `status`: only those of it, NULL: all. */
 struct gramme_answer *calls_of_provider(struct gramme_db *db, const char *provider_id,
-                                        const struct page *page, struct gramme_error **error);
+                                        const enum call_status *status, const struct page *page,
+                                        struct gramme_error **error);
 
 /* samples.c */
 bool calls_load_samples(struct gramme_db *db, struct gramme_error **error);

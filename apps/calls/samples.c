@@ -45,7 +45,8 @@ bool calls_load_samples(struct gramme_db *db, struct gramme_error **error)
         struct call created;
         enum calls_result result = calls_create(db, &call, &created, error);
         if (result == CALLS_OK && samples[i].status == CALL_COMPLETED) {
-            result = calls_change_status(db, &created, CALL_COMPLETED, &created, error);
+            struct call completed = {.status = CALL_COMPLETED};
+            result = calls_change_status(db, &created, &completed, &created, error);
         }
         if (result == CALLS_FAILED) {
             return false;

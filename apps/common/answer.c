@@ -1,6 +1,7 @@
 #include <stdarg.h>
 
 #include "apps/common/request_internal.h"
+#include "base/log.h"
 
 void answer_header(struct app_request *request, const char *name, const char *format, ...)
 {
@@ -41,8 +42,30 @@ void answer_text(struct app_request *request, const char *content_type, const ch
 
 void answer_nothing(struct app_request *request)
 {
+    answer_empty(request, 204);
+}
+
+void answer_empty(struct app_request *request, int status)
+{
     assert(request->status == 0);
-    request->status = 204;
+    request->status = status;
+}
+
+void answer_bad_field(struct app_request *request, const char *field, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct str message = arena_vformat(request->exchange->arena, format, args);
+    va_end(args);
+    struct gramme_value *details = gramme_map_create();
+    gramme_set_string(details, "field", field);
+    answer_problem_details(request, 400, "bad_parameter", details, message.data);
+    gramme_value_destroy(details);
+}
+
+void answer_not_allowed(struct app_request *request)
+{
+    answer_problem(request, 403, "not_allowed", "You may not do this: ask an administrator");
 }
 
 void answer_problem_details(struct app_request *request, int status, const char *code,
@@ -52,6 +75,7 @@ void answer_problem_details(struct app_request *request, int status, const char 
     struct gramme_value *error = gramme_set_map(body, "error");
     gramme_set_string(error, "code", code);
     gramme_set_string(error, "message", message);
+    gramme_set_string(error, "requestId", request->id);
     for (size_t i = 0; i < gramme_value_count(details); i++) {
         const struct gramme_value *detail = gramme_value_at(details, i);
         gramme_set_value(error, gramme_value_name(detail), detail);
@@ -83,22 +107,30 @@ void answer_error(struct app_request *request, const struct gramme_error *error)
         return;
     }
     bool may_pass = gramme_error_retryable(error) || gramme_error_status(error) == 0;
+    log_write(may_pass ? LOG_WARN : LOG_ERROR, "apps", "request %s: database: %s: %s", request->id,
+              gramme_error_code(error), gramme_error_message(error));
     if (may_pass) {
         answer_header(request, "Retry-After", "1");
+        answer_problem(request, 503, "unavailable",
+                       "The service is not available just now. Nothing was lost: try again in a "
+                       "moment");
+    } else {
+        answer_problem(request, 500, "database",
+                       "Something went wrong on our side. If it happens again, tell your "
+                       "administrator this number: %s",
+                       request->id);
     }
-    answer_problem(request, may_pass ? 503 : 500, may_pass ? "unavailable" : "database",
-                   "The database says %s: %s", gramme_error_code(error),
-                   gramme_error_message(error));
 }
 
 void answer_page(struct app_request *request, const struct gramme_answer *answer,
-                 void (*show)(const struct gramme_value *item, struct gramme_value *out))
+                 void (*show)(const struct identity *who, const struct gramme_value *item,
+                              struct gramme_value *out))
 {
     struct gramme_value *body = gramme_map_create();
     struct gramme_value *items = gramme_set_list(body, "items");
     const struct gramme_value *found = gramme_answer_items(answer);
     for (size_t i = 0; i < gramme_value_count(found); i++) {
-        show(gramme_value_at(found, i), gramme_add_map(items));
+        show(&request->identity, gramme_value_at(found, i), gramme_add_map(items));
     }
     char *cursor = gramme_answer_cursor(answer);
     if (cursor != NULL) {
@@ -107,12 +139,4 @@ void answer_page(struct app_request *request, const struct gramme_answer *answer
     }
     answer_value(request, 200, body);
     gramme_value_destroy(body);
-}
-
-void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out)
-{
-    for (size_t i = 0; i < gramme_value_count(item); i++) {
-        const struct gramme_value *entry = gramme_value_at(item, i);
-        gramme_set_value(out, gramme_value_name(entry), entry);
-    }
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "apps/common/identity.h"
 #include "apps/common/page.h"
 #include "gramme/gramme.h"
 
@@ -23,6 +24,28 @@ struct app_route {
     void (*handle)(struct app_request *request);
 };
 
+/* Live updates: what the items of an application's table are, see live.h. */
+struct app_live {
+    const char *table;
+    bool is_always_read; /* apply() is needed even if nobody listens */
+    /* Whether they may listen at all; may add to their roles. NULL: who is signed in may. False:
+     * something has been answered. */
+    bool (*may_listen)(struct app_request *request, struct identity *who);
+    /* What kind of thing an item is, for clients ("call"); NULL: none that is told. */
+    const char *(*type)(const struct gramme_value *item);
+    bool (*may_see)(const struct identity *who, const struct gramme_value *item);
+    /* The item as the REST API shows it to them. */
+    void (*show)(const struct identity *who, const struct gramme_value *item,
+                 struct gramme_value *out);
+    /* For an application that keeps something in memory, or acts on changes; may be NULL. Called
+     * on a thread of its own with the old and the new item, NULL if there is none, and when it was
+     * written (seconds since 1970). */
+    void (*apply)(void *state, struct gramme_db *db, const struct gramme_value *old_item,
+                  const struct gramme_value *new_item, int64_t when_s);
+    /* Changes may have been missed: what was kept in memory is to be read anew. May be NULL. */
+    void (*restart)(void *state);
+};
+
 /* What main.c knows of an application; each folder defines one. */
 struct app_definition {
     const char *name;           /* its folder: /NAME/ is its page, /NAME/api its REST API */
@@ -30,6 +53,14 @@ struct app_definition {
                                    takes them; ends with NULL */
     const struct app_route *routes;
     size_t route_count;
+    /* Nobody need be signed in for them: request_identity() may be NULL. */
+    bool routes_are_public;
+    /* Files beside the pages, such as /NAME/feed.ics; public too. May be NULL. */
+    const struct app_route *page_routes;
+    size_t page_route_count;
+    const struct app_live *live; /* NULL: no live updates */
+    const char *patterns;        /* the texts of patterns.json and workload.json */
+    const char *workload;
     /* Writes sample data; may be run again. */
     bool (*load_samples)(struct gramme_db *db, struct gramme_error **error);
     /* Work beside the requests, if it has any, else NULL. `start` returns what request_state()
@@ -48,8 +79,29 @@ const char *request_param(const struct app_request *request, const char *name);
 const char *request_query(const struct app_request *request, const char *name);
 /* NULL: not sent. */
 const char *request_header(const struct app_request *request, const char *name);
-/* The body as a map. NULL: it is no JSON object, and 400 has been answered. */
-const struct gramme_value *request_body(struct app_request *request);
+/* Who is asking; NULL on a public route if nobody is signed in. */
+const struct identity *request_identity(const struct app_request *request);
+/* Whether they have one of the roles. False: 403 has been answered. */
+bool request_require(struct app_request *request, unsigned roles);
+/* Whether they are the user of this id, have one of the roles, or are an admin. False: 403 has been
+ * answered. */
+bool request_require_user(struct app_request *request, const char *user_id, unsigned roles);
+/* A token that only this server can make, for a purpose of the application's ("feed"), that holds
+ * a text; and the text of a token that it made, NULL: it did not. */
+const char *request_token_make(const struct app_request *request, const char *purpose,
+                               const char *text);
+const char *request_token_read(const struct app_request *request, const char *purpose,
+                               const char *token);
+/* live_sync() of this application. */
+bool request_sync(const struct app_request *request);
+/* The body as a map whose fields are all among `fields`, which ends with NULL:
+ * request_body(request, FIELDS("status", "reason")). NULL: it is none, and 400 has been answered.
+ */
+const struct gramme_value *request_body(struct app_request *request, const char *const *fields);
+#define FIELDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+/* The same for a map inside of the body. False: 400 has been answered. */
+bool request_fields(struct app_request *request, const struct gramme_value *map,
+                    const char *const *fields);
 /* A number between min and max from the query. False: it is none, and 400 has been answered. */
 bool request_query_int(struct app_request *request, const char *name, int64_t min, int64_t max,
                        int64_t fallback, int64_t *out);
@@ -59,8 +111,8 @@ bool request_page(struct app_request *request, struct page *out);
 /* A parameter of the query with 1 to `len_max` characters. NULL: it is not there or does not fit,
  * and 400 has been answered. */
 const char *request_query_text(struct app_request *request, const char *name, size_t len_max);
-/* A text of the body with 1 to `len_max` characters. NULL: it is not there or does not fit, and 400
- * has been answered. */
+/* A text of the body with 1 to `len_max` characters, not all of them blank. NULL: it is not there
+ * or does not fit, and 400 has been answered. */
 const char *request_text(struct app_request *request, const struct gramme_value *body,
                          const char *name, size_t len_max);
 /* The version that If-Match names, "7" with its quotes. False: it is missing or malformed, and 428
@@ -80,6 +132,13 @@ void answer_value(struct app_request *request, int status, const struct gramme_v
 void answer_text(struct app_request *request, const char *content_type, const char *text);
 /* 204, no body. */
 void answer_nothing(struct app_request *request);
+/* Any status, no body. */
+void answer_empty(struct app_request *request, int status);
+/* 400 bad_parameter about one field of the body or the query. */
+void answer_bad_field(struct app_request *request, const char *field, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* 403 not_allowed. */
+void answer_not_allowed(struct app_request *request);
 /* {"error": {"code": CODE, "message": ...}}: the one shape of errors. `code` is for programs:
  * "not_found", "overlap", ... */
 void answer_problem(struct app_request *request, int status, const char *code, const char *format,
@@ -91,10 +150,9 @@ void answer_problem_details(struct app_request *request, int status, const char 
  * 400 if it does not like the query's cursor, else 500. */
 void answer_error(struct app_request *request, const struct gramme_error *error);
 /* A page of a list: {"items": [...], "cursor": "..."}; no cursor at the end. Takes what `show`
- * makes of each item of the answer (a map that it fills). */
+ * makes of each item of the answer (a map that it fills) for who is asking. */
 void answer_page(struct app_request *request, const struct gramme_answer *answer,
-                 void (*show)(const struct gramme_value *item, struct gramme_value *out));
-/* A `show` for items that are told as they are. */
-void answer_item_as_is(const struct gramme_value *item, struct gramme_value *out);
+                 void (*show)(const struct identity *who, const struct gramme_value *item,
+                              struct gramme_value *out));
 
 #endif

@@ -77,7 +77,73 @@ const char *request_header(const struct app_request *request, const char *name)
     return text_copy(request->exchange->arena, value);
 }
 
-const struct gramme_value *request_body(struct app_request *request)
+const struct identity *request_identity(const struct app_request *request)
+{
+    return request->auth_result == AUTH_OK ? &request->identity : NULL;
+}
+
+bool request_require(struct app_request *request, unsigned roles)
+{
+    if (identity_has(&request->identity, roles)) {
+        return true;
+    }
+    answer_not_allowed(request);
+    return false;
+}
+
+bool request_require_user(struct app_request *request, const char *user_id, unsigned roles)
+{
+    if (identity_is(&request->identity, user_id)) {
+        return true;
+    }
+    return request_require(request, roles);
+}
+
+const char *request_token_make(const struct app_request *request, const char *purpose,
+                               const char *text)
+{
+    struct arena *arena = request->exchange->arena;
+    const char *name = arena_format(arena, "app-%s", purpose).data;
+    return signed_make(auth_key(request->app->auth), arena, name, str_from_c(text));
+}
+
+const char *request_token_read(const struct app_request *request, const char *purpose,
+                               const char *token)
+{
+    struct arena *arena = request->exchange->arena;
+    const char *name = arena_format(arena, "app-%s", purpose).data;
+    struct str text = signed_read(auth_key(request->app->auth), arena, name, str_from_c(token));
+    return str_is_null(text) ? NULL : arena_copy_c(arena, text).data;
+}
+
+bool request_sync(const struct app_request *request)
+{
+    return live_sync(request->app->live);
+}
+
+bool request_fields(struct app_request *request, const struct gramme_value *map,
+                    const char *const *fields)
+{
+    for (size_t i = 0; i < gramme_value_count(map); i++) {
+        const char *name = gramme_value_name(gramme_value_at(map, i));
+        const char *const *known = fields;
+        while (*known != NULL && strcmp(*known, name) != 0) {
+            known++;
+        }
+        if (*known == NULL) {
+            struct gramme_value *details = gramme_map_create();
+            gramme_set_string(details, "field", name);
+            struct str message =
+                arena_format(request->exchange->arena, "%.100s is no field of this request", name);
+            answer_problem_details(request, 400, "unknown_field", details, message.data);
+            gramme_value_destroy(details);
+            return false;
+        }
+    }
+    return true;
+}
+
+const struct gramme_value *request_body(struct app_request *request, const char *const *fields)
 {
     struct str body = request->exchange->body;
     struct gramme_error *error = NULL;
@@ -90,7 +156,7 @@ const struct gramme_value *request_body(struct app_request *request)
         gramme_error_destroy(error);
         return NULL;
     }
-    return request->body;
+    return request_fields(request, request->body, fields) ? request->body : NULL;
 }
 
 /* A whole number as we would write it ourselves: no space, no plus, no zeros in front. */
@@ -116,8 +182,8 @@ bool request_query_int(struct app_request *request, const char *name, int64_t mi
         return true;
     }
     if (!parse_int(text, out) || *out < min || *out > max) {
-        answer_problem(request, 400, "bad_parameter", "%s must be a whole number from %lld to %lld",
-                       name, (long long)min, (long long)max);
+        answer_bad_field(request, name, "%s must be a whole number from %lld to %lld", name,
+                         (long long)min, (long long)max);
         return false;
     }
     return true;
@@ -147,12 +213,55 @@ static bool text_fits(const char *text, size_t len, size_t len_max)
            utf8_utf16_len(str_make(text, len)) <= len_max;
 }
 
+/* Whether there is nothing to see in the text: spaces of any kind, also those of zero width. */
+static bool text_is_blank(const char *text)
+{
+    static const char *const spaces[] = {
+        " ",
+        "\t",
+        "\n",
+        "\r",
+        "\v",
+        "\f",
+        "\xC2\xA0",
+        "\xE2\x80\x80",
+        "\xE2\x80\x81",
+        "\xE2\x80\x82",
+        "\xE2\x80\x83",
+        "\xE2\x80\x84",
+        "\xE2\x80\x85",
+        "\xE2\x80\x86",
+        "\xE2\x80\x87",
+        "\xE2\x80\x88",
+        "\xE2\x80\x89",
+        "\xE2\x80\x8A",
+        "\xE2\x80\x8B",
+        "\xE2\x80\xAF",
+        "\xE3\x80\x80",
+        "\xE2\x80\xA8",
+        "\xE2\x80\xA9",
+        "\xEF\xBB\xBF",
+    };
+    while (*text != '\0') {
+        size_t len = 0;
+        for (size_t i = 0; len == 0 && i < COUNT_OF(spaces); i++) {
+            if (strncmp(text, spaces[i], strlen(spaces[i])) == 0) {
+                len = strlen(spaces[i]);
+            }
+        }
+        if (len == 0) {
+            return false;
+        }
+        text += len;
+    }
+    return true;
+}
+
 const char *request_query_text(struct app_request *request, const char *name, size_t len_max)
 {
     const char *text = request_query(request, name);
     if (text == NULL || !text_fits(text, strlen(text), len_max)) {
-        answer_problem(request, 400, "bad_parameter", "%s must be a text of 1 to %zu characters",
-                       name, len_max);
+        answer_bad_field(request, name, "%s must be a text of 1 to %zu characters", name, len_max);
         return NULL;
     }
     return text;
@@ -164,8 +273,15 @@ const char *request_text(struct app_request *request, const struct gramme_value 
     const struct gramme_value *value = gramme_get(body, name);
     const char *text = gramme_value_string(value);
     if (!text_fits(text, gramme_value_len(value), len_max)) {
-        answer_problem(request, 400, "bad_parameter", "%s must be a text of 1 to %zu characters",
-                       name, len_max);
+        answer_bad_field(request, name, "%s must be a text of 1 to %zu characters", name, len_max);
+        return NULL;
+    }
+    if (text_is_blank(text)) {
+        struct gramme_value *details = gramme_map_create();
+        gramme_set_string(details, "field", name);
+        struct str message = arena_format(request->exchange->arena, "%s must not be blank", name);
+        answer_problem_details(request, 400, "blank", details, message.data);
+        gramme_value_destroy(details);
         return NULL;
     }
     return text;

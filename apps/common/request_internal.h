@@ -3,6 +3,8 @@
 #define GRAMME_APPS_REQUEST_INTERNAL_H
 
 #include "apps/common/app.h"
+#include "apps/common/auth.h"
+#include "apps/common/live.h"
 #include "base/mailbox.h"
 #include "http/http.h"
 
@@ -12,13 +14,26 @@ struct app {
     const struct app_definition *definition;
     struct gramme_db *db;
     void *state; /* what definition->start() returned */
+    struct app_server *server;
+    struct auth *auth;
+    struct live *live; /* NULL: none */
 };
+
+enum { REQUEST_ID_SIZE = 65 };
 
 struct app_request {
     struct http_exchange *exchange;
     struct app *app;
     const struct app_route *route;
+    struct str path;  /* as it came, for the log */
     struct str query; /* what follows the ? */
+    char id[REQUEST_ID_SIZE];
+    int64_t began_us;
+    enum auth_result auth_result;
+    enum auth_means auth_means;
+    struct identity identity; /* if auth_result is AUTH_OK */
+    bool is_stream;           /* answered with live updates */
+    bool is_of_pages;         /* of definition->page_routes */
     struct {
         struct str name;
         const char *value;
@@ -38,6 +53,21 @@ struct app_request {
 /* Finds the route of a path (behind /NAME/api) and its parameters. `*out_known` tells whether the
  * path is one with another method. NULL: none. */
 const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known);
+/* The methods that a path knows: "GET, PUT". */
+struct str router_methods(struct app_request *request, struct str path);
+/* /NAME/api/live and /NAME/api/patterns, which every application has. */
+extern const struct app_route common_routes[];
+extern const size_t common_route_count;
+
+/* admit.c: what happens to every request. */
+/* Gives the request its id and its time. */
+void request_begin(struct app_request *request);
+/* Finds out who is asking, and refuses what no handler is to see. False: it has been answered. */
+bool request_admit(struct app_request *request);
+/* One line, when it has been answered. */
+void request_log(const struct app_request *request);
+/* An http_failure: the one shape of errors. */
+void request_describe_failure(int status, const char *text, struct buf *headers, struct buf *body);
 
 /* Whether every name and value of a query can be decoded. */
 bool query_is_valid(struct arena *arena, struct str query);

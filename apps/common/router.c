@@ -69,12 +69,25 @@ static bool match(struct app_request *request, struct str pattern, struct str pa
     return pattern.len == 0 && path.len == 0;
 }
 
-const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known)
+/* The routes of the request's application: its own, and those that all have. */
+static const struct app_route *route_at(const struct app_request *request, size_t index)
 {
     const struct app_definition *definition = request->app->definition;
+    if (request->is_of_pages) {
+        return index < definition->page_route_count ? &definition->page_routes[index] : NULL;
+    }
+    if (index < definition->route_count) {
+        return &definition->routes[index];
+    }
+    index -= definition->route_count;
+    return request->app->live != NULL && index < common_route_count ? &common_routes[index] : NULL;
+}
+
+const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known)
+{
+    const struct app_route *route;
     *out_known = false;
-    for (size_t i = 0; i < definition->route_count; i++) {
-        const struct app_route *route = &definition->routes[i];
+    for (size_t i = 0; (route = route_at(request, i)) != NULL; i++) {
         if (!match(request, str_from_c(route->path), path)) {
             continue;
         }
@@ -84,4 +97,17 @@ const struct app_route *router_find(struct app_request *request, struct str path
         }
     }
     return NULL;
+}
+
+struct str router_methods(struct app_request *request, struct str path)
+{
+    struct str methods = STR("");
+    const struct app_route *route;
+    for (size_t i = 0; (route = route_at(request, i)) != NULL; i++) {
+        if (match(request, str_from_c(route->path), path)) {
+            methods = arena_format(request->exchange->arena, "%.*s%s%s", STR_ARG(methods),
+                                   methods.len > 0 ? ", " : "", route->method);
+        }
+    }
+    return methods;
 }

@@ -8,13 +8,14 @@
 #include "apps/common/request_internal.h"
 #include "base/mem.h"
 
-enum { WORKERS_MAX = 64, APPS_MAX = 8 };
+enum { WORKERS_MAX = 64, APPS_MAX = 8, POLL_MS = 5000 };
 
 struct app_server {
     struct http_server *http;
     struct pages pages;
     struct app apps[APPS_MAX];
     size_t app_count;
+    struct app auth_app; /* sign-in */
 
     pthread_mutex_t mutex;
     pthread_cond_t came;
@@ -31,13 +32,20 @@ static void reply(struct task *task)
 {
     struct app_request *request = CONTAINER_OF(task, struct app_request, task);
     struct http_exchange *exchange = request->exchange;
+    request_log(request);
+    if (request->is_stream) {
+        live_subscribe(request->app->live, exchange, &request->identity,
+                       request_header(request, "last-event-id"));
+        return;
+    }
+    buf_format(&request->headers, "X-Request-Id: %s\r\n", request->id);
     struct buf headers = request->headers;
     struct buf out = request->out;
     buf_add(exchange->out, buf_str(&out));
     http_reply(exchange, &(struct http_answer){
                              .status = request->status,
                              .content_type = out.len > 0 ? request->content_type : STR_NULL,
-                             .headers = headers.len > 0 ? buf_str(&headers) : STR_NULL,
+                             .headers = buf_str(&headers),
                          });
     buf_finish(&headers);
     buf_finish(&out);
@@ -45,9 +53,15 @@ static void reply(struct task *task)
 
 static void handle(struct app_request *request)
 {
-    request->route->handle(request);
+    if (request_admit(request)) {
+        request->route->handle(request);
+    }
     assert(request->status != 0); /* every handler answers */
     gramme_value_destroy(request->body);
+    if (request->app->live != NULL && request->status < 300 &&
+        !str_eq(request->exchange->method, STR("GET"))) {
+        live_note_write(request->app->live);
+    }
     request->task.run = reply;
     mailbox_post(request->exchange->mailbox, &request->task);
 }
@@ -93,14 +107,9 @@ static void refuse(struct app_request *request, int status, const char *code, co
     reply(&request->task);
 }
 
-static void route(struct app_server *server, struct app *app, struct http_exchange *exchange,
-                  struct str path, struct str query)
+static void route(struct app_server *server, struct app_request *request, struct str path)
 {
-    struct app_request *request = ARENA_NEW(exchange->arena, struct app_request);
-    request->exchange = exchange;
-    request->app = app;
-    request->query = query;
-    if (!query_is_valid(exchange->arena, query)) {
+    if (!query_is_valid(request->exchange->arena, request->query)) {
         refuse(request, 400, "bad_parameter", "The query is not encoded as it should be");
         return;
     }
@@ -109,23 +118,46 @@ static void route(struct app_server *server, struct app *app, struct http_exchan
     if (request->route != NULL) {
         enqueue(server, request);
     } else if (known) {
+        answer_header(request, "Allow", "%.*s", STR_ARG(router_methods(request, path)));
         refuse(request, 405, "method_not_allowed", "This path does not know the method");
     } else {
         refuse(request, 404, "not_found", "There is no such path");
     }
 }
 
-/* The application whose API the path names; *path is what follows. */
-static struct app *app_of(struct app_server *server, struct http_exchange *exchange,
-                          struct str *path)
+/* Whether a path is `base` or below it; *out_rest is what follows. */
+static bool is_below(struct str path, struct str base, struct str *out_rest)
 {
+    if (!str_starts_with(path, base) || (path.len > base.len && path.data[base.len] != '/')) {
+        return false;
+    }
+    *out_rest = str_skip(path, base.len);
+    return true;
+}
+
+/* The application whose API or file beside the pages the path names; *rest is what follows. */
+static struct app *app_of(struct app_server *server, struct app_request *request, struct str path,
+                          struct str *rest)
+{
+    struct arena *arena = request->exchange->arena;
+    if (is_below(path, STR("/auth"), rest)) {
+        return &server->auth_app;
+    }
     for (size_t i = 0; i < server->app_count; i++) {
-        struct str base =
-            arena_format(exchange->arena, "/%s/api", server->apps[i].definition->name);
-        if (str_starts_with(*path, base) &&
-            (path->len == base.len || path->data[base.len] == '/')) {
-            *path = str_skip(*path, base.len);
-            return &server->apps[i];
+        struct app *app = &server->apps[i];
+        if (is_below(path, arena_format(arena, "/%s/api", app->definition->name), rest)) {
+            return app;
+        }
+        bool known;
+        if (app->definition->page_route_count > 0 &&
+            is_below(path, arena_format(arena, "/%s", app->definition->name), rest)) {
+            request->app = app;
+            request->is_of_pages = true;
+            router_find(request, *rest, &known);
+            if (known) {
+                return app;
+            }
+            request->is_of_pages = false;
         }
     }
     return NULL;
@@ -133,10 +165,11 @@ static struct app *app_of(struct app_server *server, struct http_exchange *excha
 
 static void answer_file(struct app_server *server, struct http_exchange *exchange, struct str path)
 {
-    int status = 404;
-    if (!str_eq(exchange->method, STR("GET"))) {
-        buf_add(exchange->out, STR("Pages know the method GET only.\n"));
-        status = 405;
+    struct http_answer answer = {.status = 404, .content_type = STR("text/plain")};
+    if (!str_eq(exchange->method, STR("GET")) && !str_eq(exchange->method, STR("HEAD"))) {
+        buf_add(exchange->out, STR("Pages know the methods GET and HEAD only.\n"));
+        answer.status = 405;
+        answer.headers = STR("Allow: GET, HEAD\r\n");
     } else if (pages_answer(&server->pages, exchange, path)) {
         return;
     } else if (server->pages.files.count == 0) {
@@ -144,8 +177,7 @@ static void answer_file(struct app_server *server, struct http_exchange *exchang
     } else {
         buf_add(exchange->out, STR("There is no such page.\n"));
     }
-    http_reply(exchange,
-               &(struct http_answer){.status = status, .content_type = STR("text/plain")});
+    http_reply(exchange, &answer);
 }
 
 static void answer_request(void *context, struct http_exchange *exchange)
@@ -155,13 +187,19 @@ static void answer_request(void *context, struct http_exchange *exchange)
     const char *mark = memchr(target.data, '?', target.len);
     size_t len = mark == NULL ? target.len : (size_t)(mark - target.data);
     struct str path = str_make(target.data, len);
-    struct str query = mark == NULL ? STR("") : str_skip(target, len + 1);
-    struct app *app = app_of(server, exchange, &path);
-    if (app != NULL) {
-        route(server, app, exchange, path, query);
-    } else {
+    struct app_request *request = ARENA_NEW(exchange->arena, struct app_request);
+    request->exchange = exchange;
+    request->path = path;
+    request->query = mark == NULL ? STR("") : str_skip(target, len + 1);
+    struct str rest;
+    struct app *app = app_of(server, request, path, &rest);
+    if (app == NULL) {
         answer_file(server, exchange, path);
+        return;
     }
+    request->app = app;
+    request_begin(request);
+    route(server, request, rest);
 }
 
 /* --- opening and closing --- */
@@ -174,6 +212,7 @@ static bool start_apps(struct app_server *server, struct gramme_db *db,
         struct app *app = &server->apps[i];
         app->definition = options->apps[i];
         app->db = db;
+        app->auth = options->auth;
         struct gramme_error *error = NULL;
         if (app->definition->start != NULL) {
             app->state = app->definition->start(db, &error);
@@ -185,7 +224,20 @@ static bool start_apps(struct app_server *server, struct gramme_db *db,
             return false;
         }
         server->app_count++;
+        if (app->definition->live != NULL) {
+            app->live = live_create(&(struct live_options){
+                .app = app->definition->live,
+                .state = app->state,
+                .db = db,
+                .streams = options->streams,
+                .interval_ms = options->live_interval_ms,
+                .poll_ms = POLL_MS,
+                .may_enable = options->may_enable_streams,
+            });
+        }
     }
+    server->auth_app = (struct app){
+        .definition = &auth_app, .db = db, .state = options->auth, .auth = options->auth};
     return true;
 }
 
@@ -214,6 +266,7 @@ bool app_server_open(struct gramme_db *db, const struct app_server_options *opti
     http.thread_count = 1;
     http.body_bytes_max = 1 << 20;
     http.server_name = STR("gramme-apps/" GRAMME_VERSION);
+    http.failure = request_describe_failure;
     if (!start_apps(server, db, options, err) ||
         !start_workers(server, options->worker_count, err) ||
         !http_server_open(&http, answer_request, server, &server->http, err)) {
@@ -234,6 +287,9 @@ void app_server_close(struct app_server *server)
     if (server == NULL) {
         return;
     }
+    for (size_t i = 0; i < server->app_count; i++) {
+        live_stop(server->apps[i].live);
+    }
     http_server_close(server->http, 5000);
     pthread_mutex_lock(&server->mutex);
     server->stopping = true;
@@ -244,6 +300,7 @@ void app_server_close(struct app_server *server)
     }
     for (size_t i = 0; i < server->app_count; i++) {
         struct app *app = &server->apps[i];
+        live_destroy(app->live);
         if (app->definition->stop != NULL) {
             app->definition->stop(app->state);
         }

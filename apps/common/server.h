@@ -4,6 +4,7 @@
 #define GRAMME_APPS_SERVER_H
 
 #include "apps/common/app.h"
+#include "apps/common/auth.h"
 #include "base/err.h"
 
 struct app_server_options {
@@ -13,11 +14,15 @@ struct app_server_options {
     const char *pages; /* directory with a folder per application */
     const struct app_definition *const *apps;
     size_t app_count;
+    struct auth *auth;
+    struct gramme_db *streams; /* where the operations of streams go; may be the database itself */
+    bool may_enable_streams;
+    int live_interval_ms;
 };
 
 struct app_server;
 
-/* The server borrows the database and the options' definitions. */
+/* The server borrows the databases, the options' definitions and who signs people in. */
 MUST_USE bool app_server_open(struct gramme_db *db, const struct app_server_options *options,
                               struct app_server **out, struct err *err);
 MUST_USE int app_server_port(const struct app_server *server);

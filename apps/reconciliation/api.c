@@ -11,7 +11,7 @@ enum { CALLS_MAX = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 100, LOOKBACK_DAYS_MAX
 
 static void answer_bad(struct app_request *request, const char *name, const char *rule)
 {
-    answer_problem(request, 400, "bad_parameter", "%s must be %s", name, rule);
+    answer_bad_field(request, name, "%s must be %s", name, rule);
 }
 
 static const char ID_RULE[] = "1 to 128 letters, digits, dots, colons, hyphens and underscores";
@@ -71,8 +71,10 @@ static bool read_ids(struct app_request *request, const struct gramme_value *map
 
 /* --- what goes out --- */
 
-static void show_call(const struct gramme_value *item, struct gramme_value *out)
+static void show_call(const struct identity *who, const struct gramme_value *item,
+                      struct gramme_value *out)
 {
+    (void)who;
     static const char *const names[][2] = {
         {"TenantId", "tenantId"},
         {"CallId", "callId"},
@@ -89,9 +91,10 @@ static void show_call(const struct gramme_value *item, struct gramme_value *out)
 }
 
 /* An item of the index: the time of the call is in its key, and so is its shard. */
-static void show_pending(const struct gramme_value *item, struct gramme_value *out)
+static void show_pending(const struct identity *who, const struct gramme_value *item,
+                         struct gramme_value *out)
 {
-    show_call(item, out);
+    show_call(who, item, out);
     const char *key = gramme_get_string(item, "GSI_Recon_SK");
     gramme_set_text(out, "callDateTime", key, strcspn(key, "#"));
     const char *shard = strrchr(gramme_get_string(item, "GSI_Recon_PK"), '#');
@@ -104,7 +107,9 @@ static void ingest_call(struct app_request *request)
 {
     struct recon_call call;
     const struct gramme_value *body = NULL;
-    if (!read_path(request, &call) || (body = request_body(request)) == NULL ||
+    if (!request_require(request, ROLE_OPERATOR) || !read_path(request, &call) ||
+        (body = request_body(
+             request, FIELDS("callDateTime", "audioReceived", "processingStatus"))) == NULL ||
         !read_state(request, body, &call)) {
         return; /* answered */
     }
@@ -139,10 +144,10 @@ static bool ingest_all(struct gramme_db *db, const struct recon_call *calls, siz
 
 static void ingest_calls(struct app_request *request)
 {
-    const struct gramme_value *body = request_body(request);
+    const struct gramme_value *body = request_body(request, FIELDS("calls"));
     const struct gramme_value *list = gramme_get(body, "calls");
     size_t count = gramme_value_count(list);
-    if (body == NULL) {
+    if (body == NULL || !request_require(request, ROLE_OPERATOR)) {
         return; /* answered, also below */
     }
     if (gramme_value_type(list) != GRAMME_LIST || count < 1 || count > CALLS_MAX) {
@@ -154,7 +159,10 @@ static void ingest_calls(struct app_request *request)
     size_t pending = 0;
     for (size_t i = 0; i < count; i++) {
         const struct gramme_value *map = gramme_value_at(list, i);
-        if (!read_ids(request, map, &calls[i]) || !read_state(request, map, &calls[i])) {
+        if (!request_fields(request, map,
+                            FIELDS("tenantId", "callId", "callDateTime", "audioReceived",
+                                   "processingStatus")) ||
+            !read_ids(request, map, &calls[i]) || !read_state(request, map, &calls[i])) {
             return;
         }
         pending += recon_is_bad(calls[i].audio_received, calls[i].processing_status) ? 1 : 0;
@@ -175,7 +183,7 @@ static void ingest_calls(struct app_request *request)
 static void get_call(struct app_request *request)
 {
     struct recon_call call;
-    if (!read_path(request, &call)) {
+    if (!request_require(request, ROLE_OPERATOR) || !read_path(request, &call)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
@@ -188,7 +196,7 @@ static void get_call(struct app_request *request)
         answer_problem(request, 404, "not_found", "There is no such call");
     } else {
         struct gramme_value *out = gramme_map_create();
-        show_call(item, out);
+        show_call(request_identity(request), item, out);
         answer_value(request, 200, out);
         gramme_value_destroy(out);
     }
@@ -202,6 +210,9 @@ static void get_call(struct app_request *request)
 static bool read_search(struct app_request *request, struct recon_search *out)
 {
     int64_t days;
+    if (!request_require(request, ROLE_OPERATOR)) {
+        return false;
+    }
     *out = (struct recon_search){.tenant = request_query(request, "tenant")};
     if (out->tenant != NULL && !recon_id_is_valid(out->tenant)) {
         answer_bad(request, "tenant", ID_RULE);
@@ -225,7 +236,7 @@ static void list_oldest(struct app_request *request, const struct recon_search *
         struct gramme_value *body = gramme_map_create();
         struct gramme_value *items = gramme_set_list(body, "items");
         for (size_t i = 0; i < list.count; i++) {
-            show_pending(list.oldest[i], gramme_add_map(items));
+            show_pending(request_identity(request), list.oldest[i], gramme_add_map(items));
         }
         answer_value(request, 200, body);
         gramme_value_destroy(body);
@@ -347,6 +358,9 @@ static void answer_metrics_json(struct app_request *request, const struct poller
 /* JSON, or what Prometheus reads if the client would rather have text. */
 static void get_metrics(struct app_request *request)
 {
+    if (!request_require(request, ROLE_OPERATOR)) {
+        return; /* answered */
+    }
     const struct poller *poller = request_state(request);
     const struct poller_counters *counters =
         poller == NULL ? &no_counters : poller_counters(poller);
@@ -387,7 +401,30 @@ static void stop(void *state)
     poller_destroy(state);
 }
 
+/* --- live updates --- */
+
+static const char *live_type(const struct gramme_value *item)
+{
+    return gramme_get(item, "CallId") != NULL ? "call" : NULL;
+}
+
+static bool live_may_see(const struct identity *who, const struct gramme_value *item)
+{
+    (void)item;
+    return identity_has(who, ROLE_OPERATOR);
+}
+
+static const struct app_live live = {
+    .table = RECONCILIATION_TABLE,
+    .type = live_type,
+    .may_see = live_may_see,
+    .show = show_call,
+};
+
+/* Made of the JSON files by the build. */
 extern const char reconciliation_schema[];
+extern const char reconciliation_patterns[];
+extern const char reconciliation_workload[];
 static const char *const schemas[] = {reconciliation_schema, NULL};
 
 const struct app_definition reconciliation_app = {
@@ -395,6 +432,9 @@ const struct app_definition reconciliation_app = {
     .schemas = schemas,
     .routes = routes,
     .route_count = COUNT_OF(routes),
+    .live = &live,
+    .patterns = reconciliation_patterns,
+    .workload = reconciliation_workload,
     .load_samples = recon_load_samples,
     .start = start,
     .stop = stop,

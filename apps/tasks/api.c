@@ -1,24 +1,97 @@
-#include "apps/tasks/tasks.h"
-
+/* The REST API of the tasks; openapi.json describes it. What is about users is in users_api.c. */
 #include <string.h>
 
-enum { TITLE_LEN_MAX = 200, DESCRIPTION_LEN_MAX = 2000, EMAIL_LEN_MAX = 254 };
+#include "apps/tasks/api_internal.h"
+#include "apps/tasks/counts.h"
+
+enum { TITLE_LEN_MAX = 200, DESCRIPTION_LEN_MAX = 2000 };
+
+const char API_ID_RULE[] = "1 to 64 letters, digits, dots, hyphens and underscores";
+static const char STATUS_RULE[] = "OPEN, IN_PROGRESS, COMPLETED or CLOSED";
+
+/* --- who is asking --- */
+
+bool api_actor(struct app_request *request, struct tasks_actor *out)
+{
+    const struct identity *who = request_identity(request);
+    *out = (struct tasks_actor){.id = who->id, .is_admin = identity_has(who, ROLE_ADMIN)};
+    if (tasks_id_is_valid(who->id)) {
+        return true;
+    }
+    answer_not_allowed(request);
+    return false;
+}
+
+static bool is_admin_profile(const struct gramme_value *profile)
+{
+    const struct gramme_value *groups = gramme_get(profile, "Groups");
+    for (size_t i = 0; i < gramme_value_count(groups); i++) {
+        const char *group = gramme_value_string(gramme_value_at(groups, i));
+        if (group != NULL && strcmp(group, "Admins") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool api_standing(struct app_request *request, struct api_standing *out)
+{
+    struct tasks_actor actor;
+    *out = (struct api_standing){0};
+    if (!api_actor(request, &actor)) {
+        return false;
+    }
+    struct gramme_error *error = NULL;
+    out->profile = tasks_get_user_profile(request_db(request), actor.id, &error);
+    if (out->profile == NULL) {
+        answer_error(request, error);
+        gramme_error_destroy(error);
+        return false;
+    }
+    const struct gramme_value *profile = gramme_answer_item(out->profile);
+    const char *status = gramme_get_string(profile, "UserStatus");
+    bool is_active = status != NULL && strcmp(status, "ACTIVE") == 0;
+    out->is_active = actor.is_admin || is_active;
+    out->is_admin = actor.is_admin || (is_active && is_admin_profile(profile));
+    return true;
+}
+
+bool api_require_active(struct app_request *request)
+{
+    if (identity_has(request_identity(request), ROLE_ADMIN)) {
+        return true; /* no need to ask the table */
+    }
+    struct api_standing standing;
+    if (!api_standing(request, &standing)) {
+        return false;
+    }
+    gramme_answer_destroy(standing.profile);
+    if (!standing.is_active) {
+        answer_problem(request, 403, "not_allowed",
+                       "You have no active account here: ask an administrator");
+    }
+    return standing.is_active;
+}
+
+bool api_require_user(struct app_request *request, const char *user_id)
+{
+    if (identity_is(request_identity(request), user_id)) {
+        return true;
+    }
+    struct api_standing standing;
+    if (!api_standing(request, &standing)) {
+        return false;
+    }
+    gramme_answer_destroy(standing.profile);
+    if (!standing.is_admin) {
+        answer_not_allowed(request);
+    }
+    return standing.is_admin;
+}
 
 /* --- what comes in --- */
 
-/* Who acts. NULL: not said, and 401 has been answered. */
-static const char *acting_user(struct app_request *request)
-{
-    const char *user_id = request_header(request, "x-user-id");
-    if (user_id == NULL || !tasks_id_is_valid(user_id)) {
-        answer_problem(request, 401, "user_required", "Say who you are with the header X-User-Id");
-        return NULL;
-    }
-    return user_id;
-}
-
-/* A part of the path that is an id. NULL: it cannot be one, and 404 has been answered. */
-static const char *path_id(struct app_request *request, const char *name)
+const char *api_path_id(struct app_request *request, const char *name)
 {
     const char *id = request_param(request, name);
     if (!tasks_id_is_valid(id)) {
@@ -29,104 +102,78 @@ static const char *path_id(struct app_request *request, const char *name)
     return id;
 }
 
-/* A text of the body that passes a check. NULL: it does not, and 400 has been answered. */
-static const char *body_name(struct app_request *request, const struct gramme_value *body,
-                             const char *name, bool (*is_valid)(const char *text),
-                             const char *wanted)
+const char *api_body_name(struct app_request *request, const struct gramme_value *body,
+                          const char *name, bool (*is_valid)(const char *text), const char *wanted)
 {
     const struct gramme_value *value = gramme_get(body, name);
     const char *text = gramme_value_string(value);
     if (text == NULL || strlen(text) != gramme_value_len(value) || !is_valid(text)) {
-        answer_problem(request, 400, "bad_parameter", "%s must be %s", name, wanted);
+        answer_bad_field(request, name, "%s must be %s", name, wanted);
         return NULL;
     }
     return text;
 }
 
-static const char ID_RULE[] = "1 to 64 letters, digits, dots, hyphens and underscores";
-static const char STATUS_RULE[] = "OPEN, IN_PROGRESS, COMPLETED or CLOSED";
-
-static bool is_email(const char *text)
-{
-    const char *at = strchr(text, '@');
-    return at != NULL && at != text && at[1] != '\0' && strlen(text) <= EMAIL_LEN_MAX &&
-           strpbrk(text, " \t\r\n") == NULL && strchr(at + 1, '@') == NULL;
-}
-
-static bool is_user_status(const char *text)
-{
-    return strcmp(text, "ACTIVE") == 0 || strcmp(text, "DEACTIVATED") == 0;
-}
-
 /* --- what goes out --- */
 
-static void copy(const struct gramme_value *item, const char *from, struct gramme_value *out,
-                 const char *to)
+void api_copy(const struct gramme_value *item, const char *from, struct gramme_value *out,
+              const char *to)
 {
     gramme_set_value(out, to, gramme_get(item, from));
 }
 
-static void show_task(const struct gramme_value *item, struct gramme_value *out)
+static void show_task(const struct identity *who, const struct gramme_value *item,
+                      struct gramme_value *out)
 {
-    copy(item, "TaskId", out, "taskId");
-    copy(item, "Title", out, "title");
+    (void)who;
+    api_copy(item, "TaskId", out, "taskId");
+    api_copy(item, "Title", out, "title");
     gramme_set_string(out, "description", "");
     if (gramme_get(item, "Description") != NULL) {
-        copy(item, "Description", out, "description");
+        api_copy(item, "Description", out, "description");
     }
-    copy(item, "Priority", out, "priority");
-    copy(item, "Status", out, "status");
-    copy(item, "CreatedBy", out, "createdBy");
-    copy(item, "CreatedAt", out, "createdAt");
-    copy(item, "UpdatedAt", out, "updatedAt");
+    api_copy(item, "Priority", out, "priority");
+    api_copy(item, "Status", out, "status");
+    api_copy(item, "CreatedBy", out, "createdBy");
+    api_copy(item, "CreatedAt", out, "createdAt");
+    api_copy(item, "UpdatedAt", out, "updatedAt");
 }
 
-static void show_user(const struct gramme_value *item, struct gramme_value *out)
+static void show_assignment(const struct identity *who, const struct gramme_value *item,
+                            struct gramme_value *out)
 {
-    copy(item, "UserId", out, "userId");
-    copy(item, "Email", out, "email");
-    copy(item, "UserStatus", out, "status");
-    copy(item, "Groups", out, "groups");
-    copy(item, "CreatedAt", out, "createdAt");
+    (void)who;
+    api_copy(item, "TaskId", out, "taskId");
+    api_copy(item, "UserId", out, "userId");
+    api_copy(item, "AssignedBy", out, "assignedBy");
+    api_copy(item, "AssignedAt", out, "assignedAt");
 }
 
-static void show_assignment(const struct gramme_value *item, struct gramme_value *out)
-{
-    copy(item, "TaskId", out, "taskId");
-    copy(item, "UserId", out, "userId");
-    copy(item, "AssignedBy", out, "assignedBy");
-    copy(item, "AssignedAt", out, "assignedAt");
-}
-
-typedef void show_item(const struct gramme_value *item, struct gramme_value *out);
-
-static void answer_item(struct app_request *request, int status, const struct gramme_value *item,
-                        show_item *show)
+void api_answer_item(struct app_request *request, int status, const struct gramme_value *item,
+                     api_show *show)
 {
     struct gramme_value *out = gramme_map_create();
-    show(item, out);
+    show(request_identity(request), item, out);
     answer_value(request, status, out);
     gramme_value_destroy(out);
 }
 
-/* Answers with the one item that was asked for; takes the answer and the error. */
-static void answer_found(struct app_request *request, struct gramme_answer *answer,
-                         struct gramme_error *error, show_item *show, const char *what)
+void api_answer_found(struct app_request *request, struct gramme_answer *answer,
+                      struct gramme_error *error, api_show *show, const char *what)
 {
     if (answer == NULL) {
         answer_error(request, error);
     } else if (gramme_answer_item(answer) == NULL) {
         answer_problem(request, 404, "not_found", "There is no such %s", what);
     } else {
-        answer_item(request, 200, gramme_answer_item(answer), show);
+        api_answer_item(request, 200, gramme_answer_item(answer), show);
     }
     gramme_answer_destroy(answer);
     gramme_error_destroy(error);
 }
 
-/* Answers with a page; takes the answer and the error. */
-static void answer_found_page(struct app_request *request, struct gramme_answer *answer,
-                              struct gramme_error *error, show_item *show)
+void api_answer_page(struct app_request *request, struct gramme_answer *answer,
+                     struct gramme_error *error, api_show *show)
 {
     if (answer == NULL) {
         answer_error(request, error);
@@ -137,98 +184,51 @@ static void answer_found_page(struct app_request *request, struct gramme_answer 
     gramme_error_destroy(error);
 }
 
-/* Answers what did not go well; takes the error. */
-static void answer_refused(struct app_request *request, enum tasks_result result,
-                           struct gramme_error *error)
+void api_answer_refused(struct app_request *request, enum tasks_result result, const char *user_id,
+                        struct gramme_error *error)
 {
     switch (result) {
     case TASKS_OK:
     case TASKS_FAILED:
+    case TASKS_TOO_LARGE: /* see answer_too_large() */
         answer_error(request, error);
         break;
     case TASKS_NOT_ALLOWED:
-        answer_problem(request, 403, "not_allowed", "You may not do this");
+        answer_not_allowed(request);
         break;
     case TASKS_NO_TASK:
         answer_problem(request, 404, "not_found", "There is no such task");
         break;
     case TASKS_NO_USER:
-        answer_problem(request, 404, "not_found", "There is no such user");
+        answer_problem(request, 404, "not_found", "There is no user %s", user_id);
         break;
     case TASKS_USER_DEACTIVATED:
-        answer_problem(request, 409, "user_deactivated", "The user is deactivated");
+        answer_problem(request, 409, "user_deactivated", "%s is deactivated", user_id);
         break;
     case TASKS_DUPLICATE:
-        answer_problem(request, 409, "duplicate", "It is there already");
+        answer_problem(request, 409, "duplicate", "%s is already assigned to this task", user_id);
+        break;
+    case TASKS_NO_ASSIGNMENT:
+        answer_problem(request, 404, "not_found", "%s is not assigned to this task", user_id);
+        break;
+    case TASKS_STALE:
+        answer_problem(request, 412, "version_mismatch",
+                       "The task has changed since you saw it: read it again");
         break;
     }
     gramme_error_destroy(error);
 }
 
-/* --- users --- */
-
-static void create_user(struct app_request *request)
+/* Takes the item that is too large. */
+static void answer_too_large(struct app_request *request, struct gramme_value *item)
 {
-    const struct gramme_value *body = request_body(request);
-    char uuid[GRAMME_UUID_SIZE];
-    gramme_uuid(uuid);
-    if (body == NULL) {
-        return; /* answered, also below */
-    }
-    struct tasks_user user = {.user_id = uuid};
-    if (gramme_get(body, "userId") != NULL) {
-        user.user_id = body_name(request, body, "userId", tasks_id_is_valid, ID_RULE);
-    }
-    if (user.user_id != NULL) {
-        user.email = body_name(request, body, "email", is_email, "an e-mail address");
-    }
-    if (user.email == NULL) {
-        return;
-    }
-    const struct gramme_value *admin = gramme_get(body, "isAdmin");
-    if (admin != NULL && !gramme_value_bool(admin, &user.is_admin)) {
-        answer_problem(request, 400, "bad_parameter", "isAdmin must be true or false");
-        return;
-    }
-    struct gramme_error *error = NULL;
-    struct gramme_value *item = NULL;
-    enum tasks_result result = tasks_create_user(request_db(request), &user, &item, &error);
-    if (result != TASKS_OK) {
-        answer_refused(request, result, error);
-        return;
-    }
-    answer_header(request, "Location", "/tasks/api/users/%s", user.user_id);
-    answer_item(request, 201, item, show_user);
+    struct gramme_value *details = gramme_map_create();
+    gramme_set_int(details, "bytes", (int64_t)tasks_item_bytes(item));
+    gramme_set_int(details, "bytesMax", TASKS_ITEM_BYTES_MAX - 1);
+    answer_problem_details(request, 422, "too_large", details,
+                           "Title and description are too long together: shorten them");
+    gramme_value_destroy(details);
     gramme_value_destroy(item);
-}
-
-static void get_user_profile(struct app_request *request)
-{
-    const char *user_id = path_id(request, "userId");
-    if (user_id != NULL) {
-        struct gramme_error *error = NULL;
-        struct gramme_answer *answer = tasks_get_user_profile(request_db(request), user_id, &error);
-        answer_found(request, answer, error, show_user, "user");
-    }
-}
-
-static void set_user_status(struct app_request *request)
-{
-    const char *user_id = path_id(request, "userId");
-    const struct gramme_value *body = user_id ? request_body(request) : NULL;
-    const char *status =
-        body ? body_name(request, body, "status", is_user_status, "ACTIVE or DEACTIVATED") : NULL;
-    if (status == NULL) {
-        return; /* answered */
-    }
-    struct gramme_error *error = NULL;
-    enum tasks_result result =
-        tasks_set_user_status(request_db(request), user_id, strcmp(status, "ACTIVE") == 0, &error);
-    if (result == TASKS_OK) {
-        answer_nothing(request);
-    } else {
-        answer_refused(request, result, error);
-    }
 }
 
 static const struct gramme_value *find_task(const struct gramme_value *tasks,
@@ -254,8 +254,8 @@ static void answer_user_tasks(struct app_request *request, const struct gramme_a
         const struct gramme_value *assignment = gramme_value_at(found, i);
         const struct gramme_value *task = find_task(tasks, gramme_get(assignment, "TaskId"));
         struct gramme_value *out = gramme_add_map(items);
-        show_assignment(assignment, out);
-        show_task(task, gramme_set_map(out, "task"));
+        show_assignment(NULL, assignment, out);
+        show_task(NULL, task, gramme_set_map(out, "task"));
     }
     char *cursor = gramme_answer_cursor(assignments);
     if (cursor != NULL) {
@@ -269,8 +269,8 @@ static void answer_user_tasks(struct app_request *request, const struct gramme_a
 static void get_user_tasks(struct app_request *request)
 {
     struct page page;
-    const char *user_id = path_id(request, "userId");
-    if (user_id == NULL || !request_page(request, &page)) {
+    const char *user_id = api_path_id(request, "userId");
+    if (user_id == NULL || !request_page(request, &page) || !api_require_user(request, user_id)) {
         return; /* answered */
     }
     struct gramme_db *db = request_db(request);
@@ -293,46 +293,146 @@ static void get_user_tasks(struct app_request *request)
 
 /* --- tasks --- */
 
+/* What a task says, from a body; what is missing there is as it was in `old`, a task's item or
+ * NULL. False: 400 has been answered. */
+static bool read_texts(struct app_request *request, const struct gramme_value *body,
+                       const struct gramme_value *old, struct tasks_task *out)
+{
+    const char *text = gramme_get_string(old, "Description");
+    const struct gramme_value *given = gramme_get(body, "description");
+    out->description = text == NULL ? "" : text;
+    out->title = gramme_get_string(old, "Title");
+    out->priority = gramme_get_string(old, "Priority");
+    if (old == NULL || gramme_get(body, "title") != NULL) {
+        out->title = request_text(request, body, "title", TITLE_LEN_MAX);
+        if (out->title == NULL) {
+            return false;
+        }
+    }
+    if (given != NULL && gramme_value_string(given) != NULL && gramme_value_len(given) == 0) {
+        out->description = ""; /* to leave it out is fine */
+    } else if (given != NULL) {
+        out->description = request_text(request, body, "description", DESCRIPTION_LEN_MAX);
+        if (out->description == NULL) {
+            return false;
+        }
+    }
+    if (old == NULL || gramme_get(body, "priority") != NULL) {
+        out->priority = api_body_name(request, body, "priority", tasks_priority_is_valid,
+                                      "LOW, MEDIUM or HIGH");
+    }
+    return out->priority != NULL;
+}
+
 static void create_task(struct app_request *request)
 {
-    const char *user_id = acting_user(request);
-    const struct gramme_value *body = user_id ? request_body(request) : NULL;
-    if (body == NULL) {
-        return; /* answered, also below */
+    struct tasks_actor actor;
+    struct tasks_task task;
+    const struct gramme_value *body =
+        request_body(request, FIELDS("title", "description", "priority"));
+    if (body == NULL || !read_texts(request, body, NULL, &task) || !api_actor(request, &actor)) {
+        return; /* answered */
     }
-    struct tasks_task task = {.created_by = user_id, .description = ""};
-    task.title = request_text(request, body, "title", TITLE_LEN_MAX);
-    if (task.title != NULL && gramme_get(body, "description") != NULL) {
-        task.description = request_text(request, body, "description", DESCRIPTION_LEN_MAX);
-    }
-    if (task.title == NULL || task.description == NULL) {
-        return;
-    }
-    task.priority =
-        body_name(request, body, "priority", tasks_priority_is_valid, "LOW, MEDIUM or HIGH");
-    if (task.priority == NULL) {
-        return;
-    }
+    task.created_by = actor.id;
     struct gramme_error *error = NULL;
     struct gramme_value *item = NULL;
-    enum tasks_result result = tasks_create_task(request_db(request), &task, &item, &error);
+    enum tasks_result result = tasks_create_task(request_db(request), &task, &actor, &item, &error);
+    if (result == TASKS_TOO_LARGE) {
+        answer_too_large(request, item);
+        return;
+    }
     if (result != TASKS_OK) {
-        answer_refused(request, result, error);
+        api_answer_refused(request, result, actor.id, error);
         return;
     }
     answer_header(request, "Location", "/tasks/api/tasks/%s", gramme_get_string(item, "TaskId"));
-    answer_item(request, 201, item, show_task);
+    api_answer_item(request, 201, item, show_task);
     gramme_value_destroy(item);
+}
+
+/* Changes a task's item, which was read, to what the body says. */
+static void apply_edit(struct app_request *request, const struct gramme_value *body,
+                       const struct gramme_value *seen)
+{
+    struct tasks_actor actor;
+    struct tasks_task task;
+    const char *version = gramme_get_string(body, "seen");
+    const char *updated_at = gramme_get_string(seen, "UpdatedAt");
+    if (version == NULL) {
+        answer_problem(request, 428, "version_required",
+                       "Send the updatedAt of the task that you saw as seen");
+        return;
+    }
+    if (!read_texts(request, body, seen, &task) || !api_actor(request, &actor)) {
+        return; /* answered */
+    }
+    if (updated_at == NULL || strcmp(version, updated_at) != 0) {
+        api_answer_refused(request, TASKS_STALE, "", NULL);
+        return;
+    }
+    struct tasks_edit edit = {.seen = seen,
+                              .title = task.title,
+                              .description = task.description,
+                              .priority = task.priority};
+    struct gramme_error *error = NULL;
+    struct gramme_value *item = NULL;
+    enum tasks_result result = tasks_edit_task(request_db(request), &edit, &actor, &item, &error);
+    if (result == TASKS_OK) {
+        api_answer_item(request, 200, item, show_task);
+        gramme_value_destroy(item);
+    } else if (result == TASKS_TOO_LARGE) {
+        answer_too_large(request, item);
+    } else {
+        api_answer_refused(request, result, actor.id, error);
+    }
+}
+
+static void edit_task(struct app_request *request)
+{
+    const char *task_id = api_path_id(request, "taskId");
+    const struct gramme_value *body =
+        task_id ? request_body(request, FIELDS("title", "description", "priority", "seen")) : NULL;
+    if (body == NULL) {
+        return; /* answered */
+    }
+    struct gramme_error *error = NULL;
+    struct gramme_answer *answer = tasks_get_task(request_db(request), task_id, &error);
+    if (answer == NULL) {
+        answer_error(request, error);
+        gramme_error_destroy(error);
+    } else if (gramme_answer_item(answer) == NULL) {
+        api_answer_refused(request, TASKS_NO_TASK, "", NULL);
+    } else {
+        apply_edit(request, body, gramme_answer_item(answer));
+    }
+    gramme_answer_destroy(answer);
 }
 
 static void get_task(struct app_request *request)
 {
-    const char *task_id = path_id(request, "taskId");
-    if (task_id != NULL) {
+    const char *task_id = api_path_id(request, "taskId");
+    if (task_id != NULL && api_require_active(request)) {
         struct gramme_error *error = NULL;
         struct gramme_answer *answer = tasks_get_task(request_db(request), task_id, &error);
-        answer_found(request, answer, error, show_task, "task");
+        api_answer_found(request, answer, error, show_task, "task");
     }
+}
+
+static void count_tasks(struct app_request *request)
+{
+    if (!api_require_active(request)) {
+        return; /* answered */
+    }
+    struct gramme_value *body = gramme_map_create();
+    struct gramme_error *error = NULL;
+    bool is_fresh = request_sync(request);
+    if (counts_show(request_state(request), request_db(request), is_fresh, body, &error)) {
+        answer_value(request, 200, body);
+    } else {
+        answer_error(request, error);
+    }
+    gramme_error_destroy(error);
+    gramme_value_destroy(body);
 }
 
 /* From the query: `order`, newest (if not said) or oldest. False: 400 has been answered. */
@@ -341,7 +441,7 @@ static bool read_order(struct app_request *request, bool *out_newest_first)
     const char *order = request_query(request, "order");
     *out_newest_first = order == NULL || strcmp(order, "newest") == 0;
     if (!*out_newest_first && strcmp(order, "oldest") != 0) {
-        answer_problem(request, 400, "bad_parameter", "order must be newest or oldest");
+        answer_bad_field(request, "order", "order must be newest or oldest");
         return false;
     }
     return true;
@@ -351,37 +451,38 @@ static void get_tasks_by_status(struct app_request *request)
 {
     const char *status = request_query(request, "status");
     if (status == NULL || !tasks_status_is_valid(status)) {
-        answer_problem(request, 400, "bad_parameter", "status must be %s", STATUS_RULE);
+        answer_bad_field(request, "status", "status must be %s", STATUS_RULE);
         return;
     }
     struct page page;
     bool newest_first;
-    if (!read_order(request, &newest_first) || !request_page(request, &page)) {
+    if (!read_order(request, &newest_first) || !request_page(request, &page) ||
+        !api_require_active(request)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
     struct gramme_answer *answer =
         tasks_get_tasks_by_status(request_db(request), status, newest_first, &page, &error);
-    answer_found_page(request, answer, error, show_task);
+    api_answer_page(request, answer, error, show_task);
 }
 
 static void update_task_status(struct app_request *request)
 {
-    const char *user_id = acting_user(request);
-    const char *task_id = user_id ? path_id(request, "taskId") : NULL;
-    const struct gramme_value *body = task_id ? request_body(request) : NULL;
+    struct tasks_actor actor;
+    const char *task_id = api_path_id(request, "taskId");
+    const struct gramme_value *body = task_id ? request_body(request, FIELDS("status")) : NULL;
     const char *status =
-        body ? body_name(request, body, "status", tasks_status_is_valid, STATUS_RULE) : NULL;
-    if (status == NULL) {
+        body ? api_body_name(request, body, "status", tasks_status_is_valid, STATUS_RULE) : NULL;
+    if (status == NULL || !api_actor(request, &actor)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
     enum tasks_result result =
-        tasks_update_task_status(request_db(request), task_id, status, user_id, &error);
+        tasks_update_task_status(request_db(request), task_id, status, &actor, &error);
     if (result == TASKS_OK) {
         answer_nothing(request);
     } else {
-        answer_refused(request, result, error);
+        api_answer_refused(request, result, actor.id, error);
     }
 }
 
@@ -389,70 +490,201 @@ static void update_task_status(struct app_request *request)
 
 static void assign_task(struct app_request *request)
 {
-    const char *admin_id = acting_user(request);
-    const char *task_id = admin_id ? path_id(request, "taskId") : NULL;
-    const struct gramme_value *body = task_id ? request_body(request) : NULL;
+    struct tasks_actor actor;
+    const char *task_id = api_path_id(request, "taskId");
+    const struct gramme_value *body = task_id ? request_body(request, FIELDS("userId")) : NULL;
     const char *user_id =
-        body ? body_name(request, body, "userId", tasks_id_is_valid, ID_RULE) : NULL;
-    if (user_id == NULL) {
+        body ? api_body_name(request, body, "userId", tasks_id_is_valid, API_ID_RULE) : NULL;
+    if (user_id == NULL || !api_actor(request, &actor)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
     struct tasks_assignment assignment = {
-        .task_id = task_id, .user_id = user_id, .assigned_by = admin_id};
-    enum tasks_result result = tasks_assign_task(request_db(request), &assignment, &error);
+        .task_id = task_id, .user_id = user_id, .assigned_by = actor.id};
+    enum tasks_result result = tasks_assign_task(request_db(request), &assignment, &actor, &error);
     if (result != TASKS_OK) {
-        answer_refused(request, result, error);
+        api_answer_refused(request, result, user_id, error);
         return;
     }
     struct gramme_value *item = gramme_map_create();
     gramme_set_string(item, "taskId", task_id);
     gramme_set_string(item, "userId", user_id);
-    gramme_set_string(item, "assignedBy", admin_id);
+    gramme_set_string(item, "assignedBy", actor.id);
     answer_header(request, "Location", "/tasks/api/tasks/%s/assignments/%s", task_id, user_id);
     answer_value(request, 201, item);
     gramme_value_destroy(item);
 }
 
+static void unassign_task(struct app_request *request)
+{
+    struct tasks_actor actor;
+    const char *task_id = api_path_id(request, "taskId");
+    const char *user_id = task_id ? api_path_id(request, "userId") : NULL;
+    if (user_id == NULL || !api_actor(request, &actor)) {
+        return; /* answered */
+    }
+    struct gramme_error *error = NULL;
+    enum tasks_result result =
+        tasks_unassign_task(request_db(request), task_id, user_id, &actor, &error);
+    if (result == TASKS_OK) {
+        answer_nothing(request);
+    } else {
+        api_answer_refused(request, result, user_id, error);
+    }
+}
+
 static void get_task_assignments(struct app_request *request)
 {
     struct page page;
-    const char *task_id = path_id(request, "taskId");
-    if (task_id != NULL && request_page(request, &page)) {
+    const char *task_id = api_path_id(request, "taskId");
+    if (task_id != NULL && request_page(request, &page) && api_require_active(request)) {
         struct gramme_error *error = NULL;
         struct gramme_answer *answer =
             tasks_get_task_assignments(request_db(request), task_id, &page, &error);
-        answer_found_page(request, answer, error, show_assignment);
+        api_answer_page(request, answer, error, show_assignment);
     }
 }
 
 static void check_assignment(struct app_request *request)
 {
-    const char *task_id = path_id(request, "taskId");
-    const char *user_id = task_id ? path_id(request, "userId") : NULL;
-    if (user_id != NULL) {
+    const char *task_id = api_path_id(request, "taskId");
+    const char *user_id = task_id ? api_path_id(request, "userId") : NULL;
+    if (user_id != NULL && api_require_active(request)) {
         struct gramme_error *error = NULL;
         struct gramme_answer *answer =
             tasks_check_assignment(request_db(request), task_id, user_id, &error);
-        answer_found(request, answer, error, show_assignment, "assignment");
+        api_answer_found(request, answer, error, show_assignment, "assignment");
     }
 }
 
 static const struct app_route routes[] = {
-    {"POST", "/users", create_user},
-    {"GET", "/users/{userId}", get_user_profile},
-    {"PUT", "/users/{userId}/status", set_user_status},
+    {"GET", "/me", api_get_me},
+    {"GET", "/users", api_list_users},
+    {"POST", "/users", api_create_user},
+    {"GET", "/users/{userId}", api_get_user_profile},
+    {"PUT", "/users/{userId}/status", api_set_user_status},
+    {"PUT", "/users/{userId}/role", api_set_user_role},
     {"GET", "/users/{userId}/tasks", get_user_tasks},
+    {"GET", "/users/{userId}/notifications", api_get_notifications},
+    {"PUT", "/users/{userId}/notifications/read", api_read_notifications},
     {"POST", "/tasks", create_task},
     {"GET", "/tasks", get_tasks_by_status},
+    {"GET", "/tasks/counts", count_tasks},
     {"GET", "/tasks/{taskId}", get_task},
+    {"PUT", "/tasks/{taskId}", edit_task},
     {"PUT", "/tasks/{taskId}/status", update_task_status},
     {"POST", "/tasks/{taskId}/assignments", assign_task},
     {"GET", "/tasks/{taskId}/assignments", get_task_assignments},
     {"GET", "/tasks/{taskId}/assignments/{userId}", check_assignment},
+    {"DELETE", "/tasks/{taskId}/assignments/{userId}", unassign_task},
 };
 
+/* --- live updates --- */
+
+/* How each entity is told. */
+static const struct {
+    const char *entity;
+    const char *type;
+    api_show *show;
+} told[] = {
+    {"TASK", "task", show_task},
+    {"ASSIGNMENT", "assignment", show_assignment},
+    {"USER", "user", api_show_user},
+    {"NOTIFICATION", "notification", api_show_notification},
+};
+enum { TOLD_NONE = -1 };
+
+static int find_told(const struct gramme_value *item)
+{
+    const char *entity = gramme_get_string(item, "EntityType");
+    for (size_t i = 0; entity != NULL && i < sizeof(told) / sizeof(told[0]); i++) {
+        if (strcmp(told[i].entity, entity) == 0) {
+            return (int)i;
+        }
+    }
+    return TOLD_NONE;
+}
+
+static const char *live_type(const struct gramme_value *item)
+{
+    int index = find_told(item);
+    return index == TOLD_NONE ? NULL : told[index].type;
+}
+
+/* Active users only, and admins of the table are admins. */
+static bool live_may_listen(struct app_request *request, struct identity *who)
+{
+    struct api_standing standing;
+    if (!api_standing(request, &standing)) {
+        return false;
+    }
+    gramme_answer_destroy(standing.profile);
+    if (!standing.is_active) {
+        answer_not_allowed(request);
+    }
+    who->roles |= standing.is_admin ? ROLE_ADMIN : 0;
+    return standing.is_active;
+}
+
+/* Tasks are everybody's; of people each sees their own, admins all. Notifications are one's own. */
+static bool live_may_see(const struct identity *who, const struct gramme_value *item)
+{
+    const char *type = live_type(item);
+    const char *user_id = gramme_get_string(item, "UserId");
+    if (type == NULL || user_id == NULL) {
+        return type != NULL;
+    }
+    if (strcmp(type, "notification") == 0) {
+        return strcmp(who->id, user_id) == 0;
+    }
+    return strcmp(type, "user") != 0 || identity_is(who, user_id);
+}
+
+static void live_show(const struct identity *who, const struct gramme_value *item,
+                      struct gramme_value *out)
+{
+    told[find_told(item)].show(who, item, out);
+}
+
+static void live_apply(void *state, struct gramme_db *db, const struct gramme_value *old_item,
+                       const struct gramme_value *new_item, int64_t when_s)
+{
+    counts_apply(state, old_item, new_item);
+    tasks_notify(db, old_item, new_item, when_s);
+}
+
+static void live_restart(void *state)
+{
+    counts_forget(state);
+}
+
+static const struct app_live live = {
+    .table = TASKS_TABLE,
+    .is_always_read = true,
+    .may_listen = live_may_listen,
+    .type = live_type,
+    .may_see = live_may_see,
+    .show = live_show,
+    .apply = live_apply,
+    .restart = live_restart,
+};
+
+static void *start(struct gramme_db *db, struct gramme_error **error)
+{
+    (void)db;
+    (void)error;
+    return counts_create();
+}
+
+static void stop(void *state)
+{
+    counts_destroy(state);
+}
+
+/* Made of the JSON files by the build. */
 extern const char tasks_schema[];
+extern const char tasks_patterns[];
+extern const char tasks_workload[];
 static const char *const schemas[] = {tasks_schema, NULL};
 
 const struct app_definition tasks_app = {
@@ -460,5 +692,10 @@ const struct app_definition tasks_app = {
     .schemas = schemas,
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),
+    .live = &live,
+    .patterns = tasks_patterns,
+    .workload = tasks_workload,
     .load_samples = tasks_load_samples,
+    .start = start,
+    .stop = stop,
 };

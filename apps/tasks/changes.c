@@ -17,6 +17,41 @@ void tasks_fill_user(struct gramme_value *item, const struct tasks_user *user, c
     gramme_set_string(item, "UserStatus", "ACTIVE");
     gramme_add_string(gramme_set_list(item, "Groups"), user->is_admin ? "Admins" : "Members");
     gramme_set_string(item, "CreatedAt", now);
+    gramme_set_string(item, "GSI2PK", "USERS");
+    gramme_set_format(item, "GSI2SK", "CREATED_AT#%s", now);
+}
+
+/* Names and values; lists and maps cost 3 bytes, and 1 more per element. */
+static size_t value_bytes(const struct gramme_value *value)
+{
+    size_t size = 0;
+    switch (gramme_value_type(value)) {
+    case GRAMME_MAP:
+    case GRAMME_LIST:
+        size = 3;
+        for (size_t i = 0; i < gramme_value_count(value); i++) {
+            const struct gramme_value *each = gramme_value_at(value, i);
+            const char *name = gramme_value_name(each);
+            size += 1 + (name == NULL ? 0 : strlen(name)) + value_bytes(each);
+        }
+        return size;
+    case GRAMME_STRING:
+        return gramme_value_len(value);
+    case GRAMME_NUMBER:
+        return gramme_value_len(value) / 2 + 2;
+    default:
+        return 1;
+    }
+}
+
+size_t tasks_item_bytes(const struct gramme_value *item)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < gramme_value_count(item); i++) {
+        const struct gramme_value *each = gramme_value_at(item, i);
+        size += strlen(gramme_value_name(each)) + value_bytes(each);
+    }
+    return size;
 }
 
 void tasks_fill_task(struct gramme_value *item, const char *task_id, const struct tasks_task *task,
@@ -93,10 +128,22 @@ static bool failed(const struct gramme_error *error, size_t part)
     return gramme_error_reason_is(error, part, GRAMME_REASON_CONDITION_FAILED);
 }
 
+/* Who acts must be an active admin, or just active; an administrator by claim is believed. Returns
+ * whether there is a part that checks it. */
+static bool check_actor(struct gramme_request *transaction, const struct tasks_actor *actor,
+                        bool must_be_admin)
+{
+    if (!actor->is_admin) {
+        check_user(transaction, actor->id, must_be_admin);
+    }
+    return !actor->is_admin;
+}
+
 /* --- tasks --- */
 
 enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_task *task,
-                                    struct gramme_value **out, struct gramme_error **error)
+                                    const struct tasks_actor *actor, struct gramme_value **out,
+                                    struct gramme_error **error)
 {
     enum { PUT, ACTOR };
     char id[GRAMME_UUID_SIZE];
@@ -106,8 +153,13 @@ enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_tas
     struct gramme_request *transaction = gramme_request_create("TransactWriteItems", NULL);
     struct gramme_request *put = gramme_transact_put(transaction, TASKS_TABLE);
     tasks_fill_task(gramme_request_item(put), id, task, now);
-    check_user(transaction, task->created_by, false);
     struct gramme_value *item = gramme_value_copy(gramme_request_item(put));
+    if (tasks_item_bytes(item) >= TASKS_ITEM_BYTES_MAX) {
+        gramme_request_destroy(transaction);
+        *out = item; /* for its size */
+        return TASKS_TOO_LARGE;
+    }
+    check_actor(transaction, actor, false);
     if (run(db, transaction, error)) {
         *out = item;
         return TASKS_OK;
@@ -127,34 +179,59 @@ static void put_assignment(struct gramme_request *transaction,
 }
 
 enum tasks_result tasks_assign_task(struct gramme_db *db, const struct tasks_assignment *assignment,
-                                    struct gramme_error **error)
+                                    const struct tasks_actor *actor, struct gramme_error **error)
 {
-    enum { PUT, TASK, ACTOR, USER };
+    enum { PUT, TASK, THIRD, NONE = 99 };
     struct gramme_request *transaction = gramme_request_create("TransactWriteItems", NULL);
     put_assignment(transaction, assignment);
     check_exists(transaction, assignment->task_id, "METADATA", "");
-    check_user(transaction, assignment->assigned_by, true);
+    size_t next = THIRD;
+    size_t actor_part = check_actor(transaction, actor, true) ? next++ : NONE;
     /* A transaction may name an item once; an admin who takes a task has been checked. */
-    if (strcmp(assignment->assigned_by, assignment->user_id) != 0) {
+    bool is_checked = actor_part != NONE && strcmp(actor->id, assignment->user_id) == 0;
+    size_t user_part = is_checked ? NONE : next;
+    if (!is_checked) {
         check_user(transaction, assignment->user_id, false);
     }
+    if (run(db, transaction, error)) {
+        return TASKS_OK;
+    }
+    if (failed(*error, actor_part)) {
+        return TASKS_NOT_ALLOWED;
+    }
+    if (failed(*error, TASK)) {
+        return TASKS_NO_TASK;
+    }
+    if (failed(*error, user_part)) {
+        return gramme_error_reason_item(*error, user_part) == NULL ? TASKS_NO_USER
+                                                                   : TASKS_USER_DEACTIVATED;
+    }
+    return failed(*error, PUT) ? TASKS_DUPLICATE : TASKS_FAILED;
+}
+
+enum tasks_result tasks_unassign_task(struct gramme_db *db, const char *task_id,
+                                      const char *user_id, const struct tasks_actor *actor,
+                                      struct gramme_error **error)
+{
+    enum { DELETE, ACTOR };
+    struct gramme_request *transaction = gramme_request_create("TransactWriteItems", NULL);
+    struct gramme_request *gone = gramme_transact_delete(transaction, TASKS_TABLE);
+    gramme_set_format(gramme_request_key(gone), "PK", "TASK#%s", task_id);
+    gramme_set_format(gramme_request_key(gone), "SK", "ASSIGNMENT#%s", user_id);
+    gramme_request_condition(gone, "attribute_exists(PK)");
+    check_actor(transaction, actor, true);
     if (run(db, transaction, error)) {
         return TASKS_OK;
     }
     if (failed(*error, ACTOR)) {
         return TASKS_NOT_ALLOWED;
     }
-    if (failed(*error, TASK)) {
-        return TASKS_NO_TASK;
-    }
-    if (failed(*error, USER)) {
-        return gramme_error_reason_item(*error, USER) == NULL ? TASKS_NO_USER
-                                                              : TASKS_USER_DEACTIVATED;
-    }
-    return failed(*error, PUT) ? TASKS_DUPLICATE : TASKS_FAILED;
+    return failed(*error, DELETE) ? TASKS_NO_ASSIGNMENT : TASKS_FAILED;
 }
 
-static struct gramme_request *status_update(const char *task_id, const char *status)
+/* An update of a task as the first part of a transaction, which it makes. */
+static struct gramme_request *begin_update(const char *task_id, const struct tasks_actor *actor,
+                                           struct gramme_request **out_update)
 {
     char now[WHEN_SIZE];
     when_format(now, when_now());
@@ -162,31 +239,44 @@ static struct gramme_request *status_update(const char *task_id, const char *sta
     struct gramme_request *update = gramme_transact_update(transaction, TASKS_TABLE);
     gramme_set_format(gramme_request_key(update), "PK", "TASK#%s", task_id);
     gramme_set_string(gramme_request_key(update), "SK", "METADATA");
-    gramme_request_update(update, "SET #status = :status, UpdatedAt = :now, GSI2PK = :gsi2pk");
+    gramme_set_string(gramme_request_values(update), ":now", now);
+    gramme_set_string(gramme_request_values(update), ":by", actor->id);
+    *out_update = update;
+    return transaction;
+}
+
+static struct gramme_request *status_update(const char *task_id, const char *status,
+                                            const struct tasks_actor *actor)
+{
+    struct gramme_request *update;
+    struct gramme_request *transaction = begin_update(task_id, actor, &update);
+    gramme_request_update(update, "SET #status = :status, UpdatedAt = :now, UpdatedBy = :by, "
+                                  "GSI2PK = :gsi2pk");
     gramme_request_condition(update, "attribute_exists(PK)");
     gramme_request_name(update, "#status", "Status");
     gramme_set_string(gramme_request_values(update), ":status", status);
-    gramme_set_string(gramme_request_values(update), ":now", now);
     gramme_set_format(gramme_request_values(update), ":gsi2pk", "STATUS#%s", status);
     return transaction;
 }
 
+enum { UPDATE, ACTOR, ASSIGNMENT }; /* parts of what changes a task */
+
 enum tasks_result tasks_update_task_status(struct gramme_db *db, const char *task_id,
-                                           const char *status, const char *user_id,
+                                           const char *status, const struct tasks_actor *actor,
                                            struct gramme_error **error)
 {
-    enum { UPDATE, ACTOR, ASSIGNMENT };
     /* A condition cannot say "assigned or an admin", as these are two items. Most changes are made
      * by those who are assigned, so that is tried first. */
-    struct gramme_request *as_assigned = status_update(task_id, status);
-    check_user(as_assigned, user_id, false);
-    check_exists(as_assigned, task_id, "ASSIGNMENT#", user_id);
-    if (run(db, as_assigned, error)) {
+    struct gramme_request *first = status_update(task_id, status, actor);
+    if (check_actor(first, actor, false)) {
+        check_exists(first, task_id, "ASSIGNMENT#", actor->id);
+    }
+    if (run(db, first, error)) {
         return TASKS_OK;
     }
     if (failed(*error, ASSIGNMENT) && !failed(*error, UPDATE) && !failed(*error, ACTOR)) {
-        struct gramme_request *as_admin = status_update(task_id, status);
-        check_user(as_admin, user_id, true);
+        struct gramme_request *as_admin = status_update(task_id, status, actor);
+        check_actor(as_admin, actor, true);
         if (run(db, as_admin, error)) {
             return TASKS_OK;
         }
@@ -197,45 +287,162 @@ enum tasks_result tasks_update_task_status(struct gramme_db *db, const char *tas
     return failed(*error, UPDATE) ? TASKS_NO_TASK : TASKS_FAILED;
 }
 
+/* The edit as a transaction; *out is what the item becomes. */
+static struct gramme_request *edit_update(const struct tasks_edit *edit,
+                                          const struct tasks_actor *actor,
+                                          struct gramme_value **out)
+{
+    struct gramme_request *update;
+    struct gramme_request *transaction =
+        begin_update(gramme_get_string(edit->seen, "TaskId"), actor, &update);
+    bool has_text = edit->description[0] != '\0';
+    gramme_request_update(update, has_text ? "SET Title = :title, Description = :text, Priority = "
+                                             ":priority, UpdatedAt = :now, UpdatedBy = :by"
+                                           : "SET Title = :title, Priority = :priority, UpdatedAt "
+                                             "= :now, UpdatedBy = :by REMOVE Description");
+    gramme_request_condition(update, "UpdatedAt = :seen");
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_string(values, ":title", edit->title);
+    gramme_set_string(values, ":priority", edit->priority);
+    gramme_set_value(values, ":seen", gramme_get(edit->seen, "UpdatedAt"));
+    struct gramme_value *item = gramme_value_copy(edit->seen);
+    if (has_text) {
+        gramme_set_string(values, ":text", edit->description);
+        gramme_set_string(item, "Description", edit->description);
+    } else {
+        gramme_remove(item, "Description");
+    }
+    gramme_set_string(item, "Title", edit->title);
+    gramme_set_string(item, "Priority", edit->priority);
+    gramme_set_value(item, "UpdatedAt", gramme_get(values, ":now"));
+    gramme_set_string(item, "UpdatedBy", actor->id);
+    *out = item;
+    return transaction;
+}
+
+/* Sends an edit; `as_admin`: who acts must be one. Takes the item back if it fails. */
+static bool try_edit(struct gramme_db *db, const struct tasks_edit *edit,
+                     const struct tasks_actor *actor, bool as_admin, struct gramme_value **out,
+                     struct gramme_error **error)
+{
+    const char *creator = gramme_get_string(edit->seen, "CreatedBy");
+    bool is_creator = creator != NULL && strcmp(creator, actor->id) == 0;
+    struct gramme_request *transaction = edit_update(edit, actor, out);
+    if (check_actor(transaction, actor, as_admin) && !as_admin && !is_creator) {
+        check_exists(transaction, gramme_get_string(edit->seen, "TaskId"), "ASSIGNMENT#",
+                     actor->id);
+    }
+    if (run(db, transaction, error)) {
+        return true;
+    }
+    gramme_value_destroy(*out);
+    *out = NULL;
+    return false;
+}
+
+enum tasks_result tasks_edit_task(struct gramme_db *db, const struct tasks_edit *edit,
+                                  const struct tasks_actor *actor, struct gramme_value **out,
+                                  struct gramme_error **error)
+{
+    struct gramme_value *item;
+    gramme_request_destroy(edit_update(edit, actor, &item));
+    if (tasks_item_bytes(item) >= TASKS_ITEM_BYTES_MAX) {
+        *out = item; /* for its size */
+        return TASKS_TOO_LARGE;
+    }
+    gramme_value_destroy(item);
+    if (try_edit(db, edit, actor, false, out, error)) {
+        return TASKS_OK;
+    }
+    if (failed(*error, ASSIGNMENT) && !failed(*error, UPDATE) && !failed(*error, ACTOR) &&
+        try_edit(db, edit, actor, true, out, error)) {
+        return TASKS_OK;
+    }
+    if (failed(*error, ACTOR)) {
+        return TASKS_NOT_ALLOWED;
+    }
+    return failed(*error, UPDATE) ? TASKS_STALE : TASKS_FAILED;
+}
+
 /* --- users --- */
 
+/* What a transaction that changes a user as its first part, with the actor as its second, came to.
+ */
+static enum tasks_result user_result(bool ok, const struct gramme_error *error,
+                                     enum tasks_result if_failed)
+{
+    if (ok) {
+        return TASKS_OK;
+    }
+    if (failed(error, 1)) {
+        return TASKS_NOT_ALLOWED;
+    }
+    return failed(error, 0) ? if_failed : TASKS_FAILED;
+}
+
 enum tasks_result tasks_create_user(struct gramme_db *db, const struct tasks_user *user,
-                                    struct gramme_value **out, struct gramme_error **error)
+                                    const struct tasks_actor *actor, struct gramme_value **out,
+                                    struct gramme_error **error)
 {
     char now[WHEN_SIZE];
     when_format(now, when_now());
-    struct gramme_request *put = gramme_request_create("PutItem", TASKS_TABLE);
+    struct gramme_request *transaction = gramme_request_create("TransactWriteItems", NULL);
+    struct gramme_request *put = gramme_transact_put(transaction, TASKS_TABLE);
     tasks_fill_user(gramme_request_item(put), user, now);
-    /* The second is this very request, sent again after its answer got lost. */
-    gramme_request_condition(put,
-                             "attribute_not_exists(PK) OR (CreatedAt = :now AND Email = :email)");
-    gramme_set_string(gramme_request_values(put), ":now", now);
-    gramme_set_string(gramme_request_values(put), ":email", user->email);
-    bool ok = gramme_run(db, put, error);
+    gramme_request_condition(put, "attribute_not_exists(PK)");
+    struct gramme_value *item = gramme_value_copy(gramme_request_item(put));
+    check_actor(transaction, actor, true);
+    bool ok = run(db, transaction, error);
     if (ok) {
-        *out = gramme_value_copy(gramme_request_item(put));
+        *out = item;
+    } else {
+        gramme_value_destroy(item);
     }
-    gramme_request_destroy(put);
-    if (ok) {
-        return TASKS_OK;
-    }
-    return gramme_error_is(*error, GRAMME_CONDITION_FAILED) ? TASKS_DUPLICATE : TASKS_FAILED;
+    return user_result(ok, *error, TASKS_DUPLICATE);
+}
+
+/* A change of a user's profile by an admin. Rows of other programs get their place in the list of
+ * users with it. */
+static enum tasks_result change_user(struct gramme_db *db, const char *user_id,
+                                     const char *attribute, const struct gramme_value *value,
+                                     const struct tasks_actor *actor, struct gramme_error **error)
+{
+    struct gramme_request *transaction = gramme_request_create("TransactWriteItems", NULL);
+    struct gramme_request *update = gramme_transact_update(transaction, TASKS_TABLE);
+    gramme_set_format(gramme_request_key(update), "PK", "USER#%s", user_id);
+    gramme_set_string(gramme_request_key(update), "SK", "PROFILE");
+    char now[WHEN_SIZE];
+    when_format(now, when_now());
+    gramme_request_update(update, "SET #attribute = :value, GSI2PK = :users, GSI2SK = "
+                                  "if_not_exists(GSI2SK, :created)");
+    gramme_request_name(update, "#attribute", attribute);
+    gramme_request_condition(update, "attribute_exists(PK)");
+    gramme_set_value(gramme_request_values(update), ":value", value);
+    gramme_set_string(gramme_request_values(update), ":users", "USERS");
+    gramme_set_format(gramme_request_values(update), ":created", "CREATED_AT#%s", now);
+    check_actor(transaction, actor, true);
+    bool ok = run(db, transaction, error);
+    return user_result(ok, *error, TASKS_NO_USER);
 }
 
 enum tasks_result tasks_set_user_status(struct gramme_db *db, const char *user_id, bool is_active,
+                                        const struct tasks_actor *actor,
                                         struct gramme_error **error)
 {
-    struct gramme_request *update = gramme_request_create("UpdateItem", TASKS_TABLE);
-    gramme_set_format(gramme_request_key(update), "PK", "USER#%s", user_id);
-    gramme_set_string(gramme_request_key(update), "SK", "PROFILE");
-    gramme_request_update(update, "SET UserStatus = :status");
-    gramme_request_condition(update, "attribute_exists(PK)");
-    gramme_set_string(gramme_request_values(update), ":status",
-                      is_active ? "ACTIVE" : "DEACTIVATED");
-    bool ok = write_run(db, update, error);
-    gramme_request_destroy(update);
-    if (ok) {
-        return TASKS_OK;
-    }
-    return gramme_error_is(*error, GRAMME_CONDITION_FAILED) ? TASKS_NO_USER : TASKS_FAILED;
+    struct gramme_value *map = gramme_map_create();
+    gramme_set_string(map, "status", is_active ? "ACTIVE" : "DEACTIVATED");
+    enum tasks_result result =
+        change_user(db, user_id, "UserStatus", gramme_get(map, "status"), actor, error);
+    gramme_value_destroy(map);
+    return result;
+}
+
+enum tasks_result tasks_set_user_role(struct gramme_db *db, const char *user_id, bool is_admin,
+                                      const struct tasks_actor *actor, struct gramme_error **error)
+{
+    struct gramme_value *groups = gramme_list_create();
+    gramme_add_string(groups, is_admin ? "Admins" : "Members");
+    enum tasks_result result = change_user(db, user_id, "Groups", groups, actor, error);
+    gramme_value_destroy(groups);
+    return result;
 }

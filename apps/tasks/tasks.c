@@ -99,6 +99,17 @@ struct gramme_answer *tasks_get_tasks_by_status(struct gramme_db *db, const char
     return send_query(db, query, page, error);
 }
 
+struct gramme_answer *tasks_list_users(struct gramme_db *db, const struct page *page,
+                                       struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TASKS_TABLE);
+    gramme_request_index(query, "GSI2");
+    gramme_request_key_condition(query, "GSI2PK = :users");
+    gramme_set_string(gramme_request_values(query), ":users", "USERS");
+    gramme_request_descending(query);
+    return send_query(db, query, page, error);
+}
+
 struct gramme_answer *tasks_check_assignment(struct gramme_db *db, const char *task_id,
                                              const char *user_id, struct gramme_error **error)
 {

@@ -3,7 +3,11 @@
  *
  *     a task         PK TASK#id   SK METADATA         GSI2PK STATUS#status  GSI2SK CREATED_AT#time
  *     an assignment  PK TASK#id   SK ASSIGNMENT#user  GSI1PK USER#user      GSI1SK TASK#id
- *     a user         PK USER#id   SK PROFILE
+ *     a user         PK USER#id   SK PROFILE          GSI2PK USERS          GSI2SK CREATED_AT#time
+ *     a notification PK USER#id   SK NOTIFICATION#time#kind#task
+ *     read up to     PK USER#id   SK NOTIFICATIONS_READ
+ *
+ * The document has no index for users: GSI2 lists those that were made or changed here.
  *
  * Whoever acts is a user of the table. Rules that span items are conditions of one transaction, so
  * that they hold whatever others do at the same time. */
@@ -24,6 +28,21 @@ enum tasks_result {
     TASKS_NO_USER,          /* there is no such user */
     TASKS_USER_DEACTIVATED, /* the user that it concerns */
     TASKS_DUPLICATE,        /* it is there already */
+    TASKS_NO_ASSIGNMENT,    /* the user is not assigned to the task */
+    TASKS_STALE,            /* the task is not any more as it was seen */
+    TASKS_TOO_LARGE,        /* the item would be larger than TASKS_ITEM_BYTES_MAX */
+};
+
+/* "No Large Items: All items < 4KB". */
+enum { TASKS_ITEM_BYTES_MAX = 4096 };
+/* The size of an item as the service counts it: names and values, in UTF-8. */
+size_t tasks_item_bytes(const struct gramme_value *item);
+
+/* Who acts: a user of the table; or an administrator by the claim of their identity provider, who
+ * need not be in the table and of whom nothing is checked there. */
+struct tasks_actor {
+    const char *id;
+    bool is_admin;
 };
 
 /* An id is 1 to 64 letters, digits and . _ - */
@@ -60,7 +79,11 @@ struct tasks_assignment {
     const char *assigned_by;
 };
 enum tasks_result tasks_assign_task(struct gramme_db *db, const struct tasks_assignment *assignment,
-                                    struct gramme_error **error);
+                                    const struct tasks_actor *actor, struct gramme_error **error);
+/* The reverse, by an admin. */
+enum tasks_result tasks_unassign_task(struct gramme_db *db, const char *task_id,
+                                      const char *user_id, const struct tasks_actor *actor,
+                                      struct gramme_error **error);
 
 /* --- what else the document's workload does --- */
 
@@ -76,23 +99,68 @@ struct tasks_task {
 };
 /* An active user makes a task, OPEN. *out is it, the caller's, if TASKS_OK. */
 enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_task *task,
-                                    struct gramme_value **out, struct gramme_error **error);
+                                    const struct tasks_actor *actor, struct gramme_value **out,
+                                    struct gramme_error **error);
 /* An active user who is assigned to the task, or an admin, changes its status. */
 enum tasks_result tasks_update_task_status(struct gramme_db *db, const char *task_id,
-                                           const char *status, const char *user_id,
+                                           const char *status, const struct tasks_actor *actor,
                                            struct gramme_error **error);
+/* Its creator, someone assigned to it, or an admin changes what a task says. */
+struct tasks_edit {
+    const struct gramme_value *seen; /* the task's item as it was read */
+    const char *title;
+    const char *description; /* "": none */
+    const char *priority;
+};
+/* *out: the task's item afterwards, the caller's, if TASKS_OK. */
+enum tasks_result tasks_edit_task(struct gramme_db *db, const struct tasks_edit *edit,
+                                  const struct tasks_actor *actor, struct gramme_value **out,
+                                  struct gramme_error **error);
 
 struct tasks_user {
     const char *user_id;
     const char *email;
     bool is_admin;
 };
-/* A new user, ACTIVE; or TASKS_DUPLICATE. *out is it, the caller's, if TASKS_OK. */
+/* An admin makes a new user, ACTIVE; or TASKS_DUPLICATE. *out is it, the caller's, if TASKS_OK. */
 enum tasks_result tasks_create_user(struct gramme_db *db, const struct tasks_user *user,
-                                    struct gramme_value **out, struct gramme_error **error);
-/* Makes a user ACTIVE or DEACTIVATED. */
+                                    const struct tasks_actor *actor, struct gramme_value **out,
+                                    struct gramme_error **error);
+/* An admin makes a user ACTIVE or DEACTIVATED, or an admin or a member. */
 enum tasks_result tasks_set_user_status(struct gramme_db *db, const char *user_id, bool is_active,
+                                        const struct tasks_actor *actor,
                                         struct gramme_error **error);
+enum tasks_result tasks_set_user_role(struct gramme_db *db, const char *user_id, bool is_admin,
+                                      const struct tasks_actor *actor, struct gramme_error **error);
+/* A page of users, the newest first. */
+struct gramme_answer *tasks_list_users(struct gramme_db *db, const struct page *page,
+                                       struct gramme_error **error);
+
+/* --- notifications (notifications.c) --- */
+
+struct tasks_notification {
+    const char *user_id;
+    const char *at;
+    const char *kind; /* "assigned", "unassigned", "status" or "edited" */
+    const char *task_id;
+    const char *title; /* of the task */
+    const char *text;  /* for people */
+    const char *by;
+};
+/* Once: what is there already stays. */
+bool tasks_put_notification(struct gramme_db *db, const struct tasks_notification *notification,
+                            struct gramme_error **error);
+/* A page of a user's notifications, the newest first. */
+struct gramme_answer *tasks_get_notifications(struct gramme_db *db, const char *user_id,
+                                              const struct page *page, struct gramme_error **error);
+/* gramme_answer_item(): has UpTo; NULL: nothing was read yet. */
+struct gramme_answer *tasks_get_read_marker(struct gramme_db *db, const char *user_id,
+                                            struct gramme_error **error);
+bool tasks_set_read_marker(struct gramme_db *db, const char *user_id, const char *up_to,
+                           struct gramme_error **error);
+/* Tells those whom a change of the table concerns; called with each change of the stream. */
+void tasks_notify(struct gramme_db *db, const struct gramme_value *old_item,
+                  const struct gramme_value *new_item, int64_t when_s);
 
 /* Some users, tasks and assignments. */
 bool tasks_load_samples(struct gramme_db *db, struct gramme_error **error);

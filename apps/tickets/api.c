@@ -1,3 +1,4 @@
+/* The REST API of the tickets; openapi.json describes it. */
 #include "apps/tickets/tickets.h"
 
 #include <string.h>
@@ -16,13 +17,109 @@ static void answer_not_found(struct app_request *request)
     answer_problem(request, 404, "not_found", "There is no such ticket");
 }
 
+/* --- what goes out --- */
+
+/* The first line of the description, at most 80 characters of it. */
+static void set_title(struct gramme_value *out, const char *description)
+{
+    enum { TITLE_LEN_MAX = 80 };
+    description += strspn(description, " \t\r\n");
+    size_t len = 0;
+    size_t characters = 0;
+    while (description[len] != '\0' && description[len] != '\n' && description[len] != '\r' &&
+           characters < TITLE_LEN_MAX) {
+        len++;
+        while ((description[len] & 0xC0) == 0x80) { /* the rest of a character in UTF-8 */
+            len++;
+        }
+        characters++;
+    }
+    gramme_set_format(out, "title", "%.*s%s", (int)len, description,
+                      characters == TITLE_LEN_MAX && description[len] != '\0' ? "..." : "");
+}
+
+/* What happened to the status: it began with the ticket. */
+static void set_history(struct gramme_value *out, const struct gramme_value *item)
+{
+    const struct gramme_value *changes = gramme_get(item, "history");
+    struct gramme_value *history = gramme_list_create();
+    struct gramme_value *first = gramme_add_map(history);
+    gramme_set_string(first, "status",
+                      gramme_value_count(changes) > 0 ? tickets_status(0)
+                                                      : gramme_get_string(item, "status"));
+    gramme_set_value(first, "at", gramme_get(item, "created_at"));
+    gramme_set_value(first, "by", gramme_get(item, "caller_id"));
+    for (size_t i = 0; i < gramme_value_count(changes); i++) {
+        gramme_add_value(history, gramme_value_at(changes, i));
+    }
+    gramme_set_value(out, "history", history);
+    gramme_value_destroy(history);
+}
+
+static bool is_mine(const struct identity *who, const struct gramme_value *item)
+{
+    char key[TICKETS_CALLER_SIZE];
+    const char *caller = gramme_get_string(item, "caller_id");
+    tickets_caller_key(who->id, key);
+    return caller != NULL && strcmp(caller, key) == 0;
+}
+
+static bool may_see(const struct identity *who, const struct gramme_value *item)
+{
+    return identity_has(who, ROLE_AGENT) || is_mine(who, item);
+}
+
+static void show_ticket(const struct identity *who, const struct gramme_value *item,
+                        struct gramme_value *out)
+{
+    for (size_t i = 0; i < gramme_value_count(item); i++) {
+        const struct gramme_value *entry = gramme_value_at(item, i);
+        gramme_set_value(out, gramme_value_name(entry), entry);
+    }
+    if (gramme_get(item, "comments") == NULL) { /* another program may have left it out */
+        gramme_set_list(out, "comments");
+    }
+    const char *description = gramme_get_string(item, "issue_description");
+    set_title(out, description == NULL ? "" : description);
+    set_history(out, item);
+    gramme_set_bool(out, "mine", is_mine(who, item));
+}
+
+static void answer_ticket(struct app_request *request, int status, const struct gramme_value *item)
+{
+    struct gramme_value *out = gramme_map_create();
+    show_ticket(request_identity(request), item, out);
+    answer_value(request, status, out);
+    gramme_value_destroy(out);
+}
+
+/* --- tickets --- */
+
+/* The caller that a request names, or else who is asking. False: it is somebody else, which only
+ * agents may name, and 403 has been answered. */
+static bool choose_caller(struct app_request *request, const char *named,
+                          char out[TICKETS_CALLER_SIZE])
+{
+    const struct identity *who = request_identity(request);
+    char own[TICKETS_CALLER_SIZE];
+    tickets_caller_key(who->id, own);
+    tickets_caller_key(named == NULL ? who->id : named, out);
+    return strcmp(own, out) == 0 || request_require(request, ROLE_AGENT);
+}
+
 static void create_ticket(struct app_request *request)
 {
-    const struct gramme_value *body = request_body(request);
-    const char *caller = body ? request_text(request, body, "caller_id", CALLER_LEN_MAX) : NULL;
+    const struct gramme_value *body =
+        request_body(request, FIELDS("caller_id", "issue_description"));
     const char *issue =
-        caller ? request_text(request, body, "issue_description", ISSUE_LEN_MAX) : NULL;
-    if (issue == NULL) {
+        body ? request_text(request, body, "issue_description", ISSUE_LEN_MAX) : NULL;
+    const char *named = NULL;
+    if (issue != NULL && gramme_get(body, "caller_id") != NULL) {
+        named = request_text(request, body, "caller_id", CALLER_LEN_MAX);
+        issue = named == NULL ? NULL : issue;
+    }
+    char caller[TICKETS_CALLER_SIZE];
+    if (issue == NULL || !choose_caller(request, named, caller)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
@@ -32,30 +129,48 @@ static void create_ticket(struct app_request *request)
     } else {
         answer_header(request, "Location", "/tickets/api/tickets/%s",
                       gramme_get_string(ticket, "ticket_id"));
-        answer_value(request, 201, ticket);
+        answer_ticket(request, 201, ticket);
     }
     gramme_value_destroy(ticket);
     gramme_error_destroy(error);
 }
 
-static void get_ticket_status(struct app_request *request)
+/* The ticket that the path names, if they may see it: the answer is the caller's. NULL: something
+ * has been answered. */
+static struct gramme_answer *find_ticket(struct app_request *request)
 {
     const char *id = request_param(request, "ticket_id");
     if (!is_ticket_id(id)) {
         answer_not_found(request);
-        return;
+        return NULL;
     }
     struct gramme_error *error = NULL;
     struct gramme_answer *answer = tickets_get_ticket_status(request_db(request), id, &error);
+    bool is_fine = false;
     if (answer == NULL) {
         answer_error(request, error);
     } else if (gramme_answer_item(answer) == NULL) {
         answer_not_found(request);
+    } else if (!may_see(request_identity(request), gramme_answer_item(answer))) {
+        answer_not_allowed(request);
     } else {
-        answer_value(request, 200, gramme_answer_item(answer));
+        is_fine = true;
+    }
+    gramme_error_destroy(error);
+    if (!is_fine) {
+        gramme_answer_destroy(answer);
+        answer = NULL;
+    }
+    return answer;
+}
+
+static void get_ticket_status(struct app_request *request)
+{
+    struct gramme_answer *answer = find_ticket(request);
+    if (answer != NULL) {
+        answer_ticket(request, 200, gramme_answer_item(answer));
     }
     gramme_answer_destroy(answer);
-    gramme_error_destroy(error);
 }
 
 static void answer_no_comment(struct app_request *request, const struct gramme_error *error)
@@ -70,24 +185,100 @@ static void answer_no_comment(struct app_request *request, const struct gramme_e
     }
 }
 
+/* Adds a comment to a ticket that they may see. */
+static void write_comment(struct app_request *request, const char *text, bool is_mine_)
+{
+    const struct identity *who = request_identity(request);
+    bool is_private = is_mine_ && tickets_callers_are_hashed();
+    char key[TICKETS_CALLER_SIZE];
+    tickets_caller_key(who->id, key);
+    struct tickets_author author = {
+        .id = is_private ? key : who->id,
+        .name = is_private ? "Caller" : who->name,
+        .role = is_mine_ ? "caller" : "agent",
+    };
+    struct gramme_error *error = NULL;
+    struct gramme_value *ticket = tickets_add_comment(
+        request_db(request), request_param(request, "ticket_id"), text, &author, &error);
+    if (ticket == NULL) {
+        answer_no_comment(request, error);
+    } else {
+        answer_ticket(request, 201, ticket);
+    }
+    gramme_value_destroy(ticket);
+    gramme_error_destroy(error);
+}
+
 static void add_comment(struct app_request *request)
 {
-    const char *id = request_param(request, "ticket_id");
-    const struct gramme_value *body = request_body(request);
+    const struct gramme_value *body = request_body(request, FIELDS("comment_text"));
     const char *text = body ? request_text(request, body, "comment_text", COMMENT_LEN_MAX) : NULL;
-    if (text == NULL) {
+    struct gramme_answer *answer = text == NULL ? NULL : find_ticket(request);
+    if (answer != NULL) {
+        write_comment(request, text,
+                      is_mine(request_identity(request), gramme_answer_item(answer)));
+    }
+    gramme_answer_destroy(answer);
+}
+
+/* A status of the body. NULL: it is none, and 400 has been answered. */
+static const char *body_status(struct app_request *request, const struct gramme_value *body,
+                               const char *name)
+{
+    const char *text = gramme_get_string(body, name);
+    if (text != NULL && tickets_status_is_valid(text)) {
+        return text;
+    }
+    struct gramme_value *details = gramme_map_create();
+    struct gramme_value *list = gramme_set_list(details, "statuses");
+    gramme_set_string(details, "field", name);
+    for (size_t i = 0; tickets_status(i) != NULL; i++) {
+        gramme_add_string(list, tickets_status(i));
+    }
+    answer_problem_details(request, 400, "bad_parameter", details,
+                           "There is no such status: see statuses");
+    gramme_value_destroy(details);
+    return NULL;
+}
+
+/* The status is another by now, or there is no ticket. */
+static void answer_unchanged(struct app_request *request, const struct gramme_error *error)
+{
+    const struct gramme_value *ticket = gramme_error_item(error);
+    if (!gramme_error_is(error, GRAMME_CONDITION_FAILED)) {
+        answer_error(request, error);
+    } else if (ticket == NULL) {
+        answer_not_found(request);
+    } else {
+        struct gramme_value *details = gramme_map_create();
+        gramme_set_value(details, "status", gramme_get(ticket, "status"));
+        answer_problem_details(request, 409, "status_changed", details,
+                               "Somebody else has changed the status meanwhile");
+        gramme_value_destroy(details);
+    }
+}
+
+static void change_status(struct app_request *request)
+{
+    const struct gramme_value *body = request_body(request, FIELDS("status", "from"));
+    struct tickets_change change = {.ticket_id = request_param(request, "ticket_id"),
+                                    .by = request_identity(request)->id};
+    change.to = body == NULL ? NULL : body_status(request, body, "status");
+    change.from =
+        change.to == NULL ? NULL : request_text(request, body, "from", TICKETS_STATUS_LEN_MAX);
+    if (change.from == NULL || !request_require(request, ROLE_AGENT)) {
         return; /* answered */
     }
-    if (!is_ticket_id(id)) {
+    if (!is_ticket_id(change.ticket_id)) {
         answer_not_found(request);
         return;
     }
     struct gramme_error *error = NULL;
-    struct gramme_value *ticket = tickets_add_comment(request_db(request), id, text, &error);
+    struct gramme_value *ticket = tickets_change_status(request_db(request), &change, &error);
     if (ticket == NULL) {
-        answer_no_comment(request, error);
+        answer_unchanged(request, error);
     } else {
-        answer_value(request, 201, ticket);
+        answer_ticket(request, 200, ticket);
     }
     gramme_value_destroy(ticket);
     gramme_error_destroy(error);
@@ -96,8 +287,15 @@ static void add_comment(struct app_request *request)
 static void list_recent_tickets(struct app_request *request)
 {
     struct page page;
-    const char *caller = request_query_text(request, "caller", CALLER_LEN_MAX);
-    if (caller == NULL || !request_page(request, &page)) {
+    char caller[TICKETS_CALLER_SIZE];
+    const char *named = NULL;
+    if (request_query(request, "caller") != NULL) {
+        named = request_query_text(request, "caller", CALLER_LEN_MAX);
+        if (named == NULL) {
+            return; /* answered */
+        }
+    }
+    if (!choose_caller(request, named, caller) || !request_page(request, &page)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
@@ -106,10 +304,25 @@ static void list_recent_tickets(struct app_request *request)
     if (answer == NULL) {
         answer_error(request, error);
     } else {
-        answer_page(request, answer, answer_item_as_is);
+        answer_page(request, answer, show_ticket);
     }
     gramme_answer_destroy(answer);
     gramme_error_destroy(error);
+}
+
+static void get_settings(struct app_request *request)
+{
+    struct gramme_value *body = gramme_map_create();
+    struct gramme_value *list = gramme_set_list(body, "statuses");
+    for (size_t i = 0; tickets_status(i) != NULL; i++) {
+        gramme_add_string(list, tickets_status(i));
+    }
+    gramme_set_bool(body, "callerIdsAreHashed", tickets_callers_are_hashed());
+    gramme_set_string(body, "hint",
+                      "Do not enter passwords, MFA codes, device serial numbers or anything else "
+                      "that is secret");
+    answer_value(request, 200, body);
+    gramme_value_destroy(body);
 }
 
 static const struct app_route routes[] = {
@@ -117,9 +330,27 @@ static const struct app_route routes[] = {
     {"GET", "/tickets", list_recent_tickets},
     {"GET", "/tickets/{ticket_id}", get_ticket_status},
     {"POST", "/tickets/{ticket_id}/comments", add_comment},
+    {"PUT", "/tickets/{ticket_id}/status", change_status},
+    {"GET", "/settings", get_settings},
 };
 
+static const char *live_type(const struct gramme_value *item)
+{
+    (void)item;
+    return "ticket";
+}
+
+static const struct app_live live = {
+    .table = TICKETS_TABLE,
+    .type = live_type,
+    .may_see = may_see,
+    .show = show_ticket,
+};
+
+/* Made of the JSON files by the build. */
 extern const char tickets_schema[];
+extern const char tickets_patterns[];
+extern const char tickets_workload[];
 static const char *const schemas[] = {tickets_schema, NULL};
 
 const struct app_definition tickets_app = {
@@ -127,5 +358,8 @@ const struct app_definition tickets_app = {
     .schemas = schemas,
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),
+    .live = &live,
+    .patterns = tickets_patterns,
+    .workload = tickets_workload,
     .load_samples = tickets_load_samples,
 };

@@ -16,7 +16,7 @@ struct gramme_value *tickets_create_ticket(struct gramme_db *db, const char *cal
     gramme_set_string(ticket, "ticket_id", id);
     gramme_set_string(ticket, "caller_id", caller_id);
     gramme_set_string(ticket, "issue_description", issue_description);
-    gramme_set_string(ticket, "status", "open");
+    gramme_set_string(ticket, "status", tickets_status(0));
     gramme_set_string(ticket, "created_at", now);
     gramme_set_string(ticket, "updated_at", now);
     gramme_set_list(ticket, "comments");
@@ -42,7 +42,8 @@ struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char
 
 /* The library sends a request again when its answer got lost. The comment's text and time tell
  * whether it is there already. */
-static void fill_update(struct gramme_request *update, const char *comment_text)
+static void fill_update(struct gramme_request *update, const char *comment_text,
+                        const struct tickets_author *author)
 {
     char now[WHEN_SIZE];
     when_format(now, when_now());
@@ -56,16 +57,22 @@ static void fill_update(struct gramme_request *update, const char *comment_text)
     struct gramme_value *comment = gramme_set_map(values, ":this");
     gramme_set_string(comment, "comment_text", comment_text);
     gramme_set_string(comment, "added_at", now);
+    struct gramme_value *by = gramme_set_map(comment, "author");
+    gramme_set_string(by, "id", author->id);
+    gramme_set_string(by, "name", author->name);
+    gramme_set_string(by, "role", author->role);
     gramme_add_value(gramme_set_list(values, ":comment"), comment);
     gramme_set_string(values, ":timestamp", now);
 }
 
 struct gramme_value *tickets_add_comment(struct gramme_db *db, const char *ticket_id,
-                                         const char *comment_text, struct gramme_error **error)
+                                         const char *comment_text,
+                                         const struct tickets_author *author,
+                                         struct gramme_error **error)
 {
     struct gramme_request *update = gramme_request_create("UpdateItem", TICKETS_TABLE);
     gramme_set_string(gramme_request_key(update), "ticket_id", ticket_id);
-    fill_update(update, comment_text);
+    fill_update(update, comment_text, author);
     gramme_request_return(update, "ALL_NEW");
     gramme_request_return_on_failure(update);
     struct gramme_answer *answer = gramme_send(db, update, error);
@@ -73,6 +80,54 @@ struct gramme_value *tickets_add_comment(struct gramme_db *db, const char *ticke
     const struct gramme_value *ticket =
         answer != NULL ? gramme_answer_attributes(answer) : gramme_error_item(*error);
     struct gramme_value *copy = ticket == NULL ? NULL : gramme_value_copy(ticket);
+    gramme_answer_destroy(answer);
+    return copy;
+}
+
+static void fill_change(struct gramme_request *update, const struct tickets_change *change)
+{
+    char now[WHEN_SIZE];
+    when_format(now, when_now());
+    gramme_request_update(update, "SET #status = :to, updated_at = :timestamp, #history = "
+                                  "list_append(if_not_exists(#history, :empty_list), :entries)");
+    gramme_request_condition(update, "attribute_exists(ticket_id) AND #status = :from");
+    gramme_request_name(update, "#status", "status");
+    gramme_request_name(update, "#history", "history");
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_string(values, ":from", change->from);
+    gramme_set_string(values, ":to", change->to);
+    gramme_set_string(values, ":timestamp", now);
+    gramme_set_list(values, ":empty_list");
+    struct gramme_value *entry = gramme_add_map(gramme_set_list(values, ":entries"));
+    gramme_set_string(entry, "status", change->to);
+    gramme_set_string(entry, "at", now);
+    gramme_set_string(entry, "by", change->by);
+}
+
+struct gramme_value *tickets_change_status(struct gramme_db *db,
+                                           const struct tickets_change *change,
+                                           struct gramme_error **error)
+{
+    struct gramme_request *update = gramme_request_create("UpdateItem", TICKETS_TABLE);
+    gramme_set_string(gramme_request_key(update), "ticket_id", change->ticket_id);
+    fill_change(update, change);
+    gramme_request_return(update, "ALL_NEW");
+    gramme_request_return_on_failure(update);
+    struct gramme_answer *answer = gramme_send(db, update, error);
+    const struct gramme_value *ticket = gramme_answer_attributes(answer);
+    if (answer == NULL && gramme_error_is(*error, GRAMME_CONDITION_FAILED)) {
+        /* The answer to an earlier attempt may have been lost: then our own entry is the last. */
+        const struct gramme_value *found = gramme_error_item(*error);
+        const struct gramme_value *history = gramme_get(found, "history");
+        size_t count = gramme_value_count(history);
+        const struct gramme_value *ours =
+            gramme_value_at(gramme_get(gramme_request_values(update), ":entries"), 0);
+        if (count > 0 && gramme_value_equal(gramme_value_at(history, count - 1), ours)) {
+            ticket = found;
+        }
+    }
+    struct gramme_value *copy = ticket == NULL ? NULL : gramme_value_copy(ticket);
+    gramme_request_destroy(update);
     gramme_answer_destroy(answer);
     return copy;
 }

@@ -52,16 +52,31 @@ static size_t escape(char *out, size_t size, const char *text)
     return len;
 }
 
-void log_write(enum log_level level, const char *module, const char *format, ...)
+/* Adds the fields behind the message: `"name":"value",` or ` name=value`. */
+static void format_fields(char *out, size_t size, const struct log_field *fields, size_t count)
 {
-    if (!log_enabled(level)) {
-        return;
+    enum { VALUE_MAX = 256 };
+    size_t len = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < MIN(count, (size_t)LOG_FIELDS_MAX); i++) {
+        char value[VALUE_MAX + 1];
+        char escaped[VALUE_MAX + 1];
+        snprintf(value, sizeof(value), "%.*s", (int)MIN(fields[i].value.len, (size_t)VALUE_MAX),
+                 fields[i].value.data == NULL ? "" : fields[i].value.data);
+        escape(escaped, sizeof(escaped), value);
+        int added = snprintf(out + len, size - len,
+                             current_format == LOG_JSON ? "\"%s\":\"%s\"," : " %s=%s",
+                             fields[i].name, escaped);
+        len += (size_t)added < size - len ? (size_t)added : 0;
+        out[len] = '\0';
     }
+}
+
+static void write_line(enum log_level level, const char *module, const struct log_field *fields,
+                       size_t field_count, const char *format, va_list args)
+{
     char message[1024];
-    va_list args;
-    va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
-    va_end(args);
 
     int64_t now = clock_wall_ms();
     time_t seconds = (time_t)(now / 1000);
@@ -70,20 +85,43 @@ void log_write(enum log_level level, const char *module, const char *format, ...
     char stamp[32];
     strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
 
-    char line[2560];
+    char more[LOG_FIELDS_MAX * 320];
+    format_fields(more, sizeof(more), fields, field_count);
+    char line[2560 + sizeof(more)];
     int len;
     if (current_format == LOG_JSON) {
         char escaped[2048];
         escape(escaped, sizeof(escaped), message);
         len = snprintf(
             line, sizeof(line),
-            "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"module\":\"%s\",\"message\":\"%s\"}\n",
-            stamp, (int)(now % 1000), level_names[level], module, escaped);
+            "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"module\":\"%s\",%s\"message\":\"%s\"}\n",
+            stamp, (int)(now % 1000), level_names[level], module, more, escaped);
     } else {
-        len = snprintf(line, sizeof(line), "%s.%03dZ %-5s %s: %s\n", stamp, (int)(now % 1000),
-                       level_names[level], module, message);
+        len = snprintf(line, sizeof(line), "%s.%03dZ %-5s %s: %s%s\n", stamp, (int)(now % 1000),
+                       level_names[level], module, message, more);
     }
     /* One write per line keeps lines of different threads apart. */
     ssize_t written = write(STDERR_FILENO, line, MIN((size_t)len, sizeof(line) - 1));
     (void)written; /* nowhere left to complain */
+}
+
+void log_write(enum log_level level, const char *module, const char *format, ...)
+{
+    if (log_enabled(level)) {
+        va_list args;
+        va_start(args, format);
+        write_line(level, module, NULL, 0, format, args);
+        va_end(args);
+    }
+}
+
+void log_write_fields(enum log_level level, const char *module, const struct log_field *fields,
+                      size_t field_count, const char *format, ...)
+{
+    if (log_enabled(level)) {
+        va_list args;
+        va_start(args, format);
+        write_line(level, module, fields, field_count, format, args);
+        va_end(args);
+    }
 }

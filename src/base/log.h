@@ -14,4 +14,14 @@ MUST_USE bool log_enabled(enum log_level level);
 /* One line; thread-safe. `module` names the part of the house that speaks. */
 void log_write(enum log_level level, const char *module, const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* A named value of a line: in JSON a member of its own, in text name=value. */
+struct log_field {
+    const char *name;
+    struct str value;
+};
+/* The same with fields; each is cut to 256 bytes. */
+enum { LOG_FIELDS_MAX = 6 };
+void log_write_fields(enum log_level level, const char *module, const struct log_field *fields,
+                      size_t field_count, const char *format, ...) PRINTF_LIKE(5, 6);
+
 #endif

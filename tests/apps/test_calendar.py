@@ -44,7 +44,7 @@ def create(calendar, *args, **more):
 
 def update(calendar, event, version=None, **change):
     version = event["version"] if version is None else version
-    body = {name: value for name, value in {**event, **change}.items() if name not in ("id", "version")}
+    body = {name: value for name, value in {**event, **change}.items() if name in ("title", "start", "end")}
     return calendar.put(f"/events/{event['id']}", body, {"If-Match": f'"{version}"'})
 
 
@@ -102,7 +102,8 @@ def test_a_new_event(calendar, day):
     reply = calendar.post("/events", wish(day(3), day(5), "Ana & José 🏡"))
     event = reply.body
     assert reply.status == 201
-    assert event == {"id": event["id"], "title": "Ana & José 🏡", "start": day(3), "end": day(5), "version": 1}
+    assert event == {"id": event["id"], "title": "Ana & José 🏡", "start": day(3), "end": day(5), "version": 1,
+                     "owner": "admin", "mayChange": True}
     assert str(uuid.UUID(event["id"])) == event["id"]
     assert reply.headers["etag"] == '"1"'
     assert reply.headers["location"] == f"/calendar/api/events/{event['id']}"
@@ -180,7 +181,8 @@ def test_titles_of_the_greatest_length(calendar, day):
 def test_an_update_takes_and_frees_nights(calendar, day, start, end):
     event = create(calendar, day(10), day(14))
     now = updated(calendar, event, start=day(start), end=day(end), title="Ben")
-    assert now == {"id": event["id"], "title": "Ben", "start": day(start), "end": day(end), "version": 2}
+    assert now == {"id": event["id"], "title": "Ben", "start": day(start), "end": day(end), "version": 2,
+                   "owner": "admin", "mayChange": True}
     assert calendar.get(f"/events/{event['id']}").body == now
     assert taken(calendar, day(0), day(50)) == nights(now)
     assert delete(calendar, now).status == 204

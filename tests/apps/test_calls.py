@@ -366,4 +366,6 @@ def test_paths_and_methods_that_are_not_there(calls, method, path, status):
     reply = calls.send(method, path)
     assert reply.status == status
     if path != "x":
-        assert set(json.loads(reply.content)["error"]) == {"code", "message"}
+        assert set(json.loads(reply.content)["error"]) - {"field"} == {"code", "message", "requestId"}
+        assert reply.headers["x-request-id"] == json.loads(reply.content)["error"]["requestId"]
+        assert ("allow" in reply.headers) == (status == 405)

@@ -58,7 +58,7 @@ def test_tickets(apps, losing):
 def test_tasks(apps, losing):
     tasks = Rest(f"{apps.endpoint}/tasks/api")
     ana = {"userId": "ana", "email": "ana@example.com", "isAdmin": True}
-    assert losing("PutItem", lambda: tasks.post("/users", ana)).status == 201
+    assert losing("TransactWriteItems", lambda: tasks.post("/users", ana)).status == 201
     assert tasks.post("/users", ana).status == 409
     acting = tasks.acting_as("ana")
     reply = losing("TransactWriteItems", lambda: acting.post("/tasks", {"title": "t", "priority": "LOW"}))

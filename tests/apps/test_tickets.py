@@ -34,6 +34,8 @@ def test_a_new_ticket_is_as_the_document_has_it(tickets, caller):
     assert str(uuid.UUID(ticket["ticket_id"])) == ticket["ticket_id"]
     assert len(ticket["created_at"]) == len("2026-02-09T12:20:25.343883Z")
     assert ticket == {
+        "title": "É «won't» 🖥 turn on", "mine": False,
+        "history": [{"status": "open", "at": ticket["created_at"], "by": caller}],
         "ticket_id": ticket["ticket_id"], "caller_id": caller, "comments": [], "status": "open",
         "issue_description": "É «won't» 🖥 turn on", "created_at": ticket["created_at"],
         "updated_at": ticket["created_at"]}
@@ -41,7 +43,7 @@ def test_a_new_ticket_is_as_the_document_has_it(tickets, caller):
 
 
 @pytest.mark.parametrize("body", [
-    b"", b"null", b"[]", b"{", b'"text"', b'{"caller_id": "a"}', b'{"issue_description": "b"}',
+    b"", b"null", b"[]", b"{", b'"text"', b'{"caller_id": "a"}',
     b'{"caller_id": "", "issue_description": "b"}', b'{"caller_id": 7, "issue_description": "b"}',
     b'{"caller_id": "a", "issue_description": null}', b'{"caller_id": "a", "issue_description": ""}',
     b'{"caller_id": "a\\u0000", "issue_description": "b"}',
@@ -88,7 +90,7 @@ def test_comments_in_order(tickets, caller):
         assert len(reply.body["comments"]) == number + 1
     now = tickets.get(f"/tickets/{ticket['ticket_id']}").body
     assert [each["comment_text"] for each in now["comments"]] == ["comment 0", "comment 1", "comment 2"]
-    assert [set(each) for each in now["comments"]] == [{"comment_text", "added_at"}] * 3
+    assert [set(each) for each in now["comments"]] == [{"comment_text", "added_at", "author"}] * 3
     assert now["updated_at"] == now["comments"][-1]["added_at"] > now["created_at"]
     assert {**now, "comments": [], "updated_at": ticket["updated_at"]} == ticket
 
@@ -152,7 +154,6 @@ def test_malformed_lists_are_refused(tickets, caller):
     for number in range(11):
         open_ticket(tickets, caller, f"issue {number}")
     cursor = tickets.get("/tickets", caller=caller).body["cursor"]
-    assert tickets.get("/tickets").code == "bad_parameter"
     assert tickets.get("/tickets", caller="").code == "bad_parameter"
     assert tickets.get("/tickets", caller="c" * 129).code == "bad_parameter"
     assert tickets.send("GET", "/tickets?caller=%ff").code == "bad_parameter"

@@ -6,7 +6,8 @@ import json
 import threading
 from urllib.parse import urlsplit
 
-NO_CAPACITY = {"CreateTable", "DescribeTable", "ListTables"}
+NO_CAPACITY = {"CreateTable", "DescribeTable", "ListTables", "UpdateTable"}
+STREAMS = {"DescribeStream", "GetShardIterator", "GetRecords"}  # live updates; no access patterns
 PASSED_ON = ("x-amz-target", "content-type", "authorization", "x-amz-date", "host")
 
 
@@ -63,15 +64,16 @@ class Recorder:
             def do_POST(self):
                 operation = self.headers["X-Amz-Target"].rpartition(".")[2]
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                if operation not in NO_CAPACITY:
+                if operation not in NO_CAPACITY | STREAMS:
                     request["ReturnConsumedCapacity"] = "TOTAL"
                 headers = {name: value for name, value in self.headers.items() if name.lower() in PASSED_ON}
                 self.upstream.request("POST", "/", json.dumps(request).encode(), headers)
                 response = self.upstream.getresponse()
                 content = response.read()
                 with recorder.lock:
-                    recorder.accesses.append(
-                        Access(operation, request, response.status, json.loads(content)))
+                    if operation not in STREAMS | {"DescribeTable", "UpdateTable"}:
+                        recorder.accesses.append(
+                            Access(operation, request, response.status, json.loads(content)))
                     if operation in recorder.lost:
                         recorder.lost.remove(operation)
                         self.close_connection = True

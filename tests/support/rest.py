@@ -36,11 +36,15 @@ class Rest:
         self.headers = headers or {}
         self.local = threading.local()
 
-    def acting_as(self, user_id):
-        return Rest(self.base, {**self.headers, "X-User-Id": user_id})
+    def acting_as(self, user_id, roles=None):
+        """Mode dev: as that user, with the roles ("agent,provider")."""
+        more = {"X-User-Id": user_id, **({} if roles is None else {"X-User-Roles": roles})}
+        return Rest(self.base, {**self.headers, **more})
 
     def send(self, method, path, content=None, headers=None):
-        """Sends bytes as they are."""
+        """Sends bytes as they are, as JSON if the headers do not say what they are."""
+        if content is not None:
+            headers = {"Content-Type": "application/json", **(headers or {})}
         if not hasattr(self.local, "connection"):
             self.local.connection = http.client.HTTPConnection(self.address, timeout=60)
         connection = self.local.connection

@@ -1,0 +1,27 @@
+/* What every application's API has: live updates, and its access patterns with their cost. */
+#include "apps/common/cost.h"
+#include "apps/common/request_internal.h"
+
+static void get_live(struct app_request *request)
+{
+    const struct app_live *live = request->app->definition->live;
+    if (live->may_listen != NULL && !live->may_listen(request, &request->identity)) {
+        return; /* answered */
+    }
+    request->is_stream = true; /* the event loop opens it, see reply() in server.c */
+    answer_empty(request, 200);
+}
+
+static void get_patterns(struct app_request *request)
+{
+    const struct app_definition *definition = request->app->definition;
+    struct gramme_value *body = cost_describe(definition->patterns, definition->workload);
+    answer_value(request, 200, body);
+    gramme_value_destroy(body);
+}
+
+const struct app_route common_routes[] = {
+    {"GET", "/live", get_live},
+    {"GET", "/patterns", get_patterns},
+};
+const size_t common_route_count = COUNT_OF(common_routes);

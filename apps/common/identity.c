@@ -1,0 +1,81 @@
+/* Identities and roles; called by sign-in and by every handler that checks a role. */
+#include "apps/common/identity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+
+static const struct {
+    unsigned role;
+    const char *name;
+} role_names[] = {
+    {ROLE_ADMIN, "admin"},
+    {ROLE_PROVIDER, "provider"},
+    {ROLE_AGENT, "agent"},
+    {ROLE_OPERATOR, "operator"},
+};
+
+bool identity_id_is_valid(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._@+:-";
+    size_t len = strlen(text);
+    return len >= 1 && len < sizeof(((struct identity *)NULL)->id) && strspn(text, allowed) == len;
+}
+
+bool identity_has(const struct identity *identity, unsigned roles)
+{
+    return (identity->roles & (roles | ROLE_ADMIN)) != 0;
+}
+
+bool identity_is(const struct identity *identity, const char *id)
+{
+    return strcmp(identity->id, id) == 0 || identity_has(identity, ROLE_ADMIN);
+}
+
+unsigned role_from_name(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(role_names); i++) {
+        if (strcmp(role_names[i].name, name) == 0) {
+            return role_names[i].role;
+        }
+    }
+    return 0;
+}
+
+void roles_show(unsigned roles, struct gramme_value *list)
+{
+    for (size_t i = 0; i < COUNT_OF(role_names); i++) {
+        if ((roles & role_names[i].role) != 0) {
+            gramme_add_string(list, role_names[i].name);
+        }
+    }
+}
+
+unsigned roles_parse(const char *text)
+{
+    unsigned roles = 0;
+    while (*text != '\0') {
+        char name[32];
+        size_t len = strcspn(text, ", ");
+        snprintf(name, sizeof(name), "%.*s", (int)MIN(len, sizeof(name) - 1), text);
+        roles |= role_from_name(name);
+        text += len;
+        text += strspn(text, ", ");
+    }
+    return roles;
+}
+
+unsigned roles_read(const struct gramme_value *value)
+{
+    if (gramme_value_string(value) != NULL) {
+        return roles_parse(gramme_value_string(value));
+    }
+    unsigned roles = 0;
+    for (size_t i = 0; i < gramme_value_count(value); i++) {
+        const char *name = gramme_value_string(gramme_value_at(value, i));
+        roles |= name == NULL ? 0 : role_from_name(name);
+    }
+    return roles;
+}

@@ -1,0 +1,50 @@
+/* apps/common/oidc.h: OpenID Connect, authorization code flow with PKCE, any provider that has a
+ * discovery document; and bearer tokens of that provider. Functions block on the network: worker
+ * threads only. */
+#ifndef GRAMME_APPS_OIDC_H
+#define GRAMME_APPS_OIDC_H
+
+#include "apps/common/identity.h"
+#include "base/arena.h"
+#include "base/err.h"
+
+struct oidc_options {
+    const char *issuer;
+    const char *client_id;
+    const char *client_secret; /* NULL: a public client */
+    const char *audience;      /* of bearer tokens; NULL: the client's id */
+    const char *scopes;
+    const char *user_claim;  /* whose value is a user's id: "sub", "email", ... */
+    const char *roles_claim; /* "roles", or a path: "realm_access.roles" */
+    const char *ca_file;     /* NULL: the system's certificates */
+};
+
+struct oidc;
+
+/* Borrows the options' texts. */
+struct oidc *oidc_create(const struct oidc_options *options);
+void oidc_destroy(struct oidc *oidc);
+
+/* What is kept, signed, in the browser between going to the provider and coming back. */
+struct oidc_login {
+    const char *state;
+    const char *nonce;
+    const char *verifier; /* of PKCE */
+};
+
+/* Makes a login and the URL at the provider; both from the arena. ERR_INTERNAL: the provider does
+ * not answer. */
+bool oidc_begin(struct oidc *oidc, struct arena *arena, const char *redirect_uri,
+                struct oidc_login *out, const char **out_url, struct err *err);
+/* Exchanges the code for tokens, checks the ID token, and reads who it is. */
+bool oidc_complete(struct oidc *oidc, struct arena *arena, const struct oidc_login *login,
+                   const char *code, const char *redirect_uri, struct identity *out,
+                   struct err *err);
+/* Whose bearer token this is. *out_is_bad: the token is refused; else the provider's keys could not
+ * be had. */
+bool oidc_check_bearer(struct oidc *oidc, struct str token, struct identity *out, bool *out_is_bad,
+                       struct err *err);
+/* Where the provider ends its own session; NULL: it does not say. */
+const char *oidc_logout_url(struct oidc *oidc, struct arena *arena, const char *return_url);
+
+#endif

@@ -1,0 +1,38 @@
+/* apps/common/signed.h: texts that we hand out and know again: sessions, feeds. HMAC-SHA-256 by
+ * OpenSSL. A token is base64url(payload) "." base64url(mac); the payload is readable by whoever
+ * has it. The purpose is part of what is signed, so a token of one kind is none of another. */
+#ifndef GRAMME_APPS_SIGNED_H
+#define GRAMME_APPS_SIGNED_H
+
+#include "base/arena.h"
+
+enum { SIGNED_KEY_LEN = 32, SIGNED_HASH_LEN = 32 };
+
+struct signing_key {
+    unsigned char bytes[SIGNED_KEY_LEN];
+};
+
+/* A random one. */
+void signing_key_random(struct signing_key *key);
+/* Reads a key of at least 32 bytes from a file; if there is none, makes it (mode 0600). False:
+ * neither was possible; stderr says why. */
+bool signing_key_load(struct signing_key *key, const char *path);
+
+void signed_hmac(const void *key, size_t key_len, struct str text,
+                 unsigned char out[SIGNED_HASH_LEN]);
+void signed_sha256(struct str text, unsigned char out[SIGNED_HASH_LEN]);
+
+/* A token, from the arena; ends with NUL. */
+const char *signed_make(const struct signing_key *key, struct arena *arena, const char *purpose,
+                        struct str payload);
+/* The payload of a token that was made with this key for this purpose; STR_NULL: it was not. */
+struct str signed_read(const struct signing_key *key, struct arena *arena, const char *purpose,
+                       struct str token);
+
+/* base64url without padding (RFC 4648, section 5); ends with NUL. */
+const char *base64url_encode(struct arena *arena, struct str bytes);
+struct str base64url_decode(struct arena *arena, struct str text); /* STR_NULL: it is none */
+/* `size` is 2 * len + 1. */
+void hex_encode(const unsigned char *bytes, size_t len, char *out);
+
+#endif

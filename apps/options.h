@@ -1,0 +1,32 @@
+/* apps/options.h: what gramme-apps is told on its command line. */
+#ifndef GRAMME_APPS_OPTIONS_H
+#define GRAMME_APPS_OPTIONS_H
+
+#include "apps/common/server.h"
+
+struct options {
+    const char *db;
+    const char *streams; /* NULL: derived from `db` */
+    const char *listen;
+    const char *pages;
+    const char *auth; /* "dev" or "oidc"; NULL: dev, on a loopback address */
+    const char *client_secret_file;
+    const char *log_format;
+    const char *log_level;
+    struct auth_options auth_options;
+    int64_t live_interval_ms;
+    bool create_tables;
+    bool samples;
+
+    /* Made of the above. */
+    struct str host;
+    int port;
+    char streams_url[512]; /* "": the database's own handle */
+    char client_secret[512];
+};
+
+/* Reads and checks all. False: something is wrong; stderr says what. */
+bool options_read(int argc, char **argv, struct options *out);
+void options_print_help(void);
+
+#endif
