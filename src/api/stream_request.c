@@ -1,32 +1,16 @@
 #include "api/stream_request.h"
 
+#include "api/arn.h"
 #include "base/clock.h"
 #include "engine/stream_iterator.h"
 
 const struct shape shape_stream_arn = {.kind = SHAPE_STRING, .min = 37, .max = 1024};
 const struct shape shape_shard_id = {.kind = SHAPE_STRING, .min = 28, .max = 65};
 
-/* The part of `text` up to the separator, which *text then begins behind. STR_NULL: there is none.
- */
-static struct str cut(struct str *text, char separator)
-{
-    const char *at = text->len == 0 ? NULL : memchr(text->data, separator, text->len);
-    if (at == NULL) {
-        return STR_NULL;
-    }
-    struct str part = str_make(text->data, (size_t)(at - text->data));
-    *text = str_skip(*text, part.len + 1);
-    return part;
-}
-
 bool stream_request_check_arn(struct api_call *call, struct str arn)
 {
-    struct str rest = arn;
-    bool fits = str_eq(cut(&rest, ':'), STR("arn")) && cut(&rest, ':').len > 0 &&
-                str_eq(cut(&rest, ':'), STR("dynamodb")) && cut(&rest, ':').len > 0 &&
-                cut(&rest, ':').len > 0 && str_eq(cut(&rest, '/'), STR("table")) &&
-                cut(&rest, '/').len > 0 && str_eq(cut(&rest, '/'), STR("stream")) && rest.len > 0;
-    return fits || err_set(&call->err, ERR_VALIDATION, "Invalid StreamArn: %.*s", STR_ARG(arn));
+    return arn_parse(arn).kind == ARN_STREAM ||
+           err_set(&call->err, ERR_VALIDATION, "Invalid StreamArn: %.*s", STR_ARG(arn));
 }
 
 bool stream_request_describe(struct api_call *call, struct str arn,

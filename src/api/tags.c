@@ -2,6 +2,7 @@
  * pattern ^([\p{L}\p{Z}\p{N}_.:/=+\-@]*)$ that all of AWS has for tags. */
 #include "api/tags.h"
 
+#include "api/arn.h"
 #include "base/utf8.h"
 
 #define AWS     "com.amazonaws.dynamodb.v20120810."
@@ -149,57 +150,41 @@ bool tags_check_keys(const struct wire_list *keys, struct err *err)
 
 /* --- ARNs --- */
 
-/* Part `number` of an ARN, counted from 0; the last one, 5, is all the rest. */
-static struct str arn_part(struct str arn, int number)
-{
-    for (int i = 0; i < number; i++) {
-        const char *colon = memchr(arn.data, ':', arn.len);
-        if (colon == NULL) {
-            return STR_NULL;
-        }
-        arn = str_skip(arn, (size_t)(colon - arn.data) + 1);
-    }
-    const char *colon = number < 5 ? memchr(arn.data, ':', arn.len) : NULL;
-    return colon == NULL ? arn : str_make(arn.data, (size_t)(colon - arn.data));
-}
-
 static bool refuse_arn(struct api_call *call, const char *problem, struct str arn)
 {
     return err_set(&call->err, ERR_VALIDATION, "%s%.*s", problem, STR_ARG(arn));
 }
 
-/* Whether the ARN is of this account and Region; which of several problems is named is ours. */
-static bool check_owner(struct api_call *call, struct str arn)
+bool tags_table_name(struct api_call *call, struct str text, struct str *out)
 {
-    if (!str_eq(arn_part(arn, 3), engine_region(call->engine))) {
-        return refuse_arn(call, "Invalid TableArn: Invalid ResourceArn provided as input ", arn);
-    }
-    return str_eq(arn_part(arn, 4), engine_account(call->engine)) ||
-           err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
-}
-
-bool tags_table_name(struct api_call *call, struct str arn, struct str *out)
-{
-    if (arn.len == 0) {
+    if (text.len == 0) {
         return err_set(&call->err, ERR_VALIDATION, "Invalid TableArn");
     }
-    if (!str_starts_with(arn, STR("arn:"))) {
-        return refuse_arn(call, INVALID "ARNs must start with 'arn:': ", arn);
+    struct arn arn = arn_parse(text);
+    if (arn.kind == ARN_NONE) {
+        return refuse_arn(call, INVALID "ARNs must start with 'arn:': ", text);
     }
-    bool is_ours = str_eq(arn_part(arn, 2), STR("dynamodb"));
-    struct str path = arn_part(arn, 5);
-    if (is_ours && str_starts_with(path, STR("table/")) && str_contains(path, STR("/index/"))) {
+    if (arn.kind == ARN_INDEX) {
         return refuse_arn(call,
                           INVALID "Invalid resource arn provided, only table or stream is "
                                   "accepted. Provided resource arn: ",
-                          arn);
+                          text);
     }
-    struct str name = api_table_in_arn(arn);
-    if (!is_ours || name.len < TABLE_NAME_MIN || name.len > TABLE_NAME_MAX) {
-        return refuse_arn(call, INVALID "Provided Arn is not a DynamoDB resource arn: ", arn);
+    if (arn.kind == ARN_OTHER || arn.table.len < TABLE_NAME_MIN || arn.table.len > TABLE_NAME_MAX) {
+        return refuse_arn(call, INVALID "Provided Arn is not a DynamoDB resource arn: ", text);
     }
-    *out = name;
-    return check_owner(call, arn);
+    if (!str_eq(arn.region, engine_region(call->engine))) {
+        return refuse_arn(call, "Invalid TableArn: Invalid ResourceArn provided as input ", text);
+    }
+    if (!str_eq(arn.account, engine_account(call->engine))) {
+        return err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
+    }
+    *out = arn.table;
+    if (arn.kind == ARN_STREAM) { /* streams have no tags */
+        tags_refuse_missing(call, text);
+        return false;
+    }
+    return true;
 }
 
 void tags_refuse_missing(struct api_call *call, struct str arn)

@@ -24,6 +24,7 @@ size_t shape_kept_size(const struct shape *shape)
         return sizeof(struct wire_bool);
     case SHAPE_INTEGER:
     case SHAPE_LONG:
+    case SHAPE_TIMESTAMP:
         return sizeof(struct wire_int);
     case SHAPE_STRUCT:
         return sizeof(void *);
@@ -50,6 +51,7 @@ bool shape_is_absent(const struct shape *shape, const void *kept)
         return !((const struct wire_bool *)kept)->given;
     case SHAPE_INTEGER:
     case SHAPE_LONG:
+    case SHAPE_TIMESTAMP:
         return !((const struct wire_int *)kept)->given;
     case SHAPE_STRUCT:
         return *(void *const *)kept == NULL;
@@ -180,6 +182,24 @@ static bool is_over_budget(const struct decoder *d)
     const struct budget *budget = d->arena->budget;
     return budget != NULL &&
            (budget_state(budget) != BUDGET_FITS || budget_used(budget) > DECODED_BYTES_MAX);
+}
+
+/* Seconds, perhaps with a fraction. */
+static bool decode_timestamp(struct decoder *d, struct wire_int *out)
+{
+    struct str text;
+    if (json_peek(&d->json) != JSON_NUMBER) {
+        return complain(d, serialization_scalar(&d->json, "Date"));
+    }
+    if (!json_read_number(&d->json, &text)) {
+        return false;
+    }
+    const double largest_s = 1e15;
+    double seconds = strtod(arena_format(d->arena, "%.*s", STR_ARG(text)).data, NULL);
+    seconds = MAX(-largest_s, MIN(seconds, largest_s));
+    out->given = true;
+    out->value = (int64_t)(seconds * 1000);
+    return true;
 }
 
 /* Elements gather in doubling arrays of the arena. */
@@ -407,6 +427,8 @@ static bool decode(struct decoder *d, const struct shape *shape, enum wire_place
     case SHAPE_INTEGER:
     case SHAPE_LONG:
         return decode_int(d, shape, out);
+    case SHAPE_TIMESTAMP:
+        return decode_timestamp(d, out);
     case SHAPE_STRUCT:
         return decode_struct(d, shape, place, out);
     case SHAPE_LIST:

@@ -199,6 +199,7 @@ void print_kept(struct buf *out, const struct shape *shape, const void *kept)
         break;
     case SHAPE_INTEGER:
     case SHAPE_LONG:
+    case SHAPE_TIMESTAMP:
         buf_add_int64(out, ((const struct wire_int *)kept)->value);
         break;
     case SHAPE_LIST:

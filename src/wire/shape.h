@@ -7,6 +7,7 @@
  *   SHAPE_ENUM           struct wire_enum
  *   SHAPE_BOOL           struct wire_bool
  *   SHAPE_INTEGER, LONG  struct wire_int
+ *   SHAPE_TIMESTAMP      struct wire_int: milliseconds since 1970, of seconds in JSON
  *   SHAPE_STRUCT         pointer to the struct, NULL if absent
  *   SHAPE_LIST           struct wire_list of elements kept as above
  *   SHAPE_MAP            struct wire_map of values kept as above, in order of arrival
@@ -27,6 +28,7 @@ enum shape_kind {
     SHAPE_BOOL,
     SHAPE_INTEGER,
     SHAPE_LONG,
+    SHAPE_TIMESTAMP,
     SHAPE_STRUCT,
     SHAPE_LIST,
     SHAPE_MAP,
