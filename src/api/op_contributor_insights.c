@@ -1,5 +1,5 @@
-/* DescribeContributorInsights, ListContributorInsights and DescribeKinesisStreamingDestination: who is
- * told of a table's traffic. None of it can be switched on yet, so all of it is off. Called by
+/* DescribeContributorInsights, ListContributorInsights and DescribeKinesisStreamingDestination: who
+ * is told of a table's traffic. None of it can be switched on yet, so all of it is off. Called by
  * dispatch.c on the thread of the request. */
 #include "api/table_request.h"
 

@@ -1,5 +1,5 @@
-/* GetResourcePolicy. Policies cannot be put yet, so no table or stream has one. Called by dispatch.c on
- * the thread of the request. */
+/* GetResourcePolicy. Policies cannot be put yet, so no table or stream has one. Called by
+ * dispatch.c on the thread of the request. */
 #include "api/api_internal.h"
 #include "api/arn.h"
 #include "engine/stream.h"
@@ -40,8 +40,7 @@ static bool check_arn(struct api_call *call, struct str text, const struct arn *
                           "Provided resource arn",
                           text);
     }
-    if (!str_eq(arn->region, engine_region(call->engine)) ||
-        !str_eq(arn->partition, STR("aws"))) {
+    if (!str_eq(arn->region, engine_region(call->engine)) || !str_eq(arn->partition, STR("aws"))) {
         return refuse_arn(call, "Invalid resource Arn", text);
     }
     return str_eq(arn->account, engine_account(call->engine)) ||

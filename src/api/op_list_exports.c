@@ -1,5 +1,5 @@
-/* ListExports and ListImports. Tables cannot be exported or imported yet, so there are none. Called by
- * dispatch.c on the thread of the request. */
+/* ListExports and ListImports. Tables cannot be exported or imported yet, so there are none. Called
+ * by dispatch.c on the thread of the request. */
 #include "api/api_internal.h"
 #include "api/arn.h"
 
