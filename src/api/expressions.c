@@ -109,9 +109,12 @@ static bool check_values_wanted(struct api_call *call, const struct expression_r
     if (missing.len == 0) {
         return true;
     }
+    /* PutItem and DeleteItem, which have just the one expression, do not say which is missing. */
+    bool brief = call->layer == LAYER_ENVELOPED && request->expression_count == 1;
+    missing = brief ? STR("") : missing;
     return err_set(&call->err, ERR_VALIDATION,
-                   "ExpressionAttributeValues can only be specified when using expressions: %.*s",
-                   STR_ARG(missing));
+                   "ExpressionAttributeValues can only be specified when using expressions%s%.*s",
+                   brief ? "" : ": ", STR_ARG(missing));
 }
 
 static bool check_mixing(struct api_call *call, const struct expression_request *request)
@@ -186,6 +189,7 @@ bool api_scope(struct api_call *call, const struct expression_request *request,
     if (!expr_scope_init(scope, call->arena, call->thread->cache, &names, &values, &call->err)) {
         return api_envelope(call);
     }
+    scope->names_sizes = call->layer == LAYER_OLDER;
     return !values.given || check_value_problems(call, request->values);
 }
 

@@ -33,6 +33,8 @@ static bool parse_for_cache(struct binder *b, enum tree_kind kind)
     return true;
 }
 
+#define TOO_LONG "Expression size has exceeded the maximum allowed size;"
+
 bool binder_init(struct binder *binder, struct expr_scope *scope, enum tree_kind kind,
                  struct str text, const char *parameter, struct err *err)
 {
@@ -41,7 +43,8 @@ bool binder_init(struct binder *binder, struct expr_scope *scope, enum tree_kind
         return binder_fail(binder, "The expression can not be empty;");
     }
     if (text.len > EXPRESSION_BYTES_MAX) {
-        return binder_fail(binder, "Expression size has exceeded the maximum allowed size");
+        return scope->names_sizes ? binder_fail(binder, TOO_LONG " expression size: %zu", text.len)
+                                  : binder_fail(binder, TOO_LONG);
     }
     if (scope->cache == NULL) {
         return tree_parse(scope->arena, kind, text, parameter, &binder->tree, err) &&

@@ -331,7 +331,7 @@ static void test_limits(void **state)
     static const char too_many[] = "Invalid ConditionExpression: The expression contains too many "
                                    "operators; operator count: 301";
     static const char too_large[] = "Invalid ConditionExpression: Expression size has exceeded the "
-                                    "maximum allowed size";
+                                    "maximum allowed size;";
     static const struct {
         const char *what;
         const char *first;

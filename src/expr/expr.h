@@ -52,6 +52,7 @@ struct expr_scope {
     bool *value_used;
     uint32_t *name_order; /* indexes by name, for look-up */
     uint32_t *value_order;
+    bool names_sizes; /* an expression that is too long is refused with its size */
 };
 
 /* Takes over names and values (borrowed) and checks their form: no empty map, "#" and ":" first,

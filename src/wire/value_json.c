@@ -76,6 +76,19 @@ static struct str first_character(struct str text)
     return str_make(text.data, len);
 }
 
+/* Whether the last character before the padding has bits that no encoder writes. The length is a
+ * multiple of 4. */
+static bool has_bad_end(struct str text)
+{
+    size_t padding = text.data[text.len - 1] != '=' ? 0 : text.data[text.len - 2] != '=' ? 1 : 2;
+    char last = text.data[text.len - 1 - padding];
+    char group[] = {'A', padding == 2 ? last : 'A', padding == 2 ? '=' : last, '='};
+    char bytes[BASE64_DECODED_MAX(sizeof(group))];
+    size_t len;
+    return padding > 0 && is_base64(last) &&
+           !base64_decode(str_make(group, sizeof(group)), bytes, &len);
+}
+
 static bool complain_of_base64(struct value_reader *reader, struct str text)
 {
     struct arena *arena = reader->json->arena;
@@ -85,7 +98,7 @@ static bool complain_of_base64(struct value_reader *reader, struct str text)
                                              "bytes but found: %zu",
                                              text.len));
     }
-    for (size_t i = 0; i < text.len; i++) {
+    for (size_t i = 0; i < text.len && !has_bad_end(text); i++) {
         struct str rest = str_skip(text, i);
         bool padding = rest.data[0] == '=' && (rest.len == 1 || rest.data[1] == '=');
         if (!is_base64(rest.data[0]) && !padding) {

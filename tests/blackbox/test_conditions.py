@@ -210,8 +210,8 @@ def test_limits_of_an_expression(db, table):
     with invalid() as caught:
         db.Scan(TableName=table, FilterExpression="n = :v".ljust(4097),
                 ExpressionAttributeValues=values(v=5))
-    assert caught.error.message.startswith(
-        "Invalid FilterExpression: Expression size has exceeded the maximum allowed size")
+    assert caught.error.message == (
+        "Invalid FilterExpression: Expression size has exceeded the maximum allowed size; expression size: 4097")
     assert holds(db, table, "n = :v".ljust(4096), v=5)
 
 
