@@ -225,6 +225,7 @@ static bool interpret(const struct setting *settings, struct config *out, struct
 {
     int64_t threads;
     int64_t cache_mb;
+    int64_t scrub_mb;
     int64_t memory_mb;
     int64_t min_rate;
     int64_t connections;
@@ -232,6 +233,7 @@ static bool interpret(const struct setting *settings, struct config *out, struct
         !read_account(&settings[SETTING_account], out, err) ||
         !read_number(&settings[SETTING_threads], 0, 256, &threads, err) ||
         !read_number(&settings[SETTING_cache_mb], 0, 1 << 20, &cache_mb, err) ||
+        !read_number(&settings[SETTING_scrub_mb], 0, 1 << 20, &scrub_mb, err) ||
         !read_number(&settings[SETTING_memory_mb], 0, 1 << 20, &memory_mb, err) ||
         !read_number(&settings[SETTING_min_rate], 0, 1 << 30, &min_rate, err) ||
         !read_number(&settings[SETTING_connections], 1, 1000000, &connections, err) ||
@@ -245,6 +247,7 @@ static bool interpret(const struct setting *settings, struct config *out, struct
     out->region = settings[SETTING_region].text;
     out->threads = (int)threads;
     out->cache_bytes = (size_t)cache_mb << 20;
+    out->scrub_bytes_per_second = (size_t)scrub_mb << 20;
     out->memory_bytes = (size_t)memory_mb << 20;
     out->rate_bytes_min = (int)min_rate;
     out->connections = (int)connections;

@@ -13,7 +13,8 @@ struct config {
     struct str region;
     struct str account;
     int threads;
-    size_t cache_bytes;  /* 0: by the machine's memory */
+    size_t cache_bytes; /* 0: by the machine's memory */
+    size_t scrub_bytes_per_second;
     size_t memory_bytes; /* for requests; 0: by the machine's memory */
     int rate_bytes_min;  /* per second */
     int connections;

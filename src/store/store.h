@@ -149,6 +149,7 @@ struct store;
 struct store_options {
     size_t cache_bytes;
     int worker_count;
+    uint64_t scrub_bytes_per_second; /* of tables, read in the background; 0: none */
 };
 
 /* `url` is rocksdb:DIRECTORY or memory:. */

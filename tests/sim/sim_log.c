@@ -8,10 +8,11 @@
  * bits flipped, sectors overwritten, files truncated and deleted. A damaged log must be refused or
  * give exactly the right records.
  *
- *     sim_log [--seed N] [--states N] [--bug skip-sync|skip-some-syncs|skip-state-sync|
+ *     sim_log [--seed N] [--states N] [--life N] [--bug skip-sync|skip-some-syncs|skip-state-sync|
  *             skip-directory-sync]
  *
- * Everything follows from the seed. Exits with 1 if there was a violation. */
+ * Everything follows from the seed; a life that is printed can be run alone. Exits with 1 if there
+ * was a violation. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@
 #include "store/wal/wal.h"
 
 enum { IDS_MAX = 4096, VIOLATIONS_MAX = 5 };
+/* How long a life is, and how many states are tried before each call in it. */
+enum { LIFE_STEPS = 60, STATES_PER_CALL = 4 };
 
 /* What the log must hold. */
 struct model {
@@ -355,6 +358,7 @@ static bool life_begin(struct life *life, uint64_t seed)
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     life_seed = seed;
+    next_id = 1;
     random_init_seed(&life->random, seed);
     life->sim = sim_create(random_next(&life->random), planted_bug);
     struct wal_options options = options_of(life->sim);
@@ -515,11 +519,14 @@ int main(int argc, char **argv)
 {
     totals.seed = (uint64_t)time(NULL);
     totals.states_wanted = 20000;
+    uint64_t only_life = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--seed") == 0) {
             totals.seed = strtoull(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--states") == 0) {
             totals.states_wanted = strtoull(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--life") == 0) {
+            only_life = strtoull(argv[i + 1], NULL, 10);
         } else if (strcmp(argv[i], "--bug") == 0) {
             planted_bug = bug_named(argv[i + 1]);
         }
@@ -529,9 +536,13 @@ int main(int argc, char **argv)
     time_t begin = time(NULL);
     struct random random;
     random_init_seed(&random, totals.seed);
+    if (only_life != 0) {
+        run_life(only_life, LIFE_STEPS, STATES_PER_CALL);
+        totals.states_wanted = 0;
+    }
     while (totals.states < totals.states_wanted && totals.violations < VIOLATIONS_MAX) {
         for (int i = 0; i < 4 && totals.states < totals.states_wanted; i++) {
-            run_life(random_next(&random) >> 1, 60, 4);
+            run_life(random_next(&random) >> 1, LIFE_STEPS, STATES_PER_CALL);
         }
         run_failures(random_next(&random) >> 1);
     }

@@ -160,12 +160,16 @@ static uint64_t approximate_bytes(rocksdb_t *db, const char *lo, const char *hi)
     return bytes;
 }
 
-/* Whole files first, then what they share with other spaces. */
-static void reclaim(rocksdb_t *db, const char *lo, const char *hi)
+/* Whole files first, then what they share with other spaces; that is left alone if a table is
+ * damaged. */
+static void reclaim(struct rocks *rocks, rocksdb_t *db, const char *lo, const char *hi)
 {
     char *message = NULL;
     rocksdb_delete_file_in_range(db, lo, STORE_SPACE_LEN, hi, STORE_SPACE_LEN, &message);
     rocks_failed(message, "delete dropped rows");
+    if (atomic_load(&rocks->damage.compactions_are_off)) {
+        return;
+    }
     rocksdb_compactoptions_t *options = rocksdb_compactoptions_create();
     rocksdb_compactoptions_set_exclusive_manual_compaction(options, 0);
     rocksdb_compact_range_opt(db, options, lo, STORE_SPACE_LEN, hi, STORE_SPACE_LEN);
@@ -185,7 +189,7 @@ static void sweep(struct rocks *rocks, uint32_t first, uint32_t last)
             return;
         }
         if (approximate_bytes(db, lo, hi) >= sweep_bytes_min) {
-            reclaim(db, lo, hi);
+            reclaim(rocks, db, lo, hi);
         }
         again = gate_is_shut(&rocks->gate); /* we were interrupted */
         gate_leave(&rocks->gate);

@@ -79,6 +79,9 @@ static bool start_threads(struct rocks *rocks, int worker_count, struct err *err
         return false;
     }
     rocks->sweeper_started = start(&rocks->sweeper, rocks_sweeper_main, rocks, "store-sweep", err);
+    rocks->scrubber_started =
+        rocks->scrub_bytes_per_second > 0 &&
+        start(&rocks->scrubber, rocks_scrubber_main, rocks, "store-scrub", err);
     rocks->committer_started =
         rocks->sweeper_started &&
         start(&rocks->committer, rocks_committer_main, rocks, "store-commit", err);
@@ -103,6 +106,10 @@ static void stop_threads(struct rocks *rocks)
         pthread_join(rocks->slow_threads[i], NULL);
     }
     work_queue_close(&rocks->sweeps);
+    work_queue_close(&rocks->scrubs);
+    if (rocks->scrubber_started) {
+        pthread_join(rocks->scrubber, NULL);
+    }
     if (rocks->sweeper_started) {
         if (rocks->db != NULL) {
             rocksdb_disable_manual_compaction(rocks->db);
@@ -170,6 +177,8 @@ static void rocks_close(struct store *store)
     pthread_mutex_destroy(&rocks->turn);
     inbox_finish(&rocks->updates);
     work_queue_finish(&rocks->sweeps);
+    work_queue_finish(&rocks->scrubs);
+    damage_finish(&rocks->damage);
     work_queue_finish(&rocks->slow);
     work_queue_finish(&rocks->reads);
     gate_finish(&rocks->gate);
@@ -200,6 +209,8 @@ static struct rocks *create(struct str directory, size_t cache_bytes)
     work_queue_init(&rocks->reads);
     work_queue_init(&rocks->slow);
     work_queue_init(&rocks->sweeps);
+    work_queue_init(&rocks->scrubs);
+    damage_init(&rocks->damage);
     inbox_init(&rocks->updates);
     pthread_mutex_init(&rocks->turn, NULL);
     rocks->group = rocks_group_create(rocks);
@@ -260,6 +271,7 @@ bool rocks_open(struct str directory, const struct store_options *options, struc
                 struct err *err)
 {
     struct rocks *rocks = create(directory, options->cache_bytes);
+    rocks->scrub_bytes_per_second = rocks->env == NULL ? options->scrub_bytes_per_second : 0;
     rocks->is_open = (rocks->env != NULL ? open_in_memory(rocks, err) : open_on_disk(rocks, err)) &&
                      rocks_load_stamp(rocks, err) && rocks_load_drops(rocks, err);
     if (!rocks->is_open || !start_threads(rocks, options->worker_count, err)) {
@@ -302,4 +314,13 @@ uint64_t rocks_file_bytes(struct store *store)
 uint64_t rocks_newest_files(struct store *store)
 {
     return number_of_store(store, ROCKS_NEWEST_FILES);
+}
+
+uint64_t rocks_reopen_count(struct store *store)
+{
+    struct rocks *rocks = rocks_of(store);
+    pthread_mutex_lock(&rocks->turn);
+    uint64_t count = rocks->health.reopen_count;
+    pthread_mutex_unlock(&rocks->turn);
+    return count;
 }

@@ -139,7 +139,7 @@ static bool give_row(struct walk *walk, rocksdb_iterator_t *iter)
                             str_make(value != NULL ? value : "", value_len));
 }
 
-static enum read_result result_of(rocksdb_iterator_t *iter, enum tier tier)
+static enum read_result result_of(struct walk *walk, rocksdb_iterator_t *iter, enum tier tier)
 {
     char *message = NULL;
     rocksdb_iter_get_error(iter, &message);
@@ -150,7 +150,7 @@ static enum read_result result_of(rocksdb_iterator_t *iter, enum tier tier)
         rocksdb_free(message);
         return READ_INCOMPLETE;
     }
-    rocks_failed(message, "read");
+    rocks_read_failed(walk->rocks, message);
     return READ_FAILED;
 }
 
@@ -225,7 +225,7 @@ static enum read_result iterate(struct walk *walk, rocksdb_iterator_t *iter, enu
             rocksdb_iter_next(iter);
         }
     }
-    return result_of(iter, tier);
+    return result_of(walk, iter, tier);
 }
 
 /* So that nobody walks through millions of rows that are gone. */

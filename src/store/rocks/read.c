@@ -43,7 +43,7 @@ enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db, rocksdb_readopti
         rocksdb_free(message);
         return READ_INCOMPLETE;
     }
-    rocks_failed(message, "read");
+    rocks_read_failed(rocks, message);
     return READ_FAILED;
 }
 

@@ -87,6 +87,7 @@ static bool reopen(struct rocks *rocks)
     }
     gate_wait_empty(&rocks->gate);
     rocks_close_database(rocks);
+    rocks->health.reopen_count++;
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
@@ -166,6 +167,7 @@ void rocks_log_failed(struct rocks *rocks, int error)
 
 void rocks_database_failed(struct rocks *rocks, char *message)
 {
+    rocks_note_write_failure(rocks, message);
     note_failure(rocks, message);
     rocksdb_free(message);
     rocks->health.reopen = true;

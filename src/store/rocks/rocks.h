@@ -13,6 +13,10 @@ MUST_USE bool rocks_open(struct str directory, const struct store_options *optio
 MUST_USE bool rocks_flush(struct store *store);
 /* For tests: the bytes in RocksDB's files of live rows and dead ones. */
 MUST_USE uint64_t rocks_file_bytes(struct store *store);
+/* Reads all tables; returns how many damaged places were met. The scrubber does the same slowly. */
+MUST_USE uint64_t rocks_scrub(struct store *store);
+/* For tests: how often the database was opened again. */
+MUST_USE uint64_t rocks_reopen_count(struct store *store);
 /* For tests: how many files have not been merged with others yet. */
 MUST_USE uint64_t rocks_newest_files(struct store *store);
 

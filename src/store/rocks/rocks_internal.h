@@ -28,6 +28,16 @@ struct health {
     bool told;           /* the operator was */
     int failures;        /* in a row: of writes to a fresh segment, and to open the database */
     int64_t next_try_us; /* not before this is it tried again */
+    uint64_t reopen_count;
+};
+
+/* What is known of bad blocks: see damage.c. */
+enum { DAMAGES_MAX = 256 };
+struct damage {
+    pthread_mutex_t mutex;
+    uint64_t places[DAMAGES_MAX]; /* hashes of those that the operator was told of */
+    size_t count;
+    atomic_bool compactions_are_off;
 };
 
 /* So many files of the newest level are merged together while much is written. */
@@ -72,6 +82,11 @@ struct rocks {
     pthread_t sweeper;
     bool sweeper_started;
     struct merging merging;
+    struct damage damage;
+    struct work_queue scrubs; /* stays empty: the scrubber waits for its end */
+    pthread_t scrubber;
+    bool scrubber_started;
+    uint64_t scrub_bytes_per_second; /* 0: there is no scrubber */
     atomic_uint_least64_t written;   /* bytes, by the committer */
     atomic_uint_least64_t log_bytes; /* of the log, by the committer */
     atomic_bool closing;             /* tells the sweeper to stop in the middle */
@@ -204,6 +219,15 @@ void rocks_drops_written(struct rocks *rocks);
 /* For the options: leaves out rows of purged spaces. */
 MUST_USE rocksdb_compactionfilter_t *rocks_drop_filter_create(struct rocks *rocks);
 void *rocks_sweeper_main(void *rocks);
+
+/* damage.c */
+void damage_init(struct damage *damage);
+void damage_finish(struct damage *damage);
+/* A read failed: tells the operator, of each bad block once. Frees the message. */
+void rocks_read_failed(struct rocks *rocks, char *message);
+/* RocksDB refuses writes: if that is because of a bad block, the next open has no compactions. */
+void rocks_note_write_failure(struct rocks *rocks, const char *message);
+void *rocks_scrubber_main(void *rocks);
 
 /* merge.c: to be called once a second. */
 void rocks_adapt_merging(struct rocks *rocks);

@@ -494,16 +494,20 @@ static bool sync_segments(const struct wal *wal, const struct wal_scan *scan, st
     return good;
 }
 
-/* Writes both copies of the state again: one may be bad, or in the kernel's cache only. */
+/* Writes both copies of the state again: one may be bad, or in the kernel's cache only. The last
+ * record is marked, because it is on disk now and the mark of the last process may not be. */
 static bool open_state(struct wal *wal, const struct wal_scan *scan, struct err *err)
 {
     const struct wal_options *options = &wal->options;
     wal_state_close(wal->state);
     wal->state = wal_state_open(options->files, wal->directory, options->store_id, &scan->found);
-    if (wal->state == NULL || !wal_state_write(wal->state, &scan->found.state)) {
+    if (wal->state == NULL) {
         return io_failed(wal, "wal.state", err);
     }
-    return true;
+    if (scan->next > 1) {
+        wal_state_mark(wal->state, scan->next - 1);
+    }
+    return wal_state_write(wal->state, &scan->found.state) || io_failed(wal, "wal.state", err);
 }
 
 static void delete_others(struct wal *wal, const struct wal_scan *scan)
