@@ -244,6 +244,12 @@ static bool check_duplicates(struct execute_transaction *op)
     return true;
 }
 
+static bool check_reasons(struct execute_transaction *op)
+{
+    transact_keep_first_reason(op->call, op->writes, op->count);
+    return transact_check_reasons(op->call, op->writes, op->count);
+}
+
 /* --- reads --- */
 
 static void write_item(struct execute_transaction *op, size_t i, struct capacity_list *capacities)
@@ -326,15 +332,10 @@ static struct str request_digest(struct execute_transaction *op)
     return str_make(digest, 16);
 }
 
-/* The service stops at the first statement that fails. */
-static void keep_first_failure(struct execute_transaction *op)
+static void name_failures(struct execute_transaction *op)
 {
-    bool failed = false;
+    transact_keep_first_reason(op->call, op->writes, op->count);
     for (size_t i = 0; i < op->count; i++) {
-        if (failed) {
-            op->writes[i].err = ERR_INIT(op->call->arena);
-        }
-        failed = failed || op->writes[i].err.code != ERR_NONE;
         partiql_name_failure(&op->statements[i], &op->writes[i]);
     }
 }
@@ -346,7 +347,7 @@ static void write_done(struct engine_call *engine_call)
     struct api_call *call = op->call;
     call->err = engine_call->err;
     if (call->err.code == ERR_NONE && op->engine.failed) {
-        keep_first_failure(op);
+        name_failures(op);
         transact_refuse(call, op->writes, op->count);
     }
     if (call->err.code == ERR_NONE) {
@@ -378,8 +379,7 @@ void op_execute_transaction(struct api_call *call)
     struct execute_transaction *op = ARENA_NEW(call->arena, struct execute_transaction);
     op->call = call;
     if (!check(op) || !find_tables(op) || !find_items(op) || !check_duplicates(op) ||
-        !transact_check_reasons(call, op->writes, op->count) ||
-        !transact_check_size(call, op->writes, op->count)) {
+        !check_reasons(op) || !transact_check_size(call, op->writes, op->count)) {
         api_finish(call);
         return;
     }

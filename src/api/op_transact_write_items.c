@@ -238,20 +238,6 @@ static bool find_key(struct transact_write *op, size_t i)
            item_check_size(write->table, write->item, write->item_size, &call->err);
 }
 
-/* The service stops looking at keys when it has found one that does not fit: only that one is a
- * reason. */
-static void keep_first_reason(struct transact_write *op)
-{
-    bool found = false;
-    for (size_t i = 0; i < op->count; i++) {
-        struct err *err = &op->writes[i].err;
-        if (found) {
-            *err = ERR_INIT(op->call->arena);
-        }
-        found = found || err->code != ERR_NONE;
-    }
-}
-
 static bool find_keys(struct transact_write *op)
 {
     for (size_t i = 0; i < op->count; i++) {
@@ -265,7 +251,7 @@ static bool find_keys(struct transact_write *op)
             }
         }
     }
-    keep_first_reason(op);
+    transact_keep_first_reason(op->call, op->writes, op->count);
     return transact_check_size(op->call, op->writes, op->count);
 }
 

@@ -51,6 +51,17 @@ static void cancel(struct api_call *call, const struct item_write *writes, size_
             STR_ARG(codes));
 }
 
+void transact_keep_first_reason(struct api_call *call, struct item_write *writes, size_t count)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        if (found) {
+            writes[i].err = ERR_INIT(call->arena);
+        }
+        found = found || writes[i].err.code != ERR_NONE;
+    }
+}
+
 bool transact_check_reasons(struct api_call *call, const struct item_write *writes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -5,6 +5,9 @@
 
 #include "api/api_internal.h"
 
+/* Leaves only the first write that has a reason against it with one: the service stops there when
+ * it looks at keys, and in ExecuteTransaction always. */
+void transact_keep_first_reason(struct api_call *call, struct item_write *writes, size_t count);
 /* Whether no write has a reason against it, its err. Else sets call->err to
  * TransactionCanceledException with one reason per write; the writes must live until the call
  * ends. */

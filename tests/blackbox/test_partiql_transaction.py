@@ -116,13 +116,23 @@ def test_refused_as_a_whole(db, table, statements, message):
 
 def test_bad_keys_and_missing_tables_are_reasons(db, table):
     mismatch = "The provided key element does not match the schema"
-    reasons = cancelled(db, f"UPDATE \"{table}\" SET n = 1 WHERE n = 1", f"UPDATE \"{table}\" SET n = 1 WHERE pk = 1",
-                        "DELETE FROM \"no-such-table\" WHERE pk = 'a'", f"INSERT INTO \"{table}\" VALUE {{'n': 1}}", update(table, "a"))
-    assert codes(reasons) == ["ValidationError", "ValidationError", "ResourceNotFound", "ValidationError", "None"]
-    assert [reason.get("Message") for reason in reasons] == [
-        mismatch, mismatch, "Requested resource not found",
-        "One or more parameter values were invalid: Missing the key pk in the item", None]
+    bad = [
+        (f"UPDATE \"{table}\" SET n = 1 WHERE n = 1", "ValidationError", mismatch),
+        (f"UPDATE \"{table}\" SET n = 1 WHERE pk = 1", "ValidationError", mismatch),
+        ("DELETE FROM \"no-such-table\" WHERE pk = 'a'", "ResourceNotFound", "Requested resource not found"),
+        (f"INSERT INTO \"{table}\" VALUE {{'n': 1}}", "ValidationError",
+         "One or more parameter values were invalid: Missing the key pk in the item"),
+    ]
+    for statement, code, message in bad:
+        reasons = cancelled(db, update(table, "a"), statement)
+        assert reasons == [{"Code": "None"}, {"Code": code, "Message": message}]
     assert codes(cancelled(db, f"SELECT * FROM \"{table}\" WHERE pk = 1", select(table, "a"))) == ["ValidationError", "None"]
+
+
+def test_only_the_first_bad_statement_is_a_reason(db, table):
+    bad = [f"UPDATE \"{table}\" SET n = 1 WHERE pk = 1", "DELETE FROM \"no-such-table\" WHERE pk = 'a'"]
+    assert codes(cancelled(db, update(table, "a"), *bad)) == ["None", "ValidationError", "None"]
+    assert codes(cancelled(db, *reversed(bad))) == ["ResourceNotFound", "None"]
 
 
 def test_bad_parameters(db, table):
