@@ -377,6 +377,13 @@ static bool is_throttled(const struct gramme_error *error)
            gramme_error_is(error, "ThrottlingException");
 }
 
+static void set_position(struct live *live, enum live_source position)
+{
+    pthread_mutex_lock(&live->mutex);
+    live->position = position;
+    pthread_mutex_unlock(&live->mutex);
+}
+
 /* Until nobody needs it, or the position is lost. */
 static void follow_stream(struct feed *feed)
 {
@@ -422,6 +429,7 @@ void *feed_main(void *argument)
         uint64_t wanted = begin_pass(live);
         struct gramme_error *error = NULL;
         enum live_source source;
+        set_position(live, LIVE_NONE);
         ping_if_due(&feed);
         if (!position(&feed, &source, &error)) {
             set_down(&feed, true, error);
@@ -440,6 +448,7 @@ void *feed_main(void *argument)
         if (live->options.app->restart != NULL) {
             live->options.app->restart(live->options.state);
         }
+        set_position(live, source);
         live_post(live, &(struct message){.kind = MESSAGE_READY, .source = source});
         (source == LIVE_STREAM ? follow_stream : poll)(&feed);
     }

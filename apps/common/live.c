@@ -259,17 +259,17 @@ static void on_client_closed(void *context)
     pthread_mutex_unlock(&live->mutex);
 }
 
-/* Returns whether the reader is at work, so that no change is missed from now on. */
-static bool join(struct live *live, struct mailbox *mailbox)
+/* Returns where the reader stands: if anywhere, no change is missed from now on. */
+static enum live_source join(struct live *live, struct mailbox *mailbox)
 {
     pthread_mutex_lock(&live->mutex);
-    bool is_running = !live->is_idle && live->mailbox != NULL;
+    enum live_source position = live->is_idle ? LIVE_NONE : live->position;
     live->mailbox = mailbox;
     live->client_count++;
     live->needed_at_ms = clock_monotonic_us() / 1000;
     pthread_cond_signal(&live->wake);
     pthread_mutex_unlock(&live->mutex);
-    return is_running;
+    return position;
 }
 
 void live_subscribe(struct live *live, struct http_exchange *exchange, const struct identity *who,
@@ -293,11 +293,12 @@ void live_subscribe(struct live *live, struct http_exchange *exchange, const str
     client->next = live->clients;
     live->clients = client;
     http_stream_send(client->stream, STR("retry: 1000\n\n"));
-    bool is_running = join(live, mailbox);
+    enum live_source position = join(live, mailbox);
     if (live->is_down) {
         send_event(client, "status", "{\"database\":\"down\"}");
     }
-    if (is_running && live->source != LIVE_NONE) {
+    if (position != LIVE_NONE) {
+        live->source = position;
         send_ready(client);
     }
 }

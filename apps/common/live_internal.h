@@ -56,7 +56,8 @@ struct live {
     uint64_t sync_wanted;
     uint64_t sync_done;
     bool can_sync;
-    struct mailbox *mailbox; /* of the event loop; NULL: nobody has ever listened */
+    enum live_source position; /* where the reader stands; LIVE_NONE: nowhere yet */
+    struct mailbox *mailbox;   /* of the event loop; NULL: nobody has ever listened */
 
     /* The event loop's alone. */
     struct client *clients;

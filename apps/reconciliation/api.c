@@ -1,9 +1,14 @@
+/* The REST API of the reconciliation; openapi.json describes it. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "apps/reconciliation/mirror.h"
 #include "apps/reconciliation/poller.h"
-#include "apps/reconciliation/summary.h"
+#include "apps/reconciliation/recent.h"
 #include "base/base.h"
 #include "base/buf.h"
+#include "base/mem.h"
 
 enum { CALLS_MAX = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 100, LOOKBACK_DAYS_MAX = 36500 };
 
@@ -71,41 +76,86 @@ static bool read_ids(struct app_request *request, const struct gramme_value *map
 
 /* --- what goes out --- */
 
-static void show_call(const struct identity *who, const struct gramme_value *item,
-                      struct gramme_value *out)
+/* When it was, from the table or from the key of the index. */
+static bool read_when(const struct gramme_value *item, int64_t *out)
 {
-    (void)who;
-    static const char *const names[][2] = {
-        {"TenantId", "tenantId"},
-        {"CallId", "callId"},
-        {"CallDateTime", "callDateTime"},
-        {"AudioReceived", "audioReceived"},
-        {"ProcessingStatus", "processingStatus"},
-        {"Attempts", "attempts"},
-        {"NotBefore", "notBefore"},
-    };
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        gramme_set_value(out, names[i][1], gramme_get(item, names[i][0]));
+    const char *text = gramme_get_string(item, "CallDateTime");
+    const char *key = gramme_get_string(item, "GSI_Recon_SK");
+    char when[WHEN_SIZE];
+    if (text == NULL && key != NULL) {
+        snprintf(when, sizeof(when), "%.*s", (int)MIN(strcspn(key, "#"), sizeof(when) - 1), key);
+        text = when;
     }
-    gramme_set_bool(out, "pending", gramme_get(item, "GSI_Recon_PK") != NULL);
+    return when_parse(text, out);
 }
 
-/* An item of the index: the time of the call is in its key, and so is its shard. */
+static void show_deliveries(const struct gramme_value *deliveries, struct gramme_value *out)
+{
+    for (size_t i = 0; i < gramme_value_count(deliveries); i++) {
+        const struct gramme_value *delivery = gramme_value_at(deliveries, i);
+        struct gramme_value *entry = gramme_add_map(out);
+        gramme_set_value(entry, "at", gramme_get(delivery, "At"));
+        gramme_set_value(entry, "attempt", gramme_get(delivery, "Attempt"));
+        gramme_set_value(entry, "status", gramme_get(delivery, "Status"));
+        gramme_set_value(entry, "error", gramme_get(delivery, "Error"));
+    }
+}
+
+/* An item of the index. */
 static void show_pending(const struct identity *who, const struct gramme_value *item,
                          struct gramme_value *out)
 {
-    show_call(who, item, out);
-    const char *key = gramme_get_string(item, "GSI_Recon_SK");
-    gramme_set_text(out, "callDateTime", key, strcspn(key, "#"));
-    const char *shard = strrchr(gramme_get_string(item, "GSI_Recon_PK"), '#');
-    gramme_set_number(out, "shard", strcmp(shard, "#PENDING") == 0 ? "0" : shard + 1);
+    static const char *const names[][2] = {
+        {"TenantId", "tenantId"},           {"CallId", "callId"},
+        {"AudioReceived", "audioReceived"}, {"ProcessingStatus", "processingStatus"},
+        {"Attempts", "attempts"},           {"NotBefore", "notBefore"},
+    };
+    (void)who;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        gramme_set_value(out, names[i][1], gramme_get(item, names[i][0]));
+    }
+    const char *pk = gramme_get_string(item, "GSI_Recon_PK");
+    const char *shard = pk == NULL ? NULL : strrchr(pk, '#');
+    int64_t when;
+    gramme_set_bool(out, "pending", pk != NULL);
+    if (read_when(item, &when)) {
+        char text[WHEN_SIZE];
+        when_format_seconds(text, when);
+        gramme_set_string(out, "callDateTime", text);
+        gramme_set_bool(out, "abandoned",
+                        pk != NULL && when <= when_now() - recon_settings.lookback_days * WHEN_DAY);
+    }
+    if (shard != NULL) { /* "STATUS#PENDING" is the only shard */
+        gramme_set_int(out, "shard", shard[1] >= '0' && shard[1] <= '9' ? atoi(shard + 1) : 0);
+    }
 }
+
+/* A call with all that is known of it. */
+static void show_call(const struct identity *who, const struct gramme_value *item,
+                      struct gramme_value *out)
+{
+    const struct gramme_value *resolved = gramme_get(item, "Resolved");
+    show_pending(who, item, out);
+    show_deliveries(gramme_get(item, "Deliveries"), gramme_set_list(out, "deliveries"));
+    if (resolved != NULL) {
+        struct gramme_value *map = gramme_set_map(out, "resolved");
+        gramme_set_value(map, "at", gramme_get(resolved, "At"));
+        gramme_set_value(map, "by", gramme_get(resolved, "By"));
+    }
+}
+
+/* What the API and the stream's thread share. */
+struct recon_state {
+    struct mirror *mirror;
+    struct poller *poller; /* NULL: it does not run here */
+    struct recent *recent;
+};
 
 /* --- calls --- */
 
 static void ingest_call(struct app_request *request)
 {
-    struct recon_call call;
+    struct recon_call call = {0};
     const struct gramme_value *body = NULL;
     if (!request_require(request, ROLE_OPERATOR) || !read_path(request, &call) ||
         (body = request_body(
@@ -155,7 +205,7 @@ static void ingest_calls(struct app_request *request)
                        CALLS_MAX);
         return;
     }
-    struct recon_call calls[CALLS_MAX];
+    struct recon_call calls[CALLS_MAX] = {0};
     size_t pending = 0;
     for (size_t i = 0; i < count; i++) {
         const struct gramme_value *map = gramme_value_at(list, i);
@@ -180,82 +230,180 @@ static void ingest_calls(struct app_request *request)
     gramme_value_destroy(out);
 }
 
-static void get_call(struct app_request *request)
+static void answer_call(struct app_request *request, const struct gramme_value *item)
 {
-    struct recon_call call;
+    struct gramme_value *out = gramme_map_create();
+    show_call(request_identity(request), item, out);
+    answer_value(request, 200, out);
+    gramme_value_destroy(out);
+}
+
+/* The call that the path names: the answer is the caller's. NULL: it has been answered. */
+static struct gramme_answer *find_call(struct app_request *request)
+{
+    struct recon_call call = {0};
     if (!request_require(request, ROLE_OPERATOR) || !read_path(request, &call)) {
-        return; /* answered */
+        return NULL; /* answered */
     }
     struct gramme_error *error = NULL;
     struct gramme_answer *answer =
         recon_get_call(request_db(request), call.tenant_id, call.call_id, &error);
-    const struct gramme_value *item = gramme_answer_item(answer);
     if (answer == NULL) {
         answer_error(request, error);
-    } else if (item == NULL) {
+    } else if (gramme_answer_item(answer) == NULL) {
         answer_problem(request, 404, "not_found", "There is no such call");
-    } else {
-        struct gramme_value *out = gramme_map_create();
-        show_call(request_identity(request), item, out);
-        answer_value(request, 200, out);
-        gramme_value_destroy(out);
+        gramme_answer_destroy(answer);
+        answer = NULL;
+    }
+    gramme_error_destroy(error);
+    return answer;
+}
+
+static void get_call(struct app_request *request)
+{
+    struct gramme_answer *answer = find_call(request);
+    if (answer != NULL) {
+        answer_call(request, gramme_answer_item(answer));
     }
     gramme_answer_destroy(answer);
+}
+
+/* Answers with the call as it is after a change; takes the answer and the error. */
+static void answer_changed(struct app_request *request, struct gramme_answer *changed,
+                           struct gramme_error *error)
+{
+    if (changed != NULL) {
+        answer_call(request, gramme_answer_attributes(changed));
+    } else if (gramme_error_is(error, GRAMME_CONDITION_FAILED)) {
+        answer_problem(request, 409, "changed", "The call has changed meanwhile: look again");
+    } else {
+        answer_error(request, error);
+    }
+    gramme_answer_destroy(changed);
     gramme_error_destroy(error);
+}
+
+static void resolve_call(struct app_request *request)
+{
+    if (request_body(request, FIELDS(NULL)) == NULL) {
+        return; /* answered */
+    }
+    struct gramme_answer *found = find_call(request);
+    const struct gramme_value *item = gramme_answer_item(found);
+    if (found != NULL && gramme_get(item, "GSI_Recon_PK") == NULL) {
+        answer_problem(request, 409, "not_pending", "This call is fine already");
+    } else if (found != NULL) {
+        struct gramme_error *error = NULL;
+        struct gramme_answer *changed =
+            recon_resolve_call(request_db(request), item, request_identity(request)->id, &error);
+        answer_changed(request, changed, error);
+    }
+    gramme_answer_destroy(found);
+}
+
+static void reopen_call(struct app_request *request)
+{
+    if (request_body(request, FIELDS(NULL)) == NULL) {
+        return; /* answered */
+    }
+    struct gramme_answer *found = find_call(request);
+    const struct gramme_value *item = gramme_answer_item(found);
+    if (found != NULL && gramme_get(item, "Resolved") == NULL) {
+        answer_problem(request, 409, "not_resolved",
+                       "Nobody has said that this call is fine, or it has changed since");
+    } else if (found != NULL) {
+        struct gramme_error *error = NULL;
+        struct gramme_answer *changed = recon_reopen_call(request_db(request), item, &error);
+        answer_changed(request, changed, error);
+    }
+    gramme_answer_destroy(found);
 }
 
 /* --- what is pending --- */
 
-/* From the query: tenant, lookbackDays. False: 400 has been answered. */
-static bool read_search(struct app_request *request, struct recon_search *out)
+/* One of some words from the query; NULL: not given. False: it is another word, and 400 has been
+ * answered. */
+static bool read_word(struct app_request *request, const char *name, const char *const *words,
+                      const char **out)
+{
+    *out = request_query(request, name);
+    if (*out == NULL) {
+        return true;
+    }
+    for (const char *const *word = words; *word != NULL; word++) {
+        if (strcmp(*word, *out) == 0) {
+            return true;
+        }
+    }
+    answer_bad_field(request, name, "%s must be %s or %s", name, words[0], words[1]);
+    return false;
+}
+
+/* From the query: tenant, status, audio, age, lookbackDays. False: it has been answered. */
+static bool read_filter(struct app_request *request, struct mirror_filter *out)
 {
     int64_t days;
+    const char *age;
     if (!request_require(request, ROLE_OPERATOR)) {
         return false;
     }
-    *out = (struct recon_search){.tenant = request_query(request, "tenant")};
+    *out = (struct mirror_filter){.tenant = request_query(request, "tenant"), .now = when_now()};
     if (out->tenant != NULL && !recon_id_is_valid(out->tenant)) {
         answer_bad(request, "tenant", ID_RULE);
         return false;
     }
-    if (!request_query_int(request, "lookbackDays", 1, LOOKBACK_DAYS_MAX,
+    if (!read_word(request, "status", FIELDS("PENDING", "FAILED"), &out->status) ||
+        !read_word(request, "audio", FIELDS("missing", "received"), &out->audio) ||
+        !read_word(request, "age", FIELDS("current", "abandoned", "all"), &age) ||
+        !request_query_int(request, "lookbackDays", 1, LOOKBACK_DAYS_MAX,
                            recon_settings.lookback_days, &days)) {
         return false;
     }
-    out->since = when_now() - days * WHEN_DAY;
+    out->age = age == NULL || age[0] == 'c'    ? MIRROR_CURRENT
+               : strcmp(age, "abandoned") == 0 ? MIRROR_ABANDONED
+                                               : MIRROR_ALL;
+    out->since = out->now - days * WHEN_DAY;
     return true;
 }
 
-/* The oldest of all shards. */
-static void list_oldest(struct app_request *request, const struct recon_search *search,
-                        int64_t limit)
+/* A page of all shards, by age. */
+static void list_all(struct app_request *request, const struct mirror_filter *filter,
+                     const struct mirror_page *page)
 {
-    struct recon_list list;
+    const struct recon_state *state = request_state(request);
+    struct mirror_result result;
     struct gramme_error *error = NULL;
-    if (recon_list_pending(request_db(request), search, (size_t)limit, &list, &error)) {
-        struct gramme_value *body = gramme_map_create();
-        struct gramme_value *items = gramme_set_list(body, "items");
-        for (size_t i = 0; i < list.count; i++) {
-            show_pending(request_identity(request), list.oldest[i], gramme_add_map(items));
-        }
-        answer_value(request, 200, body);
-        gramme_value_destroy(body);
-    } else {
+    bool is_fresh = request_sync(request);
+    if (!mirror_list(state->mirror, request_db(request), is_fresh, filter, page, &result, &error)) {
         answer_error(request, error);
+        gramme_error_destroy(error);
+        return;
     }
-    recon_list_finish(&list);
-    gramme_error_destroy(error);
+    const struct gramme_value *found = gramme_get(result.items, "items");
+    struct gramme_value *body = gramme_map_create();
+    struct gramme_value *items = gramme_set_list(body, "items");
+    for (size_t i = 0; i < gramme_value_count(found); i++) {
+        show_pending(request_identity(request), gramme_value_at(found, i), gramme_add_map(items));
+    }
+    gramme_set_int(body, "total", (int64_t)result.total);
+    if (result.cursor != NULL) {
+        gramme_set_string(body, "cursor", result.cursor);
+    }
+    answer_value(request, 200, body);
+    gramme_value_destroy(body);
+    gramme_value_destroy(result.items);
 }
 
-/* A page of one shard. */
-static void list_shard(struct app_request *request, const struct recon_search *search, int shard)
+/* A page of one shard, from the database. */
+static void list_shard(struct app_request *request, const struct mirror_filter *filter, int shard)
 {
     struct page page;
     struct gramme_error *error = NULL;
     if (!request_page(request, &page)) {
         return; /* answered */
     }
-    struct gramme_request *query = recon_find_pending(search, shard);
+    struct recon_search search = {.since = filter->since, .tenant = filter->tenant};
+    struct gramme_request *query = recon_find_pending(&search, shard);
     page_apply(&page, query);
     struct gramme_answer *answer = gramme_send(request_db(request), query, &error);
     if (answer == NULL) {
@@ -270,37 +418,60 @@ static void list_shard(struct app_request *request, const struct recon_search *s
 
 static void list_pending(struct app_request *request)
 {
-    struct recon_search search;
+    struct mirror_filter filter;
+    struct mirror_page page = {.after = request_query(request, "cursor")};
+    const char *order;
     int64_t shard;
     int64_t limit;
-    if (!read_search(request, &search) ||
+    if (!read_filter(request, &filter) ||
+        !read_word(request, "order", FIELDS("oldest", "newest"), &order) ||
         !request_query_int(request, "shard", 0, recon_settings.shards - 1, -1, &shard)) {
         return; /* answered */
     }
     if (shard >= 0) {
-        list_shard(request, &search, (int)shard);
-    } else if (request_query(request, "cursor") != NULL) {
-        answer_problem(request, 400, "bad_cursor", "Only the list of one shard has pages");
+        list_shard(request, &filter, (int)shard);
+    } else if (page.after != NULL && !mirror_cursor_is_valid(page.after)) {
+        answer_problem(request, 400, "bad_cursor", "The cursor is none of this list");
     } else if (request_query_int(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &limit)) {
-        list_oldest(request, &search, limit);
+        page.limit = (size_t)limit;
+        page.newest_first = order != NULL && strcmp(order, "newest") == 0;
+        list_all(request, &filter, &page);
     }
 }
 
 static void summarize(struct app_request *request)
 {
-    struct recon_search search;
-    if (!read_search(request, &search)) {
+    const struct recon_state *state = request_state(request);
+    struct mirror_filter filter;
+    if (!read_filter(request, &filter)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
-    struct gramme_value *summary = recon_summarize(request_db(request), &search, &error);
-    if (summary == NULL) {
-        answer_error(request, error);
+    struct gramme_value *body = gramme_map_create();
+    bool is_fresh = request_sync(request);
+    if (mirror_summarize(state->mirror, request_db(request), is_fresh, &filter, body, &error)) {
+        answer_value(request, 200, body);
     } else {
-        answer_value(request, 200, summary);
+        answer_error(request, error);
     }
-    gramme_value_destroy(summary);
+    gramme_value_destroy(body);
     gramme_error_destroy(error);
+}
+
+static void list_deliveries(struct app_request *request)
+{
+    const struct recon_state *state = request_state(request);
+    const char *failed;
+    if (!request_require(request, ROLE_OPERATOR) ||
+        !read_word(request, "failed", FIELDS("true", "false"), &failed)) {
+        return; /* answered */
+    }
+    request_sync(request);
+    struct gramme_value *body = gramme_map_create();
+    recent_show(state->recent, failed != NULL && strcmp(failed, "true") == 0,
+                gramme_set_list(body, "items"));
+    answer_value(request, 200, body);
+    gramme_value_destroy(body);
 }
 
 /* --- metrics --- */
@@ -361,7 +532,7 @@ static void get_metrics(struct app_request *request)
     if (!request_require(request, ROLE_OPERATOR)) {
         return; /* answered */
     }
-    const struct poller *poller = request_state(request);
+    const struct poller *poller = ((const struct recon_state *)request_state(request))->poller;
     const struct poller_counters *counters =
         poller == NULL ? &no_counters : poller_counters(poller);
     const char *format = request_query(request, "format");
@@ -380,25 +551,36 @@ static const struct app_route routes[] = {
     {"POST", "/calls", ingest_calls},
     {"PUT", "/calls/{tenantId}/{callId}", ingest_call},
     {"GET", "/calls/{tenantId}/{callId}", get_call},
+    {"POST", "/calls/{tenantId}/{callId}/resolve", resolve_call},
+    {"POST", "/calls/{tenantId}/{callId}/reopen", reopen_call},
     {"GET", "/pending", list_pending},
     {"GET", "/summary", summarize},
+    {"GET", "/deliveries", list_deliveries},
     {"GET", "/metrics", get_metrics},
 };
 
 static void *start(struct gramme_db *db, struct gramme_error **error)
 {
     (void)error; /* it cannot fail: what the database says is seen in the passes */
-    if (recon_settings.webhook == NULL) {
-        return NULL;
+    struct recon_state *state = mem_zalloc(sizeof(*state));
+    state->mirror = mirror_create();
+    state->recent = recent_create();
+    if (recon_settings.webhook != NULL) {
+        state->poller = poller_create(db);
+        poller_start(state->poller);
     }
-    struct poller *poller = poller_create(db);
-    poller_start(poller);
-    return poller;
+    return state;
 }
 
-static void stop(void *state)
+static void stop(void *argument)
 {
-    poller_destroy(state);
+    struct recon_state *state = argument;
+    if (state != NULL) {
+        poller_destroy(state->poller);
+        mirror_destroy(state->mirror);
+        recent_destroy(state->recent);
+        mem_free(state);
+    }
 }
 
 /* --- live updates --- */
@@ -414,8 +596,26 @@ static bool live_may_see(const struct identity *who, const struct gramme_value *
     return identity_has(who, ROLE_OPERATOR);
 }
 
+static void live_apply(void *argument, struct gramme_db *db, const struct gramme_value *old_item,
+                       const struct gramme_value *new_item, int64_t when_s)
+{
+    (void)db;
+    (void)when_s;
+    struct recon_state *state = argument;
+    mirror_apply(state->mirror, old_item, new_item);
+    recent_apply(state->recent, old_item, new_item);
+}
+
+static void live_restart(void *argument)
+{
+    mirror_forget(((struct recon_state *)argument)->mirror);
+}
+
 static const struct app_live live = {
     .table = RECONCILIATION_TABLE,
+    .is_always_read = true,
+    .apply = live_apply,
+    .restart = live_restart,
     .type = live_type,
     .may_see = live_may_see,
     .show = show_call,

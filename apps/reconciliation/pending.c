@@ -1,4 +1,4 @@
-/* Reading the shards of the index, all at once. */
+/* Reads the partitions of the index, all at once. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,24 +7,24 @@
 #include "base/base.h"
 #include "base/mem.h"
 
-struct shard_reader {
+struct partition_reader {
     struct gramme_db *db;
     const struct recon_search *search;
     recon_visit *visit;
     void *context;
-    int shard;
+    int partition;
     pthread_t thread;
     struct gramme_error *error;
 };
 
-static void *read_shard(void *arg)
+static void *read_partition(void *arg)
 {
-    struct shard_reader *reader = arg;
-    struct gramme_request *query = recon_find_pending(reader->search, reader->shard);
+    struct partition_reader *reader = arg;
+    struct gramme_request *query = recon_find_pending(reader->search, reader->partition);
     struct gramme_items *items = gramme_items_open(reader->db, query);
     const struct gramme_value *item;
     while ((item = gramme_items_next(items, &reader->error)) != NULL) {
-        if (!reader->visit(reader->context, reader->shard, item)) {
+        if (!reader->visit(reader->context, reader->partition, item)) {
             break;
         }
     }
@@ -36,12 +36,12 @@ static void *read_shard(void *arg)
 bool recon_each_pending(struct gramme_db *db, const struct recon_search *search, recon_visit *visit,
                         void *context, struct gramme_error **error)
 {
-    struct shard_reader readers[RECONCILIATION_SHARDS_MAX];
-    int count = (int)recon_settings.shards;
+    struct partition_reader readers[RECONCILIATION_PARTITIONS_MAX];
+    int count = recon_partition_count();
     for (int i = 0; i < count; i++) {
-        readers[i] = (struct shard_reader){
-            .db = db, .search = search, .visit = visit, .context = context, .shard = i};
-        if (pthread_create(&readers[i].thread, NULL, read_shard, &readers[i]) != 0) {
+        readers[i] = (struct partition_reader){
+            .db = db, .search = search, .visit = visit, .context = context, .partition = i};
+        if (pthread_create(&readers[i].thread, NULL, read_partition, &readers[i]) != 0) {
             abort(); /* no memory: as everywhere */
         }
     }
@@ -63,10 +63,10 @@ struct collecting {
     size_t limit;
 };
 
-static bool collect(void *context, int shard, const struct gramme_value *item)
+static bool collect(void *context, int partition, const struct gramme_value *item)
 {
     struct collecting *collecting = context;
-    struct gramme_value *items = collecting->list->items[shard];
+    struct gramme_value *items = collecting->list->items[partition];
     gramme_add_value(items, item);
     return gramme_value_count(items) < collecting->limit;
 }
@@ -82,19 +82,25 @@ static int compare_calls(const void *a, const void *b)
                       : strcmp(gramme_get_string(*left, "SK"), gramme_get_string(*right, "SK"));
 }
 
-static void merge(struct recon_list *list, size_t limit)
+static int compare_newest(const void *a, const void *b)
+{
+    return compare_calls(b, a);
+}
+
+static void merge(struct recon_list *list, size_t limit, bool newest_first)
 {
     size_t count = 0;
-    for (int shard = 0; shard < recon_settings.shards; shard++) {
-        count += gramme_value_count(list->items[shard]);
+    for (int partition = 0; partition < recon_partition_count(); partition++) {
+        count += gramme_value_count(list->items[partition]);
     }
-    list->oldest = mem_zalloc((count + 1) * sizeof(const struct gramme_value *));
-    for (int shard = 0; shard < recon_settings.shards; shard++) {
-        for (size_t i = 0; i < gramme_value_count(list->items[shard]); i++) {
-            list->oldest[list->count++] = gramme_value_at(list->items[shard], i);
+    list->first = mem_zalloc((count + 1) * sizeof(const struct gramme_value *));
+    for (int partition = 0; partition < recon_partition_count(); partition++) {
+        for (size_t i = 0; i < gramme_value_count(list->items[partition]); i++) {
+            list->first[list->count++] = gramme_value_at(list->items[partition], i);
         }
     }
-    qsort(list->oldest, count, sizeof(const struct gramme_value *), compare_calls);
+    qsort(list->first, count, sizeof(const struct gramme_value *),
+          newest_first ? compare_newest : compare_calls);
     list->count = MIN(count, limit);
 }
 
@@ -102,21 +108,21 @@ bool recon_list_pending(struct gramme_db *db, const struct recon_search *search,
                         struct recon_list *out, struct gramme_error **error)
 {
     *out = (struct recon_list){0};
-    for (int shard = 0; shard < recon_settings.shards; shard++) {
-        out->items[shard] = gramme_list_create();
+    for (int partition = 0; partition < recon_partition_count(); partition++) {
+        out->items[partition] = gramme_list_create();
     }
     struct collecting collecting = {.list = out, .limit = limit};
     if (!recon_each_pending(db, search, collect, &collecting, error)) {
         return false;
     }
-    merge(out, limit);
+    merge(out, limit, search->newest_first);
     return true;
 }
 
 void recon_list_finish(struct recon_list *list)
 {
-    for (int shard = 0; shard < RECONCILIATION_SHARDS_MAX; shard++) {
-        gramme_value_destroy(list->items[shard]);
+    for (int partition = 0; partition < RECONCILIATION_PARTITIONS_MAX; partition++) {
+        gramme_value_destroy(list->items[partition]);
     }
-    mem_free(list->oldest);
+    mem_free(list->first);
 }

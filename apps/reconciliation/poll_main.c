@@ -69,12 +69,13 @@ static bool print_due(struct gramme_db *db)
         .since = now - recon_settings.lookback_days * WHEN_DAY,
         .tenant = recon_settings.tenant,
         .due = now,
+        .newest_first = strcmp(recon_settings.order, "newest") == 0,
     };
     struct recon_list list;
     struct gramme_error *error = NULL;
     bool ok = recon_list_pending(db, &search, SIZE_MAX, &list, &error);
     for (size_t i = 0; ok && i < list.count; i++) {
-        char *json = gramme_value_to_json(list.oldest[i], GRAMME_PLAIN, NULL);
+        char *json = gramme_value_to_json(list.first[i], GRAMME_PLAIN, NULL);
         printf("%s\n", json);
         gramme_free(json);
     }

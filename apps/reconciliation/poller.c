@@ -8,6 +8,7 @@
 
 #include "apps/reconciliation/webhook.h"
 #include "base/base.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
 
@@ -15,6 +16,7 @@ struct poller {
     struct gramme_db *db;
     struct poller_counters counters;
     struct webhook **webhooks; /* one per thread that delivers */
+    char secret[512];          /* that posts are signed with; "": none */
 
     pthread_mutex_t mutex;
     pthread_cond_t wake;
@@ -95,11 +97,36 @@ static void note_failure(struct poller *poller, const struct gramme_error *error
     }
 }
 
+/* The deliveries that a call remembers, with this one: a list, the caller's. */
+static struct gramme_value *add_delivery(const struct gramme_value *item, int status,
+                                         const char *problem)
+{
+    const struct gramme_value *old = gramme_get(item, "Deliveries");
+    struct gramme_value *list = gramme_list_create();
+    size_t count = gramme_value_count(old);
+    size_t first =
+        count >= RECONCILIATION_DELIVERIES_MAX ? count - RECONCILIATION_DELIVERIES_MAX + 1 : 0;
+    for (size_t i = first; i < count; i++) {
+        gramme_add_value(list, gramme_value_at(old, i));
+    }
+    char now[WHEN_SIZE];
+    when_format(now, when_now());
+    struct gramme_value *entry = gramme_add_map(list);
+    gramme_set_string(entry, "At", now);
+    gramme_set_value(entry, "Attempt", gramme_get(item, "Attempts"));
+    gramme_set_int(entry, "Status", status);
+    if (problem != NULL) {
+        gramme_set_string(entry, "Error", problem);
+    }
+    return list;
+}
+
 /* Writes down what the webhook said about a call. Returns whether it is fine now. */
 static bool apply_answer(struct poller *poller, const struct gramme_value *item, const char *owner,
-                         struct str body)
+                         struct str body, const struct gramme_value *deliveries)
 {
     struct recon_call call = {
+        .deliveries = deliveries,
         .tenant_id = gramme_get_string(item, "TenantId"),
         .call_id = gramme_get_string(item, "CallId"),
         .audio_received = gramme_get_bool(item, "AudioReceived", false),
@@ -120,6 +147,31 @@ static bool apply_answer(struct poller *poller, const struct gramme_value *item,
     return is_fine;
 }
 
+static void describe_problem(int status, struct str body, char *out, size_t size)
+{
+    if (status == 0) {
+        snprintf(out, size, "%.*s", STR_ARG(body)); /* why there was no answer */
+    } else {
+        snprintf(out, size, "the webhook answered with status %d", status);
+    }
+}
+
+/* The call stays bad: it is to be tried again after a while. */
+static void give_back(struct poller *poller, const struct gramme_value *item,
+                      const struct recon_lease *lease, bool is_delivered,
+                      const struct gramme_value *deliveries)
+{
+    int64_t wait_us = is_delivered ? recon_settings.repeat_ms * 1000
+                                   : backoff_us(gramme_get_int(item, "Attempts", 1));
+    struct recon_outcome outcome = {
+        .not_before = when_now() + wait_us, .is_delivered = is_delivered, .deliveries = deliveries};
+    struct gramme_error *error = NULL;
+    if (!recon_return_call(poller->db, lease, &outcome, &error)) {
+        note_failure(poller, error);
+    }
+    gramme_error_destroy(error);
+}
+
 /* Posts a call that is leased, and gives it back or takes it out of the index. */
 static void deliver(struct poller *poller, struct webhook *webhook, const struct gramme_value *item,
                     const struct recon_lease *lease)
@@ -130,17 +182,20 @@ static void deliver(struct poller *poller, struct webhook *webhook, const struct
     gramme_free(json);
     bool is_delivered = status >= 200 && status < 300;
     count(is_delivered ? &poller->counters.delivered : &poller->counters.delivery_failures);
-    if (is_delivered && apply_answer(poller, item, lease->owner, body)) {
+    char problem[128];
+    describe_problem(status, body, problem, sizeof(problem));
+    if (!is_delivered) {
+        log_write(LOG_WARN, "poller", "call %s of %s was not delivered, attempt %lld: %s",
+                  lease->call_id, lease->tenant_id, (long long)gramme_get_int(item, "Attempts", 1),
+                  problem);
+    }
+    struct gramme_value *deliveries = add_delivery(item, status, is_delivered ? NULL : problem);
+    if (is_delivered && apply_answer(poller, item, lease->owner, body, deliveries)) {
         count(&poller->counters.resolved);
-        return;
+    } else {
+        give_back(poller, item, lease, is_delivered, deliveries);
     }
-    int64_t wait_us = is_delivered ? recon_settings.repeat_ms * 1000
-                                   : backoff_us(gramme_get_int(item, "Attempts", 1));
-    struct gramme_error *error = NULL;
-    if (!recon_return_call(poller->db, lease, when_now() + wait_us, is_delivered, &error)) {
-        note_failure(poller, error);
-    }
-    gramme_error_destroy(error);
+    gramme_value_destroy(deliveries);
 }
 
 /* Returns whether the call was ours to do. */
@@ -180,7 +235,7 @@ static void *carry(void *arg)
         if (next >= batch->list->count) {
             break;
         }
-        if (handle_call(batch->poller, courier->webhook, batch->list->oldest[next])) {
+        if (handle_call(batch->poller, courier->webhook, batch->list->first[next])) {
             atomic_fetch_add(&batch->leased, 1);
         }
     }
@@ -214,7 +269,7 @@ static void note_found(struct poller *poller, const struct recon_list *list, boo
     int64_t oldest = 0;
     if (list->count > 0) {
         char when[WHEN_SIZE];
-        const char *key = gramme_get_string(list->oldest[0], "GSI_Recon_SK");
+        const char *key = gramme_get_string(list->first[0], "GSI_Recon_SK");
         snprintf(when, sizeof(when), "%.*s", (int)strcspn(key, "#"), key);
         if (!when_parse(when, &oldest)) {
             oldest = 0;
@@ -232,6 +287,7 @@ bool poller_pass(struct poller *poller, struct gramme_error **error)
         .since = now - recon_settings.lookback_days * WHEN_DAY,
         .tenant = recon_settings.tenant,
         .due = now,
+        .newest_first = strcmp(recon_settings.order, "newest") == 0,
     };
     size_t done = 1;
     for (bool is_first = true; done > 0 && !atomic_load(&poller->stopping); is_first = false) {
@@ -277,15 +333,31 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* The first line of the secret's file. */
+static void read_secret(struct poller *poller)
+{
+    FILE *file =
+        recon_settings.webhook_secret == NULL ? NULL : fopen(recon_settings.webhook_secret, "r");
+    if (file != NULL) {
+        if (fgets(poller->secret, sizeof(poller->secret), file) == NULL) {
+            poller->secret[0] = '\0';
+        }
+        poller->secret[strcspn(poller->secret, "\r\n")] = '\0';
+        fclose(file);
+    }
+}
+
 struct poller *poller_create(struct gramme_db *db)
 {
     struct poller *poller = mem_zalloc(sizeof(*poller));
     poller->db = db;
+    read_secret(poller);
     pthread_mutex_init(&poller->mutex, NULL);
     pthread_cond_init(&poller->wake, NULL);
     poller->webhooks = mem_zalloc((size_t)recon_settings.concurrency * sizeof(struct webhook *));
     for (int64_t i = 0; i < recon_settings.concurrency; i++) {
-        poller->webhooks[i] = webhook_create(recon_settings.webhook, recon_settings.timeout_ms);
+        poller->webhooks[i] = webhook_create(recon_settings.webhook, recon_settings.timeout_ms,
+                                             poller->secret[0] == '\0' ? NULL : poller->secret);
     }
     return poller;
 }

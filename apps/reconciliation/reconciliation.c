@@ -37,13 +37,31 @@ static int shard_of(const char *tenant_id, const char *call_id)
     return (int)(hash % (uint64_t)recon_settings.shards);
 }
 
-/* One shard is the document's plain key. */
-static void set_index_key(struct gramme_value *map, const char *name, int shard)
+static bool has_failed_keys(void)
 {
+    return strcmp(recon_settings.status_keys, "split") == 0;
+}
+
+int recon_partition_count(void)
+{
+    return (int)recon_settings.shards * (has_failed_keys() ? 2 : 1);
+}
+
+static int partition_of(const char *tenant_id, const char *call_id, const char *status)
+{
+    bool is_failed = has_failed_keys() && strcmp(status, "FAILED") == 0;
+    return shard_of(tenant_id, call_id) + (is_failed ? (int)recon_settings.shards : 0);
+}
+
+/* One shard is the document's plain key. */
+static void set_index_key(struct gramme_value *map, const char *name, int partition)
+{
+    const char *status = partition >= recon_settings.shards ? "FAILED" : "PENDING";
     if (recon_settings.shards == 1) {
-        gramme_set_string(map, name, "STATUS#PENDING");
+        gramme_set_format(map, name, "STATUS#%s", status);
     } else {
-        gramme_set_format(map, name, "STATUS#PENDING#%d", shard);
+        gramme_set_format(map, name, "STATUS#%s#%d", status,
+                          partition % (int)recon_settings.shards);
     }
 }
 
@@ -74,26 +92,37 @@ static struct gramme_answer *send(struct gramme_db *db, struct gramme_request *r
 struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon_call *call,
                                         const char *owner, struct gramme_error **error)
 {
-    static const char BAD[] =
-        "SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
-        "ProcessingStatus = :status, GSI_Recon_PK = :pk, GSI_Recon_SK = :sk";
-    static const char FINE[] =
-        "SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
-        "ProcessingStatus = :status "
-        "REMOVE GSI_Recon_PK, GSI_Recon_SK, NotBefore, LeaseOwner, Attempts";
+    /* [is bad][has deliveries]; what is new counts more than what somebody said of the old. */
+    static const char *const expressions[2][2] = {
+        {"SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
+         "ProcessingStatus = :status "
+         "REMOVE GSI_Recon_PK, GSI_Recon_SK, NotBefore, LeaseOwner, Attempts, Resolved",
+         "SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
+         "ProcessingStatus = :status, Deliveries = :deliveries "
+         "REMOVE GSI_Recon_PK, GSI_Recon_SK, NotBefore, LeaseOwner, Attempts, Resolved"},
+        {"SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
+         "ProcessingStatus = :status, GSI_Recon_PK = :pk, GSI_Recon_SK = :sk REMOVE Resolved",
+         "SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
+         "ProcessingStatus = :status, GSI_Recon_PK = :pk, GSI_Recon_SK = :sk, Deliveries = "
+         ":deliveries REMOVE Resolved"},
+    };
     char when[WHEN_SIZE];
     when_format_seconds(when, call->when);
     struct gramme_request *update = update_call(call->tenant_id, call->call_id);
     bool is_bad = recon_is_bad(call->audio_received, call->processing_status);
-    gramme_request_update(update, is_bad ? BAD : FINE);
+    gramme_request_update(update, expressions[is_bad][call->deliveries != NULL]);
     struct gramme_value *values = gramme_request_values(update);
+    if (call->deliveries != NULL) {
+        gramme_set_value(values, ":deliveries", call->deliveries);
+    }
     gramme_set_string(values, ":tenant", call->tenant_id);
     gramme_set_string(values, ":call", call->call_id);
     gramme_set_string(values, ":when", when);
     gramme_set_bool(values, ":audio", call->audio_received);
     gramme_set_string(values, ":status", call->processing_status);
     if (is_bad) {
-        set_index_key(values, ":pk", shard_of(call->tenant_id, call->call_id));
+        set_index_key(values, ":pk",
+                      partition_of(call->tenant_id, call->call_id, call->processing_status));
         gramme_set_format(values, ":sk", "%s#%s", when, call->tenant_id);
     }
     if (owner != NULL) {
@@ -101,6 +130,60 @@ struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon
         gramme_set_string(values, ":owner", owner);
     }
     gramme_request_return(update, "ALL_OLD");
+    return send(db, update, error);
+}
+
+/* The state that was seen must be the state that is there. */
+static void require_state(struct gramme_request *update, const struct gramme_value *seen,
+                          const char *condition)
+{
+    gramme_request_condition(update, condition);
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_value(values, ":seenAudio", gramme_get(seen, "AudioReceived"));
+    gramme_set_value(values, ":seenStatus", gramme_get(seen, "ProcessingStatus"));
+    gramme_request_return(update, "ALL_NEW");
+}
+
+struct gramme_answer *recon_resolve_call(struct gramme_db *db, const struct gramme_value *seen,
+                                         const char *by, struct gramme_error **error)
+{
+    struct gramme_request *update =
+        update_call(gramme_get_string(seen, "TenantId"), gramme_get_string(seen, "CallId"));
+    gramme_request_update(update,
+                          "SET AudioReceived = :audio, ProcessingStatus = :status, Resolved = "
+                          ":resolved REMOVE GSI_Recon_PK, GSI_Recon_SK, NotBefore, LeaseOwner");
+    require_state(update, seen,
+                  "attribute_exists(GSI_Recon_PK) AND AudioReceived = :seenAudio AND "
+                  "ProcessingStatus = :seenStatus");
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_bool(values, ":audio", true);
+    gramme_set_string(values, ":status", "SUCCESS");
+    struct gramme_value *resolved = gramme_set_map(values, ":resolved");
+    set_when(resolved, "At", when_now());
+    gramme_set_string(resolved, "By", by);
+    gramme_set_value(resolved, "AudioReceived", gramme_get(seen, "AudioReceived"));
+    gramme_set_value(resolved, "ProcessingStatus", gramme_get(seen, "ProcessingStatus"));
+    return send(db, update, error);
+}
+
+struct gramme_answer *recon_reopen_call(struct gramme_db *db, const struct gramme_value *seen,
+                                        struct gramme_error **error)
+{
+    const struct gramme_value *resolved = gramme_get(seen, "Resolved");
+    const char *tenant_id = gramme_get_string(seen, "TenantId");
+    const char *call_id = gramme_get_string(seen, "CallId");
+    const char *status = gramme_get_string(resolved, "ProcessingStatus");
+    struct gramme_request *update = update_call(tenant_id, call_id);
+    gramme_request_update(update, "SET AudioReceived = :audio, ProcessingStatus = :status, "
+                                  "GSI_Recon_PK = :pk, GSI_Recon_SK = :sk REMOVE Resolved");
+    require_state(update, seen,
+                  "attribute_exists(Resolved) AND AudioReceived = :seenAudio AND "
+                  "ProcessingStatus = :seenStatus");
+    struct gramme_value *values = gramme_request_values(update);
+    gramme_set_value(values, ":audio", gramme_get(resolved, "AudioReceived"));
+    gramme_set_value(values, ":status", gramme_get(resolved, "ProcessingStatus"));
+    set_index_key(values, ":pk", partition_of(tenant_id, call_id, status == NULL ? "" : status));
+    gramme_set_format(values, ":sk", "%s#%s", gramme_get_string(seen, "CallDateTime"), tenant_id);
     return send(db, update, error);
 }
 
@@ -134,16 +217,19 @@ static void add_filter(struct gramme_request *query, const struct recon_search *
     }
 }
 
-struct gramme_request *recon_find_pending(const struct recon_search *search, int shard)
+struct gramme_request *recon_find_pending(const struct recon_search *search, int partition)
 {
     char since[WHEN_SIZE];
     when_format_seconds(since, search->since > 0 ? search->since : 0);
     struct gramme_request *query = gramme_request_create("Query", RECONCILIATION_TABLE);
     gramme_request_index(query, "ReconciliationIndex");
     gramme_request_key_condition(query, "GSI_Recon_PK = :status AND GSI_Recon_SK > :lookbackDate");
-    set_index_key(gramme_request_values(query), ":status", shard);
+    set_index_key(gramme_request_values(query), ":status", partition);
     gramme_set_string(gramme_request_values(query), ":lookbackDate", since);
     add_filter(query, search);
+    if (search->newest_first) {
+        gramme_request_descending(query);
+    }
     gramme_request_limit(query, RECON_PAGE_ITEMS);
     return query;
 }
@@ -166,16 +252,18 @@ struct gramme_answer *recon_lease_call(struct gramme_db *db, const struct recon_
     return send(db, update, error);
 }
 
-bool recon_return_call(struct gramme_db *db, const struct recon_lease *lease, int64_t not_before,
-                       bool is_delivered, struct gramme_error **error)
+bool recon_return_call(struct gramme_db *db, const struct recon_lease *lease,
+                       const struct recon_outcome *outcome, struct gramme_error **error)
 {
     struct gramme_request *update = update_call(lease->tenant_id, lease->call_id);
-    gramme_request_update(update, is_delivered
-                                      ? "SET NotBefore = :until REMOVE LeaseOwner, Attempts"
-                                      : "SET NotBefore = :until REMOVE LeaseOwner");
+    gramme_request_update(
+        update, outcome->is_delivered
+                    ? "SET NotBefore = :until, Deliveries = :deliveries REMOVE LeaseOwner, Attempts"
+                    : "SET NotBefore = :until, Deliveries = :deliveries REMOVE LeaseOwner");
+    gramme_set_value(gramme_request_values(update), ":deliveries", outcome->deliveries);
     gramme_request_condition(update, "LeaseOwner = :owner");
     gramme_set_string(gramme_request_values(update), ":owner", lease->owner);
-    set_when(gramme_request_values(update), ":until", not_before);
+    set_when(gramme_request_values(update), ":until", outcome->not_before);
     struct gramme_answer *answer = send(db, update, error);
     gramme_answer_destroy(answer);
     return answer != NULL;

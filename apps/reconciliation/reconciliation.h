@@ -4,6 +4,9 @@
  *     a call            PK TENANT#tenant  SK CALL#call
  *     while it is bad   GSI_Recon_PK STATUS#PENDING#shard  GSI_Recon_SK callDateTime#tenant
  *
+ * With --status-keys split, calls whose processing FAILED are under STATUS#FAILED#shard instead. A
+ * partition of the index is one shard of one of the two.
+ *
  * A call is bad while its audio is missing or its processing is not SUCCESS. Who works on a call
  * holds a lease on it: LeaseOwner, and NotBefore, the time before which nobody else touches it. The
  * same NotBefore makes a call wait after an attempt. It is in the index, so that what is not due is
@@ -16,7 +19,12 @@
 
 #define RECONCILIATION_TABLE "CallRecords"
 
-enum { RECONCILIATION_SHARDS_MAX = 100, RECONCILIATION_ID_LEN_MAX = 128 };
+enum {
+    RECONCILIATION_SHARDS_MAX = 100,
+    RECONCILIATION_PARTITIONS_MAX = 2 * RECONCILIATION_SHARDS_MAX,
+    RECONCILIATION_ID_LEN_MAX = 128,
+    RECONCILIATION_DELIVERIES_MAX = 10, /* that a call remembers */
+};
 
 extern const struct app_definition reconciliation_app;
 
@@ -30,7 +38,8 @@ struct recon_call {
     const char *call_id;
     int64_t when; /* the call's time */
     bool audio_received;
-    const char *processing_status; /* SUCCESS, FAILED or PENDING */
+    const char *processing_status;         /* SUCCESS, FAILED or PENDING */
+    const struct gramme_value *deliveries; /* to be remembered with it; NULL: as they were */
 };
 
 /* An id is 1 to RECONCILIATION_ID_LEN_MAX letters, digits and . _ : - */
@@ -46,6 +55,14 @@ bool recon_is_bad(bool audio_received, const char *processing_status);
  * GRAMME_CONDITION_FAILED; NULL: always. NULL: it failed. */
 struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon_call *call,
                                         const char *owner, struct gramme_error **error);
+/* Somebody says that a bad call is fine: it leaves the index, and remembers what it was. `seen`:
+ * the call's item. gramme_answer_attributes() is the call. GRAMME_CONDITION_FAILED: it is not any
+ * more as it was seen. */
+struct gramme_answer *recon_resolve_call(struct gramme_db *db, const struct gramme_value *seen,
+                                         const char *by, struct gramme_error **error);
+/* The reverse: as it was before. */
+struct gramme_answer *recon_reopen_call(struct gramme_db *db, const struct gramme_value *seen,
+                                        struct gramme_error **error);
 /* gramme_answer_item() is the call, or NULL. */
 struct gramme_answer *recon_get_call(struct gramme_db *db, const char *tenant_id,
                                      const char *call_id, struct gramme_error **error);
@@ -56,24 +73,29 @@ struct recon_search {
     int64_t since;      /* calls after this time: the look-back; may be before 1970 */
     const char *tenant; /* NULL: all */
     int64_t due;        /* only those that are due at this time; 0: all */
+    bool newest_first;
 };
+
+/* How many partitions the index has, and the text of the nth one's key. */
+int recon_partition_count(void);
 
 /* How many items one page of a shard is made from. */
 enum { RECON_PAGE_ITEMS = 250 };
 
-/* A Query for the pending calls of one shard, oldest first. The caller destroys it. */
-struct gramme_request *recon_find_pending(const struct recon_search *search, int shard);
+/* A Query for the pending calls of one partition, by age. The caller destroys it. */
+struct gramme_request *recon_find_pending(const struct recon_search *search, int partition);
 
-/* Called for each pending call, by a thread per shard. False: enough of this shard. */
-typedef bool recon_visit(void *context, int shard, const struct gramme_value *item);
-/* Reads all shards in parallel. False: the database failed; some may have been visited. */
+/* Called for each pending call, by a thread per partition. False: enough of this one. */
+typedef bool recon_visit(void *context, int partition, const struct gramme_value *item);
+/* Reads all partitions in parallel. False: the database failed; some may have been visited. */
 bool recon_each_pending(struct gramme_db *db, const struct recon_search *search, recon_visit *visit,
                         void *context, struct gramme_error **error);
 
-/* The oldest of all shards, in order. */
+/* The first of all partitions, in the order of the search. */
 struct recon_list {
-    struct gramme_value *items[RECONCILIATION_SHARDS_MAX]; /* lists; own what `oldest` points to */
-    const struct gramme_value **oldest;
+    struct gramme_value
+        *items[RECONCILIATION_PARTITIONS_MAX]; /* lists; own what `first` points to */
+    const struct gramme_value **first;
     size_t count;
 };
 /* At most `limit` calls. recon_list_finish() frees them, also after failure. */
@@ -93,10 +115,15 @@ struct recon_lease {
  * Attempts counted up. GRAMME_CONDITION_FAILED: someone else has it, or it is fine by now. */
 struct gramme_answer *recon_lease_call(struct gramme_db *db, const struct recon_lease *lease,
                                        int64_t now, int64_t until, struct gramme_error **error);
-/* Gives a call back that is not to be tried again before a time; `is_delivered` forgets its
- * attempts. GRAMME_CONDITION_FAILED: the lease is over. */
-bool recon_return_call(struct gramme_db *db, const struct recon_lease *lease, int64_t not_before,
-                       bool is_delivered, struct gramme_error **error);
+/* What came of a delivery. */
+struct recon_outcome {
+    int64_t not_before;                    /* when the call may be tried again */
+    bool is_delivered;                     /* forgets its attempts */
+    const struct gramme_value *deliveries; /* that the call is to remember */
+};
+/* Gives a call back. GRAMME_CONDITION_FAILED: the lease is over. */
+bool recon_return_call(struct gramme_db *db, const struct recon_lease *lease,
+                       const struct recon_outcome *outcome, struct gramme_error **error);
 
 /* --- settings of this process: main() fills them before anything starts --- */
 
@@ -104,11 +131,15 @@ struct recon_settings {
     int64_t shards; /* of the index; the same for all who write and poll */
     int64_t lookback_days;
     const char *webhook; /* NULL: no polling */
-    const char *tenant;  /* NULL: all */
-    int64_t batch;       /* calls that are taken from the index at once */
-    int64_t concurrency; /* of deliveries */
-    int64_t interval_ms; /* between passes */
-    int64_t timeout_ms;  /* of a delivery */
+    const char
+        *webhook_secret;     /* file with the secret that deliveries are signed with; NULL: none */
+    const char *status_keys; /* "pending", or "split": FAILED calls have a key of their own */
+    const char *order;       /* in which the poller delivers: "oldest" or "newest" first */
+    const char *tenant;      /* NULL: all */
+    int64_t batch;           /* calls that are taken from the index at once */
+    int64_t concurrency;     /* of deliveries */
+    int64_t interval_ms;     /* between passes */
+    int64_t timeout_ms;      /* of a delivery */
     int64_t lease_ms;
     int64_t backoff_ms; /* after the first attempt that failed; then doubled */
     int64_t backoff_max_ms;

@@ -8,6 +8,8 @@
 struct recon_settings recon_settings = {
     .shards = 10,
     .lookback_days = 7,
+    .status_keys = "pending",
+    .order = "oldest",
     .batch = 100,
     .concurrency = 8,
     .interval_ms = 5000,
@@ -27,6 +29,11 @@ static const struct option {
     int64_t max;
 } options[] = {
     {"--webhook", "URL that pending calls are posted to", &recon_settings.webhook, NULL, 0, 0},
+    {"--webhook-secret", "file with the secret that posts are signed with",
+     &recon_settings.webhook_secret, NULL, 0, 0},
+    {"--status-keys", "pending: one key for all; split: FAILED calls are under STATUS#FAILED",
+     &recon_settings.status_keys, NULL, 0, 0},
+    {"--order", "oldest or newest first", &recon_settings.order, NULL, 0, 0},
     {"--tenant", "only the calls of one tenant", &recon_settings.tenant, NULL, 0, 0},
     {"--shards", "write shards of the index, the same for all who write and poll", NULL,
      &recon_settings.shards, 1, RECONCILIATION_SHARDS_MAX},
@@ -82,6 +89,31 @@ bool recon_check_settings(void)
         fprintf(stderr, "gramme-apps: --webhook wants http://... or https://...\n");
         return false;
     }
+    FILE *secret =
+        recon_settings.webhook_secret == NULL ? NULL : fopen(recon_settings.webhook_secret, "r");
+    char first[8] = "";
+    if (recon_settings.webhook_secret != NULL &&
+        (secret == NULL || fgets(first, sizeof(first), secret) == NULL || first[0] == '\n')) {
+        fprintf(stderr, "gramme-apps: --webhook-secret: %s has no secret in its first line\n",
+                recon_settings.webhook_secret);
+        if (secret != NULL) {
+            fclose(secret);
+        }
+        return false;
+    }
+    if (secret != NULL) {
+        fclose(secret);
+    }
+    if (strcmp(recon_settings.status_keys, "pending") != 0 &&
+        strcmp(recon_settings.status_keys, "split") != 0) {
+        fprintf(stderr, "gramme-apps: --status-keys wants pending or split\n");
+        return false;
+    }
+    if (strcmp(recon_settings.order, "oldest") != 0 &&
+        strcmp(recon_settings.order, "newest") != 0) {
+        fprintf(stderr, "gramme-apps: --order wants oldest or newest\n");
+        return false;
+    }
     /* Else someone else may take the call while the first still posts it. */
     if (recon_settings.lease_ms < 2 * recon_settings.timeout_ms) {
         fprintf(stderr, "gramme-apps: --lease-ms must be at least twice --timeout-ms\n");
@@ -96,6 +128,9 @@ void recon_print_options(void)
         char fallback[32] = "";
         if (options[i].number != NULL) {
             snprintf(fallback, sizeof(fallback), " [%lld]", (long long)*options[i].number);
+        }
+        if (options[i].text != NULL && *options[i].text != NULL) {
+            snprintf(fallback, sizeof(fallback), " [%s]", *options[i].text);
         }
         printf("  %-16s %s  %s%s\n", options[i].name, options[i].number == NULL ? "TEXT" : "N   ",
                options[i].what, fallback);

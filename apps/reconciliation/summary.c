@@ -1,14 +1,14 @@
-#include "apps/reconciliation/summary.h"
-
+/* How much is pending, by age, tenant and shard: numbers over the entries of the mirror. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/reconciliation/mirror_internal.h"
 #include "base/base.h"
 #include "base/map.h"
 #include "base/mem.h"
 
-enum { TENANTS_SHOWN = 20 };
+enum { TENANTS_SHOWN = 20, TENANTS_CHOSEN_FROM = 200 };
 
 static const struct {
     const char *name;
@@ -23,26 +23,25 @@ static const struct {
     {"older", 0},
 };
 
-/* Of one shard: each is filled by a thread of its own. */
-struct counts {
-    int64_t pending;
-    int64_t audio_missing;
-    int64_t ages[COUNT_OF(ages)];
-    int64_t oldest; /* 0: none */
-    struct map tenants;
-};
-
 struct tenant {
     int64_t count;
     char id[RECONCILIATION_ID_LEN_MAX + 1];
 };
 
-struct summary {
-    int64_t now;
-    struct counts shards[RECONCILIATION_SHARDS_MAX];
+struct numbers {
+    int64_t pending;
+    int64_t audio_missing;
+    int64_t failed;
+    int64_t ages[COUNT_OF(ages)];
+    int64_t shards[RECONCILIATION_SHARDS_MAX];
+    int64_t oldest; /* 0: none */
+    int64_t abandoned;
+    int64_t abandoned_oldest;
+    struct map tenants; /* of what matches */
+    struct map choices; /* all tenants */
 };
 
-static void count_tenant(struct map *tenants, const char *tenant_id, int64_t count)
+static void count_tenant(struct map *tenants, const char *tenant_id)
 {
     struct tenant *tenant = map_get(tenants, str_from_c(tenant_id));
     if (tenant == NULL) {
@@ -50,36 +49,7 @@ static void count_tenant(struct map *tenants, const char *tenant_id, int64_t cou
         snprintf(tenant->id, sizeof(tenant->id), "%s", tenant_id);
         map_put(tenants, str_from_c(tenant->id), tenant);
     }
-    tenant->count += count;
-}
-
-static void count_age(struct counts *counts, int64_t now, int64_t when)
-{
-    size_t age = 0;
-    while (ages[age].below != 0 && now - when >= ages[age].below) {
-        age++;
-    }
-    counts->ages[age]++;
-    if (counts->oldest == 0 || when < counts->oldest) {
-        counts->oldest = when;
-    }
-}
-
-static bool count_call(void *context, int shard, const struct gramme_value *item)
-{
-    struct summary *summary = context;
-    struct counts *counts = &summary->shards[shard];
-    const char *key = gramme_get_string(item, "GSI_Recon_SK");
-    char when_text[WHEN_SIZE];
-    int64_t when;
-    snprintf(when_text, sizeof(when_text), "%.*s", (int)strcspn(key, "#"), key);
-    if (when_parse(when_text, &when)) {
-        count_age(counts, summary->now, when);
-    }
-    counts->pending++;
-    counts->audio_missing += gramme_get_bool(item, "AudioReceived", true) ? 0 : 1;
-    count_tenant(&counts->tenants, gramme_get_string(item, "TenantId"), 1);
-    return true;
+    tenant->count++;
 }
 
 static void free_tenants(struct map *tenants)
@@ -93,23 +63,35 @@ static void free_tenants(struct map *tenants)
     map_finish(tenants);
 }
 
-static void add_counts(struct counts *sum, const struct counts *counts)
+static void note_oldest(int64_t *oldest, int64_t when)
 {
-    sum->pending += counts->pending;
-    sum->audio_missing += counts->audio_missing;
-    for (size_t i = 0; i < COUNT_OF(ages); i++) {
-        sum->ages[i] += counts->ages[i];
+    if (*oldest == 0 || when < *oldest) {
+        *oldest = when;
     }
-    if (counts->oldest != 0 && (sum->oldest == 0 || counts->oldest < sum->oldest)) {
-        sum->oldest = counts->oldest;
+}
+
+static void count_entry(struct numbers *numbers, const struct entry *entry,
+                        const struct mirror_filter *filter)
+{
+    count_tenant(&numbers->choices, entry->tenant_id);
+    if (entry->when <= filter->since && entry_matches_any_age(entry, filter)) {
+        numbers->abandoned++;
+        note_oldest(&numbers->abandoned_oldest, entry->when);
     }
-    size_t at = 0;
-    struct str id;
-    void *tenant;
-    while (map_next(&counts->tenants, &at, &id, &tenant)) {
-        count_tenant(&sum->tenants, ((struct tenant *)tenant)->id,
-                     ((struct tenant *)tenant)->count);
+    if (!entry_matches(entry, filter)) {
+        return;
     }
+    size_t age = 0;
+    while (ages[age].below != 0 && filter->now - entry->when >= ages[age].below) {
+        age++;
+    }
+    numbers->pending++;
+    numbers->ages[age]++;
+    numbers->audio_missing += entry->audio ? 0 : 1;
+    numbers->failed += entry->status != NULL && strcmp(entry->status, "FAILED") == 0 ? 1 : 0;
+    numbers->shards[MIN(entry_shard(entry), RECONCILIATION_SHARDS_MAX - 1)]++;
+    note_oldest(&numbers->oldest, entry->when);
+    count_tenant(&numbers->tenants, entry->tenant_id);
 }
 
 static int compare_tenants(const void *a, const void *b)
@@ -122,7 +104,7 @@ static int compare_tenants(const void *a, const void *b)
     return strcmp(left->id, right->id);
 }
 
-static void show_tenants(const struct map *tenants, struct gramme_value *out)
+static void show_tenants(const struct map *tenants, size_t count_max, struct gramme_value *out)
 {
     size_t count = 0;
     const struct tenant **sorted = mem_zalloc((tenants->count + 1) * sizeof(*sorted));
@@ -133,7 +115,7 @@ static void show_tenants(const struct map *tenants, struct gramme_value *out)
         sorted[count++] = tenant;
     }
     qsort(sorted, count, sizeof(*sorted), compare_tenants);
-    for (size_t i = 0; i < MIN(count, (size_t)TENANTS_SHOWN); i++) {
+    for (size_t i = 0; i < MIN(count, count_max); i++) {
         struct gramme_value *entry = gramme_add_map(out);
         gramme_set_string(entry, "tenantId", sorted[i]->id);
         gramme_set_int(entry, "count", sorted[i]->count);
@@ -141,52 +123,67 @@ static void show_tenants(const struct map *tenants, struct gramme_value *out)
     mem_free(sorted);
 }
 
-static struct gramme_value *show(const struct summary *summary, const struct counts *sum)
+static void set_when(struct gramme_value *map, const char *name, int64_t when)
 {
-    struct gramme_value *out = gramme_map_create();
-    gramme_set_int(out, "pending", sum->pending);
-    gramme_set_int(out, "audioMissing", sum->audio_missing);
-    if (sum->oldest != 0) {
+    if (when != 0) {
         char text[WHEN_SIZE];
-        when_format_seconds(text, sum->oldest);
-        gramme_set_string(out, "oldest", text);
+        when_format_seconds(text, when);
+        gramme_set_string(map, name, text);
     }
+}
+
+/* The tenants' ids alone, the most first. */
+static void show_choices(const struct map *tenants, struct gramme_value *out)
+{
+    struct gramme_value *all = gramme_list_create();
+    show_tenants(tenants, TENANTS_CHOSEN_FROM, all);
+    for (size_t i = 0; i < gramme_value_count(all); i++) {
+        gramme_add_string(out, gramme_get_string(gramme_value_at(all, i), "tenantId"));
+    }
+    gramme_value_destroy(all);
+}
+
+static void show_counts(const struct numbers *numbers, struct gramme_value *out)
+{
+    gramme_set_int(out, "pending", numbers->pending);
+    gramme_set_int(out, "audioMissing", numbers->audio_missing);
+    set_when(out, "oldest", numbers->oldest);
+    struct gramme_value *by_status = gramme_set_map(out, "byStatus");
+    gramme_set_int(by_status, "PENDING", numbers->pending - numbers->failed);
+    gramme_set_int(by_status, "FAILED", numbers->failed);
+    struct gramme_value *abandoned = gramme_set_map(out, "abandoned");
+    gramme_set_int(abandoned, "count", numbers->abandoned);
+    set_when(abandoned, "oldest", numbers->abandoned_oldest);
     struct gramme_value *list = gramme_set_list(out, "ages");
     for (size_t i = 0; i < COUNT_OF(ages); i++) {
         struct gramme_value *entry = gramme_add_map(list);
         gramme_set_string(entry, "below", ages[i].name);
-        gramme_set_int(entry, "count", sum->ages[i]);
+        gramme_set_int(entry, "count", numbers->ages[i]);
     }
     list = gramme_set_list(out, "shards");
     for (int shard = 0; shard < recon_settings.shards; shard++) {
         struct gramme_value *entry = gramme_add_map(list);
         gramme_set_int(entry, "shard", shard);
-        gramme_set_int(entry, "count", summary->shards[shard].pending);
+        gramme_set_int(entry, "count", numbers->shards[shard]);
     }
-    show_tenants(&sum->tenants, gramme_set_list(out, "tenants"));
-    return out;
+    show_tenants(&numbers->tenants, TENANTS_SHOWN, gramme_set_list(out, "tenants"));
+    show_choices(&numbers->choices, gramme_set_list(gramme_set_map(out, "choices"), "tenants"));
 }
 
-struct gramme_value *recon_summarize(struct gramme_db *db, const struct recon_search *search,
-                                     struct gramme_error **error)
+void summary_show(const struct entries *entries, const struct mirror_filter *filter,
+                  struct gramme_value *out)
 {
-    struct summary *summary = mem_zalloc(sizeof(*summary));
-    summary->now = when_now();
-    for (int shard = 0; shard < recon_settings.shards; shard++) {
-        map_init(&summary->shards[shard].tenants);
+    struct numbers *numbers = mem_zalloc(sizeof(*numbers));
+    map_init(&numbers->tenants);
+    map_init(&numbers->choices);
+    size_t at = 0;
+    struct str key;
+    void *entry;
+    while (map_next(&entries->map, &at, &key, &entry)) {
+        count_entry(numbers, entry, filter);
     }
-    struct gramme_value *out = NULL;
-    bool ok = recon_each_pending(db, search, count_call, summary, error);
-    struct counts sum = {0};
-    map_init(&sum.tenants);
-    for (int shard = 0; shard < recon_settings.shards; shard++) {
-        add_counts(&sum, &summary->shards[shard]);
-        free_tenants(&summary->shards[shard].tenants);
-    }
-    if (ok) {
-        out = show(summary, &sum);
-    }
-    free_tenants(&sum.tenants);
-    mem_free(summary);
-    return out;
+    show_counts(numbers, out);
+    free_tenants(&numbers->tenants);
+    free_tenants(&numbers->choices);
+    mem_free(numbers);
 }

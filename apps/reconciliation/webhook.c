@@ -1,15 +1,19 @@
+/* Posts deliveries, by libcurl; each of the poller's threads has one of its own. */
 #include "apps/reconciliation/webhook.h"
 
 #include <curl/curl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "apps/common/signed.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum { ANSWER_BYTES_MAX = 64 * 1024 };
 
 struct webhook {
     CURL *curl;
-    struct curl_slist *headers;
+    char *secret; /* NULL: none */
     struct buf answer;
 };
 
@@ -34,7 +38,7 @@ static int check_stopping(void *context, curl_off_t down_total, curl_off_t down,
     return atomic_load((const atomic_bool *)context) ? 1 : 0;
 }
 
-struct webhook *webhook_create(const char *url, int64_t timeout_ms)
+struct webhook *webhook_create(const char *url, int64_t timeout_ms, const char *secret)
 {
     struct webhook *webhook = mem_zalloc(sizeof(*webhook));
     curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -42,11 +46,9 @@ struct webhook *webhook_create(const char *url, int64_t timeout_ms)
     if (curl == NULL) {
         abort();
     }
-    webhook->headers = curl_slist_append(NULL, "Content-Type: application/json");
-    webhook->headers = curl_slist_append(webhook->headers, "Expect:");
+    webhook->secret = secret == NULL ? NULL : mem_strdup(secret);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, webhook->headers);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "gramme-apps/" GRAMME_VERSION);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -63,10 +65,35 @@ void webhook_destroy(struct webhook *webhook)
         return;
     }
     curl_easy_cleanup(webhook->curl);
-    curl_slist_free_all(webhook->headers);
+    mem_free(webhook->secret);
     buf_finish(&webhook->answer);
     mem_free(webhook);
     curl_global_cleanup();
+}
+
+void webhook_sign(const char *secret, int64_t now_s, const char *json,
+                  char out[WEBHOOK_SIGNATURE_SIZE])
+{
+    struct buf text = {0};
+    unsigned char mac[SIGNED_HASH_LEN];
+    char hex[2 * SIGNED_HASH_LEN + 1];
+    buf_format(&text, "%lld.%s", (long long)now_s, json);
+    signed_hmac(secret, strlen(secret), buf_str(&text), mac);
+    buf_finish(&text);
+    hex_encode(mac, sizeof(mac), hex);
+    snprintf(out, WEBHOOK_SIGNATURE_SIZE, "t=%lld,v1=%s", (long long)now_s, hex);
+}
+
+static struct curl_slist *make_headers(const struct webhook *webhook, const char *json)
+{
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    headers = curl_slist_append(headers, "Expect:");
+    if (webhook->secret != NULL) {
+        char line[WEBHOOK_SIGNATURE_SIZE + 32] = "X-Gramme-Signature: ";
+        webhook_sign(webhook->secret, clock_wall_ms() / 1000, json, line + strlen(line));
+        headers = curl_slist_append(headers, line);
+    }
+    return headers;
 }
 
 int webhook_post(struct webhook *webhook, const char *json, const atomic_bool *stopping,
@@ -76,9 +103,17 @@ int webhook_post(struct webhook *webhook, const char *json, const atomic_bool *s
     webhook->answer.len = 0;
     curl_easy_setopt(webhook->curl, CURLOPT_POSTFIELDS, json);
     curl_easy_setopt(webhook->curl, CURLOPT_XFERINFODATA, stopping);
-    if (curl_easy_perform(webhook->curl) == CURLE_OK) {
+    struct curl_slist *headers = make_headers(webhook, json);
+    curl_easy_setopt(webhook->curl, CURLOPT_HTTPHEADER, headers);
+    CURLcode code = curl_easy_perform(webhook->curl);
+    if (code == CURLE_OK) {
         curl_easy_getinfo(webhook->curl, CURLINFO_RESPONSE_CODE, &status);
+    } else {
+        webhook->answer.len = 0;
+        buf_add(&webhook->answer, str_from_c(curl_easy_strerror(code)));
     }
+    curl_easy_setopt(webhook->curl, CURLOPT_HTTPHEADER, NULL);
+    curl_slist_free_all(headers);
     *out = buf_str(&webhook->answer);
     return (int)status;
 }

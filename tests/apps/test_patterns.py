@@ -190,6 +190,9 @@ def replay_reconciliation(api, replay, recorder, *_):
     replay("GET /pending", shard=3, limit=100)
     replay("GET /pending", tenant="tenant-0")
     assert replay("GET /summary")["pending"] > 150
+    replay("POST /calls/{tenantId}/{callId}/resolve", {}, tenantId="tenant-0", callId="call-0")
+    replay("POST /calls/{tenantId}/{callId}/reopen", {}, tenantId="tenant-0", callId="call-0")
+    replay("GET /deliveries")
     replay("GET /metrics")
     with Webhook(lambda post: [(500, None), (200, None), (200, {"processingStatus": "SUCCESS"})][
             int(post.body["callId"][5:]) // 100 % 3]) as hook:

@@ -1,5 +1,7 @@
 """The reconciliation poller: leases, order, retries, and what the webhook makes of a call."""
 
+import hashlib
+import hmac
 import json
 import subprocess
 import threading
@@ -101,9 +103,11 @@ def test_a_call_that_is_fine_leaves_the_index(reconciliation, tenant, start):
         counted = start(hook.url, "--once").end()
     assert counted["resolved"] == 2
     assert pending(reconciliation, tenant) == ["c-3"]
-    assert call(reconciliation, tenant, "c-1") == {
-        "tenantId": tenant, "callId": "c-1", "pending": False, **FINE,
-        "callDateTime": call(reconciliation, tenant, "c-1")["callDateTime"]}
+    found = call(reconciliation, tenant, "c-1")
+    assert [each["status"] for each in found.pop("deliveries")] == [200]
+    assert found == {
+        "tenantId": tenant, "callId": "c-1", "pending": False, "abandoned": False, **FINE,
+        "callDateTime": found["callDateTime"]}
     assert call(reconciliation, tenant, "c-3")["processingStatus"] == "PENDING"
 
 
@@ -117,7 +121,8 @@ def test_an_answer_that_says_nothing_leaves_the_call_as_it_is(reconciliation, te
     assert (counted["delivered"], counted["resolved"]) == (1, 0)
     after = call(reconciliation, tenant, "c-1")
     assert after.pop("notBefore") > ago()
-    assert after == before
+    assert [(each["attempt"], each["status"]) for each in after["deliveries"]] == [(1, 202)]
+    assert {**after, "deliveries": []} == before
 
 
 def test_a_delivered_call_is_posted_again_only_after_a_while(reconciliation, tenant, start):
@@ -347,3 +352,53 @@ def test_one_shard_is_the_plain_key_of_the_document(tenant):
         assert (item["callId"], item["shard"]) == ("c-1", 0)
         assert api.get("/summary").body["shards"] == [{"shard": 0, "count": 1}]
         assert api.get("/pending", shard=1).status == 400
+
+
+def test_deliveries_are_remembered_logged_and_signed(apps_db, tenant, tmp_path):
+    """The newest ten of a call, with what went wrong."""
+    (tmp_path / "secret").write_text("a shared secret\n")
+    seen = []
+
+    def answer(post):
+        seen.append((post.signature, post.content))
+        return (200, FINE) if post.body["attempt"] == 13 else (500, None)
+    with Webhook(answer) as hook, Apps(
+            apps_db, "--webhook", hook.url, "--interval-ms", "10", "--backoff-ms", "1", "--backoff-max-ms", "2",
+            "--tenant", tenant, "--webhook-secret", tmp_path / "secret") as process:
+        api = Rest(f"{process.endpoint}/reconciliation/api")
+        ingest(api, tenant, "c-1", status="FAILED")
+        poll(lambda: not pending(api, tenant), 20, "it is fine")
+        deliveries = api.get(f"/calls/{tenant}/c-1").body["deliveries"]
+        assert [each["attempt"] for each in deliveries] == list(range(4, 14))
+        assert deliveries[-1]["status"] == 200 and "error" not in deliveries[-1]
+        assert deliveries[0]["error"] == "the webhook answered with status 500"
+        assert f"call c-1 of {tenant} was not delivered, attempt 3: the webhook answered with status 500" in process.log()
+        recent = api.get("/deliveries").body["items"]
+        if recent:  # with a stream
+            assert [each["attempt"] for each in recent] == list(range(13, 0, -1))
+            assert len(api.get("/deliveries", failed="true").body["items"]) == 12
+    for signature, content in seen:
+        when, _, value = signature.removeprefix("t=").partition(",v1=")
+        wanted = hmac.new(b"a shared secret", when.encode() + b"." + content, hashlib.sha256).hexdigest()
+        assert hmac.compare_digest(value, wanted) and abs(int(when) - time.time()) < 60
+
+
+def test_nobody_listens_is_told_as_well(apps_db, tenant):
+    with Apps(apps_db, "--webhook", "http://127.0.0.1:9/", "--interval-ms", "10", "--tenant", tenant) as process:
+        api = Rest(f"{process.endpoint}/reconciliation/api")
+        ingest(api, tenant, "c-1", status="FAILED")
+        first = poll(lambda: api.get(f"/calls/{tenant}/c-1").body["deliveries"], 10, "it is tried")[0]
+        assert first["status"] == 0 and "connect" in first["error"].lower()
+
+
+def test_newest_first(apps_db, tenant):
+    with Webhook() as hook, Apps(apps_db, "--tenant", tenant) as process:
+        api = Rest(f"{process.endpoint}/reconciliation/api")
+        for hours in (5, 1, 3):
+            ingest(api, tenant, f"h-{hours}", when=ago(hours=hours), status="FAILED")
+        assert pending(api, tenant) == ["h-5", "h-3", "h-1"]
+        assert pending(api, tenant, order="newest") == ["h-1", "h-3", "h-5"]
+        if apps_db.startswith("http"):
+            poller = Poller(apps_db, tenant, hook.url, "--once", "--order", "newest", "--concurrency", "1")
+            poller.end()
+            assert ids(hook) == ["h-1", "h-3", "h-5"]

@@ -1,12 +1,18 @@
 """Calls that need a second look: the sparse index, through the REST API."""
 
+import json
 import os
+import subprocess
 import uuid
 
 import pytest
 
 from racing import together
 from recon import ago, ingest, pending, state
+from recorder import Recorder
+from rest import Rest
+from server import ROOT, Apps, Server
+from wire import Client
 
 
 @pytest.fixture
@@ -22,9 +28,11 @@ def test_only_bad_calls_are_in_the_index(reconciliation, tenant, audio, status, 
     reply = reconciliation.put(f"/calls/{tenant}/c-1", state(when, audio, status))
     assert (reply.status, reply.body) == (201, {"pending": bad})
     assert pending(reconciliation, tenant) == (["c-1"] if bad else [])
-    assert reconciliation.get(f"/calls/{tenant}/c-1").body == {
+    found = reconciliation.get(f"/calls/{tenant}/c-1").body
+    found.pop("shard", None)
+    assert found == {
         "tenantId": tenant, "callId": "c-1", "callDateTime": when, "audioReceived": audio,
-        "processingStatus": status, "pending": bad}
+        "processingStatus": status, "pending": bad, "abandoned": False, "deliveries": []}
 
 
 def test_a_call_enters_and_leaves_the_index_as_its_state_changes(reconciliation, tenant):
@@ -43,7 +51,7 @@ def test_a_pending_call_shows_what_the_index_knows(reconciliation, tenant):
     ingest(reconciliation, tenant, "c-1", when=when, audio=False, status="FAILED")
     item, = reconciliation.get("/pending", tenant=tenant).body["items"]
     assert item == {"tenantId": tenant, "callId": "c-1", "callDateTime": when, "audioReceived": False,
-                    "processingStatus": "FAILED", "pending": True, "shard": item["shard"]}
+                    "processingStatus": "FAILED", "pending": True, "abandoned": False, "shard": item["shard"]}
     assert 0 <= item["shard"] < 10
 
 
@@ -198,3 +206,123 @@ def test_the_index_stays_at_the_size_of_the_problem(reconciliation, tenant):
     # The shards share the load.
     shards = [shard["count"] for shard in reconciliation.get("/summary", tenant=tenant).body["shards"]]
     assert min(shards) > count // 100 / 10 / 4 and max(shards) < count // 100 / 10 * 3
+
+
+# --- filters, pages, what is abandoned ---
+
+def test_pages_of_all_shards_with_their_count(reconciliation, tenant):
+    for number in range(25):
+        ingest(reconciliation, tenant, f"c-{number:02}", when=ago(minutes=100 - number // 2), status="FAILED")
+    for order in ("oldest", "newest"):
+        found, query = [], {"tenant": tenant, "limit": 10, "order": order}
+        while True:
+            body = reconciliation.get("/pending", **query).body
+            assert body["total"] == 25
+            found += [item["callId"] for item in body["items"]]
+            if "cursor" not in body:
+                break
+            query["cursor"] = body["cursor"]
+        assert found == sorted(found, reverse=order == "newest") and len(found) == 25
+
+
+def test_totals_follow_the_filters_and_choices_do_not(reconciliation, tenant):
+    ingest(reconciliation, tenant, "failed", status="FAILED")
+    ingest(reconciliation, tenant, "silent", audio=False)
+    ingest(reconciliation, tenant, "waiting", status="PENDING")
+    ingest(reconciliation, tenant, "old", when=ago(days=30), status="FAILED")
+    for query, names in (({}, {"failed", "silent", "waiting"}), ({"status": "FAILED"}, {"failed"}),
+                         ({"status": "PENDING"}, {"silent", "waiting"}), ({"audio": "missing"}, {"silent"}),
+                         ({"audio": "received"}, {"failed", "waiting"}), ({"age": "abandoned"}, {"old"}),
+                         ({"age": "all"}, {"failed", "silent", "waiting", "old"}),
+                         ({"age": "all", "status": "FAILED"}, {"failed", "old"})):
+        assert set(pending(reconciliation, tenant, **query)) == names, query
+        summary = reconciliation.get("/summary", tenant=tenant, **query).body
+        assert summary["pending"] == len(names) == sum(summary["byStatus"].values()), query
+        assert sum(age["count"] for age in summary["ages"]) == len(names)
+        assert sum(shard["count"] for shard in summary["shards"]) == len(names)
+        assert tenant in summary["choices"]["tenants"]
+    summary = reconciliation.get("/summary", tenant=tenant).body
+    assert summary["abandoned"]["count"] == 1 and summary["abandoned"]["oldest"] < ago(days=29)
+    assert reconciliation.get("/summary", tenant=tenant, audio="missing").body["abandoned"] == {"count": 0}
+    assert reconciliation.get(f"/calls/{tenant}/old").body["abandoned"] is True
+    for query in ({"status": "BAD"}, {"audio": "x"}, {"age": "young"}, {"order": "up"}):
+        assert reconciliation.get("/pending", **query).code == "bad_parameter"
+
+
+def test_it_is_fine_and_undo(reconciliation, tenant):
+    ingest(reconciliation, tenant, "c-1", audio=False, status="FAILED")
+    before = reconciliation.get(f"/calls/{tenant}/c-1").body
+    path = f"/calls/{tenant}/c-1"
+    fine = reconciliation.acting_as("ops").post(f"{path}/resolve", {}).body
+    assert fine["pending"] is False and fine["resolved"]["by"] == "ops" and pending(reconciliation, tenant) == []
+    assert reconciliation.post(f"{path}/resolve", {}).code == "not_pending"
+    assert reconciliation.post(f"{path}/reopen", {}).body == before
+    assert pending(reconciliation, tenant) == ["c-1"]
+    assert reconciliation.post(f"{path}/reopen", {}).code == "not_resolved"
+    reconciliation.post(f"{path}/resolve", {})
+    ingest(reconciliation, tenant, "c-1", status="PENDING")  # what is new counts more
+    assert reconciliation.post(f"{path}/reopen", {}).code == "not_resolved"
+    assert reconciliation.post(f"/calls/{tenant}/none/resolve", {}).status == 404
+
+
+def test_only_operators(reconciliation, tenant):
+    member = reconciliation.acting_as("ana")
+    for reply in (member.get("/pending"), member.get("/summary"), member.get("/metrics"), member.get("/deliveries"),
+                  member.get(f"/calls/{tenant}/c"), member.put(f"/calls/{tenant}/c", state()),
+                  member.post("/calls", {"calls": []}), member.post(f"/calls/{tenant}/c/resolve", {})):
+        assert (reply.status, reply.code) == (403, "not_allowed")
+    assert reconciliation.acting_as("ops").get("/summary").status == 200
+
+
+def test_failed_calls_under_a_key_of_their_own(tenant):
+    """The document's STATUS#FAILED."""
+    with Server("memory:") as server, Apps(server.endpoint, "--status-keys", "split", "--shards", "1") as process:
+        api = Rest(f"{process.endpoint}/reconciliation/api")
+        ingest(api, tenant, "failed", status="FAILED")
+        ingest(api, tenant, "silent", audio=False)
+        with Client(server.endpoint) as db:
+            keys = {item["CallId"]["S"]: item["GSI_Recon_PK"]["S"] for item in db.Scan(TableName="CallRecords")["Items"]}
+        assert keys == {"failed": "STATUS#FAILED", "silent": "STATUS#PENDING"}
+        assert set(pending(api, tenant)) == {"failed", "silent"}
+        assert pending(api, tenant, status="FAILED") == ["failed"]
+        ingest(api, tenant, "failed", status="PENDING")
+        assert pending(api, tenant, status="FAILED") == []
+
+
+def test_a_refresh_costs_what_changed(tenant):
+    """Not the whole index: after the first look only the stream is read."""
+    with Server("memory:") as server, Recorder(server.endpoint) as recorder, Apps(recorder.endpoint) as process:
+        api = Rest(f"{process.endpoint}/reconciliation/api")
+        api.post("/calls", {"calls": [{"tenantId": tenant, "callId": f"c-{number}", **state(status="FAILED")}
+                                      for number in range(300)]})
+        assert api.get("/summary").body["pending"] == 300
+        recorder.take()
+        for number in range(10):
+            ingest(api, tenant, f"c-{number}")
+            assert api.get("/summary").body["pending"] == 299 - number
+            assert api.get("/pending").body["total"] == 299 - number
+        assert {access.operation for access in recorder.take()} == {"UpdateItem"}
+
+
+def test_the_terraform_file_is_the_schema():
+    script = """
+        const hcl = require("hcl2-parser");
+        console.log(JSON.stringify(hcl.parseToObject(require("fs").readFileSync(process.argv[1], "utf8"))[0]));
+    """
+    done = subprocess.run(["node", "-e", script, str(ROOT / "apps/reconciliation/table.tf")], cwd=ROOT / "tests",
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    table, = json.loads(done.stdout)["resource"]["aws_dynamodb_table"]["call_records"]
+    schema = json.loads((ROOT / "apps/reconciliation/schema.json").read_text())
+    index, = schema["GlobalSecondaryIndexes"]
+    written, = table["global_secondary_index"]
+    assert table["name"] == schema["TableName"] and table["billing_mode"] == schema["BillingMode"]
+    assert {(each["name"], each["type"]) for each in table["attribute"]} == {
+        (each["AttributeName"], each["AttributeType"]) for each in schema["AttributeDefinitions"]}
+    for keys, written_keys in ((schema["KeySchema"], table), (index["KeySchema"], written)):
+        assert [each["AttributeName"] for each in keys] == [written_keys["hash_key"], written_keys["range_key"]]
+    assert written["name"] == index["IndexName"]
+    assert written["projection_type"] == index["Projection"]["ProjectionType"]
+    assert written["non_key_attributes"] == index["Projection"]["NonKeyAttributes"]
+    # The document's own list, and its summary's.
+    assert {"TenantId", "CallId", "AudioReceived", "ProcessingStatus"} <= set(written["non_key_attributes"])

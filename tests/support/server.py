@@ -89,5 +89,8 @@ class Apps(Process):
     """gramme-apps on a DynamoDB: an address, or "memory:" for none."""
 
     def __init__(self, db, *options):
-        super().__init__(apps_program(), "--db", db, "--listen", "127.0.0.1:0", "--create-tables",
-                         *options)
+        super().__init__(*self.command(db, "--create-tables", *options))
+
+    @staticmethod
+    def command(db, *options):
+        return [apps_program(), "--db", db, "--listen", "127.0.0.1:0", *map(str, options)]

@@ -7,8 +7,10 @@ import time
 
 
 class Post:
-    def __init__(self, body):
-        self.body = body
+    def __init__(self, content, signature):
+        self.content = content
+        self.body = json.loads(content)
+        self.signature = signature
         self.began = time.monotonic()
         self.ended = None
 
@@ -26,7 +28,8 @@ class Webhook:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                post = Post(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                content = self.rfile.read(int(self.headers["Content-Length"]))
+                post = Post(content, self.headers["X-Gramme-Signature"])
                 with hook.lock:
                     hook.posts.append(post)
                 status, body = answer(post)

@@ -1,0 +1,342 @@
+/* The index in memory. The stream's thread changes it, worker threads look at it. */
+#include "apps/reconciliation/mirror.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/reconciliation/mirror_internal.h"
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/mem.h"
+
+enum { ENTRIES_KEPT_MAX = 200 * 1000 }; /* about 60 MB; a larger index is read for each question */
+
+struct mirror {
+    pthread_mutex_t mutex;
+    struct entries entries;
+    bool is_known;
+    uint64_t change_count; /* tells whether something changed while the index was read */
+};
+
+/* --- entries --- */
+
+static void free_entry(struct entry *entry)
+{
+    if (entry != NULL) {
+        mem_free(entry->tenant_id);
+        mem_free(entry->call_id);
+        mem_free(entry->status);
+        mem_free(entry->pk);
+        mem_free(entry->sk);
+        mem_free(entry->not_before);
+        mem_free(entry);
+    }
+}
+
+static void entries_clear(struct entries *entries)
+{
+    size_t at = 0;
+    struct str key;
+    void *entry;
+    while (map_next(&entries->map, &at, &key, &entry)) {
+        free_entry(entry);
+    }
+    map_finish(&entries->map);
+    map_init(&entries->map);
+}
+
+static char *copy(const struct gramme_value *item, const char *name)
+{
+    const char *text = gramme_get_string(item, name);
+    return text == NULL ? NULL : mem_strdup(text);
+}
+
+static struct str key_of(struct arena *arena, const struct gramme_value *item)
+{
+    const char *tenant_id = gramme_get_string(item, "TenantId");
+    const char *call_id = gramme_get_string(item, "CallId");
+    return tenant_id == NULL || call_id == NULL ? STR_NULL
+                                                : arena_format(arena, "%s#%s", tenant_id, call_id);
+}
+
+/* Takes an item of the table or the index in, if it is pending, or out. */
+static void entries_set(struct entries *entries, const struct gramme_value *item, bool is_there)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct str key = key_of(&arena, item);
+    const char *sk = gramme_get_string(item, "GSI_Recon_SK");
+    if (!str_is_null(key) && is_there && sk != NULL) {
+        struct entry *entry = mem_zalloc(sizeof(*entry));
+        char when[WHEN_SIZE];
+        snprintf(when, sizeof(when), "%.*s", (int)MIN(strcspn(sk, "#"), sizeof(when) - 1), sk);
+        if (!when_parse(when, &entry->when)) {
+            entry->when = 0;
+        }
+        entry->tenant_id = copy(item, "TenantId");
+        entry->call_id = copy(item, "CallId");
+        entry->status = copy(item, "ProcessingStatus");
+        entry->pk = copy(item, "GSI_Recon_PK");
+        entry->sk = mem_strdup(sk);
+        entry->not_before = copy(item, "NotBefore");
+        entry->attempts = gramme_get_int(item, "Attempts", 0);
+        entry->audio = gramme_get_bool(item, "AudioReceived", true);
+        free_entry(map_put(&entries->map, key, entry));
+    } else if (!str_is_null(key)) {
+        free_entry(map_remove(&entries->map, key));
+    }
+    arena_finish(&arena);
+}
+
+int entry_shard(const struct entry *entry)
+{
+    const char *number = entry->pk == NULL ? NULL : strrchr(entry->pk, '#');
+    return number == NULL ? 0 : atoi(number + 1); /* "STATUS#PENDING" is the only shard: 0 */
+}
+
+bool entry_matches_any_age(const struct entry *entry, const struct mirror_filter *filter)
+{
+    bool is_failed = entry->status != NULL && strcmp(entry->status, "FAILED") == 0;
+    if (filter->tenant != NULL && strcmp(filter->tenant, entry->tenant_id) != 0) {
+        return false;
+    }
+    if (filter->status != NULL && (strcmp(filter->status, "FAILED") == 0) != is_failed) {
+        return false;
+    }
+    return filter->audio == NULL || (strcmp(filter->audio, "missing") == 0) == !entry->audio;
+}
+
+bool entry_matches(const struct entry *entry, const struct mirror_filter *filter)
+{
+    bool is_abandoned = entry->when <= filter->since;
+    if (filter->age == MIRROR_CURRENT ? is_abandoned
+                                      : filter->age == MIRROR_ABANDONED && !is_abandoned) {
+        return false;
+    }
+    return entry_matches_any_age(entry, filter);
+}
+
+/* --- keeping it --- */
+
+struct mirror *mirror_create(void)
+{
+    struct mirror *mirror = mem_zalloc(sizeof(*mirror));
+    pthread_mutex_init(&mirror->mutex, NULL);
+    map_init(&mirror->entries.map);
+    return mirror;
+}
+
+void mirror_destroy(struct mirror *mirror)
+{
+    if (mirror != NULL) {
+        entries_clear(&mirror->entries);
+        map_finish(&mirror->entries.map);
+        pthread_mutex_destroy(&mirror->mutex);
+        mem_free(mirror);
+    }
+}
+
+void mirror_apply(struct mirror *mirror, const struct gramme_value *old_item,
+                  const struct gramme_value *new_item)
+{
+    pthread_mutex_lock(&mirror->mutex);
+    mirror->change_count++;
+    if (mirror->is_known) {
+        entries_set(&mirror->entries, new_item != NULL ? new_item : old_item, new_item != NULL);
+    }
+    if (mirror->entries.map.count > ENTRIES_KEPT_MAX) {
+        entries_clear(&mirror->entries);
+        mirror->is_known = false;
+    }
+    pthread_mutex_unlock(&mirror->mutex);
+}
+
+void mirror_forget(struct mirror *mirror)
+{
+    pthread_mutex_lock(&mirror->mutex);
+    mirror->change_count++;
+    mirror->is_known = false;
+    entries_clear(&mirror->entries);
+    pthread_mutex_unlock(&mirror->mutex);
+}
+
+struct loading {
+    pthread_mutex_t mutex; /* a thread per partition reads */
+    struct entries *entries;
+};
+
+static bool take_item(void *context, int partition, const struct gramme_value *item)
+{
+    (void)partition;
+    struct loading *loading = context;
+    pthread_mutex_lock(&loading->mutex);
+    entries_set(loading->entries, item, true);
+    pthread_mutex_unlock(&loading->mutex);
+    return true;
+}
+
+static bool load(struct gramme_db *db, struct entries *out, struct gramme_error **error)
+{
+    struct loading loading = {.entries = out};
+    struct recon_search everything = {0};
+    pthread_mutex_init(&loading.mutex, NULL);
+    bool ok = recon_each_pending(db, &everything, take_item, &loading, error);
+    pthread_mutex_destroy(&loading.mutex);
+    return ok;
+}
+
+/* Calls `look` with the entries, from memory or read for this. False: the database failed. */
+static bool with_entries(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+                         void (*look)(const struct entries *entries, void *context), void *context,
+                         struct gramme_error **error)
+{
+    pthread_mutex_lock(&mirror->mutex);
+    bool is_known = mirror->is_known && is_fresh;
+    uint64_t before = mirror->change_count;
+    if (is_known) {
+        look(&mirror->entries, context);
+    }
+    pthread_mutex_unlock(&mirror->mutex);
+    if (is_known) {
+        return true;
+    }
+    struct entries read = {0};
+    map_init(&read.map);
+    bool ok = load(db, &read, error);
+    if (ok) {
+        look(&read, context);
+        pthread_mutex_lock(&mirror->mutex);
+        if (is_fresh && mirror->change_count == before && !mirror->is_known &&
+            read.map.count <= ENTRIES_KEPT_MAX) {
+            struct entries old = mirror->entries;
+            mirror->entries = read;
+            mirror->is_known = true;
+            read = old;
+        }
+        pthread_mutex_unlock(&mirror->mutex);
+    }
+    entries_clear(&read);
+    map_finish(&read.map);
+    return ok;
+}
+
+/* --- lists --- */
+
+bool mirror_cursor_is_valid(const char *text)
+{
+    const char *hash = strchr(text, '#');
+    const char *bar = strchr(text, '|');
+    return hash != NULL && bar != NULL && hash < bar && bar[1] != '\0' && strlen(text) < 512;
+}
+
+/* By age; of the same age and tenant by id, so that the order is always the same. */
+static int compare(const void *a, const void *b)
+{
+    const struct entry *left = *(const struct entry *const *)a;
+    const struct entry *right = *(const struct entry *const *)b;
+    int order = strcmp(left->sk, right->sk);
+    return order != 0 ? order : strcmp(left->call_id, right->call_id);
+}
+
+static int compare_newest(const void *a, const void *b)
+{
+    return compare(b, a);
+}
+
+/* Whether an entry comes behind the cursor, "sk|call". */
+static bool is_behind(const struct entry *entry, const char *cursor, bool newest_first)
+{
+    char sk[512];
+    const char *bar = strchr(cursor, '|');
+    snprintf(sk, sizeof(sk), "%.*s", (int)(bar - cursor), cursor);
+    int order = strcmp(entry->sk, sk);
+    order = order != 0 ? order : strcmp(entry->call_id, bar + 1);
+    return newest_first ? order < 0 : order > 0;
+}
+
+struct listing {
+    const struct mirror_filter *filter;
+    const struct mirror_page *page;
+    struct mirror_result *out;
+};
+
+static void add_item(struct gramme_value *list, const struct entry *entry)
+{
+    struct gramme_value *item = gramme_add_map(list);
+    gramme_set_string(item, "TenantId", entry->tenant_id);
+    gramme_set_string(item, "CallId", entry->call_id);
+    gramme_set_string(item, "GSI_Recon_PK", entry->pk);
+    gramme_set_string(item, "GSI_Recon_SK", entry->sk);
+    gramme_set_bool(item, "AudioReceived", entry->audio);
+    if (entry->status != NULL) {
+        gramme_set_string(item, "ProcessingStatus", entry->status);
+    }
+    if (entry->not_before != NULL) {
+        gramme_set_string(item, "NotBefore", entry->not_before);
+    }
+    if (entry->attempts > 0) {
+        gramme_set_int(item, "Attempts", entry->attempts);
+    }
+}
+
+static void look_list(const struct entries *entries, void *context)
+{
+    const struct listing *listing = context;
+    const struct mirror_page *page = listing->page;
+    struct mirror_result *out = listing->out;
+    const struct entry **found = mem_zalloc((entries->map.count + 1) * sizeof(*found));
+    size_t count = 0;
+    size_t at = 0;
+    struct str key;
+    void *value;
+    while (map_next(&entries->map, &at, &key, &value)) {
+        if (entry_matches(value, listing->filter)) {
+            out->total++;
+            if (page->after == NULL || is_behind(value, page->after, page->newest_first)) {
+                found[count++] = value;
+            }
+        }
+    }
+    qsort(found, count, sizeof(*found), page->newest_first ? compare_newest : compare);
+    out->items = gramme_map_create(); /* holds the cursor, too */
+    struct gramme_value *list = gramme_set_list(out->items, "items");
+    for (size_t i = 0; i < MIN(count, page->limit); i++) {
+        add_item(list, found[i]);
+    }
+    if (count > page->limit) {
+        const struct entry *last = found[page->limit - 1];
+        gramme_set_format(out->items, "cursor", "%s|%s", last->sk, last->call_id);
+        out->cursor = gramme_get_string(out->items, "cursor");
+    }
+    mem_free(found);
+}
+
+bool mirror_list(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+                 const struct mirror_filter *filter, const struct mirror_page *page,
+                 struct mirror_result *out, struct gramme_error **error)
+{
+    *out = (struct mirror_result){0};
+    struct listing listing = {.filter = filter, .page = page, .out = out};
+    return with_entries(mirror, db, is_fresh, look_list, &listing, error);
+}
+
+struct summarizing {
+    const struct mirror_filter *filter;
+    struct gramme_value *out;
+};
+
+static void look_summary(const struct entries *entries, void *context)
+{
+    const struct summarizing *summarizing = context;
+    summary_show(entries, summarizing->filter, summarizing->out);
+}
+
+bool mirror_summarize(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+                      const struct mirror_filter *filter, struct gramme_value *out,
+                      struct gramme_error **error)
+{
+    struct summarizing summarizing = {.filter = filter, .out = out};
+    return with_entries(mirror, db, is_fresh, look_summary, &summarizing, error);
+}

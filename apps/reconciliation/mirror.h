@@ -1,0 +1,53 @@
+/* apps/reconciliation/mirror.h: the index in memory, so that looking at it costs nothing: it is
+ * read once, and then follows the table's stream. Without a stream it is read for each question. */
+#ifndef GRAMME_APPS_RECONCILIATION_MIRROR_H
+#define GRAMME_APPS_RECONCILIATION_MIRROR_H
+
+#include "apps/reconciliation/reconciliation.h"
+
+struct mirror;
+
+struct mirror *mirror_create(void);
+void mirror_destroy(struct mirror *mirror);
+/* A change of the table; NULL: there is no such item. */
+void mirror_apply(struct mirror *mirror, const struct gramme_value *old_item,
+                  const struct gramme_value *new_item);
+/* Changes may have been missed. */
+void mirror_forget(struct mirror *mirror);
+
+/* Which calls are looked at. */
+enum mirror_age { MIRROR_CURRENT, MIRROR_ABANDONED, MIRROR_ALL };
+struct mirror_filter {
+    const char *tenant; /* NULL: all, also below */
+    const char *status; /* "PENDING" or "FAILED": of the processing; PENDING also when only the
+                           audio is missing */
+    const char *audio;  /* "missing" or "received" */
+    enum mirror_age age;
+    int64_t since; /* the look-back: what is older is abandoned */
+    int64_t now;
+};
+
+/* A page of calls by age, in a list of maps as items of the index are. */
+struct mirror_page {
+    bool newest_first;
+    const char *after; /* the cursor of the page before; NULL: the first */
+    size_t limit;
+};
+struct mirror_result {
+    struct gramme_value *items;
+    size_t total;       /* of all pages */
+    const char *cursor; /* NULL: this was the last; lives as long as `items` */
+};
+/* Whether a text can be a cursor. */
+bool mirror_cursor_is_valid(const char *text);
+/* `is_fresh`: all changes have been applied. The caller destroys out->items. False: the database
+ * failed. */
+bool mirror_list(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+                 const struct mirror_filter *filter, const struct mirror_page *page,
+                 struct mirror_result *out, struct gramme_error **error);
+/* Adds the members of GET /summary to a map. */
+bool mirror_summarize(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+                      const struct mirror_filter *filter, struct gramme_value *out,
+                      struct gramme_error **error);
+
+#endif

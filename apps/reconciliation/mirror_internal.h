@@ -1,0 +1,36 @@
+/* What mirror.c and summary.c share. */
+#ifndef GRAMME_APPS_RECONCILIATION_MIRROR_INTERNAL_H
+#define GRAMME_APPS_RECONCILIATION_MIRROR_INTERNAL_H
+
+#include "apps/reconciliation/mirror.h"
+#include "base/map.h"
+
+/* One pending call. */
+struct entry {
+    char *tenant_id;
+    char *call_id;
+    char *status;
+    char *pk;         /* of the index */
+    char *sk;         /* "time#tenant" */
+    char *not_before; /* NULL: none */
+    int64_t when;
+    int64_t attempts;
+    bool audio;
+};
+
+/* "tenant#call" -> struct entry */
+struct entries {
+    struct map map;
+};
+
+bool entry_matches(const struct entry *entry, const struct mirror_filter *filter);
+/* The same whatever its age. */
+bool entry_matches_any_age(const struct entry *entry, const struct mirror_filter *filter);
+/* The number of its shard. */
+int entry_shard(const struct entry *entry);
+
+/* summary.c */
+void summary_show(const struct entries *entries, const struct mirror_filter *filter,
+                  struct gramme_value *out);
+
+#endif

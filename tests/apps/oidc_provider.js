@@ -1,0 +1,40 @@
+/* A real OpenID Connect provider for the tests: oidc-provider with its development pages, where any
+ * name may sign in. Prints its address and runs until it is killed.
+ *
+ *     node oidc_provider.js PORT REDIRECT_URI
+ *
+ * Clients: "apps" (confidential, code with PKCE) and "robot" (client credentials, JWT access tokens). People whose name
+ * begins with a role ("agent-7") have that role. */
+import Provider from "oidc-provider";
+
+const [port, redirectUri] = process.argv.slice(2);
+const issuer = `http://127.0.0.1:${port}`;
+const ROLES = ["admin", "provider", "agent", "operator"];
+
+const provider = new Provider(issuer, {
+  clients: [
+    { client_id: "apps", client_secret: "a secret/with+signs", redirect_uris: [redirectUri], response_types: ["code"],
+      grant_types: ["authorization_code"] },
+    { client_id: "robot", client_secret: "robot secret", redirect_uris: [], response_types: [],
+      grant_types: ["client_credentials"] },
+  ],
+  pkce: { required: () => true },
+  claims: { openid: ["sub"], profile: ["name"], email: ["email"], roles: ["roles"] },
+  scopes: ["openid", "profile", "email", "roles"],
+  findAccount: (_, id) => ({
+    accountId: id,
+    claims: () => ({ sub: id, name: `Name of ${id}`, email: `${id}@example.com`,
+      roles: ROLES.filter((role) => id.startsWith(`${role}-`)) }),
+  }),
+  extraTokenClaims: () => ({ roles: ["agent"] }),
+  features: {
+    clientCredentials: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      getResourceServerInfo: (_, resource) => ({ scope: "api", audience: resource, accessTokenTTL: 600,
+        accessTokenFormat: "jwt" }),
+    },
+  },
+  cookies: { keys: ["of the tests"] },
+});
+provider.listen(Number(port), "127.0.0.1", () => console.log(`serves ${issuer}`));

@@ -1,0 +1,163 @@
+"""Live updates: what changes is told to those who may see it, and survives the death of the database."""
+
+import socket
+import uuid
+
+import pytest
+
+from events import Events
+from rest import Rest
+from server import Apps, Server
+from waiting import poll
+from wire import Client
+
+NAMES = ["calendar", "calls", "reconciliation", "tasks", "tickets"]
+
+
+@pytest.fixture
+def caller():
+    return f"caller-{uuid.uuid4()}"
+
+
+def listen(apps, name, user=None, roles=None, last=None):
+    headers = {**({"X-User-Id": user} if user else {}), **({"X-User-Roles": roles} if roles is not None else {}),
+               **({"Last-Event-ID": last} if last else {})}
+    return Events(f"{apps.endpoint}/{name}/api/live", headers)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_connection_begins_with_ready(apps, name):
+    with listen(apps, name) as events:
+        assert events.status == 200
+        assert events.answer.getheader("Content-Type") == "text/event-stream"
+        ready = events.wait("ready")[0]
+        assert ready.data["resumed"] is False and ready.data["source"] in ("stream", "poll")
+
+
+def test_changes_are_told_as_the_api_shows_them(apps, tickets, caller):
+    with listen(apps, "tickets", caller) as events:
+        if events.wait("ready")[0].data["source"] == "poll":
+            pytest.skip("this DynamoDB has no streams")
+        ticket = tickets.acting_as(caller).post("/tickets", {"issue_description": "one"}).body
+        change = events.wait("change")[0]
+        assert change.data == {"type": "ticket", "op": "put", "item": ticket}
+        now = tickets.acting_as(caller).post(f"/tickets/{ticket['ticket_id']}/comments", {"comment_text": "x"}).body
+        assert events.wait("change", 2)[1].data == {"type": "ticket", "op": "put", "item": now, "old": ticket}
+
+
+def test_only_to_those_who_may_see_it(apps, tickets, caller):
+    with listen(apps, "tickets", caller) as own, listen(apps, "tickets", "other") as other, \
+            listen(apps, "tickets", "desk", "agent") as desk:
+        if own.wait("ready")[0].data["source"] == "poll":
+            pytest.skip("this DynamoDB has no streams")
+        other.wait("ready"), desk.wait("ready")
+        tickets.acting_as(caller).post("/tickets", {"issue_description": "mine"})
+        assert own.wait("change")[0].data["item"]["mine"] is True
+        assert desk.wait("change")[0].data["item"]["mine"] is False
+        tickets.acting_as("other").post("/tickets", {"issue_description": "theirs"})
+        assert [event.data["item"]["issue_description"] for event in other.wait("change")] == ["theirs"]
+
+
+def test_a_call_that_moves_is_put_and_deleted(apps, calls, caller):
+    with listen(apps, "calls", caller) as events:
+        if events.wait("ready")[0].data["source"] == "poll":
+            pytest.skip("this DynamoDB has no streams")
+        call = calls.post("/calls", {"userId": caller, "providerId": "dr-lund", "scheduledFor": 1_900_000_000_000}).body
+        calls.put(f"/calls/{call['callId']}/schedule", {"scheduledFor": 1_900_000_060_000}, {"If-Match": '"1"'})
+        changes = [event.data for event in events.wait("change", 3)]
+        assert changes[0] == {"type": "call", "op": "put", "item": call}
+        assert sorted(change["op"] for change in changes[1:]) == ["delete", "put"]
+        assert {change["item"]["scheduledFor"] for change in changes[1:] if change["op"] == "put"} == {1_900_000_060_000}
+
+
+def test_who_comes_back_misses_nothing(apps, tickets, caller):
+    acting = tickets.acting_as(caller)
+    with listen(apps, "tickets", caller) as events:
+        if events.wait("ready")[0].data["source"] == "poll":
+            pytest.skip("this DynamoDB has no streams")
+        acting.post("/tickets", {"issue_description": "one"})
+        last = events.wait("change")[0].id
+    with listen(apps, "tickets", caller) as watching:  # keeps the stream being read
+        watching.wait("ready")
+        acting.post("/tickets", {"issue_description": "two"})
+        watching.wait("change")
+        with listen(apps, "tickets", caller, last=last) as again:
+            assert again.wait("ready")[0].data["resumed"] is True
+            assert [event.data["item"]["issue_description"] for event in again.wait("change")] == ["two"]
+        for unknown in ("0-1", "x", f"{last}9999", last.replace("-", "_")):
+            with listen(apps, "tickets", caller, last=unknown) as again:
+                assert again.wait("ready")[0].data["resumed"] is False
+
+
+def test_a_stranger_may_not_listen_to_tasks(apps):
+    with listen(apps, "tasks", "nobody-knows") as events:
+        assert events.status == 403
+
+
+def test_the_database_dies_and_returns(tmp_path):
+    """Under open connections: they stay, are told, and go on within five seconds."""
+    server = Server(f"rocksdb:{tmp_path}")
+    port = server.port
+    try:
+        with Apps(server.endpoint) as apps:
+            tickets = Rest(f"{apps.endpoint}/tickets/api").acting_as("ana")
+            with listen(apps, "tickets", "ana") as events:
+                events.wait("ready")
+                tickets.post("/tickets", {"issue_description": "before"})
+                events.wait("change")
+                server.kill()
+                assert events.wait("status")[0].data == {"database": "down"}
+                reply = tickets.get("/tickets")
+                assert (reply.status, reply.code) == (503, "unavailable")
+                assert "retry-after" in reply.headers
+                message = reply.body["error"]["message"]
+                assert "try again" in message and "ConnectionFailed" not in message and "127.0.0.1" not in message
+                assert f"request {reply.headers['x-request-id']}: database: ConnectionFailed" in apps.log()
+                server = Server(f"rocksdb:{tmp_path}", port=port)
+                assert events.wait("status", 2, seconds=5)[1].data == {"database": "up"}
+                tickets.post("/tickets", {"issue_description": "after"})
+                told = [event.data["item"]["issue_description"] for event in events.wait("change", 2, seconds=5)]
+                assert told == ["before", "after"] and not events.is_over
+    finally:
+        server.stop()
+
+
+def test_without_a_stream_pages_are_told_to_read_again():
+    """Somebody else made the table, and we may not switch its stream on."""
+    with Server("memory:") as server:
+        with Apps(server.endpoint):
+            pass  # makes the tables and their streams
+        with Client(server.endpoint) as db:
+            for table in db.ListTables()["TableNames"]:
+                stream = db.DescribeTable(TableName=table)["Table"].get("StreamSpecification")
+                if stream:
+                    db.UpdateTable(TableName=table, StreamSpecification={"StreamEnabled": False})
+        with Apps.__base__(*Apps.command(server.endpoint)) as apps, listen(apps, "tickets", "ana") as events:
+            assert events.wait("ready")[0].data == {"source": "poll", "resumed": False}
+            before = len(events.named("reload"))
+            Rest(f"{apps.endpoint}/tickets/api").acting_as("ana").post("/tickets", {"issue_description": "x"})
+            events.wait("reload", before + 1, seconds=3)  # at once, not when five seconds are over
+
+
+def test_clients_that_do_not_read_cost_no_memory(apps, tickets, caller):
+    """Each holds a bounded amount; what is more ends its connection."""
+    def resident():
+        with open(f"/proc/{apps.process.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+    deaf = []
+    for _ in range(20):
+        client = socket.create_connection(("127.0.0.1", apps.port))
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sendall(f"GET /tickets/api/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-User-Id: {caller}\r\n\r\n".encode())
+        deaf.append(client)
+    with listen(apps, "tickets", caller) as events:
+        events.wait("ready")
+        before = resident()
+        for number in range(150):
+            tickets.acting_as(caller).post("/tickets", {"issue_description": "x" * 4000})
+        if events.named("ready")[0].data["source"] == "stream":
+            events.wait("change", 150)
+        assert resident() - before < 60_000  # KB: 20 clients, 256 KB each, and the newest changes
+    for client in deaf:
+        client.close()
+    poll(lambda: tickets.get("/settings").status == 200, 5, "it still answers")
