@@ -13,5 +13,8 @@ void clock_move_wall(int64_t by_ms);
 /* Never goes back; only differences mean something. */
 int64_t clock_monotonic_us(void);
 int64_t clock_monotonic_ns(void);
+/* Milliseconds since the machine was started; goes on while it sleeps, where the system can tell.
+ */
+int64_t clock_boot_ms(void);
 
 #endif

@@ -1,20 +1,39 @@
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
-static enum log_level current_level = LOG_INFO;
-static enum log_format current_format = LOG_TEXT;
+static atomic_int current_level = LOG_INFO;
+static atomic_int current_format = LOG_TEXT;
+static atomic_int log_fd = STDERR_FILENO; /* keeps its number when the file behind it is replaced */
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 void log_setup(enum log_level level, enum log_format format)
 {
-    current_level = level;
-    current_format = format;
+    atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
+    atomic_store_explicit(&current_format, (int)format, memory_order_relaxed);
+}
+
+bool log_open_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return false;
+    }
+    int current = atomic_load(&log_fd);
+    if (current == STDERR_FILENO) {
+        atomic_store(&log_fd, fd);
+        return true;
+    }
+    bool done = dup3(fd, current, O_CLOEXEC) >= 0; /* whoever is writing writes to one of the two */
+    close(fd);
+    return done;
 }
 
 bool log_level_from_name(struct str name, enum log_level *out)
@@ -30,7 +49,7 @@ bool log_level_from_name(struct str name, enum log_level *out)
 
 bool log_enabled(enum log_level level)
 {
-    return level <= current_level;
+    return (int)level <= atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
 /* The message inside a JSON string; what is not printable ASCII becomes \u00xx. */
@@ -89,7 +108,7 @@ static void write_line(enum log_level level, const char *module, const struct lo
     format_fields(more, sizeof(more), fields, field_count);
     char line[2560 + sizeof(more)];
     int len;
-    if (current_format == LOG_JSON) {
+    if (atomic_load_explicit(&current_format, memory_order_relaxed) == LOG_JSON) {
         char escaped[2048];
         escape(escaped, sizeof(escaped), message);
         len = snprintf(
@@ -101,7 +120,8 @@ static void write_line(enum log_level level, const char *module, const struct lo
                        level_names[level], module, message, more);
     }
     /* One write per line keeps lines of different threads apart. */
-    ssize_t written = write(STDERR_FILENO, line, MIN((size_t)len, sizeof(line) - 1));
+    ssize_t written = write(atomic_load_explicit(&log_fd, memory_order_relaxed), line,
+                            MIN((size_t)len, sizeof(line) - 1));
     (void)written; /* nowhere left to complain */
 }
 

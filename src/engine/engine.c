@@ -4,6 +4,8 @@
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
 
+enum { CLOCK_CONFIRM_MS = 60 * 60 * 1000 };
+
 bool engine_open(struct store *store, const struct engine_options *options, struct engine **out,
                  struct err *err)
 {
@@ -13,6 +15,8 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     engine->table_delay_ms = options->table_delay_ms;
     engine->ttl_delay_ms = options->ttl_delay_ms;
     engine->sweeps = expiry_sweeps_create();
+    trusted_clock_init(&engine->clock, options->clock_confirm_ms > 0 ? options->clock_confirm_ms
+                                                                     : CLOCK_CONFIRM_MS);
     arena_init(&engine->arena);
     engine->region = arena_copy(&engine->arena, options->region);
     engine->account = arena_copy(&engine->arena, options->account);
@@ -21,6 +25,7 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     streams_init(&engine->streams, options);
     if (!service_start(&engine->housekeeper, engine, housekeeper_round, err) ||
         !catalog_load(engine, err) || !streams_load(engine, err) ||
+        !engine_clock_load(engine, err) ||
         !service_start(&engine->backfill, engine, backfill_round, err) ||
         !service_start(&engine->expiry, engine, expiry_round, err)) {
         engine_close(engine);
@@ -51,8 +56,14 @@ void engine_close(struct engine *engine)
 
 void engine_clock_moved(struct engine *engine)
 {
+    atomic_store(&engine->clock.is_confirmed, true);
     service_wake(&engine->housekeeper);
     expiry_clock_moved(engine);
+}
+
+bool engine_clock_is_doubted(const struct engine *engine)
+{
+    return atomic_load(&engine->clock.is_doubted);
 }
 
 struct str engine_region(const struct engine *engine)

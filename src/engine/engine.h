@@ -21,8 +21,9 @@ struct engine;
 struct engine_options {
     struct str region;
     struct str account;
-    int64_t table_delay_ms; /* how long tables stay CREATING, UPDATING, DELETING */
-    int64_t ttl_delay_ms;   /* how long items outlive their time */
+    int64_t table_delay_ms;   /* how long tables stay CREATING, UPDATING, DELETING */
+    int64_t ttl_delay_ms;     /* how long items outlive their time */
+    int64_t clock_confirm_ms; /* how long a clock that jumped must run evenly; 0: an hour */
     /* Of streams; 0: as the service has it. */
     uint32_t stream_shards; /* open at a time, of one that is enabled from now on; 0: by capacity */
     int64_t stream_shard_ms;
@@ -33,8 +34,12 @@ struct engine_options {
 MUST_USE bool engine_open(struct store *store, const struct engine_options *options,
                           struct engine **out, struct err *err);
 void engine_close(struct engine *engine);
-/* The clock has been set: services look at once whether something is due. */
+/* The clock has been set, or is confirmed by an operator: services look at once whether something
+ * is due. Any thread, like the next. */
 void engine_clock_moved(struct engine *engine);
+/* Whether the wall clock has jumped ahead, so that data does not expire by it (see
+ * engine/trusted_clock.h). */
+MUST_USE bool engine_clock_is_doubted(const struct engine *engine);
 struct str engine_region(const struct engine *engine);
 struct str engine_account(const struct engine *engine);
 /* Of hashes that outlive the process. */
@@ -52,6 +57,15 @@ struct engine_call {
     void *owner;
     struct task task; /* the engine's own */
 };
+
+/* Asks whether the store takes writes, by writing a row of its own: call.err says no. `call` is
+ * filled in by the caller, the rest is the engine's. */
+struct engine_probe {
+    struct engine_call call;
+    struct str key;
+    struct store_update update;
+};
+void engine_probe(struct engine_probe *probe);
 
 /* --- tables --- */
 

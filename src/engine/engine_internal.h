@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/service.h"
 #include "engine/stream_internal.h"
+#include "engine/trusted_clock.h"
 
 /* Spaces with fixed numbers. Space 0 is the store's own. */
 enum engine_space {
@@ -25,6 +26,7 @@ struct engine {
     struct str account;
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;
+    struct trusted_clock clock;
     struct arena arena; /* for the options */
     pthread_rwlock_t tables_lock;
     struct map tables;               /* name -> struct table_entry */

@@ -54,18 +54,18 @@ struct str expiry_item_row(struct arena *arena, uint32_t items_space, struct str
 /* --- writes --- */
 
 /* The row of an item that is being written now. One that is too long past never gets one. */
-static void put_row(struct store_batch *batch, struct arena *arena, uint32_t space,
-                    struct str row_key, int64_t time_s)
+static void put_row(const struct engine *engine, struct store_batch *batch, struct arena *arena,
+                    uint32_t space, struct str row_key, int64_t time_s)
 {
-    int64_t now_s = clock_wall_ms() / 1000;
+    int64_t now_s = trusted_clock_ms(&engine->clock) / 1000;
     if (time_s > now_s - EXPIRY_PAST_MAX_S) {
         store_batch_put_owned(batch, expiry_key(arena, space, row_key, MAX(time_s, now_s)),
                               STR(""));
     }
 }
 
-void expiry_write(const struct item_write *write, const struct row *old, struct store_batch *batch,
-                  struct arena *arena)
+void expiry_write(const struct engine *engine, const struct item_write *write,
+                  const struct row *old, struct store_batch *batch, struct arena *arena)
 {
     const struct table *table = write->table;
     int64_t before_s = 0;
@@ -84,7 +84,7 @@ void expiry_write(const struct item_write *write, const struct row *old, struct 
         }
     }
     if (has && (moved || unknown)) {
-        put_row(batch, arena, table->ttl_space, write->key.row, after_s);
+        put_row(engine, batch, arena, table->ttl_space, write->key.row, after_s);
     }
 }
 
@@ -93,7 +93,7 @@ void expiry_visit(struct walk *walk, const struct walk_item *item, struct store_
 {
     int64_t time_s;
     if (expiry_time(walk->table, item->row.item, &time_s)) {
-        put_row(batch, arena, walk->space, item->key.row, time_s);
+        put_row(walk->service->engine, batch, arena, walk->space, item->key.row, time_s);
     }
 }
 
@@ -106,13 +106,13 @@ void expiry_erase_found(const struct items_write *call, struct store_batch *batc
     }
 }
 
-bool expiry_is_due(const struct item_write *write, struct value item, struct store_batch *batch,
-                   struct arena *arena)
+bool expiry_is_due(const struct engine *engine, const struct item_write *write, struct value item,
+                   struct store_batch *batch, struct arena *arena)
 {
     const struct expiry_find *find = write->expiry;
     int64_t time_s;
     bool expires = expiry_time(write->table, item, &time_s) && time_s > find->oldest_s;
-    bool is_due = expires && time_s <= MIN(find->due_s, clock_wall_ms() / 1000);
+    bool is_due = expires && time_s <= MIN(find->due_s, trusted_clock_ms(&engine->clock) / 1000);
     if (expires && !is_due) { /* moved on; or the clock was set back, and the row was its own */
         struct str key = expiry_key(arena, write->table->ttl_space, write->key.row, time_s);
         store_batch_put_owned(batch, key, STR(""));

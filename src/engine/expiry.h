@@ -31,8 +31,8 @@ struct str expiry_item_row(struct arena *arena, uint32_t items_space, struct str
 /* --- writes, as part of their eval; the table has an expiry space --- */
 
 /* Keeps the rows in step with a write that changes the item. `old` is the item's row before. */
-void expiry_write(const struct item_write *write, const struct row *old, struct store_batch *batch,
-                  struct arena *arena);
+void expiry_write(const struct engine *engine, const struct item_write *write,
+                  const struct row *old, struct store_batch *batch, struct arena *arena);
 
 /* How a sweep came to delete an item. */
 struct expiry_find {
@@ -44,8 +44,8 @@ struct expiry_find {
  * that are written in order cost the store less. */
 void expiry_erase_found(const struct items_write *call, struct store_batch *batch);
 /* False: the item is gone, or is not due any more; then it gets the row back that leads to it. */
-MUST_USE bool expiry_is_due(const struct item_write *write, struct value item,
-                            struct store_batch *batch, struct arena *arena);
+MUST_USE bool expiry_is_due(const struct engine *engine, const struct item_write *write,
+                            struct value item, struct store_batch *batch, struct arena *arena);
 
 struct walk;
 struct walk_item;

@@ -314,7 +314,7 @@ static void sweep_bucket(struct turn *turn, size_t number)
 
 static void begin_pass(const struct engine *engine, struct sweep *sweep)
 {
-    int64_t now_ms = clock_wall_ms();
+    int64_t now_ms = trusted_clock_ms(&engine->clock);
     int64_t now_us = clock_monotonic_us();
     sweep->is_passing = true;
     sweep->has_failed = false;
@@ -475,6 +475,7 @@ int64_t expiry_round(struct service *service)
 {
     struct engine *engine = service->engine;
     int64_t start_us = clock_monotonic_us();
+    engine_clock_look(service);
     if (atomic_exchange(&engine->sweeps->clock_moved, false)) {
         forget_passes(engine->sweeps);
     }

@@ -20,8 +20,9 @@ static void finish_describe(struct stream_describe *describe)
 /* Epochs from the first that is not trimmed as a whole to `last`. */
 static void set_epochs(struct stream_describe *describe, uint64_t last, bool last_is_closed)
 {
-    const struct streams *streams = &describe->call.engine->streams;
-    uint64_t first = stream_epoch_at(describe->stream, clock_wall_ms() - streams->retention_ms);
+    const struct engine *engine = describe->call.engine;
+    uint64_t first = stream_epoch_at(describe->stream, trusted_clock_ms(&engine->clock) -
+                                                           engine->streams.retention_ms);
     describe->first_epoch = first;
     describe->epoch_count = first > last ? 0 : last - first + 1;
     describe->closed_count = describe->epoch_count - (describe->epoch_count > 0 && !last_is_closed);

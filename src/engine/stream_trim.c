@@ -157,7 +157,7 @@ void stream_trim(struct service *service)
     struct engine *engine = service->engine;
     struct trim *trim = mem_zalloc(sizeof(*trim));
     trim->service = service;
-    trim->horizon_ms = clock_wall_ms() - engine->streams.retention_ms;
+    trim->horizon_ms = trusted_clock_ms(&engine->clock) - engine->streams.retention_ms;
     arena_init(&trim->arena);
     size_t count;
     struct stream_entry **entries = streams_acquire_all(engine, &count);

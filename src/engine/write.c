@@ -218,7 +218,7 @@ static bool carry_out(const struct items_write *call, struct item_write *write, 
     space_count(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
     grown += write_indexes(call, write, &old, old_row, new_row, batch, arena);
     if (write->table->ttl_space != 0) {
-        expiry_write(write, &old, batch, arena);
+        expiry_write(call->call.engine, write, &old, batch, arena);
     }
     if (write->table->stream_space != 0) {
         stream_append(call->call.engine, write, old.item, batch, arena);
@@ -256,7 +256,7 @@ static bool evaluate(const struct items_write *call, struct item_write *write, s
                carry_out(call, write, key, call->rows[key], collection, batch, arena);
     }
     reset(write, arena);
-    if (write->expiry != NULL && !expiry_is_due(write, old.item, batch, arena)) {
+    if (write->expiry != NULL && !expiry_is_due(call->call.engine, write, old.item, batch, arena)) {
         write->old_size = old.size;
         return true; /* the item was changed or deleted meanwhile */
     }
@@ -326,7 +326,8 @@ static bool check_token(struct items_write *call, struct str row)
 {
     struct str note;
     call->replayed = false;
-    switch (token_check(row, call->token_digest, clock_wall_ms(), &note)) {
+    switch (
+        token_check(row, call->token_digest, trusted_clock_ms(&call->call.engine->clock), &note)) {
     case TOKEN_FRESH:
         return true;
     case TOKEN_MISMATCH:
@@ -443,7 +444,8 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     put_collections(call, batch, rows);
     if (call->token_key != SIZE_MAX) {
         struct str note = call->note == NULL ? STR("") : call->note(call);
-        token_remember(update, batch, call->token_key, call->token_digest, note, clock_wall_ms());
+        token_remember(update, batch, call->token_key, call->token_digest, note,
+                       trusted_clock_ms(&call->call.engine->clock));
     }
     return true;
 }

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 
 enum {
-    REFUSED_MAX = 256, /* connections above connections_max that are told so; more are cut */
+    REFUSED_MAX = 64, /* connections above connections_max that are told so; more are cut */
     DISCARD_BYTES = 64 * 1024,
     TURNS_MAX = 16,  /* the first of those that are sent together waits for no more than this */
     ALONE_MS = 1000, /* after that a connection is taken for the only one in use */

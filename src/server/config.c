@@ -6,25 +6,68 @@
 
 #include "base/buf.h"
 
+enum check_kind { CHECK_NUMBER, CHECK_WORD, CHECK_TEXT, CHECK_ADDRESS };
+
+enum { WORDS_MAX = 4 };
+
+/* Which values a setting takes. */
+struct setting_check {
+    enum check_kind kind;
+    int64_t min; /* of a number, or of a text's length */
+    int64_t max;
+    const char *letters;          /* CHECK_TEXT: that it may have, or NULL */
+    const char *words[WORDS_MAX]; /* CHECK_WORD: the values; CHECK_NUMBER: one beside the numbers */
+};
+
 /* One setting while values are gathered; the first source that names it wins. */
 struct setting {
     const char *name;
     const char *value_name;
     const char *default_text;
+    struct setting_check check;
     const char *help;
     struct str text; /* STR_NULL: not yet given */
     const char *source;
 };
 
 enum {
-#define SETTING(member_, name_, value_, default_, help_) SETTING_##member_,
+#define SETTING(member_, name_, value_, default_, check_, help_) SETTING_##member_,
 #include "server/settings.def"
 #undef SETTING
     SETTING_COUNT
 };
 
-#define SETTING(member_, name_, value_, default_, help_)                                           \
-    {.name = (name_), .value_name = (value_), .default_text = (default_), .help = (help_)},
+#define LOWER   "abcdefghijklmnopqrstuvwxyz"
+#define DIGITS  "0123456789"
+#define YEAR_MS ((int64_t)365 * 24 * 60 * 60 * 1000)
+
+#define NUMBER(min_, max_)                                                                         \
+    {                                                                                              \
+        .kind = CHECK_NUMBER, .min = (min_), .max = (max_)                                         \
+    }
+#define NUMBER_OR(word_, min_, max_)                                                               \
+    {                                                                                              \
+        .kind = CHECK_NUMBER, .min = (min_), .max = (max_), .words = { word_ }                     \
+    }
+#define ONE_OF(...)                                                                                \
+    {                                                                                              \
+        .kind = CHECK_WORD, .words = { __VA_ARGS__ }                                               \
+    }
+#define TEXT(min_, max_, letters_)                                                                 \
+    {                                                                                              \
+        .kind = CHECK_TEXT, .min = (min_), .max = (max_), .letters = (letters_)                    \
+    }
+#define ADDRESS                                                                                    \
+    {                                                                                              \
+        .kind = CHECK_ADDRESS                                                                      \
+    }
+
+#define SETTING(member_, name_, value_, default_, check_, help_)                                   \
+    {.name = (name_),                                                                              \
+     .value_name = (value_),                                                                       \
+     .default_text = (default_),                                                                   \
+     .check = check_,                                                                              \
+     .help = (help_)},
 static const struct setting settings_template[] = {
 #include "server/settings.def"
 };
@@ -157,20 +200,74 @@ static bool read_file(struct arena *arena, struct setting *settings, struct str 
     return good;
 }
 
-static bool read_number(const struct setting *setting, int64_t min, int64_t max, int64_t *out,
-                        struct err *err)
+/* --- checking --- */
+
+static bool is_word(const struct setting *setting)
 {
-    if (str_to_int64(setting->text, out) && *out >= min && *out <= max) {
+    for (size_t i = 0; i < WORDS_MAX && setting->check.words[i] != NULL; i++) {
+        if (str_eq(setting->text, str_from_c(setting->check.words[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_number(const struct setting *setting, struct err *err)
+{
+    const struct setting_check *check = &setting->check;
+    int64_t number;
+    if (is_word(setting) ||
+        (str_to_int64(setting->text, &number) && number >= check->min && number <= check->max)) {
         return true;
     }
-    char expected[80];
-    snprintf(expected, sizeof(expected), "a number from %lld to %lld", (long long)min,
-             (long long)max);
+    char expected[120];
+    const char *word = check->words[0];
+    snprintf(expected, sizeof(expected), "%s%sa number from %lld to %lld", word == NULL ? "" : word,
+             word == NULL ? "" : " or ", (long long)check->min, (long long)check->max);
+    return complain(err, setting, expected);
+}
+
+static bool check_word(const struct setting *setting, struct err *err)
+{
+    if (is_word(setting)) {
+        return true;
+    }
+    char expected[120] = "";
+    for (size_t i = 0; i < WORDS_MAX && setting->check.words[i] != NULL; i++) {
+        size_t len = strlen(expected);
+        snprintf(expected + len, sizeof(expected) - len, "%s%s", i > 0 ? " or " : "",
+                 setting->check.words[i]);
+    }
+    return complain(err, setting, expected);
+}
+
+static bool is_good_letter(const struct setting_check *check, char c)
+{
+    return check->letters == NULL ? (unsigned char)c >= 0x20 && c != 0x7F
+                                  : c != '\0' && strchr(check->letters, c) != NULL;
+}
+
+static bool check_text(const struct setting *setting, struct err *err)
+{
+    const struct setting_check *check = &setting->check;
+    bool fits =
+        (int64_t)setting->text.len >= check->min && (int64_t)setting->text.len <= check->max;
+    for (size_t i = 0; i < setting->text.len; i++) {
+        fits = fits && is_good_letter(check, setting->text.data[i]);
+    }
+    if (fits) {
+        return true;
+    }
+    char expected[120];
+    snprintf(expected, sizeof(expected), "%lld to %lld of: %s", (long long)check->min,
+             (long long)check->max,
+             check->letters == NULL ? "any characters but control characters" : check->letters);
     return complain(err, setting, expected);
 }
 
 /* HOST:PORT, [IPv6]:PORT or just PORT. */
-static bool read_listen(const struct setting *setting, struct config *out, struct err *err)
+static bool read_address(const struct setting *setting, struct str *out_host, int *out_port,
+                         struct err *err)
 {
     struct str text = setting->text;
     size_t colon = text.len;
@@ -185,83 +282,66 @@ static bool read_listen(const struct setting *setting, struct config *out, struc
     if (host.len >= 2 && host.data[0] == '[' && host.data[host.len - 1] == ']') {
         host = str_make(host.data + 1, host.len - 2);
     }
-    out->host = host;
-    out->port = (int)port;
+    *out_host = host;
+    *out_port = (int)port;
     return true;
 }
 
-static bool read_account(const struct setting *setting, struct config *out, struct err *err)
+static bool check_setting(const struct setting *setting, struct err *err)
 {
-    int64_t number;
-    if (setting->text.len != 12 || !str_to_int64(setting->text, &number) || number < 0) {
-        return complain(err, setting, "12 digits");
+    struct str host;
+    int port;
+    switch (setting->check.kind) {
+    case CHECK_NUMBER:
+        return check_number(setting, err);
+    case CHECK_WORD:
+        return check_word(setting, err);
+    case CHECK_TEXT:
+        return check_text(setting, err);
+    case CHECK_ADDRESS:
+        return read_address(setting, &host, &port, err);
     }
-    out->account = setting->text;
-    return true;
+    return false;
 }
 
-static bool read_streams(const struct setting *settings, struct config *out, struct err *err)
-{
-    const int64_t year_ms = (int64_t)365 * 24 * 60 * 60 * 1000;
-    const struct setting *shards = &settings[SETTING_stream_shards];
-    out->stream_shards = 0;
-    if (!str_eq(shards->text, STR("auto")) &&
-        !read_number(shards, 1, 1000, &out->stream_shards, err)) {
-        return false;
-    }
-    return read_number(&settings[SETTING_stream_shard_ms], 100, year_ms, &out->stream_shard_ms,
-                       err) &&
-           read_number(&settings[SETTING_stream_retention_ms], 100, year_ms,
-                       &out->stream_retention_ms, err);
-}
+/* --- from checked settings to values --- */
 
-static bool read_switch(const struct setting *setting, bool *out, struct err *err)
+/* 0 if it is the word beside the numbers. */
+static int64_t number_of(const struct setting *setting)
 {
-    *out = str_eq(setting->text, STR("on"));
-    return *out || str_eq(setting->text, STR("off")) || complain(err, setting, "on or off");
+    int64_t number = 0;
+    return str_to_int64(setting->text, &number) ? number : 0;
 }
 
 static bool interpret(const struct setting *settings, struct config *out, struct err *err)
 {
-    int64_t threads;
-    int64_t cache_mb;
-    int64_t scrub_mb;
-    int64_t memory_mb;
-    int64_t min_rate;
-    int64_t connections;
-    if (!read_listen(&settings[SETTING_listen], out, err) ||
-        !read_account(&settings[SETTING_account], out, err) ||
-        !read_number(&settings[SETTING_threads], 0, 256, &threads, err) ||
-        !read_number(&settings[SETTING_cache_mb], 0, 1 << 20, &cache_mb, err) ||
-        !read_number(&settings[SETTING_scrub_mb], 0, 1 << 20, &scrub_mb, err) ||
-        !read_number(&settings[SETTING_memory_mb], 0, 1 << 20, &memory_mb, err) ||
-        !read_number(&settings[SETTING_min_rate], 0, 1 << 30, &min_rate, err) ||
-        !read_number(&settings[SETTING_connections], 1, 1000000, &connections, err) ||
-        !read_number(&settings[SETTING_table_delay_ms], 0, 3600000, &out->table_delay_ms, err) ||
-        !read_number(&settings[SETTING_ttl_delay_ms], 0, 172800000, &out->ttl_delay_ms, err) ||
-        !read_streams(settings, out, err) ||
-        !read_switch(&settings[SETTING_test_clock], &out->test_clock, err)) {
-        return false;
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        if (!check_setting(&settings[i], err)) {
+            return false;
+        }
     }
+    bool good = read_address(&settings[SETTING_listen], &out->host, &out->port, err) &&
+                auth_mode_from_name(settings[SETTING_auth].text, &out->auth) &&
+                log_level_from_name(settings[SETTING_log_level].text, &out->log_level);
+    assert(good); /* the table has the same words */
     out->store = settings[SETTING_store].text;
     out->region = settings[SETTING_region].text;
-    out->threads = (int)threads;
-    out->cache_bytes = (size_t)cache_mb << 20;
-    out->scrub_bytes_per_second = (size_t)scrub_mb << 20;
-    out->memory_bytes = (size_t)memory_mb << 20;
-    out->rate_bytes_min = (int)min_rate;
-    out->connections = (int)connections;
-    if (!auth_mode_from_name(settings[SETTING_auth].text, &out->auth)) {
-        return complain(err, &settings[SETTING_auth], "any or none");
-    }
-    if (!log_level_from_name(settings[SETTING_log_level].text, &out->log_level)) {
-        return complain(err, &settings[SETTING_log_level], "error, warn, info or debug");
-    }
-    struct str format = settings[SETTING_log_format].text;
-    if (!str_eq(format, STR("text")) && !str_eq(format, STR("json"))) {
-        return complain(err, &settings[SETTING_log_format], "text or json");
-    }
-    out->log_format = str_eq(format, STR("json")) ? LOG_JSON : LOG_TEXT;
+    out->account = settings[SETTING_account].text;
+    out->threads = (int)number_of(&settings[SETTING_threads]);
+    out->cache_bytes = (size_t)number_of(&settings[SETTING_cache_mb]) << 20;
+    out->scrub_bytes_per_second = (size_t)number_of(&settings[SETTING_scrub_mb]) << 20;
+    out->memory_bytes = (size_t)number_of(&settings[SETTING_memory_mb]) << 20;
+    out->rate_bytes_min = (int)number_of(&settings[SETTING_min_rate]);
+    out->connections = (int)number_of(&settings[SETTING_connections]);
+    out->table_delay_ms = number_of(&settings[SETTING_table_delay_ms]);
+    out->ttl_delay_ms = number_of(&settings[SETTING_ttl_delay_ms]);
+    out->clock_confirm_ms = number_of(&settings[SETTING_clock_confirm_ms]);
+    out->stream_shards = number_of(&settings[SETTING_stream_shards]);
+    out->stream_shard_ms = number_of(&settings[SETTING_stream_shard_ms]);
+    out->stream_retention_ms = number_of(&settings[SETTING_stream_retention_ms]);
+    out->test_clock = str_eq(settings[SETTING_test_clock].text, STR("on"));
+    out->log_format = str_eq(settings[SETTING_log_format].text, STR("json")) ? LOG_JSON : LOG_TEXT;
+    out->log_file = settings[SETTING_log_file].text;
     return true;
 }
 
@@ -283,7 +363,7 @@ bool config_read(struct arena *arena, int argc, char **argv, struct config *out,
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         offer(&settings[i], str_from_c(settings[i].default_text), "default");
     }
-    *out = (struct config){0};
+    *out = (struct config){.argc = argc, .argv = argv};
     return interpret(settings, out, err);
 }
 

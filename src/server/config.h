@@ -21,12 +21,16 @@ struct config {
     enum auth_mode auth;
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;
+    int64_t clock_confirm_ms;
     int64_t stream_shards; /* 0: by the capacity of the table */
     int64_t stream_shard_ms;
     int64_t stream_retention_ms;
     bool test_clock; /* clients may set the clock */
     enum log_level log_level;
     enum log_format log_format;
+    struct str log_file; /* "-": standard error */
+    int argc;            /* where all this is from, to read it again */
+    char **argv;
 };
 
 /* Reads what stands behind `gramme serve`. Strings live in `arena`. The error's message is for the

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "json/writer.h"
+#include "server/ready.h"
 #include "server/set_clock.h"
 
 #define REQUEST_ID_LEN 52
@@ -19,6 +20,7 @@ struct route_thread {
 struct router {
     struct engine *engine;
     struct router_options options;
+    struct ready ready;
     struct route_thread threads[];
 };
 
@@ -35,6 +37,7 @@ struct router *router_create(struct engine *engine, const struct router_options 
         mem_zalloc(sizeof(*router) + (size_t)options->thread_count * sizeof(router->threads[0]));
     router->engine = engine;
     router->options = *options;
+    ready_init(&router->ready, engine, options->memory, options->store);
     for (int i = 0; i < options->thread_count; i++) {
         router->threads[i].api = api_thread_create(engine);
         random_init(&router->threads[i].random);
@@ -50,6 +53,7 @@ void router_destroy(struct router *router)
     for (int i = 0; i < router->options.thread_count; i++) {
         api_thread_destroy(router->threads[i].api);
     }
+    ready_finish(&router->ready);
     mem_free(router);
 }
 
@@ -195,13 +199,15 @@ static void handle_preflight(struct http_exchange *exchange)
 void router_handle(void *context, struct http_exchange *exchange)
 {
     struct router *router = context;
+    bool is_get = str_eq(exchange->method, STR("GET")) || str_eq(exchange->method, STR("HEAD"));
     if (str_eq(exchange->method, STR("POST"))) {
         handle_operation(router, exchange);
     } else if (str_eq(exchange->method, STR("OPTIONS"))) {
         handle_preflight(exchange);
-    } else if ((str_eq(exchange->method, STR("GET")) || str_eq(exchange->method, STR("HEAD"))) &&
-               str_eq(exchange->target, STR("/"))) {
+    } else if (is_get && str_eq(exchange->target, STR("/"))) {
         handle_health(router, exchange);
+    } else if (is_get && str_eq(exchange->target, STR(READY_TARGET))) {
+        ready_handle(&router->ready, exchange);
     } else {
         buf_add(exchange->out, STR("not found\n"));
         http_reply(exchange,

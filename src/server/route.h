@@ -11,7 +11,9 @@ struct router;
 struct router_options {
     int thread_count;
     enum auth_mode auth;
-    bool test_clock; /* clients may set the clock */
+    bool test_clock;  /* clients may set the clock */
+    struct str store; /* its URL; must outlive the router, like the next */
+    const struct memory_pool *memory;
 };
 
 /* Borrows the engine. */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -42,6 +43,26 @@ static void raise_file_limit(void)
     }
 }
 
+/* As many connections as leave the store its files: RocksDB keeps half of the limit open, or 10,000
+ * (store/rocks/options.c); some more are for the log, and for connections that are refused. */
+static int connections_max(const struct config *config)
+{
+    enum { STORE_FILES_MAX = 10000, OTHER_FILES = 192, CONNECTIONS_MIN = 16 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return config->connections;
+    }
+    int64_t files = (int64_t)MIN(limit.rlim_cur, (rlim_t)INT32_MAX);
+    int64_t most = files - MIN(files / 2, STORE_FILES_MAX) - OTHER_FILES;
+    if (most >= config->connections) {
+        return config->connections;
+    }
+    most = MAX(most, CONNECTIONS_MIN);
+    log_write(LOG_WARN, "server", "at most %lld connections: the process may have %lld files open",
+              (long long)most, (long long)files);
+    return (int)most;
+}
+
 /* Signals come to this thread only, and only when it waits for them. */
 static void block_signals(sigset_t *out)
 {
@@ -49,6 +70,8 @@ static void block_signals(sigset_t *out)
     sigemptyset(out);
     sigaddset(out, SIGTERM);
     sigaddset(out, SIGINT);
+    sigaddset(out, SIGHUP);
+    sigaddset(out, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, out, NULL);
 }
 
@@ -98,7 +121,7 @@ static struct http_options http_options_of(struct service *service, const struct
     options.host = config->host;
     options.port = config->port;
     options.thread_count = thread_count(config);
-    options.connections_max = config->connections;
+    options.connections_max = connections_max(config);
     options.rate_bytes_min = config->rate_bytes_min;
     options.server_name = STR("Gramme/" GRAMME_VERSION);
     options.memory = &service->memory;
@@ -121,6 +144,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .account = config->account,
         .table_delay_ms = config->table_delay_ms,
         .ttl_delay_ms = config->ttl_delay_ms,
+        .clock_confirm_ms = config->clock_confirm_ms,
         .stream_shards = (uint32_t)config->stream_shards,
         .stream_shard_ms = config->stream_shard_ms,
         .stream_retention_ms = config->stream_retention_ms,
@@ -134,6 +158,8 @@ static bool open_service(struct service *service, const struct config *config, s
         .thread_count = http_options.thread_count,
         .auth = config->auth,
         .test_clock = config->test_clock,
+        .store = config->store,
+        .memory = &service->memory,
     };
     service->router = router_create(service->engine, &router_options);
     return http_server_open(&http_options, router_handle, service->router, &service->http, err);
@@ -147,23 +173,57 @@ static void close_service(struct service *service)
     store_close(service->store);
 }
 
-/* Sleeps until the server is to stop. */
-static int wait_for_signal(const struct service *service, const sigset_t *signals)
+static bool open_log_file(struct str path, struct arena *arena, struct err *err)
+{
+    return str_eq(path, STR("-")) || log_open_file(arena_copy_c(arena, path).data) ||
+           err_set(err, ERR_INTERNAL, "cannot open the log file %.*s: %s", STR_ARG(path),
+                   strerror(errno));
+}
+
+/* SIGHUP: opens the log file again, and applies the settings that can be changed in a running
+ * server. If something is wrong with them, everything stays as it is. */
+static void reload(const struct config *config)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct config again;
+    if (config_read(&arena, config->argc, config->argv, &again, &err) &&
+        open_log_file(config->log_file, &arena, &err)) {
+        log_setup(again.log_level, again.log_format);
+        log_write(LOG_INFO, "server", "SIGHUP: log reopened; log-level and log-format read again");
+    } else {
+        log_write(LOG_WARN, "server", "SIGHUP: nothing changed: %.*s", STR_ARG(err.message));
+    }
+    arena_finish(&arena);
+}
+
+/* Sleeps until the server is to stop; does what other signals ask for meanwhile. */
+static int wait_for_end(const struct service *service, const struct config *config,
+                        const sigset_t *signals)
 {
     const struct timespec second = {.tv_sec = 1};
     size_t peak_bytes = 0;
-    int number;
-    while ((number = sigtimedwait(signals, NULL, &second)) < 0) {
-        assert(errno == EAGAIN || errno == EINTR);
+    for (;;) {
+        int number = sigtimedwait(signals, NULL, &second);
         trim_memory(&service->memory, &peak_bytes);
+        if (number == SIGTERM || number == SIGINT) {
+            return number;
+        }
+        if (number == SIGHUP) {
+            reload(config);
+        } else if (number == SIGUSR1) {
+            log_write(LOG_INFO, "server", "SIGUSR1: the clock is confirmed");
+            engine_clock_moved(service->engine);
+        }
     }
-    return number;
 }
 
 int serve(const struct config *config)
 {
     int64_t start_us = clock_monotonic_us();
     log_setup(config->log_level, config->log_format);
+    umask(077); /* data, and a log with names of tables, are nobody else's */
     raise_file_limit();
     set_up_malloc();
     sigset_t signals;
@@ -173,12 +233,12 @@ int serve(const struct config *config)
     struct err err = ERR_INIT(&arena);
     struct service service = {0};
     int status = 0;
-    if (open_service(&service, config, &err)) {
+    if (open_log_file(config->log_file, &arena, &err) && open_service(&service, config, &err)) {
         log_write(LOG_INFO, "server",
                   "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)", GRAMME_VERSION,
                   STR_ARG(config->host), http_server_port(service.http), STR_ARG(config->store),
                   (long long)((clock_monotonic_us() - start_us) / 1000));
-        int signal_number = wait_for_signal(&service, &signals);
+        int signal_number = wait_for_end(&service, config, &signals);
         log_write(LOG_INFO, "server", "stopping on %s",
                   signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
     } else {

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import resource
 import signal
 import socket
 import subprocess
@@ -12,7 +14,7 @@ from server import Server, program
 from tables import create_table
 from values import item
 from waiting import poll
-from wire import Client, Connection, request_bytes
+from wire import Client, Connection, Refused, request_bytes
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +44,7 @@ def test_help_names_every_setting():
     text = gramme("serve", "--help").stdout
     for name in ("listen", "store", "region", "account", "threads", "cache-mb", "memory-mb", "min-rate",
                  "connections", "auth",
-                 "table-delay-ms", "ttl-delay-ms", "test-clock", "log-level", "log-format", "config"):
+                 "table-delay-ms", "ttl-delay-ms", "clock-confirm-ms", "log-file", "test-clock", "log-level", "log-format", "config"):
         assert f"--{name} " in text
 
 
@@ -57,6 +59,11 @@ def test_version():
     ["serve", "--listen", "127.0.0.1:99999"], ["serve", "--listen", "127.0.0.1:x"],
     ["serve", "--threads", "-1"], ["serve", "--threads", "many"], ["serve", "--account", "12"],
     ["serve", "--auth", "maybe"], ["serve", "--log-level", "loud"], ["serve", "--log-format", "xml"],
+    ["serve", "--region", "eu\nwest"], ["serve", "--region", ""], ["serve", "--region", "EU"],
+    ["serve", "--region", "r" * 65], ["serve", "--account", "-12345678901"], ["serve", "--account", "12345678901x"],
+    ["serve", "--store", "memory:\x01"], ["serve", "--memory-mb", "1"], ["serve", "--memory-mb", "99999999"],
+    ["serve", "--min-rate", "-1"], ["serve", "--clock-confirm-ms", "0"], ["serve", "--stream-shards", "0"],
+    ["serve", "--log-file", ""],
     ["serve", "--connections", "0"], ["serve", "--table-delay-ms", "-5"],
     ["serve", "--ttl-delay-ms", "-1"], ["serve", "--test-clock", "maybe"], ["serve", "--config", "/no/such/file"],
 ], ids=str)
@@ -205,3 +212,92 @@ def test_small_cache(start_server, tmp_path):
         for number in range(100):
             found = db.GetItem(TableName=table, Key=item(pk=f"p{number}"))["Item"]
             assert len(found["body"]["S"]) == 50_000
+
+
+def test_hangup_reopens_the_log_and_reads_its_level_again(tmp_path):
+    log, config = tmp_path / "gramme.log", tmp_path / "gramme.conf"
+    config.write_text("log-level = info\n")
+    port = free_port()
+    process = subprocess.Popen([program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", "memory:",
+                                "--config", str(config), "--log-file", str(log)])
+    try:
+        poll(lambda: log.exists() and "serves http" in log.read_text(), 60, "it serves")
+        assert log.stat().st_mode & 0o777 == 0o600
+        log.rename(tmp_path / "old.log")
+        process.send_signal(signal.SIGHUP)
+        poll(lambda: log.exists() and "SIGHUP" in log.read_text(), 60, "a new log is begun")
+        config.write_text("log-level = nonsense\n")
+        process.send_signal(signal.SIGHUP)
+        poll(lambda: "nothing changed" in log.read_text(), 60, "bad settings are refused")
+        config.write_text("log-level = error\n")
+        process.send_signal(signal.SIGHUP)
+        with Client(f"http://127.0.0.1:{port}") as db:
+            assert db.ListTables() == {"TableNames": []}
+        process.terminate()
+        assert process.wait(60) == 0
+        assert "stopped" not in log.read_text()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_data_is_for_the_owner_only(start_server, tmp_path):
+    data = tmp_path / "data"
+    server = start_server(f"rocksdb:{data}")
+    arn_of_new_table(server)
+    assert data.stat().st_mode & 0o777 == 0o700
+    modes = {path.name: path.stat().st_mode & 0o777 for path in data.rglob("*") if path.is_file()}
+    assert modes and set(modes.values()) == {0o600}
+
+
+def get(server, target, method="GET"):
+    connection = Connection(server.endpoint)
+    connection.send(f"{method} {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    answer = connection.read_answer(has_body=method != "HEAD")
+    connection.close()
+    return answer
+
+
+def test_ready(start_server, tmp_path):
+    server = start_server(f"rocksdb:{tmp_path / 'data'}")
+    answer = get(server, "/_gramme/ready")
+    assert answer.status == 200 and answer.headers["content-type"] == "application/json"
+    told = answer.json()
+    assert told["ready"] is True and told["store"] == "writable" and told["disk"] == "ok"
+    assert told["memory"] == "ok" and told["clock"] == "trusted" and told["writeMicroseconds"] > 0
+    assert get(server, "/_gramme/ready", "HEAD").status == 200
+    assert get(start_server(), "/_gramme/ready").json()["ready"] is True
+    assert get(server, "/_gramme/other").status == 404
+
+
+def test_store_keeps_its_descriptors(tmp_path):
+    """More idle connections than the process may have files: the store still opens its own, and clients
+    that come later are served in place of idle ones."""
+    def limit_files():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
+
+    log = tmp_path / "log"
+    with open(log, "wb") as out:
+        process = subprocess.Popen([program(), "serve", "--listen", "127.0.0.1:0", "--store",
+                                    f"rocksdb:{tmp_path / 'data'}"], stderr=out, preexec_fn=limit_files)
+    try:
+        found = poll(lambda: re.search(r"serves (http://127.0.0.1:\d+)", log.read_text()), 60, "it serves")
+        assert "at most 64 connections" in log.read_text()
+        idle = [Connection(found[1]) for _ in range(600)]
+
+        def write():
+            try:
+                with Client(found[1]) as db:
+                    table = create_table(db)
+                    db.PutItem(TableName=table, Item=item(pk="a"))
+                    return "Item" in db.GetItem(TableName=table, Key=item(pk="a"))
+            except (Refused, ConnectionError, ValueError):
+                return False  # not yet: the others have not been idle for long
+        poll(write, 60, "a new client is served")
+        for connection in idle:
+            connection.close()
+        process.terminate()
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()

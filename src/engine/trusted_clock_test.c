@@ -1,0 +1,140 @@
+/* The trusted clock, by rows of what the clocks say: times in seconds. */
+#include "base/testing.h"
+#include "engine/trusted_clock.h"
+
+enum { HOUR = 3600, DAY = 24 * HOUR, CONFIRM = 600 };
+
+struct row {
+    int64_t boot_s;
+    int64_t wall_s;
+    enum trusted_look look;
+    int64_t trusted_s;
+};
+
+static void start(struct trusted_clock *clock, int64_t offset_s)
+{
+    trusted_clock_init(clock, (int64_t)CONFIRM * 1000);
+    atomic_store(&clock->offset_ms, offset_s * 1000);
+}
+
+static void check_row(struct trusted_clock *clock, const struct row *row)
+{
+    enum trusted_look look = trusted_clock_look(clock, row->wall_s * 1000, row->boot_s * 1000);
+    assert_int_equal(look, row->look);
+    assert_int_equal(trusted_clock_at(clock, row->wall_s * 1000, row->boot_s * 1000),
+                     row->trusted_s * 1000);
+}
+
+#define CHECK_ROWS(clock_, rows_)                                                                  \
+    for (size_t i = 0; i < COUNT_OF(rows_); i++) {                                                 \
+        check_row(clock_, &(rows_)[i]);                                                            \
+    }
+
+static void test_even(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {1, 1001, TRUSTED_FINE, 1001},
+        {2, 1002, TRUSTED_FINE, 1002},
+        {3, 1003 + HOUR - 1, TRUSTED_FINE, 1003 + HOUR - 1}, /* a step of NTP, or summer time */
+        {4, 1004 + HOUR - 1, TRUSTED_FINE, 1004 + HOUR - 1},
+        {5, 900, TRUSTED_FINE, 900}, /* back is fine: nothing is deleted too early */
+        {6, 901, TRUSTED_FINE, 901},
+        {90 * DAY, 90 * DAY + 895, TRUSTED_FINE, 90 * DAY + 895}, /* the service was held up */
+    };
+    struct trusted_clock clock;
+    start(&clock, 1000);
+    CHECK_ROWS(&clock, rows);
+}
+
+static void test_jump_of_seconds(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {1, 1001, TRUSTED_FINE, 1001},
+        {2, 1002 + 31 * DAY, TRUSTED_JUMPED, 1002},
+        {3, 1003 + 31 * DAY, TRUSTED_DOUBTED, 1003},
+        {4, 1004 + 31 * DAY, TRUSTED_DOUBTED, 1004},
+        {5, 1005, TRUSTED_CAME_BACK, 1005},
+        {6, 1006, TRUSTED_FINE, 1006},
+    };
+    struct trusted_clock clock;
+    start(&clock, 1000);
+    /* Before anybody has looked, the jump does no harm. */
+    assert_int_equal(trusted_clock_at(&clock, (1000 + 31 * DAY) * 1000LL, 0), 1000 * 1000);
+    CHECK_ROWS(&clock, rows);
+}
+
+static void test_confirmed_by_time(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {1, 1001 + DAY, TRUSTED_JUMPED, 1001},
+        {CONFIRM, 1000 + CONFIRM + DAY, TRUSTED_DOUBTED, 1000 + CONFIRM},
+        {CONFIRM + 1, 1001 + CONFIRM + DAY, TRUSTED_CONFIRMED, 1001 + CONFIRM + DAY},
+        {CONFIRM + 2, 1002 + CONFIRM + DAY, TRUSTED_FINE, 1002 + CONFIRM + DAY},
+    };
+    struct trusted_clock clock;
+    start(&clock, 1000);
+    CHECK_ROWS(&clock, rows);
+}
+
+/* One that jumps on is doubted anew each time. */
+static void test_uneven(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {1, 1001 + DAY, TRUSTED_JUMPED, 1001},
+        {CONFIRM, 1000 + CONFIRM + 2 * DAY, TRUSTED_DOUBTED, 1000 + CONFIRM},
+        {2 * CONFIRM - 1, 999 + 2 * CONFIRM + 2 * DAY, TRUSTED_DOUBTED, 999 + 2 * CONFIRM},
+        {2 * CONFIRM, 1010 + 2 * CONFIRM + 2 * DAY, TRUSTED_CONFIRMED,
+         1010 + 2 * CONFIRM + 2 * DAY},
+    };
+    struct trusted_clock clock;
+    start(&clock, 1000);
+    CHECK_ROWS(&clock, rows);
+}
+
+static void test_confirmed_by_operator(void **state)
+{
+    (void)state;
+    static const struct row before[] = {{1, 1001 + DAY, TRUSTED_JUMPED, 1001}};
+    static const struct row after[] = {
+        {2, 1002 + DAY, TRUSTED_CONFIRMED, 1002 + DAY},
+        {3, 1003 + DAY, TRUSTED_FINE, 1003 + DAY},
+    };
+    struct trusted_clock clock;
+    start(&clock, 1000);
+    CHECK_ROWS(&clock, before);
+    atomic_store(&clock.is_confirmed, true);
+    CHECK_ROWS(&clock, after);
+}
+
+/* The server was down, for a short or long time, or the clock is behind. */
+static void test_resume(void **state)
+{
+    (void)state;
+    struct trusted_clock clock;
+    start(&clock, 5000);
+    assert_int_equal(trusted_clock_resume(&clock, 1000 * 1000, 2000 * 1000, 0), TRUSTED_FINE);
+    assert_int_equal(trusted_clock_resume(&clock, 9000 * 1000, 2000 * 1000, 0), TRUSTED_FINE);
+    assert_int_equal(trusted_clock_resume(&clock, 1000 * 1000, DAY * 1000, 0), TRUSTED_JUMPED);
+    static const struct row rows[] = {
+        {1, DAY + 1, TRUSTED_DOUBTED, 1001},
+        {CONFIRM, DAY + CONFIRM, TRUSTED_CONFIRMED, DAY + CONFIRM},
+    };
+    CHECK_ROWS(&clock, rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_even),
+        cmocka_unit_test(test_jump_of_seconds),
+        cmocka_unit_test(test_confirmed_by_time),
+        cmocka_unit_test(test_uneven),
+        cmocka_unit_test(test_confirmed_by_operator),
+        cmocka_unit_test(test_resume),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+/* Readiness: a write to the store, the room on its disk, the memory for requests. Runs on the
+ * threads of the HTTP server; at most one probe of the store is under way. */
+#include "server/ready.h"
+
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum {
+    FRESH_US = 1000 * 1000,    /* a probe's outcome is used for so long */
+    SILENT_US = 2000 * 1000,   /* a store that has not answered for so long does not work */
+    DISK_BYTES_MIN = 64 << 20, /* below this compaction may fail */
+};
+
+/* One request that waits for the store. */
+struct probe {
+    struct engine_probe probe;
+    struct ready *ready;
+    struct http_exchange *exchange;
+};
+
+void ready_init(struct ready *ready, struct engine *engine, const struct memory_pool *memory,
+                struct str store)
+{
+    *ready = (struct ready){.engine = engine, .memory = memory};
+    atomic_init(&ready->is_writable, true); /* it was opened */
+    if (str_starts_with(store, STR("rocksdb:"))) {
+        struct str path = str_skip(store, STR("rocksdb:").len);
+        char *copy = mem_zalloc(path.len + 1);
+        memcpy(copy, path.data, path.len);
+        ready->directory = copy;
+    }
+}
+
+void ready_finish(struct ready *ready)
+{
+    mem_free((char *)ready->directory);
+    ready->directory = NULL;
+}
+
+/* Bytes that are free for us where the store is; INT64_MAX if it is on no disk. */
+static int64_t disk_free_bytes(const struct ready *ready)
+{
+    struct statvfs disk;
+    if (ready->directory == NULL) {
+        return INT64_MAX;
+    }
+    return statvfs(ready->directory, &disk) == 0 ? (int64_t)disk.f_bavail * (int64_t)disk.f_frsize
+                                                 : 0;
+}
+
+static void reply(struct ready *ready, struct http_exchange *exchange, bool is_writable)
+{
+    int64_t free_bytes = disk_free_bytes(ready);
+    bool has_disk = free_bytes >= DISK_BYTES_MIN;
+    bool has_memory = !memory_pool_is_full(ready->memory);
+    bool is_ready = is_writable && has_disk && has_memory;
+    struct buf *out = exchange->out;
+    buf_format(out, "{\"ready\":%s,\"store\":\"%s\",\"writeMicroseconds\":%lld",
+               is_ready ? "true" : "false", is_writable ? "writable" : "not writable",
+               (long long)atomic_load(&ready->took_us));
+    if (ready->directory != NULL) {
+        buf_format(out, ",\"disk\":\"%s\",\"diskFreeBytes\":%lld", has_disk ? "ok" : "full",
+                   (long long)free_bytes);
+    }
+    if (ready->memory != NULL) {
+        buf_format(out, ",\"memory\":\"%s\",\"memoryBytes\":%zu,\"memoryBytesMax\":%zu",
+                   has_memory ? "ok" : "full", memory_pool_used(ready->memory),
+                   ready->memory->bytes_max);
+    }
+    buf_format(out, ",\"clock\":\"%s\"}\n",
+               engine_clock_is_doubted(ready->engine) ? "doubted" : "trusted");
+    http_reply(exchange, &(struct http_answer){
+                             .status = is_ready ? 200 : 503,
+                             .content_type = STR("application/json"),
+                             .headers = STR("Cache-Control: no-store\r\n"),
+                         });
+}
+
+static void probe_done(struct engine_call *call)
+{
+    struct probe *probe = CONTAINER_OF(call, struct probe, probe.call);
+    struct ready *ready = probe->ready;
+    int64_t now_us = clock_monotonic_us();
+    bool is_writable = call->err.code == ERR_NONE;
+    atomic_store(&ready->is_writable, is_writable);
+    atomic_store(&ready->took_us, now_us - atomic_load(&ready->began_us));
+    atomic_store(&ready->ended_us, now_us);
+    atomic_store(&ready->began_us, 0);
+    reply(ready, probe->exchange, is_writable);
+}
+
+void ready_handle(struct ready *ready, struct http_exchange *exchange)
+{
+    int64_t now_us = clock_monotonic_us();
+    int64_t ended_us = atomic_load(&ready->ended_us);
+    int64_t none = 0;
+    bool is_fresh = ended_us != 0 && now_us - ended_us < FRESH_US;
+    if (is_fresh || !atomic_compare_exchange_strong(&ready->began_us, &none, now_us)) {
+        bool is_silent = !is_fresh && none != 0 && now_us - none > SILENT_US;
+        bool was_writable = atomic_load(&ready->is_writable);
+        reply(ready, exchange, was_writable && !is_silent);
+        return;
+    }
+    struct probe *probe = ARENA_NEW(exchange->arena, struct probe);
+    probe->ready = ready;
+    probe->exchange = exchange;
+    probe->probe.call = (struct engine_call){
+        .engine = ready->engine,
+        .arena = exchange->arena,
+        .home = exchange->mailbox,
+        .err = ERR_INIT(exchange->arena),
+        .done = probe_done,
+    };
+    engine_probe(&probe->probe);
+}
