@@ -5,7 +5,7 @@ BUILD := build
 MESON_OPTIONS :=
 PREFIX ?= /usr/local
 
-.PHONY: help build run demo pages test unit lint format asan tsan bench fresh install clean configure
+.PHONY: help build run demo pages test unit lint format asan tsan soak bench fresh install clean configure
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -56,6 +56,11 @@ asan:
 ## make tsan     the whole of the tests under ThreadSanitizer
 tsan:
 	@tools/test tsan
+
+## make soak     the long tests, for hours: crash states, damaged files, kills
+soak: setup-test $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+	@tools/soak
 
 ## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a rough look)
 bench: build

@@ -165,7 +165,7 @@ def test_without_an_identity_it_is_refused(store):
     for name in ("STORE", "STORE.copy"):
         (store / name).unlink()
     before = snapshot(store)
-    assert "is not gramme's, or has lost what says so" in refusal(store)
+    assert "STORE and STORE.copy are missing" in refusal(store)
     assert snapshot(store) == before
 
 

@@ -115,10 +115,20 @@ static void remove_marker(const struct rocks *rocks)
     buf_finish(&path);
 }
 
+/* But for the row that an interrupted creation may have left. */
 static bool is_empty(struct rocks *rocks)
 {
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "format");
     rocksdb_iterator_t *iter = rocksdb_create_iterator(rocks->db, rocks->read_blocking);
     rocksdb_iter_seek_to_first(iter);
+    if (rocksdb_iter_valid(iter)) {
+        size_t len;
+        const char *first = rocksdb_iter_key(iter, &len);
+        if (str_eq(str_make(first, len), str_make(key, sizeof(key)))) {
+            rocksdb_iter_next(iter);
+        }
+    }
     char *message = NULL;
     rocksdb_iter_get_error(iter, &message);
     bool empty = !rocksdb_iter_valid(iter) && message == NULL;
@@ -147,7 +157,8 @@ static bool create_store(struct rocks *rocks, struct err *err)
     if (good && !is_empty(rocks)) {
         good = err_set(err, ERR_INTERNAL, "%s holds a database that is not gramme's", rocks->path);
     }
-    good = good && rocks_write_identity(rocks, err);
+    good = good && rocks_write_format_row(rocks, rocks->write_synced, err) &&
+           rocks_write_identity(rocks, err);
     if (good) {
         remove_marker(rocks);
     }

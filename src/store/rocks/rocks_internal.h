@@ -63,7 +63,8 @@ struct rocks {
     rocksdb_readoptions_t *read_cached; /* by enum tier; ranges make their own */
     rocksdb_readoptions_t *read_blocking;
     rocksdb_readoptions_t *read_stored;
-    rocksdb_writeoptions_t *write_synced;   /* with RocksDB's own log: bare.c only */
+    rocksdb_writeoptions_t
+        *write_synced; /* with RocksDB's own log: only when a store is created, and bare.c */
     rocksdb_writeoptions_t *write_unlogged; /* what is in our log */
     rocksdb_compactionfilter_t *drop_filter;
 
@@ -150,6 +151,9 @@ MUST_USE bool rocks_describe_tables(const struct rocks *rocks, struct wal_tables
 MUST_USE bool rocks_open_read_only(struct rocks *rocks, struct err *err);
 /* An empty log, and the identity: from then on the directory is a store of this format. */
 MUST_USE bool rocks_write_identity(struct rocks *rocks, struct err *err);
+/* Writes the row by which servers of format 3 recognise a newer store, and refuse it. */
+MUST_USE bool rocks_write_format_row(struct rocks *rocks, rocksdb_writeoptions_t *options,
+                                     struct err *err);
 /* Upgrades a store of format 3; leaves the database open. */
 MUST_USE bool rocks_upgrade(struct rocks *rocks, struct err *err);
 /* Deletes what an interrupted upgrade may have left. */

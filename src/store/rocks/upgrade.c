@@ -147,10 +147,34 @@ void rocks_delete_old_log(struct rocks *rocks)
     finish(&log);
 }
 
+/* The row is not read any more but by servers that know format 3 only: they refuse the store. */
+bool rocks_write_format_row(struct rocks *rocks, rocksdb_writeoptions_t *options, struct err *err)
+{
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "format");
+    uint8_t row[FORMAT_ROW_LEN];
+    le_put_u32(row, STORE_FORMAT);
+    le_put_u64(row + 4, rocks->identity.seed);
+    char *message = NULL;
+    rocksdb_put(rocks->db, options, key, sizeof(key), (const char *)row, sizeof(row), &message);
+    if (message != NULL) {
+        err_set(err, ERR_INTERNAL, "cannot write to the store in %s: %s", rocks->path, message);
+        rocksdb_free(message);
+        return false;
+    }
+    return true;
+}
+
 static bool take_format(struct rocks *rocks, struct str row, struct err *err)
 {
     const uint8_t *at = (const uint8_t *)row.data;
     uint32_t version = row.len >= 4 ? le_get_u32(at) : 0;
+    if (version == STORE_FORMAT) {
+        return err_set(err, ERR_INTERNAL,
+                       "the store in %s is damaged: STORE and STORE.copy are missing; nothing was "
+                       "changed; `gramme repair %s` saves what is left",
+                       rocks->path, rocks->path);
+    }
     if (version != OLD_FORMAT || row.len != FORMAT_ROW_LEN) {
         return err_set(err, ERR_INTERNAL,
                        "the store in %s has format %u, but this version of gramme knows formats %d "
@@ -198,7 +222,8 @@ bool rocks_upgrade(struct rocks *rocks, struct err *err)
 {
     uint64_t stored;
     if (!check_old(rocks, err) || !rocks_open_rocksdb(rocks, err) ||
-        !rocks_read_stored(rocks, &stored, err) || !replay(rocks, stored, true, err)) {
+        !rocks_read_stored(rocks, &stored, err) || !replay(rocks, stored, true, err) ||
+        !rocks_write_format_row(rocks, rocks->write_unlogged, err)) {
         return false;
     }
     if (!rocks_flush_tables(rocks->db)) {
