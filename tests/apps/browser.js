@@ -66,9 +66,13 @@ export function startBrowser() {
   });
 }
 
-/* Opens pages of `apps` in `browser`; see useSite(). */
-export async function openPage(browser, url, where, { refusals = [], ...context } = {}) {
+/* Opens pages of `apps` in `browser`; see useSite(). `user`, if given, is signed in (in the development mode). */
+export async function openPage(browser, url, where, { refusals = [], user = null, ...context } = {}) {
   const own = await browser.newContext({ locale: "en-GB", timezoneId: "UTC", ...DESKTOP, ...context });
+  if (user) {
+    const answer = await own.request.post(`${url}/auth/dev`, { data: { user }, headers: { Origin: url } });
+    assert.equal(answer.status(), 200, await answer.text());
+  }
   const page = await own.newPage();
   page.once("close", () => own.close().catch(() => {})); /* the browser may be closing too */
   page.setDefaultTimeout(20_000);

@@ -18,7 +18,9 @@ const PAGES = [
   ["/tickets/", ".notice.empty"],
   [`/tickets/?caller=poc-user-001&ticket=${TICKET}`, ".comments li"],
   ["/tasks/", ".notice.empty"],
-  ["/tasks/?user=ana&status=OPEN", "[data-task]"],
+  ["/tasks/?status=OPEN", "[data-task]"],
+  ["/tasks/?status=USERS", "[data-user]"],
+  ...["calls", "calendar", "reconciliation", "tickets", "tasks"].map((name) => [`/${name}/?view=patterns`, "table"]),
 ];
 
 /* Every dialog: address, and the names of the buttons that lead to it. */
@@ -27,13 +29,19 @@ const DIALOGS = [
   ["/calls/?user=ana", /^Reschedule/],
   ["/calls/?user=ana", /^Reassign/],
   ["/calls/?user=ana", /^Provider/],
+  ["/calls/?user=ana", /^Cancel/],
+  ["/calendar/", "Subscribe"],
   ["/calendar/", "New event"],
   ["/calendar/", /^Chloe/],
   ["/calendar/", /^Chloe/, "Delete…"],
   ["/reconciliation/", "Report a call"],
   ["/tickets/", "Open a ticket"],
-  ["/tasks/?user=ana&status=OPEN", "New task"],
-  ["/tasks/?user=ana&status=OPEN", /^Who: /, /^Assign /],
+  ["/tasks/?status=OPEN", "New task"],
+  ["/tasks/?status=OPEN", /^Who: /, /^Assign /],
+  ["/tasks/?status=OPEN", /^Edit /],
+  ["/tasks/?status=USERS", "New user"],
+  ["/tasks/", /^Notifications/],
+  ["/", /^Signed in as/],
 ];
 
 /* Light at both sizes; in the dark only the colours are others. */
@@ -130,7 +138,7 @@ test("a tapped ticket comes into view, and back leads to the list", async () => 
 });
 
 test("errors stay until they are dismissed, other messages until the reader had time for them", async () => {
-  const page = await site.open("/tasks/?user=dario&status=OPEN", { refusals: [403] });
+  const page = await site.open("/tasks/?status=OPEN", { user: "dario", refusals: [403] });
   await page.clock.install();
   await page.getByLabel(/^Status of Order chairs/).selectOption("CLOSED");
   const error = page.locator(".toast.error");
@@ -141,7 +149,7 @@ test("errors stay until they are dismissed, other messages until the reader had 
   await error.waitFor({ state: "detached" });
   await site.close(page);
 
-  const other = await site.open("/tasks/?user=ana&status=OPEN");
+  const other = await site.open("/tasks/?status=OPEN");
   await other.clock.install();
   await other.getByLabel(/^Status of Order chairs/).selectOption("IN_PROGRESS");
   const message = other.locator(".toast");

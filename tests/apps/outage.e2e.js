@@ -34,7 +34,7 @@ let turns = 0;
 /* Each application: its page, something it shows, where a person types (`open` leads there), and a change by
  * somebody else with the text that shows it. */
 const PAGES = [
-  { name: "calls", where: "/calls/?user=ana", shown: ".call >> nth=0", typed: "dialog input[name=providerId]",
+  { name: "calls", where: "/calls/?user=ana", shown: ".call >> nth=0", typed: "dialog input[name=other]",
     open: (page) => page.getByRole("button", { name: "New call" }).click(),
     change: (text) => send("POST", "/calls/api/calls",
       { callId: text, userId: "ana", providerId: text, scheduledFor: Date.now() + 60_000 }) },
@@ -52,7 +52,7 @@ const PAGES = [
   { name: "tickets", where: "/tickets/?caller=poc-user-001&ticket=1d8d2fe2-4543-4e6d-aad0-9deed9d57070", shown: ".comments li >> nth=1",
     typed: ".ticket textarea",
     change: (text) => send("POST", "/tickets/api/tickets/1d8d2fe2-4543-4e6d-aad0-9deed9d57070/comments", { comment_text: text }) },
-  { name: "tasks", where: "/tasks/?user=ana&status=OPEN", shown: "[data-task] >> nth=0", typed: "dialog textarea",
+  { name: "tasks", where: "/tasks/?status=OPEN", shown: "[data-task] >> nth=0", typed: "dialog textarea",
     open: (page) => page.getByRole("button", { name: "New task" }).click(),
     change: (text) => send("POST", "/tasks/api/tasks", { title: text, priority: "LOW" }, { "X-User-Id": "ana" }) },
 ];

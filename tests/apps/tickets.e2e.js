@@ -111,7 +111,7 @@ for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
     const page = await site.open(`/tickets/?ticket=${ticket.ticket_id}`, context);
     await page.getByRole("heading", { name: "The printer", exact: true }).waitFor();
     await page.getByText("It prints blank pages.").waitFor();
-    await page.getByText("Never write passwords").waitFor();
+    await page.getByText("Do not enter passwords").waitFor();
     await page.getByLabel("Comment", { exact: true }).fill("half a thought");
     await page.reload();
     await page.getByRole("heading", { name: "The printer" }).waitFor();

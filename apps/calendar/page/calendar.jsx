@@ -3,16 +3,15 @@
 import { Calendar } from "@fullcalendar/core";
 import dayGridPlugin from "@fullcalendar/daygrid";
 import interactionPlugin from "@fullcalendar/interaction";
-import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLive, useLoad } from "@common/load.js";
+import { start } from "@common/start.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Shell } from "@common/ui.jsx";
-import { DeleteDialog, EventDialog } from "./dialogs.jsx";
+import { DeleteDialog, EventDialog, FeedDialog, ShowDialog } from "./dialogs.jsx";
 import { api, decorate, fromFullCalendar, loadEvents, showEvents } from "./events.js";
 import { moveByKeyboard } from "./keys.js";
 import { clashText, explain, findClashes, nightsText, tooLongText } from "./text.js";
-import "@common/look.css";
 import "./calendar.css";
 
 const VIEWS = ["dayGridMonth", "dayGridWeek"];
@@ -138,7 +137,12 @@ function App() {
   const common = { events, reload: month.reload, onClose: close };
   return (
     <Shell app="calendar" title="Calendar" lead="Select nights to book them. A night has one guest."
-           actions={<button class="primary" onClick={() => setDialog({ kind: "create" })}>New event</button>}>
+           actions={
+             <>
+               <button onClick={() => setDialog({ kind: "feed" })}>Subscribe</button>
+               <button class="primary" onClick={() => setDialog({ kind: "create" })}>New event</button>
+             </>
+           }>
       {month.error && !isCurrent && (
         <div class="notice error" role="alert">
           <p>The events cannot be shown: {month.error.message}</p>
@@ -148,7 +152,9 @@ function App() {
       <div class="card calendar" ref={place} aria-busy={!isCurrent} />
       <Hint moving={moving} events={events} />
       {dialog?.kind === "create" && <EventDialog key="create" event={dialog} {...common} />}
-      {dialog?.kind === "edit" && (
+      {dialog?.kind === "edit" && dialog.event.mayChange === false && <ShowDialog event={dialog.event} onClose={close} />}
+      {dialog?.kind === "feed" && <FeedDialog onClose={close} />}
+      {dialog?.kind === "edit" && dialog.event.mayChange !== false && (
         <EventDialog key="edit" event={dialog.event} {...common}
                      onDelete={() => setDialog({ kind: "delete", event: dialog.event })} />
       )}
@@ -173,4 +179,4 @@ function Hint({ moving, events }) {
   );
 }
 
-render(<App />, document.body);
+start("calendar", App);

@@ -1,8 +1,10 @@
 /* The dialogs: a new event, an existing one, and the question before it is deleted. */
 import { useState } from "preact/hooks";
 import { newId } from "@common/api.js";
-import { Field, FormDialog } from "@common/dialog.jsx";
+import { Field, FormDialog, InfoDialog } from "@common/dialog.jsx";
+import { useLoad } from "@common/load.js";
 import { toast } from "@common/toasts.jsx";
+import { Loaded } from "@common/ui.jsx";
 import { api, loadEvents } from "./events.js";
 import { addDays, clashText, explain, findClashes, nightsText, today, tooLongText } from "./text.js";
 
@@ -77,5 +79,48 @@ export function DeleteDialog({ event, reload, onClose }) {
     <FormDialog title="Delete the event?" submit="Delete" danger onSubmit={remove} onClose={onClose}>
       <p>{event.title}, {nightsText(event.start, event.end)}</p>
     </FormDialog>
+  );
+}
+
+/* An event of somebody else. */
+export function ShowDialog({ event, onClose }) {
+  return (
+    <InfoDialog title={event.title} onClose={onClose}>
+      <p>{nightsText(event.start, event.end)}</p>
+      <p class="muted">Booked by {event.owner}. Only they, or an admin, may change it.</p>
+    </InfoDialog>
+  );
+}
+
+/* The address of the calendar for other calendar programs. */
+export function FeedDialog({ onClose }) {
+  const feed = useLoad(() => api.get("/feed"), []);
+  async function copy(url) {
+    try {
+      await navigator.clipboard.writeText(url);
+      toast("The address is copied.");
+    } catch {
+      toast("The browser does not let the page copy: select the address and copy it yourself.", "error");
+    }
+  }
+  return (
+    <InfoDialog title="See it in your own calendar" onClose={onClose}>
+      <p class="muted">Subscribe to this address in your calendar program. Whoever has it can read the calendar: keep it to yourself.</p>
+      <Loaded of={feed}>
+        {({ url }) => {
+          const address = new URL(url, location.href).href;
+          return (
+            <>
+              <Field label="Address"><input readOnly value={address} onFocus={(event) => event.target.select()} /></Field>
+              <div class="row">
+                <button type="button" onClick={() => copy(address)}>Copy</button>
+                <a class="button" href={address.replace(/^https?:/, "webcal:")}>Open in a calendar program</a>
+                <a href={url}>Download</a>
+              </div>
+            </>
+          );
+        }}
+      </Loaded>
+    </InfoDialog>
   );
 }

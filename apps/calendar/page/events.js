@@ -16,13 +16,13 @@ export async function loadEvents(from, to) {
   return events;
 }
 
-const toFullCalendar = ({ id, title, start, end, version }) => ({
-  id, title, start, end, allDay: true, extendedProps: { version },
+const toFullCalendar = ({ id, title, start, end, version, owner, mayChange }) => ({
+  id, title, start, end, allDay: true, editable: mayChange !== false, extendedProps: { version, owner, mayChange },
 });
 
 /* The inverse of toFullCalendar(). */
 export const fromFullCalendar = ({ id, title, startStr, endStr, extendedProps }) => ({
-  id, title, start: startStr, end: endStr, version: extendedProps.version,
+  id, title, start: startStr, end: endStr, ...extendedProps,
 });
 
 /* Makes the calendar show these events. Touches only what differs, so that elements keep the focus. */
@@ -44,6 +44,10 @@ export function showEvents(calendar, events) {
       }
       if (shown.extendedProps.version !== now.version) {
         shown.setExtendedProp("version", now.version);
+      }
+      if (shown.extendedProps.mayChange !== now.mayChange) {
+        shown.setExtendedProp("mayChange", now.mayChange);
+        shown.setProp("editable", now.mayChange !== false);
       }
     }
     for (const event of wanted.values()) {

@@ -57,7 +57,7 @@ export function moveByKeyboard(calendar, place, { onMove, save }) {
   function press(press) {
     const id = press.target.closest?.("[data-event]")?.dataset.event;
     const event = id && calendar.getEventById(id);
-    if (!event || press.ctrlKey || press.metaKey || press.altKey) {
+    if (!event || event.extendedProps.mayChange === false || press.ctrlKey || press.metaKey || press.altKey) {
       return;
     }
     const isResize = press.shiftKey;

@@ -1,25 +1,36 @@
 /* Calls: one user's timeline, upcoming and past; or one provider's calls. */
-import { render } from "preact";
 import { useState } from "preact/hooks";
 import { Select } from "@common/dialog.jsx";
 import { useRowFocus } from "@common/focus.js";
 import { agoText, useAddress, zoneText } from "@common/lists.js";
 import { useLive, useLoad, usePages } from "@common/load.js";
+import { useSession } from "@common/session.jsx";
+import { start } from "@common/start.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Empty, Loaded, Shell } from "@common/ui.jsx";
 import { api, changeCall, describe } from "./change.js";
 import { CallDialog } from "./dialogs.jsx";
 import { dayText, hourText, PAGE_SIZE } from "./time.js";
-import "@common/look.css";
 import "./calls.css";
 
-/* Whose calls the page shows is in its address: ?user=ana or ?provider=dr-lund. */
+/* Whose calls the page shows is in its address: ?user=ana or ?provider=dr-lund. Without, an admin is asked, and others
+ * see their own. */
 function App() {
   const [{ user = "", provider = "" }, go] = useAddress();
-  const who = { user, provider };
+  const session = useSession();
+  const isAdmin = session.has("admin");
+  const me = session.user.id;
+  const own = isAdmin ? {} : session.has("provider") ? { provider: me } : { user: me };
+  const who = user || provider ? { user, provider } : { user: "", provider: "", ...own };
   return (
     <Shell app="calls" title="Calls" lead="What a user has coming up, and what is done.">
-      <Chooser key={who.user + who.provider} who={who} go={go} />
+      {isAdmin && <Chooser key={who.user + who.provider} who={who} go={go} />}
+      {!isAdmin && session.has("provider") && (
+        <div class="row chooser">
+          <button aria-pressed={Boolean(who.provider)} onClick={() => go({ provider: me })}>As a provider</button>
+          <button aria-pressed={Boolean(who.user)} onClick={() => go({ user: me })}>My own calls</button>
+        </div>
+      )}
       {who.user && <UserTimeline key={who.user} user={who.user} go={go} />}
       {!who.user && who.provider && <ProviderCalls key={who.provider} provider={who.provider} go={go} />}
       {!who.user && !who.provider && (
@@ -59,6 +70,7 @@ const useCalls = (path) => usePages((cursor) => api.get(path, { limit: PAGE_SIZE
 
 /* The dialogs and buttons that change calls; `reload` shows what they did. */
 function useActions(reload) {
+  const isAdmin = useSession().has("admin");
   const [dialog, setDialog] = useState(null);
   async function setStatus(call, status, done) {
     try {
@@ -85,8 +97,9 @@ function useActions(reload) {
         <button class="small" data-action="status" aria-label={`Complete, ${what}`}
                 onClick={() => setStatus(call, "COMPLETED", `Completed: ${what}`)}>Complete</button>
         {action("reschedule", "Reschedule")}
-        {action("reassign", "Reassign")}
+        {isAdmin && action("reassign", "Reassign")}
         {action("provider", "Provider")}
+        {action("cancel", "Cancel")}
       </>
     );
   }
@@ -94,7 +107,7 @@ function useActions(reload) {
     <CallDialog key={dialog.kind} {...dialog} reload={reload} onClose={() => setDialog(null)}
                 onChanged={(call) => setDialog({ ...dialog, call })} />
   );
-  return { buttons, open, create: (user) => setDialog({ kind: "create", user }) };
+  return { buttons, open, create: (who) => setDialog({ kind: "create", ...who }) };
 }
 
 /* The next call from now on. Mostly it is among those shown; if the shown ones are all overdue, it is looked up. */
@@ -118,21 +131,25 @@ function useNext(user, upcoming) {
 function UserTimeline({ user, go }) {
   const upcoming = useCalls(`/users/${encodeURIComponent(user)}/calls/upcoming`);
   const completed = useCalls(`/users/${encodeURIComponent(user)}/calls/completed`);
-  const reload = () => Promise.all([upcoming.reload(), completed.reload()]);
-  useLive("calls", reload);
+  const canceled = useCalls(`/users/${encodeURIComponent(user)}/calls/canceled`);
+  const reload = () => Promise.all([upcoming.reload(), completed.reload(), canceled.reload()]);
+  useLive("calls", reload, { concerns: ({ item, old }) => item?.userId === user || old?.userId === user });
   const actions = useActions(reload);
   const next = useNext(user, upcoming);
   return (
     <>
       <div class="row timeline-title">
         <h2 class="grow">{user}</h2>
-        <button class="primary" onClick={() => actions.create(user)}>New call</button>
+        <button class="primary" onClick={() => actions.create({ user })}>New call</button>
       </div>
       <p class="zone muted">All times are in your time zone, {zoneText()}.</p>
       {next && <NextCall call={next} go={go} />}
       <div class="grid timelines">
         <Timeline title="Upcoming" list={upcoming} emptyText="Nothing is planned." go={go} next={next} actions={actions.buttons} />
-        <Timeline title="Past" list={completed} emptyText="No call is completed yet." go={go} actions={actions.buttons} />
+        <div>
+          <Timeline title="Past" list={completed} emptyText="No call is completed yet." go={go} actions={actions.buttons} />
+          {canceled.data?.length > 0 && <Timeline title="Canceled" list={canceled} go={go} actions={actions.buttons} />}
+        </div>
       </div>
       {actions.open}
     </>
@@ -156,10 +173,14 @@ function NextCall({ call, go }) {
 
 function ProviderCalls({ provider, go }) {
   const list = useCalls(`/providers/${encodeURIComponent(provider)}/calls`);
-  useLive("calls", list.reload);
+  useLive("calls", list.reload, { concerns: ({ item, old }) => item?.providerId === provider || old?.providerId === provider });
   const actions = useActions(list.reload);
   return (
     <>
+      <div class="row timeline-title">
+        <h2 class="grow">{provider}</h2>
+        <button class="primary" onClick={() => actions.create({ provider })}>New call</button>
+      </div>
       <Timeline title={`Calls of ${provider}, newest first`} list={list} go={go} byUser actions={actions.buttons}
                 emptyText="This provider has no calls."
                 lead={`All times are in your time zone, ${zoneText()}.`} />
@@ -209,9 +230,14 @@ function groupByDay(calls) {
 
 /* A link to the calls of {user} or {provider}. */
 function Name({ who, go }) {
+  const { has, user } = useSession();
+  const [name] = Object.values(who);
+  if (!has("admin") && name !== user.id) {
+    return <strong>{name}</strong>; /* other people's calls are not theirs to see */
+  }
   return (
     <a href={`?${new URLSearchParams(who)}`}
-       onClick={(event) => { event.preventDefault(); go(who); }}>{Object.values(who)[0]}</a>
+       onClick={(event) => { event.preventDefault(); go(who); }}>{name}</a>
   );
 }
 
@@ -225,10 +251,14 @@ function CallRow({ call, isNext, byUser, go, children }) {
         {isNext && <span class="badge accent">next</span>}
         {late && <span class="badge warn">overdue</span>}
         {call.status === "COMPLETED" && <span class="badge good">completed</span>}
+        {call.status === "CANCELED" && <span class="badge">canceled</span>}
       </div>
+      {call.cancelReason && (
+        <p class="reason muted">“{call.cancelReason}”{call.canceledBy && `, ${call.canceledBy}`}</p>
+      )}
       <div class="row buttons">{children}</div>
     </li>
   );
 }
 
-render(<App />, document.body);
+start("calls", App);

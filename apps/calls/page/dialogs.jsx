@@ -51,6 +51,24 @@ const DIALOGS = {
       </Field>
     ),
   },
+  cancel: {
+    title: "Cancel the call",
+    submit: "Cancel the call",
+    dismiss: "Keep it",
+    part: "status",
+    done: "Canceled",
+    body: ({ reason }) => {
+      if (reason.trim() === "") {
+        throw new Error("Say why, so that the others know.");
+      }
+      return { status: "CANCELED", reason: reason.trim() };
+    },
+    field: () => (
+      <Field label="Reason" hint="User and provider see it.">
+        <textarea name="reason" required maxLength={500} />
+      </Field>
+    ),
+  },
   provider: {
     title: "Change the provider",
     submit: "Change",
@@ -66,11 +84,11 @@ const DIALOGS = {
 };
 
 /* `onChanged(call)` gets the call as it is now when someone else changed it; the next attempt starts from there. */
-export function CallDialog({ kind, call, user, reload, onChanged, onClose }) {
+export function CallDialog({ kind, call, user, provider, reload, onChanged, onClose }) {
   if (kind === "create") {
-    return <CreateDialog user={user} reload={reload} onClose={onClose} />;
+    return <CreateDialog user={user} provider={provider} reload={reload} onClose={onClose} />;
   }
-  const { title, submit, part, done, body, field } = DIALOGS[kind];
+  const { title, submit, dismiss, part, done, body, field } = DIALOGS[kind];
   async function change(values, isConfirmed) {
     const wanted = body(values, isConfirmed);
     try {
@@ -86,25 +104,26 @@ export function CallDialog({ kind, call, user, reload, onChanged, onClose }) {
     await reload();
   }
   return (
-    <FormDialog title={title} submit={submit} onClose={onClose} onSubmit={change}>
+    <FormDialog title={title} submit={submit} dismiss={dismiss} onClose={onClose} onSubmit={change}>
       <p class="muted">{describe(call)}, for {call.userId}</p>
       {field(call)}
     </FormDialog>
   );
 }
 
-function CreateDialog({ user, reload, onClose }) {
+/* For a user, with a provider to be named; or the other way round. */
+function CreateDialog({ user, provider, reload, onClose }) {
   const [callId] = useState(newId); /* one per dialog: sending it twice creates one call */
-  async function create({ providerId, time }, isConfirmed) {
+  async function create({ other, time }, isConfirmed) {
     const scheduledFor = checkTime(time, isConfirmed, "Create");
-    await api.post("/calls", { callId, userId: user, providerId: providerId.trim(), scheduledFor });
+    await api.post("/calls", { callId, userId: user ?? other.trim(), providerId: provider ?? other.trim(), scheduledFor });
     toast("Call created");
     await reload();
   }
   return (
-    <FormDialog title={`New call for ${user}`} submit="Create" onSubmit={create} onClose={onClose}>
-      <Field label="Provider">
-        <input name="providerId" required autocomplete="off" placeholder="dr-lund" />
+    <FormDialog title={user ? `New call for ${user}` : `New call with ${provider}`} submit="Create" onSubmit={create} onClose={onClose}>
+      <Field label={user ? "Provider" : "User"}>
+        <input name="other" required autocomplete="off" placeholder={user ? "dr-lund" : "ana"} />
       </Field>
       <When initial={soon()} />
     </FormDialog>

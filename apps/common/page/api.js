@@ -5,6 +5,14 @@ const READ_TIMEOUT_MS = 10_000;
 const WRITE_TIMEOUT_MS = 30_000;
 const OUTAGE_STATUSES = [0, 502, 503, 504];
 
+/* onSignInRequired(listener): called with the address of the sign-in when a request is refused because the session is over.
+ * Returns a function that ends it. */
+const signInListeners = new Set();
+export function onSignInRequired(listener) {
+  signInListeners.add(listener);
+  return () => signInListeners.delete(listener);
+}
+
 export class ApiError extends Error {
   constructor(status, error) {
     super(error.message);
@@ -23,13 +31,16 @@ export const isOutage = (error) => error instanceof ApiError && OUTAGE_STATUSES.
  *
  * Each returns the JSON of the answer, or null if it has no body. `version` is sent as If-Match, `headers`
  * unchanged. */
-export function createApi(app) {
+export const createApi = (app) => createClient(`/${app}/api`);
+
+/* The same for any path of the server. */
+export function createClient(base) {
   async function send(method, path, { query, body, version, headers } = {}) {
     const given = Object.entries(query ?? {}).filter(([, value]) => value != null && value !== "");
     const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
     let answer;
     try {
-      answer = await fetch(`/${app}/api${path}${search}`, {
+      answer = await fetch(`${base}${path}${search}`, {
         method,
         signal: AbortSignal.timeout(method === "GET" ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS),
         headers: {
@@ -67,6 +78,9 @@ async function read(answer) {
   }
   if (answer.ok && (json !== null || text === "")) {
     return json;
+  }
+  if (answer.status === 401 && json?.error?.code === "sign_in_required") {
+    signInListeners.forEach((listener) => listener(json.error.signIn ?? "/auth/login"));
   }
   throw new ApiError(
     answer.status,

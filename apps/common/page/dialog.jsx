@@ -13,7 +13,7 @@ export class Question extends Error {
 
 /* A modal dialog with a form. `onSubmit(values, isConfirmed)` gets the fields by name; an error that it throws is
  * shown in the dialog, which stays open with its input; otherwise the dialog closes. */
-export function FormDialog({ title, submit, danger, extra, onSubmit, onClose, children }) {
+export function FormDialog({ title, submit, dismiss = "Cancel", danger, extra, onSubmit, onClose, children }) {
   const dialog = useRef();
   const busy = useRef(false);
   const [isBusy, setBusy] = useState(false);
@@ -49,7 +49,7 @@ export function FormDialog({ title, submit, danger, extra, onSubmit, onClose, ch
         </div>
         <div class="actions">
           {extra}
-          <button type="button" onClick={() => dialog.current.close()}>Cancel</button>
+          <button type="button" onClick={() => dialog.current.close()}>{dismiss}</button>
           {/* Not `disabled` while busy: a disabled button would lose the focus. */}
           <button type="submit" class={danger ? "danger" : "primary"} aria-disabled={isBusy}>
             {isQuestion ? problem.submit : submit}
@@ -61,7 +61,7 @@ export function FormDialog({ title, submit, danger, extra, onSubmit, onClose, ch
 }
 
 /* A dialog that only shows something. */
-export function InfoDialog({ title, onClose, children }) {
+export function InfoDialog({ title, extra, onClose, children }) {
   const dialog = useRef();
   const titleId = useId();
   useEffect(() => {
@@ -72,6 +72,7 @@ export function InfoDialog({ title, onClose, children }) {
       <h2 id={titleId}>{title}</h2>
       {children}
       <div class="actions">
+        {extra}
         <button type="button" onClick={() => dialog.current.close()}>Close</button>
       </div>
     </dialog>

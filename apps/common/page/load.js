@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isOutage } from "./api.js";
 import { loadFailed, loadSettled } from "./connection.js";
+import { liveSource } from "./live.js";
 import { toast } from "./toasts.jsx";
 
 /* const list = useLoad(() => api.get("/tasks"), []);
@@ -105,7 +106,30 @@ export function useEvery(seconds, work) {
   }, [seconds]);
 }
 
-/* Calls `reload` when the application's data may have changed. */
-export function useLive(app, reload, seconds = 3) {
-  useEvery(seconds, reload);
+const POLL_SECONDS = 3;
+
+/* Calls `reload` when the application's data may have changed: at once by live updates, every few seconds while there
+ * are none. `concerns(change)` tells whether a change affects what the page shows; several within `pauseMs`
+ * cost one reload. */
+export function useLive(app, reload, { concerns = () => true, pauseMs = 150 } = {}) {
+  const newest = useRef();
+  newest.current = { reload, concerns };
+  const source = liveSource(app);
+  useEffect(() => {
+    let timer = null;
+    const run = () => {
+      timer = null;
+      newest.current.reload();
+    };
+    const end = source.subscribe(({ kind, change }) => {
+      if (kind === "reload" || newest.current.concerns(change)) {
+        timer ??= setTimeout(run, pauseMs);
+      }
+    });
+    return () => {
+      clearTimeout(timer);
+      end();
+    };
+  }, [source, pauseMs]);
+  useEvery(POLL_SECONDS, () => (source.isReady ? undefined : reload()));
 }

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { isOutage } from "./api.js";
 import { useConnectionLost } from "./connection.js";
+import { SessionBanner, UserMenu } from "./session.jsx";
 import { Toasts } from "./toasts.jsx";
 
 /* All applications, for the navigation and the page at /: name, title, summary, icon (an SVG path, 24 by 24). */
@@ -39,9 +40,11 @@ export function Shell({ app, title, lead, actions, children }) {
             </a>
           ))}
         </nav>
+        <UserMenu />
         <ThemeButton />
       </header>
       <ConnectionBanner />
+      <SessionBanner />
       <main id="main" tabIndex={-1}>
         <div class="title">
           <div>
@@ -51,6 +54,7 @@ export function Shell({ app, title, lead, actions, children }) {
           <div class="actions">{actions}</div>
         </div>
         {children}
+        {app && <footer><a href={`/${app}/?view=patterns`}>Access patterns and cost</a></footer>}
       </main>
       <Toasts />
     </>

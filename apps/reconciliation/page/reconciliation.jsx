@@ -1,14 +1,13 @@
 /* Reconciliation: calls that need a second look, by age, tenant and shard, live. */
-import { render } from "preact";
 import { useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
 import { Field, FormDialog } from "@common/dialog.jsx";
 import { useRowFocus } from "@common/focus.js";
 import { agoText, timeText, useAddress } from "@common/lists.js";
 import { useLive, useLoad } from "@common/load.js";
+import { start } from "@common/start.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Empty, Hidden, Loaded, Shell } from "@common/ui.jsx";
-import "@common/look.css";
 import "./reconciliation.css";
 
 const api = createApi("reconciliation");
@@ -181,4 +180,4 @@ function ReportDialog({ report, onClose }) {
   );
 }
 
-render(<App />, document.body);
+start("reconciliation", App);

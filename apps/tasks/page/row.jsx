@@ -1,17 +1,19 @@
-/* One task: its status, and who is assigned. */
-import { useRef, useState } from "preact/hooks";
-import { Field, FormDialog } from "@common/dialog.jsx";
+/* One task: its status, its text, and who is assigned. */
+import { useState } from "preact/hooks";
+import { Field, FormDialog, Select } from "@common/dialog.jsx";
 import { timeText } from "@common/lists.js";
-import { usePages } from "@common/load.js";
+import { useLive, usePages } from "@common/load.js";
+import { StatusSelect } from "@common/status.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Loaded } from "@common/ui.jsx";
-import { explainAssignment, PRIORITIES, STATUSES } from "./text.js";
+import { api, checkSize, explainAssignment, PRIORITIES, STATUSES, upper } from "./text.js";
 
-export function TaskRow({ api, task, act, isFresh, reload }) {
+export function TaskRow({ task, me, isAdmin, isFresh, reload }) {
   const [isShown, setShown] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   async function change(status) {
     try {
-      await api.put(`/tasks/${task.taskId}/status`, { status }, act);
+      await api.put(`/tasks/${task.taskId}/status`, { status });
       toast(`${task.title}: ${STATUSES[status]}`);
     } catch (error) {
       toast(error.status === 403 ? "Only someone assigned, or an admin, may change the status." : error.message, "error");
@@ -24,71 +26,73 @@ export function TaskRow({ api, task, act, isFresh, reload }) {
         <span class="grow task-title">{task.title}</span>
         <span class="row controls">
           <span class={`badge ${PRIORITIES[task.priority]}`}>{task.priority.toLowerCase()}</span>
-          <StatusSelect task={task} change={change} />
+          <StatusSelect label={`Status of ${task.title}`} value={task.status} options={Object.entries(STATUSES)} change={change} />
+          <button class="small" data-action="edit" aria-label={`Edit ${task.title}`} onClick={() => setEditing(true)}>Edit</button>
           <button class="small" data-action="who" aria-expanded={isShown} aria-label={`Who: ${task.title}`}
                   onClick={() => setShown(!isShown)}>Who</button>
         </span>
       </div>
       {task.description && <p class="description">{task.description}</p>}
       <small>By {task.createdBy} on {timeText(task.createdAt)}</small>
-      {isShown && <Assigned api={api} task={task} act={act} />}
+      {isShown && <Assigned task={task} isAdmin={isAdmin} />}
+      {isEditing && <EditDialog task={task} reload={reload} onClose={() => setEditing(false)} />}
     </li>
   );
 }
 
-/* Chooses a status. By mouse, or from the opened list, it is saved at once. Arrow keys on the closed list only
- * propose one: Enter or Save saves it, Escape or leaving the field discards it. */
-function StatusSelect({ task, change }) {
-  const [proposed, setProposed] = useState(null);
-  const byKeys = useRef(false);
-  function press(event) {
-    if (proposed && event.key === "Enter") {
-      event.preventDefault();
-      save();
-    } else if (proposed && event.key === "Escape") {
-      setProposed(null);
-    } else {
-      const opens = event.altKey || [" ", "Enter", "F4"].includes(event.key);
-      byKeys.current = !opens && (event.key.startsWith("Arrow") || event.key.length === 1
-        || ["Home", "End", "PageUp", "PageDown"].includes(event.key));
+/* Saves on top of the task as it was when the dialog opened; if it is another by now, says so and goes on from there. */
+function EditDialog({ task, reload, onClose }) {
+  const [seen, setSeen] = useState(task.updatedAt);
+  async function save({ title, description, priority }) {
+    checkSize(title, description);
+    try {
+      await api.put(`/tasks/${task.taskId}`, { title: title.trim(), description, priority, seen });
+    } catch (error) {
+      if (error.status === 412) {
+        const now = await api.get(`/tasks/${task.taskId}`);
+        setSeen(now.updatedAt);
+        await reload();
+        throw new Error(`Someone changed this task meanwhile. Its title is now “${now.title}”, its status ${STATUSES[now.status]}. `
+          + "Save again to replace their text with yours.");
+      }
+      throw error.status === 403 ? new Error("Only who created it, someone assigned, or an admin may edit a task.") : error;
     }
+    toast(`Saved: ${title.trim()}`);
+    await reload();
   }
-  function choose({ target: { value } }) {
-    if (byKeys.current) {
-      setProposed(value === task.status ? null : value);
-    } else {
-      change(value);
-    }
-  }
-  async function save() {
-    const status = proposed;
-    setProposed(null);
-    await change(status);
-  }
-  const leave = ({ relatedTarget, currentTarget }) => !currentTarget.contains(relatedTarget) && setProposed(null);
   return (
-    <span class="row status" onFocusOut={leave}>
-      <select aria-label={`Status of ${task.title}`} data-action="status" value={proposed ?? task.status}
-              onKeyDown={press} onPointerDown={() => (byKeys.current = false)} onChange={choose}>
-        {Object.entries(STATUSES).map(([name, label]) => <option key={name} value={name}>{label}</option>)}
-      </select>
-      {proposed && <button class="small primary" onClick={save}>Save</button>}
-      <span class="visually-hidden" role="status">{proposed && "Not saved yet: Enter saves, Escape discards."}</span>
-    </span>
+    <FormDialog title="Edit the task" submit="Save" onSubmit={save} onClose={onClose}>
+      <Field label="Title"><input name="title" required maxLength={200} autocomplete="off" defaultValue={task.title} /></Field>
+      <Field label="Description"><textarea name="description" maxLength={2000} defaultValue={task.description ?? ""} /></Field>
+      <Field label="Priority">
+        <Select name="priority" initial={task.priority} options={Object.keys(PRIORITIES).map((name) => [name, upper(name)])} />
+      </Field>
+    </FormDialog>
   );
 }
 
-function Assigned({ api, task, act }) {
+function Assigned({ task, isAdmin }) {
   const path = `/tasks/${task.taskId}/assignments`;
   const list = usePages((cursor) => api.get(path, { cursor }), [path]);
+  useLive("tasks", list.reload, {
+    concerns: ({ type, item, old }) => type === "assignment" && (item ?? old)?.taskId === task.taskId });
   const [isAssigning, setAssigning] = useState(false);
   async function assign({ userId }) {
     try {
-      await api.post(path, { userId: userId.trim() }, act);
+      await api.post(path, { userId: userId.trim() });
     } catch (error) {
       throw explainAssignment(error, userId.trim());
     }
     toast(`Assigned to ${userId.trim()}`);
+    await list.reload();
+  }
+  async function unassign(userId) {
+    try {
+      await api.delete(`${path}/${encodeURIComponent(userId)}`);
+      toast(`${userId} is no longer assigned`, "info", { label: "Undo", run: () => assign({ userId }).catch(toast.error) });
+    } catch (error) {
+      toast.error(error);
+    }
     await list.reload();
   }
   return (
@@ -99,11 +103,20 @@ function Assigned({ api, task, act }) {
             {assignments.length === 0 && <span class="muted">Nobody yet.</span>}
             {assignments.length > 0 && (
               <ul class="row people" aria-label={`Assigned to ${task.title}`}>
-                {assignments.map(({ userId }) => <li key={userId} class="badge">{userId}</li>)}
+                {assignments.map(({ userId }) => (
+                  <li key={userId} class="badge">
+                    {userId}
+                    {isAdmin && (
+                      <button class="plain" aria-label={`Unassign ${userId} from ${task.title}`} onClick={() => unassign(userId)}>×</button>
+                    )}
+                  </li>
+                ))}
               </ul>
             )}
             {list.hasMore && <button class="small" onClick={list.loadMore}>More</button>}
-            <button class="small" aria-label={`Assign ${task.title}`} onClick={() => setAssigning(true)}>Assign</button>
+            {isAdmin && (
+              <button class="small" aria-label={`Assign ${task.title}`} onClick={() => setAssigning(true)}>Assign</button>
+            )}
           </div>
         )}
       </Loaded>

@@ -1,55 +1,78 @@
-/* Tasks: mine, all by status, and who does what. */
-import { render } from "preact";
+/* Tasks: mine, all by status, who does what; for admins, the users. */
 import { useEffect, useState } from "preact/hooks";
-import { createApi } from "@common/api.js";
 import { Field, FormDialog, Select } from "@common/dialog.jsx";
 import { useRowFocus } from "@common/focus.js";
 import { useAddress } from "@common/lists.js";
 import { useLive, useLoad, usePages } from "@common/load.js";
+import { start } from "@common/start.jsx";
 import { tabPanel, Tabs } from "@common/tabs.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Empty, Loaded, Shell } from "@common/ui.jsx";
+import { Notifications } from "./notifications.jsx";
 import { TaskRow } from "./row.jsx";
-import { BYTES_MAX, byteCount, PRIORITIES, STATUSES, upper } from "./text.js";
-import "@common/look.css";
+import { api, checkSize, PRIORITIES, STATUSES, upper } from "./text.js";
+import { Users } from "./users.jsx";
 import "./tasks.css";
 
-const api = createApi("tasks");
-const TABS = [{ name: "mine", label: "My tasks" },
-  ...Object.entries(STATUSES).map(([name, label]) => ({ name, label }))];
-
-/* Who acts and what is shown is in the address: ?user=ana&status=OPEN; without a status, the user's own. */
+/* Which tasks are shown is in the address: ?status=OPEN; without a status, one's own; ?status=USERS: the users. */
 function App() {
-  const [{ user, status }, go] = useAddress();
+  const me = useLoad(() => api.get("/me"), []);
+  const counts = useLoad(() => api.get("/tasks/counts"), []);
+  useLive("tasks", counts.reload, { concerns: ({ type }) => type === "task" });
+  const [{ status }, go] = useAddress();
   const [isCreating, setCreating] = useState(false);
   const [fresh, setFresh] = useState(null); /* the id of the task that was just created */
-  const act = { headers: { "X-User-Id": user } };
-  const tab = status ?? "mine";
   async function create({ title, description, priority }) {
-    const size = byteCount(title) + byteCount(description);
-    if (size > BYTES_MAX) {
-      throw new Error(`Title and description are too long together: ${size} of at most ${BYTES_MAX} bytes.`);
-    }
-    const task = await api.post("/tasks", { title: title.trim(), priority, ...(description.trim() && { description }) }, act);
+    checkSize(title, description);
+    const task = await api.post("/tasks", { title: title.trim(), priority, ...(description.trim() && { description }) });
     toast(`Created: ${task.title}`);
     setFresh(task.taskId);
-    go({ user, status: task.status }); /* a new task is nobody's yet: it is seen among the open ones */
+    go({ status: task.status }); /* a new task is nobody's yet: it is seen among the open ones */
   }
   return (
     <Shell app="tasks" title="Tasks" lead="My tasks, all by status, who does what."
-           actions={user && <button class="primary" onClick={() => setCreating(true)}>New task</button>}>
-      <Who key={user} user={user} go={(user) => go({ user, status })} />
-      {user ? (
-        <>
-          <Tabs label="Which tasks" tabs={TABS} chosen={tab}
-                choose={(name, byKey) => go({ user, status: name === "mine" ? undefined : name }, { replace: byKey })} />
-          <div {...tabPanel(tab)}>
-            <TaskList key={`${user} ${tab}`} user={user} status={status} act={act} fresh={fresh} />
-          </div>
-        </>
-      ) : <Welcome go={go} />}
+           actions={me.data && (
+             <>
+               <Notifications user={me.data.userId} show={(taskId) => { setFresh(taskId); go({}); }} />
+               <button class="primary" onClick={() => setCreating(true)}>New task</button>
+             </>
+           )}>
+      <Loaded of={me}>
+        {({ userId, isAdmin, profile }) => (
+          <>
+            {profile?.status === "DEACTIVATED" && <p class="notice warn">Your account is deactivated: you can look, but not change anything.</p>}
+            <Views user={userId} isAdmin={isAdmin} status={status} counts={counts.data} fresh={fresh} go={go} />
+          </>
+        )}
+      </Loaded>
       {isCreating && <CreateDialog create={create} onClose={() => setCreating(false)} />}
     </Shell>
+  );
+}
+
+function Views({ user, isAdmin, status, counts, fresh, go }) {
+  const tabs = [{ name: "mine", label: "My tasks" },
+    ...Object.entries(STATUSES).map(([name, label]) => ({ name, label, count: counts?.byStatus[name] })),
+    ...(isAdmin ? [{ name: "USERS", label: "Users" }] : [])];
+  const tab = tabs.some(({ name }) => name === status) ? status : "mine";
+  const priorities = tab === "mine" || tab === "USERS" ? null : counts?.byStatusAndPriority?.[tab];
+  return (
+    <>
+      <Tabs label="Which tasks" tabs={tabs} chosen={tab}
+            choose={(name, byKey) => go({ status: name === "mine" ? undefined : name }, { replace: byKey })} />
+      <div {...tabPanel(tab)}>
+        {priorities && (
+          <p class="row priorities">
+            {Object.keys(PRIORITIES).reverse().map((name) => (
+              <span key={name} class={`badge ${PRIORITIES[name]}`}>{priorities[name] ?? 0} {name.toLowerCase()}</span>
+            ))}
+          </p>
+        )}
+        {tab === "USERS" ? <Users me={user} /> : (
+          <TaskList key={tab} user={user} isAdmin={isAdmin} status={tab === "mine" ? null : tab} fresh={fresh} />
+        )}
+      </div>
+    </>
   );
 }
 
@@ -65,40 +88,8 @@ function CreateDialog({ create, onClose }) {
   );
 }
 
-/* Who acts, and their profile. */
-function Who({ user, go }) {
-  const profile = useLoad(async () => (user ? api.get(`/users/${encodeURIComponent(user)}`) : {}), [user]);
-  function change(event) {
-    event.preventDefault();
-    go(new FormData(event.target).get("user").trim());
-  }
-  return (
-    <form class="row who" onSubmit={change} aria-label="Who acts">
-      <input class="grow" name="user" aria-label="Acting as" required maxLength={64} autocomplete="off"
-             defaultValue={user} placeholder="ana" />
-      <button>Act as</button>
-      {profile.error?.status === 404 && <span class="badge bad">unknown user</span>}
-      {profile.data?.groups && <span class="badge">{profile.data.groups.join(", ")}</span>}
-      {profile.data?.status === "DEACTIVATED" && <span class="badge warn">deactivated</span>}
-    </form>
-  );
-}
-
-function Welcome({ go }) {
-  return (
-    <Empty title="Who are you?">
-      <p>Type a user above. The sample data has the admin{" "}
-        <button class="plain link" onClick={() => go({ user: "ana" })}>ana</button> and the members{" "}
-        {["ben", "chloe", "dario"].map((user) => (
-          <button key={user} class="plain link" onClick={() => go({ user })}>{user}</button>
-        ))}
-      </p>
-    </Empty>
-  );
-}
-
 /* The tasks of a status; without one, those that are assigned to the user. */
-function TaskList({ user, status, act, fresh }) {
+function TaskList({ user, isAdmin, status, fresh }) {
   const list = usePages(async (cursor) => {
     if (status) {
       return api.get("/tasks", { status, cursor });
@@ -106,15 +97,15 @@ function TaskList({ user, status, act, fresh }) {
     const page = await api.get(`/users/${encodeURIComponent(user)}/tasks`, { cursor });
     return { ...page, items: page.items.map((item) => item.task) };
   }, [user, status]);
-  useLive("tasks", list.reload);
+  useLive("tasks", list.reload, { concerns: ({ type }) => type === "task" || (!status && type === "assignment") });
   const rows = useRowFocus();
   const isFreshHere = list.data?.some((task) => task.taskId === fresh);
   useEffect(() => {
     if (isFreshHere) {
       rows.current.querySelector(".fresh")?.scrollIntoView({ block: "nearest" });
     }
-  }, [isFreshHere]);
-  const emptyText = status ? `No task is ${STATUSES[status]?.toLowerCase() ?? status}.` : "Nothing is assigned to you.";
+  }, [isFreshHere, fresh]);
+  const emptyText = status ? `No task is ${STATUSES[status].toLowerCase()}.` : "Nothing is assigned to you.";
   return (
     <Loaded of={list}>
       {(tasks) => (
@@ -122,7 +113,7 @@ function TaskList({ user, status, act, fresh }) {
           {tasks.length === 0 ? <Empty title={emptyText} /> : (
             <ul class="list">
               {tasks.map((task) => (
-                <TaskRow key={task.taskId} api={api} task={task} act={act} isFresh={task.taskId === fresh} reload={list.reload} />
+                <TaskRow key={task.taskId} task={task} me={user} isAdmin={isAdmin} isFresh={task.taskId === fresh} reload={list.reload} />
               ))}
             </ul>
           )}
@@ -133,4 +124,4 @@ function TaskList({ user, status, act, fresh }) {
   );
 }
 
-render(<App />, document.body);
+start("tasks", App);

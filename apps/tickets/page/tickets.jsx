@@ -1,25 +1,31 @@
 /* Tickets: a caller's newest, one of them to follow and to comment. */
-import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
 import { Field, FormDialog } from "@common/dialog.jsx";
 import { agoText, timeText, useAddress, useDraft } from "@common/lists.js";
 import { useLive, useLoad, usePages } from "@common/load.js";
+import { useSession } from "@common/session.jsx";
+import { start } from "@common/start.jsx";
+import { StatusSelect } from "@common/status.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Empty, Loaded, Shell } from "@common/ui.jsx";
 import { joinText, splitText } from "./text.js";
-import "@common/look.css";
 import "./tickets.css";
 
 const api = createApi("tickets");
 
-/* What the page shows is in its address: ?caller=poc-user-001&ticket=... */
+/* What the page shows is in its address: ?caller=poc-user-001&ticket=... Agents see everybody's tickets, others their own. */
 function App() {
-  const [{ caller, ticket }, go] = useAddress();
+  const session = useSession();
+  const isAgent = session.has("agent");
+  const [query, go] = useAddress();
+  const { ticket } = query;
+  const caller = query.caller ?? (isAgent ? undefined : session.user.id);
+  const settings = useLoad(() => api.get("/settings"), []);
   const [isOpening, setOpening] = useState(false);
   const [opened, setOpened] = useState(0);
   async function open({ caller_id, title, details }) {
-    const created = await api.post("/tickets", { caller_id: caller_id.trim(), issue_description: joinText(title, details) });
+    const created = await api.post("/tickets", { ...(caller_id && { caller_id: caller_id.trim() }), issue_description: joinText(title, details) });
     toast("The ticket is open.");
     setOpened(opened + 1);
     go({ caller: created.caller_id, ticket: created.ticket_id });
@@ -27,28 +33,29 @@ function App() {
   return (
     <Shell app="tickets" title="Tickets" lead="Open a ticket, follow it, comment."
            actions={<button class="primary" onClick={() => setOpening(true)}>Open a ticket</button>}>
-      <Chooser key={caller} caller={caller} go={go} />
+      {isAgent && <Chooser key={caller} caller={caller} go={go} />}
+      {settings.data?.callerIdsAreHashed && <p class="muted">Callers are stored as hashes of their ids.</p>}
       <div class={ticket ? "tickets with-ticket" : "tickets"}>
         {caller
           ? <CallerTickets key={caller} caller={caller} opened={opened} selected={ticket} go={go} />
           : !ticket && <Welcome go={go} />}
-        {ticket && <Ticket key={ticket} id={ticket} back={caller && (() => go({ caller }))} />}
+        {ticket && <Ticket key={ticket} id={ticket} settings={settings.data} back={caller && (() => go({ caller }))} />}
       </div>
-      {isOpening && <OpenDialog caller={caller} open={open} onClose={() => setOpening(false)} />}
+      {isOpening && <OpenDialog caller={caller} hint={settings.data?.hint} isAgent={isAgent} open={open} onClose={() => setOpening(false)} />}
     </Shell>
   );
 }
 
-const SECRETS_HINT = "Never write passwords, codes or serial numbers here.";
-
-function OpenDialog({ caller, open, onClose }) {
+function OpenDialog({ caller, hint, isAgent, open, onClose }) {
   return (
     <FormDialog title="Open a ticket" submit="Open" onSubmit={open} onClose={onClose}>
-      <Field label="Caller"><input name="caller_id" required maxLength={128} defaultValue={caller} autocomplete="off" /></Field>
+      {isAgent && (
+        <Field label="Caller"><input name="caller_id" required maxLength={128} defaultValue={caller} autocomplete="off" /></Field>
+      )}
       <Field label="What is wrong?" hint="In one line.">
         <input name="title" required maxLength={120} autocomplete="off" />
       </Field>
-      <Field label="Details" hint={SECRETS_HINT}><textarea name="details" maxLength={3800} /></Field>
+      <Field label="Details" hint={hint}><textarea name="details" maxLength={3800} /></Field>
     </FormDialog>
   );
 }
@@ -81,7 +88,7 @@ function Welcome({ go }) {
 
 function CallerTickets({ caller, opened, selected, go }) {
   const list = usePages((cursor) => api.get("/tickets", { caller, cursor }), [caller]);
-  useLive("tickets", list.reload);
+  useLive("tickets", list.reload, { concerns: ({ item, old }) => (item ?? old)?.caller_id === caller });
   useEffect(() => {
     if (opened > 0) {
       list.reload();
@@ -116,18 +123,20 @@ function TicketRow({ ticket, isSelected, address, go }) {
            go(address);
          }}>
         <span class="issue">{splitText(ticket.issue_description).title}</span>
-        <small>{timeText(ticket.created_at)} · {commentsText(ticket.comments?.length ?? 0)}</small>
+        <small>{statusText(ticket.status)} · {timeText(ticket.created_at)} · {commentsText(ticket.comments?.length ?? 0)}</small>
       </a>
     </li>
   );
 }
 
+/* "in_progress" -> "in progress" */
+const statusText = (status) => status.replaceAll("_", " ");
 const commentsText = (count) => (count === 1 ? "1 comment" : `${count} comments`);
 
 /* The chosen ticket. It comes into view when it is chosen; on a phone it takes the place of the list. */
-function Ticket({ id, back }) {
+function Ticket({ id, settings, back }) {
   const ticket = useLoad(() => api.get(`/tickets/${encodeURIComponent(id)}`), [id]);
-  useLive("tickets", ticket.reload);
+  useLive("tickets", ticket.reload, { concerns: ({ item, old }) => (item ?? old)?.ticket_id === id });
   const section = useRef();
   useEffect(() => {
     if (matchMedia("(max-width: 59.99rem)").matches) {
@@ -139,19 +148,32 @@ function Ticket({ id, back }) {
     <section aria-label="Ticket" class="ticket" ref={section} tabIndex={-1}>
       {back && <button class="plain link back" onClick={back}>← All tickets</button>}
       <Loaded of={ticket}>
-        {(data) => <TicketCard data={data} id={id} reload={ticket.reload} />}
+        {(data) => <TicketCard data={data} id={id} settings={settings} reload={ticket.reload} />}
       </Loaded>
     </section>
   );
 }
 
-function TicketCard({ data, id, reload }) {
+function TicketCard({ data, id, settings, reload }) {
+  const isAgent = useSession().has("agent");
+  async function change(status) {
+    try {
+      await api.put(`/tickets/${encodeURIComponent(id)}/status`, { status, from: data.status });
+      toast(`The ticket is ${statusText(status)}.`);
+    } catch (error) {
+      toast(error.code === "status_changed" ? "Someone changed the status meanwhile. You see it now as it is." : error.message, "error");
+    }
+    await reload();
+  }
   const { title, details } = splitText(data.issue_description);
   return (
     <article class="card">
       <div class="row top">
         <h2 class="grow">{title}</h2>
-        <span class="badge good">{data.status}</span>
+        {isAgent && settings
+          ? <StatusSelect label="Status of the ticket" value={data.status} change={change}
+                          options={statusOptions(settings.statuses, data.status)} />
+          : <span class="badge good">{statusText(data.status)}</span>}
       </div>
       {details && <p class="details">{details}</p>}
       <p class="muted">
@@ -162,16 +184,40 @@ function TicketCard({ data, id, reload }) {
         {(data.comments ?? []).map((comment, index) => (
           <li key={index}>
             <p>{comment.comment_text}</p>
-            <small title={timeText(comment.added_at)}>{agoText(comment.added_at)}</small>
+            <small title={timeText(comment.added_at)}>{authorText(comment.author)}, {agoText(comment.added_at)}</small>
           </li>
         ))}
       </ol>
-      <CommentForm id={id} reload={reload} />
+      <History history={data.history ?? []} />
+      <CommentForm id={id} hint={settings?.hint} reload={reload} />
     </article>
   );
 }
 
-function CommentForm({ id, reload }) {
+/* A ticket of another program may have a status that is not among the settings. */
+const statusOptions = (statuses, current) =>
+  [...new Set([...statuses, current])].map((status) => [status, statusText(status)]);
+
+const authorText = (author) =>
+  (author ? `${author.name || author.id}${author.role === "agent" ? ", service desk" : ""}` : "another program");
+
+function History({ history }) {
+  if (history.length < 2) {
+    return null;
+  }
+  return (
+    <details class="history">
+      <summary>History of the status</summary>
+      <ol>
+        {history.map(({ status, at, by }, index) => (
+          <li key={index}><strong>{statusText(status)}</strong> by {by}, <time dateTime={at}>{timeText(at)}</time></li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function CommentForm({ id, hint, reload }) {
   const [text, setText] = useDraft(`comment on ticket ${id}`);
   const [problem, setProblem] = useState(null);
   const field = useRef();
@@ -198,7 +244,7 @@ function CommentForm({ id, reload }) {
   }
   return (
     <form onSubmit={send} ref={field}>
-      <Field label="Comment" hint={SECRETS_HINT}>
+      <Field label="Comment" hint={hint}>
         <textarea maxLength={4000} value={text} onInput={(event) => setText(event.target.value)} />
       </Field>
       <div role="alert">{problem && <p class="notice error">{problem.message}</p>}</div>
@@ -207,4 +253,4 @@ function CommentForm({ id, reload }) {
   );
 }
 
-render(<App />, document.body);
+start("tickets", App);

@@ -1,0 +1,105 @@
+/* The page "Access patterns" of an application: what it asks of the database, what that costs, and what this server
+ * has measured. All from GET /NAME/api/patterns. */
+import { createApi } from "./api.js";
+import { useEvery, useLoad } from "./load.js";
+import { APPS, Loaded, Shell } from "./ui.jsx";
+
+const REFRESH_SECONDS = 10;
+const units = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
+const counts = new Intl.NumberFormat();
+
+export function Patterns({ app }) {
+  const [, title] = APPS.find(([name]) => name === app);
+  const load = useLoad(() => createApi(app).get("/patterns"), [app]);
+  useEvery(REFRESH_SECONDS, load.reload);
+  return (
+    <Shell app={app} title={`${title}: access patterns`} lead="What the application asks of its table, and what it costs."
+           actions={<a class="button" href={`/${app}/`}>Back</a>}>
+      <Loaded of={load}>
+        {({ patterns, workload, cost }) => (
+          <div class="stack">
+            {cost && <Cost workload={workload} cost={cost} />}
+            <PatternTable patterns={patterns} />
+            {workload && <Workload workload={workload} />}
+          </div>
+        )}
+      </Loaded>
+    </Shell>
+  );
+}
+
+/* Costs are often fractions of a cent: never rounded to nothing. */
+function moneyText(value, currency) {
+  const digits = value === 0 || value >= 0.01 ? 2 : Math.min(10, 1 - Math.floor(Math.log10(value)));
+  return new Intl.NumberFormat(undefined, { style: "currency", currency, minimumFractionDigits: 2, maximumFractionDigits: Math.max(2, digits) })
+    .format(value);
+}
+
+function Cost({ workload, cost }) {
+  const money = (value) => moneyText(value, cost.currency ?? "USD");
+  return (
+    <section aria-label="Cost per month" class="grid numbers">
+      {[["total per month", cost.total], ["reads", cost.reads], ["writes", cost.writes],
+        [`storage, ${workload.storageGb} GB`, cost.storage]].map(([label, value]) => (
+        <div key={label} class="card number-card"><strong>{money(value)}</strong><span class="muted">{label}</span></div>
+      ))}
+    </section>
+  );
+}
+
+/* Cells carry their column's name, which phones show beside the value. */
+function Table({ label, columns, rows }) {
+  return (
+    <table role="table" aria-label={label} class="cards">
+      <thead role="rowgroup">
+        <tr role="row">{columns.map(([name, kind]) => <th key={name} role="columnheader" scope="col" class={kind}>{name}</th>)}</tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((cells, index) => (
+          <tr key={index} role="row">
+            {cells.map((cell, column) => (
+              <td key={column} role="cell" class={columns[column][1]} data-name={columns[column][0]}>{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function PatternTable({ patterns }) {
+  const rows = patterns.map(({ name, what, operation, table, index, key, unitsMax, itemsMax, live }) => [
+    <><strong>{name}</strong><br /><small>{what}</small></>,
+    <>{operation}<br /><small>{table}{index && `, ${index}`}</small>{key && <><br /><code>{key}</code></>}</>,
+    unitsMax ?? "", itemsMax ?? "",
+    live ? counts.format(live.requests) : "none yet",
+    live ? units.format(live.unitsEach ?? live.units / Math.max(1, live.requests)) : "",
+  ]);
+  return (
+    <section aria-label="Patterns">
+      <h2>Patterns</h2>
+      <Table label="Patterns" rows={rows} columns={[["Pattern"], ["Request"], ["Units at most", "number"], ["Items at most", "number"],
+        ["Requests measured", "number"], ["Units each", "number"]]} />
+    </section>
+  );
+}
+
+function Workload({ workload }) {
+  const { operations, prices, source, note } = workload;
+  const money = (value) => moneyText(value, prices.currency ?? "USD");
+  const rows = operations.map(({ what, kind, count, per, units: each, unitsPerMonth, costPerMonth }) => [
+    what, kind, `${counts.format(count)} per ${per}`, units.format(each), counts.format(unitsPerMonth), money(costPerMonth),
+  ]);
+  return (
+    <section aria-label="Workload">
+      <h2>Workload</h2>
+      <p class="muted">
+        {source === "document" ? "As the document of the data model has it." : "Assumed: the document of the data model names none."} {note}{" "}
+        Prices: {money(prices.readMillion)} per million read units, {money(prices.writeMillion)} per million write units,{" "}
+        {money(prices.storageGbMonth)} per GB and month.
+      </p>
+      <Table label="Workload" rows={rows} columns={[["Operation"], ["Kind"], ["How often"], ["Units", "number"], ["Units per month", "number"],
+        ["Cost per month", "number"]]} />
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+/* What happened to one's tasks: a button with the number of unread notifications, and their list. */
+import { useState } from "preact/hooks";
+import { InfoDialog } from "@common/dialog.jsx";
+import { agoText, timeText } from "@common/lists.js";
+import { useLive, usePages } from "@common/load.js";
+import { Empty, Loaded } from "@common/ui.jsx";
+import { api } from "./text.js";
+
+/* `show(taskId)` is called when someone follows a notification to its task. */
+export function Notifications({ user, show }) {
+  const path = `/users/${encodeURIComponent(user)}/notifications`;
+  const list = usePages((cursor) => api.get(path, { cursor }), [path]);
+  useLive("tasks", list.reload, { concerns: ({ type }) => ["notification", "assignment", "task"].includes(type), pauseMs: 400 });
+  const [isOpen, setOpen] = useState(false);
+  const unread = list.first?.unread ?? 0;
+  async function close() {
+    setOpen(false);
+    const newest = list.data?.[0]?.at;
+    if (unread > 0 && newest) {
+      await api.put(`${path}/read`, { upTo: newest }).catch(() => {}); /* they stay unread, and are shown again */
+      await list.reload();
+    }
+  }
+  return (
+    <>
+      <button aria-label={`Notifications, ${unread} unread`} class="bell" onClick={() => setOpen(true)}>
+        Notifications{unread > 0 && <span class="badge bad">{unread}</span>}
+      </button>
+      {isOpen && (
+        <InfoDialog title="Notifications" onClose={close}>
+          <Loaded of={list}>
+            {(items) => items.length === 0 ? <Empty title="Nothing has happened to your tasks yet." /> : (
+              <ul class="notifications" aria-label="Notifications">
+                {items.map(({ id, at, text, taskId, title, read }) => (
+                  <li key={id} class={read ? undefined : "unread"}>
+                    <span>{!read && <span class="badge accent">new</span>} {text}</span>{" "}
+                    <button type="button" class="plain link" aria-label={`Show ${title}`} onClick={() => { close(); show(taskId); }}>Show</button>
+                    <br /><small title={timeText(at)}>{agoText(at)}</small>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Loaded>
+          {list.hasMore && <button type="button" class="small" onClick={list.loadMore}>Older</button>}
+        </InfoDialog>
+      )}
+    </>
+  );
+}

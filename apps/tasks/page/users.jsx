@@ -1,0 +1,89 @@
+/* Administration of users: list, create, deactivate, role. For admins only; the API refuses others. */
+import { useState } from "preact/hooks";
+import { Field, FormDialog, Select } from "@common/dialog.jsx";
+import { useRowFocus } from "@common/focus.js";
+import { timeText } from "@common/lists.js";
+import { useLive, usePages } from "@common/load.js";
+import { toast } from "@common/toasts.jsx";
+import { Empty, Loaded } from "@common/ui.jsx";
+import { api } from "./text.js";
+
+const ROLES = [["member", "Member"], ["admin", "Admin"]];
+const isAdmin = (user) => user.groups.includes("Admins");
+
+export function Users({ me }) {
+  const list = usePages((cursor) => api.get("/users", { cursor }), []);
+  useLive("tasks", list.reload, { concerns: ({ type }) => type === "user" });
+  const [isCreating, setCreating] = useState(false);
+  const rows = useRowFocus();
+  async function create({ userId, email, role }) {
+    await api.post("/users", { ...(userId.trim() && { userId: userId.trim() }), email: email.trim(), isAdmin: role === "admin" });
+    toast(`Created: ${email.trim()}`);
+    await list.reload();
+  }
+  async function put(user, part, body, done) {
+    try {
+      await api.put(`/users/${encodeURIComponent(user.userId)}/${part}`, body);
+      toast(done);
+    } catch (error) {
+      toast.error(error);
+    }
+    await list.reload();
+  }
+  return (
+    <section aria-label="Users">
+      <div class="row users-title">
+        <span class="grow muted">Who may have tasks, and who administers.</span>
+        <button onClick={() => setCreating(true)}>New user</button>
+      </div>
+      <Loaded of={list}>
+        {(users) => (
+          <div ref={rows} tabIndex={-1} class="rows">
+            {users.length === 0 && <Empty title="No users yet." />}
+            <ul class="list">
+              {users.map((user) => <UserRow key={user.userId} user={user} isMe={user.userId === me} put={put} />)}
+            </ul>
+            {list.hasMore && <button class="more" onClick={list.loadMore}>Show more</button>}
+          </div>
+        )}
+      </Loaded>
+      {isCreating && (
+        <FormDialog title="New user" submit="Create" onSubmit={create} onClose={() => setCreating(false)}>
+          <Field label="Email"><input type="email" name="email" required maxLength={200} autocomplete="off" /></Field>
+          <Field label="User id" hint="As the sign-in has it; without one, a new id is made.">
+            <input name="userId" maxLength={64} autocomplete="off" />
+          </Field>
+          <Field label="Role"><Select name="role" options={ROLES} initial="member" /></Field>
+        </FormDialog>
+      )}
+    </section>
+  );
+}
+
+function UserRow({ user, isMe, put }) {
+  const { userId, email, status, createdAt } = user;
+  const isActive = status === "ACTIVE";
+  return (
+    <li data-user={userId} data-row class="task">
+      <div class="row">
+        <span class="grow task-title">{userId} <small>{email}</small></span>
+        <span class="row controls">
+          {isAdmin(user) && <span class="badge accent">admin</span>}
+          {!isActive && <span class="badge warn">deactivated</span>}
+          {isMe && <span class="badge">you</span>}
+          <button class="small" data-action="role" aria-label={`${isAdmin(user) ? "Make member" : "Make admin"}: ${userId}`}
+                  onClick={() => put(user, "role", { role: isAdmin(user) ? "member" : "admin" },
+                    `${userId} is now ${isAdmin(user) ? "a member" : "an admin"}`)}>
+            {isAdmin(user) ? "Make member" : "Make admin"}
+          </button>
+          <button class="small" data-action="status" aria-label={`${isActive ? "Deactivate" : "Activate"}: ${userId}`}
+                  onClick={() => put(user, "status", { status: isActive ? "DEACTIVATED" : "ACTIVE" },
+                    `${userId} is ${isActive ? "deactivated" : "active again"}`)}>
+            {isActive ? "Deactivate" : "Activate"}
+          </button>
+        </span>
+      </div>
+      <small>Since {timeText(createdAt)}</small>
+    </li>
+  );
+}
