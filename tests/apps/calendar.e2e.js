@@ -299,3 +299,15 @@ for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
     await site.close(other);
   });
 }
+
+test("the calendar can be subscribed to", async () => {
+  const day = newMonth();
+  await book("Ana", day(10), day(12));
+  const page = await open(day);
+  await page.getByRole("button", { name: "Subscribe" }).click();
+  const address = await dialog(page).getByLabel("Address").inputValue();
+  const feed = await (await fetch(address)).text();
+  assert.match(feed, /^BEGIN:VCALENDAR\r\n/);
+  assert.match(feed, /SUMMARY:Ana/);
+  await site.close(page);
+});

@@ -152,7 +152,7 @@ test("a provider's calls, the newest first, reached by the name in a timeline", 
   await site.close(page);
 });
 
-test("when the server cannot be reached the page says so, and tries again when asked to", async () => {
+test("when the server cannot be reached the page says so, and recovers by itself", async () => {
   const { user } = await newUser(1);
   const page = await site.open("/calls/");
   await page.route("**/calls/api/**", (route) => route.abort());
@@ -160,7 +160,6 @@ test("when the server cannot be reached the page says so, and tries again when a
   await page.keyboard.press("Enter");
   await page.getByText("The server cannot be reached.").first().waitFor();
   await page.unroute("**/calls/api/**");
-  await page.getByRole("region", { name: "Upcoming" }).getByRole("button", { name: "Try again" }).click();
   assert.deepEqual(await shown(page, "Upcoming", 1), [`${user}-1`]);
   await page.close(); /* the browser logged what was aborted */
 });
@@ -274,6 +273,26 @@ test("a refused change stays in its dialog, and is sent again to the call as it 
   assert.equal((await site.rest("GET", `/calls/api/calls/${call.callId}`)).body.providerId, "dr-mine");
   await site.close(page);
 });
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`a call is canceled with a reason, and can be reopened, ${size} px`, async () => {
+    const { user } = await newUser(5);
+    const page = await site.open(`/calls/?user=${user}`, context);
+    await page.getByRole("button", { name: /^Cancel,/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("   ");
+    await dialog.getByRole("button", { name: "Cancel the call" }).click();
+    await dialog.getByRole("alert").getByText("Say why").waitFor();
+    await dialog.getByLabel("Reason").fill("The line is down");
+    await dialog.getByRole("button", { name: "Cancel the call" }).click();
+    const canceled = page.getByRole("region", { name: "Canceled" });
+    await canceled.getByText("The line is down").waitFor();
+    await page.getByText("Nothing is planned.").waitFor();
+    await canceled.getByRole("button", { name: /^Reopen/ }).click();
+    assert.deepEqual(await shown(page, "Upcoming", 1), [`${user}-5`]);
+    await site.close(page);
+  });
+}
 
 test("what others change appears by itself", async () => {
   const { user } = await newUser(5);

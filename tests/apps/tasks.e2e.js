@@ -165,3 +165,63 @@ for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
     await site.close(page);
   });
 }
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`a task is edited; who edits an older one is told, ${size} px`, async () => {
+    const task = await makeTask(`to edit ${++numbers}`);
+    const page = await site.open("/tasks/?status=OPEN", { user: "ana", refusals: [412], ...context });
+    await page.getByRole("button", { name: `Edit ${task.title}`, exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    assert.equal(await dialog.getByLabel("Priority").inputValue(), "HIGH");
+    await dialog.getByLabel("Title").fill(`${task.title} mine`);
+    await site.rest("PUT", `/tasks/api/tasks/${task.taskId}`, { title: `${task.title} theirs`, seen: task.updatedAt }, { "X-User-Id": "ana" });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("alert").getByText(`${task.title} theirs`).waitFor();
+    assert.equal(await dialog.getByLabel("Title").inputValue(), `${task.title} mine`);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.locator(".task-title", { hasText: `${task.title} mine` }).waitFor();
+    await site.close(page);
+  });
+
+  test(`assigning notifies, unassigning can be undone, counts follow, ${size} px`, async () => {
+    const member = await newUser();
+    const task = await makeTask(`to tell ${++numbers}`);
+    const mine = await site.open("/tasks/", { user: member, ...context });
+    await mine.getByText("Nothing is assigned to you.").waitFor();
+    await assign(task, member);
+    await mine.locator(`[data-task="${task.taskId}"]`).waitFor();
+    await mine.getByRole("button", { name: "Notifications, 1 unread" }).click();
+    await mine.getByRole("dialog").getByRole("listitem").filter({ hasText: task.title }).waitFor();
+    await mine.keyboard.press("Escape");
+    await mine.getByRole("button", { name: "Notifications, 0 unread" }).waitFor();
+    await site.close(mine);
+
+    const page = await site.open("/tasks/?status=OPEN", { user: "ana", ...context });
+    await page.getByRole("button", { name: `Who: ${task.title}`, exact: true }).click();
+    await page.getByRole("button", { name: `Unassign ${member} from ${task.title}` }).click();
+    await page.locator(`[data-task="${task.taskId}"]`).getByText("Nobody yet.").waitFor();
+    await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+    await page.locator(`[data-task="${task.taskId}"]`).getByText(member).waitFor();
+    const { body } = await site.rest("GET", "/tasks/api/tasks/counts");
+    await page.getByRole("tab", { name: `Open ${body.byStatus.OPEN}` }).waitFor();
+    await page.getByText(`${body.byStatusAndPriority.OPEN.HIGH} high`).waitFor();
+    await site.close(page);
+  });
+
+  test(`an admin administers users, ${size} px`, async () => {
+    const userId = `made-${++numbers}`;
+    const page = await site.open("/tasks/?status=USERS", { user: "ana", refusals: [409], ...context });
+    await page.getByRole("button", { name: "New user" }).click();
+    await page.getByLabel("Email").fill(`${userId}@example.com`);
+    await page.getByLabel("User id").fill(userId);
+    await page.getByRole("button", { name: "Create" }).click();
+    const row = page.locator(`[data-user="${userId}"]`);
+    await row.getByRole("button", { name: /^Make admin/ }).click();
+    await row.getByText("admin", { exact: true }).waitFor();
+    await row.getByRole("button", { name: /^Deactivate/ }).click();
+    await row.getByText("deactivated").waitFor();
+    await page.locator('[data-user="ana"]').getByRole("button", { name: /^Deactivate/ }).click();
+    await page.locator(".toast.error").waitFor(); /* nobody locks themselves out */
+    await site.close(page);
+  });
+}

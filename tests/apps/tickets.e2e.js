@@ -124,3 +124,23 @@ for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
     await site.close(page);
   });
 }
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`the service desk changes the status; the caller sees it, its history, and who wrote, ${size} px`, async () => {
+    const caller = newCaller();
+    const ticket = await openTicket(caller, "Blank pages");
+    const where = `/tickets/?caller=${caller}&ticket=${ticket.ticket_id}`;
+    const page = await site.open(where, { user: caller, ...context });
+    await page.locator(".ticket .badge", { hasText: "open" }).waitFor();
+    const desk = await site.open(where, { user: "desk", ...context });
+    await desk.getByLabel("Status of the ticket").selectOption("in_progress");
+    await page.locator(".ticket .badge", { hasText: "in progress" }).waitFor();
+    await page.getByText("History of the status").click();
+    await page.getByText("in progress by desk").waitFor();
+    await desk.getByLabel("Comment", { exact: true }).fill("New toner is on its way");
+    await desk.getByRole("button", { name: "Add comment" }).click();
+    await page.getByRole("listitem").filter({ hasText: "New toner" }).getByText("Service desk, service desk").waitFor();
+    await site.close(page);
+    await site.close(desk);
+  });
+}

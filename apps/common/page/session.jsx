@@ -76,9 +76,9 @@ export function UserMenu() {
   const { user, mode } = session;
   return (
     <>
-      <button class="plain user" aria-haspopup="dialog" aria-label={`Signed in as ${user.name || user.id}`} onClick={() => setOpen(true)}>
-        <span class="initial" aria-hidden="true">{(user.name || user.id)[0].toUpperCase()}</span>
-        <span class="name" aria-hidden="true">{user.name || user.id}</span>
+      <button class="plain user" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        <span class="initial" data-initial={(user.name || user.id)[0].toUpperCase()} />
+        <span class="visually-hidden">Signed in as </span><span class="name">{user.name || user.id}</span>
       </button>
       {isOpen && (mode === "dev"
         ? <ChooseDialog session={session} onClose={() => setOpen(false)} />

@@ -33,7 +33,7 @@ export function Notifications({ user, show }) {
               <ul class="notifications" aria-label="Notifications">
                 {items.map(({ id, at, text, taskId, title, read }) => (
                   <li key={id} class={read ? undefined : "unread"}>
-                    <span>{!read && <span class="badge accent">new</span>} {text}</span>{" "}
+                    {!read && <span class="badge accent">new</span>} <strong>{title}</strong>: {text}{" "}
                     <button type="button" class="plain link" aria-label={`Show ${title}`} onClick={() => { close(); show(taskId); }}>Show</button>
                     <br /><small title={timeText(at)}>{agoText(at)}</small>
                   </li>
