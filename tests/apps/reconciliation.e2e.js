@@ -1,7 +1,9 @@
 /* The page of reconciliation in Chromium. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { test } from "node:test";
-import { useSite } from "./browser.js";
+import { DESKTOP, openPage, PHONE, rest, startAppsOn, useSite } from "./browser.js";
 
 const HOUR = 3600 * 1000;
 const site = useSite();
@@ -100,4 +102,72 @@ test("report a call", async () => {
   assert.deepEqual(await shown(page, 1), ["c-1"]);
   assert.deepEqual(await page.locator("[data-call=c-1] .badge").allTextContents(), ["no audio"]);
   await site.close(page);
+});
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`filters are kept, totals follow them, newest first on demand, ${size} px`, async () => {
+    const tenant = await newTenant(1, 2, 3);
+    await write(tenant, `${tenant}-silent`, "PENDING", 4, false);
+    const page = await site.open("/reconciliation/", context);
+    await page.getByLabel("Tenant", { exact: true }).selectOption(tenant);
+    await shown(page, 4);
+    await page.getByLabel("Processing").selectOption("FAILED");
+    assert.deepEqual(await shown(page, 3), [`${tenant}-3h`, `${tenant}-2h`, `${tenant}-1h`]);
+    await page.getByText("3 of 3").waitFor();
+    await page.getByRole("button", { name: "Newest first" }).click();
+    await page.getByRole("heading", { name: "Newest first" }).waitFor();
+    await page.waitForFunction((first) => document.querySelector("[data-call]").dataset.call === first, `${tenant}-1h`);
+    await page.reload();
+    assert.deepEqual(await shown(page, 3), [`${tenant}-1h`, `${tenant}-2h`, `${tenant}-3h`]);
+    assert.equal(await page.getByLabel("Tenant", { exact: true }).inputValue(), tenant);
+    assert.equal(await page.locator(".number-card", { hasText: /pending$/ }).locator("strong").textContent(), "3");
+    await site.close(page);
+  });
+
+  test(`calls older than the look-back are counted and shown as abandoned, ${size} px`, async () => {
+    const tenant = await newTenant(24 * 30);
+    const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
+    await page.getByText("Nothing is pending.").waitFor();
+    await page.getByRole("button", { name: "Show them" }).click();
+    assert.deepEqual(await shown(page, 1), [`${tenant}-720h`]);
+    await page.locator("[data-call]").getByText("abandoned").waitFor();
+    await site.close(page);
+  });
+
+  test(`many calls come in pages, and say how many there are, ${size} px`, async () => {
+    const tenant = `tenant-${++tenants}`;
+    const callDateTime = new Date(Date.now() - HOUR).toISOString().replace(/\.\d+/, "");
+    await Promise.all(Array.from({ length: 60 }, (_, number) => site.rest("PUT",
+      `/reconciliation/api/calls/${tenant}/many-${number}`, { callDateTime, audioReceived: true, processingStatus: "FAILED" })));
+    const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
+    await page.getByText("50 of 60").waitFor();
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.getByText("60 of 60").waitFor();
+    assert.equal(new Set(await shown(page, 60)).size, 60);
+    await site.close(page);
+  });
+}
+
+test("the poller's deliveries show live: failures on the page, the history in a call's details", async () => {
+  let answers = 0;
+  const receiver = createServer((request, response) => {
+    request.resume();
+    response.writeHead(++answers === 1 ? 500 : 200).end();
+  }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const apps = await startAppsOn("memory:", "127.0.0.1:0", "--webhook", `http://127.0.0.1:${receiver.address().port}/`,
+    "--interval-ms", "100", "--backoff-ms", "200");
+  const page = await openPage(site.browser, apps.url, "/reconciliation/");
+  await page.getByText("Nothing is pending.").waitFor();
+  const { status } = await rest(apps.url, "PUT", "/reconciliation/api/calls/north/c-1",
+    { callDateTime: new Date().toISOString().replace(/\.\d+/, ""), audioReceived: false, processingStatus: "FAILED" });
+  assert.equal(status, 201);
+  await page.getByRole("region", { name: "Failed deliveries" }).getByText("status 500").waitFor();
+  await page.getByRole("button", { name: "c-1", exact: true }).click();
+  const history = page.getByRole("dialog").getByRole("list", { name: "Deliveries" });
+  await history.getByText("attempt 1: status 500").waitFor();
+  await history.getByText("attempt 2: delivered, status 200").waitFor();
+  await site.close(page);
+  await apps.stop();
+  receiver.close();
 });

@@ -1,22 +1,24 @@
 /* Pictures of the pages with sample data, for docs/apps.md: node tests/apps/screenshots.js */
 import { mkdirSync } from "node:fs";
-import { startApps, startBrowser } from "./browser.js";
+import { DESKTOP, openPage, PHONE, startApps, startBrowser } from "./browser.js";
 
 const DIRECTORY = new URL("../../docs/apps/", import.meta.url).pathname;
 
-/* File, address, what to wait for, light or dark. */
+/* File, user, address, what to wait for, light or dark, desktop or phone. */
 const PICTURES = [
-  ["calls", "/calls/?user=ana", ".call", "light"],
-  ["calendar", "/calendar/", ".fc-event", "light"],
-  ["reconciliation", "/reconciliation/", "[data-call]", "light"],
-  ["tickets", "/tickets/?caller=poc-user-001&ticket=33567ee8-f182-4f8a-b03e-2f1515915471", "main li", "light"],
-  ["tasks", "/tasks/?user=ben", "[data-task]", "light"],
-  ["calendar-dark", "/calendar/", ".fc-event", "dark"],
+  ["calls", "admin", "/calls/?user=ana", ".call", "light", DESKTOP],
+  ["calls-phone", "ana", "/calls/", ".call", "light", PHONE],
+  ["calendar", "admin", "/calendar/", ".fc-event", "light", DESKTOP],
+  ["calendar-dark", "admin", "/calendar/", ".fc-event", "dark", DESKTOP],
+  ["calendar-phone", "admin", "/calendar/", ".fc-event", "dark", PHONE],
+  ["reconciliation", "ops", "/reconciliation/", "[data-call]", "light", DESKTOP],
+  ["tickets", "desk", "/tickets/?caller=poc-user-001&ticket=1d8d2fe2-4543-4e6d-aad0-9deed9d57070", ".comments li", "light", DESKTOP],
+  ["tasks", "ana", "/tasks/?status=OPEN", "[data-task]", "light", DESKTOP],
+  ["patterns", "admin", "/tasks/?view=patterns", "table", "light", DESKTOP],
 ];
 
-async function take(apps, browser, [name, where, ready, colorScheme]) {
-  const page = await browser.newPage({ locale: "en-GB", viewport: { width: 1280, height: 860 }, colorScheme });
-  await page.goto(apps.url + where);
+async function take(apps, browser, [name, user, where, ready, colorScheme, size]) {
+  const page = await openPage(browser, apps.url, where, { user, colorScheme, ...size });
   await page.locator(ready).first().waitFor();
   await page.locator('[aria-busy="true"]').waitFor({ state: "detached" });
   await page.screenshot({ path: `${DIRECTORY}${name}.png` });

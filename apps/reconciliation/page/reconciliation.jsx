@@ -1,72 +1,72 @@
 /* Reconciliation: calls that need a second look, by age, tenant and shard, live. */
 import { useState } from "preact/hooks";
-import { createApi } from "@common/api.js";
-import { Field, FormDialog } from "@common/dialog.jsx";
-import { useRowFocus } from "@common/focus.js";
-import { agoText, timeText, useAddress } from "@common/lists.js";
-import { useLive, useLoad } from "@common/load.js";
+import { Field, FormDialog, Select } from "@common/dialog.jsx";
+import { agoText, useAddress } from "@common/lists.js";
+import { useLive, useLoad, usePages } from "@common/load.js";
 import { start } from "@common/start.jsx";
 import { toast } from "@common/toasts.jsx";
-import { Empty, Hidden, Loaded, Shell } from "@common/ui.jsx";
+import { Loaded, Shell } from "@common/ui.jsx";
+import { api, callPath } from "./calls.js";
+import { Failures } from "./deliveries.jsx";
+import { Pending } from "./pending.jsx";
 import "./reconciliation.css";
 
-const api = createApi("reconciliation");
+const PAGE_SIZE = 50;
+const PAUSE_MS = 500; /* a busy poller changes many calls per second */
 const STATUSES = ["FAILED", "PENDING", "SUCCESS"];
 
-/* ?tenant=north&shard=3: of these only. */
+/* What is shown is in the address: ?tenant=north&status=FAILED&audio=missing&age=abandoned&order=newest&shard=3 */
 function App() {
-  const [{ tenant, shard }, go] = useAddress();
+  const [query, go] = useAddress();
+  const { tenant, shard, status, audio, age, order } = query;
+  const filter = { tenant, shard, status, audio, age };
+  const dependencies = [tenant, shard, status, audio, age];
   const [isReporting, setReporting] = useState(false);
-  const now = useLoad(async () => {
-    const [summary, pending, metrics] = await Promise.all([
-      api.get("/summary", { tenant }), api.get("/pending", { tenant, shard }), api.get("/metrics"),
-    ]);
-    return { summary, pending: pending.items, metrics };
-  }, [tenant, shard]);
-  useLive("reconciliation", now.reload);
-  const put = ({ tenantId, callId, callDateTime, audioReceived, processingStatus }) => api.put(
-    `/calls/${encodeURIComponent(tenantId)}/${encodeURIComponent(callId)}`, { callDateTime, audioReceived, processingStatus });
-  async function report(call) {
-    const { pending } = await put(call);
-    toast(pending ? `${call.callId} needs a second look.` : `${call.callId} is fine.`);
-    await now.reload();
+  const numbers = useLoad(async () => {
+    const [summary, metrics] = await Promise.all([api.get("/summary", filter), api.get("/metrics")]);
+    return { summary, metrics };
+  }, dependencies);
+  const pending = usePages((cursor) => api.get("/pending", { ...filter, order, limit: PAGE_SIZE, cursor }), [...dependencies, order]);
+  const reload = () => Promise.all([numbers.reload(), pending.reload()]);
+  useLive("reconciliation", reload, { pauseMs: PAUSE_MS });
+  async function report({ tenantId, callId, ...state }) {
+    const { pending: isPending } = await api.put(callPath({ tenantId, callId }), state);
+    toast(isPending ? `${callId} needs a second look.` : `${callId} is fine.`);
+    await reload();
   }
-  async function restore(call) {
+  async function post(call, what, done, undo) {
     try {
-      await put(call);
-      toast(`${call.callId} needs a second look again.`);
+      await api.post(`${callPath(call)}/${what}`, {});
+      toast(done, "info", undo);
     } catch (error) {
       toast.error(error);
     }
-    await now.reload();
+    await reload();
   }
-  async function settle(call) {
-    try {
-      await put({ ...call, audioReceived: true, processingStatus: "SUCCESS" });
-      toast(`${call.callId} is fine.`, "info", { label: "Undo", run: () => restore(call) });
-    } catch (error) {
-      toast.error(error);
-    }
-    await now.reload();
-  }
+  const settle = (call) => post(call, "resolve", `${call.callId} is fine.`,
+    { label: "Undo", run: () => post(call, "reopen", `${call.callId} needs a second look again.`) });
   return (
     <Shell app="reconciliation" title="Reconciliation" lead="Calls that need a second look. The index holds only them."
            actions={<button class="primary" onClick={() => setReporting(true)}>Report a call</button>}>
-      <Loaded of={now}>
-        {({ summary, pending, metrics }) => (
-          <div class="stack">
-            <Numbers summary={summary} metrics={metrics} />
-            <div class="grid">
-              <Bars title="By age" rows={summary.ages.map(({ below, count }) => ({ name: ageText(below), count }))} />
-              <Bars title="By tenant" chosen={tenant} choose={(tenant) => go({ tenant, shard })}
-                    rows={summary.tenants.map(({ tenantId, count }) => ({ name: tenantId, count }))} />
-              <Bars title="By shard" chosen={shard} choose={(shard) => go({ tenant, shard })}
-                    rows={summary.shards.map(({ shard, count }) => ({ name: String(shard), count }))} />
+      <div class="stack">
+        <Loaded of={numbers}>
+          {({ summary, metrics }) => (
+            <div class="stack">
+              <Numbers summary={summary} metrics={metrics} query={query} go={go} />
+              <Filters choices={summary.choices?.tenants ?? []} query={query} go={go} />
+              <div class="grid">
+                <Bars title="By age" rows={summary.ages.map(({ below, count }) => ({ name: ageText(below), count }))} />
+                <Bars title="By tenant" chosen={tenant} choose={(tenant) => go({ ...query, tenant })}
+                      rows={summary.tenants.map(({ tenantId, count }) => ({ name: tenantId, count }))} />
+                <Bars title="By shard" chosen={shard} choose={(shard) => go({ ...query, shard })}
+                      rows={summary.shards.map(({ shard, count }) => ({ name: String(shard), count }))} />
+              </div>
             </div>
-            <Pending calls={pending} filter={{ tenant, shard }} go={go} settle={settle} />
-          </div>
-        )}
-      </Loaded>
+          )}
+        </Loaded>
+        <Pending list={pending} order={order} isFiltered={Boolean(tenant || shard || status || audio || age)} go={go} settle={settle} />
+        <Failures />
+      </div>
       {isReporting && <ReportDialog report={report} onClose={() => setReporting(false)} />}
     </Shell>
   );
@@ -74,20 +74,52 @@ function App() {
 
 const ageText = (below) => (below === "older" ? below : `under ${below}`);
 
-function Numbers({ summary, metrics }) {
+function Numbers({ summary, metrics, query, go }) {
+  const { pending, audioMissing, oldest, byStatus, abandoned } = summary;
   return (
     <div class="grid numbers">
-      <Number label="pending" value={summary.pending} />
-      <Number label="without audio" value={summary.audioMissing} />
-      <Number label="oldest" value={summary.oldest ? agoText(summary.oldest) : "none"} />
-      <Number label={metrics.polling ? "delivered by the poller" : "poller, in this server"}
+      <Number label="pending" value={pending} />
+      <Number label="failed" value={byStatus?.FAILED ?? 0} />
+      <Number label="without audio" value={audioMissing} />
+      <Number label="oldest" value={oldest ? agoText(oldest) : "none"} />
+      <Number label="abandoned" value={abandoned?.count ?? 0}
+              choose={abandoned?.count > 0 && query.age !== "abandoned" ? () => go({ ...query, age: "abandoned" }) : null} />
+      <Number label={metrics.polling ? `delivered, ${metrics.delivery_failures} failures` : "poller, in this server"}
               value={metrics.polling ? metrics.delivered : "off"} />
     </div>
   );
 }
 
-function Number({ label, value }) {
-  return <div class="card number-card"><strong>{value}</strong><span class="muted">{label}</span></div>;
+function Number({ label, value, choose }) {
+  return (
+    <div class="card number-card">
+      <strong>{value}</strong><span class="muted">{label}</span>
+      {choose && <button class="plain link small" onClick={choose}>Show them</button>}
+    </div>
+  );
+}
+
+const FILTERS = [
+  ["status", "Processing", [["", "any"], ["FAILED", "failed"], ["PENDING", "pending"]]],
+  ["audio", "Audio", [["", "any"], ["missing", "missing"], ["received", "received"]]],
+  ["age", "Age", [["", "within the look-back"], ["abandoned", "abandoned"], ["all", "all"]]],
+];
+
+/* The filters keep their choices in the address, so a link or a reload shows the same. */
+function Filters({ choices, query, go }) {
+  const tenants = [...new Set([...choices, ...(query.tenant ? [query.tenant] : [])])];
+  const all = [["tenant", "Tenant", [["", "all"], ...tenants.map((name) => [name, name])]], ...FILTERS];
+  return (
+    <form class="row filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      {all.map(([name, label, options]) => (
+        <Field key={name} label={label}>
+          <select value={query[name] ?? ""} onChange={(event) => go({ ...query, [name]: event.target.value })}>
+            {options.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+          </select>
+        </Field>
+      ))}
+    </form>
+  );
 }
 
 /* Names with a bar each; `choose`, if given, is called with the one that is clicked, or with none. */
@@ -114,55 +146,6 @@ function Bars({ title, rows, chosen, choose }) {
   );
 }
 
-const COLUMNS = ["Call", "Tenant", "When", "What is wrong", "Shard"];
-
-/* Roles are explicit, because on phones the rows are laid out as blocks, which hides the table from
- * assistive technology. */
-function Pending({ calls, filter, go, settle }) {
-  const isFiltered = filter.tenant || filter.shard;
-  const rows = useRowFocus();
-  return (
-    <section aria-label="Pending calls" ref={rows} tabIndex={-1} class="pending">
-      <div class="row">
-        <h2 class="grow">Oldest first</h2>
-        {isFiltered && <button class="small" onClick={() => go({})}>Show all</button>}
-      </div>
-      {calls.length === 0 ? <Empty title="Nothing is pending." /> : (
-        <table role="table">
-          <thead role="rowgroup">
-            <tr role="row">
-              {COLUMNS.map((name) => <th key={name} role="columnheader" scope="col">{name}</th>)}
-              <th role="columnheader" scope="col"><Hidden>Action</Hidden></th>
-            </tr>
-          </thead>
-          <tbody role="rowgroup">
-            {calls.map((call) => <Row key={`${call.tenantId} ${call.callId}`} call={call} settle={settle} />)}
-          </tbody>
-        </table>
-      )}
-    </section>
-  );
-}
-
-function Row({ call, settle }) {
-  return (
-    <tr role="row" data-call={call.callId} data-row>
-      <td role="cell" class="id">{call.callId}</td>
-      <td role="cell">{call.tenantId}</td>
-      <td role="cell"><time dateTime={call.callDateTime} title={timeText(call.callDateTime)}>{agoText(call.callDateTime)}</time></td>
-      <td role="cell">
-        {!call.audioReceived && <span class="badge bad">no audio</span>}{" "}
-        {call.processingStatus !== "SUCCESS" && <span class="badge warn">{call.processingStatus.toLowerCase()}</span>}{" "}
-        {call.notBefore > new Date().toISOString() && <small>again {agoText(call.notBefore)}</small>}
-      </td>
-      <td role="cell"><span class="on-phone">shard </span>{call.shard}</td>
-      <td role="cell" class="last">
-        <button class="small" data-action="settle" aria-label={`It is fine: ${call.callId}`} onClick={() => settle(call)}>It is fine</button>
-      </td>
-    </tr>
-  );
-}
-
 function ReportDialog({ report, onClose }) {
   const send = ({ tenantId, callId, audio, processingStatus }) => report({
     tenantId: tenantId.trim(), callId: callId.trim(), processingStatus, audioReceived: audio === "on",
@@ -172,9 +155,7 @@ function ReportDialog({ report, onClose }) {
     <FormDialog title="Report a call" submit="Report" onSubmit={send} onClose={onClose}>
       <Field label="Tenant"><input name="tenantId" required maxLength={128} autocomplete="off" /></Field>
       <Field label="Call"><input name="callId" required maxLength={128} autocomplete="off" /></Field>
-      <Field label="Processing">
-        <select name="processingStatus">{STATUSES.map((name) => <option key={name}>{name}</option>)}</select>
-      </Field>
+      <Field label="Processing"><Select name="processingStatus" options={STATUSES.map((name) => [name, name])} initial="FAILED" /></Field>
       <label class="row check"><input type="checkbox" name="audio" defaultChecked /> Audio received</label>
     </FormDialog>
   );

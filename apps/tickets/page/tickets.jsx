@@ -184,7 +184,7 @@ function TicketCard({ data, id, settings, reload }) {
         {(data.comments ?? []).map((comment, index) => (
           <li key={index}>
             <p>{comment.comment_text}</p>
-            <small title={timeText(comment.added_at)}>{authorText(comment.author)}, {agoText(comment.added_at)}</small>
+            <small title={timeText(comment.added_at)}>{authorText(comment.author)}{agoText(comment.added_at)}</small>
           </li>
         ))}
       </ol>
@@ -198,8 +198,9 @@ function TicketCard({ data, id, settings, reload }) {
 const statusOptions = (statuses, current) =>
   [...new Set([...statuses, current])].map((status) => [status, statusText(status)]);
 
+/* "Ben, service desk, "; nothing for comments that another program wrote without an author. */
 const authorText = (author) =>
-  (author ? `${author.name || author.id}${author.role === "agent" ? ", service desk" : ""}` : "another program");
+  (author ? `${author.name || author.id}${author.role === "agent" ? ", service desk" : ""}, ` : "");
 
 function History({ history }) {
   if (history.length < 2) {

@@ -1,0 +1,80 @@
+/* Deliveries to the webhook: those of one call, and the newest that failed. */
+import { InfoDialog } from "@common/dialog.jsx";
+import { agoText, timeText } from "@common/lists.js";
+import { useLive, useLoad } from "@common/load.js";
+import { Loaded } from "@common/ui.jsx";
+import { api, callPath } from "./calls.js";
+
+const PAUSE_MS = 1000;
+
+/* "status 500", "no answer: connection refused", "delivered, status 200" */
+function outcomeText({ status, error }) {
+  if (error) {
+    return status > 0 ? `status ${status}: ${error}` : `no answer: ${error}`;
+  }
+  return status >= 200 && status < 300 ? `delivered, status ${status}` : status > 0 ? `status ${status}` : "no answer";
+}
+
+export function CallDialog({ call, onClose }) {
+  const details = useLoad(() => api.get(callPath(call)), [call.tenantId, call.callId]);
+  useLive("reconciliation", details.reload, {
+    concerns: ({ item, old }) => (item ?? old)?.callId === call.callId, pauseMs: PAUSE_MS });
+  return (
+    <InfoDialog title={call.callId} onClose={onClose}>
+      <Loaded of={details}>
+        {(now) => (
+          <>
+            <dl class="facts">
+              <dt>Tenant</dt><dd>{now.tenantId}</dd>
+              <dt>When</dt><dd>{timeText(now.callDateTime)}, {agoText(now.callDateTime)}</dd>
+              <dt>Audio</dt><dd>{now.audioReceived ? "received" : "missing"}</dd>
+              <dt>Processing</dt><dd>{now.processingStatus.toLowerCase()}</dd>
+              <dt>State</dt>
+              <dd>{now.pending ? (now.abandoned ? "pending, too old for the poller" : "pending") : "fine"}</dd>
+              {now.resolved && <><dt>Settled</dt><dd>by {now.resolved.by}, {timeText(now.resolved.at)}</dd></>}
+              <dt>Deliveries</dt><dd>{now.attempts ?? 0}</dd>
+            </dl>
+            <History deliveries={now.deliveries ?? []} />
+          </>
+        )}
+      </Loaded>
+    </InfoDialog>
+  );
+}
+
+function History({ deliveries }) {
+  if (deliveries.length === 0) {
+    return <p class="muted">No delivery was tried yet.</p>;
+  }
+  return (
+    <ol class="deliveries" aria-label="Deliveries">
+      {deliveries.map((delivery, index) => (
+        <li key={index}>
+          <time dateTime={delivery.at}>{timeText(delivery.at)}</time>, attempt {delivery.attempt}: {outcomeText(delivery)}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/* What the poller of this server could not deliver; nothing is shown without failures. */
+export function Failures() {
+  const list = useLoad(() => api.get("/deliveries", { failed: true }), []);
+  useLive("reconciliation", list.reload, { pauseMs: PAUSE_MS });
+  if (!list.data || list.data.items.length === 0) {
+    return null;
+  }
+  return (
+    <section aria-label="Failed deliveries">
+      <h2>Deliveries that failed</h2>
+      <ul class="list failures">
+        {list.data.items.slice(0, 10).map((delivery) => (
+          <li key={`${delivery.callId} ${delivery.at}`}>
+            <strong>{delivery.callId}</strong> of {delivery.tenantId}: {outcomeText(delivery)}, attempt {delivery.attempt},{" "}
+            <time dateTime={delivery.at} title={timeText(delivery.at)}>{agoText(delivery.at)}</time>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
