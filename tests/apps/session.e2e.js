@@ -1,5 +1,7 @@
 /* Who is signed in, and what they may see and do on the pages. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { test } from "node:test";
 import { DESKTOP, PHONE, useSite } from "./browser.js";
 
@@ -98,4 +100,39 @@ test("without a session the page goes to the sign-in, and comes back to where it
   await page.getByText("Signing in did not work.").waitFor();
   await page.getByRole("link", { name: "Sign in" }).waitFor();
   await site.close(page);
+});
+
+test("another website cannot write, whatever it tries", async () => {
+  const caller = "cross-site-victim";
+  const other = createServer((_, response) => response.writeHead(200, { "Content-Type": "text/html" })
+    .end("<!doctype html><title>other</title><form method=post enctype=text/plain><input name=a></form>")).listen(0, "localhost");
+  await once(other, "listening");
+  const page = await site.open("/tickets/", { user: caller });
+  await page.getByText("No tickets yet.").waitFor();
+  await page.goto(`http://localhost:${other.address().port}/`);
+  const target = `${site.apps.url}/tickets/api/tickets`;
+  const outcomes = await page.evaluate(async (url) => {
+    const body = JSON.stringify({ issue_description: "written by another website" });
+    const tries = ["text/plain", "application/json"].flatMap((type) => ["no-cors", "cors"].map((mode) => ({ type, mode })));
+    return Promise.all(tries.map(({ type, mode }) =>
+      fetch(url, { method: "POST", mode, credentials: "include", headers: { "Content-Type": type }, body })
+        .then((answer) => answer.ok, () => false)));
+  }, target);
+  assert.deepEqual(outcomes, [false, false, false, false]);
+  /* A form sends its cookies too, and text that is JSON. */
+  const [answer] = await Promise.all([
+    page.waitForResponse(target),
+    page.evaluate((url) => {
+      const form = document.querySelector("form");
+      form.action = url;
+      form.firstElementChild.name = '{"issue_description": "written by a form", "caller_id": "cross-site-victim", "x": "';
+      form.firstElementChild.value = '"}';
+      form.submit();
+    }, target),
+  ]);
+  assert.ok(answer.status() >= 400, `the form got ${answer.status()}`);
+  const { body } = await site.rest("GET", `/tickets/api/tickets?caller=${caller}`);
+  assert.deepEqual(body.items, []);
+  await page.close();
+  other.close();
 });
