@@ -293,8 +293,8 @@ static bool find_seen(struct app_request *request, struct event *out)
     struct gramme_error *error = NULL;
     enum calendar_result result = calendar_get_event(request_db(request), id, out, &error);
     if (result == CALENDAR_OK && !may_change(request_identity(request), out)) {
-        answer_problem(request, 403, "not_allowed", "Only %.*s or an administrator may change this",
-                       CALENDAR_TITLE_MAX, out->owner);
+        answer_problem(request, 403, "not_allowed", "Only %s or an administrator may change this",
+                       out->owner);
         return false;
     }
     if (result == CALENDAR_OK && out->version == version) {
