@@ -550,7 +550,7 @@ struct sim_files *sim_crashed(const struct sim_files *from, enum sim_crash kind,
         return sim;
     }
     uint64_t new_chance = new_chances[sim_below(random, COUNT_OF(new_chances))];
-    uint64_t garbage_chance = sim_below(random, 3) == 0 ? 50 : 0;
+    uint64_t garbage_chance = sim_below(random, 3) == 0 && !from->has_no_garbage ? 50 : 0;
     for (size_t i = 0; i < sim->inode_count; i++) {
         if (sim->inodes[i] != NULL) {
             inode_cut_power(sim->inodes[i], random, new_chance, garbage_chance);
@@ -612,4 +612,18 @@ void sim_delete(struct sim_files *sim, size_t index)
     change_names(sim, name.name, "", -1);
     copy_names(&sim->synced_names, &sim->synced_name_count, sim->names, sim->name_count);
     sim->change_count = 0;
+}
+
+void sim_save(const struct sim_files *sim, const char *directory)
+{
+    for (size_t i = 0; i < sim->name_count; i++) {
+        const struct sim_inode *inode = inode_at(sim, i);
+        char path[200];
+        snprintf(path, sizeof(path), "%s/%s", directory, sim->names[i].name);
+        FILE *file = fopen(path, "wb");
+        assert(file != NULL);
+        size_t written = inode->size > 0 ? fwrite(inode->bytes, 1, inode->size, file) : 0;
+        assert(written == inode->size);
+        fclose(file);
+    }
 }

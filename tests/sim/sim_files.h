@@ -44,6 +44,7 @@ struct sim_files {
     struct random random;
     enum sim_bug bug;
     uint64_t sync_count;
+    bool has_no_garbage; /* sectors are old or new */
 
     /* Calls that change something are counted; `before` is called before each. */
     uint64_t call_count;
@@ -70,6 +71,8 @@ void sim_scramble_sector(struct sim_files *sim, size_t index, uint64_t sector);
 void sim_truncate(struct sim_files *sim, size_t index, uint64_t bytes);
 void sim_delete(struct sim_files *sim, size_t index);
 
+/* Writes the files, as a process sees them, to a directory that exists. */
+void sim_save(const struct sim_files *sim, const char *directory);
 uint64_t sim_below(struct random *random, uint64_t limit);
 
 #endif
