@@ -19,6 +19,14 @@ struct api_thread {
 /* Ends the call: with an error if call->err is set, else with what was written to call->out. */
 void api_finish(struct api_call *call);
 
+/* Whether there is no memory for the answer: what writes a long one stops, and api_finish() answers
+ * with an error instead. */
+static inline bool api_is_over_budget(const struct api_call *call)
+{
+    return arena_is_over_budget(call->arena) ||
+           UNLIKELY(budget_state(call->out->budget) != BUDGET_FITS);
+}
+
 /* Prepares the engine's part of a call; `done` gets it back with the outcome in .err. */
 struct engine_call api_engine_call(struct api_call *call, void (*done)(struct engine_call *));
 

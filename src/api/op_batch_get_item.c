@@ -252,7 +252,7 @@ static void write_table(struct batch_get *op, struct batch_table *table, size_t 
     json_write_plain_string(out, table->given_name);
     JSON_PUT(out, ":[");
     bool first = true;
-    for (size_t k = 0; k < table->request->keys.count; k++) {
+    for (size_t k = 0; k < table->request->keys.count && !api_is_over_budget(op->call); k++) {
         const struct row *row = &op->get.rows[table->first + k];
         if (*bytes + row->size > BATCH_BYTES_MAX) {
             table->unprocessed = table->request->keys.count - k;

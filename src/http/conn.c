@@ -216,6 +216,19 @@ static size_t count_received(const struct conn *conn)
     return is_large ? desk->body.len : 0;
 }
 
+/* Whether the connection waits because this thread was busy, not because the client is slow: the
+ * client has taken all that the kernel had for it, or the kernel has bytes of it for us. */
+static bool waits_for_us(const struct conn *conn)
+{
+    uv_os_fd_t fd;
+    int in_kernel = 0;
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0) {
+        return false;
+    }
+    return conn->wait == WAIT_SEND ? ioctl(fd, TIOCOUTQ, &in_kernel) == 0 && in_kernel == 0
+                                   : ioctl(fd, FIONREAD, &in_kernel) == 0 && in_kernel > 0;
+}
+
 /* When memory is short: closes connections that hold some for a request or answer that hardly
  * moves. A client that is merely slow is left alone. */
 static void shed_slow(struct loop *loop, enum wait wait)
@@ -231,7 +244,7 @@ static void shed_slow(struct loop *loop, enum wait wait)
         size_t now_bytes = wait == WAIT_SEND ? count_unsent(conn) : count_received(conn);
         size_t moved = wait == WAIT_SEND ? conn->counted_bytes - MIN(now_bytes, conn->counted_bytes)
                                          : now_bytes - MIN(now_bytes, conn->counted_bytes);
-        if (moved < age_ms * SHED_BYTES_PER_MS) {
+        if (moved < age_ms * SHED_BYTES_PER_MS && !waits_for_us(conn)) {
             conn_close(conn);
         }
         conn = newer;
@@ -450,7 +463,7 @@ static bool makes_progress(struct conn *conn)
 void conn_on_timeout(struct conn *conn)
 {
     bool moves = conn->wait == WAIT_SEND || conn->wait == WAIT_REQUEST;
-    if (moves && makes_progress(conn)) {
+    if (moves && (makes_progress(conn) || (conn->wait == WAIT_SEND && waits_for_us(conn)))) {
         wait_set(conn, conn->wait);
     } else if (conn->wait == WAIT_REQUEST) {
         answer_fail(conn->desk, 408, "the request did not come in time");

@@ -13,7 +13,12 @@ static void write_escape(struct buf *buf, unsigned char c)
         buf_add_char(buf, '\\');
         buf_add_char(buf, to[found - from]);
     } else {
-        buf_format(buf, "\\u%04x", c);
+        static const char digits[] = "0123456789abcdef";
+        char *at = buf_reserve(buf, 6);
+        memcpy(at, "\\u00", 4);
+        at[4] = digits[c >> 4];
+        at[5] = digits[c & 15];
+        buf_added(buf, 6);
     }
 }
 
