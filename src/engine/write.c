@@ -354,13 +354,18 @@ static void begin_preparing(struct items_write *call)
     call->table_is_newer = false;
 }
 
-/* Keeps the row for write_eval(); a ConditionCheck needs only what was decided. */
+/* Keeps the row for write_eval(); a ConditionCheck needs only what was decided. When there is no
+ * memory for the call nothing more is kept: write_eval() then fails. */
 static void prepare_write(struct items_write *call, size_t index, struct str row)
 {
     struct arena *arena = call->call.arena;
     struct item_write *write = &call->decided[index];
     *write = call->writes[index];
     reset(write, arena);
+    if (arena_is_over_budget(arena)) {
+        call->kept_rows[index] = STR_NULL;
+        return;
+    }
     if (write->kind != WRITE_CHECK && !str_is_null(row)) {
         row = arena_copy(arena, row);
     }
@@ -415,6 +420,9 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     struct arena *arena = call->call.arena;
     call->failed = false;
     call->call.err = ERR_INIT(arena);
+    if (arena_is_over_budget(arena)) {
+        return err_set_over_budget(&call->call.err, arena->budget);
+    }
     rows = update->is_prepared ? call->kept_rows : rows;
     call->rows = rows;
     if (call->token_key != SIZE_MAX && !check_token(call, rows[call->token_key])) {
