@@ -5,7 +5,7 @@ BUILD := build
 MESON_OPTIONS :=
 PREFIX ?= /usr/local
 
-.PHONY: help build run demo pages test unit lint format asan tsan soak bench fresh install clean configure
+.PHONY: help build run demo pages test unit lint format asan tsan soak bench fresh install clean python configure
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -27,16 +27,19 @@ pages: configure
 build: configure
 	@ninja -C $(BUILD) --quiet gramme apps/gramme-apps
 
-configure:
+# The tools that are written in Python install the rest themselves.
+python:
 	@tools/setup build
+
+configure: python
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 
 ## make test     every test: lint, unit, store, black box; tools/test runs one suite or one test
-test:
+test: python
 	@tools/test
 
 ## make unit     the quick ones: unit tests and the store's contract
-unit:
+unit: python
 	@tools/test unit
 
 ## make lint     layout, bug finders, include order, paths named in docs
@@ -50,15 +53,17 @@ format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 ## make asan     the whole of the tests under AddressSanitizer and UBSan
-asan:
+asan: python
 	@tools/test asan
 
 ## make tsan     the whole of the tests under ThreadSanitizer
-tsan:
+tsan: python
 	@tools/test tsan
 
 ## make soak     the long tests, for hours: crash states, damaged files, kills
-soak: setup-test $(BUILD)/build.ninja
+soak: configure
+	@tools/setup test
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@ninja -C $(BUILD) --quiet
 	@tools/soak
 
@@ -68,7 +73,7 @@ bench: build
 	@tools/bench $(ARGS)
 
 ## make fresh    the whole way of a new user, in fresh Debian systems of their own; needs root, takes an hour
-fresh:
+fresh: python
 	@tools/setup fresh
 	@tools/fresh $(ARGS)
 
