@@ -29,7 +29,7 @@ def test_operations_of_others(run_program, name):
         pytest.skip(str(missing))
     oracle = Oracle(name)
     try:
-        run_program("operations", oracle.endpoint, *(["old"] if name == "local" else []))
+        run_program("operations", oracle.endpoint, *(["local"] if name == "local" else []))
     finally:
         oracle.stop()
 

@@ -55,13 +55,13 @@ class Table:
 
 
 class Generator:
-    """`calm` leaves out requests that are broken in their JSON or their values; without `partiql` there are no statements, without
-    `index_changes` no index comes or goes."""
+    """`calm` leaves out requests that are broken in their JSON or their values; `avoids(operation, body, tables)` tells others that
+    are left out."""
 
-    def __init__(self, r, calm=False, partiql=True, index_changes=True):
+    def __init__(self, r, calm=False, avoids=None):
         self.r = r
-        self.index_changes = index_changes
         self.calm = calm
+        self.avoids = avoids or (lambda *_: False)
         self.tables = {}
         self.last_tokens = []
         self.operations = [
@@ -71,9 +71,8 @@ class Generator:
             (self.transact_get_items, 4), (self.legacy_write, 7), (self.legacy_read, 5), (self.junk, 1),
             *TableExtras(self).operations(),
         ]
-        if partiql:
-            statements = Statements(self)
-            self.operations += [(statements.execute_statement, 30), (statements.batch_execute_statement, 5), (statements.execute_transaction, 5)]
+        statements = Statements(self)
+        self.operations += [(statements.execute_statement, 30), (statements.batch_execute_statement, 5), (statements.execute_transaction, 5)]
 
     def forget_tokens(self):
         """What a token does after a table has changed is not defined."""
@@ -82,9 +81,13 @@ class Generator:
     def request(self):
         """(operation, body): the body is a value, or text for what is not even JSON."""
         operation, body = self.any_request()
-        while self.calm and not (isinstance(body, dict) and values.is_calm(body)):
+        while self.is_left_out(operation, body):
             operation, body = self.any_request()
         return operation, body
+
+    def is_left_out(self, operation, body):
+        is_calm = isinstance(body, dict) and values.is_calm(body)
+        return self.calm and not is_calm or self.avoids(operation, body, self.tables)
 
     def any_request(self):
         r = self.r
@@ -332,7 +335,7 @@ class Generator:
     def index_update(self, table, used):
         """`used` gets the key attributes of an index that is to be created."""
         r = self.r
-        kind = r.random() if self.index_changes else 1
+        kind = r.random()
         if table is not None and kind < 0.5:
             index, names = self.index("global", table.keys.all, table.provisioned)
             used += names

@@ -7,6 +7,7 @@ import re
 import known_extras
 import known_partiql
 from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, makes_nothing, one_row, reasons, refused, text, without
+from servers import Client
 
 # Members of table descriptions that it does not have, or fills in its own way.
 IGNORED_MEMBERS = {
@@ -25,10 +26,11 @@ IGNORED_MEMBERS = {
 }
 
 TEXTS_COUNT = True
+LEFT_OUT = set()
+CLIENT = Client
+REMOVES_UNFIT_FIRST = False
 CALM = False
-PARTIQL = True
-STREAMS = True
-INDEX_CHANGES = True
+avoids = None
 RULES = Rules()
 known, lacks, own_text = RULES.known, RULES.lacks, RULES.own_text
 known_extras.add_dynoxide(RULES)

@@ -19,12 +19,13 @@ class Pair:
         self.ours = ours
         self.theirs = theirs
         self.cancelled = cancelled  # on both sides, for whatever reasons
+        self.messages = ("", "")    # of the whole request, for where texts do not count
 
     def our_text(self):
-        return MEMBER.sub("", self.ours.get("message") or "")
+        return MEMBER.sub("", self.ours.get("message") or self.messages[0])
 
     def their_text(self):
-        return MEMBER.sub("", self.theirs.get("message") or "")
+        return MEMBER.sub("", self.theirs.get("message") or self.messages[1])
 
     def both_refuse(self):
         return "error" in self.ours and "error" in self.theirs
@@ -67,6 +68,8 @@ def pairs(case):
         found = [Pair(case.operation, json.dumps(s), a, b, cancelled) for s, a, b in zip(statements, ours, theirs)]
     if case.gramme.status != case.oracle.status:  # all or nothing
         found = [p for p in found if "error" in p.ours or "error" in p.theirs]
+    for pair in found:
+        pair.messages = (case.gramme.message(), case.oracle.message())
     return [p for p in found if p.ours != p.theirs]
 
 

@@ -67,8 +67,13 @@ def plain_metrics(value):
     return value
 
 
-def plain_success(operation, body, ignored):
-    body = dict(body)
+def plain_statements(responses):
+    """Answers to the statements of a batch without the texts of errors."""
+    return [{**part, "Error": plain_reason(part["Error"], False)} if "Error" in part else part for part in responses]
+
+
+def plain_success(operation, body, ignored, left_out, texts):
+    body = {k: v for k, v in body.items() if k not in left_out}
     for member in ("TableDescription", "Table"):
         if member in body:
             body[member] = plain_table(body[member], ignored)
@@ -78,6 +83,8 @@ def plain_success(operation, body, ignored):
         body["ItemCollectionMetrics"] = plain_metrics(body["ItemCollectionMetrics"])
     if operation == "BatchGetItem":
         body["Responses"] = {t: sorted((plain_value(i) for i in items), key=order) for t, items in body.get("Responses", {}).items()}
+    if operation == "BatchExecuteStatement" and not texts:
+        body["Responses"] = plain_statements(body.get("Responses", []))
     for member in ("Item", "Items", "Attributes", "Responses", "LastEvaluatedKey"):
         if member in body:
             body[member] = plain_value(body[member])
@@ -105,7 +112,8 @@ def plain_reason(reason, texts):
     return plain
 
 
-def plain_answer(operation, answer, ignored, texts):
+def plain_answer(operation, answer, ignored, left_out, texts):
+    """`ignored`: members of table descriptions, `left_out`: members of answers that do not count."""
     if answer.status == 200 and isinstance(answer.body, dict):
-        return {"status": 200, "body": plain_success(operation, answer.body, ignored)}
+        return {"status": 200, "body": plain_success(operation, answer.body, ignored, left_out, texts)}
     return {"status": answer.status, **plain_error(answer, texts)}
