@@ -43,7 +43,7 @@ def test_unit_tests_come_with_cmocka(tmp_path, without_cmocka):
     assert configure(build, **without_cmocka).returncode == 0
     assert unit_tests(build) == []
     assert configure(build).returncode == 0
-    assert "store/journal" in unit_tests(build)
+    assert "json/reader" in unit_tests(build)
 
 
 def test_nothing_is_done_twice(made):
@@ -71,7 +71,7 @@ def test_an_interrupted_configuration_is_begun_again(made, left):
         (made / "meson-private/coredata.dat").write_bytes(b"half")
     done = configure(made)
     assert done.returncode == 0, done.stdout
-    assert "store/journal" in unit_tests(made)
+    assert "json/reader" in unit_tests(made)
 
 
 def test_a_failed_configuration_says_why_and_does_not_spoil_the_next(tmp_path):
@@ -79,4 +79,4 @@ def test_a_failed_configuration_says_why_and_does_not_spoil_the_next(tmp_path):
     done = configure(build, "-Dno_such_option=1")
     assert done.returncode == 1 and "no_such_option" in done.stdout
     assert configure(build).returncode == 0
-    assert "store/journal" in unit_tests(build)
+    assert "json/reader" in unit_tests(build)
