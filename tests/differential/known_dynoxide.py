@@ -292,6 +292,15 @@ def _(case):
 
 
 own_text("operands of arithmetic", "a text of its own", r"Operands for [+-] must be numbers")
+own_text("values of key conditions", "how many there are is checked before their types", r"Cannot convert partition key value to string")
+
+
+@known("types of keys before sizes", "all key attributes' types are checked before a size; Dynoxide checks them one after the other")
+def _(case):
+    return case.gramme.message() == "The provided key element does not match the schema" and bool(
+        re.match(INVALID + "(Size of hashkey|Aggregated size)", case.oracle.message()))
+
+
 lacks(
     "sizes",
     "items with local indexes share 400 KB with their entries; keys of indexes have the limits of keys "

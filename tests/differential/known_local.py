@@ -101,7 +101,8 @@ lacks(
     INVALID + r"(ADD|DELETE) action is not supported for the type (S|B|BOOL|NULL|M|SS|NS|BS)$",
     operations={"UpdateItem"},
 )
-lacks("values before conditions", "of AttributeUpdates are checked first", r"Nesting Levels have exceeded", r"Supplied AttributeValue")
+lacks("values before conditions", "of AttributeUpdates are checked first", r"Nesting Levels have exceeded", r"Supplied AttributeValue",
+      INVALID + r"Input collection")
 
 
 lacks("types of index keys", "are checked in every update", INVALID + r"Type mismatch for Index Key", operations={"UpdateItem"})
@@ -180,7 +181,8 @@ def _(case):
 )
 def _(case):
     return case.operation in ("TransactWriteItems", "TransactGetItems") and case.gramme.error() == "TransactionCanceledException" and (
-        "ValidationError" in reasons(case.gramme)) and (not case.oracle.is_ok() or "Key attributes must be scalars" in case.gramme.text)
+        "ValidationError" in reasons(case.gramme)) and (
+            not case.oracle.is_ok() or "Key attributes must be scalars" in case.gramme.text or "Type mismatch for Index Key" in case.gramme.text)
 
 
 @known("updates before conditions in transactions", "in DynamoDB Local an update that cannot be carried out refuses the request, even if "
@@ -192,7 +194,8 @@ def _(case):
 
 @known("tables before items in transactions", "all tables are looked for before an update is carried out")
 def _(case):
-    return case.operation == "TransactWriteItems" and case.gramme.error() == "ResourceNotFoundException" and refused(case.oracle)
+    return case.operation in ("TransactWriteItems", "TransactGetItems") and case.gramme.error() == "ResourceNotFoundException" and (
+        refused(case.oracle))
 
 
 @known("requests before keys in transactions", "expressions and tables of all parts are checked before any key")
@@ -231,7 +234,7 @@ def _(case):
 
 @known("tables while they change", "DynamoDB Local shows them as they will be, and global indexes without some zeros")
 def _(case):
-    changing = ["ProvisionedThroughput", "GlobalSecondaryIndexes", "StreamSpecification"]
+    changing = ["ProvisionedThroughput", "OnDemandThroughput", "GlobalSecondaryIndexes", "StreamSpecification"]
     if '"Delete"' in case.text():
         changing.append("AttributeDefinitions")  # those of an index that is being deleted
     left, right = case.left, case.right

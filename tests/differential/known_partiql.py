@@ -259,6 +259,13 @@ PAIRS.lacks(
 )
 
 
+PAIRS.lacks(
+    "keys of several attributes",
+    "tables with such indexes take no statements (measured)",
+    r"PartiQL statements cannot be executed on tables with multi-attribute",
+)
+
+
 def add_dynoxide(rules):
     """A difference counts for the rule of the first statement that differs; all have to be known."""
     for name, reason, _ in PAIRS.rules:

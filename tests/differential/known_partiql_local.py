@@ -93,6 +93,11 @@ PAIRS.lacks("RETURNING", "is refused before keys are looked at (measured)", r"RE
 PAIRS.lacks("sizes of keys", "are checked in conditions, too", r"One or more parameter values were invalid: (Size of hashkey|Aggregated size)")
 
 
+@PAIRS.known("tables of statements", "RETURNING is checked before the table is looked for (measured)")
+def _(pair):
+    return errors(pair) == ("ValidationError", "ResourceNotFound") and "RETURNING" in pair.text
+
+
 @PAIRS.known("IS MISSING of a key", "DynamoDB Local fails")
 def _(pair):
     return pair.theirs.get("error") == "InternalFailure" and "MISSING" in pair.text
