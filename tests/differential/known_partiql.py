@@ -261,7 +261,7 @@ PAIRS.lacks(
 
 PAIRS.lacks(
     "keys of several attributes",
-    "tables with such indexes take no statements (measured)",
+    "tables with such indexes take no statements",
     r"PartiQL statements cannot be executed on tables with multi-attribute",
 )
 

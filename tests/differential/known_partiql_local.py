@@ -93,7 +93,7 @@ PAIRS.lacks("RETURNING", "is refused before keys are looked at (measured)", r"RE
 PAIRS.lacks("sizes of keys", "are checked in conditions, too", r"One or more parameter values were invalid: (Size of hashkey|Aggregated size)")
 
 
-@PAIRS.known("tables of statements", "RETURNING is checked before the table is looked for (measured)")
+@PAIRS.known("tables of statements", "RETURNING is checked before the table is looked for")
 def _(pair):
     return errors(pair) == ("ValidationError", "ResourceNotFound") and "RETURNING" in pair.text
 
