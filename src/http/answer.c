@@ -13,6 +13,7 @@
 enum {
     SERVER_NAME_MAX = 128,
     LINES_MAX = 384, /* what write_head() writes beside texts of variable length */
+    COMPRESSED_HERE_MAX = 64 * 1024, /* larger bodies are compressed by a slow thread */
 };
 
 static const struct {
@@ -209,28 +210,66 @@ static enum coding wanted_coding(const struct desk *desk)
     return coding_choose(&wishes);
 }
 
-/* Replaces the body by its compressed form, if the client takes that. */
-static void compress_body(struct desk *desk, struct facts *facts)
+static struct str keep_text(struct desk *desk, struct str text)
 {
-    struct loop *loop = desk->conn->loop;
-    struct buf *out = &desk->out;
-    enum coding coding = wanted_coding(desk);
-    if (coding == CODING_IDENTITY || facts->body_len <= loop_options(loop)->compress_bytes_min) {
+    return str_is_null(text) ? STR_NULL : arena_copy(&desk->arena, text);
+}
+
+/* Whether the answer has a body that may be compressed. */
+static bool is_compressible(const struct desk *desk, const struct http_answer *answer)
+{
+    size_t body_len = desk->out.len - desk->exchange.out_start;
+    return body_len > loop_options(desk->conn->loop)->compress_bytes_min && !answer->is_coded &&
+           answer->status != 204 && answer->status != 304 &&
+           !str_eq(desk->head.method, STR("HEAD"));
+}
+
+bool answer_is_slow(const struct desk *desk, const struct http_answer *answer)
+{
+    return desk->out.len - desk->exchange.out_start > COMPRESSED_HERE_MAX &&
+           is_compressible(desk, answer) && wanted_coding(desk) != CODING_IDENTITY;
+}
+
+void answer_keep(struct desk *desk, const struct http_answer *answer)
+{
+    desk->answer = *answer;
+    desk->answer.content_type = keep_text(desk, answer->content_type);
+    desk->answer.headers = keep_text(desk, answer->headers);
+    desk->answer.crc32_header = keep_text(desk, answer->crc32_header);
+}
+
+/* Into a buffer of its own, because the loop may be sending earlier answers from `out`. */
+static void compress_body(struct desk *desk, const struct http_answer *answer, struct coder *coder)
+{
+    enum coding coding = is_compressible(desk, answer) ? wanted_coding(desk) : CODING_IDENTITY;
+    desk->coded.len = 0;
+    desk->coded_as = coding;
+    if (coding == CODING_IDENTITY) {
         return;
     }
-    buf_reserve(out, coder_encode_bound(&loop->coder, coding, facts->body_len));
-    size_t start = out->len;
-    coder_encode(&loop->coder, coding, str_make(out->data + facts->body_start, facts->body_len),
-                 out);
-    if (out->len - start >= facts->body_len) {
-        out->len = start; /* it did not help */
-        return;
+    size_t start = desk->exchange.out_start;
+    struct str plain = str_make(desk->out.data + start, desk->out.len - start);
+    coder_encode(coder, coding, plain, &desk->coded);
+    if (desk->coded.len >= plain.len) {
+        desk->coded.len = 0; /* it did not help */
     }
-    facts->body_len = out->len - start; /* takes the place of the plain one */
-    facts->coding = coding;
-    memmove(out->data + facts->body_start, out->data + start, facts->body_len);
-    out->len = facts->body_start + facts->body_len;
-    buf_shrink(out, OUT_BYTES_MAX);
+}
+
+void answer_compress(struct desk *desk, struct coder *coder)
+{
+    compress_body(desk, &desk->answer, coder);
+}
+
+/* Replaces the plain body by the compressed one, which is shorter. */
+static void use_coded(struct desk *desk, struct facts *facts)
+{
+    desk->out.len = facts->body_start;
+    buf_add(&desk->out, buf_str(&desk->coded));
+    facts->body_len = desk->coded.len;
+    facts->coding = desk->coded_as;
+    desk->coded.len = 0;
+    buf_shrink(&desk->out, OUT_BYTES_MAX);
+    buf_shrink(&desk->coded, 0);
 }
 
 void answer_begin(struct desk *desk)
@@ -256,9 +295,11 @@ void answer_end(struct desk *desk, const struct http_answer *answer)
         .has_no_body = answer->status == 204 || answer->status == 304 || answer->is_endless,
     };
     bool sends_body = !facts.has_no_body && !str_eq(desk->head.method, STR("HEAD"));
-    if (sends_body && !answer->is_coded &&
-        facts.body_len > loop_options(conn->loop)->compress_bytes_min) {
-        compress_body(desk, &facts);
+    if (answer != &desk->answer) { /* else a slow thread has done it */
+        compress_body(desk, answer, &conn->loop->coder);
+    }
+    if (desk->coded.len > 0) {
+        use_coded(desk, &facts);
     }
     size_t size_max =
         LINES_MAX + answer->content_type.len + answer->headers.len + answer->crc32_header.len;

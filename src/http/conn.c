@@ -21,10 +21,10 @@ enum {
     SHED_LOOKS = 16, /* connections that are looked at each time */
 };
 
-static bool has_exchange(const struct conn *conn)
+bool conn_has_exchange(const struct conn *conn)
 {
-    return conn->desk != NULL &&
-           (conn->desk->stage == STAGE_CALLING || conn->desk->stage == STAGE_DEFERRED);
+    return conn->desk != NULL && conn->desk->stage >= STAGE_INFLATING &&
+           conn->desk->stage <= STAGE_COMPRESSING;
 }
 
 static void release_desk(struct conn *conn)
@@ -39,7 +39,7 @@ static void release_desk(struct conn *conn)
 static void free_if_done(struct conn *conn)
 {
     struct loop *loop = conn->loop;
-    if (!conn->is_closed || conn->is_ready || has_exchange(conn)) {
+    if (!conn->is_closed || conn->is_ready || conn_has_exchange(conn)) {
         return;
     }
     release_desk(conn);
@@ -274,7 +274,7 @@ static void refuse_without_desk(struct conn *conn)
 /* All that can be done now is done; `is_new` says that the request under way began in this turn. */
 static void settle(struct conn *conn, bool is_new)
 {
-    if (has_exchange(conn)) {
+    if (conn_has_exchange(conn)) {
         wait_set(conn, WAIT_HANDLER);
         set_reading(conn, conn->desk->in_len < conn->desk->in_size);
     } else if (conn->writes_under_way > 0) {
@@ -309,16 +309,33 @@ static void note_request(struct loop *loop, const struct conn *conn)
     loop->mailbox.may_block = now_ms - loop->served_since_ms >= ALONE_MS;
 }
 
-static void call_handler(struct conn *conn)
+void conn_call_handler(struct conn *conn)
 {
     struct desk *desk = conn->desk;
     struct http_server *server = conn->loop->server;
+    if (UNLIKELY(memory_pool_is_full(server->options.memory))) {
+        shed(conn->loop);
+        answer_busy(desk, true);
+        desk->stage = STAGE_ANSWERED;
+        return;
+    }
     note_request(conn->loop, conn);
     answer_begin(desk);
     desk->stage = STAGE_CALLING;
     server->handler(server->context, &desk->exchange);
     if (desk->stage == STAGE_CALLING) {
         desk->stage = STAGE_DEFERRED;
+    }
+}
+
+void conn_refuse_request(struct conn *conn)
+{
+    struct desk *desk = conn->desk;
+    if (desk->is_busy) {
+        shed(conn->loop);
+        answer_busy(desk, false);
+    } else {
+        answer_fail(desk, desk->fail_status, desk->fail_text);
     }
 }
 
@@ -334,29 +351,22 @@ static bool handle_next(struct conn *conn)
         }
         return false;
     case RECEIVE_FAILED:
-        if (desk->is_busy) {
-            shed(conn->loop);
-            answer_busy(desk, false);
-        } else {
-            answer_fail(desk, desk->fail_status, desk->fail_text);
-        }
+        conn_refuse_request(conn);
+        return false;
+    case RECEIVE_INFLATE:
+        desk->stage = STAGE_INFLATING;
+        slow_want(desk, SLOW_INFLATE);
         return false;
     case RECEIVE_DONE:
         break;
     }
-    if (UNLIKELY(memory_pool_is_full(conn->loop->server->options.memory))) {
-        shed(conn->loop);
-        answer_busy(desk, true);
-        desk->stage = STAGE_ANSWERED;
-        return true;
-    }
-    call_handler(conn);
+    conn_call_handler(conn);
     return desk->stage == STAGE_ANSWERED;
 }
 
 static bool is_blocked(const struct conn *conn)
 {
-    return conn->is_gone || conn->is_last || conn->writes_under_way > 0 || has_exchange(conn);
+    return conn->is_gone || conn->is_last || conn->writes_under_way > 0 || conn_has_exchange(conn);
 }
 
 /* Handles what is complete; returns whether a request was left behind, so that what follows is
@@ -394,6 +404,9 @@ static void end_turn(struct conn *conn, bool is_new)
     if (!conn->is_gone) {
         settle(conn, is_new);
     }
+    if (conn->desk != NULL) {
+        slow_start_wanted(conn->desk);
+    }
 }
 
 void conn_be_ready(struct conn *conn)
@@ -410,7 +423,7 @@ void conn_go_on(struct conn *conn)
         free_if_done(conn);
         return;
     }
-    if (has_exchange(conn) || conn->is_ready) { /* not before on_check() comes by */
+    if (conn_has_exchange(conn) || conn->is_ready) { /* not before on_check() comes by */
         set_reading(conn, desk->in_len < desk->in_size);
         return;
     }

@@ -28,6 +28,7 @@ static struct desk *create(const struct loop *loop)
     arena_set_budget(&desk->arena, &desk->arena_budget);
     desk->body.budget = desk->plain.budget = &desk->buf_budget;
     desk->out.budget = desk->tail.budget = &desk->buf_budget;
+    desk->coded.budget = &desk->buf_budget;
     return desk;
 }
 
@@ -39,6 +40,7 @@ static void destroy(const struct loop *loop, struct desk *desk)
     buf_finish(&desk->plain);
     buf_finish(&desk->out);
     buf_finish(&desk->tail);
+    buf_finish(&desk->coded);
     mem_free(desk);
 }
 
@@ -93,6 +95,7 @@ void desk_return(struct loop *loop, struct desk *desk)
     desk_drop_body(desk);
     shrink(&desk->out);
     shrink(&desk->tail);
+    shrink(&desk->coded);
     budget_restart(&desk->arena_budget);
     budget_restart(&desk->buf_budget);
     desk->conn = NULL;

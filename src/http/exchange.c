@@ -16,6 +16,17 @@ void http_reply(struct http_exchange *exchange, const struct http_answer *answer
     struct desk *desk = CONTAINER_OF(exchange, struct desk, exchange);
     struct conn *conn = desk->conn;
     assert(desk->stage == STAGE_CALLING || desk->stage == STAGE_DEFERRED);
+    if (desk->slow_thread != NULL) {
+        slow_reply(desk, answer);
+        return;
+    }
+    if (!conn->is_gone && UNLIKELY(answer_is_slow(desk, answer))) {
+        answer_keep(desk, answer);
+        desk->stage = STAGE_COMPRESSING;
+        slow_want(desk, SLOW_COMPRESS);
+        slow_start_wanted(desk); /* it only reads desk->out */
+        return;
+    }
     if (!conn->is_gone) {
         answer_end(desk, answer);
     }

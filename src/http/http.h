@@ -32,7 +32,7 @@ struct http_exchange {
     struct arena *arena;     /* for whatever the answer needs; reset after http_reply(); it has a
                                 budget if options.memory or arena_bytes_max is set */
     struct mailbox *mailbox; /* of the thread that the exchange belongs to */
-    int thread;              /* its number, 0..thread_count-1 */
+    int thread;              /* its number, 0..thread_count-1; slow threads come behind */
     struct buf *out;         /* the handler writes the answer's body at the end of it; has a budget
                                 if options.memory is set */
     size_t out_start;        /* where that body begins; set out->len back to it to start anew */
@@ -64,6 +64,7 @@ struct http_options {
     struct str host; /* IPv4, IPv6 or a name */
     int port;        /* 0: any free one; see http_server_port() */
     int thread_count;
+    int slow_thread_count;  /* for what takes long: see http_run_slowly() */
     size_t body_bytes_max;  /* also after gunzip */
     size_t head_bytes_max;  /* request line and headers */
     int connections_max;    /* of all threads together */
@@ -109,6 +110,12 @@ void http_server_close(struct http_server *server, int grace_ms);
 
 /* The value of a header, or STR_NULL. */
 MUST_USE struct str http_header(const struct http_exchange *exchange, struct str name);
+
+/* Lets a slow thread call `run` with `context`, with the exchange's mailbox and thread being those of that thread
+ * from then on: http_reply() must be called there. For requests that keep a processor busy for more
+ * than a millisecond or two. At most once for an exchange; the caller leaves the exchange alone
+ * afterwards. */
+void http_run_slowly(struct http_exchange *exchange, http_handler *run, void *context);
 
 /* Sends what the handler wrote to exchange->out; the exchange is gone afterwards, but memory from
  * its arena stays until the caller returns to the loop. All that `answer` points to is used up

@@ -4,8 +4,10 @@
  * loop      one thread: libuv's loop, the listener, the mailbox, lists of connections, free desks
  * conn      one connection; idle ones are this struct only
  * desk      what a connection needs while it is busy, lent by the loop
+ * slow      threads for what takes long; a desk is with one of them at a time, or with its loop
  *
- * Everything but `struct http_server` belongs to one thread; there are no locks. */
+ * Everything but `struct http_server` and the queue of slow.c belongs to one thread; there are no
+ * other locks. */
 #ifndef GRAMME_HTTP_HTTP_INTERNAL_H
 #define GRAMME_HTTP_HTTP_INTERNAL_H
 
@@ -41,10 +43,15 @@ enum stage {
     STAGE_BODY_HERE,    /* in the read buffer, right behind its head */
     STAGE_BODY_APART,   /* too large for that: read into desk->body */
     STAGE_BODY_CHUNKED, /* pieces are collected in desk->body */
+    STAGE_INFLATING,    /* a slow thread undoes the body's coding */
     STAGE_CALLING,      /* inside the handler's call */
     STAGE_DEFERRED,     /* the handler returned without an answer */
+    STAGE_COMPRESSING,  /* a slow thread compresses the answer */
     STAGE_ANSWERED,
 };
+
+/* What a slow thread does for a desk. */
+enum slow_kind { SLOW_NOTHING, SLOW_INFLATE, SLOW_RUN, SLOW_COMPRESS };
 
 /* Bytes of desk->out to send, as offsets because the buffer moves when it grows. */
 struct piece {
@@ -81,6 +88,19 @@ struct desk {
     uv_write_t out_write;
     struct buf tail; /* unsent answers, moved here when the handler goes on writing to `out` */
     uv_write_t tail_write;
+
+    enum slow_kind slow_kind;
+    bool slow_is_wanted; /* to be started at the end of the turn */
+    struct desk *next_slow;
+    struct task slow_task;
+    http_handler *slow_run;
+    void *slow_context;
+    struct slow_thread *slow_thread; /* NULL: slow_run is not running */
+    bool slow_is_done;               /* slow_run has replied */
+    enum coder_status inflate_status;
+    struct http_answer answer; /* in the arena, while a slow thread has the answer */
+    struct buf coded;          /* the answer's body, compressed; empty: it was not */
+    enum coding coded_as;
 
     size_t in_start;
     size_t in_at;
@@ -163,6 +183,7 @@ struct http_server {
     atomic_int connection_count;
     struct loop *loops;
     struct str busy; /* a whole response for connections that get no desk */
+    struct slow_pool *slow;
 };
 
 static inline const struct http_options *loop_options(const struct loop *loop)
@@ -206,12 +227,16 @@ void desk_drop_body(struct desk *desk);
 void desk_free_all(struct loop *loop);
 
 /* receive.c: bytes become requests. */
-enum receive { RECEIVE_MORE, RECEIVE_DONE, RECEIVE_FAILED };
+enum receive { RECEIVE_MORE, RECEIVE_DONE, RECEIVE_FAILED, RECEIVE_INFLATE };
 /* Where the next bytes from the client go; empty if there is no room now. */
 MUST_USE uv_buf_t receive_room(struct desk *desk);
 void receive_count(struct desk *desk, size_t byte_count);
-/* RECEIVE_DONE: desk->exchange is ready for the handler. */
+/* RECEIVE_DONE: desk->exchange is ready for the handler. RECEIVE_INFLATE: it is when a slow thread
+ * has called receive_inflate(), and the loop then receive_inflated(). */
 MUST_USE enum receive receive_request(struct desk *desk);
+void receive_inflate(struct desk *desk, struct coder *coder);
+/* False: the body is bad or too large, as fail_status and fail_text say. */
+MUST_USE bool receive_inflated(struct desk *desk);
 /* Leaves the request behind; the bytes after it are next. */
 void receive_next(struct desk *desk);
 /* Whether the desk holds no byte of a request. */
@@ -222,6 +247,12 @@ MUST_USE bool receive_is_empty(const struct desk *desk);
 void answer_begin(struct desk *desk);
 /* Completes the answer whose body ends desk->out. */
 void answer_end(struct desk *desk, const struct http_answer *answer);
+/* Whether compressing the answer is left to a slow thread. */
+MUST_USE bool answer_is_slow(const struct desk *desk, const struct http_answer *answer);
+/* Copies the answer to the desk's arena, as desk->answer. */
+void answer_keep(struct desk *desk, const struct http_answer *answer);
+/* Compresses the body of desk->answer into desk->coded, if the client asks for it. */
+void answer_compress(struct desk *desk, struct coder *coder);
 /* An answer of our own to a request that no handler sees; ends the connection. */
 void answer_fail(struct desk *desk, int status, const char *text);
 void answer_continue(struct desk *desk);
@@ -242,8 +273,25 @@ void stream_begin(struct http_stream *stream);
 /* The connection is closed: tells the owner and frees the stream. */
 void stream_end(struct http_stream *stream);
 
+/* slow.c */
+MUST_USE bool slow_open(struct http_server *server, struct err *err);
+/* After all loops have ended. Accepts NULL. */
+void slow_close(struct slow_pool *pool);
+/* The desk is to go to a slow thread; slow_start_wanted() hands it over, once nothing else of the
+ * desk is in use. */
+void slow_want(struct desk *desk, enum slow_kind kind);
+void slow_start_wanted(struct desk *desk);
+/* http_reply() on a slow thread. */
+void slow_reply(struct desk *desk, const struct http_answer *answer);
+
 /* conn.c */
 void conn_accept(struct loop *loop);
+/* Hands the complete request to the handler; answers it instead if memory is used up. */
+void conn_call_handler(struct conn *conn);
+/* Answers a request that could not be received. */
+void conn_refuse_request(struct conn *conn);
+/* Whether a request is with the handler or a slow thread. */
+MUST_USE bool conn_has_exchange(const struct conn *conn);
 /* Handles all requests that are complete, and sends the answers. */
 void conn_go_on(struct conn *conn);
 /* It goes on at the end of this round of events. */

@@ -2,7 +2,13 @@
  * only bodies that are large, chunked or compressed are put together elsewhere. */
 #include "http/http_internal.h"
 
-enum { BODY_READ_MIN = 64 * 1024 };
+enum {
+    BODY_READ_MIN = 64 * 1024,
+    BODY_READ_MAX = 256 * 1024, /* so that one connection does not keep the loop for long */
+    /* Bodies up to this, compressed and plain, are inflated on the loop. */
+    CODED_HERE_MAX = 64 * 1024,
+    PLAIN_HERE_MAX = 256 * 1024,
+};
 
 static enum receive fail(struct desk *desk, int status, const char *text)
 {
@@ -33,7 +39,8 @@ static struct loop *loop_of(const struct desk *desk)
 static uv_buf_t body_room(struct desk *desk)
 {
     size_t missing = (size_t)desk->head.content_length - desk->body.len;
-    size_t room = MIN(missing, MAX(desk->body.len, (size_t)BODY_READ_MIN));
+    size_t room = MIN(MAX(desk->body.len, (size_t)BODY_READ_MIN), (size_t)BODY_READ_MAX);
+    room = MIN(room, missing);
     return uv_buf_init(buf_reserve(&desk->body, room), (unsigned)room);
 }
 
@@ -86,24 +93,56 @@ static void fill_exchange(struct desk *desk, struct str body)
     };
 }
 
+static enum coder_status inflate_body(struct desk *desk, struct coder *coder, size_t plain_max)
+{
+    desk->plain.len = 0;
+    return coder_decode(coder, desk->head.content_coding, desk->exchange.body, plain_max,
+                        &desk->plain);
+}
+
+bool receive_inflated(struct desk *desk)
+{
+    switch (desk->inflate_status) {
+    case CODER_OK:
+        if (is_over_budget(desk)) {
+            fail_busy(desk);
+            return false;
+        }
+        fill_exchange(desk, buf_str(&desk->plain));
+        return true;
+    case CODER_BAD:
+        fail(desk, 400, "request body cannot be decompressed");
+        return false;
+    case CODER_TOO_LARGE:
+        break;
+    }
+    fail(desk, 413, "request body too large");
+    return false;
+}
+
+void receive_inflate(struct desk *desk, struct coder *coder)
+{
+    size_t plain_max = loop_options(loop_of(desk))->body_bytes_max;
+    desk->inflate_status = inflate_body(desk, coder, plain_max);
+}
+
 static enum receive body_done(struct desk *desk, struct str body)
 {
     struct loop *loop = loop_of(desk);
-    if (desk->head.content_coding != CODING_IDENTITY && body.len > 0) {
-        desk->plain.len = 0;
-        enum coder_status status = coder_decode(&loop->coder, desk->head.content_coding, body,
-                                                loop_options(loop)->body_bytes_max, &desk->plain);
-        if (status != CODER_OK) {
-            return status == CODER_BAD ? fail(desk, 400, "request body cannot be decompressed")
-                                       : fail(desk, 413, "request body too large");
-        }
-        if (is_over_budget(desk)) {
-            return fail_busy(desk);
-        }
-        body = buf_str(&desk->plain);
-    }
     fill_exchange(desk, body);
-    return RECEIVE_DONE;
+    if (desk->head.content_coding == CODING_IDENTITY || body.len == 0) {
+        return RECEIVE_DONE;
+    }
+    if (body.len > CODED_HERE_MAX) {
+        return RECEIVE_INFLATE;
+    }
+    size_t plain_max = MIN(loop_options(loop)->body_bytes_max, (size_t)PLAIN_HERE_MAX);
+    desk->inflate_status = inflate_body(desk, &loop->coder, plain_max);
+    if (desk->inflate_status == CODER_TOO_LARGE &&
+        plain_max < loop_options(loop)->body_bytes_max) {
+        return RECEIVE_INFLATE;
+    }
+    return receive_inflated(desk) ? RECEIVE_DONE : RECEIVE_FAILED;
 }
 
 static enum receive receive_body_here(struct desk *desk)

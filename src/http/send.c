@@ -59,7 +59,7 @@ void send_answers(struct conn *conn)
 {
     struct desk *desk = conn->desk;
     size_t count = desk->piece_count;
-    bool handler_writes = desk->stage == STAGE_DEFERRED;
+    bool handler_writes = conn_has_exchange(conn);
     if (count == 0) {
         return;
     }

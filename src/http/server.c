@@ -11,6 +11,7 @@ struct http_options http_options_default(void)
         .host = STR("127.0.0.1"),
         .port = 8000,
         .thread_count = (int)uv_available_parallelism(),
+        .slow_thread_count = 4,
         .body_bytes_max = (size_t)16 * 1024 * 1024,
         .head_bytes_max = (size_t)16 * 1024,
         .connections_max = 10000,
@@ -77,7 +78,7 @@ bool http_server_open(const struct http_options *options, http_handler *handler,
     server->handler = handler;
     server->context = context;
     server->loops = mem_zalloc(sizeof(*server->loops) * (size_t)options->thread_count);
-    if (!open_loops(server, err) || !start_loops(server, err)) {
+    if (!open_loops(server, err) || !slow_open(server, err) || !start_loops(server, err)) {
         http_server_close(server, 0);
         return false;
     }
@@ -107,6 +108,7 @@ void http_server_close(struct http_server *server, int grace_ms)
     for (int i = 0; i < server->options.thread_count; i++) {
         loop_close(&server->loops[i]);
     }
+    slow_close(server->slow);
     mem_free(server->loops);
     mem_free((char *)server->options.host.data);
     mem_free((char *)server->options.server_name.data);

@@ -9,7 +9,7 @@
 struct router;
 
 struct router_options {
-    int thread_count;
+    int thread_count; /* of all threads that call the handler, slow ones included */
     enum auth_mode auth;
     bool test_clock;  /* clients may set the clock */
     struct str store; /* its URL; must outlive the router, like the next */
