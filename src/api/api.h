@@ -34,6 +34,9 @@ struct api_call {
     struct mailbox *home;
     struct buf *out; /* the answer's body is added to its end */
     void (*done)(struct api_call *call);
+    /* Runs the call once more on a thread where it may take long, instead of done(), because it
+     * reads much. NULL: it may take long here. */
+    void (*move)(struct api_call *call);
 
     int status; /* HTTP */
 

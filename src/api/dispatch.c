@@ -173,11 +173,19 @@ void api_finish(struct api_call *call)
         api_run(call);
         return;
     }
+    if (call->err.code == ERR_TOO_MUCH_HERE) {
+        call->out->len = call->out_start;
+        call->move(call);
+        return;
+    }
     if (call->err.code != ERR_NONE) {
         write_error(call);
     }
     call->done(call);
 }
+
+/* To encode so much takes less than a millisecond. */
+enum { BYTES_HERE_MAX = 256 * 1024 };
 
 struct engine_call api_engine_call(struct api_call *call, void (*done)(struct engine_call *))
 {
@@ -189,6 +197,7 @@ struct engine_call api_engine_call(struct api_call *call, void (*done)(struct en
         .done = done,
         .leaving = leave_thread,
         .owner = call,
+        .bytes_max = call->move != NULL ? BYTES_HERE_MAX : 0,
     };
 }
 

@@ -103,6 +103,8 @@ static void run_get(struct execute_statement *op)
         .keys = &op->plan.key,
         .key_count = 1,
     };
+    op->get.call.bytes_max =
+        engine_bytes_max(&op->get.call, op->partiql.statement.where->condition);
     engine_get_items(&op->get);
 }
 

@@ -10,6 +10,8 @@ void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox)
     atomic_init(&mailbox->newest, NULL);
     mailbox->wake = wake;
     mailbox->may_block = false;
+    mailbox->has_slices = false;
+    mailbox->slice_until_ns = 0;
 }
 
 void mailbox_post(struct mailbox *mailbox, struct task *task)

@@ -17,7 +17,12 @@ struct mailbox {
     _Atomic(struct task *) newest;
     void (*wake)(
         struct mailbox *mailbox); /* called when the box stops being empty, by the poster */
-    bool may_block; /* the owner's word: while it works on one thing nobody waits for another */
+    bool may_block;               /* The owner thread may block: it serves a single client. */
+    /* The owner serves many clients, one after the other. What is started in one round of events
+     * may keep it busy until slice_until_ns in all (CLOCK_MONOTONIC; 0: nobody has set it in this
+     * round yet), and continues on other threads then. Owner only. */
+    bool has_slices;
+    int64_t slice_until_ns;
 };
 
 void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox));

@@ -91,6 +91,9 @@ void engine_set_store_error(struct err *err, enum store_status status)
     case STORE_UNKNOWN:
         err_set(err, ERR_INTERNAL, "Internal server error");
         break;
+    case STORE_TOO_MUCH:
+        err_set(err, ERR_TOO_MUCH_HERE, "The items are too large");
+        break;
     case STORE_OK:
     case STORE_NO_WRITE:
         break;

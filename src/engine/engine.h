@@ -55,6 +55,8 @@ struct engine_call {
      * called on another one; with `owner`. NULL: nothing to do. */
     void (*leaving)(void *owner);
     void *owner;
+    /* Reads of items by key that have more bytes in all end with ERR_TOO_MUCH_HERE; 0: no limit. */
+    size_t bytes_max;
     struct task task; /* the engine's own */
 };
 
@@ -66,6 +68,9 @@ struct engine_probe {
     struct store_update update;
 };
 void engine_probe(struct engine_probe *probe);
+
+/* What bytes_max is for items that are also filtered. */
+size_t engine_bytes_max(const struct engine_call *call, const struct condition *filter);
 
 /* --- tables --- */
 

@@ -25,6 +25,7 @@ void engine_get_items(struct items_get *call)
         .keys = keys,
         .key_count = call->key_count,
         .snapshot = call->snapshot,
+        .bytes_max = call->call.bytes_max,
         .arena = arena,
         .home = call->call.home,
         .done = get_done,

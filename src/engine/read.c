@@ -6,6 +6,12 @@
 /* Passes over an item's attributes that take as long as reading and encoding it does. */
 enum { PASSES_PER_READ = 8 };
 
+size_t engine_bytes_max(const struct engine_call *call, const struct condition *filter)
+{
+    size_t weight = 1 + (filter != NULL ? condition_weight(filter) / PASSES_PER_READ : 0);
+    return call->bytes_max == 0 ? 0 : MAX(call->bytes_max / weight, (size_t)1);
+}
+
 /* A row of more than this, bytes times weight, is not filtered on the thread of a connection: it
  * can take more than a millisecond. */
 static const size_t row_work_max = (size_t)512 << 10;
@@ -111,6 +117,7 @@ static void read_done(struct store_range *range)
     read->get = (struct store_get){
         .keys = read->fetch_keys,
         .key_count = read->fetch_count,
+        .bytes_max = engine_bytes_max(&read->call, read->filter),
         .arena = read->call.arena,
         .home = read->call.home,
         .done = fetch_done,

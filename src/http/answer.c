@@ -12,7 +12,7 @@
 
 enum {
     SERVER_NAME_MAX = 128,
-    LINES_MAX = 384, /* what write_head() writes beside texts of variable length */
+    LINES_MAX = 384,                 /* what write_head() writes beside texts of variable length */
     COMPRESSED_HERE_MAX = 64 * 1024, /* larger bodies are compressed by a slow thread */
 };
 
@@ -156,13 +156,14 @@ static char *put_body_facts(char *at, const struct facts *facts)
     return at;
 }
 
-static char *put_crc32(char *at, const struct desk *desk, struct str name,
+static char *put_crc32(char *at, const struct desk *desk, const struct http_answer *answer,
                        const struct facts *facts)
 {
     const char *body = desk->out.data + facts->body_start;
-    at = put(at, name);
+    bool is_known = answer == &desk->answer; /* a slow thread has computed it */
+    at = put(at, answer->crc32_header);
     at = put(at, STR(": "));
-    at = put_number(at, libdeflate_crc32(0, body, facts->body_len));
+    at = put_number(at, is_known ? desk->answer_crc32 : libdeflate_crc32(0, body, facts->body_len));
     return put(at, STR("\r\n"));
 }
 
@@ -181,7 +182,7 @@ static size_t write_head(const struct desk *desk, const struct http_answer *answ
     }
     at = put(at, answer->headers);
     if (!str_is_null(answer->crc32_header)) {
-        at = put_crc32(at, desk, answer->crc32_header, facts);
+        at = put_crc32(at, desk, answer, facts);
     }
     at = put_connection(at, desk);
     at = put(at, STR("\r\n"));
@@ -258,6 +259,10 @@ static void compress_body(struct desk *desk, const struct http_answer *answer, s
 void answer_compress(struct desk *desk, struct coder *coder)
 {
     compress_body(desk, &desk->answer, coder);
+    struct str body = desk->coded.len > 0 ? buf_str(&desk->coded)
+                                          : str_make(desk->out.data + desk->exchange.out_start,
+                                                     desk->out.len - desk->exchange.out_start);
+    desk->answer_crc32 = libdeflate_crc32(0, body.data, body.len);
 }
 
 /* Replaces the plain body by the compressed one, which is shorter. */
@@ -269,7 +274,7 @@ static void use_coded(struct desk *desk, struct facts *facts)
     facts->coding = desk->coded_as;
     desk->coded.len = 0;
     buf_shrink(&desk->out, OUT_BYTES_MAX);
-    buf_shrink(&desk->coded, 0);
+    buf_shrink(&desk->coded, OUT_BYTES_MAX);
 }
 
 void answer_begin(struct desk *desk)

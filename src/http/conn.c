@@ -195,10 +195,13 @@ static void begin_stream(struct conn *conn)
     stream_begin(conn->stream);
 }
 
-/* What the client has not taken yet: libuv holds some and the kernel the rest. */
+/* What the client has not taken yet: we hold some, libuv some and the kernel the rest. */
 static size_t count_unsent(const struct conn *conn)
 {
     size_t queued = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
+    for (size_t i = 0; i < conn->desk->unsent_count; i++) {
+        queued += conn->desk->unsent[i].len;
+    }
     uv_os_fd_t fd;
     int in_kernel = 0;
     if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||

@@ -59,6 +59,7 @@ struct desk *desk_take(struct loop *loop, struct conn *conn)
     desk->is_busy = false;
     desk->in_start = desk->in_at = desk->in_len = 0;
     desk->piece_count = 0;
+    desk->unsent_count = 0;
     desk->out.len = 0;
     head_init(&desk->head);
     return desk;

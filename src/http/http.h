@@ -111,10 +111,10 @@ void http_server_close(struct http_server *server, int grace_ms);
 /* The value of a header, or STR_NULL. */
 MUST_USE struct str http_header(const struct http_exchange *exchange, struct str name);
 
-/* Lets a slow thread call `run` with `context`, with the exchange's mailbox and thread being those of that thread
- * from then on: http_reply() must be called there. For requests that keep a processor busy for more
- * than a millisecond or two. At most once for an exchange; the caller leaves the exchange alone
- * afterwards. */
+/* Lets a slow thread call `run` with `context`, with the exchange's mailbox and thread being those
+ * of that thread from then on: http_reply() must be called there. For requests that keep a
+ * processor busy for more than a millisecond or two. At most once for an exchange; the caller
+ * leaves the exchange alone afterwards. */
 void http_run_slowly(struct http_exchange *exchange, http_handler *run, void *context);
 
 /* Sends what the handler wrote to exchange->out; the exchange is gone afterwards, but memory from

@@ -19,9 +19,10 @@
 #include <uv.h> /* last: it brings a MIN and MAX of the system's */
 
 enum {
-    PIECES_MAX = 64,            /* answers of pipelined requests that go out in one write */
-    OUT_BYTES_MAX = 256 * 1024, /* unsent answers above which no further request is begun */
-    HEAD_GAP = 512,             /* left free before a body, so that the head can be put there */
+    PIECES_MAX = 64,             /* answers of pipelined requests that go out in one write */
+    OUT_BYTES_MAX = 256 * 1024,  /* unsent answers above which no further request is begun */
+    SEND_BYTES_MAX = 256 * 1024, /* of a connection that go to the kernel in one round of events */
+    HEAD_GAP = 512,              /* left free before a body, so that the head can be put there */
 };
 
 /* What a connection waits for. Each has a list per loop, ordered by the time of joining; as all in
@@ -101,6 +102,10 @@ struct desk {
     struct http_answer answer; /* in the arena, while a slow thread has the answer */
     struct buf coded;          /* the answer's body, compressed; empty: it was not */
     enum coding coded_as;
+    uint32_t answer_crc32; /* of the body of `answer` as it is sent */
+
+    uv_buf_t unsent[PIECES_MAX]; /* what out_write or tail_write is to send next */
+    size_t unsent_count;
 
     size_t in_start;
     size_t in_at;

@@ -95,7 +95,9 @@ static void wait_for_posters(struct loop *loop)
 
 static void on_check(uv_check_t *check)
 {
-    loop_go_on_ready(check->data);
+    struct loop *loop = check->data;
+    loop_go_on_ready(loop);
+    loop->mailbox.slice_until_ns = 0; /* the next round begins */
 }
 
 static void on_connection(uv_stream_t *listener, int status)
@@ -137,6 +139,7 @@ bool loop_open(struct loop *loop, struct http_server *server, int number, int fd
     loop->check.data = loop;
     uv_check_start(&loop->check, on_check);
     mailbox_init(&loop->mailbox, wake);
+    loop->mailbox.has_slices = true;
     wait_init(loop);
     return open_listener(loop, fd, err);
 }

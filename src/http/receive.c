@@ -138,8 +138,7 @@ static enum receive body_done(struct desk *desk, struct str body)
     }
     size_t plain_max = MIN(loop_options(loop)->body_bytes_max, (size_t)PLAIN_HERE_MAX);
     desk->inflate_status = inflate_body(desk, &loop->coder, plain_max);
-    if (desk->inflate_status == CODER_TOO_LARGE &&
-        plain_max < loop_options(loop)->body_bytes_max) {
+    if (desk->inflate_status == CODER_TOO_LARGE && plain_max < loop_options(loop)->body_bytes_max) {
         return RECEIVE_INFLATE;
     }
     return receive_inflated(desk) ? RECEIVE_DONE : RECEIVE_FAILED;

@@ -1,7 +1,11 @@
 /* Sends answers: directly if the socket takes them, which is nearly always, and else through
  * libuv's queue. While something is queued no further request is begun, so a client that does
- * not read its answers makes us hold no more than one write of them. */
+ * not read its answers makes us hold no more than one write of them. Of large answers the kernel is
+ * given a part in each round of events, so that copying megabytes for one connection does not keep
+ * the others waiting. */
 #include "http/http_internal.h"
+
+static void queue_next(struct conn *conn, uv_write_t *write);
 
 static void on_written(uv_write_t *write, int status)
 {
@@ -12,19 +16,10 @@ static void on_written(uv_write_t *write, int status)
     }
     if (status < 0) {
         conn_close(conn);
+    } else if (conn->desk->unsent_count > 0) {
+        queue_next(conn, write);
     } else if (conn->writes_under_way == 0) {
         conn_go_on(conn);
-    }
-}
-
-static void queue_write(struct conn *conn, uv_write_t *write, const uv_buf_t *bufs, size_t count)
-{
-    write->data = conn;
-    conn->writes_under_way++;
-    int result = uv_write(write, (uv_stream_t *)&conn->tcp, bufs, (unsigned)count, on_written);
-    if (result < 0) {
-        conn->writes_under_way--;
-        conn_close(conn);
     }
 }
 
@@ -43,16 +38,57 @@ static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t sent)
     return done;
 }
 
+/* The first SEND_BYTES_MAX bytes; returns in how many pieces. */
+static size_t cut_part(const uv_buf_t *bufs, size_t count, uv_buf_t out[PIECES_MAX])
+{
+    size_t left = SEND_BYTES_MAX;
+    size_t i = 0;
+    for (; i < count && left > 0; i++) {
+        out[i] = uv_buf_init(bufs[i].base, (unsigned)MIN((size_t)bufs[i].len, left));
+        left -= out[i].len;
+    }
+    return i;
+}
+
+/* Takes the part that was handed over off what is unsent. */
+static void leave_unsent(struct desk *desk, uv_buf_t *bufs, size_t count, size_t sent)
+{
+    size_t done = skip_sent(bufs, count, sent);
+    desk->unsent_count = count - done;
+    memmove(desk->unsent, bufs + done, desk->unsent_count * sizeof(*bufs));
+}
+
+/* Lets libuv send the next part of what is unsent. */
+static void queue_next(struct conn *conn, uv_write_t *write)
+{
+    struct desk *desk = conn->desk;
+    uv_buf_t part[PIECES_MAX];
+    size_t count = cut_part(desk->unsent, desk->unsent_count, part);
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += part[i].len;
+    }
+    leave_unsent(desk, desk->unsent, desk->unsent_count, bytes);
+    write->data = conn;
+    conn->writes_under_way++;
+    int result = uv_write(write, (uv_stream_t *)&conn->tcp, part, (unsigned)count, on_written);
+    if (result < 0) {
+        conn->writes_under_way--;
+        conn_close(conn);
+    }
+}
+
 /* The handler may go on writing to `out`, which then moves: the queue needs memory of its own. */
-static void queue_copy(struct conn *conn, const uv_buf_t *bufs, size_t count)
+static void queue_copy(struct conn *conn)
 {
     struct desk *desk = conn->desk;
     desk->tail.len = 0;
-    for (size_t i = 0; i < count; i++) {
-        buf_add(&desk->tail, str_make(bufs[i].base, bufs[i].len));
+    for (size_t i = 0; i < desk->unsent_count; i++) {
+        buf_add(&desk->tail, str_make(desk->unsent[i].base, desk->unsent[i].len));
     }
-    uv_buf_t all = uv_buf_init(desk->tail.data, (unsigned)desk->tail.len);
-    queue_write(conn, &desk->tail_write, &all, 1);
+    desk->unsent[0] = uv_buf_init(desk->tail.data, (unsigned)desk->tail.len);
+    desk->unsent_count = 1;
+    queue_next(conn, &desk->tail_write);
 }
 
 void send_answers(struct conn *conn)
@@ -60,8 +96,8 @@ void send_answers(struct conn *conn)
     struct desk *desk = conn->desk;
     size_t count = desk->piece_count;
     bool handler_writes = conn_has_exchange(conn);
-    if (count == 0) {
-        return;
+    if (count == 0 || desk->unsent_count > 0) {
+        return; /* earlier answers go first; on_written() comes back for these */
     }
     uv_buf_t bufs[PIECES_MAX];
     for (size_t i = 0; i < count; i++) {
@@ -69,16 +105,18 @@ void send_answers(struct conn *conn)
             uv_buf_init(desk->out.data + desk->pieces[i].start, (unsigned)desk->pieces[i].len);
     }
     desk->piece_count = 0;
-    int sent = uv_try_write((uv_stream_t *)&conn->tcp, bufs, (unsigned)count);
+    uv_buf_t part[PIECES_MAX];
+    size_t part_count = cut_part(bufs, count, part);
+    int sent = uv_try_write((uv_stream_t *)&conn->tcp, part, (unsigned)part_count);
     if (sent < 0 && sent != UV_EAGAIN) {
         conn_close(conn);
         return;
     }
-    size_t done = skip_sent(bufs, count, (size_t)MAX(sent, 0));
-    if (done < count && handler_writes) {
-        queue_copy(conn, bufs + done, count - done);
-    } else if (done < count) {
-        queue_write(conn, &desk->out_write, bufs + done, count - done);
+    leave_unsent(desk, bufs, count, (size_t)MAX(sent, 0));
+    if (desk->unsent_count > 0 && handler_writes) {
+        queue_copy(conn);
+    } else if (desk->unsent_count > 0) {
+        queue_next(conn, &desk->out_write);
     } else if (!handler_writes) {
         desk->out.len = 0;
     }

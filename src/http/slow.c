@@ -192,8 +192,7 @@ bool slow_open(struct http_server *server, struct err *err)
 {
     int count = server->options.slow_thread_count;
     assert(count > 0);
-    struct slow_pool *pool =
-        mem_zalloc(sizeof(*pool) + (size_t)count * sizeof(struct slow_thread));
+    struct slow_pool *pool = mem_zalloc(sizeof(*pool) + (size_t)count * sizeof(struct slow_thread));
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->came, NULL);
     pool->newest_link = &pool->oldest;

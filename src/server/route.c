@@ -8,8 +8,8 @@
 #include "server/set_clock.h"
 
 #define REQUEST_ID_LEN 52
-/* To check and decode a larger body takes more than a millisecond: slow threads do it. */
-#define BODY_HERE_MAX (128 * 1024)
+/* To check and decode a larger body may take more than half a millisecond: slow threads do it. */
+#define BODY_HERE_MAX (64 * 1024)
 #define CORS_HEADERS                                                                               \
     "Access-Control-Allow-Origin: *\r\n"                                                           \
     "Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-errortype,x-amz-crc32,Date\r\n"
@@ -137,6 +137,19 @@ static struct str operation_of(struct str target, enum api_service *out_service)
     return STR_NULL;
 }
 
+static void handle_operation(struct router *router, struct http_exchange *exchange);
+
+static void handle_on_slow_thread(void *context, struct http_exchange *exchange)
+{
+    handle_operation(context, exchange);
+}
+
+static void move_call(struct api_call *api)
+{
+    struct routed_call *call = CONTAINER_OF(api, struct routed_call, api);
+    http_run_slowly(call->exchange, handle_on_slow_thread, call->router);
+}
+
 static void handle_operation(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
@@ -170,6 +183,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         .home = exchange->mailbox,
         .out = exchange->out,
         .done = call_done,
+        .move = exchange->thread < router->options.loop_count ? move_call : NULL,
     };
     api_run(&call->api);
 }
@@ -196,11 +210,6 @@ static void handle_preflight(struct http_exchange *exchange)
                                       "Access-Control-Max-Age: 172800\r\n",
                                       STR_ARG(str_is_null(wanted) ? STR("*") : wanted));
     http_reply(exchange, &(struct http_answer){.status = 200, .headers = headers});
-}
-
-static void handle_on_slow_thread(void *context, struct http_exchange *exchange)
-{
-    handle_operation(context, exchange);
 }
 
 void router_handle(void *context, struct http_exchange *exchange)

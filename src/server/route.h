@@ -9,7 +9,8 @@
 struct router;
 
 struct router_options {
-    int thread_count; /* of all threads that call the handler, slow ones included */
+    int loop_count;   /* threads that serve connections */
+    int thread_count; /* these, and behind them the slow ones */
     enum auth_mode auth;
     bool test_clock;  /* clients may set the clock */
     struct str store; /* its URL; must outlive the router, like the next */

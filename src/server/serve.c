@@ -155,6 +155,7 @@ static bool open_service(struct service *service, const struct config *config, s
         return false;
     }
     struct router_options router_options = {
+        .loop_count = http_options.thread_count,
         .thread_count = http_options.thread_count + http_options.slow_thread_count,
         .auth = config->auth,
         .test_clock = config->test_clock,

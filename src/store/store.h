@@ -44,6 +44,7 @@ enum store_status {
     STORE_GONE,     /* a declared key lies in a dropped space: nothing was written */
     STORE_FAILED,   /* disk full, I/O error: nothing was written; it may work later */
     STORE_UNKNOWN,  /* it may have been written or not */
+    STORE_TOO_MUCH, /* the rows of a get have more than bytes_max */
 };
 
 /* Reads rows by key. */
@@ -51,6 +52,7 @@ struct store_get {
     const struct str *keys;
     size_t key_count;
     bool snapshot;       /* all rows as of one instant; else each on its own is the newest */
+    size_t bytes_max;    /* of all rows together: more is STORE_TOO_MUCH; 0: no limit */
     struct arena *arena; /* the store's scratch memory for this request */
     struct mailbox *home;
     void (*done)(struct store_get *get);

@@ -26,6 +26,7 @@ struct walk {
     int rows;         /* since the clock was read */
     size_t bytes;     /* of rows times their weight */
     size_t weight;
+    bool is_at_home;  /* on the thread that started it */
     bool is_over;     /* the time slice is, or the last row was put off */
     struct buf bound; /* lo or hi, once rows were given */
     struct buf last;  /* the newest row that was given */
@@ -37,7 +38,8 @@ static struct walk walk_start(struct rocks *rocks, struct store_range *range)
                          .range = range,
                          .lo = range->lo,
                          .hi = range->hi,
-                         .weight = MAX(range->weight, (size_t)1)};
+                         .weight = MAX(range->weight, (size_t)1),
+                         .is_at_home = true};
 }
 
 static void walk_finish(struct walk *walk)
@@ -181,6 +183,19 @@ static bool must_make_way(const struct walk *walk)
     return !walk->range->may_take_long || !work_queue_is_empty(&walk->rocks->slow);
 }
 
+/* All ranges that a thread of connections starts in one round of events share a slice. */
+static int64_t end_of_slice(const struct walk *walk, int64_t now_ns)
+{
+    struct mailbox *home = walk->range->home;
+    if (!walk->is_at_home || !home->has_slices) {
+        return now_ns + slice_ns;
+    }
+    if (home->slice_until_ns == 0) {
+        home->slice_until_ns = now_ns + slice_ns;
+    }
+    return home->slice_until_ns;
+}
+
 /* Reads the clock. The slice begins when it is first read, which ranges with few rows never do. */
 static bool slice_is_over(struct walk *walk)
 {
@@ -188,8 +203,9 @@ static bool slice_is_over(struct walk *walk)
     walk->rows = 0;
     walk->bytes = 0;
     if (walk->until_ns == 0) {
-        walk->until_ns = now_ns + slice_ns;
-    } else if (now_ns >= walk->until_ns) {
+        walk->until_ns = end_of_slice(walk, now_ns);
+    }
+    if (now_ns >= walk->until_ns) {
         walk->is_over = must_make_way(walk);
         walk->until_ns = now_ns + slice_ns;
     }
@@ -319,6 +335,7 @@ static void hand_over(const struct walk *walk)
     struct rocks *rocks = walk->rocks;
     struct range_job *job = mem_alloc(sizeof(*job));
     job->walk = *walk;
+    job->walk.is_at_home = false;
     job->task.run = walk->is_over ? range_on_slow_thread : range_on_worker;
     if (walk->range->leaving != NULL) {
         walk->range->leaving(walk->range);

@@ -92,8 +92,11 @@ static void attempt_finish(struct attempt *attempt)
     }
 }
 
+/* Also ends when the rows are too much: get->status says so. */
 static enum read_result read_each(struct attempt *attempt, struct store_get *get)
 {
+    size_t bytes = 0;
+    get->status = STORE_OK;
     for (size_t i = 0; i < get->key_count; i++) {
         rocksdb_pinnableslice_t *pin;
         enum read_result result = rocks_read(attempt->rocks, attempt->db, attempt->options,
@@ -103,6 +106,11 @@ static enum read_result read_each(struct attempt *attempt, struct store_get *get
         }
         if (pin != NULL) {
             attempt->pins[attempt->pin_count++] = pin;
+        }
+        bytes += get->rows[i].len;
+        if (UNLIKELY(bytes > get->bytes_max) && get->bytes_max > 0) {
+            get->status = STORE_TOO_MUCH;
+            break;
         }
     }
     return READ_OK;
@@ -139,14 +147,16 @@ static void get_on_worker(struct task *task)
 {
     struct store_get *get = CONTAINER_OF(task, struct store_get, task);
     struct rocks *rocks = get->internal;
-    get->status = STORE_FAILED;
     rocksdb_t *db = gate_enter(&rocks->gate);
-    if (db != NULL) {
+    if (db == NULL) {
+        get->status = STORE_FAILED;
+    } else {
         struct attempt attempt;
         attempt_init(&attempt, rocks, db, get, TIER_BLOCKING);
-        if (read_rows(&attempt, get, TIER_BLOCKING) == READ_OK) {
+        if (read_rows(&attempt, get, TIER_BLOCKING) != READ_OK) {
+            get->status = STORE_FAILED;
+        } else if (get->status == STORE_OK) {
             copy_rows(get);
-            get->status = STORE_OK;
         }
         attempt_finish(&attempt);
         gate_leave(&rocks->gate);
@@ -166,7 +176,7 @@ static bool get_here(struct rocks *rocks, struct store_get *get, enum tier tier)
     attempt_init(&attempt, rocks, db, get, tier);
     enum read_result result = read_rows(&attempt, get, tier);
     if (result != READ_INCOMPLETE) {
-        get->status = result == READ_OK ? STORE_OK : STORE_FAILED;
+        get->status = result == READ_OK ? get->status : STORE_FAILED;
         get->done(get);
     }
     attempt_finish(&attempt);
