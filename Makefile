@@ -60,7 +60,7 @@ asan: python
 tsan: python
 	@tools/test tsan
 
-## make soak     the long tests, for hours: crash states, damaged files, kills
+## make soak     the long tests, for hours: crash states, damaged files, kills, histories, expensive clients
 soak: configure
 	@tools/setup test
 	@tools/configure $(BUILD) $(MESON_OPTIONS)

@@ -9,7 +9,7 @@
 
 #define REQUEST_ID_LEN 52
 /* To check and decode a larger body may take more than half a millisecond: slow threads do it. */
-#define BODY_HERE_MAX (64 * 1024)
+#define BODY_HERE_MAX ((size_t)64 * 1024)
 #define CORS_HEADERS                                                                               \
     "Access-Control-Allow-Origin: *\r\n"                                                           \
     "Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-errortype,x-amz-crc32,Date\r\n"
