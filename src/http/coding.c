@@ -15,7 +15,7 @@ enum {
 
 enum coding coding_from_name(struct str name)
 {
-    if (str_eq_nocase(name, STR("gzip")) || str_eq_nocase(name, STR("x-gzip"))) {
+    if (str_eq_nocase(name, STR("gzip"))) { /* "x-gzip" is unknown to the service */
         return CODING_GZIP;
     }
     if (str_eq_nocase(name, STR("deflate"))) {
@@ -26,26 +26,30 @@ enum coding coding_from_name(struct str name)
 
 void coding_wishes_init(struct coding_wishes *wishes)
 {
-    *wishes = (struct coding_wishes){-1, -1, -1, -1};
+    *wishes = (struct coding_wishes){.gzip.weight = -1, .deflate.weight = -1, .others.weight = -1};
 }
 
-/* weight = OWS ";" OWS "q=" qvalue; qvalue = "0" [ "." 0*3DIGIT ] or "1" [ "." 0*3("0") ].
- * Anything else counts as 0: better an answer as it is than one the client did not ask for. */
+/* weight = OWS ";" OWS "q=" number; more than 1 counts as 1. Anything else counts as 0: better an
+ * answer as it is than one the client did not ask for. */
 static int parse_weight(struct str text)
 {
     if (text.len < 3 || (text.data[0] | 0x20) != 'q' || text.data[1] != '=') {
         return 0;
     }
-    if (text.data[2] == '1') {
-        return WEIGHT_MAX;
-    }
     int weight = 0;
+    size_t i = 2;
+    while (i < text.len && text.data[i] >= '0' && text.data[i] <= '9') {
+        weight = text.data[i++] == '0' && weight == 0 ? 0 : WEIGHT_MAX;
+    }
+    if (i == 2 || i == text.len || text.data[i] != '.') {
+        return weight;
+    }
     int unit = WEIGHT_MAX / 10;
-    for (size_t i = 4; i < text.len && text.data[i] >= '0' && text.data[i] <= '9'; i++) {
+    for (i++; i < text.len && text.data[i] >= '0' && text.data[i] <= '9'; i++) {
         weight += (text.data[i] - '0') * unit;
         unit /= 10;
     }
-    return text.data[2] == '0' ? weight : 0;
+    return MIN(weight, (int)WEIGHT_MAX);
 }
 
 void coding_wishes_add(struct coding_wishes *wishes, struct str value)
@@ -56,32 +60,31 @@ void coding_wishes_add(struct coding_wishes *wishes, struct str value)
             continue;
         }
         struct str name = text_cut(&rest, ';');
-        int weight = rest.len == 0 ? WEIGHT_MAX : parse_weight(text_trim(rest));
-        if (str_eq(name, STR("*"))) {
-            wishes->others = weight;
-            continue;
-        }
+        struct coding_wish wish = {
+            .weight = rest.len == 0 ? WEIGHT_MAX : parse_weight(text_trim(rest)),
+            .place = ++wishes->count,
+        };
         enum coding coding = coding_from_name(name);
-        if (coding == CODING_GZIP) {
-            wishes->gzip = weight;
+        if (str_eq(name, STR("*"))) {
+            wishes->others = wish;
+        } else if (coding == CODING_GZIP) {
+            wishes->gzip = wish;
         } else if (coding == CODING_DEFLATE) {
-            wishes->deflate = weight;
-        } else if (coding == CODING_IDENTITY) {
-            wishes->identity = weight;
+            wishes->deflate = wish;
         }
     }
 }
 
 enum coding coding_choose(const struct coding_wishes *wishes)
 {
-    int others = MAX(wishes->others, 0);
-    int gzip = wishes->gzip >= 0 ? wishes->gzip : others;
-    int deflate = wishes->deflate >= 0 ? wishes->deflate : others;
-    int best = MAX(gzip, deflate);
-    if (best == 0 || best < wishes->identity) {
+    struct coding_wish gzip = wishes->gzip.weight >= 0 ? wishes->gzip : wishes->others;
+    struct coding_wish deflate = wishes->deflate.weight >= 0 ? wishes->deflate : wishes->others;
+    if (MAX(gzip.weight, deflate.weight) <= 0) {
         return CODING_IDENTITY;
     }
-    return gzip == best ? CODING_GZIP : CODING_DEFLATE;
+    bool deflate_is_better = deflate.weight > gzip.weight ||
+                             (deflate.weight == gzip.weight && deflate.place < gzip.place);
+    return deflate_is_better ? CODING_DEFLATE : CODING_GZIP;
 }
 
 void coder_finish(struct coder *coder)

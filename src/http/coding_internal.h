@@ -11,17 +11,23 @@ enum coding { CODING_IDENTITY, CODING_GZIP, CODING_DEFLATE, CODING_UNKNOWN };
 /* The one coding that a Content-Encoding header names; CODING_UNKNOWN for others and for lists. */
 MUST_USE enum coding coding_from_name(struct str name);
 
-/* What the Accept-Encoding headers of a request ask for: weights of 0 to 1000, -1 if not named. */
+/* What the Accept-Encoding headers of a request say of one coding. */
+struct coding_wish {
+    int weight; /* 0 to 1000; -1: not named */
+    int place;  /* among all that are named, from 1 */
+};
+/* "identity" is not looked at: it is what a client gets that names nothing else. */
 struct coding_wishes {
-    int gzip;
-    int deflate;
-    int identity;
-    int others;
+    struct coding_wish gzip;
+    struct coding_wish deflate;
+    struct coding_wish others; /* "*" */
+    int count;                 /* of names so far */
 };
 void coding_wishes_init(struct coding_wishes *wishes);
 /* Adds the value of one Accept-Encoding header; what makes no sense in it is passed over. */
 void coding_wishes_add(struct coding_wishes *wishes, struct str value);
-/* The best coding for an answer: CODING_GZIP, CODING_DEFLATE or, if in doubt, CODING_IDENTITY. */
+/* The coding for an answer: the one with the larger weight, of equal weights the one named first;
+ * CODING_IDENTITY if neither gzip nor deflate is wanted. */
 MUST_USE enum coding coding_choose(const struct coding_wishes *wishes);
 
 /* zlib's state, made at first use and then kept. Belongs to one thread. */

@@ -76,6 +76,9 @@ struct http_options {
                                0:     any */
     size_t compress_bytes_min; /* answers above it are compressed if the client asks */
     struct str server_name;    /* for the Server header */
+    int large_head_status;     /* of answers to heads over head_bytes_max; 0: 414 or 431 */
+    int bad_coding_status;     /* of answers to bodies whose coding is unknown or broken; 0: 415 or
+                                  400 */
 
     /* Memory for connections, bodies, arenas and answers; NULL: no limit. Must outlive the server.
      * A request that finds the pool used up, or whose body does not fit, is answered with 503 and

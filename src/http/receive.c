@@ -93,6 +93,12 @@ static void fill_exchange(struct desk *desk, struct str body)
     };
 }
 
+static enum receive fail_coding(struct desk *desk, int status, const char *text)
+{
+    int wanted = loop_options(loop_of(desk))->bad_coding_status;
+    return fail(desk, wanted != 0 ? wanted : status, text);
+}
+
 static enum coder_status inflate_body(struct desk *desk, struct coder *coder, size_t plain_max)
 {
     desk->plain.len = 0;
@@ -111,7 +117,7 @@ bool receive_inflated(struct desk *desk)
         fill_exchange(desk, buf_str(&desk->plain));
         return true;
     case CODER_BAD:
-        fail(desk, 400, "request body cannot be decompressed");
+        (void)fail_coding(desk, 400, "request body cannot be decompressed");
         return false;
     case CODER_TOO_LARGE:
         break;
@@ -223,7 +229,7 @@ static enum receive begin_body(struct desk *desk)
     }
     bool has_body = head->chunked || head->content_length > 0;
     if (has_body && head->content_coding == CODING_UNKNOWN) {
-        return fail(desk, 415, "only the content codings 'gzip' and 'deflate' are known");
+        return fail_coding(desk, 415, "only the content codings 'gzip' and 'deflate' are known");
     }
     bool is_whole = !head->chunked && (int64_t)come >= head->content_length;
     desk->continue_wanted = head->expects_continue && !is_whole && come == 0;
@@ -245,7 +251,9 @@ static enum receive receive_head(struct desk *desk)
     struct str input = str_make(desk->in + desk->in_start, desk->in_len - desk->in_start);
     enum head_status status = head_parse(head, input, loop_options(loop_of(desk))->head_bytes_max);
     if (status == HEAD_BAD) {
-        return fail(desk, head->status, head->problem);
+        bool is_large = head->status == 414 || head->status == 431;
+        int wanted = loop_options(loop_of(desk))->large_head_status;
+        return fail(desk, is_large && wanted != 0 ? wanted : head->status, head->problem);
     }
     if (status == HEAD_MORE) {
         if (desk->in_start > 0) {

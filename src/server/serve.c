@@ -125,6 +125,8 @@ static struct http_options http_options_of(struct service *service, const struct
     options.connections_max = connections_max(config);
     options.rate_bytes_min = config->rate_bytes_min;
     options.server_name = STR("Gramme/" GRAMME_VERSION);
+    options.large_head_status = 400; /* like the next, as the service has it */
+    options.bad_coding_status = 500;
     options.memory = &service->memory;
     options.arena_bytes_max = MIN(memory / 2, (size_t)ARENA_BYTES_MAX);
     options.busy = (struct http_busy){

@@ -275,6 +275,13 @@ class TestHttp:
         with Client(endpoint) as db:
             db.ListTables()
 
+    @pytest.mark.parametrize("request_", [
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n", b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    ], ids=["headers", "target"])
+    def test_large_heads(self, connection, request_):
+        connection.send(request_)
+        assert connection.read_answer().status == 400
+
     def test_client_that_goes_away(self, endpoint):
         """Half requests and unread answers leave nothing behind."""
         for cut in (1, 20, 150, 300):
@@ -340,7 +347,8 @@ class TestCompression:
 
     @pytest.mark.parametrize("accept, coding", [
         ("gzip", "gzip"), ("gzip, deflate, br", "gzip"), ("deflate", "deflate"), ("identity", None),
-        ("gzip;q=0", None), ("br", None), (None, None)])
+        ("gzip;q=0", None), ("br", None), (None, None), ("x-gzip", None), ("deflate, gzip", "deflate"),
+        ("identity, gzip;q=0.1", "gzip"), ("gzip;q=0.9, deflate;q=7", "deflate")])
     def test_large_answer(self, connection, table, accept, coding):
         answer = self.get(connection, table, "large", accept)
         assert answer.headers.get("content-encoding") == coding
@@ -359,9 +367,11 @@ class TestCompression:
         for body in (gzip.compress(LIST), gzip.compress(LIST[:5]) + gzip.compress(LIST[5:])):
             assert ask(connection, body=body, headers="Content-Encoding: gzip\r\n").status == 200
 
-    @pytest.mark.parametrize("body", [b"not gzip", gzip.compress(LIST)[:-4], gzip.compress(LIST) + b"x"])
-    def test_broken_gzip_request(self, endpoint, connection, body):
-        assert ask(connection, body=body, headers="Content-Encoding: gzip\r\n").status == 400
+    @pytest.mark.parametrize("coding, body", [
+        ("gzip", b"not gzip"), ("gzip", gzip.compress(LIST)[:-4]), ("gzip", gzip.compress(LIST) + b"x"), ("deflate", b"no"),
+        ("br", LIST), ("x-gzip", gzip.compress(LIST))])
+    def test_broken_and_unknown_codings(self, endpoint, connection, coding, body):
+        assert ask(connection, body=body, headers=f"Content-Encoding: {coding}\r\n").status == 500
         with Client(endpoint) as db:
             db.ListTables()
 
