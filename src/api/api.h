@@ -55,6 +55,9 @@ struct api_call {
     void *state; /* the operation's own */
 };
 
+/* Whether there is an operation of that name. */
+MUST_USE bool api_has_operation(enum api_service service, struct str name);
+
 /* Runs the operation; done() is called on the thread of `home`, possibly before this returns. */
 void api_run(struct api_call *call);
 

@@ -108,6 +108,11 @@ static void return_to_thread(struct api_call *call)
     }
 }
 
+bool api_has_operation(enum api_service service, struct str name)
+{
+    return find_op(service, name) != NULL;
+}
+
 void api_run(struct api_call *call)
 {
     call->engine = call->thread->engine;

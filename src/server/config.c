@@ -126,6 +126,11 @@ static bool read_arguments(struct arena *arena, struct setting *settings, int ar
             return err_set(err, ERR_VALIDATION, "unknown option --%.*s; see gramme serve --help",
                            STR_ARG(name));
         } else {
+            bool is_list = setting == &settings[SETTING_cors] && !str_is_null(setting->text);
+            if (is_list) { /* each adds to the list */
+                setting->text =
+                    arena_format(arena, "%.*s,%.*s", STR_ARG(setting->text), STR_ARG(value));
+            }
             offer(setting, value, "command line");
         }
     }
@@ -313,12 +318,24 @@ static int64_t number_of(const struct setting *setting)
     return str_to_int64(setting->text, &number) ? number : 0;
 }
 
-static bool interpret(const struct setting *settings, struct config *out, struct err *err)
+static bool read_cors(struct arena *arena, const struct setting *setting, struct config *out,
+                      struct err *err)
+{
+    struct err problem = ERR_INIT(arena);
+    return cors_parse(arena, setting->text, &out->cors, &problem) ||
+           complain(err, setting, arena_format(arena, "%.*s", STR_ARG(problem.message)).data);
+}
+
+static bool interpret(struct arena *arena, const struct setting *settings, struct config *out,
+                      struct err *err)
 {
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         if (!check_setting(&settings[i], err)) {
             return false;
         }
+    }
+    if (!read_cors(arena, &settings[SETTING_cors], out, err)) {
+        return false;
     }
     bool good = read_address(&settings[SETTING_listen], &out->host, &out->port, err) &&
                 auth_mode_from_name(settings[SETTING_auth].text, &out->auth) &&
@@ -364,7 +381,7 @@ bool config_read(struct arena *arena, int argc, char **argv, struct config *out,
         offer(&settings[i], str_from_c(settings[i].default_text), "default");
     }
     *out = (struct config){.argc = argc, .argv = argv};
-    return interpret(settings, out, err);
+    return interpret(arena, settings, out, err);
 }
 
 void config_print_help(void)
@@ -374,7 +391,7 @@ void config_print_help(void)
         char option[64];
         snprintf(option, sizeof(option), "--%s %s", setting->name, setting->value_name);
         printf("  %-24s %s\n  %-24s (default %s)\n", option, setting->help, "",
-               setting->default_text);
+               setting->default_text[0] != '\0' ? setting->default_text : "none");
     }
     printf("  %-24s read settings from FILE, one `name = value` per line, # for comments\n",
            "--config FILE");

@@ -5,6 +5,7 @@
 #include "auth/auth.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "server/cors.h"
 
 struct config {
     struct str host;
@@ -19,6 +20,7 @@ struct config {
     int rate_bytes_min;  /* per second */
     int connections;
     enum auth_mode auth;
+    struct cors cors;
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;
     int64_t clock_confirm_ms;

@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "server/ready.h"
 #include "server/set_clock.h"
@@ -10,9 +11,7 @@
 #define REQUEST_ID_LEN 52
 /* To check and decode a larger body may take more than half a millisecond: slow threads do it. */
 #define BODY_HERE_MAX ((size_t)64 * 1024)
-#define CORS_HEADERS                                                                               \
-    "Access-Control-Allow-Origin: *\r\n"                                                           \
-    "Access-Control-Expose-Headers: x-amzn-RequestId,x-amzn-errortype,x-amz-crc32,Date\r\n"
+#define AMZ_JSON      "application/x-amz-json-1.0"
 
 struct route_thread {
     struct api_thread *api;
@@ -76,27 +75,71 @@ static void write_request_id(struct random *random, char out[REQUEST_ID_LEN])
     }
 }
 
+static enum cors_verdict judge_origin(const struct router *router,
+                                      const struct http_exchange *exchange, struct str *out_origin)
+{
+    *out_origin = http_header(exchange, STR("origin"));
+    return str_is_null(*out_origin)
+               ? CORS_NONE
+               : cors_judge(&router->options.cors, *out_origin, http_header(exchange, STR("host")));
+}
+
+/* The request id, and CORS headers for pages that may use the server. */
 static struct str answer_headers(struct router *router, struct http_exchange *exchange)
 {
     static const char name[] = "x-amzn-RequestId: ";
-    bool cors = !str_is_null(http_header(exchange, STR("origin")));
     size_t len = sizeof(name) - 1 + REQUEST_ID_LEN + 2;
-    char *text = arena_bytes(exchange->arena, len + sizeof(CORS_HEADERS));
+    char *text = arena_bytes(exchange->arena, len);
     memcpy(text, name, sizeof(name) - 1);
     write_request_id(&router->threads[exchange->thread].random, text + sizeof(name) - 1);
     memcpy(text + len - 2, "\r\n", 2);
-    if (cors) {
-        memcpy(text + len, CORS_HEADERS, sizeof(CORS_HEADERS) - 1);
-        len += sizeof(CORS_HEADERS) - 1;
+    struct str origin;
+    if (judge_origin(router, exchange, &origin) != CORS_ALLOWED) {
+        return str_make(text, len);
     }
-    return str_make(text, len);
+    struct buf headers = {0};
+    buf_add(&headers, str_make(text, len));
+    cors_write(&router->options.cors, origin, &headers);
+    struct str kept = arena_copy(exchange->arena, buf_str(&headers));
+    buf_finish(&headers);
+    return kept;
+}
+
+/* A request of application/json is answered in that type. The type of a request without one is
+ * taken for the protocol's own. STR_NULL: neither. */
+static struct str answer_type(const struct http_exchange *exchange)
+{
+    struct str type = http_header(exchange, STR("content-type"));
+    const char *end = type.len == 0 ? NULL : memchr(type.data, ';', type.len);
+    if (end != NULL) { /* parameters mean nothing */
+        type.len = (size_t)(end - type.data);
+    }
+    while (type.len > 0 && type.data[type.len - 1] == ' ') {
+        type.len--;
+    }
+    if (type.len == 0 || str_eq_nocase(type, STR(AMZ_JSON))) {
+        return STR(AMZ_JSON);
+    }
+    return str_eq_nocase(type, STR("application/json")) ? STR("application/json") : STR_NULL;
 }
 
 static void reply(struct router *router, struct http_exchange *exchange, int status)
 {
+    struct str type = answer_type(exchange);
     http_reply(exchange, &(struct http_answer){
                              .status = status,
-                             .content_type = STR("application/x-amz-json-1.0"),
+                             .content_type = str_is_null(type) ? STR(AMZ_JSON) : type,
+                             .headers = answer_headers(router, exchange),
+                             .crc32_header = STR("x-amz-crc32"),
+                         });
+}
+
+/* What is neither an operation nor the health page. */
+static void reply_not_found(struct router *router, struct http_exchange *exchange)
+{
+    buf_add(exchange->out, STR("<UnknownOperationException/>\n"));
+    http_reply(exchange, &(struct http_answer){
+                             .status = 404,
                              .headers = answer_headers(router, exchange),
                              .crc32_header = STR("x-amz-crc32"),
                          });
@@ -150,6 +193,50 @@ static void move_call(struct api_call *api)
     http_run_slowly(call->exchange, handle_on_slow_thread, call->router);
 }
 
+/* Whether a page of another origin made the request, which was not allowed; then it is not carried
+ * out. */
+static bool refuse_origin(struct router *router, struct http_exchange *exchange)
+{
+    struct str origin;
+    if (judge_origin(router, exchange, &origin) != CORS_REFUSED) {
+        return false;
+    }
+    JSON_PUT(exchange->out,
+             "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\","
+             "\"Message\":\"Web pages of this origin may not use the server. To allow "
+             "them, start it with --cors ORIGIN.\"}");
+    reply(router, exchange, 403);
+    return true;
+}
+
+/* Whether the body, if there is any, is JSON of some kind. */
+static bool is_json(struct http_exchange *exchange)
+{
+    struct json_reader reader;
+    json_reader_init(&reader, exchange->arena, exchange->body);
+    return exchange->body.len == 0 || (json_skip(&reader) && json_at_end(&reader));
+}
+
+/* Credentials are in a header, or in the query (a presigned request). */
+static bool check_credentials(const struct router *router, const struct http_exchange *exchange,
+                              struct err *err)
+{
+    struct str header = http_header(exchange, STR("authorization"));
+    struct str target = exchange->target;
+    const char *question = memchr(target.data, '?', target.len);
+    bool has_query =
+        question != NULL &&
+        str_contains(str_skip(target, (size_t)(question - target.data)), STR("X-Amz-Algorithm="));
+    if (has_query && !str_is_null(header) && router->options.auth != AUTH_NONE) {
+        return err_set(err, ERR_INVALID_SIGNATURE,
+                       "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' "
+                       "as HTTP header.");
+    }
+    return auth_check(router->options.auth, has_query ? target : header, err);
+}
+
+/* The service looks first whether the body is JSON, then at the target, then at the credentials,
+ * then into the body. A body is read here only if something else is wrong. */
 static void handle_operation(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
@@ -157,16 +244,20 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
     struct str target = http_header(exchange, STR("x-amz-target"));
     struct str operation = operation_of(target, &service);
     bool sets_clock = router->options.test_clock && str_eq(target, STR(SET_CLOCK_TARGET));
-    if (str_is_null(operation) && !sets_clock) {
+    bool is_known =
+        sets_clock || (!str_is_null(operation) && api_has_operation(service, operation));
+    if (!is_known) {
         err_set(&err, ERR_UNKNOWN_OPERATION, "%s", "");
-    } else if (!auth_check(router->options.auth, http_header(exchange, STR("authorization")),
-                           &err)) {
-        /* said */
-    } else if (sets_clock && set_clock(router->engine, exchange, &err)) {
+    } else if (check_credentials(router, exchange, &err) && sets_clock &&
+               set_clock(router->engine, exchange, &err)) {
         reply(router, exchange, 200);
         return;
     }
     if (err.code != ERR_NONE) {
+        if (!is_json(exchange)) {
+            err = ERR_INIT(exchange->arena);
+            err_set(&err, ERR_SERIALIZATION, "%s", "");
+        }
         refuse(router, exchange, &err);
         return;
     }
@@ -196,39 +287,50 @@ static void handle_health(struct router *router, struct http_exchange *exchange)
                              .status = 200,
                              .content_type = STR("text/plain"),
                              .headers = answer_headers(router, exchange),
+                             .crc32_header = STR("x-amz-crc32"),
                          });
 }
 
 /* A browser asks before it sends. */
-static void handle_preflight(struct http_exchange *exchange)
+static void handle_preflight(struct router *router, struct http_exchange *exchange)
 {
-    struct str wanted = http_header(exchange, STR("access-control-request-headers"));
-    struct str headers = arena_format(exchange->arena,
-                                      "Access-Control-Allow-Origin: *\r\n"
-                                      "Access-Control-Allow-Methods: GET, POST, OPTIONS\r\n"
-                                      "Access-Control-Allow-Headers: %.*s\r\n"
-                                      "Access-Control-Max-Age: 172800\r\n",
-                                      STR_ARG(str_is_null(wanted) ? STR("*") : wanted));
-    http_reply(exchange, &(struct http_answer){.status = 200, .headers = headers});
+    struct str origin;
+    enum cors_verdict verdict = judge_origin(router, exchange, &origin);
+    if (verdict != CORS_ALLOWED) {
+        if (!refuse_origin(router, exchange)) {
+            reply_not_found(router, exchange);
+        }
+        return;
+    }
+    struct cors_preflight asked = {
+        .method = http_header(exchange, STR("access-control-request-method")),
+        .headers = http_header(exchange, STR("access-control-request-headers")),
+    };
+    struct buf headers = {0};
+    cors_write_preflight(&router->options.cors, origin, &asked, &headers);
+    http_reply(exchange, &(struct http_answer){.status = 200, .headers = buf_str(&headers)});
+    buf_finish(&headers);
 }
 
 void router_handle(void *context, struct http_exchange *exchange)
 {
     struct router *router = context;
     bool is_get = str_eq(exchange->method, STR("GET")) || str_eq(exchange->method, STR("HEAD"));
-    if (str_eq(exchange->method, STR("POST")) && exchange->body.len > BODY_HERE_MAX) {
-        http_run_slowly(exchange, handle_on_slow_thread, router);
-    } else if (str_eq(exchange->method, STR("POST"))) {
-        handle_operation(router, exchange);
-    } else if (str_eq(exchange->method, STR("OPTIONS"))) {
-        handle_preflight(exchange);
+    if (str_eq(exchange->method, STR("OPTIONS"))) {
+        handle_preflight(router, exchange);
     } else if (is_get && str_eq(exchange->target, STR("/"))) {
         handle_health(router, exchange);
     } else if (is_get && str_eq(exchange->target, STR(READY_TARGET))) {
         ready_handle(&router->ready, exchange);
+    } else if (!str_eq(exchange->method, STR("POST"))) {
+        reply_not_found(router, exchange);
+    } else if (refuse_origin(router, exchange)) {
+        return; /* replied */
+    } else if (str_is_null(answer_type(exchange))) {
+        reply_not_found(router, exchange);
+    } else if (exchange->body.len > BODY_HERE_MAX) {
+        http_run_slowly(exchange, handle_on_slow_thread, router);
     } else {
-        buf_add(exchange->out, STR("not found\n"));
-        http_reply(exchange,
-                   &(struct http_answer){.status = 404, .content_type = STR("text/plain")});
+        handle_operation(router, exchange);
     }
 }

@@ -1,10 +1,12 @@
-/* server/route.h: from HTTP requests to operations and back: targets, CORS, health, request ids. */
+/* server/route.h: from HTTP requests to operations and back: content types, targets, origins,
+ * health, request ids. */
 #ifndef GRAMME_SERVER_ROUTE_H
 #define GRAMME_SERVER_ROUTE_H
 
 #include "auth/auth.h"
 #include "engine/engine.h"
 #include "http/http.h"
+#include "server/cors.h"
 
 struct router;
 
@@ -12,6 +14,7 @@ struct router_options {
     int loop_count;   /* threads that serve connections */
     int thread_count; /* these, and behind them the slow ones */
     enum auth_mode auth;
+    struct cors cors; /* its texts must outlive the router */
     bool test_clock;  /* clients may set the clock */
     struct str store; /* its URL; must outlive the router, like the next */
     const struct memory_pool *memory;

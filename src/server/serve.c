@@ -161,6 +161,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .loop_count = http_options.thread_count,
         .thread_count = http_options.thread_count + http_options.slow_thread_count,
         .auth = config->auth,
+        .cors = config->cors,
         .test_clock = config->test_clock,
         .store = config->store,
         .memory = &service->memory,

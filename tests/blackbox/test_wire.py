@@ -112,6 +112,32 @@ class TestErrors:
         assert answer.status == 400
         assert kind(answer) == "com.amazon.coral.service#MissingAuthenticationTokenException"
 
+    @pytest.mark.parametrize("body, target, signed, error", [
+        (b"{", "Unknown", True, "SerializationException"), (b"{", "ListTables", False, "SerializationException"),
+        (b"{", "Unknown", False, "SerializationException"), (b"{}", "Unknown", False, "UnknownOperationException"),
+        (b"[]", "Unknown", False, "UnknownOperationException"), (b"[]", "ListTables", False, "MissingAuthenticationTokenException"),
+        (b"", "Unknown", False, "UnknownOperationException"), (b"", "ListTables", False, "MissingAuthenticationTokenException"),
+        (b"", "ListTables", True, "SerializationException"), (b"[]", "ListTables", True, "SerializationException"),
+    ])
+    def test_order_of_checks(self, connection, body, target, signed, error):
+        """JSON, target, credentials, and then what the body holds."""
+        authorization = f"Authorization: {AUTHORIZATION}\r\n" if signed else ""
+        connection.send(f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.{target}\r\n{authorization}"
+                        f"X-Amz-Date: 20260101T000000Z\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        answer = connection.read_answer()
+        assert (answer.status, kind(answer)) == (400, f"com.amazon.coral.service#{error}")
+
+    def test_credentials_in_the_query(self, connection):
+        query = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=k%2F20260101%2Fus-east-1%2Fdynamodb%2Faws4_request&X-Amz-Date=" \
+                "20260101T000000Z&X-Amz-SignedHeaders=host&X-Amz-Signature=00"
+        head = f"POST /?{query} HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
+        connection.send(f"{head}Content-Length: 2\r\n\r\n{{}}".encode())
+        assert connection.read_answer().status == 200
+        connection.send(f"{head}Authorization: {AUTHORIZATION}\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+        assert connection.read_answer().json() == {
+            "__type": "com.amazon.coral.service#InvalidSignatureException",
+            "message": "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header."}
+
     def test_authentication_may_be_switched_off(self, start_server):
         connection = Connection(start_server("memory:", "--auth", "none").endpoint)
         connection.send(b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
@@ -166,6 +192,7 @@ class TestHttp:
         answer = connection.read_answer()
         assert answer.status == 200
         assert answer.body.decode().strip() == "healthy: dynamodb.us-east-1.amazonaws.com"
+        assert int(answer.headers["x-amz-crc32"]) == zlib.crc32(answer.body)
 
     def test_health_names_the_region(self, start_server):
         connection = Connection(start_server("memory:", "--region", "eu-north-1").endpoint)
@@ -181,23 +208,30 @@ class TestHttp:
     def test_other_paths_and_methods(self, connection):
         connection.send(b"GET /favicon.ico HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.read_answer().status == 404
-        connection.send(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
-        assert connection.read_answer().status in (404, 405)
+        for method in (b"PUT", b"DELETE", b"PATCH", b"OPTIONS", b"BREW"):
+            connection.send(method + b" / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+            answer = connection.read_answer()
+            assert (answer.status, answer.body) == (404, b"<UnknownOperationException/>\n")
+            assert int(answer.headers["x-amz-crc32"]) == zlib.crc32(answer.body)
         assert ask(connection).status == 200
 
-    def test_cors(self, connection):
-        connection.send(b"OPTIONS / HTTP/1.1\r\nHost: x\r\nOrigin: http://app.example\r\n"
-                        b"Access-Control-Request-Method: POST\r\n"
-                        b"Access-Control-Request-Headers: x-amz-target,authorization\r\n\r\n")
+    @pytest.mark.parametrize("sent, answered", [
+        ("application/x-amz-json-1.0", "application/x-amz-json-1.0"), ("application/json", "application/json"),
+        ("application/json; charset=UTF-8", "application/json"), ("Application/X-Amz-Json-1.0", "application/x-amz-json-1.0"),
+        (None, "application/x-amz-json-1.0")])
+    def test_content_types(self, connection, sent, answered):
+        line = b"Content-Type: application/x-amz-json-1.0\r\n"
+        request = request_bytes(connection.host, "ListTables", LIST)
+        assert line in request
+        connection.send(request.replace(line, f"Content-Type: {sent}\r\n".encode() if sent else b""))
         answer = connection.read_answer()
-        assert answer.status == 200
-        assert answer.headers["access-control-allow-origin"] == "*"
-        assert "POST" in answer.headers["access-control-allow-methods"]
-        allowed = answer.headers["access-control-allow-headers"].lower()
-        assert "x-amz-target" in allowed and "authorization" in allowed
-        answer = ask(connection, headers="Origin: http://app.example\r\n")
-        assert answer.headers["access-control-allow-origin"] == "*"
-        assert "x-amzn-requestid" in answer.headers["access-control-expose-headers"].lower()
+        assert (answer.status, answer.headers["content-type"]) == (200, answered)
+
+    @pytest.mark.parametrize("type_", ["text/plain", "application/x-www-form-urlencoded", "application/x-amz-json-1.1", "x"])
+    def test_other_content_types(self, connection, type_):
+        connection.send(request_bytes(connection.host, "ListTables", LIST).replace(b"application/x-amz-json-1.0", type_.encode()))
+        answer = connection.read_answer()
+        assert (answer.status, answer.body) == (404, b"<UnknownOperationException/>\n")
 
     def test_keep_alive_and_close(self, endpoint, connection):
         for _ in range(50):
@@ -404,7 +438,7 @@ def test_operations_that_are_not_built_say_so(db):
 
 def test_describe_endpoints_and_limits(db):
     endpoints = db.DescribeEndpoints()["Endpoints"]
-    assert endpoints[0]["Address"] and endpoints[0]["CachePeriodInMinutes"] > 0
+    assert endpoints == [{"Address": db.connection.host, "CachePeriodInMinutes": 1440}]
     limits = db.DescribeLimits()
     assert limits["AccountMaxReadCapacityUnits"] >= limits["TableMaxReadCapacityUnits"] > 0
 

@@ -51,11 +51,6 @@ def _(case):
     return case.gramme.error() == "SerializationException" and not case.gramme.message()
 
 
-@known("unknown operation", "the operation is looked for before the body is read (measured by Dynalite)")
-def _(case):
-    return case.gramme.error() == "UnknownOperationException"
-
-
 @known(
     "wrong kinds of JSON",
     "texts for JSON of a wrong kind as Dynalite measured them; Dynoxide takes some for others, says "
