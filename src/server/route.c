@@ -312,25 +312,33 @@ static void handle_preflight(struct router *router, struct http_exchange *exchan
     buf_finish(&headers);
 }
 
-void router_handle(void *context, struct http_exchange *exchange)
+static void handle_post(struct router *router, struct http_exchange *exchange)
 {
-    struct router *router = context;
-    bool is_get = str_eq(exchange->method, STR("GET")) || str_eq(exchange->method, STR("HEAD"));
-    if (str_eq(exchange->method, STR("OPTIONS"))) {
-        handle_preflight(router, exchange);
-    } else if (is_get && str_eq(exchange->target, STR("/"))) {
-        handle_health(router, exchange);
-    } else if (is_get && str_eq(exchange->target, STR(READY_TARGET))) {
-        ready_handle(&router->ready, exchange);
-    } else if (!str_eq(exchange->method, STR("POST"))) {
-        reply_not_found(router, exchange);
-    } else if (refuse_origin(router, exchange)) {
-        return; /* replied */
-    } else if (str_is_null(answer_type(exchange))) {
+    if (refuse_origin(router, exchange)) {
+        return;
+    }
+    if (str_is_null(answer_type(exchange))) {
         reply_not_found(router, exchange);
     } else if (exchange->body.len > BODY_HERE_MAX) {
         http_run_slowly(exchange, handle_on_slow_thread, router);
     } else {
         handle_operation(router, exchange);
+    }
+}
+
+void router_handle(void *context, struct http_exchange *exchange)
+{
+    struct router *router = context;
+    bool is_get = str_eq(exchange->method, STR("GET")) || str_eq(exchange->method, STR("HEAD"));
+    if (str_eq(exchange->method, STR("POST"))) {
+        handle_post(router, exchange);
+    } else if (str_eq(exchange->method, STR("OPTIONS"))) {
+        handle_preflight(router, exchange);
+    } else if (is_get && str_eq(exchange->target, STR("/"))) {
+        handle_health(router, exchange);
+    } else if (is_get && str_eq(exchange->target, STR(READY_TARGET))) {
+        ready_handle(&router->ready, exchange);
+    } else {
+        reply_not_found(router, exchange);
     }
 }
