@@ -526,11 +526,11 @@ static struct sim_files *copy_of(const struct sim_files *from, uint64_t seed)
     return sim;
 }
 
-/* Half of the time names change in order, so that a prefix of the changes happened; else any of
+/* Half of the time, or always if names are ordered, a prefix of the changes happened; else any of
  * them may have. */
 static void cut_names(struct sim_files *sim, struct random *random)
 {
-    bool in_order = sim_below(random, 2) == 0;
+    bool in_order = sim_below(random, 2) == 0 || sim->has_ordered_names;
     uint64_t prefix = sim_below(random, sim->change_count + 1);
     for (size_t i = 0; i < sim->change_count; i++) {
         if (in_order ? i < prefix : sim_below(random, 2) == 0) {
@@ -556,6 +556,7 @@ struct sim_files *sim_crashed(const struct sim_files *from, enum sim_crash kind,
             inode_cut_power(sim->inodes[i], random, new_chance, garbage_chance);
         }
     }
+    sim->has_ordered_names = from->has_ordered_names;
     cut_names(sim, random);
     return sim;
 }

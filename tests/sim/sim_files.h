@@ -44,7 +44,9 @@ struct sim_files {
     struct random random;
     enum sim_bug bug;
     uint64_t sync_count;
-    bool has_no_garbage; /* sectors are old or new */
+    bool has_no_garbage;    /* sectors are old or new */
+    bool has_ordered_names; /* changes of names happen in order, as file systems with a journal have
+                               it */
 
     /* Calls that change something are counted; `before` is called before each. */
     uint64_t call_count;
