@@ -44,8 +44,9 @@ void inbox_push(struct inbox *inbox, struct task *task);
 MUST_USE bool inbox_is_empty(struct inbox *inbox);
 /* Lets the owner return from waiting though nothing came. */
 void inbox_nudge(struct inbox *inbox);
-/* The list of all tasks, oldest first; waits until there are `wanted`, but at most `wait_ns`
- * (negative: for ever, 0: not at all). NULL: none came. */
+/* Takes all tasks, oldest first. Waits until there are `wanted`, but at most `wait_ns` (negative:
+ * for ever, 0: not at all). May return early with fewer, or NULL: after inbox_nudge(), and when a
+ * push was interrupted between counting its task, which was then taken, and waking the owner. */
 MUST_USE struct task *inbox_take(struct inbox *inbox, int wanted, int64_t wait_ns);
 
 #endif
