@@ -9,7 +9,7 @@ import sys
 
 # Includes may point to folders that stand earlier in this list.
 FOLDERS = ["base", "json", "http", "auth", "model", "expr", "partiql", "wire", "codec", "store", "engine",
-           "meter", "api", "client", "bench", "server"]
+           "meter", "api", "client", "bench", "server", "cli"]
 # Headers that only these places may include.
 ONLY_IN = {
     "rocksdb/": ["src/store/rocks/"],

@@ -326,18 +326,40 @@ static void handle_post(struct router *router, struct http_exchange *exchange)
     }
 }
 
+static void handle_ready(struct router *router, struct http_exchange *exchange)
+{
+    ready_handle(&router->ready, exchange);
+}
+
+/* What a GET of each path answers; HEAD is answered alike, without the body. */
+static const struct {
+    const char *path;
+    void (*handle)(struct router *router, struct http_exchange *exchange);
+} pages[] = {
+    {"/", handle_health},
+    {READY_TARGET, handle_ready},
+};
+
+static void handle_get(struct router *router, struct http_exchange *exchange)
+{
+    for (size_t i = 0; i < COUNT_OF(pages); i++) {
+        if (str_eq(exchange->target, str_from_c(pages[i].path))) {
+            pages[i].handle(router, exchange);
+            return;
+        }
+    }
+    reply_not_found(router, exchange);
+}
+
 void router_handle(void *context, struct http_exchange *exchange)
 {
     struct router *router = context;
-    bool is_get = str_eq(exchange->method, STR("GET")) || str_eq(exchange->method, STR("HEAD"));
     if (str_eq(exchange->method, STR("POST"))) {
         handle_post(router, exchange);
     } else if (str_eq(exchange->method, STR("OPTIONS"))) {
         handle_preflight(router, exchange);
-    } else if (is_get && str_eq(exchange->target, STR("/"))) {
-        handle_health(router, exchange);
-    } else if (is_get && str_eq(exchange->target, STR(READY_TARGET))) {
-        ready_handle(&router->ready, exchange);
+    } else if (str_eq(exchange->method, STR("GET")) || str_eq(exchange->method, STR("HEAD"))) {
+        handle_get(router, exchange);
     } else {
         reply_not_found(router, exchange);
     }
