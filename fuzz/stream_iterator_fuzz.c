@@ -1,6 +1,7 @@
 /* A text, taken for a shard iterator, a shard id and a sequence number; and its bytes, made into an
  * iterator. Properties: what is taken for one is written back the same; an iterator is read back as
  * it was written, and is refused with any other byte in it. */
+#include "base/bytes.h"
 #include "engine/stream.h"
 #include "engine/stream_iterator.h"
 
@@ -28,8 +29,7 @@ static void check_text(struct arena *arena, struct str text)
 
 static uint64_t take(const uint8_t **at)
 {
-    uint64_t number;
-    memcpy(&number, *at, sizeof(number));
+    uint64_t number = get_u64_le(*at);
     *at += sizeof(number);
     return number;
 }
@@ -51,7 +51,7 @@ static void check_made(struct arena *arena, const uint8_t *data, size_t size)
     assert(is_read);
     assert(str_eq(back.arn, made.arn) && back.epoch == made.epoch && back.slot == made.slot &&
            back.position == made.position && back.made_ms == made.made_ms);
-    size_t where = (at[0] | (size_t)at[1] << 8) % text.len;
+    size_t where = get_u16_le(at) % text.len;
     if (at[2] != 0) {
         ((char *)text.data)[where] ^= (char)at[2];
         is_read = stream_iterator_read(text, seed, arena, &back);

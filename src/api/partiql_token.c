@@ -1,12 +1,13 @@
 /* NextToken as base64 text:
  *
- *   version (1) | checksum of what follows (16) | digest of the request (16) | range (u32) | key
+ *   version (1) | checksum of what follows (16) | digest of the request (16) | range (u32_le) | key
  *
  * The key, of the row that was read last, is an M value, or nothing. The digest binds the token to
  * statement, parameters and table (its id, so that a table made anew is another one); the index is
  * named in the statement. */
 #include "api/partiql.h"
 #include "base/base64.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 
 enum { TOKEN_VERSION = 1, HASH_LEN = 16, RANGE_AT = 1 + 2 * HASH_LEN, HEAD_LEN = RANGE_AT + 4 };
@@ -36,7 +37,7 @@ struct str partiql_token_write(const struct partiql *partiql, const struct read_
     uint8_t *body = bytes + 1 + HASH_LEN;
     bytes[0] = TOKEN_VERSION;
     request_digest(partiql, arena, body);
-    memcpy(bytes + RANGE_AT, &position->range, sizeof(position->range));
+    put_u32_le(bytes + RANGE_AT, position->range);
     if (position->last_key.len > 0) {
         memcpy(bytes + HEAD_LEN, position->last_key.data, position->last_key.len);
     }
@@ -70,7 +71,7 @@ bool partiql_token_read(const struct partiql *partiql, struct str text, struct r
         return err_set(err, ERR_VALIDATION, "NextToken does not match request");
     }
     *out = (struct read_position){0};
-    memcpy(&out->range, bytes + RANGE_AT, sizeof(out->range));
+    out->range = get_u32_le(bytes + RANGE_AT);
     struct str key = str_make(bytes + HEAD_LEN, len - HEAD_LEN);
     if (key.len == 0) {
         return true;

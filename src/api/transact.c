@@ -1,5 +1,9 @@
 #include "api/transact.h"
 
+#include "base/bytes.h"
+
+enum { NOTE_SIZE_LEN = 4 };
+
 const struct shape shape_request_token = {.kind = SHAPE_STRING, .min = 1, .max = 36};
 
 struct reasons {
@@ -103,14 +107,17 @@ bool transact_check_size(struct api_call *call, const struct item_write *writes,
 
 /* --- capacity --- */
 
-/* A replay costs reads of the images that the first call wrote: their sizes, u32 each. */
+/* A replay costs reads of the images that the first call wrote: their sizes, a
+ * little-endian u32 each. */
 struct str transact_note_sizes(struct items_write *write)
 {
-    uint32_t *sizes = ARENA_ARRAY(write->call.arena, uint32_t, write->write_count);
+    size_t len = write->write_count * NOTE_SIZE_LEN;
+    char *sizes = arena_bytes(write->call.arena, len);
     for (size_t i = 0; i < write->write_count; i++) {
-        sizes[i] = (uint32_t)MAX(write->writes[i].old_size, write->writes[i].new_size);
+        put_u32_le(sizes + i * NOTE_SIZE_LEN,
+                   (uint32_t)MAX(write->writes[i].old_size, write->writes[i].new_size));
     }
-    return str_make(sizes, write->write_count * sizeof(*sizes));
+    return str_make(sizes, len);
 }
 
 void transact_member_capacity(struct api_call *call, const struct wire_enum *wanted,
@@ -126,8 +133,8 @@ void transact_member_capacity(struct api_call *call, const struct wire_enum *wan
             continue;
         }
         uint32_t size = 0;
-        if ((i + 1) * sizeof(size) <= engine->replay_note.len) {
-            memcpy(&size, engine->replay_note.data + i * sizeof(size), sizeof(size));
+        if ((i + 1) * NOTE_SIZE_LEN <= engine->replay_note.len) {
+            size = get_u32_le(engine->replay_note.data + i * NOTE_SIZE_LEN);
         }
         sum->table += 2 * capacity_read_units(size, true);
     }

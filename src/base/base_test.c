@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "base/mailbox.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -249,13 +250,37 @@ static void test_budget(void **state)
     assert_int_equal(memory_pool_used(&pool), 0);
 }
 
+static void test_bytes(void **state)
+{
+    (void)state;
+    const uint8_t bytes[] = {0xFF, 1, 2, 3, 4, 5, 6, 7, 0x88};
+    assert_int_equal(get_u16_le(bytes + 1), 0x0201);
+    assert_int_equal(get_u16_be(bytes + 1), 0x0102);
+    assert_int_equal(get_u32_le(bytes + 1), 0x04030201);
+    assert_int_equal(get_u32_be(bytes + 1), 0x01020304);
+    assert_true(get_u64_le(bytes + 1) == 0x8807060504030201);
+    assert_true(get_u64_be(bytes + 1) == 0x0102030405060788);
+    uint8_t out[9] = {0xFF};
+    put_u64_le(out + 1, 0x8807060504030201);
+    assert_memory_equal(out, bytes, sizeof(out));
+    put_u64_be(out + 1, 0x0102030405060788);
+    assert_memory_equal(out, bytes, sizeof(out));
+    put_u32_le(out + 1, 0x04030201);
+    put_u32_be(out + 5, 0x05060788);
+    assert_memory_equal(out, bytes, sizeof(out));
+    put_u16_be(out + 1, 0x0102);
+    put_u16_le(out + 3, 0x0403);
+    assert_memory_equal(out, bytes, sizeof(out));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_str),  cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_map),  cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_utf8), cmocka_unit_test(test_mailbox),
-        cmocka_unit_test(test_buf),  cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_str),   cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_map),   cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_utf8),  cmocka_unit_test(test_mailbox),
+        cmocka_unit_test(test_buf),   cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

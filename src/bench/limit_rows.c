@@ -1,3 +1,4 @@
+#include "base/bytes.h"
 #include "bench/limit_rows_internal.h"
 
 #include <errno.h>
@@ -27,13 +28,6 @@ struct limit_rows {
     size_t row_bytes;
     char *text;
 };
-
-static void put_space(char *out, uint32_t space)
-{
-    for (int i = 0; i < STORE_SPACE_LEN; i++) {
-        out[i] = (char)(space >> (24 - 8 * i) & 0xFF);
-    }
-}
 
 static void put_random(struct limit_rows *rows, char *out, size_t count)
 {
@@ -80,14 +74,14 @@ void limit_rows_close(struct limit_rows *rows)
 void limit_rows_put(struct limit_rows *rows)
 {
     char item_key[ITEM_KEY_BYTES];
-    put_space(item_key, SPACE_FIRST);
+    put_u32_be(item_key, SPACE_FIRST);
     put_random(rows, item_key + STORE_SPACE_LEN, sizeof(item_key) - STORE_SPACE_LEN);
     size_t start = random_next(&rows->random) % (TEXT_BYTES - rows->row_bytes);
     struct str row = str_make(rows->text + start, rows->row_bytes);
     bare_put(rows->bare, str_make(item_key, sizeof(item_key)), row);
     for (int i = 0; i < rows->gsi_count; i++) {
         char key[INDEX_KEY_BYTES];
-        put_space(key, SPACE_FIRST + 1 + (uint32_t)i);
+        put_u32_be(key, SPACE_FIRST + 1 + (uint32_t)i);
         put_random(rows, key + STORE_SPACE_LEN, STORE_PART_LEN + MADE_BYTES);
         memcpy(key + STORE_PREFIX_LEN + MADE_BYTES, item_key + STORE_SPACE_LEN,
                STORE_PART_LEN + SORT_BYTES);
@@ -99,8 +93,8 @@ bool limit_rows_commit(struct limit_rows *rows, struct err *err)
 {
     for (int i = 0; i < 2 * (1 + rows->gsi_count); i++) {
         char key[STORE_PREFIX_LEN] = {0};
-        put_space(key, COUNTERS_SPACE);
-        put_space(key + STORE_SPACE_LEN, SPACE_FIRST + (uint32_t)i / 2);
+        put_u32_be(key, COUNTERS_SPACE);
+        put_u32_be(key + STORE_SPACE_LEN, SPACE_FIRST + (uint32_t)i / 2);
         key[(size_t)2 * STORE_SPACE_LEN] = (char)(i % 2);
         uint64_t value = random_next(&rows->random);
         bare_put(rows->bare, str_make(key, sizeof(key)), str_make(&value, sizeof(value)));

@@ -1,14 +1,13 @@
 #include "codec/key.h"
 
+#include "base/bytes.h"
 #include "base/hash.h"
 
 void key_start(struct key_writer *writer, struct arena *arena, uint32_t space)
 {
     writer->arena = arena;
     writer->data = (uint8_t *)arena_bytes(arena, KEY_BYTES_MAX);
-    for (int i = 0; i < KEY_SPACE_LEN; i++) {
-        writer->data[i] = (uint8_t)(space >> (24 - 8 * i));
-    }
+    put_u32_be(writer->data, space);
     writer->len = KEY_SPACE_LEN;
 }
 
@@ -32,8 +31,9 @@ void key_add_hash(struct key_writer *writer, uint64_t seed, const struct value *
     for (size_t i = 0; i < count; i++) {
         struct str bytes = value_bytes(values[i]);
         input[len++] = (char)value_type(values[i]);
-        for (int k = 0; count > 1 && k < 4; k++) {
-            input[len++] = (char)(bytes.len >> (8 * k));
+        if (count > 1) {
+            put_u32_le(input + len, (uint32_t)bytes.len);
+            len += 4;
         }
         memcpy(input + len, bytes.data, bytes.len);
         len += bytes.len;

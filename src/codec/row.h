@@ -8,6 +8,7 @@
 #define GRAMME_CODEC_ROW_H
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "model/value.h"
 
 #define ROW_VERSION  2
@@ -29,8 +30,8 @@ static inline struct row row_decode(struct str bytes)
     assert(bytes.len > ROW_HEAD_LEN && data[0] == ROW_VERSION);
     return (struct row){
         .item = {data + ROW_HEAD_LEN, bytes.len - ROW_HEAD_LEN},
-        .size = value_u32(data + 1),
-        .table_version = value_u32(data + 5),
+        .size = get_u32_le(data + 1),
+        .table_version = get_u32_le(data + 5),
     };
 }
 

@@ -1,5 +1,7 @@
 #include "codec/stream_record.h"
 
+#include "base/bytes.h"
+
 enum { RECORD_VERSION = 1, RECORD_HEAD_LEN = 1 + 1 + 8 + 4 };
 enum { EVENT_MASK = 3, FLAG_BY_SERVICE = 4, FLAG_OLD = 8, FLAG_NEW = 16 };
 
@@ -19,12 +21,8 @@ struct str stream_record_encode(struct arena *arena, const struct stream_record 
     data[1] = (uint8_t)((unsigned)record->event | (record->by_service ? FLAG_BY_SERVICE : 0) |
                         (value_is_absent(record->old_image) ? 0 : FLAG_OLD) |
                         (value_is_absent(record->new_image) ? 0 : FLAG_NEW));
-    for (int i = 0; i < 8; i++) {
-        data[2 + i] = (uint8_t)((uint64_t)record->time_ms >> (8 * i));
-    }
-    for (int i = 0; i < 4; i++) {
-        data[10 + i] = (uint8_t)(record->size >> (8 * i));
-    }
+    put_u64_le(data + 2, (uint64_t)record->time_ms);
+    put_u32_le(data + 10, (uint32_t)record->size);
     uint8_t *at = add_value(data + RECORD_HEAD_LEN, record->keys);
     at = add_value(at, record->old_image);
     add_value(at, record->new_image);
@@ -44,8 +42,8 @@ struct stream_record stream_record_decode(struct str bytes)
     struct stream_record record = {
         .event = (enum stream_event)(data[1] & EVENT_MASK),
         .by_service = (data[1] & FLAG_BY_SERVICE) != 0,
-        .time_ms = (int64_t)((uint64_t)value_u32(data + 2) | (uint64_t)value_u32(data + 6) << 32),
-        .size = value_u32(data + 10),
+        .time_ms = (int64_t)get_u64_le(data + 2),
+        .size = get_u32_le(data + 10),
     };
     const uint8_t *at = take_value(data + RECORD_HEAD_LEN, &record.keys);
     if ((data[1] & FLAG_OLD) != 0) {

@@ -12,6 +12,7 @@
  * Streams have rows of their own: see stream_catalog.c. */
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -38,11 +39,6 @@ struct str catalog_key(struct arena *arena, const char *part, struct str sort)
         key_add_bytes(&writer, sort);
     }
     return key_finish(&writer);
-}
-
-static uint32_t get_u32(struct str bytes)
-{
-    return store_key_space(bytes); /* both are big-endian */
 }
 
 /* --- in memory --- */
@@ -304,7 +300,7 @@ static bool load_drop(struct store_range *range, struct str key, struct str valu
     (void)value;
     struct load *load = CONTAINER_OF(range, struct load, read.range);
     load->dropped = mem_realloc(load->dropped, (load->dropped_count + 1) * sizeof(uint32_t));
-    load->dropped[load->dropped_count++] = get_u32(str_skip(key, STORE_PREFIX_LEN));
+    load->dropped[load->dropped_count++] = get_u32_be(key.data + STORE_PREFIX_LEN);
     return true;
 }
 
@@ -372,7 +368,7 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     struct arena *arena = create->call.arena;
     struct table table = *create->wanted;
     table.version = 1;
-    uint32_t space = str_is_null(rows[1]) ? SPACE_FIRST_FREE : get_u32(rows[1]);
+    uint32_t space = str_is_null(rows[1]) ? SPACE_FIRST_FREE : get_u32_be(rows[1].data);
     table.space = space++;
     if (table.local_count > 0) {
         table.collection_space = space++;
@@ -390,7 +386,7 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     }
     create->row = table_encode(arena, &table);
     char *next = arena_bytes(arena, 4);
-    put_u32(next, space);
+    put_u32_be(next, space);
     store_batch_put(batch, 0, create->row);
     store_batch_put(batch, 1, str_make(next, 4));
     return true;
@@ -457,7 +453,7 @@ static bool change_eval(struct store_update *update, const struct str *rows,
         !check_not_creating(change->call.engine, table, err)) {
         return false;
     }
-    uint32_t next_space = get_u32(rows[1]);
+    uint32_t next_space = get_u32_be(rows[1].data);
     change->next_space = next_space;
     change->dropped_count = 0;
     change->stream_row = STR_NULL;
@@ -473,7 +469,7 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     store_batch_put(batch, 0, change->row);
     if (change->next_space != next_space) {
         char *next = arena_bytes(change->call.arena, 4);
-        put_u32(next, change->next_space);
+        put_u32_be(next, change->next_space);
         store_batch_put(batch, 1, str_make(next, 4));
     }
     for (size_t i = 0; i < change->dropped_count; i++) {

@@ -1,10 +1,11 @@
 /* Counts of spaces: rows of their own, so that writers only add to them. */
+#include "base/bytes.h"
 #include "engine/engine_internal.h"
 
 struct str space_fact_key(struct arena *arena, uint32_t space, enum space_fact fact)
 {
     char part[KEY_HASH_LEN] = {0};
-    put_u32(part, space);
+    put_u32_be(part, space);
     part[KEY_SPACE_LEN] = (char)fact;
     struct key_writer writer;
     key_start(&writer, arena, SPACE_COUNTERS);

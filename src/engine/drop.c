@@ -1,12 +1,13 @@
 /* Spaces whose table or index is gone: their rows go in the background, then what is known of them.
  */
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 
 struct str catalog_drop_key(struct arena *arena, uint32_t space)
 {
     char sort[4];
-    put_u32(sort, space);
+    put_u32_be(sort, space);
     return catalog_key(arena, "drop", str_make(sort, sizeof(sort)));
 }
 

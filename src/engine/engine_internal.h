@@ -41,13 +41,6 @@ struct engine {
 
 /* catalog.c */
 struct str catalog_key(struct arena *arena, const char *part, struct str sort);
-/* Big-endian, as in keys. */
-static inline void put_u32(char out[4], uint32_t number)
-{
-    for (int i = 0; i < 4; i++) {
-        out[i] = (char)(number >> (24 - 8 * i));
-    }
-}
 
 /* Reading at the start: waits for the store. */
 struct catalog_read {

@@ -1,5 +1,6 @@
 #include "engine/expiry.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/walk.h"
@@ -19,9 +20,7 @@ static void add_time(struct key_writer *writer, size_t bucket, int64_t time_s)
 {
     char bytes[STORE_PART_LEN + TIME_LEN] = {0};
     bytes[STORE_PART_LEN - 1] = (char)bucket;
-    for (int i = 0; i < TIME_LEN; i++) {
-        bytes[STORE_PART_LEN + i] = (char)(time_s >> (56 - 8 * i));
-    }
+    put_u64_be(bytes + STORE_PART_LEN, (uint64_t)time_s);
     key_add_bytes(writer, str_make(bytes, sizeof(bytes)));
 }
 

@@ -1,3 +1,4 @@
+#include "base/bytes.h"
 #include "engine/expiry.h"
 
 #include "base/clock.h"
@@ -214,11 +215,7 @@ static struct str way_to(struct str row)
 
 static int64_t newest_row_time(void)
 {
-    int64_t time_s = 0;
-    for (size_t i = 0; i < 8; i++) {
-        time_s = time_s << 8 | (uint8_t)newest_row.data[STORE_PREFIX_LEN + i];
-    }
-    return time_s;
+    return (int64_t)get_u64_be(newest_row.data + STORE_PREFIX_LEN);
 }
 
 static struct value seconds_from_now(int64_t seconds)

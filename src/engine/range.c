@@ -1,5 +1,6 @@
 #include "engine/range.h"
 
+#include "base/bytes.h"
 #include "engine/engine_internal.h"
 
 static bool fits(struct value value, size_t max)
@@ -148,9 +149,7 @@ static struct str segment_start(uint32_t space, uint32_t segment, uint32_t total
     struct key_writer writer;
     key_start(&writer, arena, space);
     char bytes[8];
-    for (int i = 0; i < 8; i++) {
-        bytes[i] = (char)(first >> (56 - 8 * i));
-    }
+    put_u64_be(bytes, first);
     key_add_bytes(&writer, str_make(bytes, sizeof(bytes)));
     return key_finish(&writer);
 }

@@ -7,6 +7,7 @@
  * A stream outlives being disabled, and its table, by the retention. */
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/table.h"
@@ -174,7 +175,7 @@ enum { STREAM_VERSION = 1, STREAM_HEAD_LEN = 1 + 8 };
 struct str stream_catalog_key(struct arena *arena, uint32_t space)
 {
     char sort[STORE_SPACE_LEN];
-    put_u32(sort, space);
+    put_u32_be(sort, space);
     return catalog_key(arena, "stream", str_make(sort, sizeof(sort)));
 }
 
@@ -192,7 +193,7 @@ static struct str encode(struct arena *arena, const struct table *table, int64_t
     struct str bytes = table_encode(arena, &description);
     char *row = arena_bytes(arena, STREAM_HEAD_LEN + bytes.len);
     row[0] = STREAM_VERSION;
-    memcpy(row + 1, &ended_ms, sizeof(ended_ms));
+    put_u64_le(row + 1, (uint64_t)ended_ms);
     memcpy(row + STREAM_HEAD_LEN, bytes.data, bytes.len);
     return str_make(row, STREAM_HEAD_LEN + bytes.len);
 }
@@ -219,8 +220,7 @@ static struct stream_entry *decode(struct str row, struct err *err)
     }
     struct stream_entry *entry =
         mem_zalloc(sizeof(*entry) + table.stream_shards * sizeof(entry->trimmed[0]));
-    int64_t ended_ms;
-    memcpy(&ended_ms, row.data + 1, sizeof(ended_ms));
+    int64_t ended_ms = (int64_t)get_u64_le(row.data + 1);
     struct str path = path_of(&arena, table.name, table.stream_since_ms);
     struct str label = stream_label(&arena, table.stream_since_ms);
     entry->arena = arena;
@@ -336,10 +336,8 @@ static bool load_clock(struct store_range *range, struct str key, struct str val
 {
     (void)key;
     struct load *load = CONTAINER_OF(range, struct load, read.range);
-    int64_t floor_ms;
-    assert(value.len == 1 + sizeof(floor_ms) && value.data[0] == STREAM_VERSION);
-    memcpy(&floor_ms, value.data + 1, sizeof(floor_ms));
-    atomic_store(&load->engine->streams.floor_ms, floor_ms);
+    assert(value.len == 1 + 8 && value.data[0] == STREAM_VERSION);
+    atomic_store(&load->engine->streams.floor_ms, (int64_t)get_u64_le(value.data + 1));
     return true;
 }
 

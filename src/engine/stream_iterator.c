@@ -1,28 +1,15 @@
 #include "engine/stream_iterator.h"
 
 #include "base/base64.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 
-enum { ITERATOR_VERSION = 1, BODY_LEN = 1 + 8 + 4 + 8 + 8, HASH_LEN = 16 };
+/* version (1) | epoch (u64, little-endian like all numbers here) | slot (u32) | position (u64) |
+ * time of creation in ms (u64) | hash of all these and the ARN (16) */
+enum { ITERATOR_VERSION = 1, EPOCH_AT = 1, SLOT_AT = 9, POSITION_AT = 13, MADE_AT = 21 };
+enum { BODY_LEN = MADE_AT + 8, HASH_LEN = 16 };
 enum { ENCODED_LEN = BASE64_ENCODED_LEN(BODY_LEN + HASH_LEN) };
 #define SEPARATOR "|1|"
-
-static uint8_t *put(uint8_t *at, uint64_t number, int bytes)
-{
-    for (int i = 0; i < bytes; i++) {
-        at[i] = (uint8_t)(number >> (8 * i));
-    }
-    return at + bytes;
-}
-
-static const uint8_t *get(const uint8_t *at, uint64_t *out, int bytes)
-{
-    *out = 0;
-    for (int i = 0; i < bytes; i++) {
-        *out |= (uint64_t)at[i] << (8 * i);
-    }
-    return at + bytes;
-}
 
 static void hash_iterator(struct arena *arena, struct str arn, const uint8_t *body, uint64_t seed,
                           uint8_t out[HASH_LEN])
@@ -38,10 +25,10 @@ struct str stream_iterator_write(struct arena *arena, uint64_t seed,
 {
     uint8_t bytes[BODY_LEN + HASH_LEN];
     bytes[0] = ITERATOR_VERSION;
-    uint8_t *at = put(bytes + 1, iterator->epoch, 8);
-    at = put(at, iterator->slot, 4);
-    at = put(at, iterator->position, 8);
-    put(at, (uint64_t)iterator->made_ms, 8);
+    put_u64_le(bytes + EPOCH_AT, iterator->epoch);
+    put_u32_le(bytes + SLOT_AT, iterator->slot);
+    put_u64_le(bytes + POSITION_AT, iterator->position);
+    put_u64_le(bytes + MADE_AT, (uint64_t)iterator->made_ms);
     hash_iterator(arena, iterator->arn, bytes, seed, bytes + BODY_LEN);
     char text[ENCODED_LEN];
     base64_encode(str_make(bytes, sizeof(bytes)), text);
@@ -71,13 +58,9 @@ bool stream_iterator_read(struct str text, uint64_t seed, struct arena *arena,
     if (memcmp(hash, body + BODY_LEN, HASH_LEN) != 0) {
         return false;
     }
-    uint64_t slot;
-    uint64_t made_ms;
-    const uint8_t *at = get(body + 1, &out->epoch, 8);
-    at = get(at, &slot, 4);
-    at = get(at, &out->position, 8);
-    get(at, &made_ms, 8);
-    out->slot = (uint32_t)slot;
-    out->made_ms = (int64_t)made_ms;
+    out->epoch = get_u64_le(body + EPOCH_AT);
+    out->slot = get_u32_le(body + SLOT_AT);
+    out->position = get_u64_le(body + POSITION_AT);
+    out->made_ms = (int64_t)get_u64_le(body + MADE_AT);
     return true;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/bytes.h"
 #include "engine/engine_internal.h"
 #include "engine/stream_internal.h"
 
@@ -134,32 +135,14 @@ bool stream_sequence_parse(struct str text, uint64_t *out_epoch, uint64_t *out_s
 
 /* --- rows --- */
 
-static void put_u64(uint8_t *out, uint64_t number)
-{
-    for (int i = 0; i < 8; i++) {
-        out[i] = (uint8_t)(number >> (56 - 8 * i));
-    }
-}
-
-static uint64_t get_u64(const uint8_t *at)
-{
-    uint64_t number = 0;
-    for (int i = 0; i < 8; i++) {
-        number = number << 8 | at[i];
-    }
-    return number;
-}
-
 struct str stream_record_key(struct arena *arena, uint32_t space, struct stream_shard shard,
                              uint64_t stamp)
 {
     uint8_t *key = (uint8_t *)arena_bytes(arena, STORE_PREFIX_LEN + STREAM_STAMP_LEN);
-    for (int i = 0; i < STORE_SPACE_LEN; i++) {
-        key[i] = (uint8_t)(space >> (24 - 8 * i));
-    }
-    put_u64(key + STORE_SPACE_LEN, shard.epoch);
-    put_u64(key + STORE_SPACE_LEN + 8, shard.slot);
-    put_u64(key + STORE_PREFIX_LEN, stamp);
+    put_u32_be(key, space);
+    put_u64_be(key + STORE_SPACE_LEN, shard.epoch);
+    put_u64_be(key + STORE_SPACE_LEN + 8, shard.slot);
+    put_u64_be(key + STORE_PREFIX_LEN, stamp);
     return str_make(key, STORE_PREFIX_LEN + STREAM_STAMP_LEN);
 }
 
@@ -171,13 +154,13 @@ struct str stream_prefix(struct arena *arena, uint32_t space, struct stream_shar
 struct stream_shard stream_key_shard(struct str key)
 {
     const uint8_t *part = (const uint8_t *)key.data + STORE_SPACE_LEN;
-    return (struct stream_shard){get_u64(part), (uint32_t)get_u64(part + 8)};
+    return (struct stream_shard){get_u64_be(part), (uint32_t)get_u64_be(part + 8)};
 }
 
 uint64_t stream_key_stamp(struct str key)
 {
     assert(key.len == STORE_PREFIX_LEN + STREAM_STAMP_LEN);
-    return get_u64((const uint8_t *)key.data + STORE_PREFIX_LEN);
+    return get_u64_be((const uint8_t *)key.data + STORE_PREFIX_LEN);
 }
 
 struct str stream_trim_key(struct arena *arena, uint32_t space, uint32_t slot)
@@ -191,8 +174,8 @@ struct str stream_trim_row(struct arena *arena, struct stream_trimmed trimmed)
 {
     uint8_t *row = (uint8_t *)arena_bytes(arena, TRIM_LEN);
     row[0] = TRIM_VERSION;
-    put_u64(row + 1, trimmed.epoch);
-    put_u64(row + 9, trimmed.stamp);
+    put_u64_be(row + 1, trimmed.epoch);
+    put_u64_be(row + 9, trimmed.stamp);
     return str_make(row, TRIM_LEN);
 }
 
@@ -203,5 +186,5 @@ struct stream_trimmed stream_trim_decode(struct str row)
     }
     const uint8_t *data = (const uint8_t *)row.data;
     assert(row.len == TRIM_LEN && data[0] == TRIM_VERSION);
-    return (struct stream_trimmed){.epoch = get_u64(data + 1), .stamp = get_u64(data + 9)};
+    return (struct stream_trimmed){.epoch = get_u64_be(data + 1), .stamp = get_u64_be(data + 9)};
 }

@@ -6,6 +6,7 @@
  * durable. When it is done every write that was evaluated earlier, with a smaller time, has been
  * committed, and later ones have a larger time. This is needed once per epoch; closed_ms remembers
  * it. */
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/stream_internal.h"
@@ -34,14 +35,12 @@ static bool barrier_eval(struct store_update *update, const struct str *rows,
     struct stream_describe *describe = CONTAINER_OF(update, struct stream_describe, update);
     int64_t floor_ms = describe->barrier_ms;
     if (!str_is_null(rows[0])) {
-        int64_t before_ms;
-        memcpy(&before_ms, rows[0].data + 1, sizeof(before_ms));
-        floor_ms = MAX(floor_ms, before_ms);
+        floor_ms = MAX(floor_ms, (int64_t)get_u64_le(rows[0].data + 1));
     }
-    char *row = arena_bytes(update->arena, 1 + sizeof(floor_ms));
+    char *row = arena_bytes(update->arena, 1 + 8);
     row[0] = 1;
-    memcpy(row + 1, &floor_ms, sizeof(floor_ms));
-    store_batch_put(batch, 0, str_make(row, 1 + sizeof(floor_ms)));
+    put_u64_le(row + 1, (uint64_t)floor_ms);
+    store_batch_put(batch, 0, str_make(row, 1 + 8));
     return true;
 }
 

@@ -1,15 +1,13 @@
 /* The record of a write. It is added where the item is written, so it is there if and only if the
  * write is, and in the same order. */
+#include "base/bytes.h"
 #include "engine/engine_internal.h"
 #include "engine/stream_internal.h"
 
 /* Any 8 bytes of the hash of the partition key are as good as others. */
 static uint32_t slot_of(const struct item_write *write)
 {
-    uint64_t number = 0;
-    for (int i = 0; i < 8; i++) {
-        number = number << 8 | (uint8_t)write->key.row.data[KEY_SPACE_LEN + i];
-    }
+    uint64_t number = get_u64_be(write->key.row.data + KEY_SPACE_LEN);
     return (uint32_t)(number % write->table->stream_shards);
 }
 

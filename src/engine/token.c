@@ -1,5 +1,6 @@
 #include "engine/token.h"
 
+#include "base/bytes.h"
 #include "engine/engine_internal.h"
 #include "model/builder.h"
 
@@ -19,10 +20,8 @@ struct str token_key(const struct engine *engine, struct str token, struct arena
 
 static int64_t expiry_of(struct str row)
 {
-    int64_t expires_ms;
     assert(row.len >= TOKEN_HEAD_LEN && row.data[0] == TOKEN_VERSION);
-    memcpy(&expires_ms, row.data + 1, sizeof(expires_ms));
-    return expires_ms;
+    return (int64_t)get_u64_le(row.data + 1);
 }
 
 enum token_state token_check(struct str row, struct str digest, int64_t now_ms,
@@ -31,8 +30,7 @@ enum token_state token_check(struct str row, struct str digest, int64_t now_ms,
     if (str_is_null(row) || expiry_of(row) <= now_ms) {
         return TOKEN_FRESH;
     }
-    uint32_t digest_len;
-    memcpy(&digest_len, row.data + 9, sizeof(digest_len));
+    uint32_t digest_len = get_u32_le(row.data + 9);
     if (!str_eq(str_make(row.data + TOKEN_HEAD_LEN, digest_len), digest)) {
         return TOKEN_MISMATCH;
     }
@@ -47,9 +45,7 @@ static struct str expiry_key(struct arena *arena, int64_t expires_ms, struct str
     struct key_writer writer;
     key_start(&writer, arena, SPACE_TOKEN_EXPIRY);
     char bytes[STORE_PART_LEN + 8] = {0};
-    for (int i = 0; i < 8; i++) {
-        bytes[STORE_PART_LEN + i] = (char)(expires_ms >> (56 - 8 * i));
-    }
+    put_u64_be(bytes + STORE_PART_LEN, (uint64_t)expires_ms);
     key_add_bytes(&writer, str_make(bytes, sizeof(bytes)));
     key_add_bytes(&writer, hash);
     return key_finish(&writer);
@@ -59,12 +55,11 @@ void token_remember(struct store_update *update, struct store_batch *batch, size
                     struct str digest, struct str note, int64_t now_ms)
 {
     int64_t expires_ms = now_ms + TOKEN_LIFETIME_MS;
-    uint32_t digest_len = (uint32_t)digest.len;
     size_t len = TOKEN_HEAD_LEN + digest.len + note.len;
     char *row = arena_bytes(update->arena, len);
     row[0] = TOKEN_VERSION;
-    memcpy(row + 1, &expires_ms, sizeof(expires_ms));
-    memcpy(row + 9, &digest_len, sizeof(digest_len));
+    put_u64_le(row + 1, (uint64_t)expires_ms);
+    put_u32_le(row + 9, (uint32_t)digest.len);
     memcpy(row + TOKEN_HEAD_LEN, digest.data, digest.len);
     if (note.len > 0) {
         memcpy(row + TOKEN_HEAD_LEN + digest.len, note.data, note.len);

@@ -2,6 +2,7 @@
  * round; writes and other services ask for the time from any thread. */
 #include "engine/trusted_clock.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/engine_internal.h"
@@ -127,9 +128,7 @@ static bool load_row(struct store_range *range, struct str key, struct str value
         err_set(load->read.err, ERR_INTERNAL, "the time in the store cannot be read");
         return false;
     }
-    for (int i = 0; i < 8; i++) {
-        load->stored_ms = load->stored_ms << 8 | (uint8_t)value.data[1 + i];
-    }
+    load->stored_ms = (int64_t)get_u64_be(value.data + 1);
     return true;
 }
 
@@ -161,9 +160,7 @@ struct str engine_clock_row(const struct engine *engine, struct arena *arena)
     int64_t trusted_ms = trusted_clock_ms(&engine->clock);
     char *row = arena_bytes(arena, STORED_LEN);
     row[0] = STORED_VERSION;
-    for (int i = 0; i < 8; i++) {
-        row[1 + i] = (char)(trusted_ms >> (56 - 8 * i));
-    }
+    put_u64_be(row + 1, (uint64_t)trusted_ms);
     return str_make(row, STORED_LEN);
 }
 

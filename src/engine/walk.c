@@ -1,5 +1,6 @@
 #include "engine/walk.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 
@@ -173,7 +174,7 @@ static double progress_at(const struct chunk *chunk)
         return 1;
     }
     struct str hash = str_skip(cursor_at(chunk->after), STORE_SPACE_LEN);
-    return (double)store_key_space(hash) / (double)UINT32_MAX;
+    return (double)get_u32_be(hash.data) / (double)UINT32_MAX;
 }
 
 enum walk_result walk_chunk(struct walk *walk)

@@ -3,6 +3,7 @@
  * are being filled; write_eval() below is a pure function of these rows. It runs on the committer,
  * so it does no more than it must. The part of it that can be expensive, conditions and updates,
  * may run before on another thread: write_prepare() below. */
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
@@ -295,12 +296,8 @@ static struct item_collection *collection_of(struct items_write *call,
 /* What the row of an item collection holds; it may be absent. */
 static int64_t collection_bytes(struct str row)
 {
-    int64_t bytes = 0;
-    if (!str_is_null(row)) {
-        assert(row.len == sizeof(bytes));
-        memcpy(&bytes, row.data, sizeof(bytes)); /* little-endian, as every machine we run on */
-    }
-    return bytes;
+    assert(str_is_null(row) || row.len == 8);
+    return str_is_null(row) ? 0 : (int64_t)get_u64_le(row.data);
 }
 
 static void put_collections(struct items_write *call, struct store_batch *batch,
@@ -315,9 +312,9 @@ static void put_collections(struct items_write *call, struct store_batch *batch,
             store_batch_erase(batch, collection->key);
             continue;
         }
-        int64_t *value = ARENA_NEW(call->call.arena, int64_t);
-        *value = collection->bytes;
-        store_batch_put(batch, collection->key, str_make(value, sizeof(*value)));
+        char *value = arena_bytes(call->call.arena, 8);
+        put_u64_le(value, (uint64_t)collection->bytes);
+        store_batch_put(batch, collection->key, str_make(value, 8));
     }
 }
 

@@ -1,5 +1,7 @@
 #include "model/builder.h"
 
+#include "base/bytes.h"
+
 #include <stdlib.h>
 
 void builder_init(struct builder *builder, struct arena *arena, size_t capacity)
@@ -38,14 +40,6 @@ static uint8_t *put_varint(uint8_t *at, uint32_t number)
     }
     *at++ = (uint8_t)number;
     return at;
-}
-
-static void put_u32(uint8_t *at, uint32_t number)
-{
-    at[0] = (uint8_t)number;
-    at[1] = (uint8_t)(number >> 8);
-    at[2] = (uint8_t)(number >> 16);
-    at[3] = (uint8_t)(number >> 24);
 }
 
 enum { VARINT_MAX = 5 };
@@ -144,8 +138,8 @@ size_t builder_open(struct builder *builder, enum value_type type)
 
 void builder_close_list(struct builder *builder, size_t open, uint32_t count)
 {
-    put_u32(builder->data + open + 1, (uint32_t)(builder->len - open - 5));
-    put_u32(builder->data + open + 5, count);
+    put_u32_le(builder->data + open + 1, (uint32_t)(builder->len - open - 5));
+    put_u32_le(builder->data + open + 5, count);
 }
 
 void builder_close_sorted(struct builder *builder, size_t open, uint32_t count)

@@ -1,5 +1,6 @@
 #include "model/value.h"
 
+#include "base/bytes.h"
 #include "base/utf8.h"
 
 static const char *const type_names[VALUE_TYPE_COUNT] = {
@@ -210,8 +211,8 @@ static bool check_container(struct checker *c, enum value_type type, int depth)
     if (c->end - c->at < 8 || depth == CHECK_DEPTH_MAX) {
         return false;
     }
-    uint32_t len = value_u32(c->at);
-    uint32_t count = value_u32(c->at + 4);
+    uint32_t len = get_u32_le(c->at);
+    uint32_t count = get_u32_le(c->at + 4);
     if (len < 4 || (size_t)(c->end - c->at) < 4 + (size_t)len) {
         return false;
     }

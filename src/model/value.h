@@ -16,6 +16,7 @@
 #define GRAMME_MODEL_VALUE_H
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "model/number.h"
 
 enum value_type {
@@ -89,11 +90,6 @@ static inline const uint8_t *value_varint(const uint8_t *at, uint32_t *out)
     return at;
 }
 
-static inline uint32_t value_u32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 /* The bytes of an S, N or B. */
 static inline struct str value_bytes(struct value value)
 {
@@ -111,7 +107,7 @@ static inline bool value_flag(struct value value)
 /* How many elements or entries a container has. */
 static inline uint32_t value_count(struct value value)
 {
-    return value_u32(value.data + 5);
+    return get_u32_le(value.data + 5);
 }
 
 /* The value that starts at `data`, with its length. */
@@ -124,7 +120,7 @@ static inline struct value value_at(const uint8_t *data)
         return (struct value){data, (size_t)(at - data) + len};
     }
     if (type <= VALUE_L) {
-        return (struct value){data, 5 + (size_t)value_u32(data + 1)};
+        return (struct value){data, 5 + (size_t)get_u32_le(data + 1)};
     }
     return (struct value){data, 1};
 }

@@ -1,6 +1,7 @@
 /* Chooses the store by its URL and forwards the calls. */
 #include "store/store.h"
 
+#include "base/bytes.h"
 #include "store/rocks/rocks.h"
 
 bool store_open(struct str url, const struct store_options *options, struct store **out,
@@ -52,8 +53,15 @@ struct store_count store_count_value(struct str row)
 {
     struct store_count value = {0};
     if (!str_is_null(row)) {
-        assert(row.len == sizeof(value));
-        memcpy(&value, row.data, sizeof(value)); /* little-endian, as every machine we run on */
+        assert(row.len == STORE_COUNT_LEN);
+        value.count = (int64_t)get_u64_le(row.data);
+        value.bytes = (int64_t)get_u64_le(row.data + 8);
     }
     return value;
+}
+
+void store_count_encode(struct store_count value, char out[STORE_COUNT_LEN])
+{
+    put_u64_le(out, (uint64_t)value.count);
+    put_u64_le(out + 8, (uint64_t)value.bytes);
 }

@@ -31,6 +31,7 @@
 #ifndef GRAMME_STORE_STORE_H
 #define GRAMME_STORE_STORE_H
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/mailbox.h"
 
@@ -145,6 +146,9 @@ void store_batch_append(struct store_batch *batch, struct str prefix, struct str
 
 /* What a counter's row holds; an absent one (STR_NULL) is zeros. */
 struct store_count store_count_value(struct str row);
+/* The bytes of a counter's row: both numbers, 64 bits each, little-endian. For the stores. */
+enum { STORE_COUNT_LEN = 16 };
+void store_count_encode(struct store_count value, char out[STORE_COUNT_LEN]);
 
 struct store;
 
@@ -189,8 +193,7 @@ struct store {
 
 static inline uint32_t store_key_space(struct str key)
 {
-    const uint8_t *at = (const uint8_t *)key.data;
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+    return get_u32_be(key.data);
 }
 
 #endif

@@ -3,14 +3,12 @@
 
 #include <stdatomic.h>
 
+#include "base/bytes.h"
+
 static uint64_t stamp_of(struct str key)
 {
     assert_int_equal(key.len, STORE_PREFIX_LEN + 8);
-    uint64_t stamp = 0;
-    for (size_t i = STORE_PREFIX_LEN; i < key.len; i++) {
-        stamp = stamp << 8 | (uint8_t)key.data[i];
-    }
-    return stamp;
+    return get_u64_be(key.data + STORE_PREFIX_LEN);
 }
 
 static struct str prefix_of(struct arena *arena, uint64_t part)

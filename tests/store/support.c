@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 void make_directory(char out[64])
 {
     const char *base = getenv("TMPDIR");
@@ -446,15 +448,13 @@ uint64_t random_below(struct random *random, uint64_t limit)
 
 uint64_t number_of(struct str row)
 {
-    uint64_t number = 0;
-    if (!str_is_null(row)) {
-        assert(row.len == sizeof(number));
-        memcpy(&number, row.data, sizeof(number));
-    }
-    return number;
+    assert(str_is_null(row) || row.len == 8);
+    return str_is_null(row) ? 0 : get_u64_le(row.data);
 }
 
 struct str number_row(struct arena *arena, uint64_t number)
 {
-    return arena_copy(arena, str_make(&number, sizeof(number)));
+    char *row = arena_bytes(arena, 8);
+    put_u64_le(row, number);
+    return str_make(row, 8);
 }

@@ -7,6 +7,7 @@
  * evaluate is prepared by a slow thread first: see prepare.h. */
 #include <sys/prctl.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/batch_internal.h"
@@ -225,8 +226,7 @@ static void append(struct group *group, struct str prefix, struct str value)
     char key[STORE_PREFIX_LEN + 8];
     memcpy(key, prefix.data, STORE_PREFIX_LEN);
     uint64_t stamp = ++group->rocks->last_stamp;
-    rocks_put_uint32(key + STORE_PREFIX_LEN, (uint32_t)(stamp >> 32));
-    rocks_put_uint32(key + STORE_PREFIX_LEN + 4, (uint32_t)stamp);
+    put_u64_be(key + STORE_PREFIX_LEN, stamp);
     rocksdb_writebatch_put(group->writes, key, sizeof(key), value.data, value.len);
     group->stamped = true;
 }
@@ -307,8 +307,10 @@ static void write_counters(struct group *group)
     for (struct counter *counter = counters_listed(group->counters); counter != NULL;
          counter = counter->next_listed) {
         if (counter->changed) {
-            rocksdb_writebatch_put(group->writes, counter->key.data, counter->key.len,
-                                   (const char *)&counter->value, sizeof(counter->value));
+            char row[STORE_COUNT_LEN];
+            store_count_encode(counter->value, row);
+            rocksdb_writebatch_put(group->writes, counter->key.data, counter->key.len, row,
+                                   sizeof(row));
         }
     }
 }
@@ -317,8 +319,9 @@ static void write_stamp(struct group *group)
 {
     char key[STORE_PREFIX_LEN];
     rocks_own_key(key, "stamp");
-    rocksdb_writebatch_put(group->writes, key, sizeof(key), (const char *)&group->rocks->last_stamp,
-                           sizeof(uint64_t));
+    char row[8];
+    put_u64_le(row, group->rocks->last_stamp);
+    rocksdb_writebatch_put(group->writes, key, sizeof(key), row, sizeof(row));
 }
 
 static enum written write_all(struct group *group)
@@ -701,8 +704,8 @@ bool rocks_load_stamp(struct rocks *rocks, struct err *err)
         return err_set(err, ERR_INTERNAL, "cannot read the store in %s", rocks->path);
     }
     if (pin != NULL) {
-        assert(row.len == sizeof(rocks->last_stamp));
-        memcpy(&rocks->last_stamp, row.data, sizeof(rocks->last_stamp));
+        assert(row.len == 8);
+        rocks->last_stamp = get_u64_le(row.data);
         rocksdb_pinnableslice_destroy(pin);
     }
     return true;

@@ -8,6 +8,7 @@
  *
  * Stored in space 0, part "dropped": sort is the number of a piece (4 bytes, big-endian), the
  * value its bits, see space_set.h. */
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
 
@@ -70,7 +71,7 @@ void rocks_write_drops(struct rocks *rocks, rocksdb_writebatch_t *writes)
         }
         uint8_t row[SPACE_PIECE_BYTES];
         space_set_save(&rocks->gone, piece, row);
-        rocks_put_uint32(key + STORE_PREFIX_LEN, piece);
+        put_u32_be(key + STORE_PREFIX_LEN, piece);
         rocksdb_writebatch_put(writes, key, sizeof(key), (const char *)row, sizeof(row));
     }
 }
@@ -107,7 +108,7 @@ bool rocks_load_drops(struct rocks *rocks, struct err *err)
         }
         assert(key_len == sizeof(prefix) + 4);
         assert(row_len == SPACE_PIECE_BYTES);
-        uint32_t piece = store_key_space(str_make(key + sizeof(prefix), 4));
+        uint32_t piece = get_u32_be(key + sizeof(prefix));
         space_set_load(&rocks->gone, piece, (const uint8_t *)row);
         space_set_load(&rocks->purged, piece, (const uint8_t *)row);
     }
@@ -180,8 +181,8 @@ static void sweep(struct rocks *rocks, uint32_t first, uint32_t last)
 {
     char lo[STORE_SPACE_LEN];
     char hi[STORE_SPACE_LEN];
-    rocks_put_uint32(lo, first);
-    rocks_put_uint32(hi, last + 1);
+    put_u32_be(lo, first);
+    put_u32_be(hi, last + 1);
     bool again = true;
     while (again && !atomic_load(&rocks->closing)) {
         rocksdb_t *db = gate_enter(&rocks->gate);

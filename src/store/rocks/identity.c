@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "base/random.h"
-#include "store/wal/bytes.h"
+#include "base/bytes.h"
 
 static const char magic[] = "GRAMMEST";
 static const char *const names[] = {"STORE", "STORE.copy"};
@@ -17,9 +17,9 @@ static void encode(const struct identity *identity, uint8_t out[IDENTITY_LEN])
 {
     memset(out, 0, IDENTITY_LEN);
     memcpy(out, magic, 8);
-    le_put_u32(out + 8, identity->format);
+    put_u32_le(out + 8, identity->format);
     memcpy(out + 16, identity->id, STORE_ID_LEN);
-    le_put_u64(out + 32, identity->seed);
+    put_u64_le(out + 32, identity->seed);
     seal_write(out, IDENTITY_LEN);
 }
 
@@ -34,9 +34,9 @@ static bool read_copy(const struct files *files, const char *path, struct identi
         enum seal_check check = seal_check(at, IDENTITY_LEN);
         good = check != SEAL_BAD && memcmp(at, magic, 8) == 0;
         *out_exact = check == SEAL_GOOD;
-        out->format = le_get_u32(at + 8);
+        out->format = get_u32_le(at + 8);
         memcpy(out->id, at + 16, STORE_ID_LEN);
-        out->seed = le_get_u64(at + 32);
+        out->seed = get_u64_le(at + 32);
     }
     buf_finish(&bytes);
     return good;

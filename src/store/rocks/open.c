@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "store/rocks/rocks.h"
 #include "store/rocks/rocks_internal.h"
-#include "store/wal/bytes.h"
+#include "base/bytes.h"
 
 bool rocks_failed(char *message, const char *doing)
 {
@@ -240,7 +240,7 @@ static void clear_logs(struct rocks *rocks)
     char key[STORE_PREFIX_LEN];
     rocks_own_key(key, "journal");
     uint8_t row[8];
-    le_put_u64(row, wal_next(rocks->wal) - 1);
+    put_u64_le(row, wal_next(rocks->wal) - 1);
     char *message = NULL;
     rocksdb_put(rocks->db, rocks->write_unlogged, key, sizeof(key), (const char *)row, sizeof(row),
                 &message);

@@ -4,6 +4,7 @@
  * closed; a slow thread if the range has used up its time slice or a row was put off as too
  * expensive. Slow threads take turns: after a slice the range queues again behind the others. */
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
@@ -251,7 +252,7 @@ static bool is_in_dropped_space(const struct walk *walk)
         return false;
     }
     char next[STORE_SPACE_LEN];
-    rocks_put_uint32(next, store_key_space(walk->lo) + 1);
+    put_u32_be(next, store_key_space(walk->lo) + 1);
     return str_cmp(walk->hi, str_make(next, sizeof(next))) <= 0;
 }
 

@@ -121,14 +121,6 @@ MUST_USE bool rocks_is_incomplete(const char *message);
 MUST_USE uint64_t rocks_number(rocksdb_t *db, const char *property);
 #define ROCKS_NEWEST_FILES "rocksdb.num-files-at-level0"
 
-/* Big-endian, as in keys. */
-static inline void rocks_put_uint32(char out[4], uint32_t value)
-{
-    for (int i = 0; i < 4; i++) {
-        out[i] = (char)(value >> (24 - 8 * i) & 0xFF);
-    }
-}
-
 /* A key of space 0: `name` is the part, at most 16 characters. */
 void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name);
 

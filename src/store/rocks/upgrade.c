@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
-#include "store/wal/bytes.h"
+#include "base/bytes.h"
 
 enum { OLD_FORMAT = 3, FORMAT_ROW_LEN = 12, OLD_HEADER_LEN = 16 };
 
@@ -81,12 +81,12 @@ static bool parse_record(const struct old_log *log, size_t offset, struct str *o
 {
     size_t left = log->bytes.len - offset;
     const uint8_t *at = (const uint8_t *)log->bytes.data + offset;
-    if (left < OLD_HEADER_LEN || le_get_u64(at + 8) != (log->next ^ log->rocks->identity.seed) ||
-        le_get_u32(at + 4) > left - OLD_HEADER_LEN) {
+    if (left < OLD_HEADER_LEN || get_u64_le(at + 8) != (log->next ^ log->rocks->identity.seed) ||
+        get_u32_le(at + 4) > left - OLD_HEADER_LEN) {
         return false;
     }
-    *out = str_make((const char *)at + OLD_HEADER_LEN, le_get_u32(at + 4));
-    return libdeflate_crc32(0, at + 4, OLD_HEADER_LEN - 4 + out->len) == le_get_u32(at);
+    *out = str_make((const char *)at + OLD_HEADER_LEN, get_u32_le(at + 4));
+    return libdeflate_crc32(0, at + 4, OLD_HEADER_LEN - 4 + out->len) == get_u32_le(at);
 }
 
 static bool damaged(const struct old_log *log, struct err *err)
@@ -153,8 +153,8 @@ bool rocks_write_format_row(struct rocks *rocks, rocksdb_writeoptions_t *options
     char key[STORE_PREFIX_LEN];
     rocks_own_key(key, "format");
     uint8_t row[FORMAT_ROW_LEN];
-    le_put_u32(row, STORE_FORMAT);
-    le_put_u64(row + 4, rocks->identity.seed);
+    put_u32_le(row, STORE_FORMAT);
+    put_u64_le(row + 4, rocks->identity.seed);
     char *message = NULL;
     rocksdb_put(rocks->db, options, key, sizeof(key), (const char *)row, sizeof(row), &message);
     if (message != NULL) {
@@ -168,7 +168,7 @@ bool rocks_write_format_row(struct rocks *rocks, rocksdb_writeoptions_t *options
 static bool take_format(struct rocks *rocks, struct str row, struct err *err)
 {
     const uint8_t *at = (const uint8_t *)row.data;
-    uint32_t version = row.len >= 4 ? le_get_u32(at) : 0;
+    uint32_t version = row.len >= 4 ? get_u32_le(at) : 0;
     if (version == STORE_FORMAT) {
         return err_set(err, ERR_INTERNAL,
                        "the store in %s is damaged: STORE and STORE.copy are missing; nothing was "
@@ -182,7 +182,7 @@ static bool take_format(struct rocks *rocks, struct str row, struct err *err)
                        rocks->path, version, OLD_FORMAT, STORE_FORMAT);
     }
     identity_make(&rocks->identity);
-    rocks->identity.seed = le_get_u64(at + 4);
+    rocks->identity.seed = get_u64_le(at + 4);
     return true;
 }
 

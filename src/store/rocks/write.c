@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "store/rocks/rocks_internal.h"
-#include "store/wal/bytes.h"
+#include "base/bytes.h"
 
 /* A segment that grows is left soon for one that was filled beforehand, if there is one by then. */
 static const uint64_t growing_bytes = 2 << 20;
@@ -28,7 +28,7 @@ static void put_number(struct rocks *rocks, rocksdb_writebatch_t *writes)
     char key[STORE_PREFIX_LEN];
     rocks_own_key(key, "journal");
     uint8_t row[8];
-    le_put_u64(row, wal_next(rocks->wal));
+    put_u64_le(row, wal_next(rocks->wal));
     rocksdb_writebatch_put(writes, key, sizeof(key), (const char *)row, sizeof(row));
 }
 
@@ -46,7 +46,7 @@ static bool read_number(struct rocks *rocks, uint64_t *out)
     bool good = true;
     if (pin != NULL) {
         good = row.len == 8;
-        *out = good ? le_get_u64((const uint8_t *)row.data) : 0;
+        *out = good ? get_u64_le((const uint8_t *)row.data) : 0;
         rocksdb_pinnableslice_destroy(pin);
     }
     return good;

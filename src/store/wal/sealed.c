@@ -3,7 +3,7 @@
 #include "store/wal/sealed.h"
 
 #include "base/hash.h"
-#include "store/wal/bytes.h"
+#include "base/bytes.h"
 
 static uint64_t checksum(const uint8_t *bytes, size_t len)
 {
@@ -12,13 +12,13 @@ static uint64_t checksum(const uint8_t *bytes, size_t len)
 
 static bool matches(const uint8_t *bytes, size_t len)
 {
-    return checksum(bytes, len) == le_get_u64(bytes + len - SEAL_LEN);
+    return checksum(bytes, len) == get_u64_le(bytes + len - SEAL_LEN);
 }
 
 void seal_write(uint8_t *bytes, size_t len)
 {
     assert(len > SEAL_LEN);
-    le_put_u64(bytes + len - SEAL_LEN, checksum(bytes, len));
+    put_u64_le(bytes + len - SEAL_LEN, checksum(bytes, len));
 }
 
 enum seal_check seal_check(uint8_t *bytes, size_t len)

@@ -6,7 +6,7 @@
 #include <libdeflate.h>
 
 #include "base/hash.h"
-#include "store/wal/bytes.h"
+#include "base/bytes.h"
 
 static const char header_magic[] = "GRAMMEWL";
 enum { HEADER_VERSION = 1 };
@@ -28,14 +28,14 @@ void wal_header_encode(const struct wal_header *header, uint8_t out[WAL_HEADER_L
 {
     memset(out, 0, WAL_HEADER_LEN);
     memcpy(out, header_magic, 8);
-    le_put_u32(out + 8, HEADER_VERSION);
-    le_put_u32(out + 12, WAL_BLOCK_BYTES);
+    put_u32_le(out + 8, HEADER_VERSION);
+    put_u32_le(out + 12, WAL_BLOCK_BYTES);
     memcpy(out + 16, header->store_id, STORE_ID_LEN);
-    le_put_u64(out + 32, header->number);
-    le_put_u64(out + 40, header->size_bytes);
-    le_put_u64(out + 48, header->first);
-    le_put_u64(out + 56, header->previous);
-    le_put_u64(out + 64, header->salt);
+    put_u64_le(out + 32, header->number);
+    put_u64_le(out + 40, header->size_bytes);
+    put_u64_le(out + 48, header->first);
+    put_u64_le(out + 56, header->previous);
+    put_u64_le(out + 64, header->salt);
     seal_write(out, WAL_HEADER_LEN);
 }
 
@@ -43,15 +43,15 @@ bool wal_header_decode(uint8_t bytes[WAL_HEADER_LEN], struct wal_header *out, bo
 {
     enum seal_check check = seal_check(bytes, WAL_HEADER_LEN);
     if (check == SEAL_BAD || memcmp(bytes, header_magic, 8) != 0 ||
-        le_get_u32(bytes + 8) != HEADER_VERSION || le_get_u32(bytes + 12) != WAL_BLOCK_BYTES) {
+        get_u32_le(bytes + 8) != HEADER_VERSION || get_u32_le(bytes + 12) != WAL_BLOCK_BYTES) {
         return false;
     }
     memcpy(out->store_id, bytes + 16, STORE_ID_LEN);
-    out->number = le_get_u64(bytes + 32);
-    out->size_bytes = le_get_u64(bytes + 40);
-    out->first = le_get_u64(bytes + 48);
-    out->previous = le_get_u64(bytes + 56);
-    out->salt = le_get_u64(bytes + 64);
+    out->number = get_u64_le(bytes + 32);
+    out->size_bytes = get_u64_le(bytes + 40);
+    out->first = get_u64_le(bytes + 48);
+    out->previous = get_u64_le(bytes + 56);
+    out->salt = get_u64_le(bytes + 64);
     *out_corrected = check == SEAL_CORRECTED;
     return true;
 }
@@ -73,34 +73,34 @@ uint64_t wal_record_encode(struct wal_record record, struct str payload,
                            uint8_t out[WAL_RECORD_HEADER_LEN])
 {
     assert(payload.len <= UINT32_MAX);
-    le_put_u32(out + AT_MAGIC, record_magic);
-    le_put_u64(out + AT_NUMBER, record.number);
-    le_put_u64(out + AT_SALT, record.salt);
-    le_put_u64(out + AT_PREVIOUS, record.previous);
-    le_put_u32(out + AT_LENGTH, (uint32_t)payload.len);
-    le_put_u32(out + AT_ZERO, 0);
+    put_u32_le(out + AT_MAGIC, record_magic);
+    put_u64_le(out + AT_NUMBER, record.number);
+    put_u64_le(out + AT_SALT, record.salt);
+    put_u64_le(out + AT_PREVIOUS, record.previous);
+    put_u32_le(out + AT_LENGTH, (uint32_t)payload.len);
+    put_u32_le(out + AT_ZERO, 0);
     uint64_t checksum = record_checksum(out, payload);
-    le_put_u64(out + AT_CHECKSUM, checksum);
-    le_put_u32(out + AT_CRC, record_crc(out, payload));
+    put_u64_le(out + AT_CHECKSUM, checksum);
+    put_u32_le(out + AT_CRC, record_crc(out, payload));
     return checksum;
 }
 
 /* Compares the XXH3 checksum only, with the length that the header has now. */
 static bool decode_checked(const uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
 {
-    uint64_t payload_len = le_get_u32(bytes + AT_LENGTH);
-    if (payload_len > len - WAL_RECORD_HEADER_LEN || le_get_u64(bytes + AT_SALT) != salt) {
+    uint64_t payload_len = get_u32_le(bytes + AT_LENGTH);
+    if (payload_len > len - WAL_RECORD_HEADER_LEN || get_u64_le(bytes + AT_SALT) != salt) {
         return false;
     }
     struct str payload = str_make((const char *)bytes + WAL_RECORD_HEADER_LEN, payload_len);
     uint64_t checksum = record_checksum(bytes, payload);
-    if (checksum != le_get_u64(bytes + AT_CHECKSUM)) {
+    if (checksum != get_u64_le(bytes + AT_CHECKSUM)) {
         return false;
     }
     *out = (struct wal_found){
-        .record = {.number = le_get_u64(bytes + AT_NUMBER),
+        .record = {.number = get_u64_le(bytes + AT_NUMBER),
                    .salt = salt,
-                   .previous = le_get_u64(bytes + AT_PREVIOUS)},
+                   .previous = get_u64_le(bytes + AT_PREVIOUS)},
         .payload = payload,
         .checksum = checksum,
     };
@@ -110,9 +110,9 @@ static bool decode_checked(const uint8_t *bytes, size_t len, uint64_t salt, stru
 bool wal_record_decode(struct str bytes, uint64_t salt, struct wal_found *out)
 {
     const uint8_t *at = (const uint8_t *)bytes.data;
-    return bytes.len >= WAL_RECORD_HEADER_LEN && le_get_u32(at + AT_MAGIC) == record_magic &&
+    return bytes.len >= WAL_RECORD_HEADER_LEN && get_u32_le(at + AT_MAGIC) == record_magic &&
            decode_checked(at, bytes.len, salt, out) &&
-           record_crc(at, out->payload) == le_get_u32(at + AT_CRC);
+           record_crc(at, out->payload) == get_u32_le(at + AT_CRC);
 }
 
 /* One step of the reflected CRC-32 with a zero bit. */
@@ -139,12 +139,12 @@ static bool locate_bit(uint32_t difference, uint64_t bit_count, uint64_t *out_st
 /* With the length that the header has. */
 static bool correct_covered(uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
 {
-    uint64_t payload_len = le_get_u32(bytes + AT_LENGTH);
+    uint64_t payload_len = get_u32_le(bytes + AT_LENGTH);
     if (payload_len > len - WAL_RECORD_HEADER_LEN) {
         return false;
     }
     struct str payload = str_make((const char *)bytes + WAL_RECORD_HEADER_LEN, payload_len);
-    uint32_t difference = record_crc(bytes, payload) ^ le_get_u32(bytes + AT_CRC);
+    uint32_t difference = record_crc(bytes, payload) ^ get_u32_le(bytes + AT_CRC);
     uint64_t end = WAL_RECORD_HEADER_LEN + payload_len;
     uint64_t steps;
     if (!locate_bit(difference, 8 * (end - AT_NUMBER), &steps)) {
@@ -163,24 +163,24 @@ static bool correct_covered(uint8_t *bytes, size_t len, uint64_t salt, struct wa
 /* If it was a bit of the length, the checksums are computed over the wrong bytes. */
 static bool correct_length(uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
 {
-    uint32_t length = le_get_u32(bytes + AT_LENGTH);
+    uint32_t length = get_u32_le(bytes + AT_LENGTH);
     for (int bit = 0; bit < 32; bit++) {
-        le_put_u32(bytes + AT_LENGTH, length ^ 1U << bit);
+        put_u32_le(bytes + AT_LENGTH, length ^ 1U << bit);
         if (decode_checked(bytes, len, salt, out)) {
             return true;
         }
     }
-    le_put_u32(bytes + AT_LENGTH, length);
+    put_u32_le(bytes + AT_LENGTH, length);
     return false;
 }
 
 /* How many bits differ from the header that is expected; all but length and checksums are known. */
 static int header_difference(const uint8_t *bytes, struct wal_record expected)
 {
-    return __builtin_popcountll(le_get_u64(bytes + AT_NUMBER) ^ expected.number) +
-           __builtin_popcountll(le_get_u64(bytes + AT_SALT) ^ expected.salt) +
-           __builtin_popcountll(le_get_u64(bytes + AT_PREVIOUS) ^ expected.previous) +
-           __builtin_popcount(le_get_u32(bytes + AT_MAGIC) ^ record_magic);
+    return __builtin_popcountll(get_u64_le(bytes + AT_NUMBER) ^ expected.number) +
+           __builtin_popcountll(get_u64_le(bytes + AT_SALT) ^ expected.salt) +
+           __builtin_popcountll(get_u64_le(bytes + AT_PREVIOUS) ^ expected.previous) +
+           __builtin_popcount(get_u32_le(bytes + AT_MAGIC) ^ record_magic);
 }
 
 bool wal_record_correct(uint8_t *bytes, size_t len, struct wal_record expected,
@@ -193,8 +193,8 @@ bool wal_record_correct(uint8_t *bytes, size_t len, struct wal_record expected,
     bool good = decode_checked(bytes, len, salt, out) || /* it was in the magic or the CRC */
                 correct_length(bytes, len, salt, out) || correct_covered(bytes, len, salt, out);
     if (good) {
-        le_put_u32(bytes + AT_MAGIC, record_magic);
-        le_put_u32(bytes + AT_CRC, record_crc(bytes, out->payload));
+        put_u32_le(bytes + AT_MAGIC, record_magic);
+        put_u32_le(bytes + AT_CRC, record_crc(bytes, out->payload));
     }
     return good && out->record.number == expected.number &&
            out->record.previous == expected.previous;

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "base/mem.h"
-#include "store/wal/bytes.h"
+#include "base/bytes.h"
 #include "store/wal/wal_format.h"
 
 static const char state_magic[] = "GRAMMEWS";
@@ -36,15 +36,15 @@ static void encode_state(const struct wal_state *state, const uint8_t *store_id,
     memset(out, 0, STATE_LEN);
     memcpy(out, state_magic, 8);
     memcpy(out + 8, store_id, STORE_ID_LEN);
-    le_put_u64(out + 24, sequence);
-    le_put_u64(out + 32, state->segment);
-    le_put_u64(out + 40, state->void_from);
-    le_put_u32(out + 48, state->is_clean ? FLAG_CLEAN : 0);
-    le_put_u64(out + 56, state->last);
-    le_put_u64(out + 64, state->last_checksum);
-    le_put_u64(out + 72, state->tables.stored);
-    le_put_u64(out + 80, state->tables.manifest_bytes);
-    le_put_u64(out + 88, state->tables.manifest_hash);
+    put_u64_le(out + 24, sequence);
+    put_u64_le(out + 32, state->segment);
+    put_u64_le(out + 40, state->void_from);
+    put_u32_le(out + 48, state->is_clean ? FLAG_CLEAN : 0);
+    put_u64_le(out + 56, state->last);
+    put_u64_le(out + 64, state->last_checksum);
+    put_u64_le(out + 72, state->tables.stored);
+    put_u64_le(out + 80, state->tables.manifest_bytes);
+    put_u64_le(out + 88, state->tables.manifest_hash);
     memcpy(out + 96, state->tables.manifest, strlen(state->tables.manifest));
     seal_write(out, STATE_LEN);
 }
@@ -58,16 +58,16 @@ static bool decode_state(uint8_t *bytes, const uint8_t *store_id, struct wal_sta
         return false;
     }
     *out_corrected = check == SEAL_CORRECTED;
-    *out_sequence = le_get_u64(bytes + 24);
+    *out_sequence = get_u64_le(bytes + 24);
     *out = (struct wal_state){
-        .segment = le_get_u64(bytes + 32),
-        .void_from = le_get_u64(bytes + 40),
-        .is_clean = (le_get_u32(bytes + 48) & FLAG_CLEAN) != 0,
-        .last = le_get_u64(bytes + 56),
-        .last_checksum = le_get_u64(bytes + 64),
-        .tables = {.stored = le_get_u64(bytes + 72),
-                   .manifest_bytes = le_get_u64(bytes + 80),
-                   .manifest_hash = le_get_u64(bytes + 88)},
+        .segment = get_u64_le(bytes + 32),
+        .void_from = get_u64_le(bytes + 40),
+        .is_clean = (get_u32_le(bytes + 48) & FLAG_CLEAN) != 0,
+        .last = get_u64_le(bytes + 56),
+        .last_checksum = get_u64_le(bytes + 64),
+        .tables = {.stored = get_u64_le(bytes + 72),
+                   .manifest_bytes = get_u64_le(bytes + 80),
+                   .manifest_hash = get_u64_le(bytes + 88)},
     };
     memcpy(out->tables.manifest, bytes + 96, WAL_MANIFEST_NAME_MAX);
     return true;
@@ -79,7 +79,7 @@ static uint64_t decode_mark(uint8_t *bytes, const uint8_t *store_id)
         memcmp(bytes + 8, store_id, STORE_ID_LEN) != 0) {
         return 0;
     }
-    return le_get_u64(bytes + 24);
+    return get_u64_le(bytes + 24);
 }
 
 /* Reading ------------------------------------------------------------------------------------ */
@@ -172,7 +172,7 @@ void wal_state_mark(struct wal_state_file *file, uint64_t number)
     uint8_t bytes[MARK_LEN] = {0};
     memcpy(bytes, mark_magic, 8);
     memcpy(bytes + 8, file->store_id, STORE_ID_LEN);
-    le_put_u64(bytes + 24, number);
+    put_u64_le(bytes + 24, number);
     seal_write(bytes, sizeof(bytes));
     if (!write_at(file, bytes, sizeof(bytes), (2 + number % 2) * WAL_BLOCK_BYTES)) {
         return;

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/testing.h"
-#include "store/wal/bytes.h"
+#include "base/bytes.h"
 
 static bool refuses_direct;
 
@@ -214,9 +214,9 @@ static void bytes_of_a_record(void **state)
     static const uint8_t fields[] = {2,    1, 0, 0, 0, 0, 0, 0, 0x11, 0, 0, 0, 0, 0, 0, 0,
                                      0x22, 0, 0, 0, 0, 0, 0, 0, 5,    0, 0, 0, 0, 0, 0, 0};
     assert_memory_equal(bytes + 8, fields, sizeof(fields));
-    assert_int_equal(checksum, le_get_u64(bytes + 40));
-    assert_int_equal(le_get_u64(bytes + 40), 0x70E60B688E251AE8U); /* docs/internals/formats.md */
-    assert_int_equal(le_get_u32(bytes + 4), 0x33F65898U);
+    assert_int_equal(checksum, get_u64_le(bytes + 40));
+    assert_int_equal(get_u64_le(bytes + 40), 0x70E60B688E251AE8U); /* docs/internals/formats.md */
+    assert_int_equal(get_u32_le(bytes + 4), 0x33F65898U);
 }
 
 static void every_flipped_bit_of_a_record_is_corrected(void **state)
