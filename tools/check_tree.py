@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 # Includes may point to folders that stand earlier in this list.
-FOLDERS = ["base", "json", "http", "auth", "model", "expr", "partiql", "wire", "codec", "store", "engine",
+FOLDERS = ["base", "err", "json", "http", "auth", "model", "expr", "partiql", "wire", "codec", "store", "engine",
            "meter", "api", "client", "bench", "server", "cli"]
 # Headers that only these places may include.
 ONLY_IN = {
@@ -52,7 +52,7 @@ def check_include(path, line_number, target):
 
 def check_app_include(where, path, target):
     """Applications see what a user of the library sees, and what is common to them; only that serves."""
-    allowed = ["apps/common/", "apps/" + path.split("/")[1] + "/", "base/", "gramme/"]
+    allowed = ["apps/common/", "apps/" + path.split("/")[1] + "/", "base/", "err/", "gramme/"]
     if path.startswith("apps/common/"):
         allowed.append("http/")
     if path in ("apps/main.c", "apps/options.c", "apps/options.h"):

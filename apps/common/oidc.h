@@ -6,7 +6,7 @@
 
 #include "apps/common/identity.h"
 #include "base/arena.h"
-#include "base/err.h"
+#include "err/err.h"
 
 struct oidc_options {
     const char *issuer;

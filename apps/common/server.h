@@ -5,7 +5,7 @@
 
 #include "apps/common/app.h"
 #include "apps/common/auth.h"
-#include "base/err.h"
+#include "err/err.h"
 
 struct app_server_options {
     struct str host;

@@ -13,6 +13,7 @@ struct op {
 
 #define OP(name_, run_, access_, summary_) {.name = #name_, .run = run_, .access = access_},
 static const struct op ops[] = {
+#include "err/messages.h"
 #include "wire/ops.def"
 };
 static const struct op stream_ops[] = {
@@ -216,7 +217,7 @@ const struct table *api_table(struct api_call *call, struct str name)
     const struct table *table = table_acquire(call->engine, name);
     if (table == NULL || table_status(call->engine, table) == STATUS_CREATING) {
         table_release(table);
-        err_set(&call->err, ERR_RESOURCE_NOT_FOUND, "Requested resource not found");
+        err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_RESOURCE_NOT_FOUND);
         return NULL;
     }
     struct held_table *held = ARENA_NEW(call->arena, struct held_table);

@@ -1,5 +1,7 @@
 #include "api/index_request.h"
 
+#include "err/messages.h"
+
 #define INVALID "One or more parameter values were invalid: "
 
 /* --- definitions --- */
@@ -9,9 +11,7 @@ bool index_request_definitions(const struct definer *definer, const struct wire_
     struct attribute_definition *definitions =
         ARENA_ARRAY(definer->arena, struct attribute_definition, list->count + 1);
     if (list->count > DEFINITIONS_MAX) { /* more than all keys of all indexes can be */
-        return err_set(definer->err, ERR_VALIDATION,
-                       INVALID "Number of attributes in KeySchema does not exactly match number of "
-                               "attributes defined in AttributeDefinitions");
+        return err_set(definer->err, ERR_VALIDATION, INVALID MESSAGE_KEY_DEFINITIONS);
     }
     for (size_t i = 0; i < list->count; i++) {
         const struct definition_request *given =

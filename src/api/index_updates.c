@@ -3,6 +3,7 @@
  * one place: the texts are those that it has been seen to answer with. */
 #include "api/index_request.h"
 #include "api/table_update.h"
+#include "err/messages.h"
 
 static const struct field index_settings_fields[] = {
     FIELD_REQUIRED(struct index_request, name, "IndexName", shape_new_index_name),
@@ -263,9 +264,7 @@ static bool change_throughput(const struct table_update *update, const struct in
         return true;
     }
     if (update->table->billing == BILLING_PAY_PER_REQUEST) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "ProvisionedThroughput should not be specified for index: %.*s when "
-                               "BillingMode is PAY_PER_REQUEST",
+        return err_set(err, ERR_VALIDATION, INVALID MESSAGE_THROUGHPUT_NOT_ALLOWED,
                        STR_ARG(given->name));
     }
     struct throughput checked;

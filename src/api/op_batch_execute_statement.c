@@ -1,6 +1,7 @@
 /* Up to 25 statements, all reads of one item or all writes, each on its own: one that fails has its
  * error in its place of the answer. */
 #include "api/partiql.h"
+#include "err/messages.h"
 
 enum { STATEMENTS_MAX = 25 };
 
@@ -80,8 +81,7 @@ static void parse_member(struct batch_member *member, const struct statement_req
     }
     member->parsed = member->partiql.statement.kind != STATEMENT_EXISTS;
     if (!member->parsed) {
-        err_set(&member->err, ERR_VALIDATION,
-                "EXISTS can only be used in ExecuteTransaction write requests.");
+        err_set(&member->err, ERR_VALIDATION, MESSAGE_EXISTS_OUTSIDE);
     }
 }
 
@@ -137,8 +137,7 @@ static bool check_duplicates(struct batch_execute *op)
     for (size_t i = 0; i < op->count; i++) {
         for (size_t k = 0; op->members[i].ran && k < i; k++) {
             if (op->members[k].ran && str_eq(op->members[i].key.row, op->members[k].key.row)) {
-                return err_set(&op->call->err, ERR_VALIDATION,
-                               "Provided list of item keys contains duplicates");
+                return err_set(&op->call->err, ERR_VALIDATION, MESSAGE_DUPLICATE_KEYS);
             }
         }
     }

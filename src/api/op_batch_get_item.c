@@ -1,4 +1,5 @@
 #include "api/api_internal.h"
+#include "err/messages.h"
 
 /* One table's part of the request. */
 struct keys_request {
@@ -169,8 +170,7 @@ static bool check_duplicates(struct batch_get *op)
         const struct wire_list *keys = &op->tables[i].request->keys;
         for (size_t k = 0; k < keys->count; k++) {
             if (is_duplicate(op, i, k, ((const struct wire_item *)keys->elements)[k].value)) {
-                return err_set(&op->call->err, ERR_VALIDATION,
-                               "Provided list of item keys contains duplicates");
+                return err_set(&op->call->err, ERR_VALIDATION, MESSAGE_DUPLICATE_KEYS);
             }
         }
     }

@@ -1,6 +1,7 @@
 /* Up to 25 puts and deletes. Each is a write of its own; that they come together only means that
  * the committer takes them into one group. */
 #include "api/api_internal.h"
+#include "err/messages.h"
 
 struct put_request {
     struct wire_item item;
@@ -111,9 +112,7 @@ struct batch_write {
 static bool check_member(struct api_call *call, const struct one_request *request)
 {
     if ((request->put == NULL) == (request->remove == NULL)) { /* for neither of them, too */
-        return err_set(&call->err, ERR_VALIDATION,
-                       "Supplied AttributeValue has more than one datatypes set, must contain "
-                       "exactly one of the supported datatypes");
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_TWO_TYPES);
     }
     if (request->remove != NULL) {
         return api_check_problem(call, &request->remove->key.problem);
@@ -122,8 +121,7 @@ static bool check_member(struct api_call *call, const struct one_request *reques
         return false;
     }
     if (item_size(request->put->item.value) > ITEM_BYTES_MAX) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "Item size has exceeded the maximum allowed size");
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_ITEM_SIZE);
     }
     return true;
 }
@@ -179,8 +177,7 @@ static bool check(struct batch_write *op)
 static bool find_put_key(struct api_call *call, struct item_write *write)
 {
     if (!item_has_key(write->table, write->item)) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "The provided key element does not match the schema");
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_KEY_MISMATCH);
     }
     return item_key_from_item(call->engine, write->table, write->item, call->arena, &write->key,
                               &call->err) &&
@@ -217,8 +214,7 @@ static bool find_keys(struct batch_write *op)
     for (size_t i = 0; i < op->member_count; i++) {
         for (size_t k = 0; k < i; k++) {
             if (str_eq(op->members[i].write.key.row, op->members[k].write.key.row)) {
-                return err_set(&op->call->err, ERR_VALIDATION,
-                               "Provided list of item keys contains duplicates");
+                return err_set(&op->call->err, ERR_VALIDATION, MESSAGE_DUPLICATE_KEYS);
             }
         }
     }

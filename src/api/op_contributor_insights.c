@@ -2,6 +2,7 @@
  * is told of a table's traffic. None of it can be switched on yet, so all of it is off. Called by
  * dispatch.c on the thread of the request. */
 #include "api/table_request.h"
+#include "err/messages.h"
 
 enum { INDEX_NAME_MIN = 3, INDEX_NAME_MAX = 255 };
 
@@ -12,8 +13,7 @@ static bool check_table(struct api_call *call, struct str name)
         return true;
     }
     call->err = ERR_INIT(call->arena);
-    return err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                   "Requested resource not found: Table: %.*s not found", STR_ARG(name));
+    return err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(name));
 }
 
 /* --- DescribeContributorInsights --- */

@@ -3,6 +3,7 @@
 #include "api/tags.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "err/messages.h"
 
 struct create_table_request {
     struct str table_name;
@@ -75,9 +76,7 @@ static bool make_keys(struct create_table *op)
     }
     bool indexes = request->global_indexes.given || request->local_indexes.given;
     return indexes || op->table.definition_count == request->key_schema.count ||
-           err_set(&op->call->err, ERR_VALIDATION,
-                   INVALID "Number of attributes in KeySchema does not exactly match number of "
-                           "attributes defined in AttributeDefinitions");
+           err_set(&op->call->err, ERR_VALIDATION, INVALID MESSAGE_KEY_DEFINITIONS);
 }
 
 /* --- indexes --- */
@@ -109,14 +108,11 @@ static bool make_global_settings(struct create_table *op, const struct index_req
     struct err *err = &op->call->err;
     bool on_demand = op->table.billing == BILLING_PAY_PER_REQUEST;
     if (given->throughput != NULL && on_demand) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "ProvisionedThroughput should not be specified for index: %.*s when "
-                               "BillingMode is PAY_PER_REQUEST",
+        return err_set(err, ERR_VALIDATION, INVALID MESSAGE_THROUGHPUT_NOT_ALLOWED,
                        STR_ARG(given->name));
     }
     if (given->throughput == NULL && !on_demand) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID "ProvisionedThroughput must be specified for index: %.*s",
+        return err_set(err, ERR_VALIDATION, INVALID MESSAGE_THROUGHPUT_MISSING,
                        STR_ARG(given->name));
     }
     if (given->throughput != NULL &&

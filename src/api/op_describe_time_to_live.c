@@ -1,4 +1,5 @@
 #include "api/table_request.h"
+#include "err/messages.h"
 
 struct describe_ttl_request {
     struct str table_name;
@@ -34,8 +35,7 @@ static void describe(struct api_call *call, struct str name)
 {
     const struct table *table = table_acquire(call->engine, name);
     if (table == NULL) {
-        err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                "Requested resource not found: Table: %.*s not found", STR_ARG(name));
+        err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(name));
     } else if (table_status(call->engine, table) == STATUS_CREATING) {
         err_set(&call->err, ERR_VALIDATION,
                 "Cannot describe time to live while table is in CREATING state: Current table "

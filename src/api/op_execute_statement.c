@@ -1,4 +1,5 @@
 #include "api/partiql.h"
+#include "err/messages.h"
 
 /* An IN of the partition key is read a few values at a time. */
 enum { READS_PER_PAGE = 10 };
@@ -216,7 +217,7 @@ static bool go_on(struct execute_statement *op)
                range_start_after(&op->plan.ranges[position->range], row, op->plan.backward,
                                  call->arena);
     }
-    return fits || err_set(&call->err, ERR_VALIDATION, "NextToken does not match request");
+    return fits || err_set(&call->err, ERR_VALIDATION, MESSAGE_NEXT_TOKEN_MISMATCH);
 }
 
 static bool check_consistency(struct execute_statement *op)
@@ -318,8 +319,7 @@ static void run_write(struct execute_statement *op)
 static bool check_kind(struct execute_statement *op)
 {
     if (op->partiql.statement.kind == STATEMENT_EXISTS) {
-        return err_set(&op->call->err, ERR_VALIDATION,
-                       "EXISTS can only be used in ExecuteTransaction write requests.");
+        return err_set(&op->call->err, ERR_VALIDATION, MESSAGE_EXISTS_OUTSIDE);
     }
     return partiql_is_read(&op->partiql) || str_is_null(op->request.next_token) ||
            err_set(&op->call->err, ERR_VALIDATION, "NextToken is only valid on a SELECT statement");

@@ -3,6 +3,7 @@
 #include "api/partiql.h"
 #include "api/transact.h"
 #include "base/hash.h"
+#include "err/messages.h"
 
 struct execute_transaction_request {
     struct wire_list statements; /* of struct statement_request pointers */
@@ -135,7 +136,7 @@ static bool check_source(const struct partiql *partiql, struct err *err)
         return err_set(err, ERR_VALIDATION,
                        "Operations on indices are not supported in transactions");
     default:
-        return err_set(err, ERR_VALIDATION, "This operation is not supported on an index");
+        return err_set(err, ERR_VALIDATION, MESSAGE_NOT_ON_INDEX);
     }
 }
 

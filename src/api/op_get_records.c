@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "engine/stream_iterator.h"
+#include "err/messages.h"
 
 struct get_records_request {
     struct str iterator;
@@ -131,8 +132,7 @@ static bool check_shard(struct get_records *op)
         return err_set(&op->call->err, ERR_RESOURCE_NOT_FOUND, "Invalid ShardId in ShardIterator");
     }
     if (op->shard.epoch < describe->first_epoch) {
-        return err_set(&op->call->err, ERR_TRIMMED_DATA_ACCESS,
-                       "The operation attempted to read past the oldest stream record in a shard.");
+        return err_set(&op->call->err, ERR_TRIMMED_DATA_ACCESS, MESSAGE_TRIMMED);
     }
     return true;
 }

@@ -3,6 +3,7 @@
 #include "api/api_internal.h"
 #include "api/arn.h"
 #include "engine/stream.h"
+#include "err/messages.h"
 
 struct get_policy_request {
     struct str arn;
@@ -55,8 +56,8 @@ static bool check_table(struct api_call *call, const struct arn *arn)
         return true;
     }
     call->err = ERR_INIT(call->arena);
-    return err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                   "Requested resource not found: Table: %.*s not found", STR_ARG(arn->table));
+    return err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND,
+                   STR_ARG(arn->table));
 }
 
 static bool check_stream(struct api_call *call, const struct arn *arn)

@@ -1,4 +1,5 @@
 #include "api/stream_request.h"
+#include "err/messages.h"
 
 struct get_shard_iterator_request {
     struct str arn;
@@ -71,8 +72,7 @@ static uint64_t position_of_sequence(struct get_shard_iterator *op)
     bool after = op->request.type.value == ITERATOR_AFTER;
     uint64_t position = op->stamp + (after && op->stamp < UINT64_MAX);
     if (position < stream_trim_horizon(op->call->engine, op->describe.stream, op->shard)) {
-        err_set(err, ERR_TRIMMED_DATA_ACCESS,
-                "The operation attempted to read past the oldest stream record in a shard.");
+        err_set(err, ERR_TRIMMED_DATA_ACCESS, MESSAGE_TRIMMED);
     }
     return position;
 }

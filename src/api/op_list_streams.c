@@ -1,4 +1,5 @@
 #include "api/stream_request.h"
+#include "err/messages.h"
 
 struct list_streams_request {
     struct str table_name;
@@ -64,7 +65,7 @@ static bool check(struct api_call *call, struct list_streams_request *request, s
         *after = stream_arn_path(call->engine, request->start);
         return stream_request_check_arn(call, request->start) &&
                (!str_is_null(*after) ||
-                err_set(&call->err, ERR_VALIDATION, "Invalid StreamArn: %.*s",
+                err_set(&call->err, ERR_VALIDATION, MESSAGE_INVALID_STREAM_ARN,
                         STR_ARG(request->start)));
     }
     return true;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/tags.h"
+#include "err/messages.h"
 
 struct list_tags_request {
     struct str arn;
@@ -57,8 +58,7 @@ void op_list_tags_of_resource(struct api_call *call)
     if (table == NULL) {
         tags_refuse_missing(call, request.arn);
     } else if (table_status(call->engine, table) == STATUS_CREATING) {
-        err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                "Requested resource not found: ResourceArn: %.*s not found", STR_ARG(request.arn));
+        err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_ARN_NOT_FOUND, STR_ARG(request.arn));
     } else {
         write_tags(call, table);
     }

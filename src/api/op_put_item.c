@@ -1,4 +1,5 @@
 #include "api/write_item.h"
+#include "err/messages.h"
 
 struct put_item_request {
     struct write_request common;
@@ -29,8 +30,7 @@ static bool check_size(struct put_item *put)
     write->item = put->request.item.value;
     write->item_size = item_size(write->item);
     if (write->item_size > ITEM_BYTES_MAX) {
-        return err_set(&put->op.call->err, ERR_VALIDATION,
-                       "Item size has exceeded the maximum allowed size");
+        return err_set(&put->op.call->err, ERR_VALIDATION, MESSAGE_ITEM_SIZE);
     }
     return true;
 }

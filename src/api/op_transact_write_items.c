@@ -1,6 +1,7 @@
 #include "api/transact.h"
 #include "api/write_item.h"
 #include "base/hash.h"
+#include "err/messages.h"
 
 /* Put, Update, Delete and ConditionCheck have nearly the same members. */
 struct action_request {
@@ -164,7 +165,7 @@ static bool check_put_size(struct api_call *call, struct item_write *write)
 {
     write->item_size = item_size(write->item);
     return write->item_size <= ITEM_BYTES_MAX ||
-           err_set(&call->err, ERR_VALIDATION, "Item size has exceeded the maximum allowed size");
+           err_set(&call->err, ERR_VALIDATION, MESSAGE_ITEM_SIZE);
 }
 
 /* Actions are looked at one after the other: the first one that is wrong is the one to tell. */

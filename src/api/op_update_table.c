@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "engine/stream.h"
+#include "err/messages.h"
 
 static const struct shape shape_consistency = {
     .kind = SHAPE_ENUM,
@@ -101,10 +102,8 @@ static bool check_indexes_provisioned(struct table_change *change,
                                    missing.len > 0 ? "," : "", STR_ARG(index->name));
         }
     }
-    return missing.len == 0 ||
-           err_set(&change->call.err, ERR_VALIDATION,
-                   INVALID "ProvisionedThroughput must be specified for index: %.*s",
-                   STR_ARG(missing));
+    return missing.len == 0 || err_set(&change->call.err, ERR_VALIDATION,
+                                       INVALID MESSAGE_THROUGHPUT_MISSING, STR_ARG(missing));
 }
 
 static void clear_throughput(struct table *table, struct index *indexes)

@@ -1,6 +1,8 @@
 /* One page of items, for Query and Scan: checks, reading, and the answer. */
 #include "api/page.h"
 
+#include "err/messages.h"
+
 static bool check_select(struct page *page)
 {
     const struct page_request *request = page->request;
@@ -100,9 +102,7 @@ static bool check_filter_projected(struct page *page)
     }
     condition_visit_paths(page->filter, visit_path, &found);
     return found.names.len == 0 ||
-           err_set(&page->call->err, ERR_VALIDATION,
-                   "One or more parameter values were invalid: Secondary index %.*s does not "
-                   "project one or more filter attributes: [%.*s]",
+           err_set(&page->call->err, ERR_VALIDATION, MESSAGE_INDEX_LACKS_FILTER_ATTRIBUTES,
                    STR_ARG(page->index->name), STR_ARG(found.names));
 }
 
@@ -132,11 +132,8 @@ static bool check_projected(struct page *page)
             "ALL",
             STR_ARG(page->index->name));
     }
-    return err_set(
-        err, ERR_VALIDATION,
-        "One or more parameter values were invalid: Global secondary index %.*s does not "
-        "project [%.*s]",
-        STR_ARG(page->index->name), STR_ARG(found.names));
+    return err_set(err, ERR_VALIDATION, MESSAGE_INDEX_LACKS_ATTRIBUTES, STR_ARG(page->index->name),
+                   STR_ARG(found.names));
 }
 
 static bool find_table(struct page *page)

@@ -1,6 +1,7 @@
 #include "api/partiql.h"
 
 #include "api/write_item.h"
+#include "err/messages.h"
 
 const struct shape shape_statement = {.kind = SHAPE_STRING, .min = 1, .max = 8192};
 const struct shape shape_parameters = {
@@ -56,7 +57,7 @@ bool partiql_find_index(struct partiql *partiql, struct err *err)
         return true;
     }
     if (statement->kind == STATEMENT_UPDATE || statement->kind == STATEMENT_DELETE) {
-        return err_set(err, ERR_VALIDATION, "This operation is not supported on an index");
+        return err_set(err, ERR_VALIDATION, MESSAGE_NOT_ON_INDEX);
     }
     partiql->index = table_index(partiql->table, statement->index);
     if (partiql->index == NULL) {

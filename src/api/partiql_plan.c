@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "err/messages.h"
 #include "expr/legacy.h"
 
 enum { READS_MAX = 50 };
@@ -484,9 +485,7 @@ static bool check_columns(const struct plan_source *source, struct read_plan *pl
     }
     plan->fetch = true;
     return source->index->kind == INDEX_LOCAL ||
-           err_set(err, ERR_VALIDATION,
-                   "One or more parameter values were invalid: Global secondary index %.*s does "
-                   "not project [%.*s]",
+           err_set(err, ERR_VALIDATION, MESSAGE_INDEX_LACKS_ATTRIBUTES,
                    STR_ARG(source->index->name), STR_ARG(found.names));
 }
 
@@ -506,9 +505,7 @@ static bool check_filters(const struct planner *p, const struct branches *branch
         }
     }
     return branches->count == 0 ||
-           err_set(p->err, ERR_VALIDATION,
-                   "One or more parameter values were invalid: Secondary index %.*s does not "
-                   "project one or more filter attributes: [%.*s]",
+           err_set(p->err, ERR_VALIDATION, MESSAGE_INDEX_LACKS_FILTER_ATTRIBUTES,
                    STR_ARG(source->index->name), STR_ARG(found.names));
 }
 
@@ -686,8 +683,7 @@ bool plan_write_key(const struct plan_source *source, bool transaction, struct v
     }
     if (!check_write_key(&search, &problem)) {
         return err_set_str(err, ERR_VALIDATION,
-                           transaction ? STR("The provided key element does not match the schema")
-                                       : problem.message);
+                           transaction ? STR(MESSAGE_KEY_MISMATCH) : problem.message);
     }
     *out = make_key(source, search.hash, search.sort);
     *out_more = search.more;

@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "err/messages.h"
 
 enum { TOKEN_VERSION = 1, HASH_LEN = 16, RANGE_AT = 1 + 2 * HASH_LEN, HEAD_LEN = RANGE_AT + 4 };
 
@@ -68,7 +69,7 @@ bool partiql_token_read(const struct partiql *partiql, struct str text, struct r
     uint8_t digest[HASH_LEN];
     request_digest(partiql, arena, digest);
     if (memcmp(digest, bytes + 1 + HASH_LEN, HASH_LEN) != 0) {
-        return err_set(err, ERR_VALIDATION, "NextToken does not match request");
+        return err_set(err, ERR_VALIDATION, MESSAGE_NEXT_TOKEN_MISMATCH);
     }
     *out = (struct read_position){0};
     out->range = get_u32_le(bytes + RANGE_AT);

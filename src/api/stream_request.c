@@ -3,6 +3,7 @@
 #include "api/arn.h"
 #include "base/clock.h"
 #include "engine/stream_iterator.h"
+#include "err/messages.h"
 
 const struct shape shape_stream_arn = {.kind = SHAPE_STRING, .min = 37, .max = 1024};
 const struct shape shape_shard_id = {.kind = SHAPE_STRING, .min = 28, .max = 65};
@@ -10,7 +11,7 @@ const struct shape shape_shard_id = {.kind = SHAPE_STRING, .min = 28, .max = 65}
 bool stream_request_check_arn(struct api_call *call, struct str arn)
 {
     return arn_parse(arn).kind == ARN_STREAM ||
-           err_set(&call->err, ERR_VALIDATION, "Invalid StreamArn: %.*s", STR_ARG(arn));
+           err_set(&call->err, ERR_VALIDATION, MESSAGE_INVALID_STREAM_ARN, STR_ARG(arn));
 }
 
 bool stream_request_describe(struct api_call *call, struct str arn,
@@ -21,8 +22,7 @@ bool stream_request_describe(struct api_call *call, struct str arn,
         return false;
     }
     if (str_is_null(path)) {
-        return err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                       "Requested resource not found: Stream: %.*s not found", STR_ARG(arn));
+        return err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_STREAM_NOT_FOUND, STR_ARG(arn));
     }
     *describe = (struct stream_describe){.call = api_engine_call(call, done), .path = path};
     engine_describe_stream(describe);

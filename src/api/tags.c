@@ -4,6 +4,7 @@
 
 #include "api/arn.h"
 #include "base/utf8.h"
+#include "err/messages.h"
 
 #define AWS     "com.amazonaws.dynamodb.v20120810."
 #define INVALID "One or more parameter values were invalid: "
@@ -190,8 +191,7 @@ bool tags_table_name(struct api_call *call, struct str text, struct str *out)
 void tags_refuse_missing(struct api_call *call, struct str arn)
 {
     call->err = ERR_INIT(call->arena);
-    err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-            "Requested resource not found: ResourceArn: %.*s not found", STR_ARG(arn));
+    err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_ARN_NOT_FOUND, STR_ARG(arn));
 }
 
 /* --- changes --- */

@@ -3,7 +3,7 @@
 #ifndef GRAMME_AUTH_AUTH_H
 #define GRAMME_AUTH_AUTH_H
 
-#include "base/err.h"
+#include "err/err.h"
 
 enum auth_mode {
     AUTH_ANY,  /* there must be credentials; which does not matter */

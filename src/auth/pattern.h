@@ -4,7 +4,7 @@
 #define GRAMME_AUTH_PATTERN_H
 
 #include "auth/context.h"
-#include "base/err.h"
+#include "err/err.h"
 
 enum pattern_syntax {
     PATTERN_PLAIN = 0,

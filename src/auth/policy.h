@@ -9,7 +9,7 @@
 
 #include "auth/context.h"
 #include "base/buf.h"
-#include "base/err.h"
+#include "err/err.h"
 
 struct policy;
 

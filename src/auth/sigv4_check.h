@@ -8,7 +8,7 @@
 #define GRAMME_AUTH_SIGV4_CHECK_H
 
 #include "auth/sigv4.h"
-#include "base/err.h"
+#include "err/err.h"
 
 /* The head of a request as received. */
 struct sigv4_head {

@@ -28,8 +28,8 @@ struct arena_mark {
 void arena_init(struct arena *arena);
 /* Charges `budget`, which must outlive the arena, from now on; the arena must be empty. */
 void arena_set_budget(struct arena *arena, struct budget *budget);
-/* Whether the arena holds more than its budget allows: whoever fills it in a loop must stop then,
- * with err_set_over_budget(). Allocations go on to succeed. */
+/* Whether the arena holds more than its budget allows: a loop that fills it must then stop and
+ * fail (err_set_over_budget()). Allocations still succeed. */
 static inline bool arena_is_over_budget(const struct arena *arena)
 {
     return UNLIKELY(budget_state(arena->budget) != BUDGET_FITS);

@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "base/err.h"
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/buf.h"
@@ -228,9 +227,6 @@ static void test_budget(void **state)
     struct arena_mark mark = arena_mark(&arena);
     memset(arena_bytes(&arena, 100000), 0, 100000);
     assert_true(arena_is_over_budget(&arena));
-    struct err err = ERR_INIT(&arena);
-    assert_false(err_set_over_budget(&err, &small));
-    assert_int_equal(err.code, ERR_VALIDATION);
     arena_rewind(&arena, mark);
     assert_true(arena_is_over_budget(&arena)); /* until the next request */
     budget_restart(&small);
@@ -238,10 +234,6 @@ static void test_budget(void **state)
     arena_finish(&arena);
     assert_int_equal(budget_used(&small), 0);
 
-    err = ERR_INIT(&arena);
-    assert_false(err_set_over_budget(&err, &large));
-    assert_int_equal(err.code, ERR_OVERLOADED);
-    assert_int_equal(err_http_status(err.code), 503);
     buf.len = 10;
     buf_shrink(&buf, 1000);
     assert_int_equal(buf.capacity, 1000);

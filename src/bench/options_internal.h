@@ -2,7 +2,7 @@
 #ifndef GRAMME_BENCH_OPTIONS_INTERNAL_H
 #define GRAMME_BENCH_OPTIONS_INTERNAL_H
 
-#include "base/err.h"
+#include "err/err.h"
 
 #define TEXT(member_, name_, value_, default_, help_)               struct str member_;
 #define NUMBER(member_, name_, value_, default_, min_, max_, help_) int64_t member_;

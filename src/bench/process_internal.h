@@ -2,7 +2,7 @@
 #ifndef GRAMME_BENCH_PROCESS_INTERNAL_H
 #define GRAMME_BENCH_PROCESS_INTERNAL_H
 
-#include "base/err.h"
+#include "err/err.h"
 
 enum { PROCESSES_MAX = 16 };
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "err/err.h"
 
 struct target {
     struct str authority; /* host and port as in the URL */

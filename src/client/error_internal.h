@@ -2,7 +2,7 @@
 #ifndef GRAMME_CLIENT_ERROR_INTERNAL_H
 #define GRAMME_CLIENT_ERROR_INTERNAL_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "client/value_internal.h"
 
 struct gramme_error {

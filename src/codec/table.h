@@ -3,7 +3,7 @@
 #ifndef GRAMME_CODEC_TABLE_H
 #define GRAMME_CODEC_TABLE_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "model/table.h"
 
 struct str table_encode(struct arena *arena, const struct table *table);

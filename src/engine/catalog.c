@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "codec/table.h"
 #include "engine/engine_internal.h"
+#include "err/messages.h"
 
 struct table_entry {
     atomic_int references;
@@ -362,7 +363,7 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     struct table_create *create = CONTAINER_OF(update, struct table_create, update);
     create->call.err.code = ERR_NONE;
     if (!str_is_null(rows[0])) {
-        return err_set(&create->call.err, ERR_RESOURCE_IN_USE, "Table already exists: %.*s",
+        return err_set(&create->call.err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_EXISTS,
                        STR_ARG(create->wanted->name));
     }
     struct arena *arena = create->call.arena;
@@ -426,11 +427,7 @@ static bool check_not_creating(const struct engine *engine, const struct table *
                                struct err *err)
 {
     if (table_status(engine, table) == STATUS_CREATING) {
-        return err_set(
-            err, ERR_RESOURCE_IN_USE,
-            "Attempt to change a resource which is still in use: Table is being created: "
-            "%.*s",
-            STR_ARG(table->name));
+        return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_IS_CREATING, STR_ARG(table->name));
     }
     return true;
 }
@@ -444,9 +441,7 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     struct err *err = &change->call.err;
     err->code = ERR_NONE;
     if (str_is_null(rows[0])) {
-        return err_set(err, ERR_RESOURCE_NOT_FOUND,
-                       "Requested resource not found: Table: %.*s not found",
-                       STR_ARG(change->name));
+        return err_set(err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(change->name));
     }
     struct table *table = ARENA_NEW(change->call.arena, struct table);
     if (!table_decode(change->call.arena, rows[0], table, err) ||
@@ -521,9 +516,7 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
     struct err *err = &remove->call.err;
     err->code = ERR_NONE;
     if (str_is_null(rows[0])) {
-        return err_set(err, ERR_RESOURCE_NOT_FOUND,
-                       "Requested resource not found: Table: %.*s not found",
-                       STR_ARG(remove->name));
+        return err_set(err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(remove->name));
     }
     struct table table;
     if (!table_decode(remove->call.arena, rows[0], &table, err) ||
@@ -531,14 +524,10 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
         return false;
     }
     if (table.deletion_protection) {
-        return err_set(err, ERR_VALIDATION,
-                       "Resource cannot be deleted as it is currently protected against deletion. "
-                       "Disable deletion protection first.");
+        return err_set(err, ERR_VALIDATION, MESSAGE_DELETION_PROTECTED);
     }
     if (index_is_changing(&table)) {
-        return err_set(err, ERR_RESOURCE_IN_USE,
-                       "Attempt to change a resource which is still in use: Cannot delete table "
-                       "while indexes are being created, updated, or deleted.");
+        return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_INDEXES_ARE_CHANGING);
     }
     store_batch_erase(batch, 0);
     remove->stream_row = STR_NULL;

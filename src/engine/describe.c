@@ -1,5 +1,6 @@
 /* DescribeTable: the description that is in memory, and the counts that the store has. */
 #include "engine/engine_internal.h"
+#include "err/messages.h"
 
 static size_t counted_spaces(const struct table *table)
 {
@@ -38,8 +39,8 @@ void engine_describe_table(struct table_describe *describe)
     struct engine_call *call = &describe->call;
     describe->table = table_acquire(call->engine, describe->name);
     if (describe->table == NULL) {
-        err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                "Requested resource not found: Table: %.*s not found", STR_ARG(describe->name));
+        err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND,
+                STR_ARG(describe->name));
         call->done(call);
         return;
     }

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
+#include "err/messages.h"
 
 enum { CLOCK_CONFIRM_MS = 60 * 60 * 1000 };
 
@@ -85,14 +86,14 @@ void engine_set_store_error(struct err *err, enum store_status status)
 {
     switch (status) {
     case STORE_GONE:
-        err_set(err, ERR_RESOURCE_NOT_FOUND, "Requested resource not found");
+        err_set(err, ERR_RESOURCE_NOT_FOUND, MESSAGE_RESOURCE_NOT_FOUND);
         break;
     case STORE_FAILED:
     case STORE_UNKNOWN:
-        err_set(err, ERR_INTERNAL, "Internal server error");
+        err_set(err, ERR_INTERNAL, MESSAGE_INTERNAL);
         break;
     case STORE_TOO_MUCH:
-        err_set(err, ERR_TOO_MUCH_HERE, "The items are too large");
+        err_set(err, ERR_TOO_MUCH_HERE, MESSAGE_ITEMS_TOO_LARGE_HERE);
         break;
     case STORE_OK:
     case STORE_NO_WRITE:

@@ -7,7 +7,7 @@
 #ifndef GRAMME_ENGINE_ENGINE_H
 #define GRAMME_ENGINE_ENGINE_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "base/mailbox.h"
 #include "codec/row.h"
 #include "expr/expr.h"

@@ -11,6 +11,7 @@
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
 #include "engine/walk.h"
+#include "err/messages.h"
 
 enum { ROUND_MS = 250 };
 /* Rounds without work take no more than this part of the time. */
@@ -366,7 +367,7 @@ static const struct table *enable(struct table_change *change, const struct tabl
 {
     struct enabling *enabling = CONTAINER_OF(change, struct enabling, change);
     if (table->ttl != TTL_ENABLING || table->ttl_space != enabling->space) {
-        err_set(&change->call.err, ERR_TABLE_CHANGED, "The table has changed");
+        err_set(&change->call.err, ERR_TABLE_CHANGED, MESSAGE_TABLE_CHANGED);
         return NULL;
     }
     struct table *made = ARENA_NEW(change->call.arena, struct table);

@@ -1,5 +1,6 @@
 /* Secondary indexes: which entry an item has in one, if any. */
 #include "engine/engine_internal.h"
+#include "err/messages.h"
 #include "model/builder.h"
 
 /* An item is in an index only if it has every key attribute, each of the right type and fit to be a
@@ -112,7 +113,7 @@ bool item_check_size(const struct table *table, struct value item, size_t size, 
 {
     if (size > ITEM_BYTES_MAX ||
         (table->local_count > 0 && size + index_local_size(table, item) > ITEM_BYTES_MAX)) {
-        return err_set(err, ERR_VALIDATION, "Item size has exceeded the maximum allowed size");
+        return err_set(err, ERR_VALIDATION, MESSAGE_ITEM_SIZE);
     }
     return true;
 }

@@ -1,5 +1,6 @@
 /* Primary keys of items, from requests, with the service's refusals. */
 #include "engine/engine_internal.h"
+#include "err/messages.h"
 #include "model/builder.h"
 
 static bool is_empty(struct value value)
@@ -10,25 +11,17 @@ static bool is_empty(struct value value)
 
 static bool refuse_empty(struct str name, struct value value, struct err *err)
 {
-    return err_set(err, ERR_VALIDATION,
-                   "One or more parameter values are not valid. The AttributeValue for a key "
-                   "attribute cannot contain an empty %s value. Key: %.*s",
+    return err_set(err, ERR_VALIDATION, MESSAGE_KEY_EMPTY,
                    value_type(value) == VALUE_S ? "string" : "binary", STR_ARG(name));
 }
 
 static bool check_sizes(struct value hash, struct value range, struct err *err)
 {
     if (!value_is_absent(hash) && value_bytes(hash).len > HASH_KEY_BYTES_MAX) {
-        return err_set(
-            err, ERR_VALIDATION,
-            "One or more parameter values were invalid: Size of hashkey has exceeded the "
-            "maximum size limit of2048 bytes");
+        return err_set(err, ERR_VALIDATION, MESSAGE_HASH_KEY_SIZE);
     }
     if (!value_is_absent(range) && value_bytes(range).len > RANGE_KEY_BYTES_MAX) {
-        return err_set(
-            err, ERR_VALIDATION,
-            "One or more parameter values were invalid: Aggregated size of all range keys "
-            "has exceeded the size limit of 1024 bytes");
+        return err_set(err, ERR_VALIDATION, MESSAGE_RANGE_KEY_SIZE);
     }
     return true;
 }
@@ -62,7 +55,7 @@ bool item_key_from_key(struct engine *engine, const struct table *table, struct 
     }
     if (value_count(key) != table->key.range_count + 1 || value_type(out->hash) != hash->type ||
         (range != NULL && value_type(out->range) != range->type)) {
-        return err_set(err, ERR_VALIDATION, "The provided key element does not match the schema");
+        return err_set(err, ERR_VALIDATION, MESSAGE_KEY_MISMATCH);
     }
     if (is_empty(out->hash)) {
         return refuse_empty(hash->name, out->hash, err);
@@ -82,17 +75,11 @@ static bool take_key(const struct key_attribute *attribute, struct value item, s
 {
     *out = value_map_get(item, attribute->name);
     if (value_is_absent(*out)) {
-        return err_set(
-            err, ERR_VALIDATION,
-            "One or more parameter values were invalid: Missing the key %.*s in the item",
-            STR_ARG(attribute->name));
+        return err_set(err, ERR_VALIDATION, MESSAGE_KEY_MISSING, STR_ARG(attribute->name));
     }
     if (value_type(*out) != attribute->type) {
-        return err_set(err, ERR_VALIDATION,
-                       "One or more parameter values were invalid: Type mismatch for key %.*s "
-                       "expected: %s actual: %s",
-                       STR_ARG(attribute->name), value_type_name(attribute->type),
-                       value_type_name(value_type(*out)));
+        return err_set(err, ERR_VALIDATION, MESSAGE_KEY_TYPE, STR_ARG(attribute->name),
+                       value_type_name(attribute->type), value_type_name(value_type(*out)));
     }
     return !is_empty(*out) || refuse_empty(attribute->name, *out, err);
 }
@@ -130,10 +117,7 @@ bool item_key_from_item(struct engine *engine, const struct table *table, struct
 static bool refuse_empty_index_key(const struct index *index, const struct key_attribute *attribute,
                                    struct err *err)
 {
-    return err_set(err, ERR_VALIDATION,
-                   "One or more parameter values are not valid. A value specified for a secondary "
-                   "index key is not supported. The AttributeValue for a key attribute cannot "
-                   "contain an empty %s value. IndexName: %.*s, IndexKey: %.*s",
+    return err_set(err, ERR_VALIDATION, MESSAGE_INDEX_KEY_EMPTY,
                    attribute->type == VALUE_S ? "string" : "binary", STR_ARG(index->name),
                    STR_ARG(attribute->name));
 }
@@ -184,12 +168,9 @@ static bool check_index_key(const struct index *index, const struct key_attribut
         return true;
     }
     if (value_type(value) != attribute->type) {
-        return err_set(
-            err, ERR_VALIDATION,
-            "One or more parameter values were invalid: Type mismatch for Index Key %.*s "
-            "Expected: %s Actual: %s IndexName: %.*s",
-            STR_ARG(attribute->name), value_type_name(attribute->type),
-            value_type_name(value_type(value)), STR_ARG(index->name));
+        return err_set(err, ERR_VALIDATION, MESSAGE_INDEX_KEY_TYPE, STR_ARG(attribute->name),
+                       value_type_name(attribute->type), value_type_name(value_type(value)),
+                       STR_ARG(index->name));
     }
     if (is_empty(value)) {
         return refuse_empty_index_key(index, attribute, err);
@@ -240,12 +221,8 @@ static bool check_changed_key(struct item_write *write, const struct index *inde
     }
     if (value_type(after) == attribute->type && is_empty(after)) {
         write->empty_index_key = true;
-        return err_set(
-            &write->err, ERR_VALIDATION,
-            "One or more parameter values are not valid. The update expression attempted "
-            "to update a secondary index key to a value that is not supported. The "
-            "AttributeValue for a key attribute cannot contain an empty %s value.",
-            attribute->type == VALUE_S ? "string" : "binary");
+        return err_set(&write->err, ERR_VALIDATION, MESSAGE_INDEX_KEY_SET_EMPTY,
+                       attribute->type == VALUE_S ? "string" : "binary");
     }
     return check_index_key(index, attribute, after, &write->err);
 }

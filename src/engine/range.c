@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "engine/engine_internal.h"
+#include "err/messages.h"
 
 static bool fits(struct value value, size_t max)
 {
@@ -13,10 +14,7 @@ bool range_check_condition(const struct key_condition *condition, size_t hash_co
 {
     for (size_t i = 0; i < hash_count; i++) {
         if (!fits(condition->hash[i], HASH_KEY_BYTES_MAX)) {
-            return err_set(
-                err, ERR_VALIDATION,
-                "One or more parameter values were invalid: Size of hashkey has exceeded "
-                "the maximum size limit of2048 bytes");
+            return err_set(err, ERR_VALIDATION, MESSAGE_HASH_KEY_SIZE);
         }
     }
     bool fit =
@@ -25,10 +23,7 @@ bool range_check_condition(const struct key_condition *condition, size_t hash_co
         fit = fit && fits(condition->range_equal[i], RANGE_KEY_BYTES_MAX);
     }
     if (!fit) {
-        return err_set(
-            err, ERR_VALIDATION,
-            "One or more parameter values were invalid: Aggregated size of all range keys "
-            "has exceeded the size limit of 1024 bytes");
+        return err_set(err, ERR_VALIDATION, MESSAGE_RANGE_KEY_SIZE);
     }
     return true;
 }

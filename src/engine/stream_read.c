@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/stream_internal.h"
+#include "err/messages.h"
 
 /* --- describing --- */
 
@@ -138,8 +139,8 @@ void engine_describe_stream(struct stream_describe *describe)
     describe->stream = entry == NULL ? NULL : &entry->stream;
     if (entry == NULL) {
         struct str arn = stream_arn(engine, describe->call.arena, describe->path);
-        err_set(&describe->call.err, ERR_RESOURCE_NOT_FOUND,
-                "Requested resource not found: Stream: %.*s not found", STR_ARG(arn));
+        err_set(&describe->call.err, ERR_RESOURCE_NOT_FOUND, MESSAGE_STREAM_NOT_FOUND,
+                STR_ARG(arn));
         finish_describe(describe);
     } else if (atomic_load(&entry->ended_ms) == 0) {
         describe->status =
@@ -182,8 +183,7 @@ static void read_done(struct store_range *range)
     struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);
     engine_set_store_error(&read->call.err, range->status);
     if (read->position < stream_trim_horizon(read->call.engine, read->stream, read->shard)) {
-        err_set(&read->call.err, ERR_TRIMMED_DATA_ACCESS,
-                "The operation attempted to read past the oldest stream record in a shard.");
+        err_set(&read->call.err, ERR_TRIMMED_DATA_ACCESS, MESSAGE_TRIMMED);
     }
     read->call.done(&read->call);
 }

@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-#include "base/err.h"
+#include "err/err.h"
 
 enum { TRUSTED_JUMP_MS = 60 * 60 * 1000 };
 

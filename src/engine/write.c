@@ -9,6 +9,7 @@
 #include "engine/expiry.h"
 #include "engine/token.h"
 #include "engine/walk.h"
+#include "err/messages.h"
 
 /* The size of one item collection: a counter that is read and written as a declared row, because
  * a write must be refused when the collection is full. */
@@ -53,7 +54,7 @@ static bool check_condition(struct item_write *write, const struct row *old, str
         keep_old(write, old->item, arena);
     }
     write->capacity.table = capacity_write_units(old->size);
-    return err_set(&write->err, ERR_CONDITIONAL_CHECK_FAILED, "The conditional request failed");
+    return err_set(&write->err, ERR_CONDITIONAL_CHECK_FAILED, MESSAGE_CONDITION_FAILED);
 }
 
 /* UpdateItem charges its actions on top of the item: see docs/internals/decisions.md. */
@@ -68,7 +69,7 @@ static bool check_updated_size(struct item_write *write)
     size_t local =
         write->table->local_count > 0 ? index_local_size(write->table, write->new_item) : 0;
     if (charged > ITEM_BYTES_MAX || write->new_size + local > ITEM_BYTES_MAX) {
-        return err_set(&write->err, ERR_VALIDATION, UPDATE_TOO_LARGE);
+        return err_set(&write->err, ERR_VALIDATION, MESSAGE_UPDATED_ITEM_SIZE);
     }
     return true;
 }
@@ -83,7 +84,7 @@ static bool apply_update(struct item_write *write, const struct row *old, struct
     }
     if (result.too_large) {
         return item_check_changed_index_keys(write, old->item, &result) &&
-               err_set(&write->err, ERR_VALIDATION, UPDATE_TOO_LARGE);
+               err_set(&write->err, ERR_VALIDATION, MESSAGE_UPDATED_ITEM_SIZE);
     }
     write->new_item = update_write(&result, arena);
     return true;
@@ -181,7 +182,7 @@ static bool decide(struct item_write *write, const struct row *old, struct arena
 {
     if (!value_is_absent(old->item) && !write->by_service &&
         !value_eq(value_map_get(old->item, write->table->key.hash[0].name), write->key.hash)) {
-        return err_set(&write->err, ERR_INTERNAL, "Internal server error"); /* hashes collided */
+        return err_set(&write->err, ERR_INTERNAL, MESSAGE_INTERNAL); /* hashes collided */
     }
     write->old_size = old->size;
     return check_condition(write, old, arena) && make_new_item(write, old, arena);
@@ -228,7 +229,7 @@ static bool carry_out(const struct items_write *call, struct item_write *write, 
         collection->bytes += grown;
         if (grown > 0 && collection->bytes > ITEM_COLLECTION_BYTES_MAX) {
             return err_set(&write->err, ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED,
-                           "Collection size exceeded.");
+                           MESSAGE_COLLECTION_SIZE);
         }
     }
     return true;
@@ -432,7 +433,7 @@ static bool write_eval(struct store_update *update, const struct str *rows,
     for (size_t i = 0; i < call->write_count; i++) {
         struct item_write *write = &call->writes[i];
         if (has_newer_table(call, i)) {
-            return err_set(&call->call.err, ERR_TABLE_CHANGED, "The table has changed");
+            return err_set(&call->call.err, ERR_TABLE_CHANGED, MESSAGE_TABLE_CHANGED);
         }
         struct item_collection *collection = collection_of(call, write);
         if (!evaluate(call, write, i, collection, batch, arena)) {

@@ -16,7 +16,7 @@
 #ifndef GRAMME_EXPR_EXPR_H
 #define GRAMME_EXPR_EXPR_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "model/builder.h"
 #include "model/table.h"
 #include "model/value.h"
@@ -170,8 +170,6 @@ struct update_result {
     bool too_large;             /* certainly over ITEM_BYTES_MAX; `values` may be incomplete */
 };
 
-#define UPDATE_TOO_LARGE "Item size to update has exceeded the maximum allowed size"
-
 /* Evaluates the actions against the old item (VALUE_ABSENT if there is none; `key`, an M value,
  * then gives the key attributes). Allocates no more than a few times the largest item. Errors:
  * paths that lead nowhere, wrong types, overflow, nesting. A result that is not too_large may still
@@ -183,7 +181,7 @@ MUST_USE bool update_eval(const struct update *update, struct value item, struct
 MUST_USE struct value update_result_get(const struct update_result *result, struct str name);
 /* Writes the new item to `arena`; VALUE_ABSENT if it has_no_item. Not for one that is too_large. */
 MUST_USE struct value update_write(const struct update_result *result, struct arena *arena);
-/* Both steps; a too_large result is refused with UPDATE_TOO_LARGE. */
+/* Both steps; a too_large result is refused with MESSAGE_UPDATED_ITEM_SIZE. */
 MUST_USE bool update_apply(const struct update *update, struct value item, struct value key,
                            struct arena *arena, struct value *out, struct err *err);
 /* How expensive the update is, like condition_weight(). */

@@ -1,5 +1,6 @@
 /* A key condition is parsed and bound as any condition, then taken apart: AND joins terms, each
  * term is one attribute against values. What fits which key shows only with the table. */
+#include "err/messages.h"
 #include "expr/key_internal.h"
 
 #include "base/buf.h"
@@ -183,10 +184,8 @@ static bool check_empty(struct str name, struct value value, struct err *err)
     if ((type != VALUE_S && type != VALUE_B) || value_bytes(value).len > 0) {
         return true;
     }
-    return err_set(err, ERR_VALIDATION,
-                   "One or more parameter values are not valid. The AttributeValue for a key "
-                   "attribute cannot contain an empty %s value. Key: %.*s",
-                   type == VALUE_S ? "string" : "binary", STR_ARG(name));
+    return err_set(err, ERR_VALIDATION, MESSAGE_KEY_EMPTY, type == VALUE_S ? "string" : "binary",
+                   STR_ARG(name));
 }
 
 static bool check_operands(const struct key_term *term, enum value_type type, struct err *err)
@@ -327,9 +326,7 @@ static bool check_range_term(const struct key_term *term, enum value_type type, 
     }
     bool too_long = value_bytes(term->low).len > RANGE_KEY_BYTES_MAX ||
                     (term->op == KEY_BETWEEN && value_bytes(term->high).len > RANGE_KEY_BYTES_MAX);
-    return !too_long || err_set(err, ERR_VALIDATION,
-                                "One or more parameter values were invalid: Aggregated size of all "
-                                "range keys has exceeded the size limit of 1024 bytes");
+    return !too_long || err_set(err, ERR_VALIDATION, MESSAGE_RANGE_KEY_SIZE);
 }
 
 static bool resolve_range(const struct key_expression *expression, const struct key_schema *keys,

@@ -3,7 +3,7 @@
 #ifndef GRAMME_EXPR_TREE_INTERNAL_H
 #define GRAMME_EXPR_TREE_INTERNAL_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "expr/lexer_internal.h"
 
 #define OPERATORS_MAX 300

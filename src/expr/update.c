@@ -4,6 +4,7 @@
  * DELETE are made, and no more of them than an item can hold. The second pass, update_write(),
  * writes the new item: the old item and the tree of paths are both in order, and what no path names
  * is copied. Runs on the committer thread. */
+#include "err/messages.h"
 #include "expr/update_internal.h"
 
 #include "model/limits.h"
@@ -302,9 +303,7 @@ static bool check_depth(const struct run *r, const struct update_action *action,
         above + (size_t)value_depth(result) <= ATTRIBUTE_DEPTH_MAX) {
         return true;
     }
-    return err_set(r->err, ERR_VALIDATION,
-                   "Nesting Levels have exceeded supported limits: Attributes in the item have "
-                   "nested levels beyond supported limit");
+    return err_set(r->err, ERR_VALIDATION, MESSAGE_NESTING);
 }
 
 static bool eval_actions(struct run *r)
@@ -504,7 +503,7 @@ bool update_apply(const struct update *update, struct value item, struct value k
         return false;
     }
     if (result.too_large) {
-        return err_set(err, ERR_VALIDATION, UPDATE_TOO_LARGE);
+        return err_set(err, ERR_VALIDATION, MESSAGE_UPDATED_ITEM_SIZE);
     }
     *out = update_write(&result, arena);
     return true;

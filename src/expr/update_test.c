@@ -1,6 +1,7 @@
 #include "expr/expr.h"
 
 #include "base/testing.h"
+#include "err/messages.h"
 #include "expr/expr_testing.h"
 
 static const char names[] = "{#x: \"x\", #d: \"[3]\", #c: \"c\", #s: \"s\"}";
@@ -467,7 +468,7 @@ static void test_too_large(void **state)
         bool done = update_apply(update, item, VALUE_ABSENT, &arena, &made, &err);
         assert_int_equal(done, !rows[i].too_large);
         CHECK_STR_EQ(rows[i].text, err.message,
-                     rows[i].too_large ? STR(UPDATE_TOO_LARGE) : STR_NULL);
+                     rows[i].too_large ? STR(MESSAGE_UPDATED_ITEM_SIZE) : STR_NULL);
         arena_finish(&arena);
     }
 }

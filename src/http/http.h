@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/err.h"
+#include "err/err.h"
 #include "base/mailbox.h"
 
 struct http_header {

@@ -4,7 +4,7 @@
 #ifndef GRAMME_PARTIQL_TREE_INTERNAL_H
 #define GRAMME_PARTIQL_TREE_INTERNAL_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "partiql/lexer_internal.h"
 
 enum ql_kind {

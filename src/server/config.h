@@ -3,7 +3,7 @@
 #define GRAMME_SERVER_CONFIG_H
 
 #include "auth/auth.h"
-#include "base/err.h"
+#include "err/err.h"
 #include "base/log.h"
 #include "server/cors.h"
 

@@ -6,7 +6,7 @@
 #define GRAMME_SERVER_CORS_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "err/err.h"
 
 struct cors {
     bool any; /* "*" */

@@ -32,7 +32,7 @@
 #define GRAMME_STORE_STORE_H
 
 #include "base/bytes.h"
-#include "base/err.h"
+#include "err/err.h"
 #include "base/mailbox.h"
 
 #define STORE_SPACE_LEN  4

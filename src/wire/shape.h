@@ -19,7 +19,7 @@
 #ifndef GRAMME_WIRE_SHAPE_H
 #define GRAMME_WIRE_SHAPE_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "wire/value_json.h"
 
 enum shape_kind {

@@ -1,5 +1,6 @@
 /* The texts for what is wrong with a value. */
 #include "base/base64.h"
+#include "err/messages.h"
 #include "json/writer.h"
 #include "wire/value_json.h"
 
@@ -179,11 +180,9 @@ struct str value_problem_text(const struct value_problem *problem, enum value_wo
         return STR("Supplied AttributeValue is empty, must contain exactly one of the supported "
                    "datatypes");
     case FAULT_TWO_TYPES:
-        return STR("Supplied AttributeValue has more than one datatypes set, must contain exactly "
-                   "one of the supported datatypes");
+        return STR(MESSAGE_TWO_TYPES);
     case FAULT_NESTED:
-        return STR("Nesting Levels have exceeded supported limits: Attributes in the item have "
-                   "nested levels beyond supported limit");
+        return STR(MESSAGE_NESTING);
     case FAULT_EMPTY_NAME:
         return STR("Empty attribute name");
     case FAULT_LONG_NAME:

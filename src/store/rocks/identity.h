@@ -4,7 +4,7 @@
 #ifndef GRAMME_STORE_ROCKS_IDENTITY_H
 #define GRAMME_STORE_ROCKS_IDENTITY_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "store/wal/files.h"
 #include "store/wal/sealed.h"
 

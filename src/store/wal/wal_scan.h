@@ -3,7 +3,7 @@
 #ifndef GRAMME_STORE_WAL_WAL_SCAN_H
 #define GRAMME_STORE_WAL_WAL_SCAN_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "store/wal/files.h"
 #include "store/wal/wal_format.h"
 #include "store/wal/wal_state.h"

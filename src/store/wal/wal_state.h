@@ -14,7 +14,7 @@
 #ifndef GRAMME_STORE_WAL_WAL_STATE_H
 #define GRAMME_STORE_WAL_WAL_STATE_H
 
-#include "base/err.h"
+#include "err/err.h"
 #include "store/wal/files.h"
 #include "store/wal/sealed.h"
 

@@ -1,4 +1,6 @@
-#include "base/err.h"
+/* Sets errors and looks up what errors.def says of a code. Any thread: an err belongs to its
+ * caller. */
+#include "err/err.h"
 
 struct err_kind {
     const char *type;
@@ -8,7 +10,7 @@ struct err_kind {
 
 #define ERROR(code_, name_, space_, status_) [code_] = {space_ name_, name_, status_},
 static const struct err_kind kinds[ERR_CODE_COUNT] = {
-#include "base/errors.def"
+#include "err/errors.def"
 };
 #undef ERROR
 

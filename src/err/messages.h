@@ -1,0 +1,117 @@
+/* err/messages.h: the messages of errors that the engine reports, and of those that more than one
+ * file reports. They are formats for err_set(); the compiler checks their arguments, which the
+ * comment behind each names ("name": STR_ARG() of a str). The words are the service's.
+ *
+ * A message that only one check of a request reports stands beside that check. */
+#ifndef GRAMME_ERR_MESSAGES_H
+#define GRAMME_ERR_MESSAGES_H
+
+/* --- resources --- */
+
+#define MESSAGE_RESOURCE_NOT_FOUND "Requested resource not found"
+/* name */
+#define MESSAGE_TABLE_NOT_FOUND "Requested resource not found: Table: %.*s not found"
+/* ARN */
+#define MESSAGE_STREAM_NOT_FOUND "Requested resource not found: Stream: %.*s not found"
+/* ARN */
+#define MESSAGE_ARN_NOT_FOUND "Requested resource not found: ResourceArn: %.*s not found"
+/* ARN */
+#define MESSAGE_INVALID_STREAM_ARN "Invalid StreamArn: %.*s"
+/* name */
+#define MESSAGE_TABLE_EXISTS "Table already exists: %.*s"
+/* name */
+#define MESSAGE_TABLE_IS_CREATING                                                                  \
+    "Attempt to change a resource which is still in use: Table is being created: %.*s"
+#define MESSAGE_INDEXES_ARE_CHANGING                                                               \
+    "Attempt to change a resource which is still in use: Cannot delete table while indexes are "   \
+    "being created, updated, or deleted."
+#define MESSAGE_DELETION_PROTECTED                                                                 \
+    "Resource cannot be deleted as it is currently protected against deletion. Disable "           \
+    "deletion protection first."
+#define MESSAGE_TRIMMED "The operation attempted to read past the oldest stream record in a shard."
+
+/* --- keys --- */
+
+#define MESSAGE_KEY_MISMATCH "The provided key element does not match the schema"
+/* name */
+#define MESSAGE_KEY_MISSING                                                                        \
+    "One or more parameter values were invalid: Missing the key %.*s in the item"
+/* name, types */
+#define MESSAGE_KEY_TYPE                                                                           \
+    "One or more parameter values were invalid: Type mismatch for key %.*s expected: %s "          \
+    "actual: %s"
+/* string or binary, name */
+#define MESSAGE_KEY_EMPTY                                                                          \
+    "One or more parameter values are not valid. The AttributeValue for a key attribute cannot "   \
+    "contain an empty %s value. Key: %.*s"
+#define MESSAGE_HASH_KEY_SIZE                                                                      \
+    "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size "    \
+    "limit of2048 bytes"
+#define MESSAGE_RANGE_KEY_SIZE                                                                     \
+    "One or more parameter values were invalid: Aggregated size of all range keys has exceeded "   \
+    "the size limit of 1024 bytes"
+/* name, types, index */
+#define MESSAGE_INDEX_KEY_TYPE                                                                     \
+    "One or more parameter values were invalid: Type mismatch for Index Key %.*s Expected: %s "    \
+    "Actual: %s IndexName: %.*s"
+/* string or binary, index, name */
+#define MESSAGE_INDEX_KEY_EMPTY                                                                    \
+    "One or more parameter values are not valid. A value specified for a secondary index key "     \
+    "is not supported. The AttributeValue for a key attribute cannot contain an empty %s "         \
+    "value. IndexName: %.*s, IndexKey: %.*s"
+/* string or binary */
+#define MESSAGE_INDEX_KEY_SET_EMPTY                                                                \
+    "One or more parameter values are not valid. The update expression attempted to update a "     \
+    "secondary index key to a value that is not supported. The AttributeValue for a key "          \
+    "attribute cannot contain an empty %s value."
+#define MESSAGE_DUPLICATE_KEYS "Provided list of item keys contains duplicates"
+
+/* --- items --- */
+
+#define MESSAGE_ITEM_SIZE         "Item size has exceeded the maximum allowed size"
+#define MESSAGE_UPDATED_ITEM_SIZE "Item size to update has exceeded the maximum allowed size"
+#define MESSAGE_NESTING                                                                            \
+    "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "    \
+    "beyond supported limit"
+#define MESSAGE_CONDITION_FAILED "The conditional request failed"
+#define MESSAGE_COLLECTION_SIZE  "Collection size exceeded."
+#define MESSAGE_TWO_TYPES                                                                          \
+    "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the "    \
+    "supported datatypes"
+
+/* --- reads of an index --- */
+
+/* index, names */
+#define MESSAGE_INDEX_LACKS_ATTRIBUTES                                                             \
+    "One or more parameter values were invalid: Global secondary index %.*s does not project "     \
+    "[%.*s]"
+/* index, names */
+#define MESSAGE_INDEX_LACKS_FILTER_ATTRIBUTES                                                      \
+    "One or more parameter values were invalid: Secondary index %.*s does not project one or "     \
+    "more filter attributes: [%.*s]"
+
+/* --- table requests --- */
+
+#define MESSAGE_KEY_DEFINITIONS                                                                    \
+    "Number of attributes in KeySchema does not exactly match number of attributes defined in "    \
+    "AttributeDefinitions"
+/* index */
+#define MESSAGE_THROUGHPUT_MISSING "ProvisionedThroughput must be specified for index: %.*s"
+/* index */
+#define MESSAGE_THROUGHPUT_NOT_ALLOWED                                                             \
+    "ProvisionedThroughput should not be specified for index: %.*s when BillingMode is "           \
+    "PAY_PER_REQUEST"
+
+/* --- PartiQL --- */
+
+#define MESSAGE_EXISTS_OUTSIDE      "EXISTS can only be used in ExecuteTransaction write requests."
+#define MESSAGE_NEXT_TOKEN_MISMATCH "NextToken does not match request"
+#define MESSAGE_NOT_ON_INDEX        "This operation is not supported on an index"
+
+/* --- the server itself --- */
+
+#define MESSAGE_INTERNAL             "Internal server error"
+#define MESSAGE_TABLE_CHANGED        "The table has changed"
+#define MESSAGE_ITEMS_TOO_LARGE_HERE "The items are too large"
+
+#endif
