@@ -64,7 +64,8 @@ static void wait_closed(struct streaming *streaming, int count)
 /* Reads until the text has come. */
 static void expect_text(struct client *client, const char *text)
 {
-    while (memmem(client->in.data, client->in.len, text, strlen(text)) == NULL) {
+    while (client->in.len == 0 ||
+           memmem(client->in.data, client->in.len, text, strlen(text)) == NULL) {
         size_t before = client->in.len;
         client_receive_some(client, 4096);
         assert_true(client->in.len > before);

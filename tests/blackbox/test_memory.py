@@ -139,13 +139,22 @@ def test_answers_that_nobody_reads(server, db, table, growth):
     check_memory_comes_back(server, growth)
 
 
-def test_sdk_retries_what_there_is_no_memory_for(server, table):
-    holders = [Connection(server.endpoint) for _ in range(20)]
-    for connection in holders:
+def hold_all_memory(server, table):
+    """Connections that do not read their large answers, as many as it takes until one more is refused."""
+    holders = []
+    for _ in range(40):
+        connection = Connection(server.endpoint)
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.send(request_bytes(connection.host, "BatchGetItem", batch_get(table)))
-    for connection in holders:
-        connection.socket.recv(12)
+        if connection.socket.recv(12) == b"HTTP/1.1 503":
+            connection.close()
+            return holders
+        holders.append(connection)
+    raise AssertionError("no request is refused")
+
+
+def test_sdk_retries_what_there_is_no_memory_for(server, table):
+    holders = hold_all_memory(server, table)
     config = Config(retries={"mode": "standard", "max_attempts": 10})
     client = boto3.client("dynamodb", endpoint_url=server.endpoint,
                           **{**boto3_config(), "config": config})

@@ -142,6 +142,10 @@ def add(rules):
     def _(case):
         return case.operation in STATEMENTS and case.oracle.status == 500 and "nested too deeply" in case.gramme.text
 
+    @rules.known("PartiQL: failures of IN", "DynamoDB Local fails on some statements with IN beside OR")
+    def _(case):
+        return case.operation in STATEMENTS and case.oracle.status == 500 and " IN [" in case.text() and " OR " in case.text()
+
     @rules.known("PartiQL: transactions that are refused", "checks of a statement's keys, paths and table cancel (measured); some refuse there")
     def _(case):
         return refused_as_a_whole(case)

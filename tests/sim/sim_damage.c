@@ -54,6 +54,7 @@ static void fill(struct store *store)
         }
         client_reset(client);
     }
+    client_destroy(client);
 }
 
 static enum store_status read_row(struct client *client, uint64_t id, struct str *out)
