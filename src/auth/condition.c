@@ -43,7 +43,7 @@ static bool take_suffix(struct str *text, struct str suffix)
     return true;
 }
 
-bool condition_operator_parse(struct str name, struct condition_operator *out)
+bool policy_condition_operator_parse(struct str name, struct condition_operator *out)
 {
     enum condition_quantifier quantifier = take_prefix(&name, STR("ForAllValues:")) ? QUANTIFIER_ALL
                                            : take_prefix(&name, STR("ForAnyValue:"))
@@ -207,9 +207,9 @@ static bool parse_pattern(struct arena *arena, const struct condition_operator *
     return pattern_compile(arena, text, syntax, out, err);
 }
 
-bool condition_value_parse(struct arena *arena, const struct condition_operator *op,
-                           struct str text, bool has_variables, union condition_value *out,
-                           struct err *err)
+bool policy_condition_value_parse(struct arena *arena, const struct condition_operator *op,
+                                  struct str text, bool has_variables, union condition_value *out,
+                                  struct err *err)
 {
     bool good = false;
     switch (op->type) {
@@ -359,7 +359,7 @@ static bool holds_without_value(const struct condition_operator *op)
            (op->quantifier == QUANTIFIER_NONE && op->is_negated);
 }
 
-bool condition_holds(const struct condition *condition, const struct pattern_input *input)
+bool policy_condition_holds(const struct condition *condition, const struct pattern_input *input)
 {
     const struct condition_operator *op = &condition->op;
     struct context_values found = context_find(input->context, condition->key);
@@ -378,7 +378,7 @@ bool condition_holds(const struct condition *condition, const struct pattern_inp
            any_passes(condition, found, input);
 }
 
-void condition_add_keys(const struct condition *condition, uint64_t *set)
+void policy_condition_add_keys(const struct condition *condition, uint64_t *set)
 {
     *set |= CONTEXT_BIT(condition->key.id);
     for (size_t i = 0; i < condition->value_count; i++) {

@@ -62,15 +62,16 @@ struct condition {
 };
 
 /* "ForAnyValue:StringLikeIfExists" in its parts. False: no such operator. */
-MUST_USE bool condition_operator_parse(struct str name, struct condition_operator *out);
+MUST_USE bool policy_condition_operator_parse(struct str name, struct condition_operator *out);
 /* Compiles one value; it lives as long as `arena` and `text`. `has_variables`: the policy's version
  * knows variables. False: not a value of that type (ERR_VALIDATION). */
-MUST_USE bool condition_value_parse(struct arena *arena, const struct condition_operator *op,
-                                    struct str text, bool has_variables, union condition_value *out,
-                                    struct err *err);
+MUST_USE bool policy_condition_value_parse(struct arena *arena, const struct condition_operator *op,
+                                           struct str text, bool has_variables,
+                                           union condition_value *out, struct err *err);
 /* Whether the request satisfies the condition. */
-MUST_USE bool condition_holds(const struct condition *condition, const struct pattern_input *input);
+MUST_USE bool policy_condition_holds(const struct condition *condition,
+                                     const struct pattern_input *input);
 /* Adds the CONTEXT_BITs of its key and of its values' variables to *set. */
-void condition_add_keys(const struct condition *condition, uint64_t *set);
+void policy_condition_add_keys(const struct condition *condition, uint64_t *set);
 
 #endif

@@ -33,7 +33,7 @@ static bool resource_matches(const struct policy *policy, const struct statement
 static bool conditions_hold(const struct statement *statement, const struct pattern_input *input)
 {
     for (size_t i = 0; i < statement->condition_count; i++) {
-        if (!condition_holds(&statement->conditions[i], input)) {
+        if (!policy_condition_holds(&statement->conditions[i], input)) {
             return false;
         }
     }

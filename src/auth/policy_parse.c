@@ -224,8 +224,8 @@ static bool add_condition_value(struct parser *parser, void *target, struct str 
     struct err inner = ERR_INIT(parser->arena);
     union condition_value *value =
         LIST_ADD(parser->arena, condition->values, condition->value_count);
-    return condition_value_parse(parser->arena, &condition->op, text, parser->has_variables, value,
-                                 &inner) ||
+    return policy_condition_value_parse(parser->arena, &condition->op, text, parser->has_variables,
+                                        value, &inner) ||
            fail_inner(parser, &inner);
 }
 
@@ -264,7 +264,7 @@ static bool read_condition_keys(struct parser *parser, struct statement *stateme
         if (!read_values(parser, add_condition_value, condition)) {
             return false;
         }
-        condition_add_keys(condition, &parser->policy->mentions);
+        policy_condition_add_keys(condition, &parser->policy->mentions);
     }
     return parser->reader.mistake == NULL || fail_json(parser);
 }
@@ -278,7 +278,7 @@ static bool read_condition(struct parser *parser, struct statement *statement)
     struct json_string name;
     while (json_next_member(&parser->reader, &name)) {
         struct condition_operator op;
-        if (!condition_operator_parse(name.text, &op)) {
+        if (!policy_condition_operator_parse(name.text, &op)) {
             return fail_name(parser, "unknown condition operator", name.text);
         }
         if (!read_condition_keys(parser, statement, &op)) {

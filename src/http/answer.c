@@ -293,7 +293,10 @@ static void add_piece(struct desk *desk, size_t start, size_t len)
 void answer_end(struct desk *desk, const struct http_answer *answer)
 {
     struct conn *conn = desk->conn;
-    conn->is_last |= answer->close || !desk->head.keep_alive || conn->loop->is_stopping;
+    bool is_unread = desk->exchange.is_head_only; /* the client is still sending the body */
+    conn->is_cut |= is_unread;
+    conn->is_last |=
+        answer->close || is_unread || !desk->head.keep_alive || conn->loop->is_stopping;
     struct facts facts = {
         .body_start = desk->exchange.out_start,
         .body_len = desk->out.len - desk->exchange.out_start,

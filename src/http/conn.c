@@ -356,6 +356,8 @@ static bool handle_next(struct conn *conn)
     case RECEIVE_FAILED:
         conn_refuse_request(conn);
         return false;
+    case RECEIVE_REFUSED:
+        return false; /* the answer says that the connection ends */
     case RECEIVE_INFLATE:
         desk->stage = STAGE_INFLATING;
         slow_want(desk, SLOW_INFLATE);
@@ -511,6 +513,22 @@ static bool evict_idle(struct loop *loop)
     return true;
 }
 
+/* Learns the client's address, for the handler. Zeros if the client is gone already. */
+static void learn_peer(struct conn *conn)
+{
+    struct sockaddr_storage address;
+    int len = sizeof(address);
+    if (uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&address, &len) != 0) {
+        return;
+    }
+    if (address.ss_family == AF_INET6) {
+        memcpy(conn->peer, &((struct sockaddr_in6 *)&address)->sin6_addr, sizeof(conn->peer));
+    } else if (address.ss_family == AF_INET) {
+        memset(conn->peer + 10, 0xff, 2);
+        memcpy(conn->peer + 12, &((struct sockaddr_in *)&address)->sin_addr, 4);
+    }
+}
+
 void conn_accept(struct loop *loop)
 {
     struct http_server *server = loop->server;
@@ -527,6 +545,7 @@ void conn_accept(struct loop *loop)
         return;
     }
     uv_tcp_nodelay(&conn->tcp, 1);
+    learn_peer(conn);
     if (others >= others_max && !evict_idle(loop)) {
         refuse(conn);
         return;

@@ -28,6 +28,10 @@ struct http_exchange {
     const struct http_header *headers;
     size_t header_count;
     struct str body; /* chunks joined, gzip undone */
+    struct str
+        raw_body; /* the same before its content coding was undone: what a signature covers */
+    const uint8_t *peer; /* address of the client, 16 bytes: IPv6, or IPv4 as ::ffff:a.b.c.d */
+    bool is_head_only;   /* the body is still to come: see http_head_check */
 
     struct arena *arena;     /* for whatever the answer needs; reset after http_reply(); it has a
                                 budget if options.memory or arena_bytes_max is set */
@@ -60,6 +64,12 @@ struct http_busy {
  * thread. */
 typedef void http_failure(int status, const char *text, struct buf *headers, struct buf *body);
 
+/* Called on the connection's thread when the head of a request has come and its body has not. May
+ * call http_reply(): then the body is not read, and the connection ends with the answer. Otherwise
+ * the handler gets the request when it is complete; a request that arrives whole goes to the
+ * handler alone. Has the handler's context. */
+typedef void http_head_check(void *context, struct http_exchange *exchange);
+
 struct http_options {
     struct str host; /* IPv4, IPv6 or a name */
     int port;        /* 0: any free one; see http_server_port() */
@@ -87,7 +97,8 @@ struct http_options {
     size_t arena_bytes_max; /* of one exchange; 0: no limit */
     struct http_busy busy;
 
-    http_failure *failure; /* NULL: one line of plain text */
+    http_failure *failure;       /* NULL: one line of plain text */
+    http_head_check *head_check; /* NULL: none */
 };
 
 /* The values that fidelity asks for; host 127.0.0.1, port 8000, a thread per processor. */

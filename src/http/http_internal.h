@@ -124,6 +124,7 @@ struct conn {
     struct conn *older;
     struct conn *newer;
     struct conn *next_ready;
+    uint8_t peer[16];     /* as in struct http_exchange */
     size_t counted_bytes; /* when last looked at: WAIT_SEND: unsent, WAIT_REQUEST: received */
     int writes_under_way; /* of desk->out_write and desk->tail_write */
     bool is_reading;
@@ -232,11 +233,12 @@ void desk_drop_body(struct desk *desk);
 void desk_free_all(struct loop *loop);
 
 /* receive.c: bytes become requests. */
-enum receive { RECEIVE_MORE, RECEIVE_DONE, RECEIVE_FAILED, RECEIVE_INFLATE };
+enum receive { RECEIVE_MORE, RECEIVE_DONE, RECEIVE_FAILED, RECEIVE_REFUSED, RECEIVE_INFLATE };
 /* Where the next bytes from the client go; empty if there is no room now. */
 MUST_USE uv_buf_t receive_room(struct desk *desk);
 void receive_count(struct desk *desk, size_t byte_count);
-/* RECEIVE_DONE: desk->exchange is ready for the handler. RECEIVE_INFLATE: it is when a slow thread
+/* RECEIVE_DONE: desk->exchange is ready for the handler. RECEIVE_REFUSED: options->head_check has
+ * answered, and the rest of the request is not wanted. RECEIVE_INFLATE: it is when a slow thread
  * has called receive_inflate(), and the loop then receive_inflated(). */
 MUST_USE enum receive receive_request(struct desk *desk);
 void receive_inflate(struct desk *desk, struct coder *coder);

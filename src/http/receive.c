@@ -86,6 +86,8 @@ static void fill_exchange(struct desk *desk, struct str body)
         .headers = desk->head.headers,
         .header_count = desk->head.header_count,
         .body = body,
+        .raw_body = body,
+        .peer = desk->conn->peer,
         .arena = &desk->arena,
         .mailbox = &loop->mailbox,
         .thread = loop->number,
@@ -114,7 +116,7 @@ bool receive_inflated(struct desk *desk)
             fail_busy(desk);
             return false;
         }
-        fill_exchange(desk, buf_str(&desk->plain));
+        desk->exchange.body = buf_str(&desk->plain);
         return true;
     case CODER_BAD:
         (void)fail_coding(desk, 400, "request body cannot be decompressed");
@@ -219,6 +221,25 @@ static void begin_body_apart(struct desk *desk)
     desk->stage = STAGE_BODY_APART;
 }
 
+/* Whether the server refuses the request by its head. */
+static bool is_refused_by_head(struct desk *desk)
+{
+    const struct http_server *server = loop_of(desk)->server;
+    enum stage stage = desk->stage;
+    size_t out_len = desk->out.len;
+    fill_exchange(desk, STR(""));
+    desk->exchange.is_head_only = true;
+    answer_begin(desk);
+    desk->stage = STAGE_CALLING;
+    server->options.head_check(server->context, &desk->exchange);
+    if (desk->stage == STAGE_ANSWERED) {
+        return true;
+    }
+    desk->stage = stage;
+    desk->out.len = out_len;
+    return false;
+}
+
 /* The head is known; chooses where the body goes. */
 static enum receive begin_body(struct desk *desk)
 {
@@ -232,6 +253,9 @@ static enum receive begin_body(struct desk *desk)
         return fail_coding(desk, 415, "only the content codings 'gzip' and 'deflate' are known");
     }
     bool is_whole = !head->chunked && (int64_t)come >= head->content_length;
+    if (!is_whole && loop_options(loop_of(desk))->head_check != NULL && is_refused_by_head(desk)) {
+        return RECEIVE_REFUSED;
+    }
     desk->continue_wanted = head->expects_continue && !is_whole && come == 0;
     if (head->chunked) {
         desk->stage = STAGE_BODY_CHUNKED;

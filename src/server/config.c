@@ -6,9 +6,9 @@
 
 #include "base/buf.h"
 
-enum check_kind { CHECK_NUMBER, CHECK_WORD, CHECK_TEXT, CHECK_ADDRESS };
+enum check_kind { CHECK_NUMBER, CHECK_WORD, CHECK_TEXT, CHECK_ADDRESS, CHECK_FLAG };
 
-enum { WORDS_MAX = 4 };
+enum { WORDS_MAX = 5 };
 
 /* Which values a setting takes. */
 struct setting_check {
@@ -62,6 +62,12 @@ enum {
         .kind = CHECK_ADDRESS                                                                      \
     }
 
+/* On or off; `--name` alone means on. */
+#define FLAG                                                                                       \
+    {                                                                                              \
+        .kind = CHECK_FLAG, .words = { "on", "off" }                                               \
+    }
+
 #define SETTING(member_, name_, value_, default_, check_, help_)                                   \
     {.name = (name_),                                                                              \
      .value_name = (value_),                                                                       \
@@ -97,7 +103,22 @@ static void offer(struct setting *setting, struct str text, const char *source)
     }
 }
 
-/* --name VALUE or --name=VALUE. *out_file gets the value of --config. */
+/* Settings that may be given several times on the command line: each adds to a list. */
+static bool is_list(const struct setting *settings, const struct setting *setting)
+{
+    return setting == &settings[SETTING_cors] || setting == &settings[SETTING_host];
+}
+
+static void take_argument(struct arena *arena, struct setting *settings, struct setting *setting,
+                          struct str value)
+{
+    if (is_list(settings, setting) && !str_is_null(setting->text)) {
+        setting->text = arena_format(arena, "%.*s,%.*s", STR_ARG(setting->text), STR_ARG(value));
+    }
+    offer(setting, value, "command line");
+}
+
+/* --name VALUE, --name=VALUE or, of a flag, --name. *out_file gets the value of --config. */
 static bool read_arguments(struct arena *arena, struct setting *settings, int argc, char **argv,
                            struct str *out_file, struct err *err)
 {
@@ -109,29 +130,28 @@ static bool read_arguments(struct arena *arena, struct setting *settings, int ar
         }
         struct str name = str_skip(argument, 2);
         const char *equals = memchr(name.data, '=', name.len);
-        struct str value;
+        struct str value = STR_NULL;
         if (equals != NULL) {
             value = str_skip(name, (size_t)(equals - name.data) + 1);
             name.len = (size_t)(equals - name.data);
-        } else if (i + 1 < argc) {
+        }
+        struct setting *setting = find(settings, name);
+        bool is_flag = setting != NULL && setting->check.kind == CHECK_FLAG;
+        if (equals == NULL && is_flag) {
+            value = STR("on");
+        } else if (equals == NULL && i + 1 < argc) {
             value = arena_copy(arena, str_from_c(argv[++i]));
-        } else {
+        } else if (equals == NULL) {
             return err_set(err, ERR_VALIDATION, "%s needs a value; see gramme serve --help",
                            argv[i]);
         }
-        struct setting *setting = find(settings, name);
         if (str_eq(name, STR("config"))) {
             *out_file = value;
         } else if (setting == NULL) {
             return err_set(err, ERR_VALIDATION, "unknown option --%.*s; see gramme serve --help",
                            STR_ARG(name));
         } else {
-            bool is_list = setting == &settings[SETTING_cors] && !str_is_null(setting->text);
-            if (is_list) { /* each adds to the list */
-                setting->text =
-                    arena_format(arena, "%.*s,%.*s", STR_ARG(setting->text), STR_ARG(value));
-            }
-            offer(setting, value, "command line");
+            take_argument(arena, settings, setting, value);
         }
     }
     return true;
@@ -300,6 +320,7 @@ static bool check_setting(const struct setting *setting, struct err *err)
     case CHECK_NUMBER:
         return check_number(setting, err);
     case CHECK_WORD:
+    case CHECK_FLAG:
         return check_word(setting, err);
     case CHECK_TEXT:
         return check_text(setting, err);
@@ -326,6 +347,31 @@ static bool read_cors(struct arena *arena, const struct setting *setting, struct
            complain(err, setting, arena_format(arena, "%.*s", STR_ARG(problem.message)).data);
 }
 
+/* Host names that are accepted; they are looked at if nothing else protects a server that web pages
+ * on this machine can reach. */
+static bool read_hosts(struct arena *arena, const struct setting *setting, struct config *out,
+                       struct err *err)
+{
+    struct err problem = ERR_INIT(arena);
+    if (!hosts_parse(arena, setting->text, out->host, &out->hosts, &problem)) {
+        return complain(err, setting, arena_format(arena, "%.*s", STR_ARG(problem.message)).data);
+    }
+    out->hosts.is_checked = out->auth != AUTH_ON && host_is_loopback(out->host);
+    return true;
+}
+
+/* Whoever reaches the server may read and change everything unless requests are authenticated. */
+static bool check_exposure(const struct setting *settings, const struct config *config,
+                           struct err *err)
+{
+    bool is_insecure = str_eq(settings[SETTING_insecure].text, STR("on"));
+    return config->auth == AUTH_ON || is_insecure || host_is_loopback(config->host) ||
+           err_set(err, ERR_VALIDATION,
+                   "--listen %.*s can be reached from other machines, which could read and change "
+                   "everything: use --auth on, or --insecure if that is wanted",
+                   STR_ARG(settings[SETTING_listen].text));
+}
+
 static bool interpret(struct arena *arena, const struct setting *settings, struct config *out,
                       struct err *err)
 {
@@ -341,6 +387,13 @@ static bool interpret(struct arena *arena, const struct setting *settings, struc
                 auth_mode_from_name(settings[SETTING_auth].text, &out->auth) &&
                 log_level_from_name(settings[SETTING_log_level].text, &out->log_level);
     assert(good); /* the table has the same words */
+    if (!read_hosts(arena, &settings[SETTING_host], out, err) ||
+        !check_exposure(settings, out, err)) {
+        return false;
+    }
+    out->users_file = settings[SETTING_users].text;
+    out->master_key_file = settings[SETTING_master_key_file].text;
+    out->auth_skew_ms = number_of(&settings[SETTING_auth_skew]) * 1000;
     out->store = settings[SETTING_store].text;
     out->region = settings[SETTING_region].text;
     out->account = settings[SETTING_account].text;
@@ -389,7 +442,8 @@ void config_print_help(void)
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = &settings_template[i];
         char option[64];
-        snprintf(option, sizeof(option), "--%s %s", setting->name, setting->value_name);
+        snprintf(option, sizeof(option), "--%s%s%s", setting->name,
+                 setting->value_name[0] != '\0' ? " " : "", setting->value_name);
         printf("  %-24s %s\n  %-24s (default %s)\n", option, setting->help, "",
                setting->default_text[0] != '\0' ? setting->default_text : "none");
     }

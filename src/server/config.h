@@ -6,6 +6,7 @@
 #include "err/err.h"
 #include "base/log.h"
 #include "server/cors.h"
+#include "server/hosts.h"
 
 struct config {
     struct str host;
@@ -20,6 +21,10 @@ struct config {
     int rate_bytes_min;  /* per second */
     int connections;
     enum auth_mode auth;
+    int64_t auth_skew_ms;       /* how far clocks of clients may be off */
+    struct str users_file;      /* "": none */
+    struct str master_key_file; /* "": none */
+    struct hosts hosts;
     struct cors cors;
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;

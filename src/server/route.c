@@ -29,6 +29,7 @@ struct router {
 struct routed_call {
     struct http_exchange *exchange;
     struct router *router;
+    struct auth_caller caller; /* .directory NULL: requests are not checked */
     struct api_call api;
 };
 
@@ -148,6 +149,7 @@ static void reply_not_found(struct router *router, struct http_exchange *exchang
 static void call_done(struct api_call *api)
 {
     struct routed_call *call = CONTAINER_OF(api, struct routed_call, api);
+    auth_caller_release(&call->caller);
     reply(call->router, call->exchange, api->status);
 }
 
@@ -190,6 +192,7 @@ static void handle_on_slow_thread(void *context, struct http_exchange *exchange)
 static void move_call(struct api_call *api)
 {
     struct routed_call *call = CONTAINER_OF(api, struct routed_call, api);
+    auth_caller_release(&call->caller); /* it signs in again there */
     http_run_slowly(call->exchange, handle_on_slow_thread, call->router);
 }
 
@@ -217,22 +220,23 @@ static bool is_json(struct http_exchange *exchange)
     return exchange->body.len == 0 || (json_skip(&reader) && json_at_end(&reader));
 }
 
-/* Credentials are in a header, or in the query (a presigned request). */
-static bool check_credentials(const struct router *router, const struct http_exchange *exchange,
-                              struct err *err)
+/* What a request's target names. */
+struct target {
+    enum api_service service;
+    struct str operation; /* STR_NULL: none */
+    bool sets_clock;
+    bool is_known;
+};
+
+static struct target read_target(const struct router *router, const struct http_exchange *exchange)
 {
-    struct str header = http_header(exchange, STR("authorization"));
-    struct str target = exchange->target;
-    const char *question = memchr(target.data, '?', target.len);
-    bool has_query =
-        question != NULL &&
-        str_contains(str_skip(target, (size_t)(question - target.data)), STR("X-Amz-Algorithm="));
-    if (has_query && !str_is_null(header) && router->options.auth != AUTH_NONE) {
-        return err_set(err, ERR_INVALID_SIGNATURE,
-                       "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' "
-                       "as HTTP header.");
-    }
-    return auth_check(router->options.auth, has_query ? target : header, err);
+    struct target target = {.service = API_DYNAMODB};
+    struct str text = http_header(exchange, STR("x-amz-target"));
+    target.operation = operation_of(text, &target.service);
+    target.sets_clock = router->options.test_clock && str_eq(text, STR(SET_CLOCK_TARGET));
+    target.is_known = target.sets_clock || (!str_is_null(target.operation) &&
+                                            api_has_operation(target.service, target.operation));
+    return target;
 }
 
 /* The service looks first whether the body is JSON, then at the target, then at the credentials,
@@ -240,20 +244,20 @@ static bool check_credentials(const struct router *router, const struct http_exc
 static void handle_operation(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
-    enum api_service service = API_DYNAMODB;
-    struct str target = http_header(exchange, STR("x-amz-target"));
-    struct str operation = operation_of(target, &service);
-    bool sets_clock = router->options.test_clock && str_eq(target, STR(SET_CLOCK_TARGET));
-    bool is_known =
-        sets_clock || (!str_is_null(operation) && api_has_operation(service, operation));
-    if (!is_known) {
-        err_set(&err, ERR_UNKNOWN_OPERATION, "%s", "");
-    } else if (check_credentials(router, exchange, &err) && sets_clock &&
-               set_clock(router->engine, exchange, &err)) {
-        reply(router, exchange, 200);
-        return;
+    struct target target = read_target(router, exchange);
+    struct routed_call *call = ARENA_NEW(exchange->arena, struct routed_call);
+    bool is_good =
+        (target.is_known || err_set(&err, ERR_UNKNOWN_OPERATION, "%s", "")) &&
+        guard_check(router->options.guard, exchange, STR("dynamodb"), &call->caller, &err);
+    if (is_good && target.sets_clock) {
+        auth_caller_release(&call->caller);
+        is_good = set_clock(router->engine, exchange, &err);
+        if (is_good) {
+            reply(router, exchange, 200);
+            return;
+        }
     }
-    if (err.code != ERR_NONE) {
+    if (!is_good) {
         if (!is_json(exchange)) {
             err = ERR_INIT(exchange->arena);
             err_set(&err, ERR_SERIALIZATION, "%s", "");
@@ -261,13 +265,12 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         refuse(router, exchange, &err);
         return;
     }
-    struct routed_call *call = ARENA_NEW(exchange->arena, struct routed_call);
     call->exchange = exchange;
     call->router = router;
     call->api = (struct api_call){
         .thread = router->threads[exchange->thread].api,
-        .service = service,
-        .operation = operation,
+        .service = target.service,
+        .operation = target.operation,
         .body = exchange->body,
         .host = http_header(exchange, STR("host")),
         .arena = exchange->arena,
@@ -277,6 +280,16 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         .move = exchange->thread < router->options.loop_count ? move_call : NULL,
     };
     api_run(&call->api);
+}
+
+void router_check_head(void *context, struct http_exchange *exchange)
+{
+    struct router *router = context;
+    struct err err = ERR_INIT(exchange->arena);
+    if (str_eq(exchange->method, STR("POST")) && read_target(router, exchange).is_known &&
+        !guard_check_head(router->options.guard, exchange, STR("dynamodb"), &err)) {
+        refuse(router, exchange, &err);
+    }
 }
 
 static void handle_health(struct router *router, struct http_exchange *exchange)
@@ -351,9 +364,26 @@ static void handle_get(struct router *router, struct http_exchange *exchange)
     reply_not_found(router, exchange);
 }
 
+/* Whether the Host header names another server: a web page had its own name resolve to this machine
+ * (DNS rebinding). Then the request is not carried out. */
+static bool refuse_host(struct router *router, struct http_exchange *exchange)
+{
+    if (hosts_allow(&router->options.hosts, http_header(exchange, STR("host")))) {
+        return false;
+    }
+    JSON_PUT(exchange->out, "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\","
+                            "\"Message\":\"The Host header does not name this server. To allow "
+                            "the name, start it with --host NAME, or use --auth on.\"}");
+    reply(router, exchange, 403);
+    return true;
+}
+
 void router_handle(void *context, struct http_exchange *exchange)
 {
     struct router *router = context;
+    if (router->options.hosts.is_checked && refuse_host(router, exchange)) {
+        return;
+    }
     if (str_eq(exchange->method, STR("POST"))) {
         handle_post(router, exchange);
     } else if (str_eq(exchange->method, STR("OPTIONS"))) {

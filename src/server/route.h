@@ -3,18 +3,20 @@
 #ifndef GRAMME_SERVER_ROUTE_H
 #define GRAMME_SERVER_ROUTE_H
 
-#include "auth/auth.h"
 #include "engine/engine.h"
 #include "http/http.h"
 #include "server/cors.h"
+#include "server/guard.h"
+#include "server/hosts.h"
 
 struct router;
 
 struct router_options {
-    int loop_count;   /* threads that serve connections */
-    int thread_count; /* these, and behind them the slow ones */
-    enum auth_mode auth;
-    struct cors cors; /* its texts must outlive the router */
+    int loop_count;      /* threads that serve connections */
+    int thread_count;    /* these, and behind them the slow ones */
+    struct guard *guard; /* borrowed */
+    struct cors cors;    /* its texts must outlive the router, like the next */
+    struct hosts hosts;
     bool test_clock;  /* clients may set the clock */
     struct str store; /* its URL; must outlive the router, like the next */
     const struct memory_pool *memory;
@@ -26,5 +28,8 @@ void router_destroy(struct router *router);
 
 /* The http_handler; its context is the router. */
 void router_handle(void *router, struct http_exchange *exchange);
+/* The http_head_check, with the same context: refuses requests with unknown access keys before
+ * their bodies are read. */
+void router_check_head(void *router, struct http_exchange *exchange);
 
 #endif

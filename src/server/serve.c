@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "http/http.h"
 #include "server/route.h"
+#include "server/users.h"
 
 static int thread_count(const struct config *config)
 {
@@ -78,6 +79,8 @@ static void block_signals(sigset_t *out)
 /* What is open, so that it can be closed in order. */
 struct service {
     struct memory_pool memory; /* of all requests */
+    struct users users;
+    struct guard *guard;
     struct store *store;
     struct engine *engine;
     struct router *router;
@@ -127,6 +130,7 @@ static struct http_options http_options_of(struct service *service, const struct
     options.server_name = STR("Gramme/" GRAMME_VERSION);
     options.large_head_status = 400; /* like the next, as the service has it */
     options.bad_coding_status = 500;
+    options.head_check = config->auth == AUTH_ON ? router_check_head : NULL;
     options.memory = &service->memory;
     options.arena_bytes_max = MIN(memory / 2, (size_t)ARENA_BYTES_MAX);
     options.busy = (struct http_busy){
@@ -153,15 +157,26 @@ static bool open_service(struct service *service, const struct config *config, s
         .stream_retention_ms = config->stream_retention_ms,
     };
     struct http_options http_options = http_options_of(service, config);
-    if (!store_open(config->store, &store_options, &service->store, err) ||
+    if (!users_open(&service->users, config, err) ||
+        !store_open(config->store, &store_options, &service->store, err) ||
         !engine_open(service->store, &engine_options, &service->engine, err)) {
         return false;
     }
+    struct guard_options guard_options = {
+        .mode = config->auth,
+        .thread_count = http_options.thread_count + http_options.slow_thread_count,
+        .region = config->region,
+        .skew_ms = config->auth_skew_ms,
+        .source = &service->users.source,
+        .key = service->users.key,
+    };
+    service->guard = guard_create(&guard_options);
     struct router_options router_options = {
         .loop_count = http_options.thread_count,
         .thread_count = http_options.thread_count + http_options.slow_thread_count,
-        .auth = config->auth,
+        .guard = service->guard,
         .cors = config->cors,
+        .hosts = config->hosts,
         .test_clock = config->test_clock,
         .store = config->store,
         .memory = &service->memory,
@@ -174,8 +189,10 @@ static void close_service(struct service *service)
 {
     http_server_close(service->http, 5000);
     router_destroy(service->router);
+    guard_destroy(service->guard);
     engine_close(service->engine);
     store_close(service->store);
+    users_close(&service->users);
 }
 
 static bool open_log_file(struct str path, struct arena *arena, struct err *err)
@@ -187,16 +204,17 @@ static bool open_log_file(struct str path, struct arena *arena, struct err *err)
 
 /* SIGHUP: opens the log file again, and applies the settings that can be changed in a running
  * server. If something is wrong with them, everything stays as it is. */
-static void reload(const struct config *config)
+static void reload(struct service *service, const struct config *config)
 {
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     struct config again;
     if (config_read(&arena, config->argc, config->argv, &again, &err) &&
-        open_log_file(config->log_file, &arena, &err)) {
+        open_log_file(config->log_file, &arena, &err) && users_reload(&service->users, &err)) {
         log_setup(again.log_level, again.log_format);
-        log_write(LOG_INFO, "server", "SIGHUP: log reopened; log-level and log-format read again");
+        log_write(LOG_INFO, "server",
+                  "SIGHUP: log reopened; log-level, log-format and users read again");
     } else {
         log_write(LOG_WARN, "server", "SIGHUP: nothing changed: %.*s", STR_ARG(err.message));
     }
@@ -204,7 +222,7 @@ static void reload(const struct config *config)
 }
 
 /* Sleeps until the server is to stop; does what other signals ask for meanwhile. */
-static int wait_for_end(const struct service *service, const struct config *config,
+static int wait_for_end(struct service *service, const struct config *config,
                         const sigset_t *signals)
 {
     const struct timespec second = {.tv_sec = 1};
@@ -216,7 +234,7 @@ static int wait_for_end(const struct service *service, const struct config *conf
             return number;
         }
         if (number == SIGHUP) {
-            reload(config);
+            reload(service, config);
         } else if (number == SIGUSR1) {
             log_write(LOG_INFO, "server", "SIGUSR1: the clock is confirmed");
             engine_clock_moved(service->engine);

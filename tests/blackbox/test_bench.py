@@ -203,7 +203,7 @@ def test_raw(odd, path, reconnects):
 
 def test_raw_file(odd, tmp_path):
     request = tmp_path / "request"
-    request.write_bytes(b"GET /chunked HTTP/1.1\r\nHost: x\r\n\r\n")
+    request.write_bytes(b"GET /chunked HTTP/1.1\r\nHost: localhost\r\n\r\n")
     result = bench("raw", "--endpoint", odd, "--request", request, "--requests", 3, "--connections", 1)
     assert result["answer_bytes"] == 3 * 5000
 

@@ -57,7 +57,7 @@ def test_what_is_no_request(db, body):
 
 def test_needs_credentials_as_all_operations(start_server):
     with Client(start_server("memory:", *TEST_CLOCK).endpoint) as db:
-        db.connection.send(b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: Gramme_20261115.SetClock\r\n"
+        db.connection.send(b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: Gramme_20261115.SetClock\r\n"
                            b"Content-Length: 2\r\n\r\n{}")
         assert "MissingAuthenticationToken" in db.connection.read_answer().json()["__type"]
 

@@ -90,7 +90,7 @@ def check_all_there(db, table):
 
 def ready(server):
     connection = Connection(server.endpoint)
-    connection.send(b"GET /_gramme/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    connection.send(b"GET /_gramme/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     answer = connection.read_answer()
     connection.close()
     return answer.json()

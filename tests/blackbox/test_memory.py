@@ -88,7 +88,7 @@ def test_bodies_of_clients_without_credentials(server, db, table, growth):
     connections = [Connection(server.endpoint) for _ in range(40)]
     for connection in connections:
         try:
-            connection.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 16000000\r\n\r\n" +
+            connection.send(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\n" +
                             b"x" * 15_999_999)
         except ConnectionError:
             pass  # refused before it had sent all

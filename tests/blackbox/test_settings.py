@@ -252,7 +252,7 @@ def test_data_is_for_the_owner_only(start_server, tmp_path):
 
 def get(server, target, method="GET"):
     connection = Connection(server.endpoint)
-    connection.send(f"{method} {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    connection.send(f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     answer = connection.read_answer(has_body=method != "HEAD")
     connection.close()
     return answer

@@ -62,7 +62,7 @@ class TestErrors:
                                         "DynamoDB_20120810.listTables"],
                              ids=lambda target: target[:40])
     def test_unknown_operation(self, connection, target):
-        connection.send(f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: {target}\r\nAuthorization: "
+        connection.send(f"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: {target}\r\nAuthorization: "
                         f"{AUTHORIZATION}\r\nX-Amz-Date: 20260101T000000Z\r\nContent-Length: 2\r\n\r\n{{}}"
                         .encode())
         answer = connection.read_answer()
@@ -106,7 +106,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("operation", ["ListTables", "GetItem"])
     def test_missing_authentication(self, connection, operation):
-        connection.send(f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n"
+        connection.send(f"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n"
                         "Content-Length: 2\r\n\r\n{}".encode())
         answer = connection.read_answer()
         assert answer.status == 400
@@ -122,7 +122,7 @@ class TestErrors:
     def test_order_of_checks(self, connection, body, target, signed, error):
         """JSON, target, credentials, and then what the body holds."""
         authorization = f"Authorization: {AUTHORIZATION}\r\n" if signed else ""
-        connection.send(f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.{target}\r\n{authorization}"
+        connection.send(f"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.{target}\r\n{authorization}"
                         f"X-Amz-Date: 20260101T000000Z\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
         answer = connection.read_answer()
         assert (answer.status, kind(answer)) == (400, f"com.amazon.coral.service#{error}")
@@ -130,7 +130,7 @@ class TestErrors:
     def test_credentials_in_the_query(self, connection):
         query = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=k%2F20260101%2Fus-east-1%2Fdynamodb%2Faws4_request&X-Amz-Date=" \
                 "20260101T000000Z&X-Amz-SignedHeaders=host&X-Amz-Signature=00"
-        head = f"POST /?{query} HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
+        head = f"POST /?{query} HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
         connection.send(f"{head}Content-Length: 2\r\n\r\n{{}}".encode())
         assert connection.read_answer().status == 200
         connection.send(f"{head}Authorization: {AUTHORIZATION}\r\nContent-Length: 2\r\n\r\n{{}}".encode())
@@ -140,7 +140,7 @@ class TestErrors:
 
     def test_authentication_may_be_switched_off(self, start_server):
         connection = Connection(start_server("memory:", "--auth", "none").endpoint)
-        connection.send(b"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
+        connection.send(b"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"
                         b"Content-Length: 2\r\n\r\n{}")
         assert connection.read_answer().json() == {"TableNames": []}
 
@@ -188,7 +188,7 @@ class TestText:
 
 class TestHttp:
     def test_health(self, connection):
-        connection.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         answer = connection.read_answer()
         assert answer.status == 200
         assert answer.body.decode().strip() == "healthy: dynamodb.us-east-1.amazonaws.com"
@@ -196,20 +196,20 @@ class TestHttp:
 
     def test_health_names_the_region(self, start_server):
         connection = Connection(start_server("memory:", "--region", "eu-north-1").endpoint)
-        connection.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.read_answer().body.decode().strip() == (
             "healthy: dynamodb.eu-north-1.amazonaws.com")
 
     def test_head(self, connection):
-        connection.send(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.send(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.read_answer(has_body=False).status == 200
         assert ask(connection).status == 200
 
     def test_other_paths_and_methods(self, connection):
-        connection.send(b"GET /favicon.ico HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.send(b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.read_answer().status == 404
         for method in (b"PUT", b"DELETE", b"PATCH", b"OPTIONS", b"BREW"):
-            connection.send(method + b" / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+            connection.send(method + b" / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
             answer = connection.read_answer()
             assert (answer.status, answer.body) == (404, b"<UnknownOperationException/>\n")
             assert int(answer.headers["x-amz-crc32"]) == zlib.crc32(answer.body)
@@ -294,13 +294,13 @@ class TestHttp:
 
     @pytest.mark.parametrize("request_", [
         b"\x00\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\nbad\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n",
-        b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n",
+        b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ], ids=lambda request_: repr(request_[:60]))
     def test_bad_http_is_refused_and_the_server_lives(self, endpoint, connection, request_):
         connection.send(request_)
@@ -310,7 +310,7 @@ class TestHttp:
             db.ListTables()
 
     @pytest.mark.parametrize("request_", [
-        b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n", b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n", b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ], ids=["headers", "target"])
     def test_large_heads(self, connection, request_):
         connection.send(request_)

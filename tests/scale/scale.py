@@ -66,7 +66,7 @@ class Server:
 
 def request(operation, body):
     text = json.dumps(body).encode()
-    return (f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n"
+    return (f"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n"
             f"Authorization: AWS4-HMAC-SHA256 Credential=x\r\nContent-Length: {len(text)}\r\n\r\n"
             ).encode() + text
 

@@ -374,7 +374,7 @@ def agreement_steps(bench):
     is asked: it costs much more than either generator, so that it alone decides the rate."""
     peer = bench.databases["dynoxide"]
     body = get_body(bench)
-    head = (f"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: DynamoDB_20120810.GetItem\r\nX-Amz-Date: 20250101T000000Z\r\n"
+    head = (f"POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.GetItem\r\nX-Amz-Date: 20250101T000000Z\r\n"
             f"Content-Type: application/x-amz-json-1.0\r\nAuthorization: {AUTHORIZATION}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n")
     request, script = bench.directory / "request", bench.directory / "wrk.lua"

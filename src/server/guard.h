@@ -1,0 +1,38 @@
+/* server/guard.h: who may send requests: signatures, by mode. route.c asks it before anything else
+ * is done with a request. */
+#ifndef GRAMME_SERVER_GUARD_H
+#define GRAMME_SERVER_GUARD_H
+
+#include "auth/auth.h"
+#include "auth/sign_in.h"
+#include "http/http.h"
+
+struct guard_options {
+    enum auth_mode mode;
+    int thread_count;  /* of the HTTP server, slow ones included */
+    struct str region; /* like all below, must outlive the guard */
+    int64_t skew_ms;
+    struct directory_source *source; /* of users and keys */
+    const struct seal_key *key;      /* or NULL */
+};
+
+struct guard;
+MUST_USE struct guard *guard_create(const struct guard_options *options);
+/* Accepts NULL. */
+void guard_destroy(struct guard *guard);
+
+/* Whether the request may go on, on the exchange's thread. `service` is "dynamodb" or "sts". In the
+ * modes that check, *out is the caller, to be released with auth_caller_release(); else, and if the
+ * mode is AUTH_WARN and the check failed, out->directory is NULL. False: *err as the service says
+ * it. */
+MUST_USE bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str service,
+                          struct auth_caller *out, struct err *err);
+/* The part that needs no body, for requests whose body has not come yet. */
+MUST_USE bool guard_check_head(struct guard *guard, struct http_exchange *exchange,
+                               struct str service, struct err *err);
+
+/* Writes a line about a refused request to the log; at most a few each second. */
+void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,
+                       const struct err *err);
+
+#endif
