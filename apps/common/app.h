@@ -13,6 +13,7 @@
 
 #include "apps/common/identity.h"
 #include "apps/common/page.h"
+#include "apps/common/stream.h"
 #include "gramme/gramme.h"
 
 struct app;
@@ -37,13 +38,29 @@ struct app_live {
     /* The item as the REST API shows it to them. */
     void (*show)(const struct identity *who, const struct gramme_value *item,
                  struct gramme_value *out);
-    /* For an application that keeps something in memory, or acts on changes; may be NULL. Called
-     * on a thread of its own with the old and the new item, NULL if there is none, and when it was
-     * written (seconds since 1970). */
-    void (*apply)(void *state, struct gramme_db *db, const struct gramme_value *old_item,
-                  const struct gramme_value *new_item, int64_t when_s);
+    /* For an application that keeps something of its table in memory; may be NULL. Called on the
+     * stream's thread with the old and the new item, NULL if there is none. */
+    void (*apply)(void *state, const struct gramme_value *old_item,
+                  const struct gramme_value *new_item);
     /* Changes may have been missed: what was kept in memory is to be read anew. May be NULL. */
     void (*restart)(void *state);
+};
+
+/* Acts on every change of a table, also on those that were made while no server ran, as long as the
+ * table's stream holds them (24 hours). All functions run on one thread of their own; see
+ * follower.h. */
+struct app_follower {
+    const char *table;
+    /* Acts on a change. Must have the same effect when it is called again with the same change, as
+     * happens after a crash and with several servers. *out_acted: the change is one that matters
+     * here. False: it could not, and is called again later; *error says why. */
+    bool (*act)(struct gramme_db *db, const struct stream_change *change, bool *out_acted,
+                struct gramme_error **error);
+    /* Reads the positions that `save` has written, a map; the caller destroys it. *out NULL: there
+     * are none yet. False: the database failed. */
+    bool (*load)(struct gramme_db *db, struct gramme_value **out, struct gramme_error **error);
+    bool (*save)(struct gramme_db *db, const struct gramme_value *positions,
+                 struct gramme_error **error);
 };
 
 /* What main.c knows of an application; each folder defines one. */
@@ -58,8 +75,9 @@ struct app_definition {
     /* Files beside the pages, such as /NAME/feed.ics; public too. May be NULL. */
     const struct app_route *page_routes;
     size_t page_route_count;
-    const struct app_live *live; /* NULL: no live updates */
-    const char *patterns;        /* the texts of patterns.json and workload.json */
+    const struct app_live *live;         /* NULL: no live updates */
+    const struct app_follower *follower; /* NULL: none */
+    const char *patterns;                /* the texts of patterns.json and workload.json */
     const char *workload;
     /* Writes sample data; may be run again. */
     bool (*load_samples)(struct gramme_db *db, struct gramme_error **error);

@@ -4,6 +4,7 @@
 
 #include "apps/common/app.h"
 #include "apps/common/auth.h"
+#include "apps/common/follower.h"
 #include "apps/common/live.h"
 #include "base/mailbox.h"
 #include "http/http.h"
@@ -16,7 +17,8 @@ struct app {
     void *state; /* what definition->start() returned */
     struct app_server *server;
     struct auth *auth;
-    struct live *live; /* NULL: none */
+    struct live *live;         /* NULL: none */
+    struct follower *follower; /* NULL: none */
 };
 
 enum { REQUEST_ID_SIZE = 65 };

@@ -51,6 +51,16 @@ static void reply(struct task *task)
     buf_finish(&out);
 }
 
+static void note_write(struct app *app)
+{
+    if (app->live != NULL) {
+        live_note_write(app->live);
+    }
+    if (app->follower != NULL) {
+        follower_note_write(app->follower);
+    }
+}
+
 static void handle(struct app_request *request)
 {
     if (request_admit(request)) {
@@ -58,9 +68,8 @@ static void handle(struct app_request *request)
     }
     assert(request->status != 0); /* every handler answers */
     gramme_value_destroy(request->body);
-    if (request->app->live != NULL && request->status < 300 &&
-        !str_eq(request->exchange->method, STR("GET"))) {
-        live_note_write(request->app->live);
+    if (request->status < 300 && !str_eq(request->exchange->method, STR("GET"))) {
+        note_write(request->app);
     }
     request->task.run = reply;
     mailbox_post(request->exchange->mailbox, &request->task);
@@ -204,6 +213,30 @@ static void answer_request(void *context, struct http_exchange *exchange)
 
 /* --- opening and closing --- */
 
+/* The threads that read the application's stream. */
+static void start_streams(struct app *app, const struct app_server_options *options)
+{
+    if (app->definition->live != NULL) {
+        app->live = live_create(&(struct live_options){
+            .app = app->definition->live,
+            .state = app->state,
+            .db = app->db,
+            .streams = options->streams,
+            .interval_ms = options->live_interval_ms,
+            .poll_ms = POLL_MS,
+            .may_enable = options->may_enable_streams,
+        });
+    }
+    if (app->definition->follower != NULL) {
+        app->follower = follower_create(&(struct follower_options){
+            .app = app->definition->follower,
+            .db = app->db,
+            .streams = options->streams,
+            .may_enable = options->may_enable_streams,
+        });
+    }
+}
+
 static bool start_apps(struct app_server *server, struct gramme_db *db,
                        const struct app_server_options *options, struct err *err)
 {
@@ -224,17 +257,7 @@ static bool start_apps(struct app_server *server, struct gramme_db *db,
             return false;
         }
         server->app_count++;
-        if (app->definition->live != NULL) {
-            app->live = live_create(&(struct live_options){
-                .app = app->definition->live,
-                .state = app->state,
-                .db = db,
-                .streams = options->streams,
-                .interval_ms = options->live_interval_ms,
-                .poll_ms = POLL_MS,
-                .may_enable = options->may_enable_streams,
-            });
-        }
+        start_streams(app, options);
     }
     server->auth_app = (struct app){
         .definition = &auth_app, .db = db, .state = options->auth, .auth = options->auth};
@@ -289,6 +312,7 @@ void app_server_close(struct app_server *server)
     }
     for (size_t i = 0; i < server->app_count; i++) {
         live_stop(server->apps[i].live);
+        follower_stop(server->apps[i].follower);
     }
     http_server_close(server->http, 5000);
     pthread_mutex_lock(&server->mutex);
@@ -301,6 +325,7 @@ void app_server_close(struct app_server *server)
     for (size_t i = 0; i < server->app_count; i++) {
         struct app *app = &server->apps[i];
         live_destroy(app->live);
+        follower_destroy(app->follower);
         if (app->definition->stop != NULL) {
             app->definition->stop(app->state);
         }

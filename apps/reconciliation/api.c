@@ -596,11 +596,9 @@ static bool live_may_see(const struct identity *who, const struct gramme_value *
     return identity_has(who, ROLE_OPERATOR);
 }
 
-static void live_apply(void *argument, struct gramme_db *db, const struct gramme_value *old_item,
-                       const struct gramme_value *new_item, int64_t when_s)
+static void live_apply(void *argument, const struct gramme_value *old_item,
+                       const struct gramme_value *new_item)
 {
-    (void)db;
-    (void)when_s;
     struct recon_state *state = argument;
     mirror_apply(state->mirror, old_item, new_item);
     recent_apply(state->recent, old_item, new_item);

@@ -646,11 +646,10 @@ static void live_show(const struct identity *who, const struct gramme_value *ite
     told[find_told(item)].show(who, item, out);
 }
 
-static void live_apply(void *state, struct gramme_db *db, const struct gramme_value *old_item,
-                       const struct gramme_value *new_item, int64_t when_s)
+static void live_apply(void *state, const struct gramme_value *old_item,
+                       const struct gramme_value *new_item)
 {
     counts_apply(state, old_item, new_item);
-    tasks_notify(db, old_item, new_item, when_s);
 }
 
 static void live_restart(void *state)
@@ -660,13 +659,20 @@ static void live_restart(void *state)
 
 static const struct app_live live = {
     .table = TASKS_TABLE,
-    .is_always_read = true,
     .may_listen = live_may_listen,
     .type = live_type,
     .may_see = live_may_see,
     .show = live_show,
     .apply = live_apply,
     .restart = live_restart,
+};
+
+/* Notifications. */
+static const struct app_follower follower = {
+    .table = TASKS_TABLE,
+    .act = tasks_notify,
+    .load = tasks_get_checkpoint,
+    .save = tasks_put_checkpoint,
 };
 
 static void *start(struct gramme_db *db, struct gramme_error **error)
@@ -693,6 +699,7 @@ const struct app_definition tasks_app = {
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),
     .live = &live,
+    .follower = &follower,
     .patterns = tasks_patterns,
     .workload = tasks_workload,
     .load_samples = tasks_load_samples,

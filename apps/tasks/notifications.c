@@ -1,5 +1,6 @@
-/* Notifications: what happened to the tasks of a user, written by whoever reads the table's stream.
- * Their keys are made of what happened, so that several servers write each of them once. */
+/* Notifications: what happened to the tasks of a user, written by the thread that follows the
+ * table's stream (common/follower.h). The key of a notification is made of what happened, so that
+ * each is written once, by whichever server and however often the change is read. */
 #include <stdio.h>
 #include <string.h>
 
@@ -77,34 +78,82 @@ bool tasks_set_read_marker(struct gramme_db *db, const char *user_id, const char
     return ok;
 }
 
+/* --- the checkpoint --- */
+
+static void set_checkpoint_key(struct gramme_value *key)
+{
+    gramme_set_string(key, "PK", "STREAM");
+    gramme_set_string(key, "SK", "NOTIFICATIONS");
+}
+
+bool tasks_get_checkpoint(struct gramme_db *db, struct gramme_value **out,
+                          struct gramme_error **error)
+{
+    struct gramme_request *get = gramme_request_create("GetItem", TASKS_TABLE);
+    set_checkpoint_key(gramme_request_key(get));
+    gramme_request_consistent(get);
+    struct gramme_answer *answer = gramme_send(db, get, error);
+    gramme_request_destroy(get);
+    const struct gramme_value *positions = gramme_get(gramme_answer_item(answer), "Positions");
+    *out = positions == NULL ? NULL : gramme_value_copy(positions);
+    gramme_answer_destroy(answer);
+    return answer != NULL;
+}
+
+bool tasks_put_checkpoint(struct gramme_db *db, const struct gramme_value *positions,
+                          struct gramme_error **error)
+{
+    struct gramme_request *put = gramme_request_create("PutItem", TASKS_TABLE);
+    struct gramme_value *item = gramme_request_item(put);
+    set_checkpoint_key(item);
+    gramme_set_string(item, "EntityType", "CHECKPOINT");
+    gramme_set_value(item, "Positions", positions);
+    bool ok = gramme_run(db, put, error);
+    gramme_request_destroy(put);
+    return ok;
+}
+
 /* --- from the stream --- */
 
-static void put(struct gramme_db *db, const struct tasks_notification *notification)
+/* Whether the request may succeed later. If not, waiting would hold up all that follows. */
+static bool may_pass(const struct gramme_error *error)
 {
-    struct gramme_error *error = NULL;
+    return gramme_error_status(error) == 0 || gramme_error_retryable(error) ||
+           gramme_error_is(error, GRAMME_NOT_FOUND) || gramme_error_is(error, GRAMME_ACCESS_DENIED);
+}
+
+static bool put(struct gramme_db *db, const struct tasks_notification *notification,
+                struct gramme_error **error)
+{
     if (strcmp(notification->user_id, notification->by) == 0) {
-        return; /* who did it knows */
+        return true; /* who did it knows */
     }
-    if (!tasks_put_notification(db, notification, &error)) {
-        log_write(LOG_WARN, "tasks", "a notification of %s is lost: %s: %s", notification->user_id,
-                  gramme_error_code(error), gramme_error_message(error));
+    if (tasks_put_notification(db, notification, error)) {
+        return true;
     }
-    gramme_error_destroy(error);
+    if (may_pass(*error)) {
+        return false;
+    }
+    log_write(LOG_ERROR, "tasks", "a notification of %s cannot be written: %s: %s",
+              notification->user_id, gramme_error_code(*error), gramme_error_message(*error));
+    return true;
 }
 
 /* Somebody was assigned or unassigned. */
-static void notify_assignment(struct gramme_db *db, const struct gramme_value *assignment,
-                              bool is_gone, int64_t when_s)
+static bool notify_assignment(struct gramme_db *db, const struct gramme_value *assignment,
+                              bool is_gone, int64_t when_s, struct gramme_error **error)
 {
     const char *task_id = gramme_get_string(assignment, "TaskId");
     const char *user_id = gramme_get_string(assignment, "UserId");
     const char *assigned_at = gramme_get_string(assignment, "AssignedAt");
     const char *by = gramme_get_string(assignment, "AssignedBy");
     if (task_id == NULL || user_id == NULL || assigned_at == NULL || by == NULL) {
-        return;
+        return true;
     }
-    struct gramme_error *error = NULL;
-    struct gramme_answer *task = tasks_get_task(db, task_id, &error);
+    struct gramme_answer *task = tasks_get_task(db, task_id, error);
+    if (task == NULL) {
+        return false;
+    }
     const char *title = gramme_get_string(gramme_answer_item(task), "Title");
     char at[WHEN_SIZE];
     char text[160];
@@ -114,17 +163,19 @@ static void notify_assignment(struct gramme_db *db, const struct gramme_value *a
     } else {
         snprintf(text, sizeof(text), "%s assigned you", by);
     }
-    put(db, &(struct tasks_notification){
-                .user_id = user_id,
-                .at = is_gone ? at : assigned_at,
-                .kind = is_gone ? "unassigned" : "assigned",
-                .task_id = task_id,
-                .title = title == NULL ? "" : title,
-                .text = text,
-                .by = is_gone ? "" : by, /* a deletion does not say who it was */
-            });
+    bool ok = put(db,
+                  &(struct tasks_notification){
+                      .user_id = user_id,
+                      .at = is_gone ? at : assigned_at,
+                      .kind = is_gone ? "unassigned" : "assigned",
+                      .task_id = task_id,
+                      .title = title == NULL ? "" : title,
+                      .text = text,
+                      .by = is_gone ? "" : by, /* a deletion does not say who it was */
+                  },
+                  error);
     gramme_answer_destroy(task);
-    gramme_error_destroy(error);
+    return ok;
 }
 
 static bool differs(const struct gramme_value *old_task, const struct gramme_value *new_task,
@@ -135,34 +186,51 @@ static bool differs(const struct gramme_value *old_task, const struct gramme_val
     return (a == NULL) != (b == NULL) || (a != NULL && !gramme_value_equal(a, b));
 }
 
-/* Tells all who are assigned to the task. */
-static void notify_assigned(struct gramme_db *db, struct tasks_notification *notification)
+/* Whether the assignment was made after the change, with a minute for clocks that differ. Such are
+ * found when changes are read late: the new assignee need not hear of what was before. */
+static bool is_later(const struct gramme_value *assignment, const char *changed_at)
 {
-    char *cursor = NULL;
-    do {
-        struct gramme_error *error = NULL;
-        struct page page = {.limit = 100, .cursor = cursor};
-        struct gramme_answer *answer =
-            tasks_get_task_assignments(db, notification->task_id, &page, &error);
-        gramme_free(cursor);
-        cursor = NULL;
-        if (answer == NULL) {
-            log_write(LOG_WARN, "tasks", "notifications are lost: %s", gramme_error_message(error));
-        } else {
-            const struct gramme_value *items = gramme_answer_items(answer);
-            for (size_t i = 0; i < gramme_value_count(items); i++) {
-                notification->user_id = gramme_get_string(gramme_value_at(items, i), "UserId");
-                put(db, notification);
-            }
-            cursor = gramme_answer_cursor(answer);
-        }
-        gramme_answer_destroy(answer);
-        gramme_error_destroy(error);
-    } while (cursor != NULL);
+    int64_t assigned;
+    int64_t changed;
+    return when_parse(gramme_get_string(assignment, "AssignedAt"), &assigned) &&
+           when_parse(changed_at, &changed) && assigned > changed + 60 * WHEN_SECOND;
 }
 
-static void notify_task(struct gramme_db *db, const struct gramme_value *old_task,
-                        const struct gramme_value *new_task)
+/* Notifies a page of assigned users. */
+static bool notify_page(struct gramme_db *db, const struct gramme_value *assignments,
+                        struct tasks_notification *notification, struct gramme_error **error)
+{
+    for (size_t i = 0; i < gramme_value_count(assignments); i++) {
+        const struct gramme_value *assignment = gramme_value_at(assignments, i);
+        notification->user_id = gramme_get_string(assignment, "UserId");
+        if (notification->user_id != NULL && !is_later(assignment, notification->at) &&
+            !put(db, notification, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Notifies all who are assigned to the task. */
+static bool notify_assigned(struct gramme_db *db, struct tasks_notification *notification,
+                            struct gramme_error **error)
+{
+    char *cursor = NULL;
+    bool ok;
+    do {
+        struct page page = {.limit = 100, .cursor = cursor};
+        struct gramme_answer *answer =
+            tasks_get_task_assignments(db, notification->task_id, &page, error);
+        ok = answer != NULL && notify_page(db, gramme_answer_items(answer), notification, error);
+        gramme_free(cursor);
+        cursor = ok ? gramme_answer_cursor(answer) : NULL;
+        gramme_answer_destroy(answer);
+    } while (cursor != NULL);
+    return ok;
+}
+
+static bool notify_task(struct gramme_db *db, const struct gramme_value *old_task,
+                        const struct gramme_value *new_task, struct gramme_error **error)
 {
     const char *by = gramme_get_string(new_task, "UpdatedBy");
     const char *at = gramme_get_string(new_task, "UpdatedAt");
@@ -173,7 +241,7 @@ static void notify_task(struct gramme_db *db, const struct gramme_value *old_tas
     if (at == NULL || status == NULL || task_id == NULL || title == NULL ||
         !(is_moved || differs(old_task, new_task, "Title") ||
           differs(old_task, new_task, "Description") || differs(old_task, new_task, "Priority"))) {
-        return;
+        return true;
     }
     char text[160];
     if (is_moved) {
@@ -182,27 +250,32 @@ static void notify_task(struct gramme_db *db, const struct gramme_value *old_tas
     } else {
         snprintf(text, sizeof(text), "%s edited it", by == NULL ? "Somebody" : by);
     }
-    notify_assigned(db, &(struct tasks_notification){
-                            .at = at,
-                            .kind = is_moved ? "status" : "edited",
-                            .task_id = task_id,
-                            .title = title,
-                            .text = text,
-                            .by = by == NULL ? "" : by,
-                        });
+    return notify_assigned(db,
+                           &(struct tasks_notification){
+                               .at = at,
+                               .kind = is_moved ? "status" : "edited",
+                               .task_id = task_id,
+                               .title = title,
+                               .text = text,
+                               .by = by == NULL ? "" : by,
+                           },
+                           error);
 }
 
-void tasks_notify(struct gramme_db *db, const struct gramme_value *old_item,
-                  const struct gramme_value *new_item, int64_t when_s)
+bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool *out_acted,
+                  struct gramme_error **error)
 {
+    const struct gramme_value *old_item = change->old_item;
+    const struct gramme_value *new_item = change->new_item;
     const struct gramme_value *item = new_item != NULL ? new_item : old_item;
     const char *type = gramme_get_string(item, "EntityType");
-    if (type == NULL) {
-        return;
+    *out_acted = true;
+    if (type != NULL && strcmp(type, "ASSIGNMENT") == 0 && (old_item == NULL || new_item == NULL)) {
+        return notify_assignment(db, item, new_item == NULL, change->when_s, error);
     }
-    if (strcmp(type, "ASSIGNMENT") == 0 && (old_item == NULL || new_item == NULL)) {
-        notify_assignment(db, item, new_item == NULL, when_s);
-    } else if (strcmp(type, "TASK") == 0 && old_item != NULL && new_item != NULL) {
-        notify_task(db, old_item, new_item);
+    if (type != NULL && strcmp(type, "TASK") == 0 && old_item != NULL && new_item != NULL) {
+        return notify_task(db, old_item, new_item, error);
     }
+    *out_acted = false;
+    return true;
 }

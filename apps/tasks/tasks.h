@@ -6,6 +6,7 @@
  *     a user         PK USER#id   SK PROFILE          GSI2PK USERS          GSI2SK CREATED_AT#time
  *     a notification PK USER#id   SK NOTIFICATION#time#kind#task
  *     read up to     PK USER#id   SK NOTIFICATIONS_READ
+ *     notified up to PK STREAM    SK NOTIFICATIONS
  *
  * The document has no index for users: GSI2 lists those that were made or changed here.
  *
@@ -158,9 +159,14 @@ struct gramme_answer *tasks_get_read_marker(struct gramme_db *db, const char *us
                                             struct gramme_error **error);
 bool tasks_set_read_marker(struct gramme_db *db, const char *user_id, const char *up_to,
                            struct gramme_error **error);
-/* Tells those whom a change of the table concerns; called with each change of the stream. */
-void tasks_notify(struct gramme_db *db, const struct gramme_value *old_item,
-                  const struct gramme_value *new_item, int64_t when_s);
+/* Notifies those whom a change of the table concerns; see struct app_follower. */
+bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool *out_acted,
+                  struct gramme_error **error);
+/* Up to which change of the stream everybody has been notified; see struct app_follower. */
+bool tasks_get_checkpoint(struct gramme_db *db, struct gramme_value **out,
+                          struct gramme_error **error);
+bool tasks_put_checkpoint(struct gramme_db *db, const struct gramme_value *positions,
+                          struct gramme_error **error);
 
 /* Some users, tasks and assignments. */
 bool tasks_load_samples(struct gramme_db *db, struct gramme_error **error);

@@ -2,8 +2,12 @@
 
 import http.client
 import json
+import math
 import threading
+import time
 from urllib.parse import quote, urlencode, urlsplit
+
+IDLE_SECONDS_MAX = 20
 
 
 class Reply:
@@ -41,13 +45,19 @@ class Rest:
         more = {"X-User-Id": user_id, **({} if roles is None else {"X-User-Roles": roles})}
         return Rest(self.base, {**self.headers, **more})
 
+    def _connection(self):
+        """The thread's own; a new one if the server may have closed it, as it does after a minute without requests."""
+        now = time.monotonic()
+        if now - getattr(self.local, "used", -math.inf) > IDLE_SECONDS_MAX:
+            self.local.connection = http.client.HTTPConnection(self.address, timeout=60)
+        self.local.used = now
+        return self.local.connection
+
     def send(self, method, path, content=None, headers=None):
         """Sends bytes as they are, as JSON if the headers do not say what they are."""
         if content is not None:
             headers = {"Content-Type": "application/json", **(headers or {})}
-        if not hasattr(self.local, "connection"):
-            self.local.connection = http.client.HTTPConnection(self.address, timeout=60)
-        connection = self.local.connection
+        connection = self._connection()
         try:
             connection.request(method, self.path + path, content, {**self.headers, **(headers or {})})
             response = connection.getresponse()

@@ -1,0 +1,58 @@
+/* apps/common/stream.h: reads the stream of a table: finds or switches on the stream, follows its
+ * shards, and calls a function with each change, the changes of one item in the order in which they
+ * were made. A reader belongs to one thread. */
+#ifndef GRAMME_APPS_STREAM_H
+#define GRAMME_APPS_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gramme/gramme.h"
+
+struct stream_reader;
+
+struct stream_options {
+    const char *table;
+    struct gramme_db *db;
+    struct gramme_db *streams; /* where the operations of streams go; may be `db` */
+    bool may_enable;           /* switch the table's stream on, if it is off */
+};
+
+/* One change of the table. Borrowed: valid until the function that gets it returns. */
+struct stream_change {
+    const struct gramme_value *old_item; /* NULL: the item is new */
+    const struct gramme_value *new_item; /* NULL: the item was deleted */
+    int64_t when_s;                      /* when it was written, seconds since 1970 */
+};
+
+/* Takes a change. False, with *error: it could not; the same change is given again by the next
+ * stream_reader_read(). */
+typedef bool stream_take(void *context, const struct stream_change *change,
+                         struct gramme_error **error);
+
+/* The reader borrows what the options name. */
+struct stream_reader *stream_reader_create(const struct stream_options *options);
+/* Accepts NULL. */
+void stream_reader_destroy(struct stream_reader *reader);
+
+/* Finds the stream and positions the reader at its end: changes from now on are read. *out_found is
+ * false if the table has no stream with old and new images. False: the database failed. */
+bool stream_reader_open_latest(struct stream_reader *reader, bool *out_found,
+                               struct gramme_error **error);
+/* The same, but positions the reader where stream_reader_save() made `positions`. NULL, or those of
+ * another stream: at the oldest change that the stream still holds. */
+bool stream_reader_open_at(struct stream_reader *reader, const struct gramme_value *positions,
+                           bool *out_found, struct gramme_error **error);
+/* Calls `take` with every change up to now. False: the database failed, or `take` did. */
+bool stream_reader_read(struct stream_reader *reader, stream_take *take, void *context,
+                        struct gramme_error **error);
+/* Writes the position in each shard into the map: {"StreamArn": ..., "Shards": {id: number}}. */
+void stream_reader_save(const struct stream_reader *reader, struct gramme_value *out);
+
+/* Whether the same request may succeed later. Else the database has no streams, or the position is
+ * lost (iterators expire after 15 minutes). */
+bool stream_error_may_pass(const struct gramme_error *error);
+/* A shard may be read five times a second. */
+bool stream_error_is_throttled(const struct gramme_error *error);
+
+#endif
