@@ -107,6 +107,24 @@ static enum jwt_result verify(const struct jwt_keys *keys, cjose_jws_t *jws)
     return result;
 }
 
+/* The payload as a map, the caller's; NULL: it is none. */
+static struct gramme_value *claims_of(cjose_jws_t *jws)
+{
+    cjose_err err;
+    uint8_t *text = NULL;
+    size_t len = 0;
+    if (!cjose_jws_get_plaintext(jws, &text, &len, &err)) {
+        return NULL;
+    }
+    struct gramme_value *claims =
+        gramme_value_from_json((const char *)text, len, GRAMME_PLAIN, NULL);
+    if (gramme_value_type(claims) == GRAMME_MAP) {
+        return claims;
+    }
+    gramme_value_destroy(claims);
+    return NULL;
+}
+
 enum jwt_result jwt_verify(const struct jwt_keys *keys, struct str token,
                            struct gramme_value **out_claims)
 {
@@ -116,14 +134,9 @@ enum jwt_result jwt_verify(const struct jwt_keys *keys, struct str token,
         return JWT_BAD;
     }
     enum jwt_result result = verify(keys, jws);
-    uint8_t *text = NULL;
-    size_t len = 0;
-    if (result == JWT_OK && cjose_jws_get_plaintext(jws, &text, &len, &err)) {
-        *out_claims = gramme_value_from_json((const char *)text, len, GRAMME_PLAIN, NULL);
-        if (gramme_value_type(*out_claims) != GRAMME_MAP) {
-            gramme_value_destroy(*out_claims);
-            result = JWT_BAD;
-        }
+    if (result == JWT_OK) {
+        *out_claims = claims_of(jws);
+        result = *out_claims == NULL ? JWT_BAD : JWT_OK;
     }
     cjose_jws_release(jws);
     return result;

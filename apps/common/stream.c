@@ -123,9 +123,8 @@ static bool switch_on(struct stream_reader *reader, struct gramme_error **error)
  * table has none. */
 static bool find_arn(struct stream_reader *reader, struct gramme_error **error)
 {
-    struct gramme_answer *answer =
-        send(reader->options.db, gramme_request_create("DescribeTable", reader->options.table),
-             error);
+    struct gramme_answer *answer = send(
+        reader->options.db, gramme_request_create("DescribeTable", reader->options.table), error);
     if (answer == NULL) {
         return false;
     }
@@ -293,7 +292,8 @@ static bool describe(struct stream_reader *reader, const struct start *start,
 
 /* --- opening --- */
 
-/* Finds the stream; switches it on if that is allowed. True with reader->arn NULL: there is none. */
+/* Finds the stream; switches it on if that is allowed. True with reader->arn NULL: there is none.
+ */
 static bool find_stream(struct stream_reader *reader, struct gramme_error **error)
 {
     forget(reader);
@@ -344,8 +344,7 @@ static bool take_page(struct shard *shard, const struct gramme_value *records, s
                       void *context, struct gramme_error **error)
 {
     for (size_t i = shard->taken; i < gramme_value_count(records); i++) {
-        const struct gramme_value *record =
-            gramme_get(gramme_value_at(records, i), "dynamodb");
+        const struct gramme_value *record = gramme_get(gramme_value_at(records, i), "dynamodb");
         struct stream_change change = {
             .old_item = gramme_get(record, "OldImage"),
             .new_item = gramme_get(record, "NewImage"),

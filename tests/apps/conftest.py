@@ -1,33 +1,50 @@
-"""The applications, on a server over HTTP and on the engine in the same process; with --db URL on
-that DynamoDB only, which may be another implementation."""
+"""The applications, on a server over HTTP and on the engine in the same process; the data layer on Dynoxide too. With
+--db URL, --db dynoxide or --db local (DynamoDB Local, after tools/setup oracle) all of them on that DynamoDB only."""
+
+import sys
 
 import pytest
 
 from rest import Rest
-from server import Apps, Server
+from server import ROOT, Apps, Server
+
+sys.path.insert(0, str(ROOT / "tests/differential"))
+from servers import Oracle  # noqa: E402
+
+OTHERS = ("dynoxide", "local")
+DATA_LAYER = {"test_calendar", "test_calls", "test_tasks", "test_tickets"}  # quick enough to run on Dynoxide each time
+# What the service refuses, and so do we and DynamoDB Local, but these take.
+NOT_STRICT = {"dynoxide": "Dynoxide does not check that a start key belongs to the query"}
 
 
 def pytest_addoption(parser):
-    parser.addoption("--db", help="a DynamoDB to run the applications on, instead of our own")
-    parser.addoption("--short-transactions", action="store_true",
-                     help="leave out what needs transactions of more than 10 actions")
+    parser.addoption("--db", help="a DynamoDB to run the applications on, instead of our own: URL, dynoxide or local")
 
 
 def pytest_generate_tests(metafunc):
-    if "apps_db" in metafunc.fixturenames:
-        url = metafunc.config.getoption("db")
-        metafunc.parametrize("apps_db", [url] if url else ["http", "memory:"], scope="session",
-                             indirect=True)
+    if "apps_db" not in metafunc.fixturenames:
+        return
+    other = metafunc.config.getoption("db")
+    databases = [other] if other else ["http", "memory:"]
+    if "start" in metafunc.fixturenames and not other:
+        databases = ["http"]  # another process must reach it
+    if not other and metafunc.module.__name__ in DATA_LAYER and "strict_db" not in metafunc.fixturenames:
+        databases.append("dynoxide")
+    metafunc.parametrize("apps_db", databases, scope="session", indirect=True)
 
 
 @pytest.fixture(scope="session")
 def apps_db(request):
     """The address of a DynamoDB for gramme-apps."""
-    if request.param != "http":
+    if request.param == "http":
+        with Server("memory:") as server:
+            yield server.endpoint
+    elif request.param in OTHERS:
+        oracle = Oracle(request.param)
+        yield oracle.endpoint
+        oracle.stop()
+    else:
         yield request.param
-        return
-    with Server("memory:") as server:
-        yield server.endpoint
 
 
 @pytest.fixture(scope="session")
@@ -38,9 +55,9 @@ def apps(apps_db):
 
 @pytest.fixture
 def strict_db(request):
-    """For what the service does, and so do we, but not every other implementation."""
-    if request.config.getoption("db"):
-        pytest.skip("other implementations take it")
+    reason = NOT_STRICT.get(request.config.getoption("db"))
+    if reason:
+        pytest.skip(reason)
 
 
 def api(name):

@@ -10,7 +10,7 @@ from racing import together
 
 CLIENTS = 20
 NIGHTS_MAX = 99
-SHORT_NIGHTS = 9  # that any DynamoDB takes in one transaction
+NIGHTS_MAX = 99  # of an event
 MISSING = "00000000-0000-4000-8000-000000000000"
 years = iter(random.sample(range(1901, 2998, 2), 500))
 
@@ -66,12 +66,11 @@ def listed(calendar, start, end, **query):
 
 def taken(calendar, start, end):
     """The nights of a range that are taken: an event over them clashes with just those. Where none is,
-    the event is made, and deleted again. A few nights at a time: DynamoDB Local of 2020 has 10 actions in
-    a transaction."""
+    the event is made, and deleted again."""
     found = []
     first, last = map(datetime.date.fromisoformat, (start, end))
     while first < last:
-        until = min(first + datetime.timedelta(days=SHORT_NIGHTS), last)
+        until = min(first + datetime.timedelta(days=NIGHTS_MAX), last)
         reply = calendar.post("/events", wish(first.isoformat(), until.isoformat(), "probe"))
         if reply.status == 201:
             assert delete(calendar, reply.body).status == 204
@@ -87,13 +86,6 @@ def nights(*events):
                   for event in events
                   for offset in range((datetime.date.fromisoformat(event["end"])
                                        - datetime.date.fromisoformat(event["start"])).days))
-
-
-@pytest.fixture
-def long_transactions(request):
-    """For tests of events that DynamoDB Local of 2020 cannot have: 10 actions are all it takes."""
-    if request.config.getoption("short_transactions"):
-        pytest.skip("needs transactions of 100 actions")
 
 
 # --- create ---
@@ -139,7 +131,7 @@ def test_create_is_idempotent(calendar, day):
     assert taken(calendar, day(0), day(10)) == nights(first.body)
 
 
-def test_the_longest_event(calendar, day, long_transactions):
+def test_the_longest_event(calendar, day):
     event = create(calendar, day(0), day(NIGHTS_MAX))
     assert taken(calendar, day(0), day(NIGHTS_MAX + 1)) == nights(event)
     reply = calendar.post("/events", wish(day(100), day(100 + NIGHTS_MAX + 1)))
@@ -197,7 +189,7 @@ def test_an_update_that_overlaps_changes_nothing(calendar, day):
     assert taken(calendar, day(0), day(10)) == nights(event, other)
 
 
-def test_updates_that_are_too_large(calendar, day, long_transactions):
+def test_updates_that_are_too_large(calendar, day):
     event = create(calendar, day(0), day(50))
     for start, end, code in ((0, 100, "too_long"), (50, 100, "too_many_changes"), (200, 250, "too_many_changes")):
         reply = update(calendar, event, start=day(start), end=day(end))
@@ -289,10 +281,8 @@ def test_events_move_onto_the_same_nights_at_once(calendar, day):
 # --- list ---
 
 @pytest.fixture(scope="module")
-def stays(calendar, request):
+def stays(calendar):
     """Four events of one year: 2 nights, the longest, 1 night, 9 nights. day(), and the events."""
-    if request.config.getoption("short_transactions"):
-        pytest.skip("needs transactions of 100 actions")
     day = free_days(calendar)
     return day, [create(calendar, day(start), day(end)) for start, end in ((0, 2), (5, 104), (104, 105), (200, 209))]
 

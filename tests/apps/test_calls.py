@@ -330,8 +330,8 @@ def test_a_cursor_of_another_list(calls, timeline, user, request):
     cursor = calls.get(f"/users/{owner}/calls", limit=3).body["cursor"]
     for other in (f"/users/{owner}/calls/upcoming", f"/providers/{owner}-p/calls", f"/users/{user}/calls"):
         reply = calls.get(other, limit=3, cursor=cursor)
-        if request.config.getoption("db") and reply.status == 200:
-            assert reply.body == {"items": []}  # Dynoxide takes a key of another partition
+        if request.node.callspec.params["apps_db"] == "dynoxide" and reply.status == 200:
+            assert reply.body == {"items": []}  # it takes a key of another partition
         else:
             assert (reply.status, reply.code) == (400, "bad_cursor"), other
 

@@ -11,16 +11,16 @@ import subprocess
 
 import pytest
 
+from events import Events
 from racing import together
 from recon import ago, state
 from recorder import Recorder
 from rest import Rest
-from server import ROOT, Apps, Server, apps_program
+from server import ROOT, Apps, Process, Server, apps_program
 from waiting import poll
 from webhook import Webhook
 
 NAMES = ["calendar", "calls", "reconciliation", "tasks", "tickets"]
-POLICY = json.loads((ROOT / "apps/tickets/policy.json").read_text())
 HOUR_MS = 3600 * 1000
 
 
@@ -94,7 +94,11 @@ def recorder(server):
 
 @pytest.fixture(scope="module")
 def watched(direct, recorder):
-    with Apps(recorder.endpoint) as process:
+    """As it is deployed: the tables and their streams are there."""
+    for name in NAMES:
+        with Events(f"{direct.endpoint}/{name}/api/live") as events:
+            assert events.wait("ready")[0].data["source"] == "stream"
+    with Process(*Apps.command(recorder.endpoint)) as process:
         yield process
 
 
@@ -253,12 +257,39 @@ def replay_calendar(api, replay, *_):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_application_does_what_it_declares(name, direct, watched, recorder):
+def test_the_application_does_what_it_declares_and_its_policy_allows(name, direct, watched, recorder):
     replay = Replay(name, Rest(f"{watched.endpoint}/{name}/api"), recorder)
-    globals()[f"replay_{name}"](Rest(f"{direct.endpoint}/{name}/api"), replay, recorder)
+    with Events(f"{watched.endpoint}/{name}/api/live") as events:
+        assert events.wait("ready")[0].data["source"] == "stream"
+        globals()[f"replay_{name}"](Rest(f"{direct.endpoint}/{name}/api"), replay, recorder)
+        events.wait("change")
     replay.seen_calls.add("stream")
     assert replay.seen_calls >= set(replay.calls), "calls that were not replayed, or are not declared"
     assert replay.seen_patterns == set(replay.patterns), "patterns that no call uses"
+    check_policy(name, recorder)
+
+
+def allowed_by(policy):
+    """Pairs of an action and the last part of a resource's ARN."""
+    def listed(value):
+        return value if isinstance(value, list) else [value]
+    assert all(statement["Effect"] == "Allow" for statement in policy["Statement"])
+    return {(action, resource.split(":table/")[1]) for statement in policy["Statement"]
+            for action in listed(statement["Action"]) for resource in listed(statement["Resource"])}
+
+
+def check_policy(name, recorder):
+    """The policy allows what was asked, and nothing else."""
+    allowed = allowed_by(json.loads((ROOT / "apps" / name / "policy.json").read_text()))
+    table = json.loads((ROOT / "apps" / name / "schema.json").read_text())["TableName"]
+    used = {(action, resource) for action, resource in recorder.permissions
+            if resource is not None and resource.partition("/")[0] == table}
+    used.add(("dynamodb:GetRecords", f"{table}/stream/*"))
+    if name == "tickets":
+        used.add(("dynamodb:Query", table))  # unused, but the document grants it
+    assert allowed == used
+    assert not any("*" in action for action, _ in allowed)
+    assert {resource for _, resource in allowed if "*" in resource} == {f"{table}/stream/*"}  # its name has a time in it
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -275,19 +306,3 @@ def test_patterns_are_functions_of_the_data_layer(name):
     header = (ROOT / "apps" / name / f"{name}.h").read_text()
     for pattern in declared(name)["patterns"]:
         assert re.search(rf"\b[a-z]+_{pattern['name']}\(", header), pattern["name"]
-
-
-def test_the_policy_of_tickets_is_what_its_patterns_need():
-    allowed = set()
-    for statement in POLICY["Statement"]:
-        assert statement["Effect"] == "Allow"
-        actions = statement["Action"]
-        for action in [actions] if isinstance(actions, str) else actions:
-            allowed.add((action, statement["Resource"].split(":table/")[1]))
-    needed = set()
-    for pattern in declared("tickets")["patterns"]:
-        index = f"/index/{pattern['index']}" if "index" in pattern else ""
-        needed.add((f"dynamodb:{pattern['operation']}", pattern["table"] + index))
-    # The document grants Query on the table, too.
-    assert allowed == needed | {("dynamodb:Query", "poc-itsm-tickets")}
-    assert not any("*" in text for pair in allowed for text in pair)

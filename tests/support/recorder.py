@@ -8,7 +8,23 @@ from urllib.parse import urlsplit
 
 NO_CAPACITY = {"CreateTable", "DescribeTable", "ListTables", "UpdateTable"}
 STREAMS = {"DescribeStream", "GetShardIterator", "GetRecords"}  # live updates; no access patterns
+PARTS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 PASSED_ON = ("x-amz-target", "content-type", "authorization", "x-amz-date", "host")
+
+
+def permissions_of(operation, request, answer):
+    """What a policy must allow for a request to pass: pairs of an action and the last part of a resource's ARN."""
+    def of_table(table, action=operation, index=None):
+        return f"dynamodb:{action}", f"{table}/index/{index}" if index else table
+    if operation == "TransactWriteItems":
+        return {of_table(part["TableName"], PARTS[kind]) for item in request["TransactItems"] for kind, part in item.items()}
+    if operation in ("BatchGetItem", "BatchWriteItem"):
+        return {of_table(table) for table in request["RequestItems"]}
+    if operation in ("DescribeStream", "GetShardIterator"):
+        return {of_table(request["StreamArn"].split(":table/")[1].partition("/")[0] + "/stream/*")}
+    if operation == "GetRecords":  # the iterator does not say of which table; a record's answer has no name either
+        return {("dynamodb:GetRecords", None)} if "Records" in answer else set()
+    return {of_table(request.get("TableName"), index=request.get("IndexName"))}
 
 
 class Access:
@@ -45,6 +61,7 @@ class Recorder:
     def __init__(self, endpoint):
         self.lock = threading.Lock()
         self.accesses = []
+        self.permissions = set()
         self.lost = []  # operations whose next answer does not arrive
         recorder = self
         target = urlsplit(endpoint).netloc
@@ -71,6 +88,7 @@ class Recorder:
                 response = self.upstream.getresponse()
                 content = response.read()
                 with recorder.lock:
+                    recorder.permissions |= permissions_of(operation, request, json.loads(content))
                     if operation not in STREAMS | {"DescribeTable", "UpdateTable"}:
                         recorder.accesses.append(
                             Access(operation, request, response.status, json.loads(content)))
