@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BUILD = path.dirname(process.env.GRAMME ?? path.join(ROOT, "build", "gramme"));
 
 export const DESKTOP = { viewport: { width: 1280, height: 900 } };
@@ -50,8 +50,12 @@ export function startApps(...options) {
 }
 
 export function startAppsOn(db, listen, ...options) {
-  return start("apps/gramme-apps",
-    ["--db", db, "--listen", listen, "--create-tables", "--pages", path.join(BUILD, "pages"), ...options]);
+  return startAppsOnTables(db, listen, "--create-tables", ...options);
+}
+
+/* The same where the tables are there already, with or without streams, and stay as they are. */
+export function startAppsOnTables(db, listen, ...options) {
+  return start("apps/gramme-apps", ["--db", db, "--listen", listen, "--pages", path.join(BUILD, "pages"), ...options]);
 }
 
 /* A database server with its data in a directory. */

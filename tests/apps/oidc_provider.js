@@ -14,7 +14,7 @@ const ROLES = ["admin", "provider", "agent", "operator"];
 const provider = new Provider(issuer, {
   clients: [
     { client_id: "apps", client_secret: "a secret/with+signs", redirect_uris: [redirectUri], response_types: ["code"],
-      grant_types: ["authorization_code"] },
+      post_logout_redirect_uris: [new URL("/", redirectUri).href], grant_types: ["authorization_code"] },
     { client_id: "robot", client_secret: "robot secret", redirect_uris: [], response_types: [],
       grant_types: ["client_credentials"] },
   ],

@@ -11,17 +11,31 @@ export class Question extends Error {
   }
 }
 
+/* Opens a <dialog> as a modal: {props, close()}, the props of the element. `onClose` is called once, at once by close():
+ * the browser's own event comes later, when the page may already show another dialog. */
+function useModal(onClose) {
+  const ref = useRef();
+  useEffect(() => {
+    ref.current.showModal();
+  }, []);
+  const close = () => {
+    if (ref.current) { /* else it has been closed and removed */
+      ref.current.close();
+      ref.current = null;
+      onClose();
+    }
+  };
+  return { props: { ref, onClose: () => close() }, close };
+}
+
 /* A modal dialog with a form. `onSubmit(values, isConfirmed)` gets the fields by name; an error that it throws is
  * shown in the dialog, which stays open with its input; otherwise the dialog closes. */
 export function FormDialog({ title, submit, dismiss = "Cancel", danger, extra, onSubmit, onClose, children }) {
-  const dialog = useRef();
+  const modal = useModal(onClose);
   const busy = useRef(false);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const titleId = useId();
-  useEffect(() => {
-    dialog.current.showModal();
-  }, []);
   async function send(event) {
     event.preventDefault();
     if (busy.current) {
@@ -31,7 +45,7 @@ export function FormDialog({ title, submit, dismiss = "Cancel", danger, extra, o
     setBusy(true);
     try {
       await onSubmit(Object.fromEntries(new FormData(event.target)), problem instanceof Question);
-      dialog.current?.close();
+      modal.close();
     } catch (error) {
       setProblem(error);
     }
@@ -40,7 +54,7 @@ export function FormDialog({ title, submit, dismiss = "Cancel", danger, extra, o
   }
   const isQuestion = problem instanceof Question;
   return (
-    <dialog ref={dialog} onClose={onClose} aria-labelledby={titleId}>
+    <dialog {...modal.props} aria-labelledby={titleId}>
       <form onSubmit={send} onInput={() => isQuestion && setProblem(null)}>
         <h2 id={titleId}>{title}</h2>
         {children}
@@ -49,7 +63,7 @@ export function FormDialog({ title, submit, dismiss = "Cancel", danger, extra, o
         </div>
         <div class="actions">
           {extra}
-          <button type="button" onClick={() => dialog.current.close()}>{dismiss}</button>
+          <button type="button" onClick={modal.close}>{dismiss}</button>
           {/* Not `disabled` while busy: a disabled button would lose the focus. */}
           <button type="submit" class={danger ? "danger" : "primary"} aria-disabled={isBusy}>
             {isQuestion ? problem.submit : submit}
@@ -62,18 +76,15 @@ export function FormDialog({ title, submit, dismiss = "Cancel", danger, extra, o
 
 /* A dialog that only shows something. */
 export function InfoDialog({ title, extra, onClose, children }) {
-  const dialog = useRef();
+  const modal = useModal(onClose);
   const titleId = useId();
-  useEffect(() => {
-    dialog.current.showModal();
-  }, []);
   return (
-    <dialog ref={dialog} onClose={onClose} aria-labelledby={titleId}>
+    <dialog {...modal.props} aria-labelledby={titleId}>
       <h2 id={titleId}>{title}</h2>
       {children}
       <div class="actions">
         {extra}
-        <button type="button" onClick={() => dialog.current.close()}>Close</button>
+        <button type="button" onClick={modal.close}>Close</button>
       </div>
     </dialog>
   );

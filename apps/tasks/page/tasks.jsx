@@ -17,6 +17,24 @@ import "./tasks.css";
 /* Which tasks are shown is in the address: ?status=OPEN; without a status, one's own; ?status=USERS: the users. */
 function App() {
   const me = useLoad(() => api.get("/me"), []);
+  const isActive = me.data && (me.data.isAdmin || me.data.profile?.status === "ACTIVE");
+  return isActive ? <Workspace me={me.data} /> : (
+    <Shell app="tasks" title="Tasks" lead={LEAD}>
+      <Loaded of={me}>
+        {({ userId, profile }) => (
+          <Empty title={profile ? "Your account is deactivated." : "You have no account here yet."}>
+            <p>Ask an administrator to {profile ? "activate it" : "create one"}. They need your user id: <code>{userId}</code></p>
+          </Empty>
+        )}
+      </Loaded>
+    </Shell>
+  );
+}
+
+const LEAD = "My tasks, all by status, who does what.";
+
+/* For those who have an active account. */
+function Workspace({ me }) {
   const counts = useLoad(() => api.get("/tasks/counts"), []);
   useLive("tasks", counts.reload, { concerns: ({ type }) => type === "task" });
   const [{ status }, go] = useAddress();
@@ -30,21 +48,14 @@ function App() {
     go({ status: task.status }); /* a new task is nobody's yet: it is seen among the open ones */
   }
   return (
-    <Shell app="tasks" title="Tasks" lead="My tasks, all by status, who does what."
-           actions={me.data && (
+    <Shell app="tasks" title="Tasks" lead={LEAD}
+           actions={(
              <>
-               <Notifications user={me.data.userId} show={(taskId) => { setFresh(taskId); go({}); }} />
+               <Notifications user={me.userId} show={(taskId) => { setFresh(taskId); go({}); }} />
                <button class="primary" onClick={() => setCreating(true)}>New task</button>
              </>
            )}>
-      <Loaded of={me}>
-        {({ userId, isAdmin, profile }) => (
-          <>
-            {profile?.status === "DEACTIVATED" && <p class="notice warn">Your account is deactivated: you can look, but not change anything.</p>}
-            <Views user={userId} isAdmin={isAdmin} status={status} counts={counts.data} fresh={fresh} go={go} />
-          </>
-        )}
-      </Loaded>
+      <Views user={me.userId} isAdmin={me.isAdmin} status={status} counts={counts.data} fresh={fresh} go={go} />
       {isCreating && <CreateDialog create={create} onClose={() => setCreating(false)} />}
     </Shell>
   );
