@@ -23,9 +23,9 @@ pages: configure
 	@tools/setup demo
 	@tools/pages
 
-## make build    leave the programs at build/gramme and build/apps/gramme-apps
+## make build    leave the programs at build/gramme, build/gramme-bench and build/apps/gramme-apps
 build: configure
-	@ninja -C $(BUILD) --quiet gramme apps/gramme-apps
+	@ninja -C $(BUILD) --quiet gramme gramme-bench apps/gramme-apps
 
 # The tools that are written in Python install the rest themselves.
 python:

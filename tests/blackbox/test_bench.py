@@ -4,6 +4,7 @@ what went wrong."""
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import threading
 
@@ -230,3 +231,11 @@ def test_limits(tmp_path, limit):
     result = bench("--limit", limit, "--directory", tmp_path, "--seconds", 0.1, "--batch", 8)
     assert result["count"] > 0 and result["latency_us"]["p50"] > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_generator_missing(tmp_path):
+    """The generator is a program beside gramme; a copy of gramme alone says what it cannot run."""
+    alone = shutil.copy(program(), tmp_path)
+    done = subprocess.run([alone, "bench", "get"], text=True, capture_output=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert f"cannot run {tmp_path}/gramme-bench: No such file" in done.stderr
