@@ -1,5 +1,6 @@
-/* Chunks in a list, the newest first. The build option `arena_malloc` gives every allocation a
- * chunk of its own, so that AddressSanitizer sees overruns between neighbours. */
+/* Implements arenas as a list of chunks, the newest first. The build option `arena_malloc` gives
+ * every allocation a chunk of its own, so that AddressSanitizer finds overruns between allocations.
+ */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -149,7 +150,7 @@ struct str arena_vformat(struct arena *arena, const char *format, va_list args)
 {
     struct buf text = {0};
     format_add(&text, format, args);
-    buf_add_char(&text, '\0'); /* for those who need it; not counted */
+    buf_add_char(&text, '\0'); /* not counted */
     struct str copy = arena_copy(arena, buf_str(&text));
     buf_finish(&text);
     return str_make(copy.data, copy.len - 1);

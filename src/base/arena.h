@@ -1,7 +1,7 @@
-/* base/arena.h: memory that goes all at once. Everything that belongs to one request comes from
- * one arena and is gone when the arena is reset, so handlers need no clean-up.
+/* base/arena.h: allocations that are freed together. Everything that belongs to one request comes
+ * from one arena and is freed when the arena is reset, so handlers need no cleanup.
  *
- * An arena belongs to one thread at a time. */
+ * An arena may be used by one thread at a time. */
 #ifndef GRAMME_BASE_ARENA_H
 #define GRAMME_BASE_ARENA_H
 
@@ -13,10 +13,10 @@
 struct arena_chunk;
 
 struct arena {
-    struct arena_chunk *chunk; /* the one that is filled now; older ones hang behind it */
+    struct arena_chunk *chunk; /* the current one, linked to older ones */
     char *at;
     char *end;
-    struct budget *budget; /* charged for every chunk; NULL: none */
+    struct budget *budget; /* charged for every chunk; NULL: not limited */
 };
 
 struct arena_mark {
@@ -24,9 +24,9 @@ struct arena_mark {
     char *at;
 };
 
-/* An empty arena, in the caller's memory; nothing is allocated before it is used. */
+/* Makes an empty arena in the caller's memory. Allocates nothing. */
 void arena_init(struct arena *arena);
-/* Charges `budget`, which must outlive the arena, from now on; the arena must be empty. */
+/* Charges all later chunks to `budget`, which must outlive the arena. The arena must be empty. */
 void arena_set_budget(struct arena *arena, struct budget *budget);
 /* Whether the arena holds more than its budget allows: a loop that fills it must then stop and
  * fail (err_set_over_budget()). Allocations still succeed. */
@@ -34,29 +34,36 @@ static inline bool arena_is_over_budget(const struct arena *arena)
 {
     return UNLIKELY(budget_state(arena->budget) != BUDGET_FITS);
 }
-/* Frees all. The arena may be used again, with the same budget. */
+/* Frees all memory. The arena may be used again, with the same budget. */
 void arena_finish(struct arena *arena);
-/* Forgets every allocation but keeps one chunk of ordinary size for the next use. */
+/* Frees all allocations but keeps one chunk of the ordinary size for the next use. */
 void arena_reset(struct arena *arena);
 
-/* `size` bytes aligned for any type, uninitialised, valid until reset, rewind or finish. */
+/* Returns `size` bytes aligned for any type, uninitialised. They are valid until arena_reset(),
+ * arena_finish() or an arena_rewind() to an older mark. Never NULL. */
 MUST_USE void *arena_alloc(struct arena *arena, size_t size);
+/* As arena_alloc(), filled with zeros. */
 MUST_USE void *arena_zalloc(struct arena *arena, size_t size);
-/* The same without alignment, for bytes. */
+/* As arena_alloc() without alignment, for bytes. */
 MUST_USE char *arena_bytes(struct arena *arena, size_t size);
-/* Gives back the tail of the newest arena_bytes() allocation: `ptr` keeps `kept` bytes. */
+/* Shrinks the newest arena_bytes() allocation `ptr` from `size` to `kept` bytes. */
 void arena_trim(struct arena *arena, char *ptr, size_t size, size_t kept);
+/* Copies `s` into the arena. */
 MUST_USE struct str arena_copy(struct arena *arena, struct str s);
-/* The same with a NUL behind it, which is not counted: for C's functions. */
+/* As arena_copy(), followed by a NUL that is not counted, for functions of the C library. */
 MUST_USE struct str arena_copy_c(struct arena *arena, struct str s);
-/* Both leave a NUL behind the text, which is not counted. */
+/* Formats a text into the arena (see base/format.h). It is followed by a NUL that is not counted.
+ */
 MUST_USE struct str arena_format(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The same with a va_list. */
 MUST_USE struct str arena_vformat(struct arena *arena, const char *format, va_list args);
 
-/* What was allocated after the mark goes with arena_rewind(); marks nest. */
+/* Returns a mark for arena_rewind(). Marks nest. */
 MUST_USE struct arena_mark arena_mark(const struct arena *arena);
+/* Frees everything that was allocated after `mark` was taken. */
 void arena_rewind(struct arena *arena, struct arena_mark mark);
 
+/* One zeroed object of `type`, and an array of `count` of them. */
 #define ARENA_NEW(arena, type)          ((type *)arena_zalloc((arena), sizeof(type)))
 #define ARENA_ARRAY(arena, type, count) ((type *)arena_zalloc((arena), sizeof(type) * (count)))
 

@@ -1,4 +1,4 @@
-/* base/base.h: the few words that every file uses. */
+/* base/base.h: macros that every file may use. */
 #ifndef GRAMME_BASE_BASE_H
 #define GRAMME_BASE_BASE_H
 

@@ -1,3 +1,4 @@
+/* Base64 encoding and decoding, used for binary values and tokens. Any thread. */
 #include "base/base64.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -22,7 +23,7 @@ void base64_encode(struct str in, char *out)
     }
 }
 
-/* 0..63, or 64 for what is not in the alphabet. */
+/* Returns the value of a digit, 0 to 63, or 64 if it is not in the alphabet. */
 static unsigned value_of(unsigned char c)
 {
     if (c >= 'A' && c <= 'Z') {
@@ -56,7 +57,7 @@ bool base64_decode(struct str in, char *out, size_t *out_len)
             bits = bits << 6 | value;
         }
         if ((padding == 1 && (bits & 0xFF) != 0) || (padding == 2 && (bits & 0xFFFF) != 0)) {
-            return false; /* bits that no encoder writes */
+            return false; /* unused bits that must be zero */
         }
         *out++ = (char)(bits >> 16);
         if (padding < 2) {

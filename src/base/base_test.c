@@ -1,4 +1,4 @@
-/* The small things of this folder, each with its corner cases. */
+/* Unit tests of src/base, one function per header. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -215,7 +215,7 @@ static void test_budget(void **state)
     assert_int_equal(budget_used(&large), buf.capacity);
     assert_int_equal(memory_pool_used(&pool), buf.capacity);
     assert_int_equal(budget_state(&large), BUDGET_FITS);
-    (void)buf_reserve(&buf, (7 << 20) + 1); /* an eighth is for small ones */
+    (void)buf_reserve(&buf, (7 << 20) + 1); /* an eighth is reserved for small requests */
     assert_int_equal(budget_state(&large), BUDGET_OVER_POOL);
 
     struct arena arena;

@@ -1,8 +1,8 @@
-/* Counts memory. Called where arenas and buffers take or return a block, never per allocation of a
- * few bytes. */
+/* Counts the memory of requests. Called when arenas and buffers allocate or free a block, not for
+ * each small allocation. Any thread. */
 #include "base/budget.h"
 
-enum { SMALL_SHARE = 8 }; /* one part in so many is kept for small requests */
+enum { SMALL_SHARE = 8 }; /* 1/8 of the pool is reserved for small requests */
 
 void budget_init(struct budget *budget, struct memory_pool *pool, size_t bytes_max)
 {
@@ -27,7 +27,7 @@ void memory_pool_remove(struct memory_pool *pool, size_t bytes)
     }
 }
 
-/* The first reason stays. */
+/* Keeps the first state that is not BUDGET_FITS. */
 static void mark_over(struct budget *budget, enum budget_state state)
 {
     int fits = BUDGET_FITS;

@@ -1,3 +1,4 @@
+/* Implements growing buffers. Used by one thread at a time. */
 #include "base/buf.h"
 
 #include "base/format.h"
@@ -28,7 +29,7 @@ void buf_finish(struct buf *buf)
     *buf = (struct buf){.budget = buf->budget};
 }
 
-/* Doubles while it is small; a large one grows by a quarter, to waste less. */
+/* Doubles small buffers and grows large ones by a quarter, to waste less memory. */
 void buf_grow(struct buf *buf, size_t extra)
 {
     enum { SMALL = 512, LARGE = 4 * 1024 * 1024 };

@@ -1,3 +1,4 @@
+/* Reads the system's clocks. Any thread. */
 #include "base/clock.h"
 
 #include <stdatomic.h>

@@ -1,20 +1,22 @@
-/* base/clock.h: the one place that asks what time it is. */
+/* base/clock.h: the only place that reads the system's clocks. Any thread. */
 #ifndef GRAMME_BASE_CLOCK_H
 #define GRAMME_BASE_CLOCK_H
 
 #include "base/base.h"
 
-/* Wall clock, milliseconds since 1970, as moved by clock_move_wall(). */
+/* Wall clock: milliseconds since 1970, plus what clock_move_wall() has added. */
 int64_t clock_wall_ms(void);
 /* The same in microseconds. */
 int64_t clock_wall_us(void);
-/* Sets the wall clock of this process forward, or back if `by_ms` is negative: for tests. */
+/* Moves the wall clock of this process forward, or back if `by_ms` is negative. For tests
+ * (`--test-clock on`). */
 void clock_move_wall(int64_t by_ms);
-/* Never goes back; only differences mean something. */
+/* A clock that never goes back; only differences are meaningful. */
 int64_t clock_monotonic_us(void);
+/* The same in nanoseconds. */
 int64_t clock_monotonic_ns(void);
-/* Milliseconds since the machine was started; goes on while it sleeps, where the system can tell.
- */
+/* Milliseconds since the machine was started. Counts time in sleep, too, if the system supports
+ * that. */
 int64_t clock_boot_ms(void);
 
 #endif

@@ -1,8 +1,10 @@
+/* Formats texts for arena_format(), buf_format() and err_set(). Passes each conversion to
+ * snprintf() except "%.*s", which it copies itself because the text may contain NUL. */
 #include "base/format.h"
 
 #include <stdio.h>
 
-/* One "%...": its text, and what decides which argument it takes. */
+/* One conversion: its text, and what decides the type of its argument. */
 struct conversion {
     char spec[16];
     char length; /* 'l' for ll, 'z', or 0 */
@@ -10,7 +12,7 @@ struct conversion {
     bool counted; /* ".*" */
 };
 
-/* Reads what follows a percent sign; returns the place behind it. */
+/* Reads what follows a percent sign. Returns the position after it. */
 static const char *read_conversion(const char *at, struct conversion *out)
 {
     size_t len = 0;
@@ -30,7 +32,7 @@ static const char *read_conversion(const char *at, struct conversion *out)
     return at;
 }
 
-/* Hands one argument to printf. */
+/* Formats one argument with snprintf(). */
 #define ADD_PRINTED(out_, spec_, argument_)                                                        \
     do {                                                                                           \
         __typeof__(argument_) argument__ = (argument_);                                            \

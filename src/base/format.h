@@ -1,5 +1,5 @@
-/* base/format.h: printf for texts that may hold any bytes: what a client sent is quoted in errors,
- * and it may contain NUL. */
+/* base/format.h: printf for texts that may contain any byte, NUL included: error messages quote
+ * what clients sent. */
 #ifndef GRAMME_BASE_FORMAT_H
 #define GRAMME_BASE_FORMAT_H
 
@@ -7,8 +7,9 @@
 
 #include "base/buf.h"
 
-/* As vsnprintf(), but "%.*s" copies as many bytes as it is told. Takes the conversions c, d, f, s,
- * u, x with flags and width, and the lengths ll and z. */
+/* Appends a formatted text to `out`. Like vsnprintf(), but "%.*s" copies exactly as many bytes as
+ * its precision says. Supports the conversions c, d, f, s, u and x with flags and width, and the
+ * lengths ll and z; others are a programming error. */
 void format_add(struct buf *out, const char *format, va_list args);
 
 #endif

@@ -1,3 +1,4 @@
+/* Calls xxHash. Any thread. */
 #include "base/hash.h"
 
 #include <xxhash.h>

@@ -1,12 +1,15 @@
-/* base/hash.h: xxHash's XXH3, whose results are stable and may be stored. */
+/* base/hash.h: XXH3 of xxHash. Its results are stable across versions and machines, so they may be
+ * stored. Not a cryptographic hash. */
 #ifndef GRAMME_BASE_HASH_H
 #define GRAMME_BASE_HASH_H
 
 #include "base/str.h"
 
+/* 64 bits of `s`. */
 uint64_t hash_64(struct str s);
+/* 64 bits of `s`; different seeds give independent hashes. */
 uint64_t hash_64_seeded(struct str s, uint64_t seed);
-/* 128 bits in canonical (big-endian) order. */
+/* 128 bits of `s`, in canonical (big-endian) order. */
 void hash_128(struct str s, uint64_t seed, uint8_t out[16]);
 
 #endif

@@ -1,3 +1,5 @@
+/* Writes log lines. Each line is one write() call, so lines of different threads do not mix. No
+ * locks. */
 #include "base/log.h"
 
 #include <fcntl.h>
@@ -11,7 +13,8 @@
 
 static atomic_int current_level = LOG_INFO;
 static atomic_int current_format = LOG_TEXT;
-static atomic_int log_fd = STDERR_FILENO; /* keeps its number when the file behind it is replaced */
+static atomic_int log_fd =
+    STDERR_FILENO; /* the descriptor stays the same when the file is replaced */
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 void log_setup(enum log_level level, enum log_format format)
@@ -31,7 +34,8 @@ bool log_open_file(const char *path)
         atomic_store(&log_fd, fd);
         return true;
     }
-    bool done = dup3(fd, current, O_CLOEXEC) >= 0; /* whoever is writing writes to one of the two */
+    /* dup3() is atomic: a concurrent write() goes to the old or the new file. */
+    bool done = dup3(fd, current, O_CLOEXEC) >= 0;
     close(fd);
     return done;
 }
@@ -52,7 +56,7 @@ bool log_enabled(enum log_level level)
     return (int)level <= atomic_load_explicit(&current_level, memory_order_relaxed);
 }
 
-/* The message inside a JSON string; what is not printable ASCII becomes \u00xx. */
+/* Escapes a message for a JSON string. Bytes that are not printable ASCII become \\u00xx. */
 static size_t escape(char *out, size_t size, const char *text)
 {
     size_t len = 0;
@@ -71,7 +75,7 @@ static size_t escape(char *out, size_t size, const char *text)
     return len;
 }
 
-/* Adds the fields behind the message: `"name":"value",` or ` name=value`. */
+/* Appends the fields to the message: `"name":"value",` or ` name=value`. */
 static void format_fields(char *out, size_t size, const struct log_field *fields, size_t count)
 {
     enum { VALUE_MAX = 256 };
@@ -122,7 +126,7 @@ static void write_line(enum log_level level, const char *module, const struct lo
     /* One write per line keeps lines of different threads apart. */
     ssize_t written = write(atomic_load_explicit(&log_fd, memory_order_relaxed), line,
                             MIN((size_t)len, sizeof(line) - 1));
-    (void)written; /* nowhere left to complain */
+    (void)written; /* a failed log write cannot be reported */
 }
 
 void log_write(enum log_level level, const char *module, const char *format, ...)

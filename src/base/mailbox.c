@@ -1,3 +1,5 @@
+/* Lock-free mailboxes (a stack that the owner takes as a whole and reverses), and mailboxes whose
+ * owner waits on a condition variable. */
 #include "base/mailbox.h"
 
 #include <pthread.h>
@@ -35,7 +37,7 @@ bool mailbox_drain(struct mailbox *mailbox)
 {
     struct task *task = atomic_exchange_explicit(&mailbox->newest, NULL, memory_order_acquire);
     struct task *oldest = NULL;
-    while (task != NULL) { /* newest first: turn round */
+    while (task != NULL) { /* reverses the list: oldest first */
         struct task *next = task->next;
         task->next = oldest;
         oldest = task;
@@ -84,7 +86,7 @@ void waiting_mailbox_destroy(struct waiting_mailbox *waiting)
     if (waiting == NULL) {
         return;
     }
-    /* A poster may still be inside wake_waiting() for a task that has already run. */
+    /* A poster may still hold the mutex in wake_waiting() for a task that has already run. */
     pthread_mutex_lock(&waiting->mutex);
     pthread_mutex_unlock(&waiting->mutex);
     pthread_cond_destroy(&waiting->came);
@@ -115,7 +117,7 @@ void waiting_mailbox_run_for(struct waiting_mailbox *waiting, int64_t timeout_ms
     bool awake = waiting->awake;
     waiting->awake = false;
     pthread_mutex_unlock(&waiting->mutex);
-    if (awake) { /* else a poster may still be about to wake us: it finds us next time */
+    if (awake) { /* otherwise a poster has not called wake_waiting() yet; it will */
         mailbox_drain(&waiting->box);
     }
 }

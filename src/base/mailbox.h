@@ -1,5 +1,5 @@
-/* base/mailbox.h: work handed to a thread by others. Any thread posts; the owner drains, and runs
- * the tasks of each poster in the order of posting. */
+/* base/mailbox.h: a queue of tasks for one thread. Any thread posts tasks. The owner thread drains
+ * the queue and runs them; tasks of one poster run in the order in which they were posted. */
 #ifndef GRAMME_BASE_MAILBOX_H
 #define GRAMME_BASE_MAILBOX_H
 
@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* Embedded in the thing to be handed over; one mailbox at a time. */
+/* Embedded in the object to hand over. In at most one mailbox at a time. */
 struct task {
     struct task *next;
     void (*run)(struct task *task);
@@ -15,33 +15,38 @@ struct task {
 
 struct mailbox {
     _Atomic(struct task *) newest;
-    void (*wake)(
-        struct mailbox *mailbox); /* called when the box stops being empty, by the poster */
-    bool may_block;               /* The owner thread may block: it serves a single client. */
-    /* The owner serves many clients, one after the other. What is started in one round of events
-     * may keep it busy until slice_until_ns in all (CLOCK_MONOTONIC; 0: nobody has set it in this
-     * round yet), and continues on other threads then. Owner only. */
+    void (*wake)(struct mailbox *mailbox); /* called by the poster when the queue was empty */
+    bool may_block; /* The owner thread may block: it serves a single client. */
+    /* The owner thread serves many clients in turn. Work that is started in one round of events may
+     * use the thread until slice_until_ns (CLOCK_MONOTONIC; 0: not set in this round yet); the rest
+     * continues on other threads. Owner only. */
     bool has_slices;
     int64_t slice_until_ns;
 };
 
+/* Makes an empty mailbox. `wake` is called on the posting thread when a task is posted to an empty
+ * queue; it must make the owner call mailbox_drain(). */
 void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox));
-/* What was written before the post is seen by the task. */
+/* Adds a task. Memory written before the call is visible to the task. Lock-free. */
 void mailbox_post(struct mailbox *mailbox, struct task *task);
-/* The same for a list, linked by `next` from the newest to the oldest, with one wake at most. */
+/* As mailbox_post() for a list linked by `next` from the newest task to the oldest. Calls `wake` at
+ * most once. */
 void mailbox_post_list(struct mailbox *mailbox, struct task *newest, struct task *oldest);
-/* Runs all that is there; returns whether there was anything. Owner only. */
+/* Runs all queued tasks. Returns whether there were any. Owner only. */
 bool mailbox_drain(struct mailbox *mailbox);
 
-/* A mailbox whose owner sleeps until something comes: for tests, tools and threads without a
- * loop of their own. */
+/* A mailbox whose owner blocks until a task arrives: for tests, tools and threads without an event
+ * loop. */
 struct waiting_mailbox;
+/* Creates one; free it with waiting_mailbox_destroy(). */
 MUST_USE struct waiting_mailbox *waiting_mailbox_create(void);
+/* Frees it. All posted tasks must have run. Accepts NULL. */
 void waiting_mailbox_destroy(struct waiting_mailbox *waiting);
+/* Returns the mailbox to post to. */
 MUST_USE struct mailbox *waiting_mailbox_box(struct waiting_mailbox *waiting);
-/* Waits until a task has come and runs what is there, until *done is true. */
+/* Runs tasks, waiting for them, until *done is true. */
 void waiting_mailbox_run(struct waiting_mailbox *waiting, const bool *done);
-/* Waits until a task has come and runs what is there, once; or until the time is over. */
+/* Waits up to `timeout_ms` for tasks and runs those that are queued, once. */
 void waiting_mailbox_run_for(struct waiting_mailbox *waiting, int64_t timeout_ms);
 
 #endif

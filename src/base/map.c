@@ -1,5 +1,5 @@
-/* Open addressing, linear probing; a removed entry leaves a grave (value NULL, name kept) that the
- * next rebuild clears. */
+/* A hash table with open addressing and linear probing. A removed entry stays as a tombstone (value
+ * NULL, name kept) until the table is rebuilt. */
 #include "base/map.h"
 
 #include "base/hash.h"
@@ -9,7 +9,7 @@ struct map_slot {
     char *name; /* NULL: never used */
     size_t name_len;
     uint64_t hash;
-    void *value; /* NULL with a name: a grave */
+    void *value; /* NULL with a name: a tombstone */
 };
 
 void map_init(struct map *map)
@@ -26,7 +26,7 @@ void map_finish(struct map *map)
     map_init(map);
 }
 
-/* The slot that holds the name, or the free one where it would go. */
+/* Returns the slot of the name, or the free slot where it would be added. */
 static struct map_slot *find(const struct map *map, struct str name, uint64_t hash)
 {
     for (size_t i = hash;; i++) {

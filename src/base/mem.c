@@ -1,3 +1,4 @@
+/* Wraps malloc() and its relatives. Any thread. */
 #include "base/mem.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Random numbers: getrandom(), and xorshift128+ for the fast generator. */
 #include "base/random.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ void random_system(void *bytes, size_t count)
 void random_init(struct random *random)
 {
     random_system(random->state, sizeof(random->state));
-    random->state[0] |= 1; /* all zeroes would stay so */
+    random->state[0] |= 1; /* xorshift never leaves the state of all zeros */
 }
 
 void random_init_seed(struct random *random, uint64_t seed)

@@ -1,3 +1,4 @@
+/* Searching and parsing of strings: what is too long to be inline in str.h. */
 #include "base/str.h"
 
 #include <strings.h>
@@ -5,15 +6,16 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-/* Looks at 16 positions at a time for the first and the last byte of the needle, and compares the
- * bytes between only where both match. An input made so that they match everywhere would cost
- * s.len * needle.len: when many comparisons have failed, memmem() goes on, whose time is linear in
- * the worst case but longer for ordinary text. */
+/* Compares the first and the last byte of the needle at 16 positions at a time, and the bytes
+ * between only where both match. Input for which they match everywhere would take s.len *
+ * needle.len steps: after many failed comparisons memmem() takes over, which is linear in the worst
+ * case but slower for ordinary text. */
 static bool contains_long(struct str s, struct str needle)
 {
     enum { LANES = 16 };
     size_t position_count = s.len - needle.len + 1;
-    size_t compared_max = 64 + s.len / 4; /* bytes of comparisons that failed */
+    size_t compared_max =
+        64 + s.len / 4; /* bytes of failed comparisons before memmem() takes over */
     size_t compared = 0;
     size_t at = 0;
     __m128i first = _mm_set1_epi8(needle.data[0]);

@@ -1,5 +1,5 @@
-/* base/testing.h: what every x_test.c includes: cmocka with its many prerequisites, and checks
- * that print what differs. */
+/* base/testing.h: included by every x_test.c: cmocka with the headers that it needs, and checks
+ * that print the difference. */
 #ifndef GRAMME_BASE_TESTING_H
 #define GRAMME_BASE_TESTING_H
 
@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-/* Two texts as struct str; `what` names the row of the table that is being checked. */
+/* Fails unless both strs are equal; `what` names the row of the test's table. */
 #define CHECK_STR_EQ(what, got_, expected_)                                                        \
     do {                                                                                           \
         struct str got__ = (got_);                                                                 \

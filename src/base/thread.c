@@ -1,3 +1,4 @@
+/* Scheduling of threads through Linux system calls. Each function affects the calling thread. */
 #include "base/thread.h"
 
 #include <errno.h>
@@ -5,14 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's struct sched_attr, which the C library does not have. */
+/* The kernel's struct sched_attr, which the C library does not declare. */
 struct scheduling {
     uint32_t size;
     uint32_t policy;
     uint64_t flags;
     int32_t nice;
     uint32_t priority;
-    uint64_t runtime_ns; /* of an ordinary thread: its slice */
+    uint64_t runtime_ns; /* for ordinary threads: the time slice */
     uint64_t deadline_ns;
     uint64_t period_ns;
 };
@@ -21,20 +22,20 @@ void thread_ask_for_short_slices(void)
 {
     struct scheduling wanted;
     if (syscall(SYS_sched_getattr, 0, &wanted, sizeof(wanted), 0) != 0 || wanted.policy != 0) {
-        return; /* somebody has already decided otherwise */
+        return; /* another scheduling policy is set already: keep it */
     }
     wanted.size = sizeof(wanted);
     wanted.runtime_ns = 100000;
     syscall(SYS_sched_setattr, 0, &wanted, 0);
 }
 
-/* A tenth of the processor remains for it when everything else is busy. Less would let a large
- * request, and the locks that it holds for moments, wait too long. */
+/* Leaves the thread about a tenth of a processor when everything is busy. With less, large
+ * requests, and those that wait for locks they hold, would wait too long. */
 enum { LOW_PRIORITY_NICE = 10 };
 
 void thread_lower_priority(void)
 {
-    id_t thread = (id_t)syscall(SYS_gettid); /* on Linux a priority belongs to a thread */
+    id_t thread = (id_t)syscall(SYS_gettid); /* on Linux the nice value belongs to a thread */
     errno = 0;
     int nice = getpriority(PRIO_PROCESS, thread);
     if (errno == 0 && nice < LOW_PRIORITY_NICE) {

@@ -1,17 +1,17 @@
-/* base/thread.h: what threads ask of the scheduler. */
+/* base/thread.h: scheduling of the calling thread. */
 #ifndef GRAMME_BASE_THREAD_H
 #define GRAMME_BASE_THREAD_H
 
 #include "base/base.h"
 
-/* Asks for short slices for the thread that calls: one that needs only moments at a time then gets
- * them sooner when the processors are busy. Kernels before 6.12 do not know that and go on as
- * they are. */
+/* Asks the scheduler for short time slices for the calling thread. A thread that runs only briefly
+ * at a time is then scheduled sooner when the processors are busy. Has no effect on kernels before
+ * 6.12. */
 void thread_ask_for_short_slices(void);
 
-/* Lowers the priority of the calling thread, for work that must not delay the threads that serve
- * connections: those take the processor from it as soon as they have something to do. When nothing
- * else runs it works at full speed. */
+/* Lowers the priority of the calling thread, for work that must not delay threads that serve
+ * connections. They preempt it as soon as they have work; when nothing else runs it gets the whole
+ * processor. */
 void thread_lower_priority(void);
 
 #endif

@@ -1,6 +1,7 @@
+/* Validation and conversion of UTF-8. Any thread. */
 #include "base/utf8.h"
 
-/* Length of the well-formed sequence at `at`, or 0. */
+/* Returns the length of the well-formed sequence at `at`, or 0. */
 static size_t sequence_len(const unsigned char *at, size_t left)
 {
     unsigned char first = at[0];
@@ -29,7 +30,7 @@ bool utf8_is_valid(struct str s)
     size_t left = s.len;
     while (left > 0) {
         uint64_t eight;
-        while (left >= sizeof(eight)) { /* ASCII by the word */
+        while (left >= sizeof(eight)) { /* 8 ASCII bytes at a time */
             memcpy(&eight, at, sizeof(eight));
             if ((eight & 0x8080808080808080u) != 0) {
                 break;
@@ -55,8 +56,8 @@ size_t utf8_utf16_len(struct str s)
     size_t units = 0;
     for (size_t i = 0; i < s.len; i++) {
         unsigned char c = (unsigned char)s.data[i];
-        units += (c & 0xC0) != 0x80; /* every sequence has one first byte */
-        units += c >= 0xF0;          /* and four bytes need a surrogate pair */
+        units += (c & 0xC0) != 0x80; /* counts first bytes of sequences */
+        units += c >= 0xF0;          /* four bytes need a surrogate pair */
     }
     return units;
 }
