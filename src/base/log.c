@@ -13,8 +13,8 @@
 
 static atomic_int current_level = LOG_INFO;
 static atomic_int current_format = LOG_TEXT;
-static atomic_int log_fd =
-    STDERR_FILENO; /* the descriptor stays the same when the file is replaced */
+/* The descriptor stays the same when the file is replaced. */
+static atomic_int log_fd = STDERR_FILENO;
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 void log_setup(enum log_level level, enum log_format format)

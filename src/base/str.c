@@ -14,8 +14,8 @@ static bool contains_long(struct str s, struct str needle)
 {
     enum { LANES = 16 };
     size_t position_count = s.len - needle.len + 1;
-    size_t compared_max =
-        64 + s.len / 4; /* bytes of failed comparisons before memmem() takes over */
+    /* Bytes of failed comparisons before memmem() takes over. */
+    size_t compared_max = 64 + s.len / 4;
     size_t compared = 0;
     size_t at = 0;
     __m128i first = _mm_set1_epi8(needle.data[0]);

@@ -1,3 +1,4 @@
+/* Unit tests of stored formats, with the test vectors of docs/internals/formats.md. */
 #include "codec/key.h"
 
 #include "base/testing.h"

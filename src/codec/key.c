@@ -1,3 +1,4 @@
+/* Row keys of items and index entries. Called by src/engine for every read and write. */
 #include "codec/key.h"
 
 #include "base/bytes.h"
@@ -17,7 +18,7 @@ struct str key_finish(struct key_writer *writer)
     return str_make(writer->data, writer->len);
 }
 
-/* One value is hashed as its type and bytes; of several each also with its length. */
+/* A single value is hashed as its type and bytes; several values each with their length, too. */
 void key_add_hash(struct key_writer *writer, uint64_t seed, const struct value *values,
                   size_t count)
 {

@@ -1,3 +1,4 @@
+/* Encodes rows of items and index entries. Called when src/engine writes items. */
 #include "codec/row.h"
 
 #include "base/bytes.h"

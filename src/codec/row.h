@@ -1,9 +1,10 @@
-/* codec/row.h: the value of an item's row and of an index entry's.
+/* codec/row.h: the stored value of an item's row and of an index entry's row.
  *
- *   version (1 byte, 2) | size by the service's rules (u32, little-endian) | version of the table's
- *   description that it was written by (u32) | the item as an M value
+ *   version (1 byte, 2) | size by DynamoDB's rules (u32_le) | version of the table's description
+ *   that wrote the row (u32_le) | the item as an M value
  *
- * Entries that are projected have 0 for the table's version: they change only with the item. */
+ * In rows of index entries that hold a projection the table's version is 0: they change only with
+ * the item. */
 #ifndef GRAMME_CODEC_ROW_H
 #define GRAMME_CODEC_ROW_H
 
@@ -15,12 +16,13 @@
 #define ROW_HEAD_LEN 9
 
 struct row {
-    struct value item; /* VALUE_ABSENT: no row */
+    struct value item; /* VALUE_ABSENT: there is no row */
     size_t size;
     uint32_t table_version;
 };
 
-/* Borrows the bytes. STR_NULL gives an absent row. */
+/* Decodes a row. The item borrows the bytes. STR_NULL gives an absent row. Aborts if the version is
+ * unknown: the store checks what it reads. */
 static inline struct row row_decode(struct str bytes)
 {
     if (str_is_null(bytes)) {
@@ -35,6 +37,7 @@ static inline struct row row_decode(struct str bytes)
     };
 }
 
+/* Encodes a row in `arena`. `size` is that of item_size(). */
 struct str row_encode(struct arena *arena, struct value item, size_t size, uint32_t table_version);
 
 #endif

@@ -1,3 +1,5 @@
+/* Encodes and decodes stream records. Called when src/engine writes items of tables with a stream,
+ * and for GetRecords. */
 #include "codec/stream_record.h"
 
 #include "base/bytes.h"

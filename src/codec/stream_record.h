@@ -1,10 +1,10 @@
-/* codec/stream_record.h: the value of a stream record's row: what happened to one item.
+/* codec/stream_record.h: the stored value of a stream record's row: one change of one item.
  *
- *   version (1 byte, 1) | flags (1 byte) | time in ms (i64, little-endian) | size by the service's
- *   rules (u32) | key attributes, then the old image, then the new one: M values
+ *   version (1 byte, 1) | flags (1 byte) | time in ms (u64_le) | size by DynamoDB's rules (u32_le)
+ * | key attributes, then the old image, then the new image: M values
  *
- * Flags: bits 0-1 the event, bit 2 the service itself did it, bits 3 and 4 there is an old, a new
- * image. */
+ * Flags: bits 0-1 are the event; bit 2: the server itself made the change (expiry); bits 3 and 4:
+ * there is an old image, a new image. */
 #ifndef GRAMME_CODEC_STREAM_RECORD_H
 #define GRAMME_CODEC_STREAM_RECORD_H
 
@@ -23,8 +23,9 @@ struct stream_record {
     struct value new_image;
 };
 
+/* Encodes a record in `arena`. */
 struct str stream_record_encode(struct arena *arena, const struct stream_record *record);
-/* Borrows the bytes. */
+/* Decodes a record, which borrows the bytes. */
 struct stream_record stream_record_decode(struct str bytes);
 
 #endif

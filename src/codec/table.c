@@ -1,3 +1,5 @@
+/* Encodes and decodes table descriptions as maps of named fields. Called by the catalog of
+ * src/engine. */
 #include "codec/table.h"
 
 #include "model/builder.h"

@@ -1,3 +1,4 @@
+/* The JSON reader. Reads requests in the server (src/wire) and responses in the client library. */
 #include "json/reader.h"
 
 #include "base/utf8.h"
@@ -7,7 +8,7 @@ static bool fail(struct json_reader *reader, const char *mistake)
     if (reader->mistake == NULL) {
         reader->mistake = mistake;
     }
-    reader->at = reader->end; /* whoever goes on reading finds nothing */
+    reader->at = reader->end; /* stops all further reading */
     return false;
 }
 
@@ -121,7 +122,7 @@ static int32_t read_hex4(const char *at, const char *end)
     return value;
 }
 
-/* What stands after "\u"; a pair of surrogates is one code point. -1: malformed. */
+/* Reads what follows "\\u"; a pair of surrogates is one code point. -1: malformed. */
 static int32_t read_unicode_escape(const char **at, const char *end)
 {
     int32_t unit = read_hex4(*at, end);
@@ -143,7 +144,8 @@ static int32_t read_unicode_escape(const char **at, const char *end)
     return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
 }
 
-/* One escape, *at standing behind the backslash. Returns bytes written, 0 if malformed. */
+/* Reads one escape; *at points behind the backslash. Returns the number of bytes written, 0 if
+ * malformed. */
 static size_t unescape(const char **at, const char *end, char out[4])
 {
     if (*at == end) {
@@ -161,7 +163,7 @@ static size_t unescape(const char **at, const char *end, char out[4])
     return code_point < 0 ? 0 : utf8_encode((uint32_t)code_point, out);
 }
 
-/* A string with at least one escape; `first_escape` is where the first one stands. */
+/* Reads a string with at least one escape, the first one at `first_escape`. */
 static bool read_escaped(struct json_reader *reader, const char *first_escape,
                          struct json_string *out)
 {
@@ -309,7 +311,7 @@ static bool enter(struct json_reader *reader, char open)
     return true;
 }
 
-/* True if one more entry follows; consumes the comma before it, or the closing bracket. */
+/* Whether one more entry follows. Consumes the comma before it, or the closing bracket. */
 static bool next(struct json_reader *reader, char close)
 {
     if (reader->mistake != NULL) {

@@ -1,10 +1,11 @@
+/* Unit tests of the JSON reader: rows of text and what is read from it. */
 #include "json/reader.h"
 
 #include "base/buf.h"
 #include "base/testing.h"
 #include "json/writer.h"
 
-/* Reads any value and writes it again without white space: what the reader understood. */
+/* Reads any value and writes what was read, without white space. */
 static void copy_value(struct json_reader *reader, struct buf *out)
 {
     struct json_string string;

@@ -1,3 +1,4 @@
+/* Writes pieces of JSON. Called by src/wire and src/api for responses. */
 #include "json/writer.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Builds values. Called where requests are decoded (src/wire), where expressions are evaluated
+ * (src/expr) and where items are changed. */
 #include "model/builder.h"
 
 #include "base/bytes.h"
@@ -147,10 +149,10 @@ void builder_close_sorted(struct builder *builder, size_t open, uint32_t count)
     builder_close_list(builder, open, count);
 }
 
-/* One entry of a map or one element of a set while it is put in order. */
+/* An entry of a map or an element of a set while they are sorted. */
 struct entry {
     struct str key;
-    struct str all; /* the bytes to move */
+    struct str all; /* all bytes of the entry */
 };
 
 /* Equal keys stay in the order in which they were written. */
@@ -201,7 +203,7 @@ static uint32_t drop_duplicates(struct entry *entries, uint32_t count)
     return kept;
 }
 
-/* Writes the entries anew, in their order, as all that stands after `open`. */
+/* Rewrites the contents of the container at `open` in the order of `entries`. */
 static void rewrite(struct builder *builder, size_t open, const struct entry *entries,
                     uint32_t count)
 {

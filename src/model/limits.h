@@ -1,4 +1,4 @@
-/* model/limits.h: the service's limits, each once. */
+/* model/limits.h: DynamoDB's limits on items, keys and requests, each in one place. */
 #ifndef GRAMME_MODEL_LIMITS_H
 #define GRAMME_MODEL_LIMITS_H
 

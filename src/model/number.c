@@ -1,5 +1,5 @@
-/* Parsing and arithmetic go through `struct decimal`, whose coefficient of up to 38 digits fits a
- * 128-bit integer; the bytes come from and go to it. */
+/* Numbers of 38 decimal digits. Parsing and arithmetic use `struct decimal`, whose coefficient fits
+ * a 128-bit integer; it is encoded to and decoded from the stored bytes. */
 #include "model/number.h"
 
 typedef unsigned __int128 coefficient_t; /* C has no other name for it */

@@ -32,32 +32,36 @@ enum number_status {
     NUMBER_PRECISION, /* more than 38 significant digits */
 };
 
-/* The service's text for a status other than NUMBER_OK and NUMBER_BAD_TEXT. */
+/* Returns DynamoDB's message for a status other than NUMBER_OK and NUMBER_BAD_TEXT. */
 const char *number_status_text(enum number_status status);
 
-/* Decimal text, optional sign, dot and exponent; no white space. */
+/* Reads decimal text with optional sign, dot and exponent; no white space. */
 MUST_USE enum number_status number_parse(struct str text, struct number *out);
+/* Makes a number of an integer. */
 void number_from_int64(int64_t value, struct number *out);
 
+/* Returns the number's bytes, which borrow from `number`. */
 static inline struct str number_str(const struct number *number)
 {
     return str_make(number->bytes, number->len);
 }
 
-/* The functions below take a number's bytes, as number_str() gives them and rows hold them. */
+/* The functions below take the encoded bytes of a number, as number_str() returns them and rows
+ * contain them. */
 
-/* Whether the bytes are ones that number_parse() makes: for what comes from outside. */
+/* Whether bytes of unknown origin are an encoding that number_parse() makes. */
 MUST_USE bool number_is_valid(struct str bytes);
-/* Plain decimal text without exponent; returns its length, at most NUMBER_TEXT_MAX. */
+/* Writes plain decimal text without exponent. Returns its length, at most NUMBER_TEXT_MAX. */
 size_t number_format(struct str bytes, char out[NUMBER_TEXT_MAX]);
-/* Bytes that the number counts for in the size of an item. */
+/* Returns how many bytes the number counts in the size of an item. */
 size_t number_size(struct str bytes);
-/* Exact sum or difference, or why there is none. */
+/* Computes the exact sum, or says why there is none. */
 MUST_USE enum number_status number_add(struct str a, struct str b, struct number *out);
+/* Computes the exact difference, or says why there is none. */
 MUST_USE enum number_status number_subtract(struct str a, struct str b, struct number *out);
-/* False if the value is not whole or does not fit. */
+/* Converts to an integer. False if the value has a fraction or does not fit. */
 MUST_USE bool number_to_int64(struct str bytes, int64_t *out);
-/* The smallest whole number that is not less; false if it does not fit. */
+/* Rounds up to an integer. False if it does not fit. */
 MUST_USE bool number_ceiling(struct str bytes, int64_t *out);
 
 #endif

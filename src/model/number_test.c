@@ -1,3 +1,4 @@
+/* Unit tests of numbers: parsing, order, arithmetic and formatting, as rows of a table. */
 #include "model/number.h"
 
 #include "base/random.h"

@@ -1,3 +1,5 @@
+/* Looks things up in a table's description. Called by src/engine and src/api on any thread:
+ * descriptions do not change. */
 #include "model/table.h"
 
 const struct index *table_index(const struct table *table, struct str name)

@@ -1,16 +1,17 @@
-/* model/table.h: what a table is: keys, indexes and settings. A description is made once, in an
- * arena of its own, and not changed afterwards: a changed table is a new description. */
+/* model/table.h: the description of a table: keys, indexes and settings. A description is made
+ * once, in an arena of its own, and is then immutable: a change of the table makes a new one. Any
+ * thread may read it. */
 #ifndef GRAMME_MODEL_TABLE_H
 #define GRAMME_MODEL_TABLE_H
 
 #include "base/arena.h"
 #include "model/value.h"
 
-#define KEY_ATTRIBUTES_MAX 4 /* each of hash and range; more than one of each only in a GSI */
+#define KEY_ATTRIBUTES_MAX 4 /* per hash and per range key; only a GSI has more than one */
 #define TABLE_GSI_MAX      20
 #define TABLE_LSI_MAX      5
 #define INDEX_NON_KEY_MAX  20
-/* What a new on-demand table or index can take at once. */
+/* The initial warm throughput of an on-demand table or index. */
 #define WARM_ON_DEMAND_READ  12000
 #define WARM_ON_DEMAND_WRITE 4000
 
@@ -43,12 +44,12 @@ enum stream_view {
     STREAM_NEW_AND_OLD_IMAGES,
     STREAM_KEYS_ONLY
 };
-/* TTL_ENABLING: items of before are still being added to the space of expiry times. Items expire
- * all the same, and clients see ENABLED. */
+/* TTL_ENABLING: the backfill of expiry times of existing items is running. Items expire
+ * nevertheless, and clients see ENABLED. */
 enum ttl_status { TTL_DISABLED, TTL_ENABLING, TTL_ENABLED };
 enum resource_status { STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING, STATUS_ACTIVE };
 
-/* Provisioned units with their history; zeros on demand. */
+/* Provisioned units and when they changed; zeros if on demand. */
 struct throughput {
     int64_t read_units;
     int64_t write_units;
@@ -57,7 +58,7 @@ struct throughput {
     int64_t decreases_today;
 };
 
-/* A pair of settings of which either may be missing. */
+/* A pair of settings; each may be missing. */
 struct unit_pair {
     int64_t read;  /* 0: not set */
     int64_t write; /* 0: not set */
@@ -71,18 +72,18 @@ struct index {
     const struct str *non_key_names; /* PROJECTION_INCLUDE: as given */
     size_t non_key_count;
     enum resource_status status;
-    int64_t changed_ms;           /* when the status last did; 0: it came with the table */
+    int64_t changed_ms;           /* when the status last changed; 0: created with the table */
     struct throughput throughput; /* GSI only, like the two below */
     struct unit_pair on_demand;
     struct unit_pair warm;
-    uint32_t space;         /* where its rows are */
-    uint32_t since_version; /* of the table, with which it came */
-    bool backfilling;       /* items that were there before are still being added */
+    uint32_t space;         /* the space of its entries */
+    uint32_t since_version; /* the version of the table that added it */
+    bool backfilling;       /* the backfill of existing items is running */
 };
 
 struct table {
     struct str name;
-    uint32_t version; /* grows with each change of the description; starts at 1 */
+    uint32_t version; /* incremented by each change of the description; starts at 1 */
     char id[36];      /* UUID */
     int64_t created_ms;
     enum resource_status status;
@@ -91,12 +92,12 @@ struct table {
     size_t definition_count;
     const struct index *indexes; /* global ones first, each kind in the order of creation */
     size_t index_count;
-    size_t local_count; /* how many of them are local */
-    /* A global index that is being deleted: just shown, nobody uses it any more. NULL: none */
+    size_t local_count; /* how many are local */
+    /* A global index that is being deleted: shown in descriptions, not used. NULL: none */
     const struct index *leaving;
 
     enum billing_mode billing;
-    bool was_on_demand; /* at some time, or is now: BillingModeSummary is shown */
+    bool was_on_demand; /* is or was on demand: BillingModeSummary is shown */
     int64_t on_demand_since_ms;
     struct throughput throughput;
     struct unit_pair on_demand;
@@ -108,43 +109,44 @@ struct table {
     enum stream_view stream;
     int64_t stream_since_ms; /* names the stream; 0: never had one */
     uint32_t stream_space;   /* where its records are; 0: it has none now, like the next two */
-    uint32_t stream_shards;  /* how many are open at a time */
-    int64_t stream_shard_ms; /* how long one is open */
+    uint32_t stream_shards;  /* open shards at a time */
+    int64_t stream_shard_ms; /* how long a shard is open */
     enum ttl_status ttl;
     struct str ttl_attribute; /* STR_NULL: TTL_DISABLED */
     int64_t ttl_changed_ms;
-    uint32_t ttl_space;         /* items by time of expiry; 0: none */
-    uint32_t ttl_since_version; /* of the table, with which that came */
+    uint32_t ttl_space;         /* the space with items by time of expiry; 0: none */
+    uint32_t ttl_since_version; /* the version of the table that enabled it */
     bool sse_kms;
     struct str sse_key_arn;
     const struct str *tag_names;
     const struct str *tag_values;
     size_t tag_count;
 
-    uint32_t space;            /* where its items are */
-    uint32_t collection_space; /* sizes of item collections; only with local indexes */
+    uint32_t space;            /* the space of its items */
+    uint32_t collection_space; /* the space of sizes of item collections; 0 without local indexes */
 };
 
-/* The index of that name, or NULL. */
+/* Returns the index of that name, or NULL. */
 const struct index *table_index(const struct table *table, struct str name);
 
-/* The index that is being created on a table in use, or NULL. */
+/* Returns the index that is being created on the existing table, or NULL. */
 const struct index *table_coming_index(const struct table *table);
 
-/* WarmThroughput of a global index, or of the table itself if `index` is NULL: as set, but at least
- * what the capacity mode gives. */
+/* Returns WarmThroughput of a global index, or of the table if `index` is NULL: the values that
+ * were set, but at least those that the capacity mode implies. */
 struct unit_pair table_warm(const struct table *table, const struct index *index);
 
-/* The type of a definition, VALUE_NONE if there is none. */
+/* Returns the type of an attribute of AttributeDefinitions, VALUE_NONE if it is not defined. */
 enum value_type table_definition(const struct table *table, struct str name);
 
-/* Forgets definitions of attributes that are no key of table or indexes; `arena` gets the rest. */
+/* Removes definitions of attributes that are no key of the table or an index. The new list is
+ * allocated from `arena`. */
 void table_prune_definitions(struct arena *arena, struct table *table);
 
-/* Whether the attribute is one of the schema's. */
+/* Whether the attribute is part of the key. */
 bool key_schema_has(const struct key_schema *key, struct str name);
 
-/* Whether entries of the index hold the attribute of an item. */
+/* Whether the index projects the attribute: its entries contain it. */
 bool index_projects(const struct table *table, const struct index *index, struct str name);
 
 #endif

@@ -1,3 +1,5 @@
+/* Values as flat bytes: names of types, sizes, equality, look-up, validation. Any thread: values do
+ * not change. */
 #include "model/value.h"
 
 #include "base/bytes.h"
@@ -64,7 +66,8 @@ bool value_has_element(struct value container, struct value element)
     return false;
 }
 
-/* Sets count just their elements; lists and maps 3 bytes and 1 per element besides. */
+/* By DynamoDB's rules sets count only their elements; lists and maps 3 bytes more, and 1 per
+ * element. */
 static size_t container_size(struct value value)
 {
     enum value_type type = value_type(value);
@@ -128,7 +131,7 @@ int value_depth(struct value value)
     int deepest = 0;
     while (type == VALUE_M ? value_next_entry(&iter, &name, &element)
                            : value_next(&iter, &element)) {
-        int depth = value_depth(element); /* MAX would take it twice, at every level */
+        int depth = value_depth(element); /* MAX() would evaluate it twice, at every level */
         deepest = MAX(deepest, depth);
     }
     return deepest + 1;
@@ -145,7 +148,7 @@ bool value_text_is_plain(struct str text)
     return true;
 }
 
-/* What is left to check of bytes from outside. */
+/* The part that is not checked yet. */
 struct checker {
     const uint8_t *at;
     const uint8_t *end;

@@ -34,7 +34,7 @@ enum value_type {
     VALUE_TYPE_COUNT
 };
 
-/* Borrows its bytes. {0} is "no value": an absent attribute, an absent item. */
+/* A value borrows its bytes. {0} is "no value": an absent attribute or item. */
 struct value {
     const uint8_t *data;
     size_t len;
@@ -45,41 +45,48 @@ struct value {
 #define VALUE_FLAG           0x10
 #define VALUE_CONTAINER_HEAD 9 /* tag, length, count */
 
-/* "S", "NS", "NULL", ...; and back, VALUE_NONE if it is none. */
+/* Returns "S", "NS", "NULL", ... */
 const char *value_type_name(enum value_type type);
+/* Returns the type of that name, or VALUE_NONE. */
 enum value_type value_type_from_name(struct str name);
 
+/* Whether there is no value. */
 static inline bool value_is_absent(struct value value)
 {
     return value.data == NULL;
 }
 
+/* Returns the type; VALUE_NONE for an absent value. */
 static inline enum value_type value_type(struct value value)
 {
     return value.data == NULL ? VALUE_NONE : (enum value_type)(value.data[0] & VALUE_TYPE_MASK);
 }
 
+/* Whether the type is SS, NS or BS. */
 static inline bool value_is_set(enum value_type type)
 {
     return type == VALUE_SS || type == VALUE_NS || type == VALUE_BS;
 }
 
+/* Whether the type is a set, L or M. */
 static inline bool value_is_container(enum value_type type)
 {
     return type >= VALUE_SS && type <= VALUE_L;
 }
 
-/* The type of a set's elements: VALUE_S for VALUE_SS, and so on. */
+/* Returns the type of a set's elements: VALUE_S for VALUE_SS, and so on. */
 static inline enum value_type value_element_type(enum value_type set)
 {
     return (enum value_type)(set - VALUE_SS + VALUE_S);
 }
 
+/* Whether two values are equal; two absent ones are. */
 static inline bool value_eq(struct value a, struct value b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+/* Reads a varint at `at`. Returns the position after it. */
 static inline const uint8_t *value_varint(const uint8_t *at, uint32_t *out)
 {
     uint32_t result = *at & 0x7F;
@@ -90,7 +97,7 @@ static inline const uint8_t *value_varint(const uint8_t *at, uint32_t *out)
     return at;
 }
 
-/* The bytes of an S, N or B. */
+/* Returns the bytes of an S, N or B. */
 static inline struct str value_bytes(struct value value)
 {
     uint32_t len;
@@ -98,19 +105,19 @@ static inline struct str value_bytes(struct value value)
     return str_make(at, len);
 }
 
-/* BOOL: its truth. S: whether it needs no JSON escape. */
+/* For BOOL: true or false. For S: whether it needs no JSON escape. */
 static inline bool value_flag(struct value value)
 {
     return (value.data[0] & VALUE_FLAG) != 0;
 }
 
-/* How many elements or entries a container has. */
+/* Returns the number of elements or entries of a container. */
 static inline uint32_t value_count(struct value value)
 {
     return get_u32_le(value.data + 5);
 }
 
-/* The value that starts at `data`, with its length. */
+/* Returns the value that starts at `data`, with its length. */
 static inline struct value value_at(const uint8_t *data)
 {
     enum value_type type = (enum value_type)(data[0] & VALUE_TYPE_MASK);
@@ -125,10 +132,10 @@ static inline struct value value_at(const uint8_t *data)
     return (struct value){data, 1};
 }
 
-/* A number's value: tag, length, bytes. */
+/* Room for a number's value: tag, length, bytes. */
 #define VALUE_NUMBER_MAX (2 + NUMBER_BYTES_MAX)
 
-/* The value of a number, written into `room`, which must outlive it. */
+/* Makes the value of a number in `room`, which must outlive it. */
 static inline struct value value_from_number(const struct number *number,
                                              uint8_t room[VALUE_NUMBER_MAX])
 {
@@ -138,13 +145,13 @@ static inline struct value value_from_number(const struct number *number,
     return (struct value){room, 2 + (size_t)number->len};
 }
 
-/* Order of two scalars of the same type S, N or B. */
+/* Compares two scalars of the same type S, N or B. Returns as memcmp(). */
 static inline int value_cmp(struct value a, struct value b)
 {
     return str_cmp(value_bytes(a), value_bytes(b));
 }
 
-/* Walks the elements of a list or set, or the entries of a map, in stored order. */
+/* Iterates over the elements of a list or set, or the entries of a map, in stored order. */
 struct value_iter {
     const uint8_t *at;
     uint32_t left;
@@ -155,11 +162,13 @@ struct value_name {
     bool plain; /* needs no JSON escape */
 };
 
+/* Starts an iteration over a container. */
 static inline struct value_iter value_iter(struct value container)
 {
     return (struct value_iter){container.data + VALUE_CONTAINER_HEAD, value_count(container)};
 }
 
+/* Returns the next element of a list or set. False at the end. */
 static inline bool value_next(struct value_iter *iter, struct value *out)
 {
     if (iter->left == 0) {
@@ -171,6 +180,7 @@ static inline bool value_next(struct value_iter *iter, struct value *out)
     return true;
 }
 
+/* Returns the next entry of a map. False at the end. */
 static inline bool value_next_entry(struct value_iter *iter, struct value_name *out_name,
                                     struct value *out)
 {
@@ -184,25 +194,26 @@ static inline bool value_next_entry(struct value_iter *iter, struct value_name *
     return value_next(iter, out);
 }
 
-/* The entry of a map, or VALUE_ABSENT. */
+/* Returns the value of an entry of a map, or VALUE_ABSENT. */
 struct value value_map_get(struct value map, struct str name);
-/* The element of a list, or VALUE_ABSENT. */
+/* Returns an element of a list, or VALUE_ABSENT. */
 struct value value_list_get(struct value list, size_t index);
 /* Whether a set or list has an element equal to `element`. */
 bool value_has_element(struct value container, struct value element);
 
-/* Bytes that the value counts for in the size of an item, by the service's rules. For an item
+/* Returns how many bytes the value counts in the size of an item, by DynamoDB's rules. For an item
  * (an M value) itself use item_size(). */
 size_t value_size(struct value value);
-/* The size of an item: its attributes' names and values. */
+/* Returns the size of an item by DynamoDB's rules: its attribute names and values. */
 size_t item_size(struct value item);
-/* 1 for scalars and sets; a list or map is one more than its deepest element. */
+/* Returns the nesting depth: 1 for scalars and sets; for a list or map one more than its deepest
+ * element. */
 int value_depth(struct value value);
 
-/* Whether bytes from outside are one well-formed value and nothing more. */
+/* Whether bytes of unknown origin are exactly one well-formed value. */
 MUST_USE bool value_is_valid(struct str bytes);
 
-/* True for text that JSON can hold without an escape. */
+/* Whether JSON can hold the text without an escape. */
 MUST_USE bool value_text_is_plain(struct str text);
 
 #endif

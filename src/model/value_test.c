@@ -1,3 +1,4 @@
+/* Unit tests of values: encoding, sizes, order, validation. */
 #include "model/value.h"
 
 #include "base/testing.h"
@@ -39,7 +40,7 @@ static void add_map(struct builder *b)
     builder_close_map(b, open, 1);
 }
 
-/* Sorted by name; of two "b" the last one stays. */
+/* Is sorted by name; of two "b" the last one is kept. */
 static void add_unsorted_map(struct builder *b)
 {
     size_t open = builder_open(b, VALUE_M);
