@@ -154,8 +154,8 @@ static void put_index(struct api_call *call, const struct description *descripti
 {
     const struct table *table = description->table;
     const struct table_sizes *sizes = description->sizes;
-    bool is_leaving = number == table->index_count;
-    const struct index *index = is_leaving ? table->leaving : &table->indexes[number];
+    bool is_deleting = number == table->index_count;
+    const struct index *index = is_deleting ? table->deleting_index : &table->indexes[number];
     api_begin(call);
     api_member(call, STR("IndexName"));
     json_write_plain_string(call->out, index->name);
@@ -183,9 +183,10 @@ static void put_indexes(struct api_call *call, const struct description *descrip
 {
     const struct table *table = description->table;
     bool first = true;
-    size_t count = table->index_count + (table->leaving != NULL);
+    size_t count = table->index_count + (table->deleting_index != NULL);
     for (size_t i = 0; i < count; i++) {
-        const struct index *index = i == table->index_count ? table->leaving : &table->indexes[i];
+        const struct index *index =
+            i == table->index_count ? table->deleting_index : &table->indexes[i];
         if (index->kind != kind) {
             continue;
         }

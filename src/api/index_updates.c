@@ -167,7 +167,7 @@ static bool check_can_create(const struct table_update *update, const struct ind
                    : err_set(err, ERR_VALIDATION,
                              "Attempting to create an index which already exists");
     }
-    if (before->leaving != NULL || table_coming_index(before) != NULL) {
+    if (before->deleting_index != NULL || table_creating_index(before) != NULL) {
         return refuse_second_change(err);
     }
     return before->index_count - before->local_count < TABLE_GSI_MAX ||
@@ -181,20 +181,20 @@ static bool check_can_create(const struct table_update *update, const struct ind
 static bool check_can_remove(const struct table_update *update, const struct index *index,
                              struct str name)
 {
-    const struct index *coming = table_coming_index(update->before);
+    const struct index *creating = table_creating_index(update->before);
     if (index == NULL) {
         return refuse_unknown(update, name);
     }
     if (index->kind != INDEX_GLOBAL) {
         return refuse_local(update, "delete", name);
     }
-    if (index == coming && !index->backfilling) {
+    if (index == creating && !index->backfilling) {
         return refuse_in_use(update,
                              "Index creation is in resource allocation phase. Retry deletion "
                              "during backfilling phase or when the index is active.",
                              name);
     }
-    return (update->before->leaving == NULL && (coming == NULL || coming == index)) ||
+    return (update->before->deleting_index == NULL && (creating == NULL || creating == index)) ||
            refuse_second_change(&update->change->call.err);
 }
 
@@ -202,9 +202,9 @@ static bool check_index_state(const struct table_update *update,
                               const struct index_update_request *given)
 {
     struct str name = updated_index(given)->name;
-    const struct index *leaving = update->before->leaving;
+    const struct index *deleting = update->before->deleting_index;
     const struct index *index = table_index(update->before, name);
-    if (leaving != NULL && str_eq(leaving->name, name)) {
+    if (deleting != NULL && str_eq(deleting->name, name)) {
         return refuse_in_use(update, "Index is being deleted. ", name);
     }
     return given->update != NULL   ? check_can_update(update, index, name)
@@ -218,15 +218,15 @@ static bool check_table_state(const struct table_update *update)
     const struct update_table_request *request = update->request;
     const struct table *before = update->before;
     struct err *err = &update->change->call.err;
-    const struct index *coming = table_coming_index(before);
-    const struct index *blocking = before->leaving;
-    if (blocking == NULL && coming != NULL && !coming->backfilling) {
-        blocking = coming;
+    const struct index *creating = table_creating_index(before);
+    const struct index *blocking = before->deleting_index;
+    if (blocking == NULL && creating != NULL && !creating->backfilling) {
+        blocking = creating;
     }
     if (blocking == NULL) {
         return true;
     }
-    const char *state = blocking == coming ? "created" : "deleted";
+    const char *state = blocking == creating ? "created" : "deleted";
     bool was_on_demand = before->billing == BILLING_PAY_PER_REQUEST;
     bool switches = !str_is_null(request->billing_mode.text) &&
                     was_on_demand != (request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST);
@@ -241,7 +241,7 @@ static bool check_table_state(const struct table_update *update)
            err_set(err, ERR_RESOURCE_IN_USE,
                    IN_USE "OnDemandThroughput cannot be updated while index %s is in progress "
                           "for indexes: [%.*s]",
-                   blocking == coming ? "creation" : "deletion", STR_ARG(blocking->name));
+                   blocking == creating ? "creation" : "deletion", STR_ARG(blocking->name));
 }
 
 bool index_updates_check_states(const struct table_update *update)
@@ -296,7 +296,7 @@ static bool change_settings(const struct table_update *update, const struct inde
            table_update_ceiling(update, ceiling, &index->on_demand);
 }
 
-/* --- coming and going --- */
+/* --- indexes that are created and deleted --- */
 
 /* "SchemaElement: key{a:S:HASH}, SchemaElement: key{b:N:RANGE}", with the types of `table`'s
  * definitions. */

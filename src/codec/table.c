@@ -8,6 +8,9 @@ enum { TABLE_VERSION = 2 };
 
 /* --- writing: entries may come in any order, closing a map sorts them --- */
 
+/* The stored name of table->deleting_index. */
+#define DELETING_INDEX "leaving"
+
 struct map_writer {
     struct builder *builder;
     size_t open;
@@ -168,8 +171,8 @@ struct str table_encode(struct arena *arena, const struct table *table)
         put_index(&builder, &table->indexes[i]);
     }
     builder_close_list(&builder, open, (uint32_t)table->index_count);
-    if (table->leaving != NULL) {
-        put_index(entry(&map, STR("leaving")), table->leaving);
+    if (table->deleting_index != NULL) {
+        put_index(entry(&map, STR(DELETING_INDEX)), table->deleting_index);
     }
     put_settings(&map, table);
     put_int(&map, STR("space"), table->space);
@@ -295,13 +298,13 @@ static void get_indexes(struct arena *arena, struct value map, struct table *out
     out->indexes = indexes;
 }
 
-static void get_leaving(struct arena *arena, struct value map, struct table *out)
+static void get_deleting_index(struct arena *arena, struct value map, struct table *out)
 {
-    struct value leaving = value_map_get(map, STR("leaving"));
-    if (value_type(leaving) == VALUE_M) {
+    struct value deleting = value_map_get(map, STR(DELETING_INDEX));
+    if (value_type(deleting) == VALUE_M) {
         struct index *index = ARENA_NEW(arena, struct index);
-        get_index(arena, leaving, index);
-        out->leaving = index;
+        get_index(arena, deleting, index);
+        out->deleting_index = index;
     }
 }
 
@@ -369,7 +372,7 @@ bool table_decode(struct arena *arena, struct str bytes, struct table *out, stru
     out->key.range_count = get_attributes(arena, map, STR("range"), out->key.range);
     get_definitions(arena, map, out);
     get_indexes(arena, map, out);
-    get_leaving(arena, map, out);
+    get_deleting_index(arena, map, out);
     get_settings(arena, map, out);
     out->space = (uint32_t)get_int(map, STR("space"));
     out->collection_space = (uint32_t)get_int(map, STR("collection_space"));

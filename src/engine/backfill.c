@@ -5,7 +5,7 @@
  *                          call is under way that does not know it
  *   CREATING, backfilling  the service walks the items that were there before (engine/walk.h)
  *   ACTIVE                 it can be read
- *   leaving                new calls do not know it; the service waits until no call is under way
+ *   deleting               new calls do not know it; the service waits until no call is under way
  *                          that does, and then forgets it and drops its space
  *
  * All of it is in the description and in the walk's cursor, so a restart goes on where it was. */
@@ -46,23 +46,23 @@ void table_add_index(struct table_change *change, struct table *table, const str
 void table_remove_index(struct table_change *change, struct table *table, size_t number)
 {
     struct arena *arena = change->call.arena;
-    assert(table->leaving == NULL);
-    struct index *leaving = ARENA_NEW(arena, struct index);
-    *leaving = table->indexes[number];
-    leaving->status = STATUS_DELETING;
-    leaving->changed_ms = clock_wall_ms();
+    assert(table->deleting_index == NULL);
+    struct index *deleting = ARENA_NEW(arena, struct index);
+    *deleting = table->indexes[number];
+    deleting->status = STATUS_DELETING;
+    deleting->changed_ms = clock_wall_ms();
     struct index *indexes = ARENA_ARRAY(arena, struct index, table->index_count);
     size_t behind = table->index_count - number - 1;
     memcpy(indexes, table->indexes, number * sizeof(*indexes));
     memcpy(indexes + number, table->indexes + number + 1, behind * sizeof(*indexes));
     table->indexes = indexes;
     table->index_count--;
-    table->leaving = leaving;
+    table->deleting_index = deleting;
 }
 
 bool index_is_changing(const struct table *table)
 {
-    return table->leaving != NULL || table_coming_index(table) != NULL;
+    return table->deleting_index != NULL || table_creating_index(table) != NULL;
 }
 
 /* --- what the service makes of it --- */
@@ -79,26 +79,28 @@ static const struct table *gone(struct table_change *change)
     return NULL;
 }
 
-static const struct table *forget_leaving(struct table_change *change, const struct table *before)
+static const struct table *remove_deleted_index(struct table_change *change,
+                                                const struct table *before)
 {
     struct advance *advance = CONTAINER_OF(change, struct advance, change.change);
-    if (before->leaving == NULL || before->leaving->space != advance->space) {
+    if (before->deleting_index == NULL || before->deleting_index->space != advance->space) {
         return gone(change);
     }
     struct table *table = ARENA_NEW(change->call.arena, struct table);
     *table = *before;
-    table->leaving = NULL;
+    table->deleting_index = NULL;
     table_prune_definitions(change->call.arena, table);
     change->dropped[change->dropped_count++] = advance->space;
     return table;
 }
 
 /* From CREATING to backfilling, and from there to ACTIVE. */
-static const struct table *advance_coming(struct table_change *change, const struct table *before)
+static const struct table *advance_creating_index(struct table_change *change,
+                                                  const struct table *before)
 {
     struct advance *advance = CONTAINER_OF(change, struct advance, change.change);
-    const struct index *coming = table_coming_index(before);
-    if (coming == NULL || coming->space != advance->space) {
+    const struct index *creating = table_creating_index(before);
+    if (creating == NULL || creating->space != advance->space) {
         return gone(change);
     }
     struct arena *arena = change->call.arena;
@@ -107,7 +109,7 @@ static const struct table *advance_coming(struct table_change *change, const str
     memcpy(indexes, before->indexes, before->index_count * sizeof(*indexes));
     *table = *before;
     table->indexes = indexes;
-    struct index *index = &indexes[coming - before->indexes];
+    struct index *index = &indexes[creating - before->indexes];
     if (index->backfilling) {
         index->status = STATUS_ACTIVE;
         walk_finish(change->batch, index->space, arena);
@@ -152,7 +154,7 @@ struct round {
 static void visit(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
                   struct arena *arena)
 {
-    const struct index *index = table_coming_index(walk->table);
+    const struct index *index = table_creating_index(walk->table);
     struct index_entry entry = index_entry_of(walk->service->engine, walk->table, index, &item->key,
                                               item->row.item, item->row_bytes, arena);
     if (!str_is_null(entry.key)) {
@@ -203,7 +205,7 @@ static bool fill(struct round *round, const struct table *table, const struct in
     filling->walk.table = table;
     enum walk_result result = walk_chunk(&filling->walk);
     if (result == WALK_END && catalog_delay_is_over(round->service->engine, index->changed_ms) &&
-        advance(round->service, table, index->space, advance_coming)) {
+        advance(round->service, table, index->space, advance_creating_index)) {
         tell_progress(table, index, filling, true);
         return false;
     }
@@ -217,17 +219,17 @@ static bool fill(struct round *round, const struct table *table, const struct in
 static bool step(struct round *round, const struct table *table)
 {
     struct engine *engine = round->service->engine;
-    const struct index *coming = table_coming_index(table);
-    if (coming != NULL && coming->backfilling) {
-        return fill(round, table, coming);
+    const struct index *creating = table_creating_index(table);
+    if (creating != NULL && creating->backfilling) {
+        return fill(round, table, creating);
     }
-    const struct index *index = coming != NULL ? coming : table->leaving;
+    const struct index *index = creating != NULL ? creating : table->deleting_index;
     if (!catalog_delay_is_over(engine, index->changed_ms) || !catalog_is_settled(engine, table)) {
         return false;
     }
     return advance(round->service, table, index->space,
-                   coming != NULL ? advance_coming : forget_leaving) &&
-           coming != NULL;
+                   creating != NULL ? advance_creating_index : remove_deleted_index) &&
+           creating != NULL;
 }
 
 int64_t backfill_round(struct service *service)

@@ -176,8 +176,8 @@ enum resource_status table_status(const struct engine *engine, const struct tabl
     if (!catalog_delay_is_over(engine, table->created_ms)) {
         return STATUS_CREATING;
     }
-    const struct index *coming = table_coming_index(table);
-    bool updating = table->leaving != NULL || (coming != NULL && !coming->backfilling);
+    const struct index *creating = table_creating_index(table);
+    bool updating = table->deleting_index != NULL || (creating != NULL && !creating->backfilling);
     return updating ? STATUS_UPDATING : table->status;
 }
 

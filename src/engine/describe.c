@@ -4,16 +4,16 @@
 
 static size_t counted_spaces(const struct table *table)
 {
-    return 1 + table->index_count + (table->leaving != NULL);
+    return 1 + table->index_count + (table->deleting_index != NULL);
 }
 
-/* The table's own space, those of its indexes, that of the one that is leaving. */
+/* The space of the table, those of its indexes, and that of the index that is being deleted. */
 static uint32_t space_at(const struct table *table, size_t i)
 {
     if (i == 0) {
         return table->space;
     }
-    return i <= table->index_count ? table->indexes[i - 1].space : table->leaving->space;
+    return i <= table->index_count ? table->indexes[i - 1].space : table->deleting_index->space;
 }
 
 static void describe_done(struct store_get *get)

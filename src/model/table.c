@@ -12,7 +12,7 @@ const struct index *table_index(const struct table *table, struct str name)
     return NULL;
 }
 
-const struct index *table_coming_index(const struct table *table)
+const struct index *table_creating_index(const struct table *table)
 {
     for (size_t i = 0; i < table->index_count; i++) {
         if (table->indexes[i].status == STATUS_CREATING) {
@@ -61,7 +61,7 @@ bool key_schema_has(const struct key_schema *key, struct str name)
 static bool is_key(const struct table *table, struct str name)
 {
     bool is = key_schema_has(&table->key, name) ||
-              (table->leaving != NULL && key_schema_has(&table->leaving->key, name));
+              (table->deleting_index != NULL && key_schema_has(&table->deleting_index->key, name));
     for (size_t i = 0; i < table->index_count && !is; i++) {
         is = key_schema_has(&table->indexes[i].key, name);
     }

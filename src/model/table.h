@@ -94,7 +94,7 @@ struct table {
     size_t index_count;
     size_t local_count; /* how many are local */
     /* A global index that is being deleted: shown in descriptions, not used. NULL: none */
-    const struct index *leaving;
+    const struct index *deleting_index;
 
     enum billing_mode billing;
     bool was_on_demand; /* is or was on demand: BillingModeSummary is shown */
@@ -130,7 +130,7 @@ struct table {
 const struct index *table_index(const struct table *table, struct str name);
 
 /* Returns the index that is being created on the existing table, or NULL. */
-const struct index *table_coming_index(const struct table *table);
+const struct index *table_creating_index(const struct table *table);
 
 /* Returns WarmThroughput of a global index, or of the table if `index` is NULL: the values that
  * were set, but at least those that the capacity mode implies. */
