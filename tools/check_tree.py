@@ -1,6 +1,7 @@
 """Checks what no compiler does: that includes point up the list of folders only, that headers for
 use inside stay inside, that libraries appear only where they belong, and that paths named in the
-documentation exist."""
+documentation exist; that every source file starts with a comment, and that every function that a header declares
+has one."""
 
 import pathlib
 import re
@@ -25,6 +26,9 @@ FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model
              ("model", "http"), ("store", "model"), ("store", "json"), ("api", "http"),
              ("http", "json"), ("client", "http"),
              *(("bench", folder) for folder in ("model", "expr", "wire", "codec", "engine", "api", "client"))]
+
+# Folders whose files and functions all have comments; the others follow.
+DOCUMENTED = ["src/base", "src/err", "src/json", "src/model", "src/codec"]
 
 errors = []
 
@@ -85,6 +89,40 @@ def check_sources():
                 errors.append(f"{path}: the guard should be {guard}")
 
 
+def declarations(lines):
+    """Yields (line number, whether a comment stands right before it) of each function declared or defined in a header."""
+    depth, in_comment, in_macro, in_declaration, after_comment = 0, False, False, False, False
+    for number, line in enumerate(lines, 1):
+        if in_comment or (line.startswith("/*") and not in_macro):
+            in_comment = "*/" not in line
+            after_comment = not in_comment
+            continue
+        if in_macro or line.startswith("#"):
+            in_macro = line.endswith("\\")
+            after_comment = False
+            continue
+        code = re.sub(r"/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"|'.'", "", line).rstrip()
+        if depth == 0 and not in_declaration and re.match(r"(?!static_assert|typedef|[A-Z_]+\()[A-Za-z_][\w *]*\w\(", code):
+            yield number, after_comment
+            in_declaration = True
+        if code.endswith((";", "{", "}")):
+            in_declaration = False
+        depth += code.count("{") - code.count("}")
+        in_comment = "/*" in code
+        after_comment = False
+
+
+def check_comments():
+    for folder in DOCUMENTED:
+        for path in tracked(f"{folder}/*.c", f"{folder}/*.h"):
+            text = pathlib.Path(path).read_text()
+            if not text.startswith("/* "):
+                errors.append(f"{path}: does not start with a comment: what it does, who calls it, on which thread")
+            if path.endswith(".h"):
+                errors.extend(f"{path}:{number}: a function without a comment"
+                              for number, documented in declarations(text.split("\n")) if not documented)
+
+
 def check_folders():
     for folder in FOLDERS:
         if tracked(f"src/{folder}/*.c") and not pathlib.Path(f"src/{folder}/README.md").exists():
@@ -101,6 +139,7 @@ def check_docs():
 
 check_sources()
 check_apps()
+check_comments()
 check_folders()
 check_docs()
 for error in errors:
