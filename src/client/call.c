@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "client/client_internal.h"
+#include "store/store.h"
 
 const char *gramme_version(void)
 {
@@ -30,14 +31,14 @@ static bool starts_with(const char *text, const char *prefix)
 static bool open_transport(const char *url, const struct gramme_options *options,
                            struct transport **out, struct gramme_error **error)
 {
-    if (starts_with(url, "rocksdb:") || strcmp(url, "memory:") == 0) {
+    if (store_knows_url(str_from_c(url))) {
         return local_open(url, options, out, error);
     }
     if (starts_with(url, "http://") || starts_with(url, "https://") || strcmp(url, "aws:") == 0) {
         return remote_open(url, options, out, error);
     }
-    return error_set(error, GRAMME_BAD_ADDRESS,
-                     "'%s' is none of http://, https://, aws:, rocksdb:DIRECTORY and memory:", url);
+    return error_set(error, GRAMME_BAD_ADDRESS, "'%s' is none of http://, https://, aws:, %s", url,
+                     store_url_kinds());
 }
 
 struct gramme_db *gramme_open(const char *url, const struct gramme_options *options,

@@ -54,6 +54,7 @@ void engine_describe_table(struct table_describe *describe)
         .keys = keys,
         .key_count = count,
         .snapshot = true,
+        .are_counters = true,
         .arena = call->arena,
         .home = call->home,
         .done = describe_done,

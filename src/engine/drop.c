@@ -26,7 +26,7 @@ static bool drop_eval(struct store_update *update, const struct str *rows,
     struct drop *drop = CONTAINER_OF(update, struct drop, update);
     for (size_t i = 0; i < update->key_count; i++) {
         store_batch_erase(batch, i);
-        store_batch_erase_owned(batch, space_fact_key(&drop->arena, drop->spaces[i], SPACE_SIZE));
+        store_batch_erase_counter(batch, space_fact_key(&drop->arena, drop->spaces[i], SPACE_SIZE));
         store_batch_erase_owned(batch, space_fact_key(&drop->arena, drop->spaces[i], SPACE_CURSOR));
     }
     return true;

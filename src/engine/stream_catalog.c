@@ -19,7 +19,6 @@ void streams_init(struct streams *streams, const struct engine_options *options)
     pthread_rwlock_init(&streams->lock, NULL);
     map_init(&streams->entries);
     atomic_init(&streams->floor_ms, 0);
-    atomic_init(&streams->closed_ms, 0);
     const int64_t hour_ms = (int64_t)60 * 60 * 1000;
     streams->shard_count = options->stream_shards;
     streams->shard_ms = options->stream_shard_ms > 0 ? options->stream_shard_ms : 4 * hour_ms;
@@ -237,6 +236,7 @@ static struct stream_entry *decode(struct str row, struct err *err)
     };
     atomic_init(&entry->references, 1);
     atomic_init(&entry->ended_ms, ended_ms);
+    atomic_init(&entry->closed_ms, 0);
     atomic_init(&entry->last_epoch, -1);
     return entry;
 }
@@ -332,12 +332,23 @@ struct load {
     struct stream_entry *entry;
 };
 
+/* Times are smaller than this for thousands of years. */
+#define TIME_MS_END ((int64_t)1 << 48)
+
+int64_t stream_floor_decode(struct str row)
+{
+    int64_t floor_ms = 0;
+    if (row.len == 1 + 8 && row.data[0] == STREAM_VERSION) {
+        floor_ms = (int64_t)get_u64_le(row.data + 1);
+    }
+    return floor_ms < TIME_MS_END ? MAX(floor_ms, (int64_t)0) : 0;
+}
+
 static bool load_clock(struct store_range *range, struct str key, struct str value)
 {
     (void)key;
     struct load *load = CONTAINER_OF(range, struct load, read.range);
-    assert(value.len == 1 + 8 && value.data[0] == STREAM_VERSION);
-    atomic_store(&load->engine->streams.floor_ms, (int64_t)get_u64_le(value.data + 1));
+    atomic_store(&load->engine->streams.floor_ms, stream_floor_decode(value));
     return true;
 }
 
@@ -413,8 +424,6 @@ bool streams_load(struct engine *engine, struct err *err)
         stream_release(&entries[i]->stream);
     }
     mem_free(entries);
-    /* Nobody writes yet, so all before the newest record is closed. */
-    atomic_store(&engine->streams.closed_ms, atomic_load(&engine->streams.floor_ms));
     arena_finish(&arena);
     return err->code == ERR_NONE;
 }

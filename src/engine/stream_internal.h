@@ -22,6 +22,7 @@ struct stream_entry {
     struct arena arena;
     atomic_int references;
     _Atomic int64_t ended_ms;   /* when it was disabled; 0: it is on */
+    _Atomic int64_t closed_ms;  /* epochs that end by then get no more records, restart or not */
     _Atomic int64_t last_epoch; /* of an ended one that gets no more records; -1: not known yet */
     uint64_t trim_epoch;        /* nothing is left before it; the housekeeper's own */
     struct stream_trimmed trimmed[]; /* by slot, under the lock of streams */
@@ -29,9 +30,8 @@ struct stream_entry {
 
 struct streams {
     pthread_rwlock_t lock;
-    struct map entries;        /* by path */
-    _Atomic int64_t floor_ms;  /* the time of streams never goes back behind it */
-    _Atomic int64_t closed_ms; /* epochs that end by then get no more records, restart or not */
+    struct map entries;       /* by path */
+    _Atomic int64_t floor_ms; /* the time of streams never goes back behind it */
     /* Of streams that are enabled from now on; 0: by the table's capacity. */
     uint32_t shard_count;
     int64_t shard_ms;
@@ -67,6 +67,8 @@ bool catalog_ignores_stream(struct engine *engine, const struct stream *stream);
 
 /* The part of the rows of a shard. */
 struct str stream_prefix(struct arena *arena, uint32_t space, struct stream_shard shard);
+/* The log of the store that all shards of a slot are, one after the other. */
+struct str stream_log(struct arena *arena, uint32_t space, uint32_t slot);
 /* The key of a record. */
 struct str stream_record_key(struct arena *arena, uint32_t space, struct stream_shard shard,
                              uint64_t stamp);
@@ -76,6 +78,9 @@ uint64_t stream_key_stamp(struct str key);
 struct str stream_trim_key(struct arena *arena, uint32_t space, uint32_t slot);
 struct str stream_trim_row(struct arena *arena, struct stream_trimmed trimmed);
 struct stream_trimmed stream_trim_decode(struct str row); /* STR_NULL: none */
+/* The floor of the time of streams in its row; 0: there is none. Older versions kept another time
+ * under the same key, in an order of bytes in which it is no time here: none, too. */
+int64_t stream_floor_decode(struct str row);
 /* The key of a stream's row in the catalog. */
 struct str stream_catalog_key(struct arena *arena, uint32_t space);
 

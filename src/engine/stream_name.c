@@ -151,6 +151,11 @@ struct str stream_prefix(struct arena *arena, uint32_t space, struct stream_shar
     return str_make(stream_record_key(arena, space, shard, 0).data, STORE_PREFIX_LEN);
 }
 
+struct str stream_log(struct arena *arena, uint32_t space, uint32_t slot)
+{
+    return stream_prefix(arena, space, (struct stream_shard){0, slot});
+}
+
 struct stream_shard stream_key_shard(struct str key)
 {
     const uint8_t *part = (const uint8_t *)key.data + STORE_SPACE_LEN;

@@ -3,9 +3,10 @@
  * That a shard is closed is a promise: no record comes any more, also after a restart, also if the
  * clock is set back. Writes take their epoch from the time of streams, which never goes back. So
  * to close what lies before now: raise that time to now, and then carry out an update that makes it
- * durable. When it is done every write that was evaluated earlier, with a smaller time, has been
- * committed, and later ones have a larger time. This is needed once per epoch; closed_ms remembers
- * it. */
+ * durable and makes the shards of now the newest part of each slot's log. When it is done every
+ * write that was evaluated earlier, with a smaller time, has been committed, and later ones go to
+ * these shards, also those of another server whose clock is behind. This is needed once per epoch
+ * of a stream; closed_ms remembers it. */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine_internal.h"
@@ -34,14 +35,17 @@ static bool barrier_eval(struct store_update *update, const struct str *rows,
                          struct store_batch *batch)
 {
     struct stream_describe *describe = CONTAINER_OF(update, struct stream_describe, update);
-    int64_t floor_ms = describe->barrier_ms;
-    if (!str_is_null(rows[0])) {
-        floor_ms = MAX(floor_ms, (int64_t)get_u64_le(rows[0].data + 1));
-    }
+    int64_t floor_ms = MAX(describe->barrier_ms, stream_floor_decode(rows[0]));
     char *row = arena_bytes(update->arena, 1 + 8);
     row[0] = 1;
     put_u64_le(row + 1, (uint64_t)floor_ms);
     store_batch_put(batch, 0, str_make(row, 1 + 8));
+    const struct stream *stream = describe->stream;
+    struct stream_shard newest = {.epoch = stream_epoch_at(stream, describe->barrier_ms)};
+    for (; newest.slot < stream->shard_count; newest.slot++) {
+        store_batch_advance_log(batch, stream_log(update->arena, stream->space, newest.slot),
+                                stream_prefix(update->arena, stream->space, newest));
+    }
     return true;
 }
 
@@ -49,13 +53,13 @@ static bool barrier_eval(struct store_update *update, const struct str *rows,
 static void barrier_done(struct store_update *update)
 {
     struct stream_describe *describe = CONTAINER_OF(update, struct stream_describe, update);
-    struct streams *streams = &describe->call.engine->streams;
-    int64_t closed_ms = atomic_load(&streams->closed_ms);
+    struct stream_entry *entry = stream_entry_of(describe->stream);
+    int64_t closed_ms = atomic_load(&entry->closed_ms);
     if (update->status != STORE_OK) {
         set_epochs(describe, stream_epoch_at(describe->stream, closed_ms), false);
     }
     while (update->status == STORE_OK && describe->barrier_ms > closed_ms &&
-           !atomic_compare_exchange_weak(&streams->closed_ms, &closed_ms, describe->barrier_ms)) {
+           !atomic_compare_exchange_weak(&entry->closed_ms, &closed_ms, describe->barrier_ms)) {
         /* closed_ms is the newer one */
     }
     finish_describe(describe);
@@ -68,8 +72,9 @@ static void describe_open(struct stream_describe *describe)
     int64_t now_ms = stream_time_ms(call->engine);
     uint64_t last = stream_epoch_at(describe->stream, now_ms);
     set_epochs(describe, last, false);
-    if (last == 0 || stream_epoch_start_ms(describe->stream, last) <=
-                         atomic_load(&call->engine->streams.closed_ms)) {
+    const struct stream_entry *entry = stream_entry_of(describe->stream);
+    if (last == 0 ||
+        stream_epoch_start_ms(describe->stream, last) <= atomic_load(&entry->closed_ms)) {
         finish_describe(describe);
         return;
     }

@@ -46,6 +46,7 @@ void stream_append(struct engine *engine, const struct item_write *write, struct
         .shard_ms = table->stream_shard_ms,
     };
     struct stream_shard shard = {stream_epoch_at(&epochs, record.time_ms), slot_of(write)};
-    store_batch_append(batch, stream_prefix(arena, table->stream_space, shard),
-                       stream_record_encode(arena, &record));
+    store_batch_append_to_log(batch, stream_log(arena, table->stream_space, shard.slot),
+                              stream_prefix(arena, table->stream_space, shard),
+                              stream_record_encode(arena, &record));
 }

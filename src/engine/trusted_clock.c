@@ -115,6 +115,9 @@ static void log_look(const struct trusted_clock *clock, enum trusted_look look, 
     }
 }
 
+/* Of the catalog. */
+#define TRUSTED_TIME_PART "trusted-time"
+
 struct clock_load {
     struct catalog_read read;
     int64_t stored_ms; /* 0: none */
@@ -137,7 +140,7 @@ bool engine_clock_load(struct engine *engine, struct err *err)
     struct arena arena;
     arena_init(&arena);
     struct clock_load load = {.read = {.engine = engine, .err = err, .arena = &arena}};
-    catalog_read_part(&load.read, "clock", load_row);
+    catalog_read_part(&load.read, TRUSTED_TIME_PART, load_row);
     arena_finish(&arena);
     if (err->code == ERR_NONE && load.stored_ms > 0) {
         int64_t wall_ms = clock_wall_ms();
@@ -151,7 +154,7 @@ bool engine_clock_load(struct engine *engine, struct err *err)
 
 struct str engine_clock_key(struct arena *arena)
 {
-    return catalog_key(arena, "clock", STR(""));
+    return catalog_key(arena, TRUSTED_TIME_PART, STR(""));
 }
 
 /* version (1), milliseconds since 1970 (8, big-endian) */

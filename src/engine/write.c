@@ -561,10 +561,15 @@ void engine_write_items(struct items_write *const *calls, size_t count)
         write_in_turn(calls, count);
         return;
     }
-    for (size_t i = 0; i < count; i++) { /* from here on the committer owns the arena */
-        bool alone = count == 1;
-        calls[i]->update.may_block = alone && calls[i]->call.home->may_block;
-        calls[i]->update.prepare = alone && !is_of_service(calls[i]) ? write_prepare : NULL;
-        store_update(calls[i]->call.engine->store, &calls[i]->update);
+    struct store *store = calls[0]->call.engine->store;
+    if (count == 1) {
+        calls[0]->update.prepare = is_of_service(calls[0]) ? NULL : write_prepare;
+        store_update(store, &calls[0]->update);
+        return;
     }
+    struct store_update **updates = ARENA_ARRAY(calls[0]->call.arena, struct store_update *, count);
+    for (size_t i = 0; i < count; i++) {
+        updates[i] = &calls[i]->update;
+    }
+    store_update_all(store, updates, count); /* from here on the arena is the store's */
 }

@@ -21,22 +21,11 @@ struct probe {
 };
 
 void ready_init(struct ready *ready, struct engine *engine, const struct memory_pool *memory,
-                struct str store)
+                const struct store *store)
 {
-    *ready = (struct ready){.engine = engine, .memory = memory};
+    *ready =
+        (struct ready){.engine = engine, .memory = memory, .directory = store_directory(store)};
     atomic_init(&ready->is_writable, true); /* it was opened */
-    if (str_starts_with(store, STR("rocksdb:"))) {
-        struct str path = str_skip(store, STR("rocksdb:").len);
-        char *copy = mem_zalloc(path.len + 1);
-        memcpy(copy, path.data, path.len);
-        ready->directory = copy;
-    }
-}
-
-void ready_finish(struct ready *ready)
-{
-    mem_free((char *)ready->directory);
-    ready->directory = NULL;
 }
 
 /* Bytes that are free for us where the store is; INT64_MAX if it is on no disk. */

@@ -12,17 +12,16 @@
 struct ready {
     struct engine *engine;
     const struct memory_pool *memory;
-    const char *directory;    /* of the store, or NULL; ends with NUL */
+    const char *directory;    /* of the store, or NULL */
     _Atomic int64_t began_us; /* of the probe under way; 0: none */
     _Atomic int64_t ended_us; /* of the last one */
     _Atomic int64_t took_us;
     atomic_bool is_writable; /* what it said */
 };
 
-/* `store` is the store's URL. Ended by ready_finish(). */
+/* Borrows all of it. */
 void ready_init(struct ready *ready, struct engine *engine, const struct memory_pool *memory,
-                struct str store);
-void ready_finish(struct ready *ready);
+                const struct store *store);
 /* Answers the exchange, at once if the store was asked within the last second, else when it has
  * taken a write. While it has not answered one for two seconds it counts as not writable. */
 void ready_handle(struct ready *ready, struct http_exchange *exchange);

@@ -17,8 +17,8 @@ struct router_options {
     struct guard *guard; /* borrowed */
     struct cors cors;    /* its texts must outlive the router, like the next */
     struct hosts hosts;
-    bool test_clock;  /* clients may set the clock */
-    struct str store; /* its URL; must outlive the router, like the next */
+    bool test_clock;           /* clients may set the clock */
+    const struct store *store; /* must outlive the router, like the next */
     const struct memory_pool *memory;
 };
 

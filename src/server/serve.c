@@ -178,7 +178,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .cors = config->cors,
         .hosts = config->hosts,
         .test_clock = config->test_clock,
-        .store = config->store,
+        .store = service->store,
         .memory = &service->memory,
     };
     service->router = router_create(service->engine, &router_options);

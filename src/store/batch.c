@@ -16,6 +16,7 @@ void store_batch_finish(struct store_batch *batch)
 static void add_op(struct store_batch *batch, struct batch_op op)
 {
     assert(op.key.len >= STORE_PREFIX_LEN);
+    assert(op.key.len <= STORE_KEY_LEN_MAX);
     if (str_is_null(op.value)) {
         op.value = STR(""); /* as a row, no bytes are still a row */
     }
@@ -53,6 +54,11 @@ void store_batch_erase_owned(struct store_batch *batch, struct str key)
     add_op(batch, (struct batch_op){.kind = BATCH_ERASE_OWNED, .key = key});
 }
 
+void store_batch_erase_counter(struct store_batch *batch, struct str key)
+{
+    add_op(batch, (struct batch_op){.kind = BATCH_ERASE_COUNTER, .key = key});
+}
+
 void store_batch_add(struct store_batch *batch, struct str key, struct store_count delta)
 {
     add_op(batch, (struct batch_op){.kind = BATCH_ADD, .key = key, .delta = delta});
@@ -60,6 +66,21 @@ void store_batch_add(struct store_batch *batch, struct str key, struct store_cou
 
 void store_batch_append(struct store_batch *batch, struct str prefix, struct str value)
 {
+    store_batch_append_to_log(batch, prefix, prefix, value);
+}
+
+void store_batch_append_to_log(struct store_batch *batch, struct str log, struct str prefix,
+                               struct str value)
+{
     assert(prefix.len == STORE_PREFIX_LEN);
-    add_op(batch, (struct batch_op){.kind = BATCH_APPEND, .key = prefix, .value = value});
+    assert(log.len == STORE_PREFIX_LEN);
+    add_op(batch,
+           (struct batch_op){.kind = BATCH_APPEND, .key = prefix, .log = log, .value = value});
+}
+
+void store_batch_advance_log(struct store_batch *batch, struct str log, struct str prefix)
+{
+    assert(prefix.len == STORE_PREFIX_LEN);
+    assert(log.len == STORE_PREFIX_LEN);
+    add_op(batch, (struct batch_op){.kind = BATCH_ADVANCE, .key = prefix, .log = log});
 }

@@ -10,12 +10,15 @@ enum batch_op_kind {
     BATCH_PUT_OWNED,
     BATCH_ERASE_OWNED,
     BATCH_ADD,
-    BATCH_APPEND
+    BATCH_ERASE_COUNTER,
+    BATCH_APPEND,
+    BATCH_ADVANCE
 };
 
 struct batch_op {
     enum batch_op_kind kind;
     struct str key;
+    struct str log; /* BATCH_APPEND, BATCH_ADVANCE: which log; the key is a prefix */
     struct str value;
     struct store_count delta;
 };

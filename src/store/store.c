@@ -4,17 +4,60 @@
 #include "base/bytes.h"
 #include "store/rocks/rocks.h"
 
+struct kind {
+    struct str prefix; /* of the URL */
+    bool (*open)(struct str rest, const struct store_options *options, struct store **out,
+                 struct err *err);
+    bool takes_rest;
+};
+
+#define STORE_KIND(prefix_, rest_, open_)                                                          \
+    {.prefix = {(prefix_), sizeof(prefix_) - 1}, .open = (open_), .takes_rest = sizeof(rest_) > 1},
+static const struct kind kinds[] = {
+#include "store/stores.def"
+};
+#undef STORE_KIND
+
+static const struct kind *kind_of(struct str url)
+{
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        bool has_rest = url.len > kinds[i].prefix.len;
+        if (str_starts_with(url, kinds[i].prefix) && has_rest == kinds[i].takes_rest) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+bool store_knows_url(struct str url)
+{
+    return kind_of(url) != NULL;
+}
+
+const char *store_url_kinds(void)
+{
+#define STORE_KIND(prefix_, rest_, open_) ", " prefix_ rest_
+    static const char list[] =
+#include "store/stores.def"
+        ;
+#undef STORE_KIND
+    return list + strlen(", ");
+}
+
 bool store_open(struct str url, const struct store_options *options, struct store **out,
                 struct err *err)
 {
-    if (str_starts_with(url, STR("rocksdb:")) && url.len > 8) {
-        return rocks_open(str_skip(url, 8), options, out, err);
+    const struct kind *kind = kind_of(url);
+    if (kind == NULL) {
+        return err_set(err, ERR_INTERNAL, "unknown store '%.*s': use one of %s", STR_ARG(url),
+                       store_url_kinds());
     }
-    if (str_eq(url, STR("memory:"))) {
-        return rocks_open(STR_NULL, options, out, err);
-    }
-    return err_set(err, ERR_INTERNAL,
-                   "unknown store '%.*s': use rocksdb:DIRECTORY or memory:", STR_ARG(url));
+    return kind->open(str_skip(url, kind->prefix.len), options, out, err);
+}
+
+const char *store_directory(const struct store *store)
+{
+    return store->directory;
 }
 
 void store_close(struct store *store)
@@ -36,7 +79,14 @@ void store_range(struct store *store, struct store_range *range)
 
 void store_update(struct store *store, struct store_update *update)
 {
-    store->ops->update(store, update);
+    store->ops->update(store, update, true);
+}
+
+void store_update_all(struct store *store, struct store_update *const *updates, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        store->ops->update(store, updates[i], count == 1);
+    }
 }
 
 void store_drop_space(struct store *store, uint32_t space)

@@ -4,8 +4,9 @@
  *
  *     space (4 bytes, big-endian) | part (16 bytes) | sort (any bytes)
  *
- * and rows are ordered by memcmp of the whole key. A space is a table's items, one of its indexes,
- * the catalog and so on; a part is what belongs together. Space 0 is the store's own.
+ * with at most STORE_KEY_LEN_MAX bytes, and rows are ordered by memcmp of the whole key. A space is
+ * a table's items, one of its indexes, the catalog and so on; a part is what belongs together.
+ * Space 0 is the store's own.
  *
  * Every write names its keys beforehand and is a pure function of the rows that stand there, so the
  * store is handed keys and a function instead of begin, get, put and commit: it may lock, validate
@@ -17,17 +18,24 @@
  *  2. eval does no I/O and its rows live only inside it. A condition that fails is STORE_NO_WRITE.
  *  3. Rows outside the declared keys are written only if a declared key owns them (index rows
  *     embed it), or by append or add.
- *  4. The stamps of append grow strictly in commit order per part; a reader that saw n never later
+ *  4. The stamps of append grow strictly in commit order per log; a reader that saw n never later
  *     finds a smaller one that it did not see.
  *  5. Any number of updates may be committed together, each with its own status; updates that
  *     share a key see each other in turn; a commit that fails as a whole is run again one by one.
  *  6. STORE_OK only when the bytes are on disk. What cannot be decided says STORE_UNKNOWN.
- *  7. add is for counters and never makes two writers wait for each other.
+ *  7. add is for counters and never makes two writers wait for each other. A counter's key is not
+ *     declared, and is read by a get with `are_counters`.
  *
  * A request struct belongs to the caller and must live until its done() has been called, always
  * on the thread of `home` and possibly before the function that started it returns. It is started
  * on that thread too; until done() its arena is the store's. Requests that are under way at the
- * same time may be carried out in any order. `home` outlives the store. */
+ * same time may be carried out in any order. `home` outlives the store.
+ *
+ * Which thread does the work is the store's decision; `home` says what its thread allows
+ * (base/mailbox.h). A store may carry out a request on the thread that starts it as far as the
+ * mailbox permits: it may wait there for a commit if home->may_block and the update was started
+ * alone, and may give rows there until the mailbox's time slice is over. All else runs on threads
+ * of the store. */
 #ifndef GRAMME_STORE_STORE_H
 #define GRAMME_STORE_STORE_H
 
@@ -38,6 +46,9 @@
 #define STORE_SPACE_LEN  4
 #define STORE_PART_LEN   16
 #define STORE_PREFIX_LEN (STORE_SPACE_LEN + STORE_PART_LEN)
+
+/* What codec/key.h can make fits. */
+#define STORE_KEY_LEN_MAX 6144
 
 enum store_status {
     STORE_OK,
@@ -53,6 +64,7 @@ struct store_get {
     const struct str *keys;
     size_t key_count;
     bool snapshot;       /* all rows as of one instant; else each on its own is the newest */
+    bool are_counters;   /* the keys are of counters: each row is as store_count_value() takes it */
     size_t bytes_max;    /* of all rows together: more is STORE_TOO_MUCH; 0: no limit */
     struct arena *arena; /* the store's scratch memory for this request */
     struct mailbox *home;
@@ -116,9 +128,6 @@ struct store_update {
     /* How often eval passes over each byte of the rows, about; 0 is 1. With `prepare`. */
     size_t weight;
     bool is_prepared; /* set by the store, for eval */
-    /* The caller starts no other one before this is done, and its thread may wait for the disk:
-     * then it can be carried out there, which saves waking two threads. */
-    bool may_block;
 
     enum store_status status;
 
@@ -141,8 +150,18 @@ void store_batch_put_owned(struct store_batch *batch, struct str key, struct str
 void store_batch_erase_owned(struct store_batch *batch, struct str key);
 /* Adds to the counter of a key that nobody declares. */
 void store_batch_add(struct store_batch *batch, struct str key, struct store_count delta);
+/* Erases a counter that nobody adds to any more. */
+void store_batch_erase_counter(struct store_batch *batch, struct str key);
 /* A new row behind all others of `prefix` (space and part); its sort is the stamp, 8 bytes. */
 void store_batch_append(struct store_batch *batch, struct str prefix, struct str value);
+/* The same for a log that has several parts, one after the other. `log` names it: a prefix that
+ * only this log uses. The row goes to `prefix`, or to the newest part of the log if `prefix` comes
+ * before that; a process passes the prefixes of a log in order, but another one may be ahead. */
+void store_batch_append_to_log(struct store_batch *batch, struct str log, struct str prefix,
+                               struct str value);
+/* Makes `prefix` the newest part of the log, if it is not yet: once the update is STORE_OK no row
+ * is appended to an earlier part any more. */
+void store_batch_advance_log(struct store_batch *batch, struct str log, struct str prefix);
 
 /* What a counter's row holds; an absent one (STR_NULL) is zeros. */
 struct store_count store_count_value(struct str row);
@@ -158,15 +177,23 @@ struct store_options {
     uint64_t scrub_bytes_per_second; /* of tables, read in the background; 0: none */
 };
 
-/* `url` is rocksdb:DIRECTORY or memory:. */
+/* Opens the store that `url` names; stores.def lists the kinds. */
 MUST_USE bool store_open(struct str url, const struct store_options *options, struct store **out,
                          struct err *err);
+/* Whether store_open() knows the kind of the URL. */
+MUST_USE bool store_knows_url(struct str url);
+/* What URLs there are, for messages and help: "rocksdb:DIRECTORY, memory:". */
+MUST_USE const char *store_url_kinds(void);
+/* The directory that holds the store's files; NULL: none on this machine. */
+MUST_USE const char *store_directory(const struct store *store);
 /* Waits for what is under way; nothing may be started any more. Accepts NULL. */
 void store_close(struct store *store);
 
 void store_get(struct store *store, struct store_get *get);
 void store_range(struct store *store, struct store_range *range);
 void store_update(struct store *store, struct store_update *update);
+/* Starts several updates, each of which ends by itself. */
+void store_update_all(struct store *store, struct store_update *const *updates, size_t count);
 /* From now on reads find no rows in the space, every update that declares a key of it is
  * STORE_GONE, and what others would write there is left out. The room comes back in the
  * background. Any update that is started later and STORE_OK makes the drop durable too. A number
@@ -182,13 +209,15 @@ struct store_ops {
     void (*close)(struct store *store);
     void (*get)(struct store *store, struct store_get *get);
     void (*range)(struct store *store, struct store_range *range);
-    void (*update)(struct store *store, struct store_update *update);
+    /* `is_alone`: store_update() started it, not store_update_all(). */
+    void (*update)(struct store *store, struct store_update *update, bool is_alone);
     void (*drop_space)(struct store *store, uint32_t space);
 };
 
 struct store {
     const struct store_ops *ops;
     uint64_t seed;
+    const char *directory; /* or NULL */
 };
 
 static inline uint32_t store_key_space(struct str key)

@@ -176,23 +176,33 @@ static void finish_get(struct store_get *get)
     reading->done = true;
 }
 
-enum store_status client_get_many(struct client *client, const struct str *keys, size_t count,
-                                  bool snapshot, struct str *out)
+static enum store_status get_rows(struct client *client, struct store_get get, struct str *out)
 {
     struct arena arena;
     arena_init(&arena);
-    struct reading reading = {.get = {.keys = keys,
-                                      .key_count = count,
-                                      .snapshot = snapshot,
-                                      .arena = &arena,
-                                      .home = waiting_mailbox_box(client->box),
-                                      .done = finish_get},
-                              .client = client,
-                              .out = out};
+    struct reading reading = {.get = get, .client = client, .out = out};
+    reading.get.arena = &arena;
+    reading.get.home = waiting_mailbox_box(client->box);
+    reading.get.done = finish_get;
     store_get(client->store, &reading.get);
     waiting_mailbox_run(client->box, &reading.done);
     arena_finish(&arena);
     return reading.get.status;
+}
+
+enum store_status client_get_many(struct client *client, const struct str *keys, size_t count,
+                                  bool snapshot, struct str *out)
+{
+    struct store_get get = {.keys = keys, .key_count = count, .snapshot = snapshot};
+    return get_rows(client, get, out);
+}
+
+struct store_count client_get_count(struct client *client, struct str key)
+{
+    struct store_get get = {.keys = &key, .key_count = 1, .are_counters = true};
+    struct str row;
+    assert_int_equal(get_rows(client, get, &row), STORE_OK);
+    return store_count_value(row);
 }
 
 struct str client_get(struct client *client, struct str key)
@@ -308,13 +318,14 @@ static void start(struct client *client, struct change *change, const struct str
                                          .eval = eval_change,
                                          .done = finish_change,
                                          .prepare = client->slow ? prepare_change : NULL,
-                                         .weight = (size_t)1 << 30,
-                                         .may_block = may_block},
+                                         .weight = (size_t)1 << 30},
                               .eval = eval,
                               .context = context,
                               .client = client};
     arena_init(&change->arena);
+    change->update.home->may_block = may_block;
     store_update(client->store, &change->update);
+    change->update.home->may_block = false;
 }
 
 void client_start(struct client *client, struct change *change, const struct str *keys,

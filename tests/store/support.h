@@ -71,6 +71,9 @@ enum store_status client_get_many(struct client *client, const struct str *keys,
 /* Reads one row, which must not fail. */
 struct str client_get(struct client *client, struct str key);
 
+/* Reads a counter, which must not fail. */
+struct store_count client_get_count(struct client *client, struct str key);
+
 struct rows {
     struct str *keys;
     struct str *values;

@@ -50,7 +50,7 @@ static void no_write_writes_nothing(struct fixture *fixture)
     assert_int_equal(client_update(client, keys, 1, eval_refuse, keys), STORE_NO_WRITE);
     CHECK_STR_EQ("declared", client_get(client, keys[0]), STR("before"));
     assert_true(str_is_null(client_get(client, keys[1])));
-    assert_true(str_is_null(client_get(client, keys[2])));
+    assert_int_equal(client_get_count(client, keys[2]).count, 0);
     struct rows rows = client_range(client, (struct range_spec){.lo = str_make("\0\0\0\x09", 4),
                                                                 .hi = str_make("\0\0\0\x0A", 4)});
     assert_int_equal(rows.count, 0);
@@ -380,6 +380,15 @@ static bool eval_add(void *context, struct arena *arena, const struct str *rows,
     return true;
 }
 
+static bool eval_erase_counter(void *context, struct arena *arena, const struct str *rows,
+                               struct store_batch *batch)
+{
+    (void)arena;
+    (void)rows;
+    store_batch_erase_counter(batch, *(const struct str *)context);
+    return true;
+}
+
 static void add_many(struct worker *worker)
 {
     struct client *client = worker->client;
@@ -396,19 +405,21 @@ static void add_many(struct worker *worker)
 static void adds_add_up(struct fixture *fixture)
 {
     struct client *client = client_create(fixture);
-    assert_int_equal(
-        store_count_value(client_get(client, key_text(&client->arena, 8, "count", ""))).count, 0);
+    assert_int_equal(client_get_count(client, key_text(&client->arena, 8, "count", "")).count, 0);
     run_threads(fixture, ADD_THREADS, add_many, NULL);
     int64_t sum = 0;
     for (int64_t i = 1; i <= ADDS; i++) {
         sum += i % 7 == 0 ? 0 : i;
     }
-    struct str count = client_get(client, key_text(&client->arena, 8, "count", ""));
-    struct str other = client_get(client, key_text(&client->arena, 8, "other", ""));
-    assert_int_equal(store_count_value(count).count, 2 * sum * ADD_THREADS);
-    assert_int_equal(store_count_value(count).bytes, -2 * sum * ADD_THREADS);
-    assert_int_equal(store_count_value(other).count, 0);
-    assert_int_equal(store_count_value(other).bytes, sum * ADD_THREADS);
+    struct store_count count = client_get_count(client, key_text(&client->arena, 8, "count", ""));
+    struct store_count other = client_get_count(client, key_text(&client->arena, 8, "other", ""));
+    assert_int_equal(count.count, 2 * sum * ADD_THREADS);
+    assert_int_equal(count.bytes, -2 * sum * ADD_THREADS);
+    assert_int_equal(other.count, 0);
+    assert_int_equal(other.bytes, sum * ADD_THREADS);
+    struct str key = key_text(&client->arena, 8, "count", "");
+    assert_int_equal(client_update(client, NULL, 0, eval_erase_counter, &key), STORE_OK);
+    assert_int_equal(client_get_count(client, key).count, 0);
 }
 
 static void big_rows(struct fixture *fixture)
@@ -435,9 +446,14 @@ static void big_rows(struct fixture *fixture)
 
 static void big_keys(struct fixture *fixture)
 {
-    enum { KEY_LEN = 6 * 1024 };
+    enum { KEY_LEN = STORE_KEY_LEN_MAX };
     struct client *client = client_create(fixture);
     char *key = arena_zalloc(&client->arena, KEY_LEN + 1);
+    struct random random;
+    random_init_seed(&random, 1);
+    for (size_t i = STORE_PREFIX_LEN; i < KEY_LEN; i++) {
+        key[i] = (char)random_next(&random); /* does not compress */
+    }
     key[3] = 7;
     for (int i = 0; i < 10; i++) {
         key[KEY_LEN - 1] = (char)i;
@@ -490,7 +506,7 @@ static void many_big_updates_in_flight(struct fixture *fixture)
         assert_int_equal(client_finish(&changes[i]), STORE_OK);
     }
     mem_free(changes);
-    struct store_count counted = store_count_value(client_get(client, put.counter));
+    struct store_count counted = client_get_count(client, put.counter);
     assert_int_equal(counted.count, COUNT);
     assert_int_equal(counted.bytes, COUNT * ROW);
     assert_int_equal(client_get(client, keys[COUNT - 1]).len, ROW);

@@ -147,7 +147,7 @@ static void fail_at_home(struct task *task)
     update->done(update);
 }
 
-static void fault_update(struct store *store, struct store_update *update)
+static void fault_update(struct store *store, struct store_update *update, bool is_alone)
 {
     struct fault *fault = fault_of(store);
     if (is_due(fault, FAULT_UPDATE_BEFORE)) {
@@ -169,7 +169,7 @@ static void fault_update(struct store *store, struct store_update *update)
         odd->lose_answer = lose_answer;
         update = &odd->update;
     }
-    store_update(fault->inner, update);
+    fault->inner->ops->update(fault->inner, update, is_alone);
 }
 
 static void fault_drop_space(struct store *store, uint32_t space)
@@ -197,6 +197,7 @@ struct store *fault_create(struct store *inner)
     struct fault *fault = mem_zalloc(sizeof(*fault));
     fault->store.ops = &fault_ops;
     fault->store.seed = store_seed(inner);
+    fault->store.directory = inner->directory;
     fault->inner = inner;
     return &fault->store;
 }

@@ -247,6 +247,7 @@ static void carry_out(struct group *group, const struct batch_op *op)
         break;
     case BATCH_ERASE:
     case BATCH_ERASE_OWNED:
+    case BATCH_ERASE_COUNTER:
         preparations_note_write(&group->preparations, op->key);
         overlay_set(group->newest, op->key, STR_NULL);
         counters_replace(group->counters, op->key, STR_NULL);
@@ -258,6 +259,8 @@ static void carry_out(struct group *group, const struct batch_op *op)
     case BATCH_APPEND:
         append(group, op->key, op->value);
         break;
+    case BATCH_ADVANCE:
+        break; /* one process: the prefixes come in order, and updates are carried out in turn */
     }
 }
 
@@ -681,14 +684,15 @@ static bool commit_here(struct rocks *rocks, struct store_update *update)
     return joined;
 }
 
-void rocks_update(struct store *store, struct store_update *update)
+void rocks_update(struct store *store, struct store_update *update, bool is_alone)
 {
     struct rocks *rocks = rocks_of(store);
     update->internal = rocks;
     update->task.run = NULL;
     update->is_prepared = false;
     update->preparation = NULL;
-    if (!update->may_block || !commit_here(rocks, update)) {
+    bool may_block = is_alone && update->home->may_block;
+    if (!may_block || !commit_here(rocks, update)) {
         inbox_push(&rocks->updates, &update->task);
     }
 }

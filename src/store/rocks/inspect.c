@@ -4,7 +4,7 @@
  * the log is checked as a whole, against the tables as a read-only open shows them. Nothing is
  * deleted, and nothing but a lock file is created, before all of this has succeeded.
  *
- * Called once, by rocks_open(). */
+ * Called once, by rocks_open_directory(). */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>

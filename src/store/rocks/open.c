@@ -267,10 +267,18 @@ static bool open_in_memory(struct rocks *rocks, struct err *err)
     return rocks_open_database(rocks, err);
 }
 
-bool rocks_open(struct str directory, const struct store_options *options, struct store **out,
-                struct err *err)
+bool rocks_open_memory(struct str rest, const struct store_options *options, struct store **out,
+                       struct err *err)
+{
+    (void)rest;
+    return rocks_open_directory(STR_NULL, options, out, err);
+}
+
+bool rocks_open_directory(struct str directory, const struct store_options *options,
+                          struct store **out, struct err *err)
 {
     struct rocks *rocks = create(directory, options->cache_bytes);
+    rocks->store.directory = rocks->env == NULL ? rocks->path : NULL;
     rocks->scrub_bytes_per_second = rocks->env == NULL ? options->scrub_bytes_per_second : 0;
     rocks->is_open = (rocks->env != NULL ? open_in_memory(rocks, err) : open_on_disk(rocks, err)) &&
                      rocks_load_stamp(rocks, err) && rocks_load_drops(rocks, err);

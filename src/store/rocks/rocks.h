@@ -4,9 +4,12 @@
 
 #include "store/store.h"
 
-/* `directory` is created if it is missing; STR_NULL keeps everything in memory. */
-MUST_USE bool rocks_open(struct str directory, const struct store_options *options,
-                         struct store **out, struct err *err);
+/* Opens the store in a directory, which is created if it is missing. */
+MUST_USE bool rocks_open_directory(struct str directory, const struct store_options *options,
+                                   struct store **out, struct err *err);
+/* An empty store that keeps everything in memory; `rest` is not used. */
+MUST_USE bool rocks_open_memory(struct str rest, const struct store_options *options,
+                                struct store **out, struct err *err);
 
 /* For tests: moves what is in RocksDB's memtable into files, so that reads may have to go to the
  * disk. Waits for it; false if it failed. */

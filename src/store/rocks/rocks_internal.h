@@ -200,7 +200,7 @@ MUST_USE enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db,
 MUST_USE struct group *rocks_group_create(struct rocks *rocks);
 void rocks_group_destroy(struct group *group);
 MUST_USE bool rocks_load_stamp(struct rocks *rocks, struct err *err);
-void rocks_update(struct store *store, struct store_update *update);
+void rocks_update(struct store *store, struct store_update *update, bool is_alone);
 void *rocks_committer_main(void *rocks);
 
 /* drop.c */
