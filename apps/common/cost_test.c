@@ -48,8 +48,7 @@ static void a_month_costs_what_its_operations_do(void **state)
         "\"month\"}],"
         " \"prices\": {\"readMillion\": 0.25, \"writeMillion\": 1.25, \"storageGbMonth\": 0.25, "
         "\"currency\": \"USD\"}}");
-    const struct gramme_value *operations =
-        gramme_get(gramme_get(body, "workload"), "operations");
+    const struct gramme_value *operations = gramme_get(gramme_get(body, "workload"), "operations");
     assert_true(number(gramme_value_at(operations, 0), "unitsPerMonth") == 15000);
     assert_true(number(gramme_value_at(operations, 1), "unitsPerMonth") == 75000);
     assert_true(number(gramme_value_at(operations, 3), "unitsPerMonth") == 7);

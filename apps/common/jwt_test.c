@@ -28,8 +28,7 @@ static char *make_token(cjose_jwk_t *key, const char *alg, const char *kid, cons
     if (kid != NULL) {
         cjose_header_set(header, CJOSE_HDR_KID, kid, &err);
     }
-    cjose_jws_t *jws =
-        cjose_jws_sign(key, header, (const uint8_t *)claims, strlen(claims), &err);
+    cjose_jws_t *jws = cjose_jws_sign(key, header, (const uint8_t *)claims, strlen(claims), &err);
     assert_non_null(jws);
     const char *text;
     assert_true(cjose_jws_export(jws, &text, &err));
@@ -82,9 +81,9 @@ static void tokens_of_the_provider_are_good(void **state)
         const char *kid;
         enum jwt_result result;
     } rows[] = {
-        {false, "RS256", "one", JWT_OK}, {false, "RS512", "one", JWT_OK},
-        {false, "PS256", "one", JWT_OK}, {true, "ES256", "two", JWT_OK},
-        {false, "RS256", NULL, JWT_OK},  {false, "RS256", "three", JWT_UNKNOWN_KEY},
+        {false, "RS256", "one", JWT_OK},          {false, "RS512", "one", JWT_OK},
+        {false, "PS256", "one", JWT_OK},          {true, "ES256", "two", JWT_OK},
+        {false, "RS256", NULL, JWT_OK},           {false, "RS256", "three", JWT_UNKNOWN_KEY},
         {false, "RS256", "two", JWT_UNKNOWN_KEY}, /* that key is of another kind */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -190,8 +189,8 @@ static void claims_are_checked(void **state)
     };
     struct jwt_expected expected = {.issuer = "i", .audience = "a", .nonce = "n", .now_s = 1000};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct gramme_value *claims = gramme_value_from_json(
-            rows[i].claims, strlen(rows[i].claims), GRAMME_PLAIN, NULL);
+        struct gramme_value *claims =
+            gramme_value_from_json(rows[i].claims, strlen(rows[i].claims), GRAMME_PLAIN, NULL);
         const char *complaint = jwt_check_claims(claims, &expected);
         CHECK_STR_EQ(rows[i].claims, str_from_c(complaint == NULL ? "" : complaint),
                      str_from_c(rows[i].complaint == NULL ? "" : rows[i].complaint));

@@ -28,8 +28,8 @@ static void base64url_has_no_padding_and_other_signs(void **state)
         struct str bytes;
         const char *text;
     } rows[] = {
-        {{"", 0}, ""},         {{"f", 1}, "Zg"},          {{"fo", 2}, "Zm8"},
-        {{"foo", 3}, "Zm9v"},  {{"\xfb\xff", 2}, "-_8"},  {{"\xff\xff\xff", 3}, "____"},
+        {{"", 0}, ""},        {{"f", 1}, "Zg"},         {{"fo", 2}, "Zm8"},
+        {{"foo", 3}, "Zm9v"}, {{"\xfb\xff", 2}, "-_8"}, {{"\xff\xff\xff", 3}, "____"},
         {{"\0\0", 2}, "AAA"},
     };
     struct arena arena;

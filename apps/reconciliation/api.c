@@ -146,7 +146,7 @@ static void show_call(const struct identity *who, const struct gramme_value *ite
 
 /* What the API and the stream's thread share. */
 struct recon_state {
-    struct mirror *mirror;
+    struct replica *mirror;
     struct poller *poller; /* NULL: it does not run here */
     struct recent *recent;
 };
@@ -577,7 +577,7 @@ static void stop(void *argument)
     struct recon_state *state = argument;
     if (state != NULL) {
         poller_destroy(state->poller);
-        mirror_destroy(state->mirror);
+        replica_destroy(state->mirror);
         recent_destroy(state->recent);
         mem_free(state);
     }
@@ -600,13 +600,13 @@ static void live_apply(void *argument, const struct gramme_value *old_item,
                        const struct gramme_value *new_item)
 {
     struct recon_state *state = argument;
-    mirror_apply(state->mirror, old_item, new_item);
+    replica_apply(state->mirror, old_item, new_item);
     recent_apply(state->recent, old_item, new_item);
 }
 
 static void live_restart(void *argument)
 {
-    mirror_forget(((struct recon_state *)argument)->mirror);
+    replica_forget(((struct recon_state *)argument)->mirror);
 }
 
 static const struct app_live live = {

@@ -1,50 +1,28 @@
-/* The index in memory. The stream's thread changes it, worker threads look at it. */
+/* Lists and numbers of the index from its replica in memory; worker threads. */
 #include "apps/reconciliation/mirror.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "apps/reconciliation/mirror_internal.h"
-#include "base/arena.h"
 #include "base/base.h"
 #include "base/mem.h"
 
 enum { ENTRIES_KEPT_MAX = 200 * 1000 }; /* about 60 MB; a larger index is read for each question */
 
-struct mirror {
-    pthread_mutex_t mutex;
-    struct entries entries;
-    bool is_known;
-    uint64_t change_count; /* tells whether something changed while the index was read */
-};
-
 /* --- entries --- */
 
-static void free_entry(struct entry *entry)
+static void destroy_entry(void *argument)
 {
-    if (entry != NULL) {
-        mem_free(entry->tenant_id);
-        mem_free(entry->call_id);
-        mem_free(entry->status);
-        mem_free(entry->pk);
-        mem_free(entry->sk);
-        mem_free(entry->not_before);
-        mem_free(entry);
-    }
-}
-
-static void entries_clear(struct entries *entries)
-{
-    size_t at = 0;
-    struct str key;
-    void *entry;
-    while (map_next(&entries->map, &at, &key, &entry)) {
-        free_entry(entry);
-    }
-    map_finish(&entries->map);
-    map_init(&entries->map);
+    struct entry *entry = argument;
+    mem_free(entry->tenant_id);
+    mem_free(entry->call_id);
+    mem_free(entry->status);
+    mem_free(entry->pk);
+    mem_free(entry->sk);
+    mem_free(entry->not_before);
+    mem_free(entry);
 }
 
 static char *copy(const struct gramme_value *item, const char *name)
@@ -61,33 +39,52 @@ static struct str key_of(struct arena *arena, const struct gramme_value *item)
                                                 : arena_format(arena, "%s#%s", tenant_id, call_id);
 }
 
-/* Takes an item of the table or the index in, if it is pending, or out. */
-static void entries_set(struct entries *entries, const struct gramme_value *item, bool is_there)
+/* An item of the table or the index; NULL: it is not pending. */
+static void *make_entry(const struct gramme_value *item)
 {
-    struct arena arena;
-    arena_init(&arena);
-    struct str key = key_of(&arena, item);
     const char *sk = gramme_get_string(item, "GSI_Recon_SK");
-    if (!str_is_null(key) && is_there && sk != NULL) {
-        struct entry *entry = mem_zalloc(sizeof(*entry));
-        char when[WHEN_SIZE];
-        snprintf(when, sizeof(when), "%.*s", (int)MIN(strcspn(sk, "#"), sizeof(when) - 1), sk);
-        if (!when_parse(when, &entry->when)) {
-            entry->when = 0;
-        }
-        entry->tenant_id = copy(item, "TenantId");
-        entry->call_id = copy(item, "CallId");
-        entry->status = copy(item, "ProcessingStatus");
-        entry->pk = copy(item, "GSI_Recon_PK");
-        entry->sk = mem_strdup(sk);
-        entry->not_before = copy(item, "NotBefore");
-        entry->attempts = gramme_get_int(item, "Attempts", 0);
-        entry->audio = gramme_get_bool(item, "AudioReceived", true);
-        free_entry(map_put(&entries->map, key, entry));
-    } else if (!str_is_null(key)) {
-        free_entry(map_remove(&entries->map, key));
+    if (sk == NULL) {
+        return NULL;
     }
-    arena_finish(&arena);
+    struct entry *entry = mem_zalloc(sizeof(*entry));
+    char when[WHEN_SIZE];
+    snprintf(when, sizeof(when), "%.*s", (int)MIN(strcspn(sk, "#"), sizeof(when) - 1), sk);
+    if (!when_parse(when, &entry->when)) {
+        entry->when = 0;
+    }
+    entry->tenant_id = copy(item, "TenantId");
+    entry->call_id = copy(item, "CallId");
+    entry->status = copy(item, "ProcessingStatus");
+    entry->pk = copy(item, "GSI_Recon_PK");
+    entry->sk = mem_strdup(sk);
+    entry->not_before = copy(item, "NotBefore");
+    entry->attempts = gramme_get_int(item, "Attempts", 0);
+    entry->audio = gramme_get_bool(item, "AudioReceived", true);
+    return entry;
+}
+
+static bool take_item(void *context, int partition, const struct gramme_value *item)
+{
+    (void)partition;
+    replica_take(context, item);
+    return true;
+}
+
+static bool read_index(struct gramme_db *db, struct replica_load *load, struct gramme_error **error)
+{
+    struct recon_search everything = {0};
+    return recon_each_pending(db, &everything, take_item, load, error);
+}
+
+struct replica *mirror_create(void)
+{
+    return replica_create(&(struct replica_options){
+        .key = key_of,
+        .make = make_entry,
+        .destroy = destroy_entry,
+        .read = read_index,
+        .entries_max = ENTRIES_KEPT_MAX,
+    });
 }
 
 int entry_shard(const struct entry *entry)
@@ -116,110 +113,6 @@ bool entry_matches(const struct entry *entry, const struct mirror_filter *filter
         return false;
     }
     return entry_matches_any_age(entry, filter);
-}
-
-/* --- keeping it --- */
-
-struct mirror *mirror_create(void)
-{
-    struct mirror *mirror = mem_zalloc(sizeof(*mirror));
-    pthread_mutex_init(&mirror->mutex, NULL);
-    map_init(&mirror->entries.map);
-    return mirror;
-}
-
-void mirror_destroy(struct mirror *mirror)
-{
-    if (mirror != NULL) {
-        entries_clear(&mirror->entries);
-        map_finish(&mirror->entries.map);
-        pthread_mutex_destroy(&mirror->mutex);
-        mem_free(mirror);
-    }
-}
-
-void mirror_apply(struct mirror *mirror, const struct gramme_value *old_item,
-                  const struct gramme_value *new_item)
-{
-    pthread_mutex_lock(&mirror->mutex);
-    mirror->change_count++;
-    if (mirror->is_known) {
-        entries_set(&mirror->entries, new_item != NULL ? new_item : old_item, new_item != NULL);
-    }
-    if (mirror->entries.map.count > ENTRIES_KEPT_MAX) {
-        entries_clear(&mirror->entries);
-        mirror->is_known = false;
-    }
-    pthread_mutex_unlock(&mirror->mutex);
-}
-
-void mirror_forget(struct mirror *mirror)
-{
-    pthread_mutex_lock(&mirror->mutex);
-    mirror->change_count++;
-    mirror->is_known = false;
-    entries_clear(&mirror->entries);
-    pthread_mutex_unlock(&mirror->mutex);
-}
-
-struct loading {
-    pthread_mutex_t mutex; /* a thread per partition reads */
-    struct entries *entries;
-};
-
-static bool take_item(void *context, int partition, const struct gramme_value *item)
-{
-    (void)partition;
-    struct loading *loading = context;
-    pthread_mutex_lock(&loading->mutex);
-    entries_set(loading->entries, item, true);
-    pthread_mutex_unlock(&loading->mutex);
-    return true;
-}
-
-static bool load(struct gramme_db *db, struct entries *out, struct gramme_error **error)
-{
-    struct loading loading = {.entries = out};
-    struct recon_search everything = {0};
-    pthread_mutex_init(&loading.mutex, NULL);
-    bool ok = recon_each_pending(db, &everything, take_item, &loading, error);
-    pthread_mutex_destroy(&loading.mutex);
-    return ok;
-}
-
-/* Calls `look` with the entries, from memory or read for this. False: the database failed. */
-static bool with_entries(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
-                         void (*look)(const struct entries *entries, void *context), void *context,
-                         struct gramme_error **error)
-{
-    pthread_mutex_lock(&mirror->mutex);
-    bool is_known = mirror->is_known && is_fresh;
-    uint64_t before = mirror->change_count;
-    if (is_known) {
-        look(&mirror->entries, context);
-    }
-    pthread_mutex_unlock(&mirror->mutex);
-    if (is_known) {
-        return true;
-    }
-    struct entries read = {0};
-    map_init(&read.map);
-    bool ok = load(db, &read, error);
-    if (ok) {
-        look(&read, context);
-        pthread_mutex_lock(&mirror->mutex);
-        if (is_fresh && mirror->change_count == before && !mirror->is_known &&
-            read.map.count <= ENTRIES_KEPT_MAX) {
-            struct entries old = mirror->entries;
-            mirror->entries = read;
-            mirror->is_known = true;
-            read = old;
-        }
-        pthread_mutex_unlock(&mirror->mutex);
-    }
-    entries_clear(&read);
-    map_finish(&read.map);
-    return ok;
 }
 
 /* --- lists --- */
@@ -281,17 +174,17 @@ static void add_item(struct gramme_value *list, const struct entry *entry)
     }
 }
 
-static void look_list(const struct entries *entries, void *context)
+static void look_list(const struct map *entries, void *context)
 {
     const struct listing *listing = context;
     const struct mirror_page *page = listing->page;
     struct mirror_result *out = listing->out;
-    const struct entry **found = mem_zalloc((entries->map.count + 1) * sizeof(*found));
+    const struct entry **found = mem_zalloc((entries->count + 1) * sizeof(*found));
     size_t count = 0;
     size_t at = 0;
     struct str key;
     void *value;
-    while (map_next(&entries->map, &at, &key, &value)) {
+    while (map_next(entries, &at, &key, &value)) {
         if (entry_matches(value, listing->filter)) {
             out->total++;
             if (page->after == NULL || is_behind(value, page->after, page->newest_first)) {
@@ -313,13 +206,13 @@ static void look_list(const struct entries *entries, void *context)
     mem_free(found);
 }
 
-bool mirror_list(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+bool mirror_list(struct replica *mirror, struct gramme_db *db, bool is_fresh,
                  const struct mirror_filter *filter, const struct mirror_page *page,
                  struct mirror_result *out, struct gramme_error **error)
 {
     *out = (struct mirror_result){0};
     struct listing listing = {.filter = filter, .page = page, .out = out};
-    return with_entries(mirror, db, is_fresh, look_list, &listing, error);
+    return replica_look(mirror, db, is_fresh, look_list, &listing, error);
 }
 
 struct summarizing {
@@ -327,16 +220,16 @@ struct summarizing {
     struct gramme_value *out;
 };
 
-static void look_summary(const struct entries *entries, void *context)
+static void look_summary(const struct map *entries, void *context)
 {
     const struct summarizing *summarizing = context;
     summary_show(entries, summarizing->filter, summarizing->out);
 }
 
-bool mirror_summarize(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+bool mirror_summarize(struct replica *mirror, struct gramme_db *db, bool is_fresh,
                       const struct mirror_filter *filter, struct gramme_value *out,
                       struct gramme_error **error)
 {
     struct summarizing summarizing = {.filter = filter, .out = out};
-    return with_entries(mirror, db, is_fresh, look_summary, &summarizing, error);
+    return replica_look(mirror, db, is_fresh, look_summary, &summarizing, error);
 }

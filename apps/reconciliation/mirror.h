@@ -1,19 +1,12 @@
-/* apps/reconciliation/mirror.h: the index in memory, so that looking at it costs nothing: it is
- * read once, and then follows the table's stream. Without a stream it is read for each question. */
+/* apps/reconciliation/mirror.h: the index in memory (a replica), and questions about it. */
 #ifndef GRAMME_APPS_RECONCILIATION_MIRROR_H
 #define GRAMME_APPS_RECONCILIATION_MIRROR_H
 
+#include "apps/common/replica.h"
 #include "apps/reconciliation/reconciliation.h"
 
-struct mirror;
-
-struct mirror *mirror_create(void);
-void mirror_destroy(struct mirror *mirror);
-/* A change of the table; NULL: there is no such item. */
-void mirror_apply(struct mirror *mirror, const struct gramme_value *old_item,
-                  const struct gramme_value *new_item);
-/* Changes may have been missed. */
-void mirror_forget(struct mirror *mirror);
+/* An entry per pending call: struct entry. The caller destroys it with replica_destroy(). */
+struct replica *mirror_create(void);
 
 /* Which calls are looked at. */
 enum mirror_age { MIRROR_CURRENT, MIRROR_ABANDONED, MIRROR_ALL };
@@ -42,11 +35,11 @@ struct mirror_result {
 bool mirror_cursor_is_valid(const char *text);
 /* `is_fresh`: all changes have been applied. The caller destroys out->items. False: the database
  * failed. */
-bool mirror_list(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+bool mirror_list(struct replica *mirror, struct gramme_db *db, bool is_fresh,
                  const struct mirror_filter *filter, const struct mirror_page *page,
                  struct mirror_result *out, struct gramme_error **error);
 /* Adds the members of GET /summary to a map. */
-bool mirror_summarize(struct mirror *mirror, struct gramme_db *db, bool is_fresh,
+bool mirror_summarize(struct replica *mirror, struct gramme_db *db, bool is_fresh,
                       const struct mirror_filter *filter, struct gramme_value *out,
                       struct gramme_error **error);
 

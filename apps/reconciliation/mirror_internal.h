@@ -3,7 +3,6 @@
 #define GRAMME_APPS_RECONCILIATION_MIRROR_INTERNAL_H
 
 #include "apps/reconciliation/mirror.h"
-#include "base/map.h"
 
 /* One pending call. */
 struct entry {
@@ -18,19 +17,14 @@ struct entry {
     bool audio;
 };
 
-/* "tenant#call" -> struct entry */
-struct entries {
-    struct map map;
-};
-
 bool entry_matches(const struct entry *entry, const struct mirror_filter *filter);
 /* The same whatever its age. */
 bool entry_matches_any_age(const struct entry *entry, const struct mirror_filter *filter);
 /* The number of its shard. */
 int entry_shard(const struct entry *entry);
 
-/* summary.c */
-void summary_show(const struct entries *entries, const struct mirror_filter *filter,
+/* summary.c. `entries`: "tenant#call" -> struct entry. */
+void summary_show(const struct map *entries, const struct mirror_filter *filter,
                   struct gramme_value *out);
 
 #endif

@@ -170,7 +170,7 @@ static void show_counts(const struct numbers *numbers, struct gramme_value *out)
     show_choices(&numbers->choices, gramme_set_list(gramme_set_map(out, "choices"), "tenants"));
 }
 
-void summary_show(const struct entries *entries, const struct mirror_filter *filter,
+void summary_show(const struct map *entries, const struct mirror_filter *filter,
                   struct gramme_value *out)
 {
     struct numbers *numbers = mem_zalloc(sizeof(*numbers));
@@ -179,7 +179,7 @@ void summary_show(const struct entries *entries, const struct mirror_filter *fil
     size_t at = 0;
     struct str key;
     void *entry;
-    while (map_next(&entries->map, &at, &key, &entry)) {
+    while (map_next(entries, &at, &key, &entry)) {
         count_entry(numbers, entry, filter);
     }
     show_counts(numbers, out);

@@ -649,12 +649,12 @@ static void live_show(const struct identity *who, const struct gramme_value *ite
 static void live_apply(void *state, const struct gramme_value *old_item,
                        const struct gramme_value *new_item)
 {
-    counts_apply(state, old_item, new_item);
+    replica_apply(state, old_item, new_item);
 }
 
 static void live_restart(void *state)
 {
-    counts_forget(state);
+    replica_forget(state);
 }
 
 static const struct app_live live = {
@@ -684,7 +684,7 @@ static void *start(struct gramme_db *db, struct gramme_error **error)
 
 static void stop(void *state)
 {
-    counts_destroy(state);
+    replica_destroy(state);
 }
 
 /* Made of the JSON files by the build. */

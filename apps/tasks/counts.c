@@ -1,40 +1,30 @@
-/* Counts of tasks; the stream's thread changes them, worker threads read them. */
+/* Counts of tasks, from a replica in memory; worker threads. */
 #include "apps/tasks/counts.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "base/mem.h"
 
 static const char *const statuses[] = {"OPEN", "IN_PROGRESS", "COMPLETED", "CLOSED"};
 static const char *const priorities[] = {"LOW", "MEDIUM", "HIGH"};
 
+/* What is kept of a task: where it is counted. Nothing is allocated: each entry points to one of
+ * these. */
+static struct cell {
+    size_t status;
+    size_t priority;
+} cells[COUNT_OF(statuses)][COUNT_OF(priorities)] = {
+    {{0, 0}, {0, 1}, {0, 2}},
+    {{1, 0}, {1, 1}, {1, 2}},
+    {{2, 0}, {2, 1}, {2, 2}},
+    {{3, 0}, {3, 1}, {3, 2}},
+};
+
+enum { TASKS_KEPT_MAX = 500 * 1000 }; /* about 60 MB */
+
 struct numbers {
     int64_t each[COUNT_OF(statuses)][COUNT_OF(priorities)];
 };
-
-struct counts {
-    pthread_mutex_t mutex;
-    struct numbers numbers;
-    bool is_known;
-    uint64_t change_count; /* tells whether something changed while all tasks were read */
-};
-
-struct counts *counts_create(void)
-{
-    struct counts *counts = mem_zalloc(sizeof(*counts));
-    pthread_mutex_init(&counts->mutex, NULL);
-    return counts;
-}
-
-void counts_destroy(struct counts *counts)
-{
-    if (counts != NULL) {
-        pthread_mutex_destroy(&counts->mutex);
-        mem_free(counts);
-    }
-}
 
 static int find(const char *const *names, size_t count, const char *name)
 {
@@ -46,87 +36,90 @@ static int find(const char *const *names, size_t count, const char *name)
     return -1;
 }
 
-static void add(struct numbers *numbers, const struct gramme_value *item, int by)
+/* --- the replica --- */
+
+static struct str key_of(struct arena *arena, const struct gramme_value *item)
 {
     const char *type = gramme_get_string(item, "EntityType");
+    const char *task_id = gramme_get_string(item, "TaskId");
+    bool is_task = type != NULL && strcmp(type, "TASK") == 0 && task_id != NULL;
+    return is_task ? arena_format(arena, "%s", task_id) : STR_NULL;
+}
+
+static void *make_entry(const struct gramme_value *item)
+{
     int status = find(statuses, COUNT_OF(statuses), gramme_get_string(item, "Status"));
     int priority = find(priorities, COUNT_OF(priorities), gramme_get_string(item, "Priority"));
-    if (type != NULL && strcmp(type, "TASK") == 0 && status >= 0 && priority >= 0) {
-        numbers->each[status][priority] += by;
-    }
+    return status < 0 || priority < 0 ? NULL : &cells[status][priority];
 }
 
-void counts_apply(struct counts *counts, const struct gramme_value *old_item,
-                  const struct gramme_value *new_item)
+static void destroy_entry(void *entry)
 {
-    pthread_mutex_lock(&counts->mutex);
-    add(&counts->numbers, old_item, -1);
-    add(&counts->numbers, new_item, 1);
-    counts->change_count++;
-    pthread_mutex_unlock(&counts->mutex);
+    (void)entry; /* one of `cells` */
 }
 
-void counts_forget(struct counts *counts)
+/* Reads the tasks of a status, page by page. */
+static bool read_status(struct gramme_db *db, const char *status, struct replica_load *load,
+                        struct gramme_error **error)
 {
-    pthread_mutex_lock(&counts->mutex);
-    counts->is_known = false;
-    counts->change_count++;
-    pthread_mutex_unlock(&counts->mutex);
+    char *cursor = NULL;
+    do {
+        struct page page = {.limit = 100, .cursor = cursor};
+        struct gramme_answer *answer = tasks_get_tasks_by_status(db, status, false, &page, error);
+        gramme_free(cursor);
+        if (answer == NULL) {
+            return false;
+        }
+        const struct gramme_value *items = gramme_answer_items(answer);
+        for (size_t i = 0; i < gramme_value_count(items); i++) {
+            replica_take(load, gramme_value_at(items, i));
+        }
+        cursor = gramme_answer_cursor(answer);
+        gramme_answer_destroy(answer);
+    } while (cursor != NULL);
+    return true;
 }
 
-/* Reads all tasks, page by page. */
-static bool read_all(struct gramme_db *db, struct numbers *out, struct gramme_error **error)
+static bool read_all(struct gramme_db *db, struct replica_load *load, struct gramme_error **error)
 {
-    *out = (struct numbers){0};
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-        char *cursor = NULL;
-        do {
-            struct page page = {.limit = 100, .cursor = cursor};
-            struct gramme_answer *answer =
-                tasks_get_tasks_by_status(db, statuses[i], false, &page, error);
-            gramme_free(cursor);
-            if (answer == NULL) {
-                return false;
-            }
-            const struct gramme_value *items = gramme_answer_items(answer);
-            for (size_t k = 0; k < gramme_value_count(items); k++) {
-                add(out, gramme_value_at(items, k), 1);
-            }
-            cursor = gramme_answer_cursor(answer);
-            gramme_answer_destroy(answer);
-        } while (cursor != NULL);
+        if (!read_status(db, statuses[i], load, error)) {
+            return false;
+        }
     }
     return true;
 }
 
-static bool get(struct counts *counts, struct gramme_db *db, bool is_fresh, struct numbers *out,
-                struct gramme_error **error)
+struct replica *counts_create(void)
 {
-    pthread_mutex_lock(&counts->mutex);
-    uint64_t before = counts->change_count;
-    bool is_known = counts->is_known && is_fresh;
-    *out = counts->numbers;
-    pthread_mutex_unlock(&counts->mutex);
-    if (is_known) {
-        return true;
-    }
-    if (!read_all(db, out, error)) {
-        return false;
-    }
-    pthread_mutex_lock(&counts->mutex);
-    if (is_fresh && counts->change_count == before) {
-        counts->numbers = *out;
-        counts->is_known = true;
-    }
-    pthread_mutex_unlock(&counts->mutex);
-    return true;
+    return replica_create(&(struct replica_options){
+        .key = key_of,
+        .make = make_entry,
+        .destroy = destroy_entry,
+        .read = read_all,
+        .entries_max = TASKS_KEPT_MAX,
+    });
 }
 
-bool counts_show(struct counts *counts, struct gramme_db *db, bool is_fresh,
+/* --- the numbers --- */
+
+static void count(const struct map *entries, void *context)
+{
+    struct numbers *numbers = context;
+    size_t at = 0;
+    struct str task_id;
+    void *entry;
+    while (map_next(entries, &at, &task_id, &entry)) {
+        const struct cell *cell = entry;
+        numbers->each[cell->status][cell->priority]++;
+    }
+}
+
+bool counts_show(struct replica *counts, struct gramme_db *db, bool is_fresh,
                  struct gramme_value *out, struct gramme_error **error)
 {
-    struct numbers numbers;
-    if (!get(counts, db, is_fresh, &numbers, error)) {
+    struct numbers numbers = {0};
+    if (!replica_look(counts, db, is_fresh, count, &numbers, error)) {
         return false;
     }
     struct gramme_value *by_status = gramme_set_map(out, "byStatus");

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import threading
 import uuid
 
 import pytest
@@ -302,6 +303,32 @@ def test_a_refresh_costs_what_changed(tenant):
             assert api.get("/summary").body["pending"] == 299 - number
             assert api.get("/pending").body["total"] == 299 - number
         assert {access.operation for access in recorder.take()} == {"UpdateItem"}
+
+
+def test_a_refresh_costs_what_changed_while_it_changes_all_the_time(tenant):
+    """The index is read once, by the first look, although calls change while it is being read."""
+    with Server("memory:") as server, Recorder(server.endpoint) as recorder, Apps(server.endpoint) as writer, \
+            Apps(recorder.endpoint) as process:
+        api, other = (Rest(f"{each.endpoint}/reconciliation/api") for each in (process, writer))
+        other.post("/calls", {"calls": [{"tenantId": tenant, "callId": f"c-{number}", **state(status="FAILED")}
+                                        for number in range(300)]})
+        ended = threading.Event()
+
+        def change():
+            while not ended.is_set():
+                other.post("/calls", {"calls": [{"tenantId": tenant, "callId": f"c-{number}", **state(status="PENDING")}
+                                                for number in range(20)]})
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            recorder.take()
+            assert all(api.get("/summary").body["pending"] == 300 for _ in range(10))
+            queries = [access for access in recorder.take() if access.operation == "Query"]
+        finally:
+            ended.set()
+            thread.join()
+        partitions = 2 * 10  # PENDING and FAILED, ten shards each
+        assert len(queries) <= partitions, "the whole index was read more than once"
 
 
 def test_the_terraform_file_is_the_schema():

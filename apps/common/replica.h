@@ -1,0 +1,48 @@
+/* apps/common/replica.h: what an application keeps in memory of its table, so that looking at it
+ * costs nothing: entries by key, read once from the database, then kept up to date by the changes
+ * of the table's stream. Without a stream everything is read for each look.
+ *
+ * The stream's thread applies changes, worker threads look; each function may be called on any
+ * thread. */
+#ifndef GRAMME_APPS_REPLICA_H
+#define GRAMME_APPS_REPLICA_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "gramme/gramme.h"
+
+struct replica;
+struct replica_load; /* a reading of the table that is under way */
+
+struct replica_options {
+    /* The key of an item's entry, from the arena; STR_NULL: it is not of a kind that is kept. */
+    struct str (*key)(struct arena *arena, const struct gramme_value *item);
+    /* The entry of an item that has a key; NULL: it has none now. */
+    void *(*make)(const struct gramme_value *item);
+    void (*destroy)(void *entry);
+    /* Calls replica_take() with each item that may have an entry, on any threads. False: the
+     * database failed. */
+    bool (*read)(struct gramme_db *db, struct replica_load *load, struct gramme_error **error);
+    size_t entries_max; /* if there are more, they are read for each look */
+};
+
+/* Keeps a copy of the options. */
+struct replica *replica_create(const struct replica_options *options);
+/* Accepts NULL. */
+void replica_destroy(struct replica *replica);
+
+/* A change of the table. NULL: there is no such item. */
+void replica_apply(struct replica *replica, const struct gramme_value *old_item,
+                   const struct gramme_value *new_item);
+/* Changes may have been missed: the next look reads everything again. */
+void replica_forget(struct replica *replica);
+/* Adds an item to what is being read. */
+void replica_take(struct replica_load *load, const struct gramme_value *item);
+
+/* Calls `look` with all entries, which it must not keep. `is_fresh`: all changes up to now have been
+ * applied (request_sync()). False: the database failed, and `look` was not called. */
+bool replica_look(struct replica *replica, struct gramme_db *db, bool is_fresh,
+                  void (*look)(const struct map *entries, void *context), void *context,
+                  struct gramme_error **error);
+
+#endif
