@@ -32,6 +32,7 @@ class Access:
 
     def __init__(self, operation, request, status, answer):
         self.operation = operation
+        self.request = request
         self.status = status
         self.index = request.get("IndexName")
         self.key = request.get("KeyConditionExpression")

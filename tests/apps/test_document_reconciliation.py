@@ -1,0 +1,143 @@
+"""A walk through the document "DynamoDB Global Secondary Index (GSI) Strategy": the sparse index, its keys, the query, shards."""
+
+import itertools
+import json
+import subprocess
+
+import pytest
+
+from documents import Walk
+from recon import ago, state
+from server import apps_program
+from waiting import poll
+from webhook import Webhook
+
+TABLE, INDEX = "CallRecords", "ReconciliationIndex"
+DAY_OLD = ago(days=1)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """The document's own keys: one shard, one status."""
+    with Walk("reconciliation", TABLE, "--shards", "1") as walk:
+        yield walk
+
+
+@pytest.fixture(scope="module")
+def split():
+    """Its variants: write sharding, and STATUS#FAILED."""
+    with Walk("reconciliation", TABLE, "--shards", "10", "--status-keys", "split") as walk:
+        yield walk
+
+
+def write(walk, tenant, call, audio=True, status="SUCCESS", when=DAY_OLD):
+    reply = walk.api.put(f"/calls/{tenant}/{call}", state(when, audio, status))
+    assert reply.status in (200, 201), reply
+
+
+def stored(walk, call):
+    found, = [row for row in walk.rows() if row["CallId"] == call]
+    return found
+
+
+def indexed(walk, call):
+    return [row for row in walk.rows(INDEX) if row["CallId"] == call]
+
+
+def test_gsi_definition(plain):
+    table = plain.db.DescribeTable(TableName=TABLE)["Table"]
+    index, = table["GlobalSecondaryIndexes"]
+    assert {key["AttributeName"]: key["KeyType"] for key in index["KeySchema"]} == {
+        "GSI_Recon_PK": "HASH", "GSI_Recon_SK": "RANGE"}
+    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    assert types["GSI_Recon_PK"] == types["GSI_Recon_SK"] == "S"
+    assert (index["IndexName"], index["Projection"]["ProjectionType"]) == (INDEX, "INCLUDE")
+    # The document names this list twice, with different members.
+    assert {"TenantId", "CallId", "AudioReceived", "ProcessingStatus"} <= set(index["Projection"]["NonKeyAttributes"])
+
+
+@pytest.mark.parametrize("audio, status", itertools.product((True, False), ("SUCCESS", "FAILED", "PENDING")))
+def test_constructing_the_keys(plain, audio, status):
+    call = f"keys-{audio}-{status}"
+    write(plain, "TENANT-123", call, audio, status)
+    row = stored(plain, call)
+    assert (row["AudioReceived"], row["ProcessingStatus"]) == (audio, status)
+    if audio and status == "SUCCESS":
+        assert "GSI_Recon_PK" not in row and "GSI_Recon_SK" not in row and indexed(plain, call) == []
+    else:
+        assert (row["GSI_Recon_PK"], row["GSI_Recon_SK"]) == ("STATUS#PENDING", f"{DAY_OLD}#TENANT-123")
+        assert len(indexed(plain, call)) == 1
+
+
+def test_a_call_that_becomes_fine_leaves_the_index(plain):
+    write(plain, "t", "heals", status="FAILED")
+    assert indexed(plain, "heals")
+    write(plain, "t", "heals")
+    assert indexed(plain, "heals") == [] and "GSI_Recon_PK" not in stored(plain, "heals")
+
+
+def test_querying_the_index(plain):
+    write(plain, "t", "recent", status="FAILED", when=ago(days=6))
+    write(plain, "t", "old", status="FAILED", when=ago(days=8))
+    plain.asked()
+    with Webhook() as hook:
+        done = subprocess.run([apps_program(), "poll", "--once", "--shards", "1", "--db", plain.recorder.endpoint,
+                               "--webhook", hook.url, "--lookback-days", "7"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    calls = [body["callId"] for body in hook.bodies()]
+    assert "recent" in calls and "old" not in calls
+    query = next(access for access in plain.asked() if access.operation == "Query")
+    assert (query.index, query.key) == (INDEX, "GSI_Recon_PK = :status AND GSI_Recon_SK > :lookbackDate")
+    values = query.request["ExpressionAttributeValues"]
+    assert values[":status"] == {"S": "STATUS#PENDING"}
+    assert abs(int(values[":lookbackDate"]["S"][8:10]) - int(ago(days=7)[8:10])) in (0, 1, 27, 28, 29, 30)
+
+
+def test_across_tenants_or_of_one(plain):
+    for tenant in ("one", "two"):
+        write(plain, tenant, f"of-{tenant}", status="FAILED")
+    everything = {item["callId"] for item in plain.api.get("/pending").body["items"]}
+    assert {"of-one", "of-two"} <= everything
+    assert [item["callId"] for item in plain.api.get("/pending", tenant="one").body["items"]] == ["of-one"]
+
+
+def test_oldest_or_newest_first(plain):
+    for hours in (3, 1, 2):
+        write(plain, "order", f"h-{hours}", status="PENDING", when=ago(hours=hours))
+    for order, wanted in (("oldest", ["h-3", "h-2", "h-1"]), ("newest", ["h-1", "h-2", "h-3"])):
+        assert [item["callId"] for item in plain.api.get("/pending", tenant="order", order=order).body["items"]] == wanted
+
+
+def test_variation_status_failed(split):
+    for call, audio, status in (("bad", True, "FAILED"), ("waits", True, "PENDING"), ("mute", False, "SUCCESS")):
+        write(split, "v", call, audio, status)
+    keys = {call: stored(split, call)["GSI_Recon_PK"].rsplit("#", 1)[0] for call in ("bad", "waits", "mute")}
+    assert keys == {"bad": "STATUS#FAILED", "waits": "STATUS#PENDING", "mute": "STATUS#PENDING"}
+    write(split, "v", "bad", True, "PENDING")
+    assert stored(split, "bad")["GSI_Recon_PK"].startswith("STATUS#PENDING#")
+
+
+def test_variation_write_sharding(split):
+    for number in range(60):
+        write(split, "shards", f"s-{number}", status="FAILED")
+    keys = {row["GSI_Recon_PK"] for row in split.rows(INDEX) if row["TenantId"] == "shards"}
+    assert keys <= {f"STATUS#FAILED#{shard}" for shard in range(10)} and len(keys) > 5
+    assert split.api.get("/pending", tenant="shards").body["total"] == 60, "all shards are read"
+    split.asked()
+    with Webhook(lambda post: (200, {"audioReceived": True, "processingStatus": "SUCCESS"})) as hook:
+        done = subprocess.run([apps_program(), "poll", "--once", "--shards", "10", "--status-keys", "split", "--tenant", "shards",
+                               "--db", split.recorder.endpoint, "--webhook", hook.url], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and json.loads(done.stdout)["delivered"] == 60
+    asked = {access.request["ExpressionAttributeValues"][":status"]["S"] for access in split.asked() if access.operation == "Query"}
+    assert asked >= {f"STATUS#{status}#{shard}" for status in ("PENDING", "FAILED") for shard in range(10)}
+    poll(lambda: not [row for row in split.rows(INDEX) if row["TenantId"] == "shards"], 10, "the index is empty again")
+
+
+def test_the_index_holds_only_the_problem(plain):
+    """1 % of the calls: the 99 % that succeeded cost nothing there."""
+    before = len(plain.rows(INDEX))
+    reply = plain.api.post("/calls", {"calls": [
+        {"tenantId": "many", "callId": f"m-{number}", **state(DAY_OLD, status="FAILED" if number % 100 == 0 else "SUCCESS")}
+        for number in range(400)]})
+    assert reply.status in (200, 201), reply
+    assert len(plain.rows(INDEX)) == before + 4
