@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "apps/calendar/calendar.h"
 #include "apps/calls/calls.h"
@@ -55,6 +56,12 @@ static struct gramme_db *open_streams(struct gramme_db *db, const struct options
     return gramme_open(options->streams_url, &settings, error);
 }
 
+/* A database over HTTP that is not the service may be a Gramme server. */
+static const char *insight_url(const char *db)
+{
+    return strncmp(db, "http", 4) == 0 && strstr(db, ".amazonaws.com") == NULL ? db : NULL;
+}
+
 /* Serves until a signal comes; returns the exit status. */
 static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *auth,
                  const struct options *options)
@@ -68,6 +75,7 @@ static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *a
         .app_count = COUNT_OF(apps),
         .auth = auth,
         .streams = streams,
+        .insight_url = insight_url(options->db),
         .may_enable_streams = options->create_tables,
         .live_interval_ms = (int)options->live_interval_ms,
     };

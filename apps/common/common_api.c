@@ -1,5 +1,6 @@
 /* What every application's API has: live updates, and its access patterns with their cost. */
 #include "apps/common/cost.h"
+#include "apps/common/measured.h"
 #include "apps/common/request_internal.h"
 
 static void get_live(struct app_request *request)
@@ -15,8 +16,12 @@ static void get_live(struct app_request *request)
 static void get_patterns(struct app_request *request)
 {
     const struct app_definition *definition = request->app->definition;
-    struct gramme_value *body = cost_describe(definition->patterns, definition->workload);
+    struct arena *arena = request->exchange->arena;
+    struct gramme_value *measured =
+        measured_get(arena, request->app->insight_url, cost_table(arena, definition->patterns));
+    struct gramme_value *body = cost_describe(definition->patterns, definition->workload, measured);
     answer_value(request, 200, body);
+    gramme_value_destroy(measured);
     gramme_value_destroy(body);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "apps/common/measured.h"
 #include "base/base.h"
 
 enum { DAYS_PER_MONTH = 30 }; /* as the documents count */
@@ -22,7 +23,31 @@ static void copy(const struct gramme_value *from, const char *name, struct gramm
     gramme_set_value(to, as, gramme_get(from, name));
 }
 
-static void show_patterns(const struct gramme_value *patterns, struct gramme_value *out)
+/* What was measured of a pattern, and with which others it is counted together. */
+static void show_measured(const struct gramme_value *patterns, size_t index,
+                          const struct gramme_value *measured, struct gramme_value *out)
+{
+    const struct gramme_value *pattern = gramme_value_at(patterns, index);
+    struct gramme_value *live = gramme_map_create();
+    if (measured_sum(measured, pattern, live)) {
+        struct gramme_value *together = gramme_list_create();
+        for (size_t i = 0; i < gramme_value_count(patterns); i++) {
+            const struct gramme_value *other = gramme_value_at(patterns, i);
+            if (i != index && measured_is_same(other, pattern)) {
+                gramme_add_value(together, gramme_get(other, "name"));
+            }
+        }
+        if (gramme_value_count(together) > 0) {
+            gramme_set_value(live, "togetherWith", together);
+        }
+        gramme_value_destroy(together);
+        gramme_set_value(out, "live", live);
+    }
+    gramme_value_destroy(live);
+}
+
+static void show_patterns(const struct gramme_value *patterns, const struct gramme_value *measured,
+                          struct gramme_value *out)
 {
     static const char *const names[][2] = {
         {"name", "name"},   {"what", "what"}, {"operation", "operation"}, {"table", "table"},
@@ -33,6 +58,7 @@ static void show_patterns(const struct gramme_value *patterns, struct gramme_val
         for (size_t k = 0; k < COUNT_OF(names); k++) {
             copy(gramme_value_at(patterns, i), names[k][0], pattern, names[k][1]);
         }
+        show_measured(patterns, i, measured, pattern);
     }
 }
 
@@ -93,12 +119,23 @@ static void add_workload(const struct gramme_value *workload, struct gramme_valu
     copy(prices, "currency", cost, "currency");
 }
 
-struct gramme_value *cost_describe(const char *patterns, const char *workload)
+const char *cost_table(struct arena *arena, const char *patterns)
+{
+    struct gramme_value *file = parse(patterns);
+    const struct gramme_value *first = gramme_value_at(gramme_get(file, "patterns"), 0);
+    const char *table = arena_format(arena, "%s", gramme_get_string(first, "table")).data;
+    gramme_value_destroy(file);
+    return table;
+}
+
+struct gramme_value *cost_describe(const char *patterns, const char *workload,
+                                   const struct gramme_value *measured)
 {
     struct gramme_value *file = parse(patterns);
     struct gramme_value *load = parse(workload);
     struct gramme_value *body = gramme_map_create();
-    show_patterns(gramme_get(file, "patterns"), gramme_set_list(body, "patterns"));
+    gramme_set_bool(body, "measured", measured != NULL);
+    show_patterns(gramme_get(file, "patterns"), measured, gramme_set_list(body, "patterns"));
     add_workload(load, body);
     gramme_value_destroy(file);
     gramme_value_destroy(load);

@@ -2,10 +2,15 @@
 #ifndef GRAMME_APPS_COST_H
 #define GRAMME_APPS_COST_H
 
+#include "base/arena.h"
 #include "gramme/gramme.h"
 
 /* From the texts of patterns.json and workload.json, which the build has put into the program: the
- * answer of GET /NAME/api/patterns (see apps/API.md). The caller destroys it. */
-struct gramme_value *cost_describe(const char *patterns, const char *workload);
+ * answer of GET /NAME/api/patterns (see apps/API.md). `measured`: of measured_get(), NULL: the
+ * database cannot tell. The caller destroys what is returned. */
+struct gramme_value *cost_describe(const char *patterns, const char *workload,
+                                   const struct gramme_value *measured);
+/* The table of the first pattern; from the arena. */
+const char *cost_table(struct arena *arena, const char *patterns);
 
 #endif

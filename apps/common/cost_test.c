@@ -1,5 +1,9 @@
 #include "apps/common/cost.h"
 
+#include <string.h>
+
+#include "apps/common/measured.h"
+#include "base/base.h"
 #include "base/testing.h"
 
 static const char PATTERNS[] =
@@ -18,8 +22,8 @@ static double number(const struct gramme_value *map, const char *name)
 static void patterns_are_shown_as_the_api_names_them(void **state)
 {
     (void)state;
-    struct gramme_value *body =
-        cost_describe(PATTERNS, "{\"source\": \"assumed\", \"operations\": [], \"prices\": {}}");
+    struct gramme_value *body = cost_describe(
+        PATTERNS, "{\"source\": \"assumed\", \"operations\": [], \"prices\": {}}", NULL);
     const struct gramme_value *patterns = gramme_get(body, "patterns");
     assert_int_equal(gramme_value_count(patterns), 2);
     const struct gramme_value *list = gramme_value_at(patterns, 1);
@@ -47,7 +51,8 @@ static void a_month_costs_what_its_operations_do(void **state)
         "{\"what\": \"monthly\", \"pattern\": \"get\", \"kind\": \"write\", \"count\": 7, \"per\": "
         "\"month\"}],"
         " \"prices\": {\"readMillion\": 0.25, \"writeMillion\": 1.25, \"storageGbMonth\": 0.25, "
-        "\"currency\": \"USD\"}}");
+        "\"currency\": \"USD\"}}",
+        NULL);
     const struct gramme_value *operations = gramme_get(gramme_get(body, "workload"), "operations");
     assert_true(number(gramme_value_at(operations, 0), "unitsPerMonth") == 15000);
     assert_true(number(gramme_value_at(operations, 1), "unitsPerMonth") == 75000);
@@ -61,11 +66,72 @@ static void a_month_costs_what_its_operations_do(void **state)
     gramme_value_destroy(body);
 }
 
+static void what_the_database_has_measured_is_added(void **state)
+{
+    (void)state;
+    static const char MEASURED[] =
+        "[{\"operation\": \"GetItem\", \"table\": \"T\", \"index\": null, \"key\": \"id = ?\", "
+        "\"calls\": 3, \"readUnits\": 1.5, \"writeUnits\": 0},"
+        " {\"operation\": \"GetItem\", \"index\": null, \"calls\": 1, \"readUnits\": 1},"
+        " {\"operation\": \"Query\", \"index\": \"I\", \"key\": \"a = ? AND b = ?\", \"calls\": 9},"
+        " {\"operation\": \"Query\", \"index\": \"J\", \"key\": \"a = ?\", \"calls\": 9},"
+        " {\"operation\": \"GetItemX\", \"calls\": 9}, {}, 7]";
+    struct gramme_value *measured =
+        gramme_value_from_json(MEASURED, strlen(MEASURED), GRAMME_PLAIN, NULL);
+    struct gramme_value *body = cost_describe(
+        PATTERNS, "{\"source\": \"assumed\", \"operations\": [], \"prices\": {}}", measured);
+    const struct gramme_value *patterns = gramme_get(body, "patterns");
+    const struct gramme_value *live = gramme_get(gramme_value_at(patterns, 0), "live");
+    assert_true(number(live, "requests") == 4 && number(live, "units") == 2.5);
+    assert_true(number(live, "unitsEach") == 0.625);
+    assert_null(gramme_get(live, "togetherWith"));
+    assert_null(gramme_get(gramme_value_at(patterns, 1), "live"));
+    assert_true(gramme_get_bool(body, "measured", false));
+    gramme_value_destroy(body);
+    gramme_value_destroy(measured);
+}
+
+/* Each pair: the same but for the names of values, or not. */
+static void keys_are_compared_without_names_of_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a;
+        const char *b;
+        bool is_same;
+    } rows[] = {
+        {"a = :a", "a = ?", true},
+        {"a = :some_name AND begins_with(b, :x)", "a = ? AND begins_with(b, ?)", true},
+        {"a = :a AND b > :b", "a = :x AND b > :y", true},
+        {"a = :a", "b = :a", false},
+        {"a = :a", "a = :a AND b = :b", false},
+        {"a = :a AND b = :b", "a = :a", false},
+        {"a = :a", NULL, false},
+        {NULL, NULL, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct gramme_value *maps[2];
+        for (size_t k = 0; k < 2; k++) {
+            const char *key = k == 0 ? rows[i].a : rows[i].b;
+            maps[k] = gramme_map_create();
+            gramme_set_string(maps[k], "operation", "Query");
+            if (key != NULL) {
+                gramme_set_string(maps[k], "key", key);
+            }
+        }
+        assert_int_equal(measured_is_same(maps[0], maps[1]), rows[i].is_same);
+        gramme_value_destroy(maps[0]);
+        gramme_value_destroy(maps[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_are_shown_as_the_api_names_them),
         cmocka_unit_test(a_month_costs_what_its_operations_do),
+        cmocka_unit_test(what_the_database_has_measured_is_added),
+        cmocka_unit_test(keys_are_compared_without_names_of_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,8 +175,7 @@ static bool catch_up(struct replica *replica, const struct beginning *beginning,
         replica->change_count - beginning->change_count > JOURNAL_MAX) {
         return false;
     }
-    uint64_t first =
-        replica->change_count > JOURNAL_MAX ? replica->change_count - JOURNAL_MAX : 0;
+    uint64_t first = replica->change_count > JOURNAL_MAX ? replica->change_count - JOURNAL_MAX : 0;
     for (uint64_t i = first; i < replica->change_count; i++) {
         struct change *change = &replica->journal[i % JOURNAL_MAX];
         if (change->key != NULL && change->at_ms >= beginning->at_ms - SETTLE_MS) {

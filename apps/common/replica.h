@@ -39,8 +39,8 @@ void replica_forget(struct replica *replica);
 /* Adds an item to what is being read. */
 void replica_take(struct replica_load *load, const struct gramme_value *item);
 
-/* Calls `look` with all entries, which it must not keep. `is_fresh`: all changes up to now have been
- * applied (request_sync()). False: the database failed, and `look` was not called. */
+/* Calls `look` with all entries, which it must not keep. `is_fresh`: all changes up to now have
+ * been applied (request_sync()). False: the database failed, and `look` was not called. */
 bool replica_look(struct replica *replica, struct gramme_db *db, bool is_fresh,
                   void (*look)(const struct map *entries, void *context), void *context,
                   struct gramme_error **error);

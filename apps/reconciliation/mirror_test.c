@@ -41,8 +41,8 @@ static int open_mirror(void **state)
     struct gramme_error *error = NULL;
     db = gramme_open("memory:", NULL, &error);
     assert_non_null(db);
-    assert_true(
-        gramme_create_table(db, reconciliation_schema, strlen(reconciliation_schema), 1000, &error));
+    assert_true(gramme_create_table(db, reconciliation_schema, strlen(reconciliation_schema), 1000,
+                                    &error));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct gramme_answer *answer =
             recon_ingest_call(db,

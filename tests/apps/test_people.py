@@ -9,6 +9,7 @@ import uuid
 
 import pytest
 
+from recorder import Recorder
 from rest import Rest
 from server import ROOT, Apps, Server
 from waiting import poll
@@ -395,6 +396,23 @@ def test_access_patterns_and_their_cost(apps, name):
     assert body["cost"]["reads"] == pytest.approx(sums["read"], abs=1e-5)
     assert body["cost"]["writes"] == pytest.approx(sums["write"], abs=1e-5)
     assert body["cost"]["total"] == pytest.approx(sum(sums.values()) + storage, abs=1e-5)
+
+
+def test_live_numbers_when_the_database_can_tell():
+    with Server("memory:") as server, Recorder(server.endpoint) as recorder, Apps(recorder.endpoint) as process:
+        tickets = Rest(f"{process.endpoint}/tickets/api")
+        body = tickets.get("/patterns").body
+        assert body["measured"] is False and not any("live" in each for each in body["patterns"])
+        recorder.insight = {"total": 2, "patterns": [
+            {"operation": "Query", "table": "poc-itsm-tickets", "index": "CallerIdIndex", "key": "caller_id = ?", "calls": 8,
+             "readUnits": 4, "writeUnits": 0},
+            {"operation": "UpdateItem", "table": "poc-itsm-tickets", "index": None, "key": "ticket_id = ?", "calls": 2,
+             "readUnits": 0, "writeUnits": 10}]}
+        body = tickets.get("/patterns").body
+        live = {each["name"]: each.get("live") for each in body["patterns"]}
+        assert body["measured"] is True and live["create_ticket"] is None
+        assert live["list_recent_tickets"] == {"requests": 8, "units": 4, "unitsEach": 0.5}
+        assert live["add_comment"] == {"requests": 2, "units": 10, "unitsEach": 5, "togetherWith": ["change_status"]}
 
 
 def test_the_documents_own_numbers(apps):

@@ -16,10 +16,10 @@ export function Patterns({ app }) {
     <Shell app={app} title={`${title}: access patterns`} lead="What the application asks of its table, and what it costs."
            actions={<a class="button" href={`/${app}/`}>Back</a>}>
       <Loaded of={load}>
-        {({ patterns, workload, cost }) => (
+        {({ patterns, measured, workload, cost }) => (
           <div class="stack">
             {cost && <Cost workload={workload} cost={cost} />}
-            <PatternTable patterns={patterns} />
+            <PatternTable patterns={patterns} measured={measured} />
             {workload && <Workload workload={workload} />}
           </div>
         )}
@@ -67,19 +67,23 @@ function Table({ label, columns, rows }) {
   );
 }
 
-function PatternTable({ patterns }) {
+/* What was measured is shown if the database can tell. */
+function PatternTable({ patterns, measured }) {
   const rows = patterns.map(({ name, what, operation, table, index, key, unitsMax, itemsMax, live }) => [
     <><strong>{name}</strong><br /><small>{what}</small></>,
     <>{operation}<br /><small>{table}{index && `, ${index}`}</small>{key && <><br /><code>{key}</code></>}</>,
     unitsMax ?? "", itemsMax ?? "",
-    live ? counts.format(live.requests) : "none yet",
-    live ? units.format(live.unitsEach ?? live.units / Math.max(1, live.requests)) : "",
+    ...(measured ? [
+      <>{live ? counts.format(live.requests) : 0}{live?.togetherWith && <><br /><small>with {live.togetherWith.join(", ")}</small></>}</>,
+      live ? units.format(live.unitsEach) : "",
+    ] : []),
   ]);
   return (
     <section aria-label="Patterns">
       <h2>Patterns</h2>
+      {!measured && <p class="muted">This database does not tell what it has measured.</p>}
       <Table label="Patterns" rows={rows} columns={[["Pattern"], ["Request"], ["Units at most", "number"], ["Items at most", "number"],
-        ["Requests measured", "number"], ["Units each", "number"]]} />
+        ...(measured ? [["Requests measured", "number"], ["Units each", "number"]] : [])]} />
     </section>
   );
 }
