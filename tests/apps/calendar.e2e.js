@@ -215,6 +215,22 @@ test("an event that is too long is refused in words", async () => {
   await site.close(page);
 });
 
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`limits are those of the server, told before anything is sent, ${size} px`, async () => {
+    const page = await site.open("/", context);
+    await page.route("**/calendar/api/settings", (route) => route.fulfill({ json: { nightsMax: 3, titleMax: 5 } }));
+    const day = newMonth();
+    await Promise.all([page.waitForResponse("**/calendar/api/settings"), page.goto(`${site.apps.url}/calendar/?date=${day(1)}`)]);
+    await page.getByRole("button", { name: "New event" }).click();
+    await dialog(page).getByLabel("First night").fill(day(1));
+    await dialog(page).getByLabel("Leaves on").fill(day(5));
+    await dialog(page).getByRole("status").getByText("An event has at most 3 nights; this one has 4.").waitFor();
+    await dialog(page).getByLabel("Who").pressSequentially("Annabel");
+    assert.equal(await dialog(page).getByLabel("Who").inputValue(), "Annab");
+    await site.close(page);
+  });
+}
+
 test("an event that began months before shows", async () => {
   const day = newMonth();
   months += 4;

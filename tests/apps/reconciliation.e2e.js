@@ -71,19 +71,21 @@ test("what changes shows by itself", async () => {
   await site.close(page);
 });
 
-test("a call that is fine leaves the list", async () => {
-  const tenant = await newTenant(1, 2);
-  const page = await site.open(`/reconciliation/?tenant=${tenant}`);
-  await page.getByRole("button", { name: `It is fine: ${tenant}-2h` }).click();
-  await page.getByText(`${tenant}-2h is fine.`).waitFor();
-  assert.deepEqual(await shown(page, 1), [`${tenant}-1h`]);
-  const { body } = await site.rest("GET", `/reconciliation/api/calls/${tenant}/${tenant}-2h`);
-  assert.deepEqual([body.pending, body.processingStatus], [false, "SUCCESS"]);
-  assert.equal(await page.evaluate(() => document.activeElement.closest("[data-call]")?.dataset.call), `${tenant}-1h`);
-  await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
-  assert.deepEqual(await shown(page, 2), [`${tenant}-2h`, `${tenant}-1h`]);
-  await site.close(page);
-});
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`a call that is fine leaves the list, which can be undone, ${size} px`, async () => {
+    const tenant = await newTenant(1, 2);
+    const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
+    await page.getByRole("button", { name: `It is fine: ${tenant}-2h` }).click();
+    await page.getByText(`${tenant}-2h is fine.`).waitFor();
+    assert.deepEqual(await shown(page, 1), [`${tenant}-1h`]);
+    const { body } = await site.rest("GET", `/reconciliation/api/calls/${tenant}/${tenant}-2h`);
+    assert.deepEqual([body.pending, body.processingStatus], [false, "SUCCESS"]);
+    assert.equal(await page.evaluate(() => document.activeElement.closest("[data-call]")?.dataset.call), `${tenant}-1h`);
+    await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+    assert.deepEqual(await shown(page, 2), [`${tenant}-2h`, `${tenant}-1h`]);
+    await site.close(page);
+  });
+}
 
 test("report a call", async () => {
   const tenant = await newTenant();

@@ -225,3 +225,35 @@ for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
     await site.close(page);
   });
 }
+
+for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
+  test(`who has no active account is told whom to ask, and what, ${size} px`, async () => {
+    const user = await newUser();
+    for (const [who, text] of [["a-stranger", "You have no account here yet."], [user, "Your account is deactivated."]]) {
+      if (who === user) {
+        assert.equal((await site.rest("PUT", `/tasks/api/users/${user}/status`, { status: "DEACTIVATED" })).status, 204);
+      }
+      const page = await site.open("/tasks/?status=OPEN", { user: who, ...context });
+      await page.getByText(text).waitFor();
+      await page.getByText(who, { exact: true }).last().waitFor();
+      assert.equal(await page.getByRole("button", { name: "New task" }).count(), 0);
+      assert.equal(await page.locator("[data-task]").count(), 0);
+      await site.close(page);
+    }
+  });
+
+  test(`a task that would be larger than 4 KB is refused before it is sent, ${size} px`, async () => {
+    const page = await site.open("/tasks/", context);
+    const sent = [];
+    page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
+    await page.getByRole("button", { name: "New task" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Title").fill("Large");
+    await dialog.getByLabel("Description").fill("é".repeat(1800));
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByRole("alert").getByText("Title and description are too long together").waitFor();
+    assert.equal(await dialog.getByLabel("Title").inputValue(), "Large");
+    assert.deepEqual(sent, []);
+    await site.close(page);
+  });
+}

@@ -36,6 +36,9 @@ def test_demo(tmp_path, end):
             for page in ("", "calls/", "calendar/", "calls/openapi.json"):
                 assert answers(apps + page), page
             assert answers(database)
+            reconciliation = Rest(f"{apps}reconciliation/api")
+            poll(lambda: reconciliation.get("/metrics").body["delivery_failures"] > 0, 60, "the receiver fails at some deliveries")
+            assert reconciliation.get("/metrics").body["delivered"] > 0
         finally:
             demo.send_signal(end)
             status = demo.wait(60)

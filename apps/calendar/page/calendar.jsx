@@ -9,7 +9,7 @@ import { start } from "@common/start.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Shell } from "@common/ui.jsx";
 import { DeleteDialog, EventDialog, FeedDialog, ShowDialog } from "./dialogs.jsx";
-import { api, decorate, fromFullCalendar, loadEvents, showEvents } from "./events.js";
+import { api, decorate, fromFullCalendar, loadEvents, loadLimits, showEvents } from "./events.js";
 import { moveByKeyboard } from "./keys.js";
 import { clashText, explain, findClashes, nightsText, tooLongText } from "./text.js";
 import "./calendar.css";
@@ -41,6 +41,7 @@ function App() {
 
   const month = useLoad(async () => range && { range, events: await loadEvents(range.from, range.to) }, [range?.from, range?.to]);
   useLive("calendar", month.reload);
+  useLoad(loadLimits, []);
   const isCurrent = month.data?.range === range && range !== null;
   const events = month.data?.events ?? [];
   const newest = useRef();

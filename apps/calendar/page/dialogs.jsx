@@ -6,7 +6,7 @@ import { useLoad } from "@common/load.js";
 import { toast } from "@common/toasts.jsx";
 import { Loaded } from "@common/ui.jsx";
 import { api, loadEvents } from "./events.js";
-import { addDays, clashText, explain, findClashes, nightsText, today, tooLongText } from "./text.js";
+import { addDays, clashText, explain, findClashes, limits, nightsText, today, tooLongText } from "./text.js";
 
 /* An event with a `version` exists and is changed, otherwise it is a new one. `events` are those the page knows. */
 export function EventDialog({ event, events, reload, onClose, onDelete }) {
@@ -47,7 +47,7 @@ export function EventDialog({ event, events, reload, onClose, onDelete }) {
     <FormDialog title={isNew ? "New event" : event.title} submit={isNew ? "Book" : "Save"} onSubmit={save} onClose={onClose}
                 extra={onDelete && <button type="button" class="start" onClick={onDelete}>Delete…</button>}>
       <Field label="Who">
-        <input name="title" required maxLength={200} autofocus autocomplete="off" defaultValue={event.title ?? ""}
+        <input name="title" required maxLength={limits.titleMax} autofocus autocomplete="off" defaultValue={event.title ?? ""}
                placeholder="Ana" />
       </Field>
       <div class="grid">

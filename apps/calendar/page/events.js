@@ -1,8 +1,11 @@
 /* Events of the API in FullCalendar. */
 import { createApi } from "@common/api.js";
-import { hueOf, nightsText } from "./text.js";
+import { hueOf, limits, nightsText } from "./text.js";
 
 export const api = createApi("calendar");
+
+/* Reads what the server allows. */
+export const loadLimits = async () => Object.assign(limits, await api.get("/settings"));
 
 /* All events that have a night in a range of days. */
 export async function loadEvents(from, to) {

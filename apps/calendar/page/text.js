@@ -1,7 +1,8 @@
 /* Days are text, YYYY-MM-DD; the end of an event is the day after its last night. */
 const DAY_MS = 24 * 3600 * 1000;
 const SHOWN_MAX = 5;
-export const NIGHTS_MAX = 99; /* an event and its nights are one transaction of at most 100 actions */
+/* Of an event; GET /settings replaces them, see loadLimits() in events.js. */
+export const limits = { nightsMax: 99, titleMax: 200 };
 const format = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
 const toDate = (day) => new Date(`${day}T00:00:00Z`);
@@ -33,7 +34,7 @@ export function nightsText(start, end) {
 /* "An event has at most 99 nights; this one has 120.", or "" if it is short enough. */
 export function tooLongText(start, end) {
   const count = nightCount(start, end);
-  return count > NIGHTS_MAX ? `An event has at most ${NIGHTS_MAX} nights; this one has ${count}.` : "";
+  return count > limits.nightsMax ? `An event has at most ${limits.nightsMax} nights; this one has ${count}.` : "";
 }
 
 /* The nights from `start` to `end` that other events than `id` have: Map of title -> nights. */
