@@ -10,9 +10,9 @@
  * tell, or `url` is NULL. May block. */
 struct gramme_value *measured_get(struct arena *arena, const char *url, const char *table);
 
-/* Sums up what `measured` (a list of measured_get()) says of a declared pattern: out gets "requests",
- * "units" and "unitsEach". False: nothing, and `out` is untouched. Items of batches and transactions
- * count as a request each. */
+/* Sums up what `measured` (a list of measured_get()) says of a declared pattern: out gets
+ * "requests", "units" and "unitsEach". False: nothing, and `out` is untouched. Items of batches and
+ * transactions count as a request each. */
 bool measured_sum(const struct gramme_value *measured, const struct gramme_value *pattern,
                   struct gramme_value *out);
 /* Whether the database cannot tell two declared patterns apart: same operation, index and key. */

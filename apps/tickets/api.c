@@ -38,19 +38,37 @@ static void set_title(struct gramme_value *out, const char *description)
                       characters == TITLE_LEN_MAX && description[len] != '\0' ? "..." : "");
 }
 
+static void add_history(struct gramme_value *history, const char *status,
+                        const struct gramme_value *at, const struct gramme_value *by)
+{
+    struct gramme_value *entry = gramme_add_map(history);
+    gramme_set_string(entry, "status", status == NULL ? "" : status);
+    gramme_set_value(entry, "at", at);
+    gramme_set_value(entry, "by", by);
+}
+
+/* What the status was at first: another program may have begun with any. */
+static const char *first_status(const struct gramme_value *item)
+{
+    const struct gramme_value *changes = gramme_get(item, "history");
+    if (gramme_value_count(changes) == 0) {
+        return gramme_get_string(item, "status");
+    }
+    const char *from = gramme_get_string(gramme_value_at(changes, 0), "from");
+    return from != NULL ? from : tickets_status(0);
+}
+
 /* What happened to the status: it began with the ticket. */
 static void set_history(struct gramme_value *out, const struct gramme_value *item)
 {
     const struct gramme_value *changes = gramme_get(item, "history");
     struct gramme_value *history = gramme_list_create();
-    struct gramme_value *first = gramme_add_map(history);
-    gramme_set_string(first, "status",
-                      gramme_value_count(changes) > 0 ? tickets_status(0)
-                                                      : gramme_get_string(item, "status"));
-    gramme_set_value(first, "at", gramme_get(item, "created_at"));
-    gramme_set_value(first, "by", gramme_get(item, "caller_id"));
+    add_history(history, first_status(item), gramme_get(item, "created_at"),
+                gramme_get(item, "caller_id"));
     for (size_t i = 0; i < gramme_value_count(changes); i++) {
-        gramme_add_value(history, gramme_value_at(changes, i));
+        const struct gramme_value *change = gramme_value_at(changes, i);
+        add_history(history, gramme_get_string(change, "status"), gramme_get(change, "at"),
+                    gramme_get(change, "by"));
     }
     gramme_set_value(out, "history", history);
     gramme_value_destroy(history);

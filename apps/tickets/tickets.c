@@ -99,6 +99,7 @@ static void fill_change(struct gramme_request *update, const struct tickets_chan
     gramme_set_string(values, ":timestamp", now);
     gramme_set_list(values, ":empty_list");
     struct gramme_value *entry = gramme_add_map(gramme_set_list(values, ":entries"));
+    gramme_set_string(entry, "from", change->from);
     gramme_set_string(entry, "status", change->to);
     gramme_set_string(entry, "at", now);
     gramme_set_string(entry, "by", change->by);

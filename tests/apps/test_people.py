@@ -122,7 +122,9 @@ def test_a_ticket_as_another_program_writes_it(shared):
         assert (found["comments"], found["title"], found["status"]) == ([], "Mouse", "waiting")
         assert [each["status"] for each in found["history"]] == ["waiting"]
     assert tickets.post(f"/tickets/{ticket_id}/comments", {"comment_text": "x"}).status == 201
-    assert tickets.put(f"/tickets/{ticket_id}/status", {"status": "closed", "from": "waiting"}).body["status"] == "closed"
+    closed = tickets.put(f"/tickets/{ticket_id}/status", {"status": "closed", "from": "waiting"}).body
+    assert closed["status"] == "closed" and [each["status"] for each in closed["history"]] == ["waiting", "closed"]
+    assert all(set(each) == {"status", "at", "by"} for each in closed["history"])
 
 
 def test_a_user_and_a_task_as_the_document_writes_them(shared):
