@@ -42,6 +42,17 @@ const DIALOGS = [
   ["/tasks/?status=USERS", "New user"],
   ["/tasks/", /^Notifications/],
   ["/", /^Signed in as/],
+  ["/calls/?provider=dr-lund", "New call"],
+  ["/reconciliation/", /^Details/],
+];
+
+/* What only some people see: who, address, what to wait for, and the button that leads to a dialog, if it is one. */
+const OTHERS = [
+  ["a-stranger", "/tasks/", ".notice.empty"],
+  ["dr-lund", "/calls/", ".call"],
+  ["ben", "/calendar/", ".fc-event", /^Chloe/],
+  ["poc-user-001", "/tickets/", "main li"],
+  ["ben", "/reconciliation/", "[role=alert]"],
 ];
 
 /* Light at both sizes; in the dark only the colours are others. */
@@ -77,6 +88,19 @@ for (const [where, ...buttons] of DIALOGS) {
       await page.setViewportSize(viewport);
       await checkWidth(page, String(buttons.at(-1)));
     }
+    await site.close(page);
+  });
+}
+
+for (const [user, where, ready, button] of OTHERS) {
+  test(`axe finds nothing on ${where} as ${user} sees it`, async () => {
+    const page = await site.open(where, { colorScheme: "light", user, refusals: [403] });
+    await page.locator(ready).first().waitFor();
+    if (button) {
+      await page.getByRole("button", { name: button }).first().click();
+      await page.getByRole("dialog").waitFor();
+    }
+    await checkAllLooks(page, where);
     await site.close(page);
   });
 }

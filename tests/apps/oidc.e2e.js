@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { DESKTOP, PHONE, startAppsOn, startBrowser } from "./browser.js";
+import { checkAxe, DESKTOP, PHONE, startAppsOn, startBrowser } from "./browser.js";
 
 const directory = mkdtempSync(path.join(tmpdir(), "gramme-oidc-"));
 const running = {};
@@ -107,6 +107,8 @@ for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
     await signIn(page, "poc-user-001");
     await page.getByRole("link", { name: "Email not working" }).waitFor();
     await page.getByRole("button", { name: /^Signed in as/ }).click();
+    await page.getByRole("dialog").waitFor();
+    await checkAxe(page, "the account");
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Yes, sign me out" }).click(); /* at the provider */
     await page.waitForURL(`${running.issuer}/interaction/**`); /* back here, nobody is signed in */
@@ -138,6 +140,7 @@ test("who refuses at the provider is told, and may try again", async () => {
   await page.getByRole("link", { name: "Cancel" }).click();
   await page.waitForURL(`${running.apps.url}/?signIn=failed`);
   await page.getByText("Signing in did not work.").waitFor();
+  await checkAxe(page, "signing in did not work");
   await page.getByRole("link", { name: "Sign in" }).click();
   await page.waitForURL(`${running.issuer}/**`);
   await page.context().close();
