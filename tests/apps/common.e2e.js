@@ -43,7 +43,7 @@ const DIALOGS = [
   ["/tasks/", /^Notifications/],
   ["/", /^Signed in as/],
   ["/calls/?provider=dr-lund", "New call"],
-  ["/reconciliation/", /^Details/],
+  ["/reconciliation/", /^call-/],
 ];
 
 /* What only some people see: who, address, what to wait for, and the button that leads to a dialog, if it is one. */
