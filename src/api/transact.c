@@ -61,6 +61,7 @@ void transact_keep_first_reason(struct api_call *call, struct item_write *writes
     for (size_t i = 0; i < count; i++) {
         if (found) {
             writes[i].err = ERR_INIT(call->arena);
+            writes[i].empty_index_key = false;
         }
         found = found || writes[i].err.code != ERR_NONE;
     }
@@ -82,10 +83,12 @@ void transact_refuse(struct api_call *call, const struct item_write *writes, siz
     for (size_t i = 0; i < count; i++) {
         if (writes[i].empty_index_key) {
             call->err = writes[i].err;
-            return;
+            break;
         }
     }
-    cancel(call, writes, count);
+    if (call->err.code == ERR_NONE) {
+        cancel(call, writes, count);
+    }
 }
 
 bool transact_refuse_duplicate(struct api_call *call)

@@ -135,6 +135,18 @@ def test_only_the_first_bad_statement_is_a_reason(db, table):
     assert codes(cancelled(db, *reversed(bad))) == ["ResourceNotFound", "None"]
 
 
+def test_empty_index_key_behind_another_failure(db, make_table):
+    """It is no reason then; on its own it refuses the request."""
+    table = make_table("pk", gsi={"by_a": "a"})
+    put_all(db, table, [item(pk="b")])
+    empty = update(table, "b", change="SET a = ''")
+    assert codes(cancelled(db, update(table, "none"), empty)) == ["ConditionalCheckFailed", "None"]
+    with invalid("One or more parameter values are not valid. The update expression attempted to update a secondary index key to a "
+                 "value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value."):
+        transact(db, empty, update(table, "none"))
+    assert stored(db, table, "b") == {"pk": "b"}
+
+
 def test_bad_parameters(db, table):
     with invalid("The parameter cannot be converted to a numeric value: abc"):
         transact(db, update(table, "a"), {"Statement": "UPDATE", "Parameters": [{"N": "abc"}]})
