@@ -103,6 +103,8 @@ lacks(
 )
 lacks("values before conditions", "of AttributeUpdates are checked first", r"Nesting Levels have exceeded", r"Supplied AttributeValue",
       INVALID + r"Input collection")
+lacks("nesting of values", "is checked before the expression that uses the value, and if none does (measured)",
+      r"ExpressionAttributeValues contains invalid value: Nesting Levels have exceeded")
 
 
 lacks("types of index keys", "are checked in every update", INVALID + r"Type mismatch for Index Key", operations={"UpdateItem"})
@@ -159,6 +161,12 @@ def _(case):
 def _(case):
     return case.operation == "Query" and case.both_ok() and case.gramme.body["ScannedCount"] == case.body.get("Limit") and (
         without(case.left, "LastEvaluatedKey") == case.right)
+
+
+@known("starts at the bound", "a page may start at the last key that the condition allows: nothing follows; DynamoDB Local refuses")
+def _(case):
+    return case.operation == "Query" and case.gramme.is_ok() and case.gramme.body["ScannedCount"] == 0 and (
+        case.oracle.message() == "The provided starting key does not match the range key predicate")
 
 
 @known("large Limit", "DynamoDB Local fails beyond 31 bits")
