@@ -32,7 +32,7 @@ def _(pair):
 
 @PAIRS.known("overlapping paths", "a SELECT may name a path and a part of it; DynamoDB Local refuses")
 def _(pair):
-    return pair.ours.get("error") in (None, "ResourceNotFound") and pair.theirs.get("error") in VALIDATION and "SELECT" in pair.text and (
+    return pair.ours.get("error") in (None, "ResourceNotFound", "ResourceNotFoundException") and pair.theirs.get("error") in VALIDATION and "SELECT" in pair.text and (
         "Two document paths overlap" in pair.their_text() or pair.operation == "BatchExecuteStatement")
 
 
