@@ -195,6 +195,8 @@ const char *api_short_code(enum err_code code)
     switch (code) {
     case ERR_NONE:
         return "None";
+    case ERR_ACCESS_DENIED:
+        return "AccessDenied";
     case ERR_CONDITIONAL_CHECK_FAILED:
         return "ConditionalCheckFailed";
     case ERR_DUPLICATE_ITEM:

@@ -4,6 +4,7 @@
 #ifndef GRAMME_API_API_H
 #define GRAMME_API_API_H
 
+#include "auth/policy.h"
 #include "base/buf.h"
 #include "engine/engine.h"
 
@@ -24,11 +25,25 @@ enum api_layer {
 /* Whose operations: each has a target prefix of its own. */
 enum api_service { API_DYNAMODB, API_STREAMS };
 
+/* Who calls, and by which policies it is decided what he may do. */
+struct api_guard {
+    const struct policy_caller *caller;
+    const struct policy_set *policies;  /* but for those of tables */
+    uint64_t mentions;                  /* of these policies: see policy_mentions() */
+    const struct auth_context *context; /* the keys that depend on caller and connection */
+    /* Told of each refusal; true: the call goes on all the same. */
+    bool (*refused)(const struct api_guard *guard, const struct policy_request *request,
+                    const struct policy_decision *decision, struct str text);
+};
+
+struct op;
+
 struct api_call {
     struct api_thread *thread;
     enum api_service service;
     struct str operation; /* "GetItem" */
     struct str body;
+    const struct api_guard *guard; /* NULL: the caller may do everything */
     struct str host;     /* by which the client reached us; STR_NULL: in the same process */
     struct arena *arena; /* it and `out` may have budgets: a call that exceeds one fails */
     struct mailbox *home;
@@ -46,6 +61,8 @@ struct api_call {
     struct err err;
     size_t out_start; /* out->len before the answer */
     bool only_reads;  /* the operation changes nothing */
+    const struct op *op;
+    bool is_authorized; /* the policies were asked; of calls with a guard */
     /* While other threads write the answer, `out` is `away_out`; see leave_thread(). */
     struct buf *home_out;
     struct buf away_out;

@@ -3,18 +3,53 @@
 #define GRAMME_API_API_INTERNAL_H
 
 #include "api/api.h"
+#include "base/map.h"
 #include "json/writer.h"
 #include "wire/shape.h"
 
 struct api_thread {
     struct engine *engine;
     struct expr_cache *cache;
+    struct map policies; /* of tables, compiled: see api_resource_policy() */
 };
 
-#define OP(name_, run_, access_, summary_) void run_(struct api_call *call);
+enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ADMIN };
+
+/* On what an operation acts, for policies. */
+enum resource_kind {
+    RESOURCE_FREE,        /* anybody may call it */
+    RESOURCE_ANY,         /* on "*" */
+    RESOURCE_TABLES,      /* on table/ * */
+    RESOURCE_TABLE,       /* TableName */
+    RESOURCE_INDEX,       /* TableName and IndexName, if there is one */
+    RESOURCE_NEW_TABLE,   /* TableName; Tags and ResourcePolicy need more permissions */
+    RESOURCE_ARN,         /* ResourceArn: a table or stream */
+    RESOURCE_STREAM,      /* StreamArn */
+    RESOURCE_ITERATOR,    /* the stream of ShardIterator */
+    RESOURCE_BATCH,       /* each table of RequestItems */
+    RESOURCE_TRANSACTION, /* each item of TransactItems, with the action of its kind */
+    RESOURCE_STATEMENTS,  /* the table or index of each statement, with PartiQL's actions */
+};
+
+struct op {
+    const char *name;
+    const char *action; /* "dynamodb:" and the name */
+    void (*run)(struct api_call *call);
+    enum access access;
+    enum resource_kind resource;
+};
+
+#define OP(name_, run_, access_, resource_, summary_) void run_(struct api_call *call);
 #include "wire/ops.def"
 #include "wire/stream_ops.def"
 #undef OP
+
+/* Reads the body into *out (see wire_decode()), and asks whether the caller may do what it says.
+ * Every operation begins with it. False: call->err. */
+MUST_USE bool api_decode(struct api_call *call, const struct shape *shape, void *out);
+/* The policy of a table, compiled, or NULL if it has none. Valid until the next call. */
+const struct policy *api_resource_policy(struct api_call *call, const struct table *table);
+void api_forget_policies(struct api_thread *thread);
 
 /* Ends the call: with an error if call->err is set, else with what was written to call->out. */
 void api_finish(struct api_call *call);

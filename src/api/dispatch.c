@@ -3,15 +3,12 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ADMIN };
-
-struct op {
-    const char *name;
-    void (*run)(struct api_call *call);
-    enum access access;
-};
-
-#define OP(name_, run_, access_, summary_) {.name = #name_, .run = run_, .access = access_},
+#define OP(name_, run_, access_, resource_, summary_)                                              \
+    {.name = #name_,                                                                               \
+     .action = "dynamodb:" #name_,                                                                 \
+     .run = run_,                                                                                  \
+     .access = access_,                                                                            \
+     .resource = resource_},
 static const struct op ops[] = {
 #include "err/messages.h"
 #include "wire/ops.def"
@@ -32,6 +29,7 @@ struct api_thread *api_thread_create(struct engine *engine)
     struct api_thread *thread = mem_zalloc(sizeof(*thread));
     thread->engine = engine;
     thread->cache = expr_cache_create(1024);
+    map_init(&thread->policies);
     return thread;
 }
 
@@ -39,6 +37,7 @@ void api_thread_destroy(struct api_thread *thread)
 {
     if (thread != NULL) {
         expr_cache_destroy(thread->cache);
+        api_forget_policies(thread);
         mem_free(thread);
     }
 }
@@ -131,6 +130,8 @@ void api_run(struct api_call *call)
         return;
     }
     call->only_reads = op->access == ACCESS_READ;
+    call->op = op;
+    call->is_authorized = false;
     op->run(call);
 }
 
@@ -156,7 +157,9 @@ static void write_error(struct api_call *call)
     JSON_PUT(call->out, "{\"__type\":");
     json_write_plain_string(call->out, str_from_c(err_wire_type(err->code)));
     if (err->message.len > 0) {
-        buf_add(call->out, err->code == ERR_SERIALIZATION || err->code == ERR_TRANSACTION_CANCELED
+        buf_add(call->out, err->code == ERR_SERIALIZATION ||
+                                   err->code == ERR_TRANSACTION_CANCELED ||
+                                   err->code == ERR_ACCESS_DENIED
                                ? STR(",\"Message\":")
                                : STR(",\"message\":"));
         write_message(call->out, err->message);
@@ -165,6 +168,12 @@ static void write_error(struct api_call *call)
         call->write_error_members(call);
     }
     JSON_PUT(call->out, "}");
+}
+
+/* An operation that forgets to ask the policies must neither read nor write. */
+static bool is_permitted(const struct api_call *call)
+{
+    return LIKELY(call->guard == NULL) || call->is_authorized;
 }
 
 void api_finish(struct api_call *call)
@@ -187,6 +196,7 @@ void api_finish(struct api_call *call)
     if (call->err.code != ERR_NONE) {
         write_error(call);
     }
+    assert(call->err.code != ERR_NONE || is_permitted(call));
     call->done(call);
 }
 
@@ -195,6 +205,7 @@ enum { BYTES_HERE_MAX = 256 * 1024 };
 
 struct engine_call api_engine_call(struct api_call *call, void (*done)(struct engine_call *))
 {
+    assert(is_permitted(call));
     return (struct engine_call){
         .engine = call->engine,
         .arena = call->arena,
@@ -209,6 +220,7 @@ struct engine_call api_engine_call(struct api_call *call, void (*done)(struct en
 
 const struct table *api_table(struct api_call *call, struct str name)
 {
+    assert(is_permitted(call));
     for (struct held_table *held = call->tables; held != NULL; held = held->next) {
         if (str_eq(held->table->name, name)) {
             return held->table;

@@ -1,5 +1,6 @@
 /* Up to 25 statements, all reads of one item or all writes, each on its own: one that fails has its
  * error in its place of the answer. */
+#include "api/authorize.h"
 #include "api/partiql.h"
 #include "err/messages.h"
 
@@ -106,7 +107,9 @@ static void find_item(struct batch_member *member)
 {
     struct api_call *call = member->batch->call;
     struct partiql *partiql = &member->partiql;
-    if (!partiql_find_table(call, partiql, &member->err) ||
+    if (!authorize_statement(call, partiql, &member->batch->request.return_consumed_capacity, NULL,
+                             &member->err) ||
+        !partiql_find_table(call, partiql, &member->err) ||
         !partiql_find_index(partiql, &member->err)) {
         return;
     }
@@ -147,7 +150,7 @@ static bool check_duplicates(struct batch_execute *op)
 static bool check(struct batch_execute *op)
 {
     struct api_call *call = op->call;
-    if (!wire_decode(call->arena, &shape_batch_execute, call->body, &op->request, &call->err) ||
+    if (!api_decode(call, &shape_batch_execute, &op->request) ||
         !wire_validate(&shape_batch_execute, &op->request, WORDING_OLDER, &call->err)) {
         return false;
     }
@@ -166,6 +169,7 @@ static bool check(struct batch_execute *op)
             find_item(&op->members[i]);
         }
     }
+    call->is_authorized = true; /* each statement was asked about, or has an error */
     return check_duplicates(op);
 }
 

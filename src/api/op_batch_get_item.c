@@ -182,7 +182,7 @@ static bool check(struct batch_get *op)
     struct api_call *call = op->call;
     struct batch_get_request *request = &op->request;
     call->layer = LAYER_CURRENT;
-    if (!wire_decode(call->arena, &shape_batch_get, call->body, request, &call->err) ||
+    if (!api_decode(call, &shape_batch_get, request) ||
         !wire_validate(&shape_batch_get, request, WORDING_CURRENT, &call->err)) {
         return false;
     }

@@ -150,7 +150,7 @@ static bool check(struct batch_write *op)
 {
     struct api_call *call = op->call;
     const struct wire_map *tables = &op->request.tables;
-    if (!wire_decode(call->arena, &shape_batch_write, call->body, &op->request, &call->err) ||
+    if (!api_decode(call, &shape_batch_write, &op->request) ||
         !wire_validate(&shape_options, &op->request, WORDING_CURRENT, &call->err) ||
         !check_any(op) ||
         !wire_validate(&shape_batch_write, &op->request, WORDING_CURRENT, &call->err) ||

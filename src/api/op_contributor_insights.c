@@ -51,7 +51,7 @@ static bool check_index(struct api_call *call, const struct describe_insights_re
 
 static bool check_describe(struct api_call *call, struct describe_insights_request *request)
 {
-    if (!wire_decode(call->arena, &shape_describe_insights, call->body, request, &call->err) ||
+    if (!api_decode(call, &shape_describe_insights, request) ||
         !table_request_check_name(call, &shape_describe_insights, request, request->table_name)) {
         return false;
     }
@@ -107,7 +107,7 @@ static const struct shape shape_list_insights = {
 void op_list_contributor_insights(struct api_call *call)
 {
     struct list_insights_request request;
-    if (wire_decode(call->arena, &shape_list_insights, call->body, &request, &call->err) &&
+    if (api_decode(call, &shape_list_insights, &request) &&
         wire_validate(&shape_list_insights, &request, WORDING_OLDER, &call->err) &&
         (str_is_null(request.table_name) || (api_check_table_name(call, request.table_name) &&
                                              check_table(call, request.table_name)))) {
@@ -135,7 +135,7 @@ static const struct shape shape_describe_kinesis = {
 void op_describe_kinesis_streaming_destination(struct api_call *call)
 {
     struct describe_kinesis_request request;
-    if (wire_decode(call->arena, &shape_describe_kinesis, call->body, &request, &call->err) &&
+    if (api_decode(call, &shape_describe_kinesis, &request) &&
         table_request_check_name(call, &shape_describe_kinesis, &request, request.table_name) &&
         check_table(call, request.table_name)) {
         api_begin(call);

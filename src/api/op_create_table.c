@@ -367,7 +367,7 @@ static bool check(struct create_table *op)
 {
     struct api_call *call = op->call;
     struct create_table_request *request = &op->request;
-    if (!wire_decode(call->arena, &shape_create_table, call->body, request, &call->err)) {
+    if (!api_decode(call, &shape_create_table, request)) {
         return false;
     }
     if (!table_request_check_name(call, &shape_create_table, request, request->table_name) ||

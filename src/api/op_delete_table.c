@@ -41,13 +41,13 @@ void op_delete_table(struct api_call *call)
 {
     struct delete_op *op = ARENA_NEW(call->arena, struct delete_op);
     op->call = call;
-    op->engine.call = api_engine_call(call, delete_done);
-    if (!wire_decode(call->arena, &shape_delete_table, call->body, &op->request, &call->err) ||
+    if (!api_decode(call, &shape_delete_table, &op->request) ||
         !table_request_check_name(call, &shape_delete_table, &op->request,
                                   op->request.table_name)) {
         api_finish(call);
         return;
     }
+    op->engine.call = api_engine_call(call, delete_done);
     op->engine.name = op->request.table_name;
     engine_delete_table(&op->engine);
 }

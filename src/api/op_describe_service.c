@@ -7,7 +7,7 @@ static const struct shape shape_nothing = {.kind = SHAPE_STRUCT, .fields = no_fi
 static bool decode_nothing(struct api_call *call)
 {
     char nothing;
-    return wire_decode(call->arena, &shape_nothing, call->body, &nothing, &call->err);
+    return api_decode(call, &shape_nothing, &nothing);
 }
 
 void op_describe_limits(struct api_call *call)

@@ -198,7 +198,7 @@ static bool check(struct describe_stream *op)
 {
     struct api_call *call = op->call;
     struct describe_stream_request *request = &op->request;
-    if (!wire_decode(call->arena, &shape_describe_stream, call->body, request, &call->err) ||
+    if (!api_decode(call, &shape_describe_stream, request) ||
         !wire_validate(&shape_describe_stream, request, WORDING_OLDER, &call->err)) {
         return false;
     }

@@ -46,13 +46,13 @@ void op_describe_table(struct api_call *call)
 {
     struct describe_op *op = ARENA_NEW(call->arena, struct describe_op);
     op->call = call;
-    op->engine.call = api_engine_call(call, describe_done);
-    if (!wire_decode(call->arena, &shape_describe_table, call->body, &op->request, &call->err) ||
+    if (!api_decode(call, &shape_describe_table, &op->request) ||
         !table_request_check_name(call, &shape_describe_table, &op->request,
                                   op->request.table_name)) {
         api_finish(call);
         return;
     }
+    op->engine.call = api_engine_call(call, describe_done);
     op->engine.name = op->request.table_name;
     engine_describe_table(&op->engine);
 }

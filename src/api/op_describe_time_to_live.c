@@ -49,7 +49,7 @@ static void describe(struct api_call *call, struct str name)
 void op_describe_time_to_live(struct api_call *call)
 {
     struct describe_ttl_request request;
-    if (wire_decode(call->arena, &shape_describe_ttl, call->body, &request, &call->err) &&
+    if (api_decode(call, &shape_describe_ttl, &request) &&
         table_request_check_name(call, &shape_describe_ttl, &request, request.table_name)) {
         describe(call, request.table_name);
     }

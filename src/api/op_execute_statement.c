@@ -1,3 +1,4 @@
+#include "api/authorize.h"
 #include "api/partiql.h"
 #include "err/messages.h"
 
@@ -329,10 +330,12 @@ static bool check(struct execute_statement *op)
 {
     struct api_call *call = op->call;
     struct execute_statement_request *request = &op->request;
-    return wire_decode(call->arena, &shape_execute_statement, call->body, request, &call->err) &&
+    return api_decode(call, &shape_execute_statement, request) &&
            wire_validate(&shape_execute_statement, request, WORDING_OLDER, &call->err) &&
            partiql_check_parameters(call, &request->common, &call->err) &&
            partiql_parse(call, &request->common, &op->partiql, &call->err) && check_kind(op) &&
+           authorize_statement(call, &op->partiql, &request->return_consumed_capacity, NULL,
+                               &call->err) &&
            partiql_find_table(call, &op->partiql, &call->err) &&
            partiql_find_index(&op->partiql, &call->err);
 }

@@ -1,5 +1,6 @@
 /* Up to 100 statements, all or none: all reads of one item, as of one instant, or all writes and
  * checks (EXISTS). */
+#include "api/authorize.h"
 #include "api/partiql.h"
 #include "api/transact.h"
 #include "base/hash.h"
@@ -102,11 +103,23 @@ static bool check_mixture(struct execute_transaction *op)
     return true;
 }
 
+/* One statement that the caller may not run refuses the whole request. */
+static bool authorize(struct execute_transaction *op)
+{
+    for (size_t i = 0; i < op->count; i++) {
+        if (!authorize_statement(op->call, &op->statements[i],
+                                 &op->request.return_consumed_capacity, "ExecuteTransaction",
+                                 &op->call->err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check(struct execute_transaction *op)
 {
     struct api_call *call = op->call;
-    if (!wire_decode(call->arena, &shape_execute_transaction, call->body, &op->request,
-                     &call->err) ||
+    if (!api_decode(call, &shape_execute_transaction, &op->request) ||
         !wire_validate(&shape_execute_transaction, &op->request, WORDING_OLDER, &call->err)) {
         return false;
     }
@@ -114,7 +127,7 @@ static bool check(struct execute_transaction *op)
     op->statements = ARENA_ARRAY(call->arena, struct partiql, op->count);
     op->writes = ARENA_ARRAY(call->arena, struct item_write, op->count);
     op->keys = ARENA_ARRAY(call->arena, struct item_key, op->count);
-    return parse(op) && check_mixture(op);
+    return parse(op) && check_mixture(op) && authorize(op);
 }
 
 /* --- items --- */

@@ -105,8 +105,7 @@ static bool check(struct get_item *op)
 {
     struct api_call *call = op->call;
     call->layer = LAYER_CURRENT;
-    return wire_decode(call->arena, &shape_get_item, call->body, &op->request, &call->err) &&
-           check_names(op) &&
+    return api_decode(call, &shape_get_item, &op->request) && check_names(op) &&
            wire_validate(&shape_get_item, &op->request, WORDING_CURRENT, &call->err) &&
            check_parameters(op);
 }

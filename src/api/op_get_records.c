@@ -161,7 +161,7 @@ static void describe_done(struct engine_call *engine_call)
 static bool check(struct get_records *op)
 {
     struct api_call *call = op->call;
-    if (!wire_decode(call->arena, &shape_get_records, call->body, &op->request, &call->err) ||
+    if (!api_decode(call, &shape_get_records, &op->request) ||
         !wire_validate(&shape_get_records, &op->request, WORDING_OLDER, &call->err)) {
         return false;
     }

@@ -120,8 +120,7 @@ void op_get_shard_iterator(struct api_call *call)
 {
     struct get_shard_iterator *op = ARENA_NEW(call->arena, struct get_shard_iterator);
     op->call = call;
-    if (!wire_decode(call->arena, &shape_get_shard_iterator, call->body, &op->request,
-                     &call->err) ||
+    if (!api_decode(call, &shape_get_shard_iterator, &op->request) ||
         !wire_validate(&shape_get_shard_iterator, &op->request, WORDING_OLDER, &call->err) ||
         !check_sequence(op) ||
         !stream_request_describe(call, op->request.arn, &op->describe, describe_done)) {

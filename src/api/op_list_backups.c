@@ -62,7 +62,7 @@ static bool check_range(struct api_call *call, const struct list_backups_request
 void op_list_backups(struct api_call *call)
 {
     struct list_backups_request request;
-    if (wire_decode(call->arena, &shape_list_backups, call->body, &request, &call->err) &&
+    if (api_decode(call, &shape_list_backups, &request) &&
         wire_validate(&shape_list_backups, &request, WORDING_OLDER, &call->err) &&
         (str_is_null(request.table_name) || api_check_table_name(call, request.table_name)) &&
         check_range(call, &request) && check_start(call, request.start)) {
@@ -100,7 +100,7 @@ static void describe(struct api_call *call, struct str name)
 void op_describe_continuous_backups(struct api_call *call)
 {
     struct describe_backups_request request;
-    if (wire_decode(call->arena, &shape_describe_backups, call->body, &request, &call->err) &&
+    if (api_decode(call, &shape_describe_backups, &request) &&
         table_request_check_name(call, &shape_describe_backups, &request, request.table_name)) {
         describe(call, request.table_name);
     }

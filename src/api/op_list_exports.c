@@ -59,8 +59,7 @@ static bool check(struct api_call *call, const struct shape *shape)
 {
     struct list_request request;
     struct err *err = &call->err;
-    if (!wire_decode(call->arena, shape, call->body, &request, err) ||
-        !wire_validate(shape, &request, WORDING_OLDER, err)) {
+    if (!api_decode(call, shape, &request) || !wire_validate(shape, &request, WORDING_OLDER, err)) {
         return false;
     }
     if (!str_is_null(request.table_arn) && arn_parse(request.table_arn).kind != ARN_TABLE) {

@@ -24,7 +24,7 @@ static const struct shape shape_list_global_tables = {
 void op_list_global_tables(struct api_call *call)
 {
     struct list_global_tables_request request;
-    if (wire_decode(call->arena, &shape_list_global_tables, call->body, &request, &call->err) &&
+    if (api_decode(call, &shape_list_global_tables, &request) &&
         wire_validate(&shape_list_global_tables, &request, WORDING_OLDER, &call->err)) {
         JSON_PUT(call->out, "{\"GlobalTables\":[]}");
     }

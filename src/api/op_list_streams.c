@@ -51,7 +51,7 @@ static void write_list(struct api_call *call, const struct stream_list *list)
 
 static bool check(struct api_call *call, struct list_streams_request *request, struct str *after)
 {
-    if (!wire_decode(call->arena, &shape_list_streams, call->body, request, &call->err) ||
+    if (!api_decode(call, &shape_list_streams, request) ||
         !wire_validate(&shape_list_streams, request, WORDING_OLDER, &call->err)) {
         return false;
     }

@@ -20,7 +20,7 @@ static const struct shape shape_list_tables = {
 void op_list_tables(struct api_call *call)
 {
     struct list_tables_request request;
-    if (wire_decode(call->arena, &shape_list_tables, call->body, &request, &call->err) &&
+    if (api_decode(call, &shape_list_tables, &request) &&
         wire_validate(&shape_list_tables, &request, WORDING_OLDER, &call->err)) {
         size_t limit = request.limit.given ? (size_t)request.limit.value : 100;
         struct table_names names;

@@ -49,7 +49,7 @@ void op_list_tags_of_resource(struct api_call *call)
 {
     struct list_tags_request request;
     struct str name;
-    if (!wire_decode(call->arena, &shape_list_tags, call->body, &request, &call->err) ||
+    if (!api_decode(call, &shape_list_tags, &request) ||
         !tags_table_name(call, request.arn, &name)) {
         api_finish(call);
         return;

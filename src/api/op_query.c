@@ -84,8 +84,7 @@ static bool check(struct query *query)
     struct api_call *call = page->call;
     struct query_request *request = &query->request;
     call->layer = LAYER_CURRENT;
-    if (!wire_decode(call->arena, &shape_query, call->body, request, &call->err) ||
-        !check_constraints(query)) {
+    if (!api_decode(call, &shape_query, request) || !check_constraints(query)) {
         return false;
     }
     struct expression_request expressions = {

@@ -60,7 +60,7 @@ static bool check(struct scan *scan)
     struct page *page = &scan->page;
     struct api_call *call = page->call;
     struct scan_request *request = &scan->request;
-    if (!wire_decode(call->arena, &shape_scan, call->body, request, &call->err) ||
+    if (!api_decode(call, &shape_scan, request) ||
         !wire_validate(&shape_scan, request, WORDING_OLDER, &call->err) ||
         !api_check_table_name(call, request->common.table_name)) {
         return false;

@@ -64,7 +64,7 @@ static bool check(struct tag_resource *op, struct str *out_name)
     struct api_call *call = op->change.call;
     struct err *err = &call->err;
     struct tag_resource_request *request = &op->request;
-    if (!wire_decode(call->arena, &shape_tag_resource, call->body, request, err) ||
+    if (!api_decode(call, &shape_tag_resource, request) ||
         !wire_validate(&shape_tag_resource, request, WORDING_OLDER, err) ||
         !tags_table_name(call, request->arn, out_name)) {
         return false;

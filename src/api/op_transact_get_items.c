@@ -89,7 +89,7 @@ static bool check_one(struct transact_get *op, size_t i)
 static bool check(struct transact_get *op)
 {
     struct api_call *call = op->call;
-    if (!wire_decode(call->arena, &shape_transact_get, call->body, &op->request, &call->err) ||
+    if (!api_decode(call, &shape_transact_get, &op->request) ||
         !wire_validate(&shape_transact_get, &op->request, WORDING_OLDER, &call->err)) {
         return false;
     }

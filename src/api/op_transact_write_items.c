@@ -188,7 +188,7 @@ static bool check_action(struct transact_write *op, size_t i)
 static bool check(struct transact_write *op)
 {
     struct api_call *call = op->call;
-    if (!wire_decode(call->arena, &shape_transact_write, call->body, &op->request, &call->err) ||
+    if (!api_decode(call, &shape_transact_write, &op->request) ||
         !wire_validate(&shape_transact_write, &op->request, WORDING_OLDER, &call->err)) {
         return false;
     }

@@ -62,7 +62,7 @@ static bool check(struct untag_resource *op, struct str *out_name)
     struct api_call *call = op->change.call;
     struct err *err = &call->err;
     struct untag_resource_request *request = &op->request;
-    if (!wire_decode(call->arena, &shape_untag_resource, call->body, request, err) ||
+    if (!api_decode(call, &shape_untag_resource, request) ||
         !wire_validate(&shape_untag_resource, request, WORDING_OLDER, err) ||
         !tags_table_name(call, request->arn, out_name)) {
         return false;

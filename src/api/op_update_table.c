@@ -427,7 +427,7 @@ static bool check(struct update_table *op)
 {
     struct api_call *call = op->call;
     struct update_table_request *request = &op->request;
-    if (!wire_decode(call->arena, &shape_update_table, call->body, request, &call->err) ||
+    if (!api_decode(call, &shape_update_table, request) ||
         !table_request_check_name(call, &shape_update_table, request, request->table_name) ||
         !wire_validate(&shape_update_table, request, WORDING_OLDER, &call->err)) {
         return false;

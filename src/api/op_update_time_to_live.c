@@ -107,7 +107,7 @@ void op_update_time_to_live(struct api_call *call)
     struct update_ttl *op = ARENA_NEW(call->arena, struct update_ttl);
     op->call = call;
     struct update_ttl_request *request = &op->request;
-    if (!wire_decode(call->arena, &shape_update_ttl, call->body, request, &call->err) ||
+    if (!api_decode(call, &shape_update_ttl, request) ||
         !table_request_check_name(call, &shape_update_ttl, request, request->table_name) ||
         !wire_validate(&shape_update_ttl, request, WORDING_OLDER, &call->err)) {
         api_finish(call);

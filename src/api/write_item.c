@@ -25,8 +25,7 @@ bool write_item_decode(struct write_item *op, const struct shape *shape, void *d
 {
     struct api_call *call = op->call;
     call->layer = LAYER_ENVELOPED;
-    return wire_decode(call->arena, shape, call->body, decoded, &call->err) &&
-           check_subject(op, shape, decoded, subject);
+    return api_decode(call, shape, decoded) && check_subject(op, shape, decoded, subject);
 }
 
 void write_item_list_expressions(struct write_item *op)

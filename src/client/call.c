@@ -138,7 +138,7 @@ static struct gramme_answer *attempt(struct gramme_db *db, struct exchange *exch
 /* The streams' operations have names of their own, so the caller need not say. */
 static bool is_of_streams(struct str operation)
 {
-#define OP(name_, run_, access_, summary_) #name_,
+#define OP(name_, run_, access_, resource_, summary_) #name_,
     static const char *const names[] = {
 #include "wire/stream_ops.def"
     };

@@ -149,6 +149,8 @@ static void put_settings(struct map_writer *map, const struct table *table)
     put_int(map, STR("ttl_since"), table->ttl_since_version);
     put_int(map, STR("sse_kms"), table->sse_kms);
     put_string(map, STR("sse_key_arn"), table->sse_key_arn);
+    put_string(map, STR("policy"), table->policy);
+    put_string(map, STR("policy_revision"), table->policy_revision);
     put_strings(map, STR("tag_names"), table->tag_names, table->tag_count);
     put_strings(map, STR("tag_values"), table->tag_values, table->tag_count);
 }
@@ -349,6 +351,8 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
     out->ttl_since_version = (uint32_t)get_int(map, STR("ttl_since"));
     out->sse_kms = get_int(map, STR("sse_kms")) != 0;
     out->sse_key_arn = get_string(arena, map, STR("sse_key_arn"));
+    out->policy = get_string(arena, map, STR("policy"));
+    out->policy_revision = get_string(arena, map, STR("policy_revision"));
     out->tag_count = get_strings(arena, map, STR("tag_names"), &out->tag_names);
     get_strings(arena, map, STR("tag_values"), &out->tag_values);
 }

@@ -118,6 +118,8 @@ struct table {
     uint32_t ttl_since_version; /* the version of the table that enabled it */
     bool sse_kms;
     struct str sse_key_arn;
+    struct str policy; /* resource policy, a JSON document; STR_NULL: none, like the next */
+    struct str policy_revision;
     const struct str *tag_names;
     const struct str *tag_values;
     size_t tag_count;

@@ -131,6 +131,118 @@ bool guard_check_head(struct guard *guard, struct http_exchange *exchange, struc
     return false;
 }
 
+/* Condition keys ---------------------------------------------------------------------------- */
+
+static void set_key(struct guarded_call *call, enum context_key_id id, struct str text)
+{
+    struct str *kept = ARENA_NEW(call->exchange->arena, struct str);
+    *kept = text;
+    call->context.keys[id] =
+        (struct context_values){.values = kept, .count = 1, .is_present = true};
+}
+
+/* The client's address, IPv4 in its usual form. */
+static struct str peer_text(const struct http_exchange *exchange)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    char *text = arena_bytes(exchange->arena, INET6_ADDRSTRLEN);
+    bool is_ipv4 = memcmp(exchange->peer, mapped, sizeof(mapped)) == 0;
+    inet_ntop(is_ipv4 ? AF_INET : AF_INET6, exchange->peer + (is_ipv4 ? sizeof(mapped) : 0), text,
+              INET6_ADDRSTRLEN);
+    return str_from_c(text);
+}
+
+static struct str time_text(struct arena *arena, int64_t seconds)
+{
+    time_t time = (time_t)seconds;
+    struct tm parts;
+    char *text = arena_bytes(arena, 32);
+    gmtime_r(&time, &parts);
+    return str_make(text, strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts));
+}
+
+static void set_caller_keys(struct guarded_call *call, uint64_t mentions)
+{
+    static const char *const types[] = {
+        [CALLER_ROOT] = "Account", [CALLER_USER] = "User", [CALLER_ROLE_SESSION] = "AssumedRole"};
+    const struct auth_caller *caller = call->caller;
+    enum caller_kind kind = caller->policy.kind;
+    set_key(call, CONTEXT_AWS_PRINCIPAL_ACCOUNT, caller->policy.account);
+    set_key(call, CONTEXT_AWS_PRINCIPAL_ARN,
+            kind == CALLER_ROLE_SESSION ? caller->policy.role_arn : caller->policy.arn);
+    set_key(call, CONTEXT_AWS_PRINCIPAL_TYPE, str_from_c(types[kind]));
+    set_key(call, CONTEXT_AWS_USERID, caller->user_id);
+    if (kind == CALLER_USER) {
+        set_key(call, CONTEXT_AWS_USERNAME, caller->principal->name);
+    }
+    if (caller->session != NULL && (mentions & CONTEXT_BIT(CONTEXT_AWS_TOKEN_ISSUE_TIME)) != 0) {
+        set_key(call, CONTEXT_AWS_TOKEN_ISSUE_TIME,
+                time_text(call->exchange->arena, caller->session->issued));
+    }
+    if (caller->session != NULL) {
+        set_key(call, CONTEXT_AWS_MFA_PRESENT, STR("false"));
+    }
+    call->context.tags[CONTEXT_PRINCIPAL_TAG - CONTEXT_KEY_COUNT] = caller->principal->tags;
+}
+
+static void set_connection_keys(struct guarded_call *call)
+{
+    struct arena *arena = call->exchange->arena;
+    int64_t now = clock_wall_ms() / 1000;
+    struct str agent = http_header(call->exchange, STR("user-agent"));
+    set_key(call, CONTEXT_AWS_CURRENT_TIME, time_text(arena, now));
+    set_key(call, CONTEXT_AWS_EPOCH_TIME, arena_format(arena, "%lld", (long long)now));
+    set_key(call, CONTEXT_AWS_REQUESTED_REGION, call->guard->options.region);
+    set_key(call, CONTEXT_AWS_SECURE_TRANSPORT, STR("false"));
+    set_key(call, CONTEXT_AWS_SOURCE_IP, peer_text(call->exchange));
+    if (!str_is_null(agent)) {
+        set_key(call, CONTEXT_AWS_USER_AGENT, agent);
+    }
+}
+
+/* Told of a denial: the client gets the service's text, the log says by which statement. */
+static bool refused(const struct api_guard *api, const struct policy_request *request,
+                    const struct policy_decision *decision, struct str text)
+{
+    const struct guarded_call *call = CONTAINER_OF(api, struct guarded_call, api);
+    struct err err = ERR_INIT(call->exchange->arena);
+    const struct directory_principal *principal = call->caller->principal;
+    bool has_name = decision->is_explicit && decision->source == SOURCE_IDENTITY &&
+                    decision->identity < principal->policy_count;
+    struct str policy = has_name ? principal->policy_names[decision->identity] : STR("-");
+    if (decision->is_explicit) {
+        err_set(&err, ERR_ACCESS_DENIED, "%.*s (policy %.*s, statement %zu)", STR_ARG(text),
+                STR_ARG(policy), decision->answer.statement + 1);
+    } else {
+        err_set_str(&err, ERR_ACCESS_DENIED, text);
+    }
+    guard_log_refusal(call->guard, call->exchange, request->action, &err);
+    return call->guard->options.mode != AUTH_ON;
+}
+
+void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
+                      const struct auth_caller *caller, struct guarded_call *out)
+{
+    *out = (struct guarded_call){.guard = guard, .exchange = exchange, .caller = caller};
+    out->policies = (struct policy_set){
+        .identity = caller->principal->policies,
+        .identity_count = caller->principal->policy_count,
+        .boundary = caller->principal->boundary,
+        .session = caller->session == NULL ? NULL : caller->session->policy,
+    };
+    set_caller_keys(out, caller->mentions);
+    set_connection_keys(out);
+    out->api = (struct api_guard){
+        .caller = &caller->policy,
+        .policies = &out->policies,
+        .mentions = caller->mentions,
+        .context = &out->context,
+        .refused = refused,
+    };
+}
+
+/* Log --------------------------------------------------------------------------------------- */
+
 /* Whether one more line may be written in this second. */
 static bool may_log(struct guard *guard)
 {
@@ -152,14 +264,10 @@ void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, stru
     if (!may_log(guard)) {
         return;
     }
-    char address[INET6_ADDRSTRLEN] = "";
-    struct in6_addr peer;
-    memcpy(&peer, exchange->peer, sizeof(peer));
-    inet_ntop(AF_INET6, &peer, address, sizeof(address));
     struct sigv4_head head = head_of(exchange);
     struct str key_id = sign_in_claimed_key(exchange->arena, &head);
     const struct log_field fields[] = {
-        {"from", str_from_c(address)},
+        {"from", peer_text(exchange)},
         {"key", str_is_null(key_id) ? STR("-") : key_id},
         {"check", operation},
         {"error", str_from_c(err_wire_name(err->code))},

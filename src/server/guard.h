@@ -3,6 +3,7 @@
 #ifndef GRAMME_SERVER_GUARD_H
 #define GRAMME_SERVER_GUARD_H
 
+#include "api/api.h"
 #include "auth/auth.h"
 #include "auth/sign_in.h"
 #include "http/http.h"
@@ -30,6 +31,19 @@ MUST_USE bool guard_check(struct guard *guard, struct http_exchange *exchange, s
 /* The part that needs no body, for requests whose body has not come yet. */
 MUST_USE bool guard_check_head(struct guard *guard, struct http_exchange *exchange,
                                struct str service, struct err *err);
+
+/* What the operations need to decide what a caller may do. */
+struct guarded_call {
+    struct api_guard api;
+    struct policy_set policies;
+    struct auth_context context;
+    struct guard *guard;
+    struct http_exchange *exchange;
+    const struct auth_caller *caller;
+};
+/* Fills *out for a caller that guard_check() has found; it must outlive *out. */
+void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
+                      const struct auth_caller *caller, struct guarded_call *out);
 
 /* Writes a line about a refused request to the log; at most a few each second. */
 void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,

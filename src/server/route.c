@@ -29,7 +29,8 @@ struct router {
 struct routed_call {
     struct http_exchange *exchange;
     struct router *router;
-    struct auth_caller caller; /* .directory NULL: requests are not checked */
+    struct auth_caller caller;    /* .directory NULL: requests are not checked */
+    struct guarded_call *guarded; /* or NULL, likewise */
     struct api_call api;
 };
 
@@ -264,9 +265,14 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         refuse(router, exchange, &err);
         return;
     }
+    if (call->caller.directory != NULL) {
+        call->guarded = ARENA_NEW(exchange->arena, struct guarded_call);
+        guard_begin_call(router->options.guard, exchange, &call->caller, call->guarded);
+    }
     call->exchange = exchange;
     call->router = router;
     call->api = (struct api_call){
+        .guard = call->guarded == NULL ? NULL : &call->guarded->api,
         .thread = router->threads[exchange->thread].api,
         .service = target.service,
         .operation = target.operation,

@@ -103,7 +103,7 @@ class SignedClient:
         answer = self.post(operation, json.dumps(members).encode())
         if answer.status != 200:
             raise Refused(answer)
-        return answer.json()
+        return answer.json() if answer.body else {}
 
     def __getattr__(self, operation):
         return lambda **members: self.call(operation, **members)
