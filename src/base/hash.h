@@ -12,4 +12,11 @@ uint64_t hash_64_seeded(struct str s, uint64_t seed);
 /* 128 bits of `s`, in canonical (big-endian) order. */
 void hash_128(struct str s, uint64_t seed, uint8_t out[16]);
 
+/* The same of bytes that come in pieces, without a seed: what `xxhsum -H2` prints. */
+struct hash_stream;
+MUST_USE struct hash_stream *hash_stream_create(void);
+void hash_stream_add(struct hash_stream *stream, struct str piece);
+/* Ends and frees it. */
+void hash_stream_finish(struct hash_stream *stream, uint8_t out[16]);
+
 #endif

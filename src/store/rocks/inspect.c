@@ -21,6 +21,7 @@
 struct contents {
     bool has_current;    /* RocksDB's */
     bool has_new_marker; /* a store was being created */
+    bool is_partial;     /* a repair or restore did not come to its end */
     bool has_others;
     char other[64]; /* the name of one */
 };
@@ -36,6 +37,7 @@ static void note_entry(void *context, const char *name)
         contents->has_new_marker = true;
         return;
     }
+    contents->is_partial = contents->is_partial || strcmp(name, ROCKS_PARTIAL_NAME) == 0;
     contents->has_others = true;
     strncpy(contents->other, name, sizeof(contents->other) - 1);
 }
@@ -309,6 +311,13 @@ bool rocks_inspect(struct rocks *rocks, struct err *err)
     }
     if (rocks->files->list(rocks->files, rocks->path, note_entry, &contents) != 0) {
         return cannot_open(rocks, err);
+    }
+    if (contents.is_partial) {
+        return err_set(
+            err, ERR_INTERNAL,
+            "%s holds a store that `gramme repair` or `gramme restore` has not completed; "
+            "delete the directory and run the command again",
+            rocks->path);
     }
     bool is_incomplete;
     enum identity_result result =

@@ -163,6 +163,11 @@ static void rocks_close(struct store *store)
         flush_at_end(rocks);
         close_cleanly(rocks);
     }
+    rocks_destroy(rocks);
+}
+
+void rocks_destroy(struct rocks *rocks)
+{
     rocks_close_database(rocks);
     rocks_options_destroy(rocks);
     if (rocks->env != NULL) {
@@ -194,7 +199,7 @@ static const struct store_ops rocks_ops = {
     .drop_space = rocks_drop_space,
 };
 
-static struct rocks *create(struct str directory, size_t cache_bytes)
+struct rocks *rocks_create(struct str directory, size_t cache_bytes)
 {
     struct rocks *rocks = mem_zalloc(sizeof(*rocks));
     rocks->store.ops = &rocks_ops;
@@ -277,7 +282,7 @@ bool rocks_open_memory(struct str rest, const struct store_options *options, str
 bool rocks_open_directory(struct str directory, const struct store_options *options,
                           struct store **out, struct err *err)
 {
-    struct rocks *rocks = create(directory, options->cache_bytes);
+    struct rocks *rocks = rocks_create(directory, options->cache_bytes);
     rocks->store.directory = rocks->env == NULL ? rocks->path : NULL;
     rocks->scrub_bytes_per_second = rocks->env == NULL ? options->scrub_bytes_per_second : 0;
     rocks->is_open = (rocks->env != NULL ? open_in_memory(rocks, err) : open_on_disk(rocks, err)) &&

@@ -41,7 +41,11 @@ static void set_opening(rocksdb_options_t *options)
     rocksdb_options_set_max_file_opening_threads(options, 2); /* else 16 are started */
     rocksdb_options_set_max_open_files(options, open_files_max());
     rocksdb_options_set_manifest_preallocation_size(options, (size_t)64 << 10);
-    rocksdb_options_set_max_manifest_file_size(options, (size_t)16 << 20);
+    /* Each change of the tables writes a new manifest, synced before CURRENT names it. To append to
+     * one would write again to a sector that holds older entries, and a power cut could leave
+     * garbage there, which RocksDB refuses. It costs about 100 bytes per table for each flush or
+     * merge. */
+    rocksdb_options_set_max_manifest_file_size(options, 0);
 }
 
 static void set_writing(rocksdb_options_t *options)

@@ -11,6 +11,11 @@ MUST_USE bool rocks_open_directory(struct str directory, const struct store_opti
 MUST_USE bool rocks_open_memory(struct str rest, const struct store_options *options,
                                 struct store **out, struct err *err);
 
+/* Makes `directory`, which must not exist, with the tables as they are now: everything that was
+ * acknowledged before the call, of later updates each as a whole or not at all. Tables are linked,
+ * not copied, where the file system can: that takes little time and room. Waits for a flush. */
+MUST_USE bool rocks_checkpoint(struct store *store, const char *directory, struct err *err);
+
 /* For tests: moves what is in RocksDB's memtable into files, so that reads may have to go to the
  * disk. Waits for it; false if it failed. */
 MUST_USE bool rocks_flush(struct store *store);

@@ -14,6 +14,9 @@
 #include "store/store.h"
 #include "store/wal/wal.h"
 
+/* Marks a directory in which a repair or restore has not come to its end. */
+#define ROCKS_PARTIAL_NAME "STORE.partial"
+
 /* What reading does when the block cache has not got what it needs. */
 enum tier {
     TIER_CACHED,  /* gives up: for threads that must not block */
@@ -152,6 +155,10 @@ MUST_USE bool rocks_upgrade(struct rocks *rocks, struct err *err);
 void rocks_delete_old_log(struct rocks *rocks);
 
 /* open.c */
+/* A store that is not opened yet: options, queues and locks, without threads. */
+MUST_USE struct rocks *rocks_create(struct str directory, size_t cache_bytes);
+/* Frees it; closes the database if it is open, and releases the lock. There are no threads. */
+void rocks_destroy(struct rocks *rocks);
 /* Writes the memtable to a table and waits for it. */
 MUST_USE bool rocks_flush_tables(rocksdb_t *db);
 

@@ -1,0 +1,190 @@
+/* Makes new stores for `gramme repair` and `gramme restore`, on their main thread. */
+#include "store/rocks/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "store/rocks/rocks_internal.h"
+
+static const size_t cache_bytes = (size_t)64 << 20;
+static const size_t batch_bytes = (size_t)1 << 20;
+
+struct rocks_load {
+    struct rocks *rocks;
+    rocksdb_writebatch_t *batch;
+    char *message; /* RocksDB's, of the first failure */
+};
+
+/* Claiming ------------------------------------------------------------------------------------- */
+
+static void note_entry(void *context, const char *name)
+{
+    bool *is_used = context;
+    *is_used = *is_used || (strcmp(name, "lost+found") != 0 && strcmp(name, "STORE.lock") != 0);
+}
+
+static bool cannot_use(const char *directory, struct err *err)
+{
+    return err_set(err, ERR_INTERNAL, "cannot make a store in %s: %s", directory, strerror(errno));
+}
+
+static bool make_directory(const struct files *files, const char *directory, struct err *err)
+{
+    if (mkdir(directory, 0700) != 0) {
+        return errno == EEXIST || cannot_use(directory, err);
+    }
+    char *copy = mem_strdup(directory);
+    bool good = files->sync_directory(files, dirname(copy)) == 0;
+    mem_free(copy);
+    return good || cannot_use(directory, err);
+}
+
+static bool take_lock(const char *directory, int *out_lock, struct err *err)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/STORE.lock", directory);
+    *out_lock = open(path.data, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    buf_finish(&path);
+    if (*out_lock < 0) {
+        return cannot_use(directory, err);
+    }
+    return flock(*out_lock, LOCK_EX | LOCK_NB) == 0 ||
+           err_set(err, ERR_INTERNAL, "%s is in use by another process", directory);
+}
+
+static bool write_mark(const struct files *files, const char *directory, struct err *err)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/" ROCKS_PARTIAL_NAME, directory);
+    int fd = files->open(files, path.data, O_CREAT | O_WRONLY);
+    bool good = fd >= 0 && files->sync_directory(files, directory) == 0;
+    if (fd >= 0) {
+        files_close(files, fd);
+    }
+    buf_finish(&path);
+    return good || cannot_use(directory, err);
+}
+
+bool rocks_claim_directory(const char *directory, int *out_lock, struct err *err)
+{
+    const struct files *files = files_system();
+    bool is_used = false;
+    *out_lock = -1;
+    if (!make_directory(files, directory, err)) {
+        return false;
+    }
+    if (files->list(files, directory, note_entry, &is_used) != 0) {
+        return cannot_use(directory, err);
+    }
+    if (is_used) {
+        return err_set(err, ERR_INTERNAL, "%s is not empty; nothing was changed", directory);
+    }
+    bool good = take_lock(directory, out_lock, err) && write_mark(files, directory, err);
+    if (!good && *out_lock >= 0) {
+        close(*out_lock);
+        *out_lock = -1;
+    }
+    return good;
+}
+
+static bool remove_mark(const struct files *files, const char *directory, struct err *err)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/" ROCKS_PARTIAL_NAME, directory);
+    bool good =
+        files->unlink(files, path.data) == 0 && files->sync_directory(files, directory) == 0;
+    buf_finish(&path);
+    return good || cannot_use(directory, err);
+}
+
+bool rocks_adopt_tables(const char *directory, uint64_t seed, struct err *err)
+{
+    struct wal_options options = {.files = files_system(), .directory = directory};
+    struct identity identity;
+    identity_make(&identity);
+    identity.seed = seed;
+    memcpy(options.store_id, identity.id, STORE_ID_LEN);
+    return wal_initialize(&options, err) &&
+           identity_write(options.files, directory, &identity, err) &&
+           remove_mark(options.files, directory, err);
+}
+
+/* Loading -------------------------------------------------------------------------------------- */
+
+bool rocks_load_begin(const char *directory, uint64_t seed, struct rocks_load **out,
+                      struct err *err)
+{
+    int lock;
+    if (!rocks_claim_directory(directory, &lock, err)) {
+        return false;
+    }
+    struct rocks_load *load = mem_zalloc(sizeof(*load));
+    load->rocks = rocks_create(str_from_c(directory), cache_bytes);
+    load->rocks->lock_fd = lock;
+    load->rocks->identity = (struct identity){.format = STORE_FORMAT, .seed = seed};
+    load->batch = rocksdb_writebatch_create();
+    rocksdb_options_set_create_if_missing(load->rocks->options, 1);
+    if (!rocks_open_rocksdb(load->rocks, err) ||
+        !rocks_write_format_row(load->rocks, load->rocks->write_unlogged, err)) {
+        rocks_load_abandon(load);
+        return false;
+    }
+    *out = load;
+    return true;
+}
+
+static void write_batch(struct rocks_load *load)
+{
+    if (load->message == NULL) {
+        rocksdb_write(load->rocks->db, load->rocks->write_unlogged, load->batch, &load->message);
+    }
+    rocksdb_writebatch_clear(load->batch);
+}
+
+void rocks_load_put(struct rocks_load *load, struct str key, struct str value)
+{
+    rocksdb_writebatch_put(load->batch, key.data, key.len, value.data, value.len);
+    size_t len;
+    rocksdb_writebatch_data(load->batch, &len);
+    if (len >= batch_bytes) {
+        write_batch(load);
+    }
+}
+
+static bool write_rest(struct rocks_load *load, uint64_t last_stamp, struct err *err)
+{
+    char key[STORE_PREFIX_LEN];
+    rocks_own_key(key, "stamp");
+    rocks_load_put(load, str_make(key, sizeof(key)), str_make(&last_stamp, sizeof(last_stamp)));
+    write_batch(load);
+    if (load->message != NULL) {
+        return err_set(err, ERR_INTERNAL, "cannot write to %s: %s", load->rocks->path,
+                       load->message);
+    }
+    return rocks_flush_tables(load->rocks->db) ||
+           err_set(err, ERR_INTERNAL, "cannot write tables to %s", load->rocks->path);
+}
+
+bool rocks_load_finish(struct rocks_load *load, uint64_t last_stamp, struct err *err)
+{
+    bool good = write_rest(load, last_stamp, err);
+    rocks_close_database(load->rocks);
+    good = good && rocks_adopt_tables(load->rocks->path, load->rocks->identity.seed, err);
+    rocks_load_abandon(load);
+    return good;
+}
+
+void rocks_load_abandon(struct rocks_load *load)
+{
+    if (load != NULL) {
+        rocksdb_writebatch_destroy(load->batch);
+        rocksdb_free(load->message);
+        rocks_destroy(load->rocks);
+        mem_free(load);
+    }
+}
