@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/http.h"
+#include "server/control.h"
 #include "server/route.h"
 #include "server/users.h"
 
@@ -85,6 +86,7 @@ struct service {
     struct engine *engine;
     struct router *router;
     struct http_server *http;
+    struct control *control; /* NULL: there is none */
 };
 
 enum {
@@ -182,11 +184,13 @@ static bool open_service(struct service *service, const struct config *config, s
         .memory = &service->memory,
     };
     service->router = router_create(service->engine, &router_options);
+    service->control = control_start(service->store);
     return http_server_open(&http_options, router_handle, service->router, &service->http, err);
 }
 
 static void close_service(struct service *service)
 {
+    control_stop(service->control);
     http_server_close(service->http, 5000);
     router_destroy(service->router);
     guard_destroy(service->guard);

@@ -1,0 +1,169 @@
+/* `gramme check`: verifies a store that no server has open, without changing a byte. Runs on the
+ * main thread. The files are read and checked by store/image, their contents by engine/verify. */
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/store_report.h"
+#include "store/backup/backup.h"
+#include "store/image/image.h"
+
+enum { EXIT_GOOD = 0, EXIT_DAMAGED = 1, EXIT_CANNOT_CHECK = 2 };
+enum { ROWS_PER_LOOK = 4096 };
+
+static int print_help(int status)
+{
+    fputs(
+        "Usage: gramme check [--json] DIR\n\n"
+        "Verifies a store that no server has open: every file, block and record of its log; items\n"
+        "against index entries, sizes, expiry and streams. Of a backup: every file and block.\n"
+        "Changes nothing.\n\n"
+        "  --json    print each finding as a JSON object on a line of its own\n\n"
+        "Exit status: 0 the store is good, 1 it is damaged, 2 it cannot be checked.\n"
+        "A damaged store can be saved into another directory: gramme repair DIR NEWDIR\n",
+        status == 0 ? stdout : stderr);
+    return status;
+}
+
+static void print_progress(void *context, uint64_t done_bytes, uint64_t total_bytes)
+{
+    store_report_progress(context, "checked", done_bytes, total_bytes);
+}
+
+static struct str describe_space(void *context, uint32_t space, struct arena *arena)
+{
+    return verifier_describe_space(context, space, arena);
+}
+
+/* Gives all rows to the verifier, once or twice. */
+static void verify_rows(struct image *image, struct verifier *verifier, struct store_report *report)
+{
+    bool again = true;
+    while (again) {
+        struct image_row row;
+        size_t count = 0;
+        while (image_next(image, &row)) {
+            verifier_add(verifier, row.key, row.value);
+            if (++count % ROWS_PER_LOOK == 0) {
+                store_report_progress(report, "checked", image_bytes_read(image),
+                                      image_summary(image)->table_bytes);
+            }
+        }
+        again = verifier_end_pass(verifier);
+        if (again) {
+            image_rewind(image);
+        }
+    }
+    store_report_end_progress(report);
+}
+
+static void print_totals(struct store_report *report, const struct image_summary *summary,
+                         const struct verify_totals *totals)
+{
+    if (report->is_json) {
+        printf(
+            "{\"damaged\":%s,\"findings\":%llu,\"corrected\":%llu,\"files\":%llu,\"bytes\":%llu,"
+            "\"records\":%llu,\"rows\":%llu,\"tables\":%llu,\"items\":%llu,\"indexEntries\":%llu,"
+            "\"streamRecords\":%llu}\n",
+            report->damage_count > 0 ? "true" : "false", (unsigned long long)report->damage_count,
+            (unsigned long long)report->corrected_count, (unsigned long long)summary->table_count,
+            (unsigned long long)summary->table_bytes, (unsigned long long)summary->record_count,
+            (unsigned long long)totals->rows, (unsigned long long)totals->tables,
+            (unsigned long long)totals->items, (unsigned long long)totals->index_entries,
+            (unsigned long long)totals->stream_records);
+        return;
+    }
+    printf("%llu files of tables (%llu MiB), %llu records of the log behind them: %llu rows\n",
+           (unsigned long long)summary->table_count,
+           (unsigned long long)(summary->table_bytes >> 20),
+           (unsigned long long)summary->record_count, (unsigned long long)totals->rows);
+    printf("%llu tables: %llu items, %llu index entries, %llu stream records\n",
+           (unsigned long long)totals->tables, (unsigned long long)totals->items,
+           (unsigned long long)totals->index_entries, (unsigned long long)totals->stream_records);
+}
+
+/* Files of a backup against its manifest, and every block of its tables. */
+static int check_backup(const char *directory, struct store_report *report, struct err *err)
+{
+    struct backup_options options = {
+        .progress = print_progress, .report = store_report_file, .context = report};
+    struct backup_manifest manifest;
+    bool good = backup_open(directory, err->arena, &manifest, err) &&
+                backup_verify(&options, directory, &manifest, err);
+    store_report_end_progress(report);
+    if (!good) {
+        struct finding finding = {.severity = FINDING_DAMAGE,
+                                  .file = "the backup",
+                                  .offset = -1,
+                                  .text = arena_copy_c(err->arena, err->message).data};
+        store_report_file(report, &finding);
+    }
+    if (report->is_json) {
+        printf("{\"damaged\":%s,\"findings\":%llu,\"files\":%zu}\n",
+               report->damage_count > 0 ? "true" : "false",
+               (unsigned long long)report->damage_count, good ? manifest.file_count : 0);
+    }
+    store_report_line(report, "%s: %s", directory,
+                      report->damage_count == 0 ? "a good backup" : "a damaged backup");
+    return report->damage_count == 0 ? EXIT_GOOD : EXIT_DAMAGED;
+}
+
+static int check(const char *directory, struct store_report *report, struct err *err)
+{
+    if (backup_is_one(directory)) {
+        return check_backup(directory, report, err);
+    }
+    struct image_options options = {
+        .directory = directory, .report = store_report_file, .context = report};
+    struct image *image;
+    if (!image_open(&options, &image, err)) {
+        return EXIT_CANNOT_CHECK;
+    }
+    struct verifier *verifier =
+        verifier_create(image_summary(image)->seed, store_report_rows, report);
+    report->describe_space = describe_space;
+    report->context = verifier;
+    verify_rows(image, verifier, report);
+    struct verify_totals totals;
+    verifier_totals(verifier, &totals);
+    print_totals(report, image_summary(image), &totals);
+    verifier_destroy(verifier);
+    image_close(image);
+    if (report->damage_count == 0) {
+        store_report_line(report, "%s: good", directory);
+        return EXIT_GOOD;
+    }
+    store_report_line(
+        report, "%s: damaged, %llu findings; save what is left with `gramme repair %s NEWDIR`",
+        directory, (unsigned long long)report->damage_count, directory);
+    return EXIT_DAMAGED;
+}
+
+int check_command(int argc, char **argv)
+{
+    struct store_report report = {0};
+    const char *directory = NULL;
+    for (int i = 0; i < argc; i++) {
+        if (is_help_argument(argv[i])) {
+            return print_help(0);
+        }
+        if (strcmp(argv[i], "--json") == 0) {
+            report.is_json = true;
+        } else if (argv[i][0] == '-' || directory != NULL) {
+            return print_help(EXIT_CANNOT_CHECK);
+        } else {
+            directory = argv[i];
+        }
+    }
+    if (directory == NULL) {
+        return print_help(EXIT_CANNOT_CHECK);
+    }
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    int status = check(directory, &report, &err);
+    if (status == EXIT_CANNOT_CHECK) {
+        fprintf(stderr, "gramme check: %.*s\n", STR_ARG(err.message));
+    }
+    arena_finish(&arena);
+    return status;
+}
