@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Kills a server on disk with SIGKILL while it is under load, starts it again on the same files, and
-checks that everything acknowledged is there, nothing refused is, and indexes and counts agree.
+checks that everything acknowledged is there, nothing refused is, and indexes and counts agree. Before each
+start `gramme check` must find the files good.
 
     crash.py [--kills 5] [--seed N]
 
@@ -9,6 +10,7 @@ Load and moments of death come from the seed, which it prints; the interleaving 
 import argparse
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 import threading
@@ -17,7 +19,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from check import check_all  # noqa: E402
-from server import Server  # noqa: E402
+from server import Server, program  # noqa: E402
 from tables import create_table  # noqa: E402
 from values import item  # noqa: E402
 from wire import Client  # noqa: E402
@@ -54,6 +56,16 @@ def run_until_killed(server, runners, seconds):
         raise failures[0]
 
 
+def check_files(directory):
+    """`gramme check`; leaves a copy of the files to look at if they are not good."""
+    result = subprocess.run([program(), "check", directory], capture_output=True, text=True)
+    if result.returncode != 0:
+        kept = tempfile.mkdtemp(prefix="gramme-crash-kept-")
+        subprocess.run(["cp", "-a", directory, kept], check=True)
+        raise AssertionError(f"gramme check ended with {result.returncode} (files: {kept}):\n"
+                             f"{result.stdout}{result.stderr}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=5)
@@ -70,6 +82,7 @@ def main():
         try:
             for kill in range(1, options.kills + 1):
                 run_until_killed(server, [*workers, maker, index_maker], dice.uniform(0.05, 1.5))
+                check_files(f"{directory}/data")
                 server = Server(f"rocksdb:{directory}/data")
                 with Client(server.endpoint) as db:
                     check_all(db, workers, maker)

@@ -1,7 +1,7 @@
 /* Crashes of the whole store, RocksDB's tables and manifest included. The store runs on a real
  * directory; open(), write(), fsync() and the like of the whole program also go to a file system in
  * memory (sim_files.h), which knows what has been synced. Before calls that change something a
- * state in which a power cut could leave the disk (sectors old or new, no garbage) is written to
+ * state in which a power cut could leave the disk (sectors old, new or garbage) is written to
  * another directory, and a process of its own opens it there: each acknowledged update must be
  * there as a whole, the one under way as a whole or not at all, the counter exact; and it must take
  * writes.
@@ -365,7 +365,6 @@ static void live(struct run *run)
     make_directory(mirrored);
     mirror = sim_create(random_next(&run->random), run->skips_syncs ? SIM_SKIP_SYNC : SIM_NO_BUG);
     mirror->context = run;
-    mirror->has_no_garbage = true;
     mirror->has_ordered_names =
         true; /* RocksDB makes CURRENT name a manifest before it syncs either name */
     run->acknowledged = 0;

@@ -1,0 +1,168 @@
+/* Whether the verifier of `gramme check` notices every row that is missing or changed. Reads the
+ * rows of a good store, and then gives them to a verifier again and again, each time with one of
+ * them left out or with one byte changed.
+ *
+ *     sim_rows DIRECTORY
+ *
+ * Prints how many faults were planted of each kind; exits with 1 if one was not noticed. */
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "engine/inventory.h"
+#include "engine/verify.h"
+#include "store/image/image.h"
+
+enum { CATALOG = 1, SIZES = 2, TOKENS_BY_AGE = 4, FIRST_FREE = 16 };
+
+struct kept_row {
+    struct str key;
+    struct str value;
+};
+
+struct rows {
+    struct arena arena;
+    struct kept_row *rows;
+    size_t count;
+    uint64_t seed;
+};
+
+static void ignore_file(void *context, const struct finding *finding)
+{
+    *(bool *)context = *(bool *)context || finding->severity == FINDING_DAMAGE;
+}
+
+static bool read_rows(const char *directory, struct rows *out)
+{
+    bool is_damaged = false;
+    struct image_options options = {
+        .directory = directory, .report = ignore_file, .context = &is_damaged};
+    struct err err = ERR_INIT(&out->arena);
+    struct image *image;
+    if (!image_open(&options, &image, &err)) {
+        printf("%.*s\n", STR_ARG(err.message));
+        return false;
+    }
+    out->seed = image_summary(image)->seed;
+    struct image_row row;
+    while (image_next(image, &row)) {
+        out->rows = mem_realloc(out->rows, (out->count + 1) * sizeof(*out->rows));
+        out->rows[out->count++] = (struct kept_row){.key = arena_copy(&out->arena, row.key),
+                                                    .value = arena_copy(&out->arena, row.value)};
+    }
+    image_close(image);
+    return !is_damaged;
+}
+
+static void count_damage(void *context, const struct verify_finding *finding)
+{
+    *(size_t *)context += !finding->is_harmless;
+}
+
+/* How many findings of damage there are without row number `left_out`. */
+static size_t verify(const struct rows *rows, size_t left_out)
+{
+    size_t damage = 0;
+    struct verifier *verifier = verifier_create(rows->seed, count_damage, &damage);
+    bool again = true;
+    while (again) {
+        for (size_t i = 0; i < rows->count; i++) {
+            if (i != left_out) {
+                verifier_add(verifier, rows->rows[i].key, rows->rows[i].value);
+            }
+        }
+        again = verifier_end_pass(verifier);
+    }
+    verifier_destroy(verifier);
+    return damage;
+}
+
+static void ignore_text(void *context, struct str table_name, const char *text)
+{
+    (void)context;
+    (void)table_name;
+    (void)text;
+}
+
+/* Rows of which each byte follows from others, or others from it. NULL: not of those. */
+static const char *kind_of(struct inventory *inventory, struct str key)
+{
+    uint32_t space = store_key_space(key);
+    if (space == SIZES) {
+        return "sizes";
+    }
+    if (space == TOKENS_BY_AGE) {
+        return "tokens by age";
+    }
+    if (space == CATALOG) {
+        bool is_needed = memcmp(key.data + 4, "table", 5) == 0 ||
+                         memcmp(key.data + 4, "next", 4) == 0 ||
+                         memcmp(key.data + 4, "stream", 6) == 0;
+        return is_needed ? "catalog" : NULL;
+    }
+    static const char *const names[] = {[SPACE_ITEMS] = "items",
+                                        [SPACE_INDEX] = "index entries",
+                                        [SPACE_COLLECTIONS] = "collections",
+                                        [SPACE_EXPIRY] = "expiry",
+                                        [SPACE_STREAM] = NULL,
+                                        [SPACE_LEAVING] = NULL};
+    return space >= FIRST_FREE ? names[inventory_find(inventory, space)->role] : NULL;
+}
+
+/* Whether a changed byte must be noticed, too. Items and descriptions have fields on which nothing
+ * else depends: the checksums of blocks protect those. */
+static bool is_derived(const char *kind, struct str value)
+{
+    return value.len > 0 && strcmp(kind, "catalog") != 0 && strcmp(kind, "items") != 0;
+}
+
+static size_t plant(struct rows *rows, size_t i, const char *kind)
+{
+    size_t missed = verify(rows, i) == 0;
+    if (missed > 0) {
+        printf("not noticed: row %zu (%s) is missing\n", i, kind);
+    }
+    if (is_derived(kind, rows->rows[i].value)) {
+        struct str *value = &rows->rows[i].value;
+        char *byte = (char *)value->data + value->len * 2 / 3;
+        *byte ^= 1;
+        bool is_noticed = verify(rows, SIZE_MAX) > 0;
+        *byte ^= 1;
+        if (!is_noticed) {
+            printf("not noticed: row %zu (%s) is changed\n", i, kind);
+        }
+        missed += !is_noticed;
+    }
+    return missed;
+}
+
+int main(int argc, char **argv)
+{
+    struct rows rows = {0};
+    arena_init(&rows.arena);
+    if (argc != 2 || !read_rows(argv[1], &rows) || verify(&rows, SIZE_MAX) > 0) {
+        printf("a good store is needed\n");
+        return 2;
+    }
+    struct inventory inventory;
+    inventory_init(&inventory, rows.seed);
+    for (size_t i = 0; i < rows.count; i++) {
+        if (store_key_space(rows.rows[i].key) < FIRST_FREE) {
+            inventory_add(&inventory, rows.rows[i].key, rows.rows[i].value, ignore_text, NULL);
+        }
+    }
+    size_t planted = 0;
+    size_t missed = 0;
+    for (size_t i = 0; i < rows.count; i++) {
+        const char *kind = kind_of(&inventory, rows.rows[i].key);
+        if (kind != NULL) {
+            printf("%s\n", kind);
+            planted++;
+            missed += plant(&rows, i, kind);
+        }
+    }
+    printf("%zu rows with faults, %zu not noticed\n", planted, missed);
+    inventory_finish(&inventory);
+    arena_finish(&rows.arena);
+    mem_free(rows.rows);
+    return missed > 0;
+}
