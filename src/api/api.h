@@ -47,7 +47,8 @@ struct api_call {
     struct str host;     /* by which the client reached us; STR_NULL: in the same process */
     struct arena *arena; /* it and `out` may have budgets: a call that exceeds one fails */
     struct mailbox *home;
-    struct buf *out; /* the answer's body is added to its end */
+    struct buf *out;       /* the answer's body is added to its end */
+    bool out_is_exclusive; /* nobody else uses `out` before done(): any thread may write to it */
     void (*done)(struct api_call *call);
     /* Runs the call once more on a thread where it may take long, instead of done(), because it
      * reads much. NULL: it may take long here. */

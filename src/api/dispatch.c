@@ -62,12 +62,13 @@ static const struct op *find_op(enum api_service service, struct str name)
     return NULL;
 }
 
-/* The buffer of the connection may be in use on its own thread, for answers to earlier requests. So
- * before another thread writes on, the answer so far moves to a buffer of the call. */
+/* Unless the caller says otherwise, the buffer of the connection may be in use on its own thread,
+ * for answers to earlier requests. Then, before another thread continues, the answer so far is
+ * copied to a buffer of the call. */
 static void leave_thread(void *owner)
 {
     struct api_call *call = owner;
-    if (call->home_out == NULL) {
+    if (!call->out_is_exclusive && call->home_out == NULL) {
         call->away_out.budget = call->out->budget;
         buf_add(&call->away_out,
                 str_make(call->out->data + call->out_start, call->out->len - call->out_start));

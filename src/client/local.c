@@ -89,6 +89,7 @@ static void local_call(struct transport *transport, struct exchange *exchange)
         .arena = &desk->arena,
         .home = waiting_mailbox_box(desk->mailbox),
         .out = &exchange->answer,
+        .out_is_exclusive = true,
         .done = call_done,
     };
     api_run(&desk->call);

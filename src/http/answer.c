@@ -282,6 +282,7 @@ void answer_begin(struct desk *desk)
     buf_reserve(&desk->out, HEAD_GAP);
     buf_added(&desk->out, HEAD_GAP);
     desk->exchange.out_start = desk->out.len;
+    desk->exchange.out_is_exclusive = desk->piece_count == 0;
 }
 
 static void add_piece(struct desk *desk, size_t start, size_t len)

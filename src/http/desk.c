@@ -11,6 +11,11 @@ enum {
     IN_BYTES_MIN = 32 * 1024,
     IN_BYTES_BESIDE_HEAD = 16 * 1024, /* for small bodies, and for chunks to come in */
     KEPT_BYTES_MAX = 64 * 1024,       /* larger buffers are freed before the desk is kept */
+    /* But not at once those of answers, because fresh memory costs a page fault for each 4 KiB:
+     * buffers up to this size, so many bytes of them in all, for so long. */
+    LARGE_BYTES_MAX = 2 * 1024 * 1024,
+    LARGE_ALL_BYTES_MAX = 16 * 1024 * 1024,
+    LARGE_MS_MAX = 1000,
 };
 
 static struct desk *create(const struct loop *loop)
@@ -44,12 +49,28 @@ static void destroy(const struct loop *loop, struct desk *desk)
     mem_free(desk);
 }
 
-struct desk *desk_take(struct loop *loop, struct conn *conn)
+static bool is_large(const struct buf *buf)
+{
+    return buf->capacity > KEPT_BYTES_MAX;
+}
+
+static struct desk *take_free(struct loop *loop)
 {
     struct desk *desk = loop->free_desks;
-    if (desk != NULL) {
-        loop->free_desks = desk->next_free;
-        loop->free_desk_count--;
+    loop->free_desks = desk->next_free;
+    loop->free_desk_count--;
+    if (is_large(&desk->out)) {
+        assert(loop->large_bytes >= desk->out.capacity);
+        loop->large_bytes -= desk->out.capacity;
+    }
+    return desk;
+}
+
+struct desk *desk_take(struct loop *loop, struct conn *conn)
+{
+    struct desk *desk = NULL;
+    if (loop->free_desks != NULL) {
+        desk = take_free(loop);
     } else {
         desk = create(loop);
     }
@@ -67,7 +88,7 @@ struct desk *desk_take(struct loop *loop, struct conn *conn)
 
 static void shrink(struct buf *buf)
 {
-    if (buf->capacity > KEPT_BYTES_MAX) {
+    if (is_large(buf)) {
         buf_finish(buf);
     }
 }
@@ -86,6 +107,32 @@ static bool may_keep(const struct loop *loop)
            (memory == NULL || memory_pool_used(memory) <= memory->bytes_max / 2);
 }
 
+/* Keeps the buffer of a large answer for the next one, if memory is plentiful. */
+static void keep_large(struct loop *loop, struct buf *out)
+{
+    const struct memory_pool *memory = loop_options(loop)->memory;
+    bool is_scarce = memory != NULL && memory_pool_used(memory) > memory->bytes_max / 4;
+    if (is_scarce || out->capacity > LARGE_BYTES_MAX ||
+        loop->large_bytes + out->capacity > LARGE_ALL_BYTES_MAX) {
+        buf_finish(out);
+        return;
+    }
+    loop->large_bytes += out->capacity;
+    if (loop->large_until_ms == 0) {
+        loop->large_until_ms = uv_now(&loop->uv) + LARGE_MS_MAX;
+        wait_arm(loop, loop->large_until_ms);
+    }
+}
+
+void desk_drop_large(struct loop *loop)
+{
+    for (struct desk *desk = loop->free_desks; desk != NULL; desk = desk->next_free) {
+        shrink(&desk->out);
+    }
+    loop->large_bytes = 0;
+    loop->large_until_ms = 0;
+}
+
 void desk_return(struct loop *loop, struct desk *desk)
 {
     if (!may_keep(loop)) {
@@ -94,7 +141,9 @@ void desk_return(struct loop *loop, struct desk *desk)
     }
     arena_reset(&desk->arena);
     desk_drop_body(desk);
-    shrink(&desk->out);
+    if (is_large(&desk->out)) {
+        keep_large(loop, &desk->out);
+    }
     shrink(&desk->tail);
     shrink(&desk->coded);
     budget_restart(&desk->arena_budget);
@@ -113,4 +162,5 @@ void desk_free_all(struct loop *loop)
         destroy(loop, desk);
     }
     loop->free_desk_count = 0;
+    loop->large_bytes = 0;
 }

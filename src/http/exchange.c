@@ -1,11 +1,20 @@
 /* The handler's side of an exchange. */
 #include "http/http_internal.h"
 
+/* Whether two names of the same length may be equal: the last bytes tell most names apart. */
+static bool may_match(struct str a, struct str b)
+{
+    enum { CASE_BIT = 0x20 };
+    return a.len == b.len &&
+           (a.len == 0 || ((a.data[a.len - 1] ^ b.data[b.len - 1]) & ~CASE_BIT) == 0);
+}
+
 struct str http_header(const struct http_exchange *exchange, struct str name)
 {
     for (size_t i = 0; i < exchange->header_count; i++) {
-        if (str_eq_nocase(exchange->headers[i].name, name)) {
-            return exchange->headers[i].value;
+        const struct http_header *header = &exchange->headers[i];
+        if (may_match(header->name, name) && str_eq_nocase(header->name, name)) {
+            return header->value;
         }
     }
     return STR_NULL;

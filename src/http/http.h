@@ -40,6 +40,8 @@ struct http_exchange {
     struct buf *out;         /* the handler writes the answer's body at the end of it; has a budget
                                 if options.memory is set */
     size_t out_start;        /* where that body begins; set out->len back to it to start anew */
+    bool out_is_exclusive;   /* `out` holds no earlier answer: until http_reply() nobody else uses
+                                it, so the handler may write to it on other threads too */
 };
 
 struct http_answer {

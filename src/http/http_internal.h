@@ -19,10 +19,13 @@
 #include <uv.h> /* last: it brings a MIN and MAX of the system's */
 
 enum {
-    PIECES_MAX = 64,             /* answers of pipelined requests that go out in one write */
-    OUT_BYTES_MAX = 256 * 1024,  /* unsent answers above which no further request is begun */
-    SEND_BYTES_MAX = 256 * 1024, /* of a connection that go to the kernel in one round of events */
-    HEAD_GAP = 512,              /* left free before a body, so that the head can be put there */
+    PIECES_MAX = 64,            /* answers of pipelined requests that go out in one write */
+    OUT_BYTES_MAX = 256 * 1024, /* unsent answers above which no further request is begun */
+    /* Of answers that go to the kernel in one round of events: of one connection, if it is not the
+     * first; of the first connections together. */
+    SEND_BYTES_MAX = 256 * 1024,
+    SEND_ROUND_BYTES = 2 * 1024 * 1024,
+    HEAD_GAP = 512, /* left free before a body, so that the head can be put there */
 };
 
 /* What a connection waits for. Each has a list per loop, ordered by the time of joining; as all in
@@ -155,6 +158,7 @@ struct loop {
     uv_check_t check;     /* after each round of events: connections in `ready` go on */
     struct conn *ready;   /* newest first; they do not depend on each other */
     int turn_count;       /* of connections, since one became ready */
+    size_t sent_bytes;    /* handed to the kernel in this round of events */
 
     const struct conn *served; /* the last request was its; not to be looked into */
     uint64_t served_since_ms;  /* when another one's was before */
@@ -171,6 +175,8 @@ struct loop {
     size_t conn_count; /* structs, also those that are gone but not yet replied to */
     struct desk *free_desks;
     size_t free_desk_count;
+    size_t large_bytes;      /* of free desks' answer buffers that are large */
+    uint64_t large_until_ms; /* when these are freed; 0: there are none */
     struct coder coder;
 
     char stamp[256]; /* the lines "Server" and "Date" */
@@ -230,6 +236,8 @@ MUST_USE struct desk *desk_take(struct loop *loop, struct conn *conn);
 void desk_return(struct loop *loop, struct desk *desk);
 /* Frees large buffers that the current request no longer needs: its body. */
 void desk_drop_body(struct desk *desk);
+/* Frees the large buffers that free desks have kept for some time. */
+void desk_drop_large(struct loop *loop);
 void desk_free_all(struct loop *loop);
 
 /* receive.c: bytes become requests. */

@@ -98,6 +98,7 @@ static void on_check(uv_check_t *check)
     struct loop *loop = check->data;
     loop_go_on_ready(loop);
     loop->mailbox.slice_until_ns = 0; /* the next round begins */
+    loop->sent_bytes = 0;
 }
 
 static void on_connection(uv_stream_t *listener, int status)

@@ -38,14 +38,19 @@ static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t sent)
     return done;
 }
 
-/* The first SEND_BYTES_MAX bytes; returns in how many pieces. */
-static size_t cut_part(const uv_buf_t *bufs, size_t count, uv_buf_t out[PIECES_MAX])
+/* What may be sent now of `bufs`; returns in how many pieces. To send a large answer at once costs
+ * least: each part wakes the client. Only when many connections send in the same round, each gets
+ * less, so that short answers do not wait for long. */
+static size_t cut_part(struct loop *loop, const uv_buf_t *bufs, size_t count,
+                       uv_buf_t out[PIECES_MAX])
 {
-    size_t left = SEND_BYTES_MAX;
+    size_t of_round = SEND_ROUND_BYTES - MIN(loop->sent_bytes, (size_t)SEND_ROUND_BYTES);
+    size_t left = MAX(of_round, (size_t)SEND_BYTES_MAX);
     size_t i = 0;
     for (; i < count && left > 0; i++) {
         out[i] = uv_buf_init(bufs[i].base, (unsigned)MIN((size_t)bufs[i].len, left));
         left -= out[i].len;
+        loop->sent_bytes += out[i].len;
     }
     return i;
 }
@@ -63,7 +68,7 @@ static void queue_next(struct conn *conn, uv_write_t *write)
 {
     struct desk *desk = conn->desk;
     uv_buf_t part[PIECES_MAX];
-    size_t count = cut_part(desk->unsent, desk->unsent_count, part);
+    size_t count = cut_part(conn->loop, desk->unsent, desk->unsent_count, part);
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
         bytes += part[i].len;
@@ -106,7 +111,7 @@ void send_answers(struct conn *conn)
     }
     desk->piece_count = 0;
     uv_buf_t part[PIECES_MAX];
-    size_t part_count = cut_part(bufs, count, part);
+    size_t part_count = cut_part(conn->loop, bufs, count, part);
     int sent = uv_try_write((uv_stream_t *)&conn->tcp, part, (unsigned)part_count);
     if (sent < 0 && sent != UV_EAGAIN) {
         conn_close(conn);

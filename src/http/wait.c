@@ -96,6 +96,13 @@ void wait_on_timer(uv_timer_t *timer)
     for (int i = 0; i < WAIT_COUNT; i++) {
         wait_arm(loop, due_ms(&loop->waits[i]));
     }
+    if (loop->large_until_ms != 0) {
+        if (now_ms >= loop->large_until_ms) {
+            desk_drop_large(loop);
+        } else {
+            wait_arm(loop, loop->large_until_ms);
+        }
+    }
     if (loop->is_stopping && now_ms < loop->stop_at_ms) {
         wait_arm(loop, loop->stop_at_ms);
     }

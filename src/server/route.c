@@ -281,6 +281,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         .arena = exchange->arena,
         .home = exchange->mailbox,
         .out = exchange->out,
+        .out_is_exclusive = exchange->out_is_exclusive,
         .done = call_done,
         .move = exchange->thread < router->options.loop_count ? move_call : NULL,
     };

@@ -48,6 +48,7 @@ static void run(struct client *client, const char *operation, struct str body)
                                 .arena = &client->arena,
                                 .home = waiting_mailbox_box(client->box),
                                 .out = &client->out,
+                                .out_is_exclusive = true,
                                 .done = finish}};
     api_run(&call.api);
     waiting_mailbox_run(client->box, &call.over);

@@ -1,8 +1,11 @@
-/* Reads of ranges: like gets, first from the block cache on the caller's thread. Another thread
- * continues with the rest of the range, which is a range itself (from just behind the last row that
- * was given), in two cases: a worker if the cache has no more or the database is about to be
- * closed; a slow thread if the range has used up its time slice or a row was put off as too
- * expensive. Slow threads take turns: after a slice the range queues again behind the others. */
+/* Reads of ranges: like gets, first from the block cache on the caller's thread. The rest of a
+ * range is a range itself (from just behind the last row that was given), so any thread can
+ * continue with it:
+ *  - a worker, if the cache has no more or the database is about to be closed;
+ *  - the caller's thread in its next round of events, if other ranges have used up the time slice
+ *    of this round and this one is cheap;
+ *  - a slow thread, if the range itself has used up a time slice or a row was put off as too
+ *    expensive. Slow threads take turns: after a slice the range queues again behind the others. */
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -24,6 +27,8 @@ struct walk {
     struct str lo; /* what is left of the range */
     struct str hi;
     int64_t until_ns; /* end of the time slice; 0: not set before the clock is first read */
+    int64_t clock_ns; /* what the clock said when it was last read in this slice */
+    int64_t used_ns;  /* of the caller's thread, as far as the clock was read */
     int rows;         /* since the clock was read */
     size_t bytes;     /* of rows times their weight */
     size_t weight;
@@ -205,7 +210,10 @@ static bool slice_is_over(struct walk *walk)
     walk->bytes = 0;
     if (walk->until_ns == 0) {
         walk->until_ns = end_of_slice(walk, now_ns);
+        walk->clock_ns = now_ns;
     }
+    walk->used_ns += now_ns - walk->clock_ns;
+    walk->clock_ns = now_ns;
     if (now_ns >= walk->until_ns) {
         walk->is_over = must_make_way(walk);
         walk->until_ns = now_ns + slice_ns;
@@ -331,39 +339,71 @@ static void range_on_worker(struct task *task)
     run_slice(CONTAINER_OF(task, struct range_job, task));
 }
 
+static void range_at_home(struct task *task);
+
+/* Whether the caller's thread should continue in its next round of events: to build and send an
+ * ordinary page on one thread costs less than to hand it over. */
+static bool continues_at_home(const struct walk *walk)
+{
+    return walk->is_over && walk->weight == 1 && walk->used_ns < slice_ns &&
+           walk->range->home->has_slices;
+}
+
 static void hand_over(const struct walk *walk)
 {
     struct rocks *rocks = walk->rocks;
+    struct store_range *range = walk->range;
     struct range_job *job = mem_alloc(sizeof(*job));
     job->walk = *walk;
+    if (continues_at_home(walk)) {
+        job->task.run = range_at_home;
+        mailbox_post(range->home, &job->task);
+        return;
+    }
     job->walk.is_at_home = false;
     job->task.run = walk->is_over ? range_on_slow_thread : range_on_worker;
-    if (walk->range->leaving != NULL) {
-        walk->range->leaving(walk->range);
+    if (range->leaving != NULL) {
+        range->leaving(range);
     }
     work_queue_push(walk->is_over ? &rocks->slow : &rocks->reads, &job->task);
 }
 
-void rocks_range(struct store *store, struct store_range *range)
+/* Gives rows until the range ends, the time slice is over or the cache has no more. */
+static void run_at_home(struct walk *walk)
 {
-    struct rocks *rocks = rocks_of(store);
-    struct walk walk = walk_start(rocks, range);
+    struct rocks *rocks = walk->rocks;
+    struct store_range *range = walk->range;
     rocksdb_t *db = gate_try_enter(&rocks->gate);
     enum read_result result = READ_INCOMPLETE;
-    range->may_take_long = false;
-    range->put_off = false;
     if (db != NULL) {
-        result = walk_on(&walk, db, TIER_CACHED);
-        if (UNLIKELY(result == READ_INCOMPLETE) && !walk.is_over && pace_is_quick(&rocks->pace)) {
-            result = walk_on(&walk, db, TIER_QUICK);
+        result = walk_on(walk, db, TIER_CACHED);
+        if (UNLIKELY(result == READ_INCOMPLETE) && !walk->is_over && pace_is_quick(&rocks->pace)) {
+            result = walk_on(walk, db, TIER_QUICK);
         }
         gate_leave(&rocks->gate);
     }
     if (result == READ_INCOMPLETE) {
-        hand_over(&walk);
+        hand_over(walk);
         return;
     }
-    walk_finish(&walk);
+    walk_finish(walk);
     range->status = result == READ_OK ? STORE_OK : STORE_FAILED;
     range->done(range);
+}
+
+static void range_at_home(struct task *task)
+{
+    struct range_job *job = CONTAINER_OF(task, struct range_job, task);
+    struct walk walk = job->walk;
+    mem_free(job);
+    begin_slice(&walk);
+    run_at_home(&walk);
+}
+
+void rocks_range(struct store *store, struct store_range *range)
+{
+    struct walk walk = walk_start(rocks_of(store), range);
+    range->may_take_long = false;
+    range->put_off = false;
+    run_at_home(&walk);
 }
