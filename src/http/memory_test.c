@@ -174,6 +174,36 @@ static void test_unread_answer(void **state)
     testing_close(&testing);
 }
 
+/* Buffers of large answers are kept for a moment only, and not more of them than a limit. */
+static void test_kept_buffers(void **state)
+{
+    enum { CLIENTS = 40 };
+    (void)state;
+    struct memory_pool pool = {0};
+    struct http_options options = limited_options(&pool, 1000000000);
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client clients[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        client_open(&clients[i], testing.port);
+        client_request(&clients[i], "/size/1000000", "");
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        client_read(&clients[i]);
+        assert_int_equal(clients[i].body.len, 1000000);
+    }
+    wait_for_used(&pool, 20000000);
+    wait_for_used(&pool, 5000000); /* the desks */
+    client_request(&clients[0], "/size/1000000", "");
+    client_read(&clients[0]);
+    assert_int_equal(clients[0].body.len, 1000000);
+    for (int i = 0; i < CLIENTS; i++) {
+        client_close(&clients[i]);
+    }
+    testing_close(&testing);
+    assert_int_equal(memory_pool_used(&pool), 0);
+}
+
 /* A large body may take longer than the time-out if it comes fast enough. */
 static void test_rate_of_sender(void **state)
 {
@@ -233,7 +263,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bodies),         cmocka_unit_test(test_inflated_body),
         cmocka_unit_test(test_full),           cmocka_unit_test(test_unread_answer),
-        cmocka_unit_test(test_rate_of_sender), cmocka_unit_test(test_rate_of_reader),
+        cmocka_unit_test(test_kept_buffers),   cmocka_unit_test(test_rate_of_sender),
+        cmocka_unit_test(test_rate_of_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

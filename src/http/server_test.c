@@ -169,6 +169,23 @@ static void test_pipelining_before_held(void **state)
     client_close(&client);
 }
 
+/* Another thread must not write to the buffer while earlier answers in it are to be sent. */
+static void test_exclusive_buffer(void **state)
+{
+    (void)state;
+    struct client client;
+    client_open(&client, testing.port);
+    client_request(&client, "/exclusive", "");
+    CHECK_ANSWER(&client, 200, "yes");
+    client_send(&client, STR("GET /exclusive HTTP/1.1\r\nHost: a\r\n\r\n"
+                             "GET /exclusive HTTP/1.1\r\nHost: a\r\n\r\n"));
+    CHECK_ANSWER(&client, 200, "yes");
+    CHECK_ANSWER(&client, 200, "no");
+    client_request(&client, "/exclusive", "");
+    CHECK_ANSWER(&client, 200, "yes");
+    client_close(&client);
+}
+
 static void test_chunked(void **state)
 {
     (void)state;
@@ -430,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_long_header),
         cmocka_unit_test(test_pipelining),
         cmocka_unit_test(test_pipelining_before_held),
+        cmocka_unit_test(test_exclusive_buffer),
         cmocka_unit_test(test_chunked),
         cmocka_unit_test(test_expect_continue),
         cmocka_unit_test(test_half_closed),

@@ -121,6 +121,8 @@ static void handle(void *context, struct http_exchange *exchange)
         answer_size(exchange, &answer);
     } else if (str_eq(target, STR("/none"))) {
         http_reply(exchange, &answer);
+    } else if (str_eq(target, STR("/exclusive"))) {
+        reply(exchange, 200, exchange->out_is_exclusive ? STR("yes") : STR("no"));
     } else if (str_eq(target, STR("/header"))) {
         reply(exchange, 200, http_header(exchange, STR("x-test")));
     } else if (str_eq(target, STR("/close"))) {

@@ -16,6 +16,7 @@
  *   /coded/N the same, said to be compressed already
  *   /crc/N   the same with a checksum
  *   /none    answers 204
+ *   /exclusive  answers "yes" or "no": whether the buffer of the answer is exclusive
  *   /header  answers with the value of the header X-Test
  *   /close   answers with the body and closes
  *   /long    answers with a very long header
