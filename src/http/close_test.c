@@ -173,6 +173,38 @@ static void test_hosts(void **state)
     }
 }
 
+/* A slow thread does not begin what nobody waits for any more. */
+static void test_client_gone_before_slow_thread(void **state)
+{
+    (void)state;
+    struct http_options options = testing_options();
+    options.slow_thread_count = 1;
+    struct testing_server testing;
+    testing_open(&testing, &options);
+    struct client first;
+    struct client gone;
+    struct client last;
+    client_open(&first, testing.port);
+    client_open(&gone, testing.port);
+    client_open(&last, testing.port);
+    client_request(&first, "/slow", "first");
+    testing_wait_held(&testing, 1);
+    client_request(&gone, "/slow", "gone");
+    testing_wait_calls(&testing, 2);
+    client_abort(&gone);
+    client_request(&last, "/slow", "last");
+    testing_wait_calls(&testing, 3);
+    testing_wait_connections(&testing, 2);
+    testing_release(&testing);
+    CHECK_ANSWER(&first, 200, "first");
+    testing_wait_held(&testing, 1);
+    testing_release(&testing);
+    CHECK_ANSWER(&last, 200, "last");
+    client_close(&first);
+    client_close(&last);
+    testing_close(&testing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_close_right_after_answers),
         cmocka_unit_test(test_second_server_is_refused),
         cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_client_gone_before_slow_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,9 @@ void conn_close(struct conn *conn)
 {
     if (!conn->is_gone) {
         conn->is_gone = true;
+        if (conn->desk != NULL) {
+            atomic_store_explicit(&conn->desk->is_abandoned, true, memory_order_relaxed);
+        }
         wait_leave(conn);
         uv_close((uv_handle_t *)&conn->tcp, on_closed);
     }

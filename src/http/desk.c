@@ -78,6 +78,7 @@ struct desk *desk_take(struct loop *loop, struct conn *conn)
     desk->stage = STAGE_HEAD;
     desk->continue_wanted = false;
     desk->is_busy = false;
+    atomic_store_explicit(&desk->is_abandoned, false, memory_order_relaxed);
     desk->in_start = desk->in_at = desk->in_len = 0;
     desk->piece_count = 0;
     desk->unsent_count = 0;

@@ -130,7 +130,8 @@ MUST_USE struct str http_header(const struct http_exchange *exchange, struct str
 /* Lets a slow thread call `run` with `context`, with the exchange's mailbox and thread being those
  * of that thread from then on: http_reply() must be called there. For requests that keep a
  * processor busy for more than a millisecond or two. At most once for an exchange; the caller
- * leaves the exchange alone afterwards. */
+ * leaves the exchange alone afterwards. If the client goes away before `run` is called, it is not
+ * called, and nothing is to be replied. */
 void http_run_slowly(struct http_exchange *exchange, http_handler *run, void *context);
 
 /* Sends what the handler wrote to exchange->out; the exchange is gone afterwards, but memory from

@@ -94,7 +94,8 @@ struct desk {
     uv_write_t tail_write;
 
     enum slow_kind slow_kind;
-    bool slow_is_wanted; /* to be started at the end of the turn */
+    bool slow_is_wanted;      /* to be started at the end of the turn */
+    atomic_bool is_abandoned; /* the connection is gone: a slow thread need not begin */
     struct desk *next_slow;
     struct task slow_task;
     http_handler *slow_run;

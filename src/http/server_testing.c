@@ -68,6 +68,11 @@ static void hold(struct testing_server *testing, struct http_exchange *exchange)
     pthread_mutex_unlock(&testing->mutex);
 }
 
+static void hold_on_slow_thread(void *context, struct http_exchange *exchange)
+{
+    hold(context, exchange);
+}
+
 static void answer_size(struct http_exchange *exchange, struct http_answer *answer)
 {
     const char *slash = memrchr(exchange->target.data, '/', exchange->target.len);
@@ -111,6 +116,8 @@ static void handle(void *context, struct http_exchange *exchange)
         answer_later(testing, exchange, exchange->body.len / 2);
     } else if (str_eq(target, STR("/hold"))) {
         hold(testing, exchange);
+    } else if (str_eq(target, STR("/slow"))) {
+        http_run_slowly(exchange, hold_on_slow_thread, testing);
     } else if (str_starts_with(target, STR("/size/"))) {
         answer_size(exchange, &answer);
     } else if (str_starts_with(target, STR("/coded/"))) {

@@ -12,6 +12,7 @@
  *   /later   answers with the body from a task that another thread posts
  *   /split   writes the first half of the body at once, and answers like /later
  *   /hold    answers with the body when testing_release() is called
+ *   /slow    the same on a slow thread
  *   /size/N  answers at once with N bytes that compress well
  *   /coded/N the same, said to be compressed already
  *   /crc/N   the same with a checksum

@@ -84,7 +84,7 @@ void slow_reply(struct desk *desk, const struct http_answer *answer)
     desk->slow_is_done = true;
 }
 
-static void run_task(struct slow_thread *thread, struct desk *desk)
+static void run_kind(struct slow_thread *thread, struct desk *desk)
 {
     switch (desk->slow_kind) {
     case SLOW_INFLATE:
@@ -98,6 +98,15 @@ static void run_task(struct slow_thread *thread, struct desk *desk)
         break;
     case SLOW_NOTHING:
         assert(!"a desk without a task");
+    }
+}
+
+/* What nobody waits for any more is not begun: clients that send expensive requests and leave would
+ * keep others waiting, and the server from stopping. */
+static void run_task(struct slow_thread *thread, struct desk *desk)
+{
+    if (!atomic_load_explicit(&desk->is_abandoned, memory_order_relaxed)) {
+        run_kind(thread, desk);
     }
     desk->slow_task.run = on_back;
     mailbox_post(&desk->conn->loop->mailbox, &desk->slow_task);
