@@ -17,7 +17,7 @@ ONLY_IN = {
     "uv.h": ["src/http/", "src/bench/"],
     "xxhash.h": ["src/base/"],
     "sys/random.h": ["src/base/"],
-    "zlib.h": ["src/http/", "src/base/", "src/client/"],
+    "zlib.h": ["src/http/", "src/base/", "src/client/", "src/server/"],
     "lz4.h": ["src/store/image/"],
     "curl/": ["src/client/"],
     "openssl/": ["src/auth/"],

@@ -403,6 +403,7 @@ static bool interpret(struct arena *arena, const struct setting *settings, struc
     out->memory_bytes = (size_t)number_of(&settings[SETTING_memory_mb]) << 20;
     out->rate_bytes_min = (int)number_of(&settings[SETTING_min_rate]);
     out->connections = (int)number_of(&settings[SETTING_connections]);
+    out->console = str_eq(settings[SETTING_console].text, STR("on"));
     out->table_delay_ms = number_of(&settings[SETTING_table_delay_ms]);
     out->ttl_delay_ms = number_of(&settings[SETTING_ttl_delay_ms]);
     out->clock_confirm_ms = number_of(&settings[SETTING_clock_confirm_ms]);

@@ -26,6 +26,7 @@ struct config {
     struct str master_key_file; /* "": none */
     struct hosts hosts;
     struct cors cors;
+    bool console; /* serve it */
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;
     int64_t clock_confirm_ms;

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "server/console.h"
 #include "server/ready.h"
 #include "server/set_clock.h"
 
@@ -367,7 +368,9 @@ static void handle_get(struct router *router, struct http_exchange *exchange)
             return;
         }
     }
-    reply_not_found(router, exchange);
+    if (!router->options.console || !console_handle(exchange)) {
+        reply_not_found(router, exchange);
+    }
 }
 
 /* Whether the Host header names another server: a web page had its own name resolve to this machine

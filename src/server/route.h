@@ -18,6 +18,7 @@ struct router_options {
     struct cors cors;    /* its texts must outlive the router, like the next */
     struct hosts hosts;
     bool test_clock;           /* clients may set the clock */
+    bool console;              /* serve the console */
     const struct store *store; /* must outlive the router, like the next */
     const struct memory_pool *memory;
 };

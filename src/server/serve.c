@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/http.h"
+#include "server/console.h"
 #include "server/control.h"
 #include "server/route.h"
 #include "server/users.h"
@@ -182,6 +183,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .cors = config->cors,
         .hosts = config->hosts,
         .test_clock = config->test_clock,
+        .console = config->console,
         .store = service->store,
         .memory = &service->memory,
     };
@@ -267,6 +269,10 @@ int serve(const struct config *config)
                   "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)", GRAMME_VERSION,
                   STR_ARG(config->host), http_server_port(service.http), STR_ARG(config->store),
                   (long long)((clock_monotonic_us() - start_us) / 1000));
+        if (config->console && console_is_built()) {
+            log_write(LOG_INFO, "server", "console: http://%.*s:%d" CONSOLE_TARGET,
+                      STR_ARG(config->host), http_server_port(service.http));
+        }
         int signal_number = wait_for_end(&service, config, &signals);
         log_write(LOG_INFO, "server", "stopping on %s",
                   signal_number == SIGTERM ? "SIGTERM" : "SIGINT");

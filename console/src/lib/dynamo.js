@@ -1,0 +1,132 @@
+/* Requests to the server: operations of the DynamoDB API, and the insight API under /_gramme/api/. All of them go to the
+ * page's own origin and are signed. */
+import { observable } from "./observable.js";
+import { sign } from "./sign.js";
+
+const SESSION_KEY = "gramme.credentials";
+const NOBODY = { accessKeyId: "console", secretAccessKey: "console" }; /* for servers that do not check signatures */
+const AUTH_ERRORS = ["MissingAuthenticationTokenException", "MissingAuthenticationToken", "UnrecognizedClientException",
+  "InvalidSignatureException", "IncompleteSignatureException", "ExpiredTokenException", "InvalidClientTokenId"];
+
+/* `name` is the error's type without its namespace; status 0: the server was not reached. */
+export class ServerError extends Error {
+  constructor(name, message, status, body = {}) {
+    super(message || name);
+    this.name = name;
+    this.status = status;
+    this.body = body;
+  }
+}
+
+function storedCredentials() {
+  try {
+    return JSON.parse(sessionStorage.getItem(SESSION_KEY)) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/* The access key that was entered, or null; kept for this tab if the user wishes. */
+export const credentials = observable(storedCredentials());
+/* Why the server refused the credentials, or null: then an access key must be entered. */
+export const refusal = observable(null);
+
+export function signIn(keys, isKept) {
+  if (isKept) {
+    sessionStorage.setItem(SESSION_KEY, JSON.stringify(keys));
+  } else {
+    sessionStorage.removeItem(SESSION_KEY);
+  }
+  credentials.set(keys);
+  refusal.set(null);
+}
+
+export function signOut() {
+  sessionStorage.removeItem(SESSION_KEY);
+  credentials.set(null);
+}
+
+let region = null;
+/* The server's region, which signatures contain: the health page names it. */
+export function serverRegion() {
+  region ??= fetch("/", { credentials: "omit" }).then((answer) => answer.text())
+    .then((text) => text.match(/dynamodb\.([a-z0-9-]+)\./)?.[1] ?? "us-east-1")
+    .catch(() => {
+      region = null; /* ask again the next time */
+      return "us-east-1";
+    });
+  return region;
+}
+
+async function send({ method, path, search = "", headers = {}, body }, signal) {
+  const signed = await sign({ method, path, search, headers, body, host: location.host }, credentials.get() ?? NOBODY,
+    await serverRegion());
+  let answer;
+  let text;
+  try {
+    answer = await fetch(path + (search && `?${search}`),
+      { method, headers: { ...headers, ...signed }, body, signal, credentials: "omit", cache: "no-store" });
+    text = await answer.text();
+  } catch (error) {
+    if (error.name === "AbortError") {
+      throw error;
+    }
+    throw new ServerError("Unreachable", "The server does not answer. Is it running?", 0);
+  }
+  let parsed = {};
+  try {
+    parsed = text === "" ? {} : JSON.parse(text);
+  } catch {
+    parsed = { message: text.slice(0, 200) };
+  }
+  if (!answer.ok) {
+    const name = (parsed.__type ?? "").split("#").pop() || `HTTP ${answer.status}`;
+    const error = new ServerError(name, parsed.message ?? parsed.Message ?? parsed.error, answer.status, parsed);
+    if (AUTH_ERRORS.includes(name)) {
+      refusal.set(error);
+    }
+    throw error;
+  }
+  return parsed;
+}
+
+const STREAM_OPERATIONS = ["ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"];
+
+/* Calls an operation; gives the answer, or throws a ServerError. */
+export function call(operation, input = {}, signal = undefined) {
+  const prefix = STREAM_OPERATIONS.includes(operation) ? "DynamoDBStreams_20120810" : "DynamoDB_20120810";
+  return send({
+    method: "POST",
+    path: "/",
+    headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": `${prefix}.${operation}` },
+    body: JSON.stringify(input),
+  }, signal);
+}
+
+/* The same, with how long it took. */
+export async function timed(operation, input, signal) {
+  const start = performance.now();
+  const answer = await call(operation, input, signal);
+  return { answer, ms: performance.now() - start };
+}
+
+function searchOf(query) {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== null && one !== undefined && one !== "") {
+        search.append(name, one);
+      }
+    }
+  }
+  return search.toString();
+}
+
+/* insight("patterns", {sort: "units"}): GET /_gramme/api/patterns?sort=units */
+export function insight(path, query = {}) {
+  return send({ method: "GET", path: `/_gramme/api/${path}`, search: searchOf(query) });
+}
+
+export function changeInsight(path, body) {
+  return send({ method: "POST", path: `/_gramme/api/${path}`, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+}

@@ -1,0 +1,2 @@
+import { Head } from "../ui.jsx";
+export function Cost() { return <Head title="Cost" />; }

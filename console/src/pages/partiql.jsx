@@ -1,0 +1,2 @@
+import { Head } from "../ui.jsx";
+export function PartiQL() { return <Head title="PartiQL" />; }

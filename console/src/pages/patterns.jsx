@@ -1,0 +1,2 @@
+import { Head } from "../ui.jsx";
+export function Patterns() { return <Head title="Patterns" />; }
