@@ -114,7 +114,7 @@ export function Notice({ kind = "", title, children }) {
 }
 
 export function Failure({ error, retry }) {
-  const name = error.name !== "Error" && error.name !== "Unreachable" && !error.message.startsWith(error.name) ? error.name : null;
+  const name = !["Error", "Unreachable", "NoInsight", "SyntaxError"].includes(error.name) && !error.message.startsWith(error.name) ? error.name : null;
   return (
     <Notice kind="bad" title={name}>
       {error.message} {retry && <button type="button" class="link" onClick={retry}>Try again</button>}

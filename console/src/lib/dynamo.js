@@ -123,8 +123,13 @@ function searchOf(query) {
 }
 
 /* insight("patterns", {sort: "units"}): GET /_gramme/api/patterns?sort=units */
-export function insight(path, query = {}) {
-  return send({ method: "GET", path: `/_gramme/api/${path}`, search: searchOf(query) });
+export async function insight(path, query = {}) {
+  try {
+    return await send({ method: "GET", path: `/_gramme/api/${path}`, search: searchOf(query) });
+  } catch (error) {
+    /* A path that the API does not have is answered in the API's own form. */
+    throw error.status === 404 && !error.body.error ? new ServerError("NoInsight", "This server does not record its traffic.", 404) : error;
+  }
 }
 
 export function changeInsight(path, body) {

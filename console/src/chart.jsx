@@ -1,0 +1,68 @@
+/* A chart over time, drawn by uPlot; its colours follow the page. */
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { useObservable } from "./lib/observable.js";
+import { theme } from "./theme.jsx";
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/* light-dark() values as they apply now: a canvas does not know them. */
+function colour(name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const value = getComputedStyle(probe).color;
+  probe.remove();
+  return value;
+}
+
+/* at: times in milliseconds; series: [{label, values, colour: "--c1", fill?, format}]. */
+export function Chart({ label, at, series, format, height = 160 }) {
+  const box = useRef();
+  const plot = useRef(null);
+  const name = useObservable(theme);
+  const shape = series.map((one) => one.label).join();
+  const data = [at.map((ms) => ms / 1000), ...series.map((one) => one.values)];
+  const newest = useRef(data);
+  newest.current = data;
+  useEffect(() => {
+    const grid = { stroke: colour("--line"), width: 1 };
+    const axis = { stroke: colour("--muted"), font: `11px ${css("font-family") || "system-ui"}`, ticks: { show: false } };
+    plot.current = new uPlot({
+      width: Math.max(200, box.current.clientWidth),
+      height,
+      padding: [10, 8, 0, 0],
+      cursor: { y: false, points: { size: 6 } },
+      legend: { live: true, markers: { width: 2 } },
+      scales: { y: { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] } },
+      axes: [{ ...axis, grid: { show: false }, space: 70 }, { ...axis, grid, size: 52, space: 36, values: (_, ticks) => ticks.map(format) }],
+      series: [{ value: (_, seconds) => (seconds ? new Date(seconds * 1000).toLocaleTimeString("en-GB") : "") },
+        ...series.map((one) => ({
+          label: one.label, stroke: colour(one.colour), width: 1.5, points: { show: false }, value: (_, value) => (value === null || value === undefined ? "–" : format(value)),
+          fill: one.fill ? colour(one.colour).replace("rgb(", "rgba(").replace(")", ", 0.12)") : undefined,
+        }))],
+    }, newest.current, box.current);
+    const observer = new ResizeObserver(() => plot.current?.setSize({ width: Math.max(200, box.current.clientWidth), height }));
+    observer.observe(box.current);
+    return () => {
+      observer.disconnect();
+      plot.current.destroy();
+      plot.current = null;
+    };
+  }, [name, shape, height]);
+  useEffect(() => {
+    plot.current?.setData(data);
+  });
+  return <div class="chart" ref={box} role="img" aria-label={label} style={{ minHeight: height }} />;
+}
+
+/* A small line without axes. */
+export function Spark({ values, colour: stroke = "var(--accent)" }) {
+  const max = Math.max(1e-9, ...values);
+  const points = values.map((value, i) => `${((100 * i) / Math.max(1, values.length - 1)).toFixed(1)},${(26 - (24 * value) / max).toFixed(1)}`);
+  return (
+    <svg class="spark" viewBox="0 0 100 28" preserveAspectRatio="none" aria-hidden="true">
+      <polyline points={points.join(" ")} fill="none" stroke={stroke} stroke-width="1.5" vector-effect="non-scaling-stroke" />
+    </svg>
+  );
+}
