@@ -75,7 +75,7 @@ function Frame({ route, keys, refused, isFinding, setFinding, isOpen, setOpen })
   const where = route.parts.slice(0, 2).join("/");
   const isFirst = useRef(true);
   const status = useLoad(() => insight("overview"), []);
-  useEvery(5, status.reload);
+  useEvery(status.error?.name === "NoInsight" ? 0 : 5, status.reload);
   useEffect(() => server.set(status), [status.data, status.error]);
   useEffect(() => {
     document.title = `${title} · Gramme`;

@@ -7,7 +7,8 @@
 
 #include "server/console_internal.h"
 
-/* Everything comes from this origin; nothing is inline, evaluated, framed or submitted elsewhere. */
+/* Everything comes from this origin; nothing is inline, evaluated, framed or submitted elsewhere.
+ */
 #define SECURITY_HEADERS                                                                           \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "           \
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "              \
@@ -71,12 +72,12 @@ static void inflate_file(const struct console_file *file, struct buf *out)
 static void reply_file(struct http_exchange *exchange, const struct console_file *file)
 {
     bool is_coded = accepts_gzip(exchange);
-    bool is_known =
-        str_eq(http_header(exchange, STR("if-none-match")), str_from_c(file->etag));
+    bool is_known = str_eq(http_header(exchange, STR("if-none-match")), str_from_c(file->etag));
     /* The name of an asset changes with its content; the page keeps its name. */
     bool is_asset = str_starts_with(str_from_c(file->path), STR("assets/"));
     struct str headers = arena_format(
-        exchange->arena, SECURITY_HEADERS "Cache-Control: %s\r\nETag: %s\r\nVary: Accept-Encoding\r\n%s",
+        exchange->arena,
+        SECURITY_HEADERS "Cache-Control: %s\r\nETag: %s\r\nVary: Accept-Encoding\r\n%s",
         is_asset ? "max-age=31536000, immutable" : "no-cache", file->etag,
         is_coded && !is_known ? "Content-Encoding: gzip\r\n" : "");
     if (!is_known && is_coded) {
@@ -101,8 +102,9 @@ bool console_handle(struct http_exchange *exchange)
     }
     struct str prefix = STR(CONSOLE_TARGET);
     if (console_is_built() && str_eq(path, str_make(prefix.data, prefix.len - 1))) {
-        http_reply(exchange, &(struct http_answer){.status = 301,
-                                                   .headers = STR("Location: " CONSOLE_TARGET "\r\n")});
+        http_reply(exchange,
+                   &(struct http_answer){.status = 301,
+                                         .headers = STR("Location: " CONSOLE_TARGET "\r\n")});
         return true;
     }
     const struct console_file *file =

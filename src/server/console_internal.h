@@ -1,4 +1,5 @@
-/* server/console_internal.h: the files of the console, as tools/console writes them into a C file. */
+/* server/console_internal.h: the files of the console, as tools/console writes them into a C file.
+ */
 #ifndef GRAMME_SERVER_CONSOLE_INTERNAL_H
 #define GRAMME_SERVER_CONSOLE_INTERNAL_H
 

@@ -1,7 +1,7 @@
 /* Requests to the server: operations of the DynamoDB API, and the insight API under /_gramme/api/. All of them go to the
  * page's own origin and are signed. */
 import { observable } from "./observable.js";
-import { sign } from "./sign.js";
+import { encodePart, sign } from "./sign.js";
 
 const SESSION_KEY = "gramme.credentials";
 const NOBODY = { accessKeyId: "console", secretAccessKey: "console" }; /* for servers that do not check signatures */
@@ -110,16 +110,11 @@ export async function timed(operation, input, signal) {
   return { answer, ms: performance.now() - start };
 }
 
+/* Spaces are %20: in signatures a + is a plus sign. */
 function searchOf(query) {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== null && one !== undefined && one !== "") {
-        search.append(name, one);
-      }
-    }
-  }
-  return search.toString();
+  return Object.entries(query).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((one) => [name, one]))
+    .filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .map(([name, value]) => `${encodePart(name)}=${encodePart(String(value))}`).join("&");
 }
 
 /* insight("patterns", {sort: "units"}): GET /_gramme/api/patterns?sort=units */

@@ -90,7 +90,7 @@ async function signingKey(secret, day, region) {
   return cached.key;
 }
 
-const encodePart = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+export const encodePart = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
 function canonicalQuery(search) {
   return [...new URLSearchParams(search)].map(([name, value]) => `${encodePart(name)}=${encodePart(value)}`).sort().join("&");

@@ -65,16 +65,16 @@ function SortCondition({ name, type, condition, onChange, isActive }) {
   const operands = operandCount(condition.op);
   const set = (i, value) => onChange({ ...condition, values: Object.assign([...condition.values], { [i]: value }) });
   return (
-    <fieldset class="field sort" disabled={!isActive}>
-      <legend class="legend">{label}</legend>
+    <div class="field sort" role="group" aria-label={name}>
+      <span class="legend">{label}</span>
       <div class="row">
-        <Select aria-label={`${name}: comparison`} class="op" options={SORT_OPS.filter(([op]) => type !== "N" || op !== "begins_with")} value={condition.op} onChange={(op) => onChange({ ...condition, op })} />
+        <Select aria-label={`${name}: comparison`} class="op" disabled={!isActive} options={SORT_OPS.filter(([op]) => type !== "N" || op !== "begins_with")} value={condition.op} onChange={(op) => onChange({ ...condition, op })} />
         {[...Array(operands).keys()].map((i) => (
-          <input key={i} class="grow" aria-label={`${name}: ${operands > 1 ? (i === 0 ? "from" : "to") : "value"}`} placeholder={isActive ? "any" : ""} value={condition.values[i] ?? ""} spellcheck={false} autocomplete="off"
+          <input key={i} class="grow" disabled={!isActive} aria-label={`${name}: ${operands > 1 ? (i === 0 ? "from" : "to") : "value"}`} placeholder={isActive ? "any" : ""} value={condition.values[i] ?? ""} spellcheck={false} autocomplete="off"
                  onInput={(event) => set(i, event.currentTarget.value)} />
         ))}
       </div>
-    </fieldset>
+    </div>
   );
 }
 

@@ -15,6 +15,7 @@ import { ItemDialog } from "./item_dialog.jsx";
 const SAMPLES = [500, 2000, 10000];
 const COLLECTIONS = 12;
 const ITEMS_SHOWN = 24;
+const TELLING = /title|name|email|subject|description|status|state|amount|price/i;
 
 /* Up to `wanted` items of the table. */
 async function sample(table, wanted) {
@@ -128,7 +129,10 @@ function Collection({ table, source, collection, kinds, kindOf, onOpen }) {
 /* The sort key, and a few attributes that are not keys. */
 function ItemCard({ item, source, table, kind, colour: own, onOpen }) {
   const keys = new Set([...primaryKey(table), ...source.hash, ...source.range, ...kind.keys.flatMap((one) => [...one.hash, ...one.range].map((key) => key.name))]);
-  const shown = kind.attributes.map(({ name }) => name).filter((name) => item[name] && !keys.has(name)).slice(0, 3);
+  /* What the keys hold already is not repeated; what names or describes the item comes first. */
+  const inKeys = new Set(kind.keys.flatMap((one) => [...one.hash, ...one.range].flatMap((key) => key.pieces.map((piece) => piece.text.replace(/[{}]/g, "")))));
+  const shown = kind.attributes.map(({ name }) => name).filter((name) => item[name] && !keys.has(name) && !inKeys.has(name) && item[name].S !== kind.name)
+    .sort((a, b) => TELLING.test(b) - TELLING.test(a)).slice(0, 3);
   const sortKey = (source.range.length > 0 ? source.range : primaryKey(table)).map((name) => item[name] && short(item[name], 48)).join(" · ");
   return (
     <button type="button" class="item-card" style={{ borderTopColor: own }} onClick={() => onOpen(item)} title={`${kind.name}: ${sortKey}`}>
