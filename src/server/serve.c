@@ -250,6 +250,19 @@ static int wait_for_end(struct service *service, const struct config *config,
     }
 }
 
+/* The line that says where the server is, and the console. */
+static void log_start(const struct config *config, int port, int64_t start_us)
+{
+    char console[320] = "";
+    if (config->console && console_is_built()) {
+        snprintf(console, sizeof(console), "; console: http://%.*s:%d" CONSOLE_TARGET,
+                 STR_ARG(config->host), port);
+    }
+    log_write(LOG_INFO, "server", "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)%s",
+              GRAMME_VERSION, STR_ARG(config->host), port, STR_ARG(config->store),
+              (long long)((clock_monotonic_us() - start_us) / 1000), console);
+}
+
 int serve(const struct config *config)
 {
     int64_t start_us = clock_monotonic_us();
@@ -265,14 +278,7 @@ int serve(const struct config *config)
     struct service service = {0};
     int status = 0;
     if (open_log_file(config->log_file, &arena, &err) && open_service(&service, config, &err)) {
-        log_write(LOG_INFO, "server",
-                  "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)", GRAMME_VERSION,
-                  STR_ARG(config->host), http_server_port(service.http), STR_ARG(config->store),
-                  (long long)((clock_monotonic_us() - start_us) / 1000));
-        if (config->console && console_is_built()) {
-            log_write(LOG_INFO, "server", "console: http://%.*s:%d" CONSOLE_TARGET,
-                      STR_ARG(config->host), http_server_port(service.http));
-        }
+        log_start(config, http_server_port(service.http), start_us);
         int signal_number = wait_for_end(&service, config, &signals);
         log_write(LOG_INFO, "server", "stopping on %s",
                   signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
