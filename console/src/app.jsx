@@ -131,7 +131,7 @@ function Side({ route, status, keys, find }) {
   const current = route.parts[0] ?? "overview";
   const version = status.data?.server;
   return (
-    <div class="side">
+    <header class="side">
       <a class="brand" href="#/"><Logo />Gramme</a>
       <button type="button" class="finder" onClick={find}><Icon name="search" />Find <kbd>Ctrl K</kbd></button>
       <nav aria-label="Console">
@@ -147,13 +147,13 @@ function Side({ route, status, keys, find }) {
           </div>
         ))}
       </nav>
-      <footer>
+      <div class="side-foot">
         <div class="row">
           <span>{version ? <>{version.region}<br />{version.version} · {version.store}</> : location.host}</span>
           <ThemeButton />
         </div>
         {keys && <div class="row"><span class="mono">{keys.accessKeyId}</span><button type="button" class="little" onClick={signOut}>Sign out</button></div>}
-      </footer>
-    </div>
+      </div>
+    </header>
   );
 }

@@ -16,8 +16,14 @@ function colour(name) {
   return value;
 }
 
-/* at: times in milliseconds; series: [{label, values, colour: "--c1", fill?, format}]. */
-export function Chart({ label, at, series, format, height = 160 }) {
+/* Hours and minutes, with seconds where the marks are closer. */
+function timeText(seconds, all) {
+  const isClose = all.length > 1 && all[1] - all[0] < 60;
+  return new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...(isClose && { second: "2-digit" }) });
+}
+
+/* at: times in milliseconds; series: [{label, values, colour: "--c1", fill?}]; seconds: how long a time is shown, 0: all. */
+export function Chart({ label, at, series, format, seconds = 0, height = 160 }) {
   const box = useRef();
   const plot = useRef(null);
   const name = useObservable(theme);
@@ -34,8 +40,8 @@ export function Chart({ label, at, series, format, height = 160 }) {
       padding: [10, 8, 0, 0],
       cursor: { y: false, points: { size: 6 } },
       legend: { live: true, markers: { width: 2 } },
-      scales: { y: { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] } },
-      axes: [{ ...axis, grid: { show: false }, space: 70 }, { ...axis, grid, size: 52, space: 36, values: (_, ticks) => ticks.map(format) }],
+      scales: { x: { range: (_, min, max) => (seconds ? [max - seconds, max] : [min, max]) }, y: { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] } },
+      axes: [{ ...axis, grid: { show: false }, space: 70, size: 28, values: (_, ticks) => ticks.map((seconds) => timeText(seconds, ticks)) }, { ...axis, grid, size: 52, space: 36, values: (_, ticks) => ticks.map(format) }],
       series: [{ value: (_, seconds) => (seconds ? new Date(seconds * 1000).toLocaleTimeString("en-GB") : "") },
         ...series.map((one) => ({
           label: one.label, stroke: colour(one.colour), width: 1.5, points: { show: false }, value: (_, value) => (value === null || value === undefined ? "–" : format(value)),
@@ -49,7 +55,7 @@ export function Chart({ label, at, series, format, height = 160 }) {
       plot.current.destroy();
       plot.current = null;
     };
-  }, [name, shape, height]);
+  }, [name, shape, height, seconds]);
   useEffect(() => {
     plot.current?.setData(data);
   });

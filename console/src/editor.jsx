@@ -3,12 +3,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Waiting } from "./ui.jsx";
 
-/* `language`: "json" or "sql"; `tables` completes names; onRun is called by Ctrl+Enter. */
-export function Editor({ label, language, value, onInput, onRun, minHeight = 120, maxHeight = 520, names = null }) {
+/* `language`: "json" or "sql"; `names()` gives what can be completed; onRun is called by Ctrl+Enter. `value` is what the editor begins
+ * with; the caller replaces what is in it by another `value` together with another `epoch`. */
+export function Editor({ label, language, value, epoch = 0, onInput, onRun, minHeight = 120, maxHeight = 520, names = null }) {
   const host = useRef();
   const view = useRef(null);
   const newest = useRef();
-  newest.current = { onInput, onRun, names };
+  newest.current = { value, onInput, onRun, names };
   const [isReady, setReady] = useState(false);
   useEffect(() => {
     let isGone = false;
@@ -18,7 +19,7 @@ export function Editor({ label, language, value, onInput, onRun, minHeight = 120
       }
       const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
       view.current = createEditor({
-        root, language, label, minHeight, maxHeight, value,
+        root, language, label, minHeight, maxHeight, value: newest.current.value,
         onInput: (text) => newest.current.onInput(text),
         onRun: () => newest.current.onRun?.(),
         names: () => newest.current.names?.() ?? [],
@@ -30,10 +31,10 @@ export function Editor({ label, language, value, onInput, onRun, minHeight = 120
       view.current?.destroy();
     };
   }, []);
-  useEffect(() => { /* changed from outside */
-    if (view.current && view.current.state.doc.toString() !== value) {
+  useEffect(() => {
+    if (isReady) {
       view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } });
     }
-  }, [value, isReady]);
+  }, [epoch]);
   return <div class="editor"><div ref={host} style={{ minHeight }} />{!isReady && <Waiting />}</div>;
 }

@@ -79,7 +79,7 @@ export function Head({ title, sub, crumbs, children }) {
 export function Panel({ title, actions, footer, flush, children, ...rest }) {
   const id = useId();
   return (
-    <section class={`panel ${flush ? "flush" : ""}`} aria-labelledby={title ? id : undefined} {...rest}>
+    <section class={`panel ${flush ? "flush" : ""}`} aria-labelledby={title && !flush ? id : undefined} {...rest}>
       {(title || actions) && <header>{title && <h2 id={id}>{title}</h2>}{actions}</header>}
       {flush ? children : <div class="body">{children}</div>}
       {footer && <footer>{footer}</footer>}
@@ -392,7 +392,7 @@ export function DataTable({ label, columns, rows, rowKey, onOpen, sort: outer, o
           <tr>
             {columns.map(({ id, label: text, num, sort: by }) => (
               <th key={id} scope="col" class={num ? "num" : ""} aria-sort={sort?.by === id ? (sort.down ? "descending" : "ascending") : undefined}>
-                {by ? <button type="button" onClick={() => change(id)}>{text}<span class="arrow" aria-hidden="true">{sort?.by === id ? (sort.down ? "↓" : "↑") : ""}</span></button> : text}
+                {by ? <button type="button" onClick={() => change(id)}>{text}{sort?.by === id && <span aria-hidden="true">{sort.down ? "↓" : "↑"}</span>}</button> : text}
               </th>
             ))}
           </tr>

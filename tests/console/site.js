@@ -74,12 +74,22 @@ export async function close(page) {
   assert.deepEqual(troubles, []);
 }
 
-/* const site = useSite(); in a test file: site.url, site.open(where, options), site.call(operation, input). */
-export function useSite(...options) {
+/* Loads the sample data as a user would. */
+export async function loadSamples(site) {
+  const page = await site.open("");
+  await page.getByRole("button", { name: "Load sample data" }).click();
+  await page.getByText("5 tables with").waitFor({ timeout: 60_000 });
+  await close(page);
+}
+
+/* const site = useSite(); in a test file: site.url, site.open(where, options), site.call(operation, input). `prepare(site)` runs before the
+ * tests. */
+export function useSite(prepare = async () => {}) {
   const site = {};
   before(async () => {
-    const [server, browser] = await Promise.all([startServer(...options), startBrowser()]);
+    const [server, browser] = await Promise.all([startServer(), startBrowser()]);
     Object.assign(site, { server, browser, url: server.url });
+    await prepare(site);
   });
   after(async () => {
     await site.browser?.close();

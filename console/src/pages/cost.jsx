@@ -60,8 +60,8 @@ function Bill({ data, asked, change, isWhatIf }) {
         <TableBill key={table.table} table={table} whatIf={otherTable(table.table)} show={show} asked={asked} change={change} />
       ))}
       {data.patterns.length > 0 && (
-        <Panel flush title="Dearest patterns">
-          <DataTable label="Dearest patterns" rows={(other ?? data).patterns} rowKey={(one) => one.id} onOpen={(one) => go(["patterns", one.id])} columns={[
+        <Panel flush title="Costliest patterns">
+          <DataTable label="Costliest patterns" rows={(other ?? data).patterns} rowKey={(one) => one.id} onOpen={(one) => go(["patterns", one.id])} columns={[
             { id: "text", label: "Pattern", cell: (one) => <a class="plain-link" href={to(["patterns", one.id])}>{one.text}</a>, class: "wrap" },
             { id: "read", label: "Read units", num: true, cell: (one) => unit(one.readUnits) }, { id: "write", label: "Write units", num: true, cell: (one) => unit(one.writeUnits) },
             { id: "monthly", label: "Per month", num: true, cell: (one) => show(one.monthly) },

@@ -61,7 +61,7 @@ function HeatDetails({ data, table, index }) {
           A single key may use {count(limits.readUnitsPerSecond)} read and {count(limits.writeUnitsPerSecond)} write units a second.
         </Notice>
       )}
-      <Panel title="Load by key range" footer={`64 equal parts of the hash space since ${moment(data.since)}; reads above the line, writes below`}><RangeMap ranges={data.ranges} /></Panel>
+      <Panel title="Load by key range" footer={`64 equal parts of the hash space since ${moment(data.since)}`}><RangeMap ranges={data.ranges} /></Panel>
       <Panel flush title="Heaviest partition keys" footer={data.keys.some((key) => key.error > 0) || data.errorMax > 0 ? `Counted for ${count(data.keysTracked)} keys; the true number is at most the error lower. A key that is not listed had at most ${count(data.errorMax)} accesses.` : null}>
         {data.keys.length === 0 ? <Empty><p>No keys yet.</p></Empty> : (
           <DataTable label="Heaviest partition keys" rows={data.keys} rowKey={(key) => JSON.stringify(key.key)} maxHeight="440px" columns={[
@@ -101,5 +101,10 @@ function RangeMap({ ranges }) {
                                 style={{ background: range[name] > 0 ? `color-mix(in oklab, ${colour} ${Math.round(12 + (88 * range[name]) / max)}%, var(--sunk))` : "var(--sunk)" }} />)}
     </div>
   );
-  return <div class="stack tight">{cells("readUnits", reads, "var(--c1)")}{cells("writeUnits", writes, "var(--c2)")}</div>;
+  return (
+    <div class="stack tight">
+      <div class="range-row"><span class="muted small">Reads</span>{cells("readUnits", reads, "var(--c1)")}</div>
+      <div class="range-row"><span class="muted small">Writes</span>{cells("writeUnits", writes, "var(--c2)")}</div>
+    </div>
+  );
 }

@@ -49,7 +49,7 @@ function Live() {
   const [step, setStep] = useState("second");
   const load = useLoad(async () => {
     const [overview, series, patterns, tables, findings] = await Promise.all([insight("overview"), insight("series", { step }), insight("patterns", { sort: "units", limit: 6 }),
-      insight("tables", { sort: "load", limit: 6 }), insight("findings")]);
+      insight("tables", { sort: "load", limit: 6 }), insight("findings").catch(() => ({ total: 0, findings: [] }))]);
     return { overview, series, patterns, tables, findings, step };
   }, [step]);
   useEvery(step === "second" ? 1 : 15, load.reload);
@@ -76,11 +76,11 @@ function LivePicture({ overview, series, patterns, tables, findings }) {
         ["Read units, total", unit(totals.readUnits)], ["Write units, total", unit(totals.writeUnits)],
       ]} />
       <div class="cols charts">
-        <Panel title="Requests per second"><Chart label={`Requests per second: ${count(sum(series.calls))} in all`} at={series.at} format={compact}
+        <Panel title="Requests per second"><Chart label={`Requests per second: ${count(sum(series.calls))} in all`} at={series.at} seconds={series.step === 1 ? 300 : 0} format={compact}
           series={[{ label: "requests", values: perSecond(series.calls), colour: "--c1", fill: true }, { label: "errors", values: perSecond(series.errors), colour: "--c6" }]} /></Panel>
-        <Panel title="Latency"><Chart label="Latency of requests" at={series.at} format={duration}
+        <Panel title="Latency"><Chart label="Latency of requests" at={series.at} seconds={series.step === 1 ? 300 : 0} format={duration}
           series={[{ label: "p50", values: series.p50Us, colour: "--c3" }, { label: "p99", values: series.p99Us, colour: "--c2" }]} /></Panel>
-        <Panel title="Capacity units per second"><Chart label="Capacity units per second" at={series.at} format={unit}
+        <Panel title="Capacity units per second"><Chart label="Capacity units per second" at={series.at} seconds={series.step === 1 ? 300 : 0} format={unit}
           series={[{ label: "read", values: perSecond(series.readUnits), colour: "--c1", fill: true }, { label: "write", values: perSecond(series.writeUnits), colour: "--c4", fill: true }]} /></Panel>
       </div>
       <div class="cols">

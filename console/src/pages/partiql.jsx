@@ -34,14 +34,19 @@ async function run(statement, before, signal) {
 export function PartiQL({ query }) {
   const { names } = useTables();
   const [text, setText] = useState(query.statement ?? remembered()[0] ?? "");
+  const [epoch, setEpoch] = useState(0);
   const [results, setResults] = useState([]);
   const [isBusy, setBusy] = useState(false);
   const [history, setHistory] = useState(remembered);
   const [, setKnown] = useState(0); /* counts descriptions that arrived */
   const running = useRef(null);
+  const write = (statement) => {
+    setText(statement);
+    setEpoch((old) => old + 1);
+  };
   useEffect(() => {
     if (query.statement) {
-      setText(query.statement);
+      write(query.statement);
     }
   }, [query.statement]);
   const statements = useMemo(() => statementsOf(text), [text]);
@@ -99,7 +104,7 @@ export function PartiQL({ query }) {
       <div class="stack">
         <section class="panel" aria-label="Statement">
           <div class="body">
-            <Editor label="PartiQL statement" language="sql" value={text} onInput={setText} onRun={execute} minHeight={110} maxHeight={360} names={completions} />
+            <Editor label="PartiQL statement" language="sql" value={text} epoch={epoch} onInput={setText} onRun={execute} minHeight={110} maxHeight={360} names={completions} />
             <ul class="plans" aria-label="Plan">
               {plans.map((plan, i) => plan.kind && (
                 <li key={i}><Badge kind={{ Query: "good", Scan: "warn", Write: "accent" }[plan.kind]}>{plan.kind.toLowerCase()}</Badge> {plan.text}</li>
@@ -111,13 +116,13 @@ export function PartiQL({ query }) {
               {isBusy ? <button type="button" onClick={() => running.current.abort()}><Icon name="pause" />Stop</button>
                 : <button type="button" class="primary" disabled={statements.length === 0} onClick={execute}><Icon name="play" />Run{statements.length > 1 && ` ${statements.length} statements`}</button>}
               {history.length > 0 && (
-                <select aria-label="Earlier statements" class="auto history" value="" onChange={(event) => { setText(history[Number(event.currentTarget.value)]); event.currentTarget.value = ""; }}>
+                <select aria-label="Earlier statements" class="auto history" value="" onChange={(event) => { write(history[Number(event.currentTarget.value)]); event.currentTarget.value = ""; }}>
                   <option value="" disabled selected>Earlier…</option>
                   {history.map((one, i) => <option key={one} value={i}>{one.replace(/\s+/g, " ").slice(0, 80)}</option>)}
                 </select>
               )}
             </span>
-            <Examples names={names ?? []} onChoose={setText} />
+            <Examples names={names ?? []} onChoose={write} />
           </footer>
         </section>
         {results.map((result, i) => <Result key={i} result={result} isBusy={isBusy} onMore={() => more(i)} onChanged={execute} />)}

@@ -10,6 +10,7 @@ import { Badge, Code, Confirm, DataTable, Empty, Head, Icon, Loaded, Panel, Sear
 import { FindingList } from "./findings.jsx";
 
 const PAGE = 100;
+const READS = /Get|Query|Scan|Execute/;
 const SORTS = [["units", "Units"], ["calls", "Calls"], ["errors", "Errors"], ["p99", "Latency p99"], ["waste", "Items read and not returned"], ["last", "Last seen"]];
 
 /* "Query Tasks.GSI1" and, below, its conditions. */
@@ -19,7 +20,7 @@ export function PatternText({ pattern, link }) {
   const parts = [[null, key], ["filter", filter], ["if", condition], ["update", update], ["read", projection]].filter(([, text]) => text);
   return (
     <span class="pattern">
-      {link ? <a href={to(["patterns", pattern.id])}>{name}</a> : <span>{name}</span>}{scan && <Badge kind="warn">scan</Badge>}{other && <Badge>other</Badge>}
+      <span>{link ? <a href={to(["patterns", pattern.id])}>{name}</a> : <span>{name}</span>}{scan && <Badge kind="warn">scan</Badge>}{other && <Badge>other</Badge>}</span>
       {parts.map(([label, text]) => <code key={label}>{label && <span class="muted">{label} </span>}{text}</code>)}
     </span>
   );
@@ -29,7 +30,7 @@ const columns = [
   { id: "text", label: "Pattern", cell: (one) => <PatternText pattern={one} link />, class: "wrap" },
   { id: "calls", label: "Calls", num: true, sort: true, cell: (one) => compact(one.calls) },
   { id: "errors", label: "Errors", num: true, sort: true, cell: (one) => <span class={one.errors > 0 ? "bad" : "muted"}>{one.errors > 0 ? compact(one.errors) : "–"}</span> },
-  { id: "waste", label: "Read → returned", num: true, sort: true, cell: (one) => (one.itemsRead === 0 ? <span class="muted">–</span> : <span class={one.itemsReturned < one.itemsRead / 2 ? "warn" : ""}>{compact(one.itemsRead)} → {compact(one.itemsReturned)}</span>) },
+  { id: "waste", label: "Read → returned", num: true, sort: true, cell: (one) => (one.itemsRead === 0 || !READS.test(one.operation) ? <span class="muted">–</span> : <span class={one.itemsReturned < one.itemsRead / 2 ? "warn" : ""}>{compact(one.itemsRead)} → {compact(one.itemsReturned)}</span>) },
   { id: "units", label: "Units", num: true, sort: true, cell: (one) => unit(one.readUnits + one.writeUnits) },
   { id: "each", label: "Per call", num: true, cell: (one) => unit(one.unitsPerCall) },
   { id: "p50", label: "p50", num: true, cell: (one) => duration(one.latency.p50Us) },

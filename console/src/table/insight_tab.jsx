@@ -11,7 +11,7 @@ import { Loaded, Panel } from "../ui.jsx";
 export function TableInsight({ table }) {
   const name = table.TableName;
   const load = useLoad(async () => {
-    const [series, findings] = await Promise.all([insight("series", { step: "minute", table: name }), insight("findings", { table: name })]);
+    const [series, findings] = await Promise.all([insight("series", { step: "minute", table: name }), insight("findings", { table: name }).catch(() => ({ total: 0, findings: [] }))]);
     return { series, findings };
   }, [name]);
   useEvery(15, load.reload);

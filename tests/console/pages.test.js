@@ -1,0 +1,140 @@
+/* Every page, light and dark, wide and narrow: it shows what it should, axe finds nothing, and it fits its window. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkAxe, checkWidth, close, DESKTOP, loadSamples, PHONE, SMALL_PHONE, useSite, visit } from "./site.js";
+
+const TASKS = "tables/task-manager-sandbox-tasks";
+/* Address, and what tells that it is complete. */
+const PAGES = [
+  ["", "heading", "Patterns by units"], ["tables", "link", "poc-itsm-tickets"], [TASKS, "button", "Next page"], [`${TASKS}/model`, "heading", "3 kinds of items"], [`${TASKS}/schema`, "heading", "Settings"],
+  [`${TASKS}/insight`, "heading", "Access patterns"], [`${TASKS}/stream`, "button", "Enable the stream"], [`${TASKS}/transfer`, "heading", "Export"], ["partiql", "button", "Run"], ["patterns", "table", "Access patterns"],
+  ["heat", "heading", "Heaviest partition keys"], ["connect", "heading", "A first query"],
+];
+
+const site = useSite(loadSamples);
+
+async function waitFor(page, [, role, name]) {
+  await page.getByRole("main").getByRole(role, { name, exact: true }).first().waitFor();
+  await page.locator(".waiting").first().waitFor({ state: "detached" });
+}
+
+for (const [title, options] of [["light, 1280 px", { ...DESKTOP, colorScheme: "light" }], ["dark, 390 px", { ...PHONE, colorScheme: "dark" }]]) {
+  test(`every page: ${title}`, async () => {
+    const page = await site.open("", options);
+    for (const one of PAGES) {
+      await visit(page, one[0]);
+      await waitFor(page, one);
+      await checkAxe(page, `${title}: ${one[0]}`);
+      await checkWidth(page, `${title}: ${one[0]}`);
+    }
+    await close(page);
+  });
+}
+
+test("everything fits 360 px", async () => {
+  const page = await site.open("", SMALL_PHONE);
+  for (const one of PAGES) {
+    await visit(page, one[0]);
+    await waitFor(page, one);
+    await checkWidth(page, one[0]);
+  }
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("dialog", { name: "Menu" }).getByRole("link", { name: /Tables/ }).click();
+  await page.getByRole("heading", { name: "Tables" }).waitFor();
+  await page.getByRole("dialog", { name: "Menu" }).waitFor({ state: "detached" });
+  await close(page);
+});
+
+test("dialogs: axe finds nothing", async () => {
+  const page = await site.open(TASKS);
+  await page.getByRole("button", { name: /^TASK#|^USER#/ }).first().click();
+  const item = page.getByRole("dialog", { name: "Edit item" });
+  await item.waitFor();
+  await checkAxe(page, "item: form");
+  await item.getByRole("button", { name: "JSON", exact: true }).click();
+  await item.getByLabel("Item as JSON").waitFor();
+  await checkAxe(page, "item: JSON");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Filters" }).click();
+  await page.getByRole("button", { name: "Add filter" }).click();
+  await checkAxe(page, "filters");
+  await visit(page, "tables");
+  await page.getByRole("button", { name: "Create table" }).click();
+  await page.getByRole("button", { name: "Add index" }).click();
+  await checkAxe(page, "create table");
+  await page.keyboard.press("Escape");
+  await close(page);
+});
+
+test("by keyboard alone: find a table, open an item, come back", async () => {
+  const page = await site.open("");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
+  await checkAxe(page, "palette");
+  await page.keyboard.type("tick");
+  await page.getByRole("option", { name: "poc-itsm-tickets" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "poc-itsm-tickets" }).waitFor();
+  await page.locator("button.open").first().waitFor();
+  /* From the top of the page to the first item with Tab. */
+  let presses = 0;
+  while (!(await page.evaluate(() => document.activeElement.matches("button.open")))) {
+    await page.keyboard.press("Tab");
+    assert.ok(++presses < 60, "the first item cannot be reached");
+  }
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Edit item" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.ok(await page.evaluate(() => document.activeElement.matches("button.open")), "the focus is back");
+  await close(page);
+});
+
+test("the colours can be chosen and are kept", async () => {
+  const page = await site.open("tables", { colorScheme: "light" });
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await background();
+  await page.getByRole("button", { name: "Dark colours" }).first().click();
+  assert.notEqual(await background(), light);
+  await page.reload();
+  await page.getByRole("button", { name: "Light colours" }).first().waitFor();
+  assert.notEqual(await background(), light);
+  await close(page);
+});
+
+test("PartiQL: plan, result, units, error", async () => {
+  const page = await site.open("partiql", { refusals: [400] });
+  const editor = page.getByLabel("PartiQL statement");
+  const type = async (text) => {
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type(text);
+  };
+  await type(`SELECT * FROM "Calls" WHERE userId = 'ana'`);
+  await page.getByText("Query of Calls by userId").waitFor();
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("status").filter({ hasText: /^\d+ items[\d.]+ units/ }).waitFor();
+  await type(`SELECT callId FROM "Calls"; UPDATE "Calls" SET x = 1 WHERE userId = 'nobody' AND sk = '1'`);
+  await page.getByText("Scan: reads every item of Calls").waitFor();
+  await page.getByRole("button", { name: "Run 2 statements" }).click();
+  await page.getByRole("status").filter({ hasText: /^100 items/ }).waitFor();
+  await page.getByText("ConditionalCheckFailedException").waitFor();
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("status").filter({ hasText: /^160 items/ }).waitFor();
+  await close(page);
+});
+
+test("an answer from nowhere: the page says that the server is away, and goes on when it is back", async () => {
+  const page = await site.open("tables");
+  await page.getByRole("link", { name: "Calls", exact: true }).waitFor();
+  await page.context().setOffline(true);
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByText("The server does not answer. Is it running?").waitFor();
+  page.troubles.length = 0; /* the browser logs each failed request */
+  await page.context().setOffline(false);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("The server does not answer").first().waitFor({ state: "detached" });
+  page.troubles.length = 0;
+  await close(page);
+});
