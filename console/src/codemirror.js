@@ -45,12 +45,24 @@ function completions(names) {
   };
 }
 
+/* A letter typed over a selection: Chromium would give the new text a style attribute, which the Content-Security-Policy forbids. */
+const typeOver = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    if (event.inputType !== "insertText" || !event.data || view.state.selection.main.empty || view.composing || /[([{'"]/.test(event.data)) {
+      return false;
+    }
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type" });
+    return true;
+  },
+});
+
 export function createEditor({ root, language, label, minHeight, maxHeight, value, onInput, onRun, names }) {
   const run = { key: "Mod-Enter", run: () => { onRun(); return true; } };
   const state = EditorState.create({
     doc: value,
     extensions: [
-      lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(),
+      typeOver, lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(),
       language === "json" ? json() : [sql({ dialect: partiql, upperCaseKeywords: true }), partiql.language.data.of({ autocomplete: completions(names) })],
       autocompletion(), syntaxHighlighting(colours), look, EditorView.lineWrapping,
       EditorView.theme({ "&": { maxHeight: `${maxHeight}px` }, ".cm-scroller": { overflow: "auto", minHeight: `${minHeight}px`, lineHeight: "1.55" } }),
