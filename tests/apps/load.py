@@ -243,6 +243,7 @@ def main():
     before, after, grew = growth(memory)
     print(f"p99 of {FEW} people {few.p99() * 1000:.1f} ms ({len(few.times)} requests), of {options.people} {many.p99() * 1000:.1f} ms "
           f"({len(many.times)} requests); {many.told} changes told; memory of gramme-apps {before:.0f} MB, then {after:.0f} MB")
+    print("memory in MB over time:", *(f"{memory[len(memory) * tenth // 10]:.0f}" for tenth in range(10)), f"{memory[-1]:.0f}")
     failures = few.failures + many.failures
     bad = {"requests failed": failures and (len(failures), failures[:5]), "a program complained": trouble,
            "nobody was told of changes": many.told == 0, "memory grew": grew,
