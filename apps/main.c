@@ -30,11 +30,10 @@ static bool prepare(struct gramme_db *db, const struct options *options)
     enum { TABLE_TIMEOUT_MS = 60 * 1000 };
     struct gramme_error *error = NULL;
     for (size_t i = 0; i < COUNT_OF(apps); i++) {
-        for (const char *const *schema = apps[i]->schemas; options->create_tables && *schema;
-             schema++) {
-            if (!gramme_create_table(db, *schema, strlen(*schema), TABLE_TIMEOUT_MS, &error)) {
-                return fail("cannot create the tables of", apps[i]->name, error);
-            }
+        const char *schema = apps[i]->files->schema;
+        if (options->create_tables &&
+            !gramme_create_table(db, schema, strlen(schema), TABLE_TIMEOUT_MS, &error)) {
+            return fail("cannot create the table of", apps[i]->name, error);
         }
         if (options->samples && !apps[i]->load_samples(db, &error)) {
             return fail("cannot write the samples of", apps[i]->name, error);

@@ -3,6 +3,7 @@
 
 #include "apps/calendar/calendar.h"
 #include "apps/calendar/date.h"
+#include "apps/files.h"
 #include "base/base.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -23,17 +24,6 @@ static bool id_is_valid(const char *text)
         }
     }
     return true;
-}
-
-/* The id that the path names. NULL: there cannot be such an event, and 404 has been answered. */
-static const char *param_id(struct app_request *request)
-{
-    const char *id = request_param(request, "id");
-    if (id_is_valid(id)) {
-        return id;
-    }
-    answer_problem(request, 404, "not_found", "There is no such event");
-    return NULL;
 }
 
 static bool check_date(struct app_request *request, const char *name, const char *text, int *out)
@@ -233,7 +223,7 @@ static void list_events(struct app_request *request)
 
 static void get_event(struct app_request *request)
 {
-    const char *id = param_id(request);
+    const char *id = request_param_id(request, "id", id_is_valid, "event");
     if (id == NULL) {
         return;
     }
@@ -286,7 +276,7 @@ static void create_event(struct app_request *request)
 static bool find_seen(struct app_request *request, struct event *out)
 {
     int64_t version;
-    const char *id = param_id(request);
+    const char *id = request_param_id(request, "id", id_is_valid, "event");
     if (id == NULL || !request_version(request, &version)) {
         return false;
     }
@@ -438,21 +428,13 @@ static const struct app_live live = {
     .show = show_item,
 };
 
-/* Made of the JSON files by the build. */
-extern const char calendar_schema[];
-extern const char calendar_patterns[];
-extern const char calendar_workload[];
-static const char *const schemas[] = {calendar_schema, NULL};
-
 const struct app_definition calendar_app = {
     .name = "calendar",
-    .schemas = schemas,
+    .files = &calendar_files,
     .routes = routes,
     .route_count = COUNT_OF(routes),
     .page_routes = beside_pages,
     .page_route_count = COUNT_OF(beside_pages),
     .live = &live,
-    .patterns = calendar_patterns,
-    .workload = calendar_workload,
     .load_samples = calendar_load_samples,
 };

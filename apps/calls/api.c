@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "apps/calls/calls.h"
+#include "apps/files.h"
 #include "base/base.h"
 #include "base/clock.h"
 
@@ -464,19 +465,11 @@ static const struct app_live live = {
     .show = show_item,
 };
 
-/* Made of the JSON files by the build. */
-extern const char calls_schema[];
-extern const char calls_patterns[];
-extern const char calls_workload[];
-static const char *const schemas[] = {calls_schema, NULL};
-
 const struct app_definition calls_app = {
     .name = "calls",
-    .schemas = schemas,
+    .files = &calls_files,
     .routes = routes,
     .route_count = COUNT_OF(routes),
     .live = &live,
-    .patterns = calls_patterns,
-    .workload = calls_workload,
     .load_samples = calls_load_samples,
 };

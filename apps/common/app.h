@@ -63,11 +63,17 @@ struct app_follower {
                  struct gramme_error **error);
 };
 
+/* The JSON files of an application as texts, which the build has made of them (apps/files.h). */
+struct app_files {
+    const char *schema; /* its table, as `aws dynamodb create-table --cli-input-json` takes it */
+    const char *patterns;
+    const char *workload;
+};
+
 /* What main.c knows of an application; each folder defines one. */
 struct app_definition {
-    const char *name;           /* its folder: /NAME/ is its page, /NAME/api its REST API */
-    const char *const *schemas; /* of its tables, as `aws dynamodb create-table --cli-input-json`
-                                   takes them; ends with NULL */
+    const char *name; /* its folder: /NAME/ is its page, /NAME/api its REST API */
+    const struct app_files *files;
     const struct app_route *routes;
     size_t route_count;
     /* Nobody need be signed in for them: request_identity() may be NULL. */
@@ -77,8 +83,6 @@ struct app_definition {
     size_t page_route_count;
     const struct app_live *live;         /* NULL: no live updates */
     const struct app_follower *follower; /* NULL: none */
-    const char *patterns;                /* the texts of patterns.json and workload.json */
-    const char *workload;
     /* Writes sample data; may be run again. */
     bool (*load_samples)(struct gramme_db *db, struct gramme_error **error);
     /* Work beside the requests, if it has any, else NULL. `start` returns what request_state()
@@ -93,6 +97,10 @@ struct gramme_db *request_db(const struct app_request *request);
 void *request_state(const struct app_request *request);
 /* A part of the path, by the name in the route's braces; decoded; not empty. */
 const char *request_param(const struct app_request *request, const char *name);
+/* The same for one that must pass a check. NULL: it does not, and 404 "There is no such `what`" has
+ * been answered. */
+const char *request_param_id(struct app_request *request, const char *name,
+                             bool (*is_valid)(const char *text), const char *what);
 /* A parameter of the query, decoded; NULL: not given. */
 const char *request_query(const struct app_request *request, const char *name);
 /* NULL: not sent. */

@@ -15,11 +15,11 @@ static void get_live(struct app_request *request)
 
 static void get_patterns(struct app_request *request)
 {
-    const struct app_definition *definition = request->app->definition;
+    const struct app_files *files = request->app->definition->files;
     struct arena *arena = request->exchange->arena;
     struct gramme_value *measured =
-        measured_get(arena, request->app->insight_url, cost_table(arena, definition->patterns));
-    struct gramme_value *body = cost_describe(definition->patterns, definition->workload, measured);
+        measured_get(arena, request->app->insight_url, cost_table(arena, files->patterns));
+    struct gramme_value *body = cost_describe(files->patterns, files->workload, measured);
     answer_value(request, 200, body);
     gramme_value_destroy(measured);
     gramme_value_destroy(body);

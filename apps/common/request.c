@@ -55,6 +55,17 @@ bool query_is_valid(struct arena *arena, struct str query)
     return true;
 }
 
+const char *request_param_id(struct app_request *request, const char *name,
+                             bool (*is_valid)(const char *text), const char *what)
+{
+    const char *id = request_param(request, name);
+    if (is_valid(id)) {
+        return id;
+    }
+    answer_problem(request, 404, "not_found", "There is no such %s", what);
+    return NULL;
+}
+
 const char *request_query(const struct app_request *request, const char *name)
 {
     struct str rest = request->query;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/files.h"
 #include "apps/reconciliation/mirror.h"
 #include "apps/reconciliation/poller.h"
 #include "apps/reconciliation/recent.h"
@@ -619,20 +620,12 @@ static const struct app_live live = {
     .show = show_call,
 };
 
-/* Made of the JSON files by the build. */
-extern const char reconciliation_schema[];
-extern const char reconciliation_patterns[];
-extern const char reconciliation_workload[];
-static const char *const schemas[] = {reconciliation_schema, NULL};
-
 const struct app_definition reconciliation_app = {
     .name = "reconciliation",
-    .schemas = schemas,
+    .files = &reconciliation_files,
     .routes = routes,
     .route_count = COUNT_OF(routes),
     .live = &live,
-    .patterns = reconciliation_patterns,
-    .workload = reconciliation_workload,
     .load_samples = recon_load_samples,
     .start = start,
     .stop = stop,

@@ -1,6 +1,7 @@
 /* The REST API of the tasks; openapi.json describes it. What is about users is in users_api.c. */
 #include <string.h>
 
+#include "apps/files.h"
 #include "apps/tasks/api_internal.h"
 #include "apps/tasks/counts.h"
 
@@ -93,13 +94,8 @@ bool api_require_user(struct app_request *request, const char *user_id)
 
 const char *api_path_id(struct app_request *request, const char *name)
 {
-    const char *id = request_param(request, name);
-    if (!tasks_id_is_valid(id)) {
-        answer_problem(request, 404, "not_found", "There is no such %s",
-                       strcmp(name, "taskId") == 0 ? "task" : "user");
-        return NULL;
-    }
-    return id;
+    return request_param_id(request, name, tasks_id_is_valid,
+                            strcmp(name, "taskId") == 0 ? "task" : "user");
 }
 
 const char *api_body_name(struct app_request *request, const struct gramme_value *body,
@@ -687,21 +683,13 @@ static void stop(void *state)
     replica_destroy(state);
 }
 
-/* Made of the JSON files by the build. */
-extern const char tasks_schema[];
-extern const char tasks_patterns[];
-extern const char tasks_workload[];
-static const char *const schemas[] = {tasks_schema, NULL};
-
 const struct app_definition tasks_app = {
     .name = "tasks",
-    .schemas = schemas,
+    .files = &tasks_files,
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),
     .live = &live,
     .follower = &follower,
-    .patterns = tasks_patterns,
-    .workload = tasks_workload,
     .load_samples = tasks_load_samples,
     .start = start,
     .stop = stop,

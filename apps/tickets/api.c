@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "apps/files.h"
+
 enum { CALLER_LEN_MAX = 128, ISSUE_LEN_MAX = 4000, COMMENT_LEN_MAX = 4000 };
 
 /* What is no UUID needs no look into the table. */
@@ -157,9 +159,8 @@ static void create_ticket(struct app_request *request)
  * has been answered. */
 static struct gramme_answer *find_ticket(struct app_request *request)
 {
-    const char *id = request_param(request, "ticket_id");
-    if (!is_ticket_id(id)) {
-        answer_not_found(request);
+    const char *id = request_param_id(request, "ticket_id", is_ticket_id, "ticket");
+    if (id == NULL) {
         return NULL;
     }
     struct gramme_error *error = NULL;
@@ -279,16 +280,15 @@ static void answer_unchanged(struct app_request *request, const struct gramme_er
 static void change_status(struct app_request *request)
 {
     const struct gramme_value *body = request_body(request, FIELDS("status", "from"));
-    struct tickets_change change = {.ticket_id = request_param(request, "ticket_id"),
-                                    .by = request_identity(request)->id};
+    struct tickets_change change = {.by = request_identity(request)->id};
     change.to = body == NULL ? NULL : body_status(request, body, "status");
     change.from =
         change.to == NULL ? NULL : request_text(request, body, "from", TICKETS_STATUS_LEN_MAX);
     if (change.from == NULL || !request_require(request, ROLE_AGENT)) {
         return; /* answered */
     }
-    if (!is_ticket_id(change.ticket_id)) {
-        answer_not_found(request);
+    change.ticket_id = request_param_id(request, "ticket_id", is_ticket_id, "ticket");
+    if (change.ticket_id == NULL) {
         return;
     }
     struct gramme_error *error = NULL;
@@ -365,19 +365,11 @@ static const struct app_live live = {
     .show = show_ticket,
 };
 
-/* Made of the JSON files by the build. */
-extern const char tickets_schema[];
-extern const char tickets_patterns[];
-extern const char tickets_workload[];
-static const char *const schemas[] = {tickets_schema, NULL};
-
 const struct app_definition tickets_app = {
     .name = "tickets",
-    .schemas = schemas,
+    .files = &tickets_files,
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),
     .live = &live,
-    .patterns = tickets_patterns,
-    .workload = tickets_workload,
     .load_samples = tickets_load_samples,
 };
