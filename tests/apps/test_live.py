@@ -62,9 +62,13 @@ def test_a_call_that_moves_is_put_and_deleted(apps, calls, caller):
     with listen(apps, "calls", caller) as events:
         if events.wait("ready")[0].data["source"] == "poll":
             pytest.skip("this DynamoDB has no streams")
+        # DynamoDB Local loses the position in a stream that has no record yet, when other tables change: then all is read again.
+        calls.post("/calls", {"userId": caller, "providerId": "dr-lund", "scheduledFor": 1_800_000_000_000})
+        poll(lambda: events.named("change") + events.named("reload"), 15, "the first change is told, or that there was one")
+        before = len(events.named("change"))
         call = calls.post("/calls", {"userId": caller, "providerId": "dr-lund", "scheduledFor": 1_900_000_000_000}).body
         calls.put(f"/calls/{call['callId']}/schedule", {"scheduledFor": 1_900_000_060_000}, {"If-Match": '"1"'})
-        changes = [event.data for event in events.wait("change", 3)]
+        changes = [event.data for event in events.wait("change", before + 3)[before:]]
         assert changes[0] == {"type": "call", "op": "put", "item": call}
         assert sorted(change["op"] for change in changes[1:]) == ["delete", "put"]
         assert {change["item"]["scheduledFor"] for change in changes[1:] if change["op"] == "put"} == {1_900_000_060_000}
