@@ -173,6 +173,21 @@ static void poll(struct feed *feed)
     }
 }
 
+/* `error`: why the stream cannot be read; NULL: the table has none. */
+static void log_no_stream(const struct live *live, const struct gramme_error *error)
+{
+    if (error == NULL) {
+        log_write(LOG_INFO, "live", "%s has no stream: pages are told to read again every %d ms",
+                  live->options.app->table, live->options.poll_ms);
+    } else {
+        log_write(LOG_WARN, "live",
+                  "the stream of %s cannot be read (%s: %s): pages are told to read again every "
+                  "%d ms",
+                  live->options.app->table, gramme_error_code(error), gramme_error_message(error),
+                  live->options.poll_ms);
+    }
+}
+
 void *feed_main(void *argument)
 {
     struct live *live = argument;
@@ -198,9 +213,7 @@ void *feed_main(void *argument)
         }
         enum live_source source = has_stream ? LIVE_STREAM : LIVE_POLL;
         if (!has_stream) {
-            log_write(LOG_INFO, "live",
-                      "%s has no stream: pages are told to read again every %d ms",
-                      live->options.app->table, live->options.poll_ms);
+            log_no_stream(live, error);
         }
         gramme_error_destroy(error);
         set_down(&feed, false, NULL);

@@ -1,0 +1,123 @@
+"""Each application works on a server that enforces its policy.json (--auth on), and can do nothing else there."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+import replays
+from events import Events
+from rest import Rest
+from server import ROOT, Apps, Process, Server
+from waiting import poll
+
+NAMES = ["calendar", "calls", "reconciliation", "tasks", "tickets"]
+ROOT_KEY = ("AKIAROOTROOTROOTROOT", "root-secret-for-tests")
+APPS_KEY = ("AKIAAPPSAPPSAPPSAPPS", "apps-secret-for-tests")
+
+
+def users_file(directory):
+    """The user of the applications has the five policies; root makes the tables."""
+    def user(name, policies, key):
+        return {"name": name, "policies": policies, "keys": [{"id": key[0], "secret": key[1]}]}
+    path = directory / "users.json"
+    path.write_text(json.dumps({
+        "users": [user("root", [], ROOT_KEY), user("apps", NAMES, APPS_KEY)],
+        "policies": [{"name": name, "document": json.loads((ROOT / "apps" / name / "policy.json").read_text())} for name in NAMES]}))
+    path.chmod(0o600)
+    return path
+
+
+@pytest.fixture(scope="module")
+def key():
+    """key(pair): what is started from now on signs with it."""
+    patch = pytest.MonkeyPatch()
+
+    def use(pair):
+        patch.setenv("AWS_ACCESS_KEY_ID", pair[0])
+        patch.setenv("AWS_SECRET_ACCESS_KEY", pair[1])
+        patch.setenv("AWS_REGION", "us-east-1")
+    yield use
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with Server("memory:", "--auth", "on", "--users", str(users_file(tmp_path_factory.mktemp("users")))) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def direct(server, key):
+    """With root's key: makes tables and streams, and loads data."""
+    key(ROOT_KEY)
+    with Apps(server.endpoint) as process:
+        for name in NAMES:
+            with Events(f"{process.endpoint}/{name}/api/live") as events:
+                assert events.wait("ready")[0].data["source"] == "stream"
+        yield process
+
+
+@pytest.fixture(scope="module")
+def narrow(server, direct, key):
+    key(APPS_KEY)
+    with Process(*Apps.command(server.endpoint)) as process:
+        yield process
+
+
+class Replay:
+    """As test_patterns.Replay, without looking at what the database is asked."""
+
+    def __init__(self, api):
+        self.api = api
+
+    def __call__(self, call, body=None, user=None, version=None, expect=(200, 201, 204), **more):
+        method, template = call.split(" ")
+        path = template.format(**{name: more.pop(name) for name in re.findall(r"{(\w+)}", template)})
+        headers = {**({"X-User-Id": user} if user else {}), **({"If-Match": f'"{version}"'} if version is not None else {})}
+        reply = self.api.call(method, path, body, headers, **more)
+        assert reply.status in expect, (call, reply)
+        return reply.body
+
+    def judge(self, call):
+        pass
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_works_under_the_policy(name, server, direct, narrow):
+    with Events(f"{narrow.endpoint}/{name}/api/live") as events:
+        assert events.wait("ready")[0].data["source"] == "stream"
+        replay = getattr(replays, f"replay_{name}")
+        replay(Rest(f"{direct.endpoint}/{name}/api"), Replay(Rest(f"{narrow.endpoint}/{name}/api")), server)
+        events.wait("change")
+    assert "AccessDenied" not in narrow.log()
+
+
+def aws(server, *arguments):
+    return subprocess.run(["aws", "dynamodb", *arguments, "--endpoint-url", server.endpoint, "--region", "us-east-1"],
+                          capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("arguments", [
+    ["scan", "--table-name", "poc-itsm-tickets"], ["delete-table", "--table-name", "Calls"], ["list-tables"],
+    ["delete-item", "--table-name", "poc-itsm-tickets", "--key", '{"ticket_id": {"S": "x"}}'],
+    ["query", "--table-name", "cal-app-sam", "--key-condition-expression", "PK = :p", "--expression-attribute-values",
+     '{":p": {"S": "EVENT"}}'],
+    ["put-item", "--table-name", "CallRecords", "--item", '{"PK": {"S": "x"}, "SK": {"S": "x"}}']])
+def test_and_nothing_else(server, narrow, key, arguments):
+    key(APPS_KEY)
+    done = aws(server, *arguments)
+    assert done.returncode != 0 and "AccessDenied" in done.stderr, done
+
+
+def test_a_key_that_is_none(server, direct, key):
+    """Nothing of it in the answer, the cause in the log."""
+    key(("AKIANOBODYNOBODYNOBO", "whatever"))
+    with Process(*Apps.command(server.endpoint)) as process:
+        reply = Rest(f"{process.endpoint}/tickets/api").get("/tickets")
+        assert reply.status in (500, 503)
+        assert "AKIA" not in reply.content.decode()
+        poll(lambda: re.search(r"database: (UnrecognizedClient|AccessDenied|InvalidSignature)\w*", process.log()), 5, "the log says why")
+        process.process.kill()  # not stop(): errors in its log are what is wanted here
+        process.process.wait()
