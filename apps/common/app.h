@@ -38,6 +38,10 @@ struct app_live {
     /* The item as the REST API shows it to them. */
     void (*show)(const struct identity *who, const struct gramme_value *item,
                  struct gramme_value *out);
+    /* Whether a change alters what somebody may see at all: then their connection is ended, and the
+     * page has to ask again. May be NULL. */
+    bool (*must_rejoin)(const struct identity *who, const struct gramme_value *old_item,
+                        const struct gramme_value *new_item);
     /* For an application that keeps something of its table in memory; may be NULL. Called on the
      * stream's thread with the old and the new item, NULL if there is none. */
     void (*apply)(void *state, const struct gramme_value *old_item,

@@ -75,11 +75,18 @@ void live_destroy(struct live *live)
 
 /* --- events --- */
 
+static void send(struct client *client, struct str text)
+{
+    if (!client->is_leaving) {
+        http_stream_send(client->stream, text);
+    }
+}
+
 static void send_event(struct client *client, const char *name, const char *data)
 {
     struct buf text = {0};
     buf_format(&text, "event: %s\ndata: %s\n\n", name, data);
-    http_stream_send(client->stream, buf_str(&text));
+    send(client, buf_str(&text));
     buf_finish(&text);
 }
 
@@ -117,7 +124,7 @@ static void send_change(struct client *client, uint64_t number, const struct gra
     buf_format(&text, "id: %s-%" PRIu64 "\nevent: change\ndata: ", live->epoch, number);
     buf_add(&text, str_make(json, len));
     buf_add(&text, STR("\n\n"));
-    http_stream_send(client->stream, buf_str(&text));
+    send(client, buf_str(&text));
     buf_finish(&text);
     gramme_free(json);
     gramme_value_destroy(data);
@@ -139,7 +146,7 @@ static bool find_position(const struct live *live, const char *last_id, uint64_t
 static void send_ready(struct client *client)
 {
     struct live *live = client->live;
-    uint64_t position;
+    uint64_t position = 0;
     bool is_resumed =
         live->source == LIVE_STREAM && find_position(live, client->last_id, &position);
     struct buf text = {0};
@@ -147,7 +154,7 @@ static void send_ready(struct client *client)
                "id: %s-%" PRIu64 "\nevent: ready\ndata: {\"source\":\"%s\",\"resumed\":%s}\n\n",
                live->epoch, is_resumed ? position : live->newest,
                live->source == LIVE_STREAM ? "stream" : "poll", is_resumed ? "true" : "false");
-    http_stream_send(client->stream, buf_str(&text));
+    send(client, buf_str(&text));
     buf_finish(&text);
     client->is_ready = true;
     for (uint64_t i = position + 1; is_resumed && i <= live->newest; i++) {
@@ -160,6 +167,7 @@ static void send_ready(struct client *client)
 
 static void take_change(struct live *live, struct message *message)
 {
+    const struct app_live *app = live->options.app;
     uint64_t number = ++live->newest;
     size_t at = number % RING_MAX;
     gramme_value_destroy(live->ring[at].old_image);
@@ -170,6 +178,11 @@ static void take_change(struct live *live, struct message *message)
     for (struct client *client = live->clients; client != NULL; client = client->next) {
         if (client->is_ready) {
             send_change(client, number, message->old_image, message->new_image);
+        }
+        if (app->must_rejoin != NULL && !client->is_leaving &&
+            app->must_rejoin(&client->who, message->old_image, message->new_image)) {
+            client->is_leaving = true;
+            http_stream_close(client->stream);
         }
     }
 }
@@ -217,7 +230,7 @@ static void take_message(struct task *task)
         break;
     case MESSAGE_PING:
         for (struct client *client = live->clients; client != NULL; client = client->next) {
-            http_stream_send(client->stream, STR(": still here\n\n"));
+            send(client, STR(": still here\n\n"));
         }
         break;
     }
@@ -292,7 +305,7 @@ void live_subscribe(struct live *live, struct http_exchange *exchange, const str
     }
     client->next = live->clients;
     live->clients = client;
-    http_stream_send(client->stream, STR("retry: 1000\n\n"));
+    send(client, STR("retry: 1000\n\n"));
     enum live_source position = join(live, mailbox);
     if (live->is_down) {
         send_event(client, "status", "{\"database\":\"down\"}");

@@ -36,7 +36,8 @@ struct client {
     struct live *live;
     struct http_stream *stream;
     struct identity who;
-    bool is_ready; /* has been sent the event `ready` */
+    bool is_ready;   /* has been sent the event `ready` */
+    bool is_leaving; /* its connection is being closed: nothing more is sent */
     char last_id[64];
 };
 

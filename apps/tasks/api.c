@@ -636,6 +636,27 @@ static bool live_may_see(const struct identity *who, const struct gramme_value *
     return strcmp(type, "user") != 0 || identity_is(who, user_id);
 }
 
+static bool entry_differs(const struct gramme_value *a, const struct gramme_value *b,
+                          const char *name)
+{
+    const struct gramme_value *left = gramme_get(a, name);
+    const struct gramme_value *right = gramme_get(b, name);
+    return left == NULL || right == NULL ? left != right : !gramme_value_equal(left, right);
+}
+
+/* Their own account: activated or deactivated, or of another group. */
+static bool live_must_rejoin(const struct identity *who, const struct gramme_value *old_item,
+                             const struct gramme_value *new_item)
+{
+    const struct gramme_value *item = new_item != NULL ? new_item : old_item;
+    const char *type = live_type(item);
+    const char *user_id = gramme_get_string(item, "UserId");
+    return type != NULL && strcmp(type, "user") == 0 && user_id != NULL &&
+           strcmp(user_id, who->id) == 0 &&
+           (entry_differs(old_item, new_item, "UserStatus") ||
+            entry_differs(old_item, new_item, "Groups"));
+}
+
 static void live_show(const struct identity *who, const struct gramme_value *item,
                       struct gramme_value *out)
 {
@@ -658,6 +679,7 @@ static const struct app_live live = {
     .may_listen = live_may_listen,
     .type = live_type,
     .may_see = live_may_see,
+    .must_rejoin = live_must_rejoin,
     .show = live_show,
     .apply = live_apply,
     .restart = live_restart,

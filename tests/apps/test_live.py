@@ -98,6 +98,28 @@ def test_a_stranger_may_not_listen_to_tasks(apps):
         assert events.status == 403
 
 
+def test_an_account_that_is_deactivated_hears_nothing_more(apps, tasks):
+    """Also on a connection that was open before; one with another role comes back with it."""
+    admin = tasks.acting_as("boss", "admin")
+    for user in ("leaver", "riser"):
+        assert admin.post("/users", {"userId": f"{user}-live", "email": "x@example.com"}).status in (201, 409)
+        assert admin.put(f"/users/{user}-live/status", {"status": "ACTIVE"}).status == 204
+    with listen(apps, "tasks", "leaver-live") as leaver, listen(apps, "tasks", "riser-live") as riser:
+        if leaver.wait("ready")[0].data["source"] == "poll":
+            pytest.skip("this DynamoDB has no streams")
+        riser.wait("ready")
+        admin.put("/users/leaver-live/status", {"status": "DEACTIVATED"})
+        admin.put("/users/riser-live/role", {"role": "admin"})
+        poll(lambda: leaver.is_over and riser.is_over, 10, "both connections are ended")
+        admin.post("/tasks", {"title": "secret", "priority": "LOW"})
+        assert not [event for event in leaver.named("change") if event.data["type"] == "task"]
+    with listen(apps, "tasks", "leaver-live") as leaver, listen(apps, "tasks", "riser-live") as riser:
+        assert leaver.status == 403
+        riser.wait("ready")
+        admin.put("/users/leaver-live/status", {"status": "ACTIVE"})
+        assert "user" in [event.data["type"] for event in riser.wait("change")]  # an admin sees other users
+
+
 def test_the_database_dies_and_returns(tmp_path):
     """Under open connections: they stay, are told, and go on within five seconds."""
     server = Server(f"rocksdb:{tmp_path}")
