@@ -3,7 +3,7 @@
 
 #include "apps/calendar/calendar.h"
 #include "apps/calendar/date.h"
-#include "apps/files.h"
+#include "apps/common/files.h"
 #include "base/base.h"
 #include "base/buf.h"
 #include "base/clock.h"

@@ -2,7 +2,7 @@
 #include <time.h>
 
 #include "apps/calls/calls.h"
-#include "apps/files.h"
+#include "apps/common/files.h"
 #include "base/base.h"
 #include "base/clock.h"
 

@@ -67,7 +67,8 @@ struct app_follower {
                  struct gramme_error **error);
 };
 
-/* The JSON files of an application as texts, which the build has made of them (apps/files.h). */
+/* The JSON files of an application as texts, which the build has made of them
+ * (apps/common/files.h). */
 struct app_files {
     const char *schema; /* its table, as `aws dynamodb create-table --cli-input-json` takes it */
     const char *patterns;

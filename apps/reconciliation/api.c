@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apps/files.h"
+#include "apps/common/files.h"
 #include "apps/reconciliation/mirror.h"
 #include "apps/reconciliation/poller.h"
 #include "apps/reconciliation/recent.h"

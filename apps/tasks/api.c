@@ -1,7 +1,7 @@
 /* The REST API of the tasks; openapi.json describes it. What is about users is in users_api.c. */
 #include <string.h>
 
-#include "apps/files.h"
+#include "apps/common/files.h"
 #include "apps/tasks/api_internal.h"
 #include "apps/tasks/counts.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "apps/files.h"
+#include "apps/common/files.h"
 
 enum { CALLER_LEN_MAX = 128, ISSUE_LEN_MAX = 4000, COMMENT_LEN_MAX = 4000 };
 

@@ -1,6 +1,6 @@
 /* The JSON files of the applications, by name. The texts are C files that the build makes of
  * apps/NAME/schema.json, patterns.json and workload.json (tools/embed). */
-#include "apps/files.h"
+#include "apps/common/files.h"
 
 #define APP_FILES(name_)                                                                           \
     extern const char name_##_schema[];                                                            \
