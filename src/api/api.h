@@ -7,11 +7,14 @@
 #include "auth/policy.h"
 #include "base/buf.h"
 #include "engine/engine.h"
+#include "meter/meter.h"
 
 /* What one thread keeps for its calls. */
 struct api_thread;
 MUST_USE struct api_thread *api_thread_create(struct engine *engine);
 void api_thread_destroy(struct api_thread *thread);
+/* From now on the thread's calls are recorded there. NULL: nowhere. */
+void api_thread_set_meter(struct api_thread *thread, struct meter_thread *meter);
 
 /* Which of the service's layers checks the request: they word some errors differently (see enum
  * value_wording in wire/value_json.h). */
@@ -68,6 +71,8 @@ struct api_call {
     struct buf *home_out;
     struct buf away_out;
     struct held_table *tables;
+    int64_t start_ns;              /* for the meter; 0: nothing is recorded */
+    struct meter_access *accesses; /* what the operation has described so far */
     /* Adds members to the body of an error, each with a comma before it; or NULL. */
     void (*write_error_members)(struct api_call *call);
     void *state; /* the operation's own */

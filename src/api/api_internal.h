@@ -11,6 +11,7 @@ struct api_thread {
     struct engine *engine;
     struct expr_cache *cache;
     struct map policies; /* of tables, compiled: see api_resource_policy() */
+    struct meter_thread *meter; /* or NULL */
 };
 
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ADMIN };
@@ -53,6 +54,20 @@ void api_forget_policies(struct api_thread *thread);
 
 /* Ends the call: with an error if call->err is set, else with what was written to call->out. */
 void api_finish(struct api_call *call);
+
+/* Adds an access to those that are recorded when the call ends. It must live as long as the call;
+ * the operation fills it in as it learns more. */
+static inline void api_meter(struct api_call *call, struct meter_access *access)
+{
+    access->next = call->accesses;
+    call->accesses = access;
+}
+
+/* Whether calls of this thread are recorded. */
+static inline bool api_is_metered(const struct api_call *call)
+{
+    return call->thread->meter != NULL;
+}
 
 /* Whether there is no memory for the answer: what writes a long one stops, and api_finish() answers
  * with an error instead. */

@@ -1,5 +1,6 @@
 /* From an operation's name to its function, and from its outcome to a body. */
 #include "api/api_internal.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -40,6 +41,11 @@ void api_thread_destroy(struct api_thread *thread)
         api_forget_policies(thread);
         mem_free(thread);
     }
+}
+
+void api_thread_set_meter(struct api_thread *thread, struct meter_thread *meter)
+{
+    thread->meter = meter;
 }
 
 static const struct op *find_op(enum api_service service, struct str name)
@@ -121,9 +127,13 @@ void api_run(struct api_call *call)
     call->out_start = call->out->len;
     call->home_out = NULL;
     call->tables = NULL;
+    call->accesses = NULL;
     call->write_error_members = NULL;
     call->status = 200;
     call->only_reads = false;
+    if (call->thread->meter != NULL && call->start_ns == 0) {
+        call->start_ns = clock_monotonic_ns();
+    }
     const struct op *op = find_op(call->service, call->operation);
     if (op == NULL) {
         err_set(&call->err, ERR_UNKNOWN_OPERATION, "%s", "");
@@ -177,10 +187,34 @@ static bool is_permitted(const struct api_call *call)
     return LIKELY(call->guard == NULL) || call->is_authorized;
 }
 
+/* Records a call that has ended; one that will run again is recorded then. The meter sees the
+ * tables, so they are still held. */
+static void record(struct api_call *call)
+{
+    bool runs_again = call->err.code == ERR_TABLE_CHANGED || call->err.code == ERR_TOO_MUCH_HERE;
+    if (call->thread->meter == NULL || runs_again) {
+        return;
+    }
+    struct meter_access refused = {0}; /* before the operation knew what it does */
+    if (call->accesses == NULL && call->tables != NULL) {
+        refused.table = call->tables->table;
+    }
+    meter_record(call->thread->meter,
+                 &(struct meter_call){
+                     .operation = call->operation,
+                     .body = call->body,
+                     .start_ns = call->start_ns,
+                     .answer_bytes = call->out->len - call->out_start,
+                     .err = call->err.code,
+                 },
+                 call->accesses != NULL ? call->accesses : &refused);
+}
+
 void api_finish(struct api_call *call)
 {
     check_budget(call);
     return_to_thread(call);
+    record(call);
     for (struct held_table *held = call->tables; held != NULL; held = held->next) {
         table_release(held->table);
     }

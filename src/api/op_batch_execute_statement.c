@@ -2,6 +2,7 @@
  * error in its place of the answer. */
 #include "api/authorize.h"
 #include "api/partiql.h"
+#include "api/write_item.h"
 #include "err/messages.h"
 
 enum { STATEMENTS_MAX = 25 };
@@ -56,6 +57,7 @@ struct batch_member {
     size_t row;          /* of a read, among those of the batch */
     struct item_write write;
     struct items_write engine;
+    struct meter_access access;
 };
 
 struct batch_execute {
@@ -255,9 +257,40 @@ static void write_capacities(struct batch_execute *op)
     }
 }
 
+/* Counts one statement; a batch that fails as a whole is counted as a call. */
+static void meter_member(struct batch_member *member)
+{
+    struct batch_execute *op = member->batch;
+    struct meter_access *access = &member->access;
+    if (!member->ran) {
+        *access = (struct meter_access){.operation = "BatchExecuteStatement",
+                                        .table = member->partiql.table};
+    } else if (op->reads) {
+        const struct row *row = &op->get.rows[member->row];
+        partiql_describe_read(access, "BatchExecuteStatement Select", &member->partiql);
+        access->partition = member->key.hash;
+        access->table_units = capacity_of(member).table;
+        access->items_read = access->items_returned = !value_is_absent(row->item);
+        access->bytes_read = access->item_bytes = row->size;
+    } else {
+        static const char *const names[] = {[WRITE_PUT] = "BatchExecuteStatement Insert",
+                                            [WRITE_DELETE] = "BatchExecuteStatement Delete",
+                                            [WRITE_UPDATE] = "BatchExecuteStatement Update",
+                                            [WRITE_CHECK] = "BatchExecuteStatement Exists"};
+        write_describe(access, names[member->write.kind], &member->write);
+        write_describe_outcome(access, &member->write);
+        access->table_units = capacity_of(member).table;
+    }
+    access->err = member->err.code;
+    api_meter(op->call, access);
+}
+
 static void finish(struct batch_execute *op)
 {
     struct api_call *call = op->call;
+    for (size_t i = 0; i < op->count; i++) {
+        meter_member(&op->members[i]);
+    }
     JSON_PUT(call->out, "{\"Responses\":[");
     for (size_t i = 0; i < op->count; i++) {
         buf_add(call->out, i > 0 ? STR(",") : STR(""));

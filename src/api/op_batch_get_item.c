@@ -244,6 +244,29 @@ static void write_item(struct batch_get *op, const struct batch_table *table, st
     value_json_write_item(op->call->out, builder_finish(&builder));
 }
 
+static void meter_item(struct batch_get *op, const struct batch_table *table, size_t number)
+{
+    if (!api_is_metered(op->call)) {
+        return;
+    }
+    const struct row *row = &op->get.rows[number];
+    bool consistent = table->request->consistent_read.value;
+    struct meter_access *access = ARENA_NEW(op->call->arena, struct meter_access);
+    *access = (struct meter_access){
+        .operation = "BatchGetItem",
+        .flags = METER_BY_KEY | (consistent ? METER_CONSISTENT : 0u),
+        .table = table->table,
+        .projection = table->projection,
+        .partition = op->keys[number].hash,
+        .table_units = capacity_read_units(row->size, consistent),
+        .items_read = !value_is_absent(row->item),
+        .items_returned = !value_is_absent(row->item),
+        .bytes_read = row->size,
+        .item_bytes = row->size,
+    };
+    api_meter(op->call, access);
+}
+
 /* Writes the items of one table; what goes over 16 MB in all is left unprocessed. */
 static void write_table(struct batch_get *op, struct batch_table *table, size_t *bytes,
                         struct capacity *capacity)
@@ -259,6 +282,7 @@ static void write_table(struct batch_get *op, struct batch_table *table, size_t 
             break;
         }
         *bytes += row->size;
+        meter_item(op, table, table->first + k);
         capacity->table += capacity_read_units(row->size, table->request->consistent_read.value);
         if (!value_is_absent(row->item)) {
             if (!first) {

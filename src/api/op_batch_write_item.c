@@ -1,6 +1,6 @@
 /* Up to 25 puts and deletes. Each is a write of its own; that they come together only means that
  * the committer takes them into one group. */
-#include "api/api_internal.h"
+#include "api/write_item.h"
 #include "err/messages.h"
 
 struct put_request {
@@ -99,6 +99,7 @@ struct batch_member {
     struct str table_name;
     struct item_write write;
     struct items_write engine;
+    struct meter_access access;
 };
 
 struct batch_write {
@@ -233,6 +234,7 @@ static void finish(struct batch_write *op)
         if (err->code != ERR_NONE) {
             call->err = *err;
         }
+        write_describe_outcome(&member->access, &member->write);
         capacity_add(
             capacity_list_at(&capacities, call->arena, member->write.table, op->member_count),
             &member->write.capacity, 1);
@@ -274,6 +276,11 @@ void op_batch_write_item(struct api_call *call)
             .write_count = 1,
         };
         calls[i] = &member->engine;
+        write_describe(&member->access,
+                       member->write.kind == WRITE_PUT ? "BatchWriteItem Put"
+                                                       : "BatchWriteItem Delete",
+                       &member->write);
+        api_meter(call, &member->access);
     }
     engine_write_items(calls, op->member_count);
 }

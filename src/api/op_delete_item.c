@@ -53,5 +53,5 @@ void op_delete_item(struct api_call *call)
         api_finish(call);
         return;
     }
-    write_item_run(&remove->op);
+    write_item_run(&remove->op, "DeleteItem");
 }

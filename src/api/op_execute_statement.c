@@ -1,5 +1,6 @@
 #include "api/authorize.h"
 #include "api/partiql.h"
+#include "api/write_item.h"
 #include "err/messages.h"
 
 /* An IN of the partition key is read a few values at a time. */
@@ -49,11 +50,36 @@ struct execute_statement {
     /* the others */
     struct item_write write;
     struct items_write engine;
+    struct meter_access access;
 };
+
+/* Describes what a SELECT reads, once it is planned. */
+static void describe_select(struct execute_statement *op)
+{
+    const struct partiql *partiql = &op->partiql;
+    partiql_describe_read(&op->access, "ExecuteStatement Select", partiql);
+    op->access.flags |= op->plan.whole ? METER_SCAN : 0u;
+    op->access.flags |= op->plan.backward ? METER_BACKWARD : 0u;
+    op->access.flags |= op->request.limit.given ? METER_HAS_LIMIT : 0u;
+    op->access.partition = op->plan.get ? op->plan.key.hash : op->plan.hash;
+    api_meter(op->call, &op->access);
+}
+
+static void meter_select(struct execute_statement *op)
+{
+    op->access.table_units = op->capacity.table;
+    op->access.arms = op->partiql.index == NULL ? NULL : &op->capacity;
+    op->access.items_read = op->rows;
+    op->access.items_returned = op->items;
+    op->access.bytes_read = op->bytes;
+}
 
 static void finish(struct execute_statement *op, enum capacity_kind kind)
 {
     struct api_call *call = op->call;
+    if (partiql_is_read(&op->partiql)) {
+        meter_select(op);
+    }
     if (call->err.code == ERR_NONE) {
         api_member_capacity(call, &op->request.return_consumed_capacity, op->partiql.table,
                             &op->capacity, kind);
@@ -94,6 +120,8 @@ static void get_done(struct engine_call *engine_call)
         buf_add_char(call->out, ']');
         op->capacity.table =
             capacity_read_units(row->size, op->request.common.consistent_read.value);
+        op->rows = !value_is_absent(row->item);
+        op->bytes = row->size;
     }
     finish(op, CAPACITY_READ);
 }
@@ -256,6 +284,7 @@ static void run_select(struct execute_statement *op)
         api_finish(call);
         return;
     }
+    describe_select(op);
     if (op->plan.get) {
         run_get(op);
         return;
@@ -280,6 +309,7 @@ static void write_done(struct engine_call *engine_call)
     struct execute_statement *op = CONTAINER_OF(engine_call, struct execute_statement, engine.call);
     struct api_call *call = op->call;
     call->err = engine_call->err;
+    write_describe_outcome(&op->access, &op->write);
     if (call->err.code == ERR_NONE && op->engine.failed) {
         partiql_name_failure(&op->partiql, &op->write);
         call->err = op->write.err;
@@ -307,6 +337,8 @@ static void run_write(struct execute_statement *op)
         return;
     }
     call->state = op;
+    write_describe(&op->access, partiql_write_name(&op->partiql), &op->write);
+    api_meter(call, &op->access);
     op->engine = (struct items_write){
         .call = api_engine_call(call, write_done),
         .writes = &op->write,

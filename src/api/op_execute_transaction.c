@@ -266,11 +266,24 @@ static bool check_reasons(struct execute_transaction *op)
 
 /* --- reads --- */
 
+static void meter_item(struct execute_transaction *op, size_t i)
+{
+    const struct row *row = &op->get.rows[i];
+    struct meter_access *access = ARENA_NEW(op->call->arena, struct meter_access);
+    partiql_describe_read(access, "ExecuteTransaction Select", &op->statements[i]);
+    access->partition = op->keys[i].hash;
+    access->table_units = 2 * capacity_read_units(row->size, true);
+    access->items_read = access->items_returned = !value_is_absent(row->item);
+    access->bytes_read = access->item_bytes = row->size;
+    api_meter(op->call, access);
+}
+
 static void write_item(struct execute_transaction *op, size_t i, struct capacity_list *capacities)
 {
     struct api_call *call = op->call;
     const struct partiql *partiql = &op->statements[i];
     const struct row *row = &op->get.rows[i];
+    meter_item(op, i);
     capacity_list_at(capacities, call->arena, partiql->table, op->count)->table +=
         2 * capacity_read_units(row->size, true);
     JSON_PUT(call->out, "{");
@@ -354,6 +367,13 @@ static void name_failures(struct execute_transaction *op)
     }
 }
 
+static const char *const operations[] = {
+    [WRITE_PUT] = "ExecuteTransaction Insert",
+    [WRITE_DELETE] = "ExecuteTransaction Delete",
+    [WRITE_UPDATE] = "ExecuteTransaction Update",
+    [WRITE_CHECK] = "ExecuteTransaction Exists",
+};
+
 static void write_done(struct engine_call *engine_call)
 {
     struct execute_transaction *op =
@@ -364,6 +384,7 @@ static void write_done(struct engine_call *engine_call)
         name_failures(op);
         transact_refuse(call, op->writes, op->count);
     }
+    transact_meter(call, operations, &op->engine);
     if (call->err.code == ERR_NONE) {
         JSON_PUT(call->out, "{\"Responses\":[]");
         transact_member_capacity(call, &op->request.return_consumed_capacity, &op->engine);

@@ -35,6 +35,7 @@ struct get_item {
     const struct projection *projection;
     struct item_key key;
     struct items_get get;
+    struct meter_access access;
 };
 
 static void write_item(struct get_item *op, const struct row *row)
@@ -66,6 +67,9 @@ static void get_item_done(struct engine_call *engine_call)
         api_member_capacity(call, &op->request.return_consumed_capacity, op->table, &capacity,
                             CAPACITY_READ);
         api_end(call);
+        op->access.table_units = capacity.table;
+        op->access.items_read = op->access.items_returned = !value_is_absent(row->item);
+        op->access.bytes_read = op->access.item_bytes = row->size;
     }
     api_finish(call);
 }
@@ -119,6 +123,18 @@ static bool find_item(struct get_item *op)
                              &call->err);
 }
 
+static void describe_access(struct get_item *op)
+{
+    op->access = (struct meter_access){
+        .operation = "GetItem",
+        .flags = METER_BY_KEY | (op->request.consistent_read.value ? METER_CONSISTENT : 0),
+        .table = op->table,
+        .projection = op->projection,
+        .partition = op->key.hash,
+    };
+    api_meter(op->call, &op->access);
+}
+
 void op_get_item(struct api_call *call)
 {
     struct get_item *op = ARENA_NEW(call->arena, struct get_item);
@@ -127,6 +143,7 @@ void op_get_item(struct api_call *call)
         api_finish(call);
         return;
     }
+    describe_access(op);
     op->get = (struct items_get){
         .call = api_engine_call(call, get_item_done),
         .keys = &op->key,

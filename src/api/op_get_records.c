@@ -31,6 +31,7 @@ struct get_records {
     struct stream_shard shard;
     struct stream_describe describe;
     struct stream_read read;
+    struct meter_access access;
 };
 
 static const struct stream *stream_of(const struct get_records *op)
@@ -110,6 +111,7 @@ static void read_done(struct engine_call *engine_call)
     struct get_records *op = CONTAINER_OF(engine_call, struct get_records, read.call);
     struct api_call *call = op->call;
     call->err = engine_call->err;
+    op->access.items_read = op->access.items_returned = op->read.count;
     if (call->err.code == ERR_NONE) {
         JSON_PUT(call->out, "]");
         if (!op->read.ended || !stream_request_is_closed(&op->describe, op->shard)) {
@@ -137,6 +139,19 @@ static bool check_shard(struct get_records *op)
     return true;
 }
 
+/* A stream outlives its table; then the read is counted without one. */
+static void meter_read(struct get_records *op)
+{
+    struct api_call *call = op->call;
+    op->access = (struct meter_access){
+        .operation = "GetRecords",
+        .flags = METER_STREAM,
+        .table = api_table(call, stream_of(op)->table_name),
+    };
+    call->err = ERR_INIT(call->arena);
+    api_meter(call, &op->access);
+}
+
 static void describe_done(struct engine_call *engine_call)
 {
     struct get_records *op = CONTAINER_OF(engine_call, struct get_records, describe.call);
@@ -146,6 +161,7 @@ static void describe_done(struct engine_call *engine_call)
         finish(op);
         return;
     }
+    meter_read(op);
     JSON_PUT(call->out, "{\"Records\":[");
     op->read = (struct stream_read){
         .call = api_engine_call(call, read_done),

@@ -65,5 +65,5 @@ void op_put_item(struct api_call *call)
         api_finish(call);
         return;
     }
-    write_item_run(&put->op);
+    write_item_run(&put->op, "PutItem");
 }

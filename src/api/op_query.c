@@ -209,6 +209,8 @@ void op_query(struct api_call *call)
         return;
     }
     page->read.backward = query->request.forward.given && !query->request.forward.value;
+    page->access.key = query->key_expression;
+    page->access.partition = query->condition.hash[0];
     page_run(page, range_of_query(call->engine, page->table, page->index, &query->condition,
                                   call->arena));
 }

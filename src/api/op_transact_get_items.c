@@ -131,11 +131,34 @@ static bool find_keys(struct transact_get *op)
     return true;
 }
 
+static void meter_item(struct transact_get *op, size_t i)
+{
+    if (!api_is_metered(op->call)) {
+        return;
+    }
+    const struct row *row = &op->get.rows[i];
+    struct meter_access *access = ARENA_NEW(op->call->arena, struct meter_access);
+    *access = (struct meter_access){
+        .operation = "TransactGetItems",
+        .flags = METER_BY_KEY,
+        .table = op->tables[i],
+        .projection = op->projections[i],
+        .partition = op->keys[i].hash,
+        .table_units = 2 * capacity_read_units(row->size, true),
+        .items_read = !value_is_absent(row->item),
+        .items_returned = !value_is_absent(row->item),
+        .bytes_read = row->size,
+        .item_bytes = row->size,
+    };
+    api_meter(op->call, access);
+}
+
 /* An entry whose projection matches nothing has no Item. */
 static void write_one(struct transact_get *op, size_t i, struct capacity_list *capacities)
 {
     struct api_call *call = op->call;
     const struct row *row = &op->get.rows[i];
+    meter_item(op, i);
     capacity_list_at(capacities, call->arena, op->tables[i], op->count)->table +=
         2 * capacity_read_units(row->size, true);
     struct value item = row->item;

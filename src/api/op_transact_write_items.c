@@ -311,6 +311,13 @@ static void write_collections(struct transact_write *op)
     api_member_collections(op->call, &op->request.return_collection_metrics, writes, count);
 }
 
+static const char *const operations[] = {
+    [WRITE_PUT] = "TransactWriteItems Put",
+    [WRITE_DELETE] = "TransactWriteItems Delete",
+    [WRITE_UPDATE] = "TransactWriteItems Update",
+    [WRITE_CHECK] = "TransactWriteItems ConditionCheck",
+};
+
 static void transact_write_done(struct engine_call *engine_call)
 {
     struct transact_write *op = CONTAINER_OF(engine_call, struct transact_write, engine.call);
@@ -319,6 +326,7 @@ static void transact_write_done(struct engine_call *engine_call)
     if (call->err.code == ERR_NONE && op->engine.failed) {
         transact_refuse(call, op->writes, op->count);
     }
+    transact_meter(call, operations, &op->engine);
     if (call->err.code == ERR_NONE) {
         api_begin(call);
         transact_member_capacity(call, &op->request.return_consumed_capacity, &op->engine);

@@ -176,5 +176,5 @@ void op_update_item(struct api_call *call)
         return;
     }
     write->key_value = update->request.key.value;
-    write_item_run(&update->op);
+    write_item_run(&update->op, "UpdateItem");
 }

@@ -204,6 +204,17 @@ static struct capacity page_capacity(const struct page *page)
     return capacity;
 }
 
+/* What was read, for the meter. */
+static void meter_page(struct page *page)
+{
+    struct meter_access *access = &page->access;
+    access->table_units = page->capacity.table;
+    access->arms = page->index == NULL ? NULL : &page->capacity;
+    access->items_read = page->read.scanned_count;
+    access->items_returned = page->read.count;
+    access->bytes_read = page->read.bytes;
+}
+
 static void page_done(struct engine_call *engine_call)
 {
     struct page *page = CONTAINER_OF(engine_call, struct page, read.call);
@@ -221,10 +232,11 @@ static void page_done(struct engine_call *engine_call)
             api_member(call, STR("LastEvaluatedKey"));
             value_json_write_item(call->out, page->read.last_key);
         }
-        struct capacity capacity = page_capacity(page);
-        api_member_capacity(call, &page->request->return_consumed_capacity, page->table, &capacity,
-                            CAPACITY_READ);
+        page->capacity = page_capacity(page);
+        api_member_capacity(call, &page->request->return_consumed_capacity, page->table,
+                            &page->capacity, CAPACITY_READ);
         api_end(call);
+        meter_page(page);
     }
     api_finish(call);
 }
@@ -265,9 +277,27 @@ static bool start(struct page *page, struct key_range *range)
     return true;
 }
 
+static void describe_access(struct page *page)
+{
+    const struct page_request *request = page->request;
+    struct meter_access *access = &page->access;
+    access->operation = page->is_query ? "Query" : "Scan";
+    access->flags = (page->is_query ? 0u : METER_SCAN) |
+                    (request->consistent_read.value ? METER_CONSISTENT : 0u) |
+                    (page->read.backward ? METER_BACKWARD : 0u) |
+                    (page->count_only ? METER_COUNT : 0u) |
+                    (request->limit.given ? METER_HAS_LIMIT : 0u);
+    access->table = page->table;
+    access->index = page->index;
+    access->filter = page->filter;
+    access->projection = page->projection;
+    api_meter(page->call, access);
+}
+
 void page_run(struct page *page, struct key_range range)
 {
     struct api_call *call = page->call;
+    describe_access(page);
     if (!start(page, &range)) {
         api_finish(call);
         return;

@@ -53,6 +53,8 @@ struct page {
     /* Says why a start key that fits the schema is not in the range: sets call->err. */
     void (*refuse_start)(struct page *page, struct str row);
     struct items_read read;
+    struct meter_access access;
+    struct capacity capacity; /* consumed, once it is read */
 };
 
 /* What is checked before the table is known: Select and what it goes with; legacy parameters; the

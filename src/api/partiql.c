@@ -176,6 +176,35 @@ struct value partiql_returned(const struct partiql *partiql, const struct item_w
     return VALUE_ABSENT;
 }
 
+/* --- metering --- */
+
+void partiql_describe_read(struct meter_access *access, const char *operation,
+                           const struct partiql *partiql)
+{
+    const struct statement *statement = &partiql->statement;
+    *access = (struct meter_access){
+        .operation = operation,
+        .flags = partiql->request->consistent_read.value ? METER_CONSISTENT : 0u,
+        .table = partiql->table,
+        .index = partiql->index,
+        .filter = statement->where == NULL ? NULL : statement->where->condition,
+        .columns = statement->columns,
+        .column_count = statement->column_count,
+    };
+}
+
+const char *partiql_write_name(const struct partiql *partiql)
+{
+    static const char *const names[] = {
+        [STATEMENT_SELECT] = "ExecuteStatement Select",
+        [STATEMENT_INSERT] = "ExecuteStatement Insert",
+        [STATEMENT_UPDATE] = "ExecuteStatement Update",
+        [STATEMENT_DELETE] = "ExecuteStatement Delete",
+        [STATEMENT_EXISTS] = "ExecuteStatement Exists",
+    };
+    return names[partiql->statement.kind];
+}
+
 /* --- rows --- */
 
 void partiql_write_row(struct buf *out, struct arena *arena, const struct statement *statement,

@@ -42,6 +42,11 @@ static inline bool partiql_is_read(const struct partiql *partiql)
  * gets wrong. In a transaction, problems of keys are worded as TransactWriteItems does. */
 MUST_USE bool partiql_write(struct api_call *call, const struct partiql *partiql, bool transaction,
                             struct item_write *out, struct err *err);
+/* Describes a SELECT for the meter; `operation` is a literal. The WHERE clause is its filter. */
+void partiql_describe_read(struct meter_access *access, const char *operation,
+                           const struct partiql *partiql);
+/* "ExecuteStatement Insert", and so on: the meter's name for a write. */
+const char *partiql_write_name(const struct partiql *partiql);
 /* INSERT's condition, if it failed, is a duplicate key. */
 void partiql_name_failure(const struct partiql *partiql, struct item_write *write);
 /* The row of RETURNING after the write has succeeded, or VALUE_ABSENT. */

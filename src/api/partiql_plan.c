@@ -568,6 +568,7 @@ static void plan_scan(const struct plan_source *source, struct read_plan *out)
     out->ranges = ARENA_NEW(source->arena, struct key_range);
     out->ranges[0] = range_of_scan(source->table, source->index, 0, 1, source->arena);
     out->range_count = 1;
+    out->whole = true;
 }
 
 bool plan_select(const struct plan_source *source, struct read_plan *out, struct err *err)

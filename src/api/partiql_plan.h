@@ -17,8 +17,10 @@ struct read_plan {
     struct item_key key;
     struct key_range *ranges; /* to be read in this order; there is always one */
     size_t range_count;
-    bool backward; /* inside each range */
-    bool fetch;    /* a local index must read whole items from the table */
+    bool whole;        /* reads everything: no partition key is given */
+    struct value hash; /* the partition key, if there is one range; for the meter */
+    bool backward;     /* inside each range */
+    bool fetch;        /* a local index must read whole items from the table */
 };
 
 /* What a statement is run on. */

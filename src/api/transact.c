@@ -1,5 +1,7 @@
 #include "api/transact.h"
 
+#include "api/write_item.h"
+
 #include "base/bytes.h"
 
 enum { NOTE_SIZE_LEN = 4 };
@@ -123,6 +125,14 @@ struct str transact_note_sizes(struct items_write *write)
     return str_make(sizes, len);
 }
 
+/* The size that the first call noted of its write `i`. */
+static size_t replayed_size(const struct items_write *engine, size_t i)
+{
+    return (i + 1) * NOTE_SIZE_LEN <= engine->replay_note.len
+               ? get_u32_le(engine->replay_note.data + i * NOTE_SIZE_LEN)
+               : 0;
+}
+
 void transact_member_capacity(struct api_call *call, const struct wire_enum *wanted,
                               const struct items_write *engine)
 {
@@ -135,12 +145,39 @@ void transact_member_capacity(struct api_call *call, const struct wire_enum *wan
             capacity_add(sum, &write->capacity, 2);
             continue;
         }
-        uint32_t size = 0;
-        if ((i + 1) * NOTE_SIZE_LEN <= engine->replay_note.len) {
-            size = get_u32_le(engine->replay_note.data + i * NOTE_SIZE_LEN);
-        }
-        sum->table += 2 * capacity_read_units(size, true);
+        sum->table += 2 * capacity_read_units(replayed_size(engine, i), true);
     }
     api_member_capacities(call, wanted, &list, true,
                           engine->replayed ? CAPACITY_READ : CAPACITY_WRITE);
+}
+
+/* --- metering --- */
+
+/* A replay reads the images of the first call; a cancelled transaction is charged nothing. */
+static void meter_write(struct api_call *call, const char *const operations[4],
+                        const struct items_write *engine, size_t i)
+{
+    const struct item_write *write = &engine->writes[i];
+    struct meter_access *access = ARENA_NEW(call->arena, struct meter_access);
+    write_describe(access, operations[write->kind], write);
+    access->err = write->err.code;
+    if (engine->replayed) {
+        access->operation = "Replay of a transaction";
+        access->flags = METER_BY_KEY;
+        access->condition = NULL;
+        access->update = NULL;
+        access->table_units = 2 * capacity_read_units(replayed_size(engine, i), true);
+    } else if (call->err.code == ERR_NONE) {
+        write_describe_outcome(access, write);
+        access->table_units *= 2;
+    }
+    api_meter(call, access);
+}
+
+void transact_meter(struct api_call *call, const char *const operations[4],
+                    const struct items_write *engine)
+{
+    for (size_t i = 0; api_is_metered(call) && i < engine->write_count; i++) {
+        meter_write(call, operations, engine, i);
+    }
 }

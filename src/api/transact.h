@@ -26,6 +26,11 @@ bool transact_refuse_duplicate(struct api_call *call);
 MUST_USE bool transact_check_size(struct api_call *call, const struct item_write *writes,
                                   size_t count);
 
+/* Describes what a transaction wrote, or would have written, for the meter; `operation` is the name
+ * of the operation, with a space. */
+void transact_meter(struct api_call *call, const char *const operations[4],
+                    const struct items_write *engine);
+
 /* To be remembered with a token: what transact_member_capacity() needs for a replay. */
 struct str transact_note_sizes(struct items_write *write);
 /* The member ConsumedCapacity of writes that were carried out, now or before. */

@@ -121,6 +121,7 @@ static void write_item_done(struct engine_call *engine_call)
     struct write_item *op = CONTAINER_OF(engine_call, struct write_item, engine.call);
     struct api_call *call = op->call;
     call->err = engine_call->err;
+    write_describe_outcome(&op->access, &op->write);
     if (call->err.code == ERR_NONE && op->engine.failed) {
         call->err = op->write.err;
         if (call->err.code == ERR_CONDITIONAL_CHECK_FAILED) {
@@ -138,13 +139,42 @@ static void write_item_done(struct engine_call *engine_call)
     api_finish(call);
 }
 
-void write_item_run(struct write_item *op)
+void write_describe(struct meter_access *access, const char *operation,
+                    const struct item_write *write)
+{
+    *access = (struct meter_access){
+        .operation = operation,
+        .flags = METER_WRITE | (write->kind == WRITE_PUT ? 0u : METER_BY_KEY),
+        .table = write->table,
+        .condition = write->condition,
+        .update = write->update,
+        .partition = write->key.hash,
+        .item = write->item,
+    };
+}
+
+void write_describe_outcome(struct meter_access *access, const struct item_write *write)
+{
+    access->table_units = write->capacity.table;
+    access->arms = write->table->index_count == 0 ? NULL : &write->capacity;
+    access->items_read = write->old_size > 0;
+    access->bytes_written = write->new_size;
+    access->item_bytes = MAX(write->new_size, write->old_size);
+    access->collection_bytes = write->collection_bytes;
+    if (!value_is_absent(write->new_item)) {
+        access->item = write->new_item;
+    }
+}
+
+void write_item_run(struct write_item *op, const char *operation)
 {
     int returns = write_item_returns(op->request);
     if (!api_check_key_paths(op->write.table, NULL, op->write.condition, &op->call->err)) {
         api_finish(op->call);
         return;
     }
+    write_describe(&op->access, operation, &op->write);
+    api_meter(op->call, &op->access);
     op->call->state = op;
     op->write.want_old = returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD;
     op->write.want_old_on_failure = !str_is_null(op->request->return_on_failure.text) &&

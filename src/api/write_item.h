@@ -47,6 +47,7 @@ struct write_item {
     struct expr_scope scope;
     struct item_write write;
     struct items_write engine;
+    struct meter_access access;
 };
 
 /* ReturnValues as given, RETURN_NONE if not. */
@@ -66,7 +67,13 @@ MUST_USE bool write_item_condition(struct write_item *op);
 /* Refuses an update that changes a key attribute, or goes inside one. */
 MUST_USE bool update_check_keys(const struct item_write *write, struct err *err);
 
+/* Describes a write for the meter, before it is started; and adds what came of it. `operation` is a
+ * literal. */
+void write_describe(struct meter_access *access, const char *operation,
+                    const struct item_write *write);
+void write_describe_outcome(struct meter_access *access, const struct item_write *write);
+
 /* Sends the write to the engine; the answer is made from its outcome. */
-void write_item_run(struct write_item *op);
+void write_item_run(struct write_item *op, const char *operation);
 
 #endif

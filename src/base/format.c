@@ -44,7 +44,7 @@ static const char *read_conversion(const char *at, struct conversion *out)
 
 static void add_number(struct buf *out, const struct conversion *c, va_list *args)
 {
-    if (c->type == 'f') {
+    if (c->type == 'f' || c->type == 'g') {
         ADD_PRINTED(out, c->spec, va_arg(*args, double));
     } else if (c->length == 'l') {
         ADD_PRINTED(out, c->spec, va_arg(*args, long long));

@@ -411,6 +411,8 @@ static bool interpret(struct arena *arena, const struct setting *settings, struc
     out->stream_shard_ms = number_of(&settings[SETTING_stream_shard_ms]);
     out->stream_retention_ms = number_of(&settings[SETTING_stream_retention_ms]);
     out->test_clock = str_eq(settings[SETTING_test_clock].text, STR("on"));
+    out->insight = str_eq(settings[SETTING_insight].text, STR("on"));
+    out->prices = settings[SETTING_prices].text;
     out->log_format = str_eq(settings[SETTING_log_format].text, STR("json")) ? LOG_JSON : LOG_TEXT;
     out->log_file = settings[SETTING_log_file].text;
     return true;

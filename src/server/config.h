@@ -33,7 +33,9 @@ struct config {
     int64_t stream_shards; /* 0: by the capacity of the table */
     int64_t stream_shard_ms;
     int64_t stream_retention_ms;
-    bool test_clock; /* clients may set the clock */
+    bool test_clock;   /* clients may set the clock */
+    bool insight;      /* calls are counted by pattern */
+    struct str prices; /* file; empty: the built-in ones */
     enum log_level log_level;
     enum log_format log_format;
     struct str log_file; /* "-": standard error */

@@ -34,6 +34,11 @@ struct guard *guard_create(const struct guard_options *options)
     return guard;
 }
 
+bool guard_checks(const struct guard *guard)
+{
+    return auth_mode_checks(guard->options.mode);
+}
+
 void guard_destroy(struct guard *guard)
 {
     if (guard == NULL) {

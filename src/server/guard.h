@@ -22,6 +22,9 @@ MUST_USE struct guard *guard_create(const struct guard_options *options);
 /* Accepts NULL. */
 void guard_destroy(struct guard *guard);
 
+/* Whether signatures are looked at. */
+MUST_USE bool guard_checks(const struct guard *guard);
+
 /* Whether the request may go on, on the exchange's thread. `service` is "dynamodb" or "sts". In the
  * modes that check, *out is the caller, to be released with auth_caller_release(); else, and if the
  * mode is AUTH_WARN and the check failed, out->directory is NULL. False: *err as the service says

@@ -6,6 +6,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "server/console.h"
+#include "server/insight_pages.h"
 #include "server/ready.h"
 #include "server/set_clock.h"
 
@@ -23,6 +24,7 @@ struct router {
     struct engine *engine;
     struct router_options options;
     struct ready ready;
+    struct insight_pages insight;
     struct route_thread threads[];
 };
 
@@ -42,8 +44,12 @@ struct router *router_create(struct engine *engine, const struct router_options 
     router->engine = engine;
     router->options = *options;
     ready_init(&router->ready, engine, options->memory, options->store);
+    router->insight.meter = options->meter;
     for (int i = 0; i < options->thread_count; i++) {
         router->threads[i].api = api_thread_create(engine);
+        if (options->meter != NULL) {
+            api_thread_set_meter(router->threads[i].api, meter_thread(options->meter, i));
+        }
         random_init(&router->threads[i].random);
     }
     return router;
@@ -332,8 +338,14 @@ static void handle_preflight(struct router *router, struct http_exchange *exchan
     buf_finish(&headers);
 }
 
+static void handle_insight(struct router *router, struct http_exchange *exchange);
+
 static void handle_post(struct router *router, struct http_exchange *exchange)
 {
+    if (insight_pages_has(&router->insight, exchange->target)) {
+        handle_insight(router, exchange);
+        return;
+    }
     if (refuse_origin(router, exchange)) {
         return;
     }
@@ -360,8 +372,30 @@ static const struct {
     {READY_TARGET, handle_ready},
 };
 
+/* The insight API and the metrics: not for pages of other origins, and only for callers with valid
+ * signatures if the server checks these. */
+static void handle_insight(struct router *router, struct http_exchange *exchange)
+{
+    struct err err = ERR_INIT(exchange->arena);
+    struct auth_caller caller = {0};
+    if (refuse_origin(router, exchange)) {
+        return;
+    }
+    if (guard_checks(router->options.guard) &&
+        !guard_check(router->options.guard, exchange, STR("dynamodb"), &caller, &err)) {
+        refuse(router, exchange, &err);
+        return;
+    }
+    auth_caller_release(&caller);
+    insight_pages_handle(&router->insight, exchange);
+}
+
 static void handle_get(struct router *router, struct http_exchange *exchange)
 {
+    if (insight_pages_has(&router->insight, exchange->target)) {
+        handle_insight(router, exchange);
+        return;
+    }
     for (size_t i = 0; i < COUNT_OF(pages); i++) {
         if (str_eq(exchange->target, str_from_c(pages[i].path))) {
             pages[i].handle(router, exchange);

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "http/http.h"
+#include "meter/meter.h"
 #include "server/cors.h"
 #include "server/guard.h"
 #include "server/hosts.h"
@@ -21,6 +22,7 @@ struct router_options {
     bool console;              /* serve the console */
     const struct store *store; /* must outlive the router, like the next */
     const struct memory_pool *memory;
+    struct meter *meter; /* records calls; NULL: none does */
 };
 
 /* Borrows the engine. */

@@ -85,6 +85,7 @@ struct service {
     struct guard *guard;
     struct store *store;
     struct engine *engine;
+    struct meter *meter; /* NULL: insight is off */
     struct router *router;
     struct http_server *http;
     struct control *control; /* NULL: there is none */
@@ -176,6 +177,15 @@ static bool open_service(struct service *service, const struct config *config, s
         .key = service->users.key,
     };
     service->guard = guard_create(&guard_options);
+    struct meter_options meter_options = {
+        .thread_count = http_options.thread_count + http_options.slow_thread_count,
+        .prices = config->prices,
+        .store = config->store,
+        .keep = !str_starts_with(config->store, STR("memory:")),
+    };
+    if (config->insight && !meter_create(service->engine, &meter_options, &service->meter, err)) {
+        return false;
+    }
     struct router_options router_options = {
         .loop_count = http_options.thread_count,
         .thread_count = http_options.thread_count + http_options.slow_thread_count,
@@ -186,6 +196,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .console = config->console,
         .store = service->store,
         .memory = &service->memory,
+        .meter = service->meter,
     };
     service->router = router_create(service->engine, &router_options);
     service->control = control_start(service->store);
@@ -198,6 +209,7 @@ static void close_service(struct service *service)
     http_server_close(service->http, 5000);
     router_destroy(service->router);
     guard_destroy(service->guard);
+    meter_destroy(service->meter);
     engine_close(service->engine);
     store_close(service->store);
     users_close(&service->users);

@@ -1,0 +1,45 @@
+/* meter/findings_internal.h: findings in the making: each rule looks at patterns, tables or heat
+ * and reports what it finds with evidence and remedy. */
+#ifndef GRAMME_METER_FINDINGS_INTERNAL_H
+#define GRAMME_METER_FINDINGS_INTERNAL_H
+
+#include "meter/survey_internal.h"
+
+#define FINDING(name_, id_, severity_, title_) FINDING_##name_,
+enum finding_kind {
+#include "meter/findings.def"
+    FINDING_COUNT
+};
+#undef FINDING
+
+/* Where a finding is, and what its numbers are. */
+struct finding {
+    enum finding_kind kind;
+    struct str table;
+    struct str index;
+    const struct pattern *pattern; /* or NULL */
+    struct str evidence;
+    struct str remedy;
+    struct str numbers; /* the members of a JSON object */
+};
+
+/* A search under way. */
+struct search {
+    struct insight *insight;
+    struct insight_tables tables;
+    const struct survey *surveys; /* one for each table */
+    struct finding *findings;
+    size_t count;
+    size_t max;
+};
+
+enum { FINDINGS_MAX = 1000 };
+
+/* Adds a finding; texts are in the arena of the request. */
+void finding_add(struct search *search, const struct finding *finding);
+
+/* The rules; the mutex is held. */
+void findings_of_patterns(struct search *search);
+void findings_of_table(struct search *search, size_t number);
+
+#endif

@@ -1,0 +1,226 @@
+/* Findings that one pattern shows: scans, filters, consistency, conditions, large items. The mutex
+ * is held. */
+#include "meter/findings_internal.h"
+
+enum {
+    SCAN_ITEMS_MIN = 1000,   /* a smaller table may be scanned */
+    DISCARD_ITEMS_MIN = 100, /* read so far, before a filter is called wasteful */
+    CONSISTENT_CALLS_MIN = 100,
+    CONDITION_CALLS_MIN = 20,
+    LARGE_ITEM_BYTES = 300 * 1024,
+    ITEM_BYTES_LIMIT = 400 * 1024,
+};
+
+#define TEXT(search, ...) arena_format((search)->insight->arena, __VA_ARGS__)
+
+static const struct table *table_of(const struct search *search, struct str name, size_t *number)
+{
+    for (size_t i = 0; i < search->tables.count; i++) {
+        if (str_eq(search->tables.tables[i]->name, name)) {
+            *number = i;
+            return search->tables.tables[i];
+        }
+    }
+    return NULL;
+}
+
+/* A Scan of a table that has many items already costs more with each that comes. */
+static void find_scan(struct search *search, const struct pattern *pattern, size_t table)
+{
+    const struct pattern_sums *sums = &pattern->sums;
+    int64_t items = search->tables.sizes[table].item_count;
+    if (!(pattern->text.flags & METER_SCAN) || items < SCAN_ITEMS_MIN) {
+        return;
+    }
+    double calls = (double)sums->calls;
+    finding_add(
+        search,
+        &(struct finding){
+            .kind = FINDING_SCAN_GROWS,
+            .table = pattern->text.table,
+            .index = pattern->text.index,
+            .pattern = pattern,
+            .evidence = TEXT(search,
+                             "%.*s was called %llu times and read %llu items (%.1f a call); "
+                             "the table has %lld items, and each one more makes it dearer.",
+                             STR_ARG(pattern->text.text), (unsigned long long)sums->calls,
+                             (unsigned long long)sums->items_read, (double)sums->items_read / calls,
+                             (long long)items),
+            .remedy = str_is_null(pattern->text.filter)
+                          ? STR("Query by a partition key instead; for exports use a "
+                                "stream, or an export.")
+                          : TEXT(search,
+                                 "Make a global index whose partition key is what the "
+                                 "filter (%.*s) asks for, and Query it.",
+                                 STR_ARG(pattern->text.filter)),
+            .numbers = TEXT(search, "\"calls\":%llu,\"itemsRead\":%llu,\"tableItems\":%lld",
+                            (unsigned long long)sums->calls, (unsigned long long)sums->items_read,
+                            (long long)items),
+        });
+}
+
+static void find_discards(struct search *search, const struct pattern *pattern)
+{
+    const struct pattern_sums *sums = &pattern->sums;
+    if (str_is_null(pattern->text.filter) || sums->items_read < DISCARD_ITEMS_MIN ||
+        sums->items_returned * 2 > sums->items_read) {
+        return;
+    }
+    double part = (double)sums->items_returned / (double)sums->items_read;
+    double units = sums->table_units;
+    for (size_t i = 0; i < pattern->arms.count; i++) {
+        units += pattern->arms.arms[i].read_units;
+    }
+    finding_add(
+        search,
+        &(struct finding){
+            .kind = FINDING_FILTER_DISCARDS,
+            .table = pattern->text.table,
+            .index = pattern->text.index,
+            .pattern = pattern,
+            .evidence = TEXT(search,
+                             "%.*s read %llu items to return %llu (%.1f %%) in %llu calls; about "
+                             "%.1f of its %.1f read units were for discarded items.",
+                             STR_ARG(pattern->text.text), (unsigned long long)sums->items_read,
+                             (unsigned long long)sums->items_returned, part * 100,
+                             (unsigned long long)sums->calls, units * (1 - part), units),
+            .remedy = TEXT(search,
+                           "Put what the filter asks for (%.*s) into the sort key, or into the key "
+                           "of an index, so that only matching items are read.",
+                           STR_ARG(pattern->text.filter)),
+            .numbers = TEXT(search, "\"itemsRead\":%llu,\"itemsReturned\":%llu,\"readUnits\":%.6g",
+                            (unsigned long long)sums->items_read,
+                            (unsigned long long)sums->items_returned, units),
+        });
+}
+
+/* Reads that are consistent although nothing writes their table at the time cost twice as much for
+ * nothing. */
+static void find_consistency(struct search *search, const struct pattern *pattern)
+{
+    const struct pattern_sums *sums = &pattern->sums;
+    const struct table_sums *table = pattern->table;
+    if (!(pattern->text.flags & METER_CONSISTENT) || sums->calls < CONSISTENT_CALLS_MIN) {
+        return;
+    }
+    double reads_per_write = table->read_units / MAX(table->write_units, 1);
+    if (reads_per_write < 10) {
+        return;
+    }
+    finding_add(
+        search,
+        &(struct finding){
+            .kind = FINDING_NEEDLESS_CONSISTENCY,
+            .table = pattern->text.table,
+            .index = pattern->text.index,
+            .pattern = pattern,
+            .evidence = TEXT(search,
+                             "%.*s was called %llu times for %.1f read units; the table has "
+                             "%.0f read units for each write unit, so what is read has "
+                             "rarely just changed.",
+                             STR_ARG(pattern->text.text), (unsigned long long)sums->calls,
+                             sums->table_units, reads_per_write),
+            .remedy = TEXT(search,
+                           "Leave ConsistentRead out where the caller did not just write "
+                           "the item: that saves %.1f read units.",
+                           sums->table_units / 2),
+            .numbers = TEXT(search, "\"calls\":%llu,\"readUnits\":%.6g",
+                            (unsigned long long)sums->calls, sums->table_units),
+        });
+}
+
+static void find_conditions(struct search *search, const struct pattern *pattern)
+{
+    const struct pattern_sums *sums = &pattern->sums;
+    uint64_t failed = 0;
+    for (size_t i = 0; i < ERROR_KINDS; i++) {
+        if (sums->error_kinds[i].code == ERR_CONDITIONAL_CHECK_FAILED) {
+            failed += sums->error_kinds[i].count;
+        }
+    }
+    if (str_is_null(pattern->text.condition) || sums->calls < CONDITION_CALLS_MIN ||
+        failed * 5 < sums->calls) {
+        return;
+    }
+    finding_add(
+        search,
+        &(struct finding){
+            .kind = FINDING_CONDITIONS_FAIL,
+            .table = pattern->text.table,
+            .pattern = pattern,
+            .evidence =
+                TEXT(search,
+                     "%.*s failed %llu of %llu times (%.0f %%); each failure is charged as "
+                     "a write.",
+                     STR_ARG(pattern->text.text), (unsigned long long)failed,
+                     (unsigned long long)sums->calls, 100.0 * (double)failed / (double)sums->calls),
+            .remedy = STR("If two writers race for one item, let them write different items or add "
+                          "to counters; if the condition asks whether there is an item, read first "
+                          "when that is the usual case."),
+            .numbers = TEXT(search, "\"calls\":%llu,\"failed\":%llu",
+                            (unsigned long long)sums->calls, (unsigned long long)failed),
+        });
+}
+
+static void find_large_items(struct search *search, const struct pattern *pattern)
+{
+    uint64_t bytes = pattern->sums.item_bytes_max;
+    if (bytes < LARGE_ITEM_BYTES || !(pattern->text.flags & METER_WRITE)) {
+        return;
+    }
+    finding_add(
+        search,
+        &(struct finding){
+            .kind = FINDING_LARGE_ITEMS,
+            .table = pattern->text.table,
+            .pattern = pattern,
+            .evidence = TEXT(search,
+                             "%.*s wrote an item of %llu bytes, %.0f %% of the limit of "
+                             "409,600; such a write costs %.0f units.",
+                             STR_ARG(pattern->text.text), (unsigned long long)bytes,
+                             100.0 * (double)bytes / ITEM_BYTES_LIMIT, capacity_write_units(bytes)),
+            .remedy = STR("Split the item: what grows (lists, texts) into items of its own "
+                          "in the same item collection, large binaries to object storage."),
+            .numbers = TEXT(search, "\"itemBytesMax\":%llu", (unsigned long long)bytes),
+        });
+}
+
+static void find_large_collection(struct search *search, const struct pattern *pattern)
+{
+    double gigabytes = (double)pattern->sums.collection_bytes_max / (1 << 30);
+    if (gigabytes < 7) {
+        return;
+    }
+    finding_add(search,
+                &(struct finding){
+                    .kind = FINDING_LARGE_COLLECTION,
+                    .table = pattern->text.table,
+                    .pattern = pattern,
+                    .evidence = TEXT(search,
+                                     "%.*s wrote to an item collection of %.1f GB. A table with "
+                                     "local indexes refuses writes to a collection of 10 GB.",
+                                     STR_ARG(pattern->text.text), gigabytes),
+                    .remedy = STR("Add a suffix to the partition key (such as the month) and query "
+                                  "each part, or replace the local index by a global one."),
+                    .numbers = TEXT(search, "\"collectionBytes\":%llu",
+                                    (unsigned long long)pattern->sums.collection_bytes_max),
+                });
+}
+
+void findings_of_patterns(struct search *search)
+{
+    const struct meter *meter = search->insight->meter;
+    for (size_t i = 0; i < meter->pattern_count; i++) {
+        const struct pattern *pattern = meter->patterns[i];
+        size_t number;
+        if (table_of(search, pattern->text.table, &number) == NULL) {
+            continue;
+        }
+        find_scan(search, pattern, number);
+        find_discards(search, pattern);
+        find_consistency(search, pattern);
+        find_conditions(search, pattern);
+        find_large_items(search, pattern);
+        find_large_collection(search, pattern);
+    }
+}

@@ -1,0 +1,84 @@
+/* meter/heat_internal.h: which partition keys are used most, per table and index ("place"). A
+ * Space-Saving sketch (Metwally, Agrawal, El Abbadi 2005): with k counters, the count of a key that
+ * has one is too high by at most its `error`, and a key that has none was used at most as often as
+ * the smallest count says. Not thread-safe: the meter's mutex guards it. */
+#ifndef GRAMME_METER_HEAT_INTERNAL_H
+#define GRAMME_METER_HEAT_INTERNAL_H
+
+#include "base/map.h"
+#include "meter/block_internal.h"
+
+enum {
+    HEAT_COUNTERS_MIN = 64,
+    HEAT_COUNTERS_MAX = 1024,         /* of one place */
+    HEAT_COUNTERS_TOTAL = 100 * 1000, /* of all places */
+    HEAT_RANGES = 64,
+    HEAT_PLACES_MAX = 6000,
+    HEAT_PLACE_SLOTS = 16384,   /* more than twice that */
+    HEAT_WINDOW_SECONDS = 3600, /* after it counting starts anew */
+};
+
+/* Units of one second; two of them, because threads are not in step. */
+struct heat_second {
+    uint32_t second;
+    float read_units;
+    float write_units;
+};
+
+struct heat_counter {
+    uint64_t hash;
+    uint64_t count;
+    uint64_t error;
+    double read_units; /* since it has this counter */
+    double write_units;
+    struct heat_second seconds[2];
+    float peak_read;
+    float peak_write;
+    uint32_t heap_at; /* its place in the heap */
+    uint8_t key_len;
+    bool is_cut;
+    char key[HEAT_KEY_MAX]; /* of the value's encoding */
+};
+
+struct heat_place {
+    uint32_t space;
+    struct str table;
+    struct str index; /* STR_NULL: the table itself */
+    uint64_t count;
+    double read_units;
+    double write_units;
+    uint32_t first_second;
+    struct heat_counter *counters;
+    uint32_t *heap;  /* of counters, the smallest count first */
+    uint32_t *slots; /* counters by hash; UINT32_MAX: free; twice `counter_max` */
+    size_t counter_count;
+    size_t counter_max;
+    float range_reads[HEAT_RANGES];
+    float range_writes[HEAT_RANGES];
+};
+
+struct heat {
+    struct heat_place **slots; /* by space; a power of two, made with the first place */
+    size_t place_count;
+    size_t counters_total;
+    uint64_t lost; /* accesses that were not looked at */
+    size_t bytes;
+    int64_t since_ms;
+};
+
+void heat_finish(struct heat *heat);
+void heat_forget(struct heat *heat);
+/* Says which table or index a space is; the first time, or again. */
+void heat_name_place(struct heat *heat, uint32_t space, struct str table, struct str index);
+/* Counts one access. Those of places without a name are lost. */
+void heat_add(struct heat *heat, const struct heat_event *event, const char *key);
+/* The place, or NULL. An empty index is the table. */
+struct heat_place *heat_find(const struct heat *heat, struct str table, struct str index);
+/* How often a key without a counter can have been used at most. */
+uint64_t heat_error_max(const struct heat_place *place);
+/* When counting began, by the wall clock. */
+int64_t heat_since_ms(const struct heat_place *place);
+/* The heaviest keys, most accesses first; returns how many there are. */
+size_t heat_top(const struct heat_place *place, size_t limit, const struct heat_counter **out);
+
+#endif

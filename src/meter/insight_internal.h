@@ -1,0 +1,57 @@
+/* meter/insight_internal.h: what the pages of the insight API share. */
+#ifndef GRAMME_METER_INSIGHT_INTERNAL_H
+#define GRAMME_METER_INSIGHT_INTERNAL_H
+
+#include "json/writer.h"
+#include "meter/insight.h"
+#include "meter/meter_internal.h"
+
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000 };
+
+/* One request under way. */
+struct insight {
+    struct meter *meter;
+    const struct insight_request *request;
+    struct arena *arena;
+    struct buf *out;
+    struct str rest;    /* of the path, behind the page's name and a slash; STR_NULL: none */
+    struct str mistake; /* what is wrong with the request; STR_NULL: nothing */
+    bool is_missing;    /* what was asked for is not there */
+    struct waiting_mailbox *mailbox;
+};
+
+/* The value of the nth parameter of that name, decoded; STR_NULL: there is none. */
+struct str insight_parameter(struct insight *insight, const char *name, size_t nth);
+/* A number within bounds, or `otherwise` if it is not given. Anything else is a mistake. */
+double insight_number(struct insight *insight, const char *name, double otherwise, double min,
+                      double max);
+size_t insight_limit(struct insight *insight, size_t otherwise);
+/* Notes the first mistake. */
+void insight_refuse(struct insight *insight, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* A table and its sizes, now. Waits for the store; not while the mutex is held. The table is
+ * acquired: table_release(). False: there is no such table. */
+MUST_USE bool insight_table(struct insight *insight, struct str name, const struct table **out,
+                            struct table_sizes *sizes);
+/* All tables with their sizes, in order of names. Released by insight_release_tables(). */
+struct insight_tables {
+    const struct table **tables;
+    struct table_sizes *sizes;
+    size_t count;
+};
+void insight_all_tables(struct insight *insight, struct insight_tables *out);
+void insight_release_tables(struct insight_tables *tables);
+
+/* A string, or null if it is STR_NULL. */
+void insight_write_text(struct buf *out, struct str text);
+
+/* The pages. Those that read what was gathered take the mutex themselves. */
+void insight_patterns(struct insight *insight);
+void insight_heat(struct insight *insight);
+void insight_cost(struct insight *insight);
+void insight_prices(struct insight *insight);
+void insight_findings(struct insight *insight);
+size_t insight_finding_count(struct insight *insight);
+void insight_simulation(struct insight *insight);
+
+#endif

@@ -1,0 +1,54 @@
+/* meter/survey_internal.h: a look at the items of a table: its largest item collections, its
+ * largest item, and what its sort keys look like. Reads a bounded part of the table, spread over
+ * it, and is kept for a minute. */
+#ifndef GRAMME_METER_SURVEY_INTERNAL_H
+#define GRAMME_METER_SURVEY_INTERNAL_H
+
+#include "meter/insight_internal.h"
+
+enum { SURVEY_COLLECTIONS = 20, SURVEY_SEGMENTS = 8, SURVEY_EXAMPLE = 48 };
+
+struct survey_collection {
+    char key[HEAT_KEY_MAX]; /* of the value's encoding */
+    uint8_t key_len;
+    bool is_cut;
+    bool is_exact; /* all of it was read */
+    uint64_t items;
+    uint64_t bytes;
+};
+
+/* Sort keys that are texts, and what they encode. */
+struct survey_sort_keys {
+    uint64_t texts;
+    uint64_t misplaced_numbers; /* neighbours that end in numbers of different length, in an order
+                                   that is not that of the numbers */
+    uint64_t misplaced_dates;   /* texts with a date that does not begin with the year */
+    char example[2][SURVEY_EXAMPLE]; /* two neighbours, or one date; ends with NUL */
+};
+
+struct survey {
+    bool has_table;
+    bool is_whole; /* every item was read */
+    int64_t at_ms;
+    uint64_t items;
+    uint64_t item_bytes_max;
+    char largest_key[HEAT_KEY_MAX]; /* partition key of the largest item */
+    uint8_t largest_key_len;
+    bool largest_key_cut;
+    struct survey_collection collections[SURVEY_COLLECTIONS]; /* largest first */
+    size_t collection_count;
+    struct survey_sort_keys sort_keys;
+};
+
+/* Looks at the table, or remembers a look that is less than a minute old. Waits for the store; not
+ * while the mutex is held. has_table false: there is no such table. */
+void survey_table(struct insight *insight, struct str name, struct survey *out);
+/* Writes ,"collections":[...],"collectionsAt":... */
+void survey_write_collections(struct buf *out, const struct survey *survey);
+/* Forgets all. */
+void survey_forget(struct meter *meter);
+
+/* Writes a key as it is in a survey or a counter. */
+void heat_write_key(struct buf *out, const char *key, size_t len, bool is_cut);
+
+#endif

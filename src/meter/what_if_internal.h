@@ -1,0 +1,46 @@
+/* meter/what_if_internal.h: assumptions of the cost view, and what they make of consumed units and
+ * stored bytes. Estimates from averages: an item of half the size may or may not cost a unit less.
+ */
+#ifndef GRAMME_METER_WHAT_IF_INTERNAL_H
+#define GRAMME_METER_WHAT_IF_INTERNAL_H
+
+#include "meter/insight_internal.h"
+
+enum { INDEX_CHANGES_MAX = 16 };
+
+/* An index that is dropped, or gets another projection. */
+struct index_change {
+    struct str table;
+    struct str index;
+    bool is_dropped;
+    double entry_ratio; /* size of an entry after the change, by that of before */
+};
+
+struct what_if {
+    double traffic;   /* times as many calls */
+    double item_size; /* times as large items */
+    struct index_change indexes[INDEX_CHANGES_MAX];
+    size_t index_count;
+    struct str changes[INDEX_CHANGES_MAX + 2]; /* in words */
+    size_t change_count;
+};
+
+/* What a table or index consumes and stores. */
+struct what_if_part {
+    double read_units;
+    double write_units;
+    double items;
+    double bytes;
+};
+
+struct what_if what_if_nothing(void);
+/* Reads the parameters of a request; mistakes are noted in it. Reads entries of indexes. */
+void what_if_read(struct insight *insight, struct what_if *out);
+/* What would be consumed and stored instead. `index` NULL: by the table itself. */
+struct what_if_part what_if_part(const struct what_if *what_if, const struct table *table,
+                                 const struct index *index, struct what_if_part part);
+/* Units of a pattern under the assumptions. */
+void what_if_pattern_units(const struct what_if *what_if, const struct pattern *pattern,
+                           double *read_units, double *write_units);
+
+#endif
