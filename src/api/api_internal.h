@@ -10,7 +10,7 @@
 struct api_thread {
     struct engine *engine;
     struct expr_cache *cache;
-    struct map policies; /* of tables, compiled: see api_resource_policy() */
+    struct map policies;        /* of tables, compiled: see api_resource_policy() */
     struct meter_thread *meter; /* or NULL */
 };
 

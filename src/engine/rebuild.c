@@ -473,6 +473,9 @@ static void add_in_second_pass(struct rebuilder *rebuilder, struct str key, stru
     case SPACE_TOKENS:
         add_token(rebuilder, key, value);
         return;
+    case SPACE_NOTES:
+        put(rebuilder, key, value);
+        return;
     default:
         break;
     }

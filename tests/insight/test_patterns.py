@@ -2,12 +2,16 @@
 
 import json
 import re
+import subprocess
+import urllib.error
 import urllib.request
 
 import pytest
 
 from insight import Insight
+from server import program
 from tables import create_table
+from waiting import poll
 from wire import Client, Refused
 
 S = lambda text: {"S": text}
@@ -188,9 +192,11 @@ def test_kept_across_restarts(start_server, tmp_path):
     examples = [Insight(server.endpoint).get("patterns/" + p["id"]) for p in before.values()]
     since = Insight(server.endpoint).get("overview")["insight"]["since"]
     server.stop()
+    checked = subprocess.run([program(), "check", f"{tmp_path}/data"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
     server = start_server(store)
     insight = Insight(server.endpoint)
-    from waiting import poll  # the collector reads them after the start
+    # The collector reads them after the start.
     poll(lambda: len(insight.patterns()) == len(before), 30, "patterns are back")
     assert insight.patterns() == before
     assert [insight.get("patterns/" + p["id"]) for p in before.values()] == examples
