@@ -1,0 +1,314 @@
+/* Contracts of `gramme patterns`: reading, recording, checking, and the report. */
+#include "cli/contract.h"
+
+#include <errno.h>
+
+#include "json/writer.h"
+
+/* A pattern that declares no ratio may read so many items for each that it returns, once it has
+ * read some. */
+#define READ_PER_RETURNED_DEFAULT 10.0
+enum { ITEMS_READ_MIN = 20 };
+
+/* --- the file --- */
+
+static double optional_number(const struct json_node *node, const char *name)
+{
+    const struct json_node *member = json_get(node, name);
+    return member == NULL || member->kind == JSON_NULL ? -1 : json_get_number(node, name);
+}
+
+static bool read_pattern(const struct json_node *node, struct arena *arena, struct declared **out,
+                         struct err *err)
+{
+    static const char *const known[] = {"text",         "scan",
+                                        "unitsMax",     "itemsReadMax",
+                                        "readPerReturnedMax", "comment"};
+    if (node->kind != JSON_OBJECT || json_get_text(node, "text").len == 0) {
+        return err_set(err, ERR_VALIDATION, "each of \"patterns\" must be an object with a \"text\"");
+    }
+    for (const struct json_node *member = node->first; member != NULL; member = member->next) {
+        size_t i = 0;
+        while (i < COUNT_OF(known) && !str_eq(member->name, str_from_c(known[i]))) {
+            i++;
+        }
+        if (i == COUNT_OF(known)) {
+            return err_set(err, ERR_VALIDATION, "\"%.*s\" of a pattern is not known",
+                           STR_ARG(member->name));
+        }
+    }
+    *out = ARENA_NEW(arena, struct declared);
+    **out = (struct declared){
+        .text = json_get_text(node, "text"),
+        .may_scan = json_get_bool(node, "scan"),
+        .units_max = optional_number(node, "unitsMax"),
+        .items_read_max = optional_number(node, "itemsReadMax"),
+        .read_per_returned_max = optional_number(node, "readPerReturnedMax"),
+    };
+    return true;
+}
+
+static bool read_file(struct arena *arena, const char *path, struct str *out, struct err *err)
+{
+    enum { FILE_BYTES_MAX = 64 << 20 };
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return err_set(err, ERR_VALIDATION, "cannot read %s: %s", path, strerror(errno));
+    }
+    struct buf text = {0};
+    size_t count;
+    while ((count = fread(buf_reserve(&text, 65536), 1, 65536, file)) > 0 &&
+           text.len < FILE_BYTES_MAX) {
+        buf_added(&text, count);
+    }
+    fclose(file);
+    *out = arena_copy(arena, buf_str(&text));
+    buf_finish(&text);
+    return true;
+}
+
+bool contract_read(struct contract *contract, struct arena *arena, const char *path,
+                   struct err *err)
+{
+    struct str text;
+    struct declared **end = &contract->patterns;
+    *contract = (struct contract){0};
+    if (!read_file(arena, path, &text, err)) {
+        return false;
+    }
+    const struct json_node *file = json_parse(arena, text);
+    const struct json_node *list = json_get(file, "patterns");
+    if (list == NULL || list->kind != JSON_ARRAY || json_get_number(file, "version") != 1) {
+        return err_set(err, ERR_VALIDATION,
+                       "%s is no contract: {\"version\": 1, \"patterns\": [...]} is expected", path);
+    }
+    for (const struct json_node *node = list->first; node != NULL; node = node->next) {
+        if (!read_pattern(node, arena, end, err)) {
+            return false;
+        }
+        end = &(*end)->next;
+    }
+    return true;
+}
+
+/* --- what counts as a pattern --- */
+
+/* Operations on tables themselves, and calls that never succeeded, are not declared. */
+static bool counts(const struct json_node *pattern)
+{
+    return json_get_text(pattern, "table").len > 0 &&
+           json_get_number(pattern, "calls") > json_get_number(pattern, "errors");
+}
+
+static double ratio_of(const struct json_node *pattern)
+{
+    double returned = json_get_number(pattern, "itemsReturned");
+    return json_get_number(pattern, "itemsRead") / (returned > 0 ? returned : 1);
+}
+
+void contract_record(const struct json_node *patterns, FILE *out)
+{
+    struct buf text = {0};
+    bool first = true;
+    buf_add(&text, STR("{\n  \"version\": 1,\n  \"patterns\": ["));
+    for (; patterns != NULL; patterns = patterns->next) {
+        if (!counts(patterns)) {
+            continue;
+        }
+        buf_add(&text, first ? STR("\n    {\"text\": ") : STR(",\n    {\"text\": "));
+        json_write_string(&text, json_get_text(patterns, "text"));
+        buf_format(&text, ", \"unitsMax\": %.10g", json_get_number(patterns, "unitsMax"));
+        if (json_get_number(patterns, "itemsReadMax") > 1) {
+            buf_format(&text, ", \"itemsReadMax\": %.10g",
+                       json_get_number(patterns, "itemsReadMax"));
+        }
+        if (ratio_of(patterns) > READ_PER_RETURNED_DEFAULT &&
+            json_get_number(patterns, "itemsRead") >= ITEMS_READ_MIN) {
+            buf_format(&text, ", \"readPerReturnedMax\": %.6g", ratio_of(patterns));
+        }
+        if (json_get_bool(patterns, "scan")) {
+            buf_add(&text, STR(", \"scan\": true"));
+        }
+        buf_add(&text, STR("}"));
+        first = false;
+    }
+    buf_add(&text, STR("\n  ]\n}\n"));
+    fwrite(text.data, 1, text.len, out);
+    buf_finish(&text);
+}
+
+/* --- checking --- */
+
+static struct declared *find(const struct contract *contract, struct str text)
+{
+    struct declared *declared = contract->patterns;
+    while (declared != NULL && !str_eq(declared->text, text)) {
+        declared = declared->next;
+    }
+    return declared;
+}
+
+/* Whether some declared pattern reads the index. */
+static bool knows_index(const struct contract *contract, struct str table, struct str index,
+                        struct arena *arena)
+{
+    struct str place = arena_format(arena, " %.*s.%.*s", STR_ARG(table), STR_ARG(index));
+    for (const struct declared *at = contract->patterns; at != NULL; at = at->next) {
+        if (str_contains(at->text, place)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct str undeclared(const struct contract *contract, const struct json_node *pattern,
+                             struct arena *arena)
+{
+    struct str table = json_get_text(pattern, "table");
+    struct str index = json_get_text(pattern, "index");
+    if (json_get_bool(pattern, "scan")) {
+        return STR("is not declared, and reads the whole table or index");
+    }
+    if (index.len > 0 && !knows_index(contract, table, index, arena)) {
+        return arena_format(arena, "is not declared, and no declared pattern uses the index %.*s",
+                            STR_ARG(index));
+    }
+    return STR("is not declared");
+}
+
+static struct str problem_of(const struct declared *declared, const struct json_node *pattern,
+                             struct arena *arena)
+{
+    double units = json_get_number(pattern, "unitsMax");
+    double items = json_get_number(pattern, "itemsReadMax");
+    double ratio_max = declared->read_per_returned_max >= 0 ? declared->read_per_returned_max
+                                                            : READ_PER_RETURNED_DEFAULT;
+    if (json_get_bool(pattern, "scan") && !declared->may_scan) {
+        return STR("reads the whole table or index, which is not declared (\"scan\": true)");
+    }
+    if (declared->units_max >= 0 && units > declared->units_max) {
+        return arena_format(arena, "consumed %g units in one call; %g are declared", units,
+                            declared->units_max);
+    }
+    if (declared->items_read_max >= 0 && items > declared->items_read_max) {
+        return arena_format(arena, "read %.0f items in one call; %.0f are declared", items,
+                            declared->items_read_max);
+    }
+    if (json_get_number(pattern, "itemsRead") >= ITEMS_READ_MIN &&
+        json_get_text(pattern, "filter").len > 0 && ratio_of(pattern) > ratio_max) {
+        return arena_format(arena,
+                            "read %.0f items to return %.0f; at most %g for each are declared",
+                            json_get_number(pattern, "itemsRead"),
+                            json_get_number(pattern, "itemsReturned"), ratio_max);
+    }
+    return STR_NULL;
+}
+
+static struct verdict **add(struct contract_report *report, struct verdict **end,
+                            struct arena *arena, const struct verdict *verdict)
+{
+    *end = ARENA_NEW(arena, struct verdict);
+    **end = *verdict;
+    report->count++;
+    report->failed_count += !str_is_null(verdict->problem);
+    report->missing_count += verdict->is_missing;
+    return &(*end)->next;
+}
+
+void contract_check(struct contract *contract, const struct json_node *patterns,
+                    struct arena *arena, struct contract_report *out)
+{
+    struct verdict **end = &out->verdicts;
+    *out = (struct contract_report){0};
+    for (; patterns != NULL; patterns = patterns->next) {
+        struct verdict verdict = {.table = json_get_text(patterns, "table"),
+                                  .text = json_get_text(patterns, "text")};
+        struct declared *declared = find(contract, verdict.text);
+        if (declared != NULL) {
+            declared->is_seen = true;
+        }
+        if (!counts(patterns)) {
+            continue;
+        }
+        verdict.problem = declared == NULL ? undeclared(contract, patterns, arena)
+                                           : problem_of(declared, patterns, arena);
+        end = add(out, end, arena, &verdict);
+    }
+    for (struct declared *at = contract->patterns; at != NULL; at = at->next) {
+        if (!at->is_seen) {
+            end = add(out, end, arena, &(struct verdict){.text = at->text, .is_missing = true});
+        }
+    }
+}
+
+/* --- the report --- */
+
+void contract_print(const struct contract_report *report, FILE *out)
+{
+    for (const struct verdict *at = report->verdicts; at != NULL; at = at->next) {
+        if (!str_is_null(at->problem)) {
+            fprintf(out, "FAILED  %.*s\n        %.*s\n", STR_ARG(at->text), STR_ARG(at->problem));
+        }
+    }
+    for (const struct verdict *at = report->verdicts; at != NULL; at = at->next) {
+        if (at->is_missing) {
+            fprintf(out, "unseen  %.*s\n", STR_ARG(at->text));
+        }
+    }
+    fprintf(out, "%zu patterns as declared, %zu not, %zu declared but not seen\n",
+            report->count - report->failed_count - report->missing_count, report->failed_count,
+            report->missing_count);
+}
+
+static void write_xml(FILE *out, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        switch (c) {
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(c < 0x20 ? '?' : c, out);
+        }
+    }
+}
+
+bool contract_write_junit(const struct contract_report *report, const char *path, struct err *err)
+{
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        return err_set(err, ERR_VALIDATION, "cannot write %s: %s", path, strerror(errno));
+    }
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<testsuites><testsuite name=\"access patterns\" tests=\"%zu\" failures=\"%zu\" "
+            "skipped=\"%zu\">\n",
+            report->count, report->failed_count, report->missing_count);
+    for (const struct verdict *at = report->verdicts; at != NULL; at = at->next) {
+        fputs("<testcase classname=\"", out);
+        write_xml(out, at->table.len > 0 ? at->table : STR("declared"));
+        fputs("\" name=\"", out);
+        write_xml(out, at->text);
+        if (!str_is_null(at->problem)) {
+            fputs("\"><failure message=\"", out);
+            write_xml(out, at->problem);
+            fputs("\"/></testcase>\n", out);
+        } else {
+            fputs(at->is_missing ? "\"><skipped/></testcase>\n" : "\"/>\n", out);
+        }
+    }
+    fputs("</testsuite></testsuites>\n", out);
+    bool good = ferror(out) == 0;
+    good = fclose(out) == 0 && good;
+    return good || err_set(err, ERR_INTERNAL, "cannot write %s: %s", path, strerror(errno));
+}

@@ -1,0 +1,53 @@
+/* cli/contract.h: declared access patterns: what a program may ask of its tables, as a file that a
+ * test run is checked against. docs/patterns.md describes the file. */
+#ifndef GRAMME_CLI_CONTRACT_H
+#define GRAMME_CLI_CONTRACT_H
+
+#include <stdio.h>
+
+#include "cli/remote.h"
+
+/* One declared pattern. */
+struct declared {
+    struct str text;
+    bool may_scan;
+    double units_max;      /* of one call; < 0: not limited, like the next two */
+    double items_read_max; /* by one call */
+    double read_per_returned_max;
+    bool is_seen;
+    struct declared *next;
+};
+
+struct contract {
+    struct declared *patterns;
+};
+
+/* What came of one pattern, declared or seen. */
+struct verdict {
+    struct str table;
+    struct str text;
+    struct str problem; /* STR_NULL: it is as declared */
+    bool is_missing;    /* declared, but not seen */
+    struct verdict *next;
+};
+
+struct contract_report {
+    struct verdict *verdicts;
+    size_t count;
+    size_t failed_count;
+    size_t missing_count;
+};
+
+/* Reads the file. ERR_VALIDATION says what is wrong with it. */
+MUST_USE bool contract_read(struct contract *contract, struct arena *arena, const char *path,
+                            struct err *err);
+/* Writes a contract that what was seen keeps. `patterns` are those of the insight API. */
+void contract_record(const struct json_node *patterns, FILE *out);
+/* Compares. The report lives in `arena`. */
+void contract_check(struct contract *contract, const struct json_node *patterns,
+                    struct arena *arena, struct contract_report *out);
+void contract_print(const struct contract_report *report, FILE *out);
+MUST_USE bool contract_write_junit(const struct contract_report *report, const char *path,
+                                   struct err *err);
+
+#endif

@@ -1,0 +1,273 @@
+/* A blocking HTTP client for the insight API of a server. */
+#include "cli/remote.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "auth/sigv4.h"
+#include "base/clock.h"
+
+/* --- JSON as a tree --- */
+
+static struct json_node *parse_value(struct json_reader *reader)
+{
+    struct json_node *node = ARENA_NEW(reader->arena, struct json_node);
+    struct json_node **end = &node->first;
+    struct json_string string;
+    node->kind = json_peek(reader);
+    switch (node->kind) {
+    case JSON_NULL:
+        return json_read_null(reader) ? node : NULL;
+    case JSON_BOOL:
+        return json_read_bool(reader, &node->truth) ? node : NULL;
+    case JSON_NUMBER:
+        return json_read_number(reader, &node->text) ? node : NULL;
+    case JSON_STRING:
+        if (!json_read_string(reader, &string)) {
+            return NULL;
+        }
+        node->text = string.text;
+        return node;
+    case JSON_ARRAY:
+        if (!json_enter_array(reader)) {
+            return NULL;
+        }
+        while (json_next_element(reader)) {
+            *end = parse_value(reader);
+            if (*end == NULL) {
+                return NULL;
+            }
+            end = &(*end)->next;
+        }
+        return reader->mistake == NULL ? node : NULL;
+    case JSON_OBJECT:
+        if (!json_enter_object(reader)) {
+            return NULL;
+        }
+        while (json_next_member(reader, &string)) {
+            struct str name = string.text;
+            *end = parse_value(reader);
+            if (*end == NULL) {
+                return NULL;
+            }
+            (*end)->name = name;
+            end = &(*end)->next;
+        }
+        return reader->mistake == NULL ? node : NULL;
+    default:
+        return NULL;
+    }
+}
+
+struct json_node *json_parse(struct arena *arena, struct str text)
+{
+    struct json_reader reader;
+    json_reader_init(&reader, arena, text);
+    struct json_node *node = parse_value(&reader);
+    return node != NULL && json_at_end(&reader) ? node : NULL;
+}
+
+struct json_node *json_get(const struct json_node *node, const char *name)
+{
+    if (node == NULL || node->kind != JSON_OBJECT) {
+        return NULL;
+    }
+    struct json_node *member = node->first;
+    while (member != NULL && !str_eq(member->name, str_from_c(name))) {
+        member = member->next;
+    }
+    return member;
+}
+
+double json_get_number(const struct json_node *node, const char *name)
+{
+    const struct json_node *member = json_get(node, name);
+    char digits[64] = "0";
+    if (member != NULL && member->kind == JSON_NUMBER && member->text.len < sizeof(digits)) {
+        memcpy(digits, member->text.data, member->text.len);
+        digits[member->text.len] = 0;
+    }
+    return strtod(digits, NULL);
+}
+
+struct str json_get_text(const struct json_node *node, const char *name)
+{
+    const struct json_node *member = json_get(node, name);
+    return member != NULL && member->kind == JSON_STRING ? member->text : STR("");
+}
+
+bool json_get_bool(const struct json_node *node, const char *name)
+{
+    const struct json_node *member = json_get(node, name);
+    return member != NULL && member->kind == JSON_BOOL && member->truth;
+}
+
+/* --- the connection --- */
+
+bool remote_init(struct remote *remote, struct arena *arena, const char *endpoint, struct err *err)
+{
+    struct str prefix = STR("http://");
+    struct str rest = str_from_c(endpoint);
+    *remote = (struct remote){.arena = arena};
+    if (!str_starts_with(rest, prefix)) {
+        return err_set(err, ERR_VALIDATION, "%s is no address of the form http://HOST:PORT",
+                       endpoint);
+    }
+    rest = str_skip(rest, prefix.len);
+    while (rest.len > 0 && rest.data[rest.len - 1] == '/') {
+        rest.len--;
+    }
+    const char *colon = rest.len == 0 ? NULL : memrchr(rest.data, ':', rest.len);
+    size_t len = colon == NULL ? rest.len : (size_t)(colon - rest.data);
+    struct str name = str_make(rest.data, len);
+    if (name.len > 2 && name.data[0] == '[') { /* an IPv6 address */
+        name = str_make(name.data + 1, name.len - 2);
+    }
+    remote->host = arena_copy(arena, rest);
+    remote->name = arena_copy_c(arena, name).data;
+    remote->port = colon == NULL ? "80" : arena_copy_c(arena, str_skip(rest, len + 1)).data;
+    return name.len > 0 ||
+           err_set(err, ERR_VALIDATION, "%s is no address of the form http://HOST:PORT", endpoint);
+}
+
+static int open_socket(const struct remote *remote)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    struct timeval timeout = {.tv_sec = 30};
+    int fd = -1;
+    if (getaddrinfo(remote->name, remote->port, &hints, &found) != 0) {
+        return -1;
+    }
+    for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next) {
+        fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+        if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(found);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    }
+    return fd;
+}
+
+/* Signs the request if there are credentials. */
+static void add_signature(const struct remote *remote, const char *method, struct str path,
+                          struct buf *out)
+{
+    const char *id = getenv("AWS_ACCESS_KEY_ID");
+    const char *secret = getenv("AWS_SECRET_ACCESS_KEY");
+    const char *region = getenv("AWS_REGION");
+    char time[SIGV4_TIME_SIZE];
+    if (id == NULL || secret == NULL) {
+        return;
+    }
+    region = region != NULL ? region : getenv("AWS_DEFAULT_REGION");
+    sigv4_format_time(clock_wall_ms(), time);
+    const char *question = memchr(path.data, '?', path.len);
+    size_t len = question == NULL ? path.len : (size_t)(question - path.data);
+    const struct sigv4_header headers[] = {{STR("host"), remote->host},
+                                           {STR("x-amz-date"), str_from_c(time)}};
+    struct sigv4_request request = {
+        .method = str_from_c(method),
+        .path = str_make(path.data, len),
+        .query = question == NULL ? STR("") : str_skip(path, len + 1),
+        .headers = headers,
+        .header_count = COUNT_OF(headers),
+        .body = STR(""),
+    };
+    struct sigv4_scope scope = {
+        .access_key_id = str_from_c(id),
+        .secret_access_key = str_from_c(secret),
+        .region = str_from_c(region != NULL ? region : "us-east-1"),
+        .service = STR("dynamodb"),
+        .time = str_from_c(time),
+    };
+    buf_format(out, "X-Amz-Date: %s\r\nAuthorization: ", time);
+    sigv4_sign(&request, &scope, out);
+    buf_add(out, STR("\r\n"));
+}
+
+static bool exchange(int fd, struct str request, struct buf *answer)
+{
+    for (size_t sent = 0; sent < request.len;) {
+        ssize_t count = send(fd, request.data + sent, request.len - sent, MSG_NOSIGNAL);
+        if (count <= 0) {
+            return false;
+        }
+        sent += (size_t)count;
+    }
+    for (;;) { /* until the server closes, as it was asked to */
+        enum { READ_BYTES = 64 * 1024, ANSWER_BYTES_MAX = 256 << 20 };
+        ssize_t count = recv(fd, buf_reserve(answer, READ_BYTES), READ_BYTES, 0);
+        if (count <= 0 || answer->len > ANSWER_BYTES_MAX) {
+            return count == 0;
+        }
+        buf_added(answer, (size_t)count);
+    }
+}
+
+/* The body of an answer, and its status; false: it is not complete. */
+static bool split(struct str answer, int *status, struct str *body)
+{
+    const char *end = answer.len == 0 ? NULL : memmem(answer.data, answer.len, "\r\n\r\n", 4);
+    if (end == NULL || answer.len < 12 || !str_starts_with(answer, STR("HTTP/1.1 "))) {
+        return false;
+    }
+    *status = atoi(answer.data + 9);
+    *body = str_skip(answer, (size_t)(end - answer.data) + 4);
+    return true;
+}
+
+static bool read_answer(struct remote *remote, struct str answer, struct json_node **out,
+                        struct err *err)
+{
+    int status = 0;
+    struct str body = STR_NULL;
+    if (!split(answer, &status, &body)) {
+        return err_set(err, ERR_INTERNAL, "%.*s gave no whole answer", STR_ARG(remote->host));
+    }
+    *out = json_parse(remote->arena, arena_copy(remote->arena, body));
+    if (status != 200) {
+        struct str text = json_get_text(*out, "error");
+        text = text.len > 0 ? text : json_get_text(*out, "message");
+        return err_set(err, ERR_INTERNAL, "%.*s answers %d%s%.*s", STR_ARG(remote->host), status,
+                       text.len > 0 ? ": " : " (is it a gramme with --insight on?)",
+                       STR_ARG(text));
+    }
+    return *out != NULL ||
+           err_set(err, ERR_INTERNAL, "%.*s does not answer in JSON", STR_ARG(remote->host));
+}
+
+bool remote_call(struct remote *remote, const char *method, const char *path,
+                 struct json_node **out, struct err *err)
+{
+    struct buf request = {0};
+    struct buf answer = {0};
+    struct str target = arena_format(remote->arena, "/_gramme/api/%s", path);
+    int fd = open_socket(remote);
+    if (fd < 0) {
+        return err_set(err, ERR_INTERNAL, "cannot connect to %.*s: %s", STR_ARG(remote->host),
+                       strerror(errno));
+    }
+    buf_format(&request, "%s %.*s HTTP/1.1\r\nHost: %.*s\r\nConnection: close\r\n", method,
+               STR_ARG(target), STR_ARG(remote->host));
+    add_signature(remote, method, target, &request);
+    buf_add(&request, strcmp(method, "POST") == 0 ? STR("Content-Length: 0\r\n\r\n")
+                                                  : STR("\r\n"));
+    bool good = exchange(fd, buf_str(&request), &answer)
+                    ? read_answer(remote, buf_str(&answer), out, err)
+                    : err_set(err, ERR_INTERNAL, "the connection to %.*s was lost",
+                              STR_ARG(remote->host));
+    close(fd);
+    buf_finish(&request);
+    buf_finish(&answer);
+    return good;
+}
