@@ -21,11 +21,11 @@ static double optional_number(const struct json_node *node, const char *name)
 static bool read_pattern(const struct json_node *node, struct arena *arena, struct declared **out,
                          struct err *err)
 {
-    static const char *const known[] = {"text",         "scan",
-                                        "unitsMax",     "itemsReadMax",
-                                        "readPerReturnedMax", "comment"};
+    static const char *const known[] = {
+        "text", "scan", "unitsMax", "itemsReadMax", "readPerReturnedMax", "comment"};
     if (node->kind != JSON_OBJECT || json_get_text(node, "text").len == 0) {
-        return err_set(err, ERR_VALIDATION, "each of \"patterns\" must be an object with a \"text\"");
+        return err_set(err, ERR_VALIDATION,
+                       "each of \"patterns\" must be an object with a \"text\"");
     }
     for (const struct json_node *member = node->first; member != NULL; member = member->next) {
         size_t i = 0;
@@ -80,7 +80,8 @@ bool contract_read(struct contract *contract, struct arena *arena, const char *p
     const struct json_node *list = json_get(file, "patterns");
     if (list == NULL || list->kind != JSON_ARRAY || json_get_number(file, "version") != 1) {
         return err_set(err, ERR_VALIDATION,
-                       "%s is no contract: {\"version\": 1, \"patterns\": [...]} is expected", path);
+                       "%s is no contract: {\"version\": 1, \"patterns\": [...]} is expected",
+                       path);
     }
     for (const struct json_node *node = list->first; node != NULL; node = node->next) {
         if (!read_pattern(node, arena, end, err)) {

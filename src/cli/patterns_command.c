@@ -81,10 +81,9 @@ static bool fetch_all(struct remote *remote, const struct arguments *arguments,
     *out = NULL;
     for (size_t offset = 0;; offset += 1000) {
         struct json_node *page;
-        struct str path =
-            arena_format(remote->arena, "patterns?limit=1000&offset=%zu%s%s", offset,
-                         arguments->table != NULL ? "&table=" : "",
-                         arguments->table != NULL ? arguments->table : "");
+        struct str path = arena_format(remote->arena, "patterns?limit=1000&offset=%zu%s%s", offset,
+                                       arguments->table != NULL ? "&table=" : "",
+                                       arguments->table != NULL ? arguments->table : "");
         if (!remote_call(remote, "GET", path.data, &page, err)) {
             return false;
         }
@@ -184,8 +183,8 @@ int patterns_command(int argc, char **argv)
     struct err err = ERR_INIT(&arena);
     struct remote remote;
     const char *endpoint = arguments.endpoint != NULL ? arguments.endpoint : REMOTE_DEFAULT;
-    status = remote_init(&remote, &arena, endpoint, &err) ? run(&arena, &remote, &arguments, &err)
-                                                          : 2;
+    status =
+        remote_init(&remote, &arena, endpoint, &err) ? run(&arena, &remote, &arguments, &err) : 2;
     if (err.code != ERR_NONE && status != 0) {
         fprintf(stderr, "gramme patterns: %.*s\n", STR_ARG(err.message));
     }

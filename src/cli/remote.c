@@ -239,8 +239,7 @@ static bool read_answer(struct remote *remote, struct str answer, struct json_no
         struct str text = json_get_text(*out, "error");
         text = text.len > 0 ? text : json_get_text(*out, "message");
         return err_set(err, ERR_INTERNAL, "%.*s answers %d%s%.*s", STR_ARG(remote->host), status,
-                       text.len > 0 ? ": " : " (is it a gramme with --insight on?)",
-                       STR_ARG(text));
+                       text.len > 0 ? ": " : " (is it a gramme with --insight on?)", STR_ARG(text));
     }
     return *out != NULL ||
            err_set(err, ERR_INTERNAL, "%.*s does not answer in JSON", STR_ARG(remote->host));
@@ -260,12 +259,11 @@ bool remote_call(struct remote *remote, const char *method, const char *path,
     buf_format(&request, "%s %.*s HTTP/1.1\r\nHost: %.*s\r\nConnection: close\r\n", method,
                STR_ARG(target), STR_ARG(remote->host));
     add_signature(remote, method, target, &request);
-    buf_add(&request, strcmp(method, "POST") == 0 ? STR("Content-Length: 0\r\n\r\n")
-                                                  : STR("\r\n"));
-    bool good = exchange(fd, buf_str(&request), &answer)
-                    ? read_answer(remote, buf_str(&answer), out, err)
-                    : err_set(err, ERR_INTERNAL, "the connection to %.*s was lost",
-                              STR_ARG(remote->host));
+    buf_add(&request, strcmp(method, "POST") == 0 ? STR("Content-Length: 0\r\n\r\n") : STR("\r\n"));
+    bool good =
+        exchange(fd, buf_str(&request), &answer)
+            ? read_answer(remote, buf_str(&answer), out, err)
+            : err_set(err, ERR_INTERNAL, "the connection to %.*s was lost", STR_ARG(remote->host));
     close(fd);
     buf_finish(&request);
     buf_finish(&answer);

@@ -1,5 +1,5 @@
-/* cli/remote.h: asks a running server's insight API, for `gramme patterns` and `gramme top`: a small
- * blocking HTTP client, and JSON as a tree. The caller's thread waits. */
+/* cli/remote.h: asks a running server's insight API, for `gramme patterns` and `gramme top`: a
+ * small blocking HTTP client, and JSON as a tree. The caller's thread waits. */
 #ifndef GRAMME_CLI_REMOTE_H
 #define GRAMME_CLI_REMOTE_H
 

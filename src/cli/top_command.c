@@ -1,5 +1,5 @@
-/* `gramme top`: what a server does just now, in a terminal: patterns by load, errors, latency, heat.
- * Asks the insight API once a second. Runs on the main thread. */
+/* `gramme top`: what a server does just now, in a terminal: patterns by load, errors, latency,
+ * heat. Asks the insight API once a second. Runs on the main thread. */
 #include "base/base.h"
 #include "base/clock.h"
 #include "cli/commands.h"

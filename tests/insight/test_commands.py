@@ -1,0 +1,201 @@
+"""`gramme patterns` and `gramme top`."""
+
+import json
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+from server import program
+from tables import create_table
+from waiting import poll
+
+S = lambda text: {"S": text}
+N = lambda number: {"N": str(number)}
+
+
+@pytest.fixture
+def table(db):
+    name = create_table(db, "pk sk", gsi={"by-status": "status sk", "by-owner": "owner"})
+    for i in range(40):
+        db.PutItem(TableName=name, Item={"pk": S("a"), "sk": S(f"{i:03}"), "status": S("open"), "n": N(i), "owner": S("o")})
+    return name
+
+
+@pytest.fixture
+def gramme(server):
+    def run(*arguments, status=0):
+        done = subprocess.run([program(), *arguments, "--endpoint", server.endpoint], capture_output=True, text=True,
+                              check=False, timeout=60)
+        assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
+        return done.stdout + done.stderr
+    return run
+
+
+def query(db, table, **more):
+    return db.Query(TableName=table, KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": S("a")}, **more)
+
+
+def filtered(db, table, below):
+    return db.Query(TableName=table, KeyConditionExpression="pk = :p", FilterExpression="n < :n",
+                    ExpressionAttributeValues={":p": S("a"), ":n": N(below)})
+
+
+@pytest.fixture
+def contract(db, table, gramme, tmp_path):
+    """The file of a contract: GetItem, a Query, a filter that keeps most, and an index."""
+    gramme("patterns", "reset")
+    normal_traffic(db, table)
+    path = tmp_path / "patterns.json"
+    path.write_text(gramme("patterns", "record"))
+    gramme("patterns", "reset")
+    return path
+
+
+def normal_traffic(db, table):
+    db.GetItem(TableName=table, Key={"pk": S("a"), "sk": S("001")})
+    query(db, table, Limit=5)
+    filtered(db, table, 30)
+    db.Query(TableName=table, IndexName="by-status", KeyConditionExpression="#s = :s",
+             ExpressionAttributeNames={"#s": "status"}, ExpressionAttributeValues={":s": S("open")})
+    db.UpdateItem(TableName=table, Key={"pk": S("a"), "sk": S("001")}, UpdateExpression="SET x = :x",
+                  ExpressionAttributeValues={":x": S("y")})
+
+
+def test_record(contract, table):
+    recorded = {pattern["text"]: pattern for pattern in json.loads(contract.read_text())["patterns"]}
+    assert set(recorded) == {
+        f"GetItem {table} pk = ? AND sk = ?", f"Query {table} pk = ? LIMIT", f"Query {table} pk = ? FILTER n < ?",
+        f"Query {table}.by-status status = ?", f"UpdateItem {table} pk = ? AND sk = ? SET x = ?"}
+    assert recorded[f"Query {table} pk = ? LIMIT"]["itemsReadMax"] == 5
+    assert recorded[f"UpdateItem {table} pk = ? AND sk = ? SET x = ?"]["unitsMax"] == 3  # both indexes hold x
+
+
+def test_check_passes(db, table, gramme, contract, tmp_path):
+    for _ in range(3):
+        normal_traffic(db, table)
+    report = gramme("patterns", "check", str(contract), "--junit", str(tmp_path / "junit.xml"))
+    assert "5 patterns as declared, 0 not, 0 declared but not seen" in report
+    suite = xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot().find("testsuite")
+    assert (suite.get("tests"), suite.get("failures")) == ("5", "0")
+
+
+def test_unseen_patterns_do_not_fail(gramme, contract):
+    assert "5 declared but not seen" in gramme("patterns", "check", str(contract))
+
+
+CASES = {
+    "a new Scan": (lambda db, table: db.Scan(TableName=table), "is not declared, and reads the whole table"),
+    "40 read to return 2": (lambda db, table: filtered(db, table, 2), "read 40 items to return 2; at most 10"),
+    "more items": (lambda db, table: query(db, table, Limit=6), "read 6 items in one call; 5 are declared"),
+    "over its units": (lambda db, table: db.UpdateItem(
+        TableName=table, Key={"pk": S("a"), "sk": S("001")}, UpdateExpression="SET x = :x",
+        ExpressionAttributeValues={":x": S("y" * 2000)}), "consumed 6 units in one call; 3 are declared"),
+    "an undeclared index": (lambda db, table: db.Query(
+        TableName=table, IndexName="by-owner", KeyConditionExpression="#o = :o",
+        ExpressionAttributeNames={"#o": "owner"}, ExpressionAttributeValues={":o": S("o")}),
+        "no declared pattern uses the index by-owner"),
+    "an undeclared pattern": (lambda db, table: query(db, table, ConsistentRead=True), "is not declared"),
+    "a scan by PartiQL": (lambda db, table: db.ExecuteStatement(Statement=f'SELECT * FROM "{table}" WHERE n = 5'),
+                          "is not declared, and reads the whole table"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_check_finds(db, table, gramme, contract, tmp_path, case):
+    call, expected = CASES[case]
+    call(db, table)
+    report = gramme("patterns", "check", str(contract), "--junit", str(tmp_path / "junit.xml"), status=1)
+    assert report.count("FAILED") == 1 and expected in report, report
+    suite = xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot().find("testsuite")
+    assert suite.get("failures") == "1"
+    assert expected in suite.find("testcase/failure").get("message")
+
+
+def test_declared_scan_may_scan(db, table, gramme, contract):
+    file = json.loads(contract.read_text())
+    file["patterns"].append({"text": f"Scan {table}", "scan": True})
+    contract.write_text(json.dumps(file))
+    db.Scan(TableName=table)
+    gramme("patterns", "check", str(contract))
+    del file["patterns"][-1]["scan"]
+    contract.write_text(json.dumps(file))
+    assert 'which is not declared ("scan": true)' in gramme("patterns", "check", str(contract), status=1)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 2, "patterns": []}', '{"version": 1, "patterns": [{}]}',
+                                  '{"version": 1, "patterns": [{"text": "GetItem t", "unitMax": 3}]}'])
+def test_bad_contracts(gramme, tmp_path, text):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    assert gramme("patterns", "check", str(path), status=2).startswith("gramme patterns: ")
+
+
+@pytest.mark.parametrize("arguments, status", [
+    (["patterns"], 2), (["patterns", "dance"], 2), (["patterns", "check"], 2), (["patterns", "list", "more"], 2),
+    (["patterns", "list", "--nothing"], 2), (["patterns", "check", "/not/there"], 2), (["top", "--interval", "soon"], 2),
+    (["top", "--nothing"], 2)])
+def test_bad_arguments(gramme, arguments, status):
+    assert "gramme" in gramme(*arguments, status=status)
+
+
+def test_no_server(tmp_path):
+    for arguments in (["patterns", "list"], ["top", "--once"]):
+        done = subprocess.run([program(), *arguments, "--endpoint", "http://127.0.0.1:1"], capture_output=True, text=True,
+                              check=False, timeout=60)
+        assert done.returncode == 3 and "cannot connect" in done.stderr
+
+
+def test_list(db, table, gramme):
+    filtered(db, table, 10)
+    text = gramme("patterns", "list", "--table", table)
+    assert f"Query {table} pk = ? FILTER n < ?" in text and "25 %" in text
+
+
+def test_top_once(db, table, gramme):
+    for _ in range(10):
+        db.GetItem(TableName=table, Key={"pk": S("hot"), "sk": S("001")})
+    text = gramme("top", "--once")
+    assert f"GetItem {table} pk = ? AND sk = ?" in text
+    assert f"{table}  hot" in text and "findings: " in text
+
+
+class Terminal:
+    """A program in tmux, on a server of its own."""
+
+    def __init__(self, *command):
+        self.tmux = ["tmux", "-L", "gramme-test", "-f", "/dev/null"]
+        subprocess.run([*self.tmux, "kill-server"], capture_output=True, check=False)
+        subprocess.run([*self.tmux, "new-session", "-d", "-x", "100", "-y", "30", *command], check=True)
+        subprocess.run([*self.tmux, "set-option", "-g", "remain-on-exit", "on"], check=True)
+
+    def screen(self):
+        return subprocess.run([*self.tmux, "capture-pane", "-p"], capture_output=True, text=True, check=True).stdout
+
+    def press(self, key):
+        subprocess.run([*self.tmux, "send-keys", key], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([*self.tmux, "kill-server"], capture_output=True, check=False)
+
+
+def test_top_in_a_terminal(db, table, server):
+    with Terminal(program(), "top", "--endpoint", server.endpoint, "--interval", "0.2") as terminal:
+        poll(lambda: "gramme top" in terminal.screen(), 30, "a picture")
+
+        def shows_load():
+            for _ in range(20):
+                db.GetItem(TableName=table, Key={"pk": S("hot"), "sk": S("001")})
+            lines = [line for line in terminal.screen().splitlines() if f"GetItem {table}" in line]
+            return lines and float(lines[0].split()[0]) > 0
+        poll(shows_load, 30, "calls a second of GetItem")
+        screen = terminal.screen()
+        assert "heaviest partition keys" in screen and "last minute" in screen
+        assert all(len(line) <= 100 for line in screen.splitlines())
+        for key in "celu":
+            terminal.press(key)
+        terminal.press("q")
+        poll(lambda: "Pane is dead" in terminal.screen(), 30, "the end")
