@@ -400,6 +400,7 @@ static bool interpret(struct arena *arena, const struct setting *settings, struc
     out->threads = (int)number_of(&settings[SETTING_threads]);
     out->cache_bytes = (size_t)number_of(&settings[SETTING_cache_mb]) << 20;
     out->scrub_bytes_per_second = (size_t)number_of(&settings[SETTING_scrub_mb]) << 20;
+    out->reserve_bytes = (size_t)number_of(&settings[SETTING_reserve_mb]) << 20;
     out->memory_bytes = (size_t)number_of(&settings[SETTING_memory_mb]) << 20;
     out->rate_bytes_min = (int)number_of(&settings[SETTING_min_rate]);
     out->connections = (int)number_of(&settings[SETTING_connections]);

@@ -17,8 +17,9 @@ struct config {
     int threads;
     size_t cache_bytes; /* 0: by the machine's memory */
     size_t scrub_bytes_per_second;
-    size_t memory_bytes; /* for requests; 0: by the machine's memory */
-    int rate_bytes_min;  /* per second */
+    size_t reserve_bytes; /* of disk */
+    size_t memory_bytes;  /* for requests; 0: by the machine's memory */
+    int rate_bytes_min;   /* per second */
     int connections;
     enum auth_mode auth;
     int64_t auth_skew_ms;       /* how far clocks of clients may be off */

@@ -150,7 +150,8 @@ static struct http_options http_options_of(struct service *service, const struct
 static bool open_service(struct service *service, const struct config *config, struct err *err)
 {
     struct store_options store_options = {.worker_count = 2,
-                                          .scrub_bytes_per_second = config->scrub_bytes_per_second};
+                                          .scrub_bytes_per_second = config->scrub_bytes_per_second,
+                                          .reserve_bytes = config->reserve_bytes};
     store_options.cache_bytes = config->cache_bytes > 0 ? config->cache_bytes : memory_bytes() / 4;
     struct engine_options engine_options = {
         .region = config->region,

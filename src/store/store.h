@@ -175,6 +175,7 @@ struct store_options {
     size_t cache_bytes;
     int worker_count;
     uint64_t scrub_bytes_per_second; /* of tables, read in the background; 0: none */
+    uint64_t reserve_bytes;          /* of disk, kept for deletes when it is full; 0: none */
 };
 
 /* Opens the store that `url` names; stores.def lists the kinds. */

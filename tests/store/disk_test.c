@@ -457,11 +457,11 @@ static void nobody_pays_for_a_big_neighbour(void **state)
     fixture->clients = client;
 }
 
-/* A real file system of 16 MB that is filled up by somebody else. Needs root. */
-static bool mount_small(const char *directory)
+/* A real file system of a few MB that is filled up by somebody else. Needs root. */
+static bool mount_small(const char *directory, const char *size)
 {
     return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("tmpfs", directory, "tmpfs", 0, "size=16m") == 0;
+           mount("tmpfs", directory, "tmpfs", 0, size) == 0;
 }
 
 static size_t fill_up(const char *directory, char *name, size_t name_size)
@@ -482,7 +482,7 @@ enum { CANNOT_MOUNT = 77 };
 
 static int fill_small_disk(const char *directory)
 {
-    if (!mount_small(directory)) {
+    if (!mount_small(directory, "size=16m")) {
         return CANNOT_MOUNT;
     }
     char store_directory[96];
@@ -522,6 +522,80 @@ static int fill_small_disk(const char *directory)
     return 0;
 }
 
+static struct store *open_with_reserve(const char *directory)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct store_options options = {
+        .cache_bytes = 1 << 20, .worker_count = 1, .reserve_bytes = (uint64_t)16 << 20};
+    struct store *store = NULL;
+    assert_true(rocks_open_directory(str_from_c(directory), &options, &store, &err));
+    arena_finish(&arena);
+    return store;
+}
+
+static enum store_status put_row(struct client *client, uint64_t number)
+{
+    struct sized sized = {.bytes = 100000};
+    struct str key = key_number(&client->arena, 7, number, 0);
+    return client_update(client, &key, 1, eval_sized, &sized);
+}
+
+/* Writes until the disk is full: from then on nothing is put any more, but rows can be erased, all
+ * of them, also after a restart; and with room for the reserve rows are put again. */
+static int use_reserve(const char *directory)
+{
+    if (!mount_small(directory, "size=128m")) {
+        return CANNOT_MOUNT;
+    }
+    char store_directory[96];
+    char filler[96];
+    snprintf(store_directory, sizeof(store_directory), "%s/store", directory);
+    struct store *store = open_with_reserve(store_directory);
+    struct client *client = client_create_alone(store);
+    uint64_t count = 0;
+    while (count < 40) {
+        assert_int_equal(put_row(client, count++), STORE_OK);
+    }
+    assert_true(fill_up(directory, filler, sizeof(filler)) > 0);
+    uint64_t tries = 0; /* what is allocated for the log is used up first */
+    while (put_row(client, count) == STORE_OK) {
+        count++;
+        assert_true(tries++ < 1000);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        client_reset(client);
+        client_erase(client, key_number(&client->arena, 7, i, 0));
+        if (i <= count / 2) { /* a restart may find room for the reserve, and then for rows */
+            assert_int_equal(put_row(client, count), STORE_FAILED);
+        }
+        if (i == count / 2) {
+            store_close(store);
+            client->store = store = open_with_reserve(store_directory);
+        }
+    }
+    assert_int_equal(read_space(client, 7).count, 0);
+    unlink(filler);
+    wait_until_writable(client);
+    assert_int_equal(put_row(client, 1), STORE_OK);
+    store_close(store);
+    client_destroy(client);
+    return 0;
+}
+
+static void rows_are_erased_on_a_full_disk(void **state)
+{
+    struct fixture *fixture = *state;
+    struct child child;
+    child_start(&child, "reserve", fixture->directory, 0);
+    int status = child_wait(&child);
+    if (status == CANNOT_MOUNT) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 static void a_small_disk_fills_up(void **state)
 {
     struct fixture *fixture = *state;
@@ -538,6 +612,9 @@ static int run_child(const char *name, const char *directory, uint64_t number)
 {
     if (strcmp(name, "badly") == 0) {
         write_badly(directory, number);
+    }
+    if (strcmp(name, "reserve") == 0) {
+        return use_reserve(directory);
     }
     return strcmp(name, "limit") == 0 ? write_with_file_limit(directory)
                                       : fill_small_disk(directory);
@@ -586,6 +663,7 @@ int main(int argc, char **argv)
         DISK_TEST(refused_writes_do_not_survive_a_kill),
         DISK_TEST(nobody_pays_for_a_big_neighbour),
         DISK_TEST(a_small_disk_fills_up),
+        DISK_TEST(rows_are_erased_on_a_full_disk),
     };
     return cmocka_run_group_tests_name("disk", tests, NULL, NULL);
 }

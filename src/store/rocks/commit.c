@@ -272,6 +272,10 @@ static enum evaluation join(struct group *group, struct store_update *update, en
         return evaluation;
     }
     group->members[group->member_count++] = update;
+    if (reserve_is_released(&group->rocks->reserve) && update->status == STORE_OK &&
+        !reserve_accepts(&group->batch)) {
+        update->status = STORE_FAILED;
+    }
     if (update->status == STORE_OK) {
         for (size_t i = 0; i < group->batch.op_count; i++) {
             carry_out(group, &group->batch.ops[i]);

@@ -209,6 +209,16 @@ static void sweep_old(struct rocks *rocks)
     }
 }
 
+static void tend_reserve(struct rocks *rocks)
+{
+    rocksdb_t *db = gate_enter(&rocks->gate);
+    if (db != NULL) {
+        uint64_t bytes = rocks_number(db, "rocksdb.total-sst-files-size");
+        gate_leave(&rocks->gate);
+        reserve_tend(&rocks->reserve, bytes);
+    }
+}
+
 void *rocks_sweeper_main(void *arg)
 {
     struct rocks *rocks = arg;
@@ -218,6 +228,7 @@ void *rocks_sweeper_main(void *arg)
         if (task == NULL) {
             rocks_adapt_merging(rocks);
             rocks_limit_log(rocks);
+            tend_reserve(rocks);
             continue;
         }
         struct sweep_job *job = CONTAINER_OF(task, struct sweep_job, task);

@@ -184,6 +184,7 @@ void rocks_destroy(struct rocks *rocks)
     work_queue_finish(&rocks->sweeps);
     work_queue_finish(&rocks->scrubs);
     damage_finish(&rocks->damage);
+    reserve_finish(&rocks->reserve);
     work_queue_finish(&rocks->slow);
     work_queue_finish(&rocks->reads);
     gate_finish(&rocks->gate);
@@ -216,6 +217,7 @@ struct rocks *rocks_create(struct str directory, size_t cache_bytes)
     work_queue_init(&rocks->sweeps);
     work_queue_init(&rocks->scrubs);
     damage_init(&rocks->damage);
+    reserve_init(&rocks->reserve);
     inbox_init(&rocks->updates);
     pthread_mutex_init(&rocks->turn, NULL);
     rocks->group = rocks_group_create(rocks);
@@ -287,6 +289,9 @@ bool rocks_open_directory(struct str directory, const struct store_options *opti
     rocks->scrub_bytes_per_second = rocks->env == NULL ? options->scrub_bytes_per_second : 0;
     rocks->is_open = (rocks->env != NULL ? open_in_memory(rocks, err) : open_on_disk(rocks, err)) &&
                      rocks_load_stamp(rocks, err) && rocks_load_drops(rocks, err);
+    if (rocks->is_open && rocks->env == NULL) {
+        reserve_open(&rocks->reserve, rocks->path, options->reserve_bytes);
+    }
     if (!rocks->is_open || !start_threads(rocks, options->worker_count, err)) {
         rocks_close(&rocks->store);
         return false;

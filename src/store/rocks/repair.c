@@ -160,15 +160,29 @@ static void note_failure(struct rocks *rocks, const char *message)
     }
 }
 
+/* With the reserve there is room: the next attempt is made at once. */
+static void release_reserve(struct rocks *rocks)
+{
+    if (reserve_release(&rocks->reserve)) {
+        rocks->health.next_try_us = 0;
+    }
+}
+
 void rocks_log_failed(struct rocks *rocks, int error)
 {
     note_failure(rocks, strerror(error));
+    if (error == ENOSPC || error == EDQUOT) {
+        release_reserve(rocks);
+    }
 }
 
 void rocks_database_failed(struct rocks *rocks, char *message)
 {
     rocks_note_write_failure(rocks, message);
     note_failure(rocks, message);
+    if (strstr(message, strerror(ENOSPC)) != NULL) {
+        release_reserve(rocks);
+    }
     rocksdb_free(message);
     rocks->health.reopen = true;
 }

@@ -10,6 +10,7 @@
 #include "store/rocks/identity.h"
 #include "store/rocks/pace.h"
 #include "store/rocks/queue.h"
+#include "store/rocks/reserve.h"
 #include "store/rocks/space_set.h"
 #include "store/store.h"
 #include "store/wal/wal.h"
@@ -86,6 +87,7 @@ struct rocks {
     pthread_t sweeper;
     bool sweeper_started;
     struct merging merging;
+    struct reserve reserve;
     struct damage damage;
     struct work_queue scrubs; /* stays empty: the scrubber waits for its end */
     pthread_t scrubber;
