@@ -160,7 +160,9 @@ static void finish_page(struct execute_statement *op)
 
 static void emit(struct items_read *read, struct value item)
 {
-    write_row(CONTAINER_OF(read, struct execute_statement, read), item);
+    struct execute_statement *op = CONTAINER_OF(read, struct execute_statement, read);
+    read->stop = read->fetch && api_is_over_budget(op->call);
+    write_row(op, item);
 }
 
 static void count_units(struct execute_statement *op)

@@ -175,6 +175,7 @@ static void emit(struct items_read *read, struct value item)
 {
     struct page *page = CONTAINER_OF(read, struct page, read);
     struct buf *out = page->call->out;
+    read->stop = read->fetch && api_is_over_budget(page->call);
     if (read->count > 1) {
         buf_add_char(out, ',');
     }

@@ -242,6 +242,48 @@ static void test_budget(void **state)
     assert_int_equal(memory_pool_used(&pool), 0);
 }
 
+/* Of requests that together need more than there is, one finishes. */
+static void test_favored_budget(void **state)
+{
+    enum { MIB = 1 << 20 };
+    (void)state;
+    struct memory_pool pool = {.bytes_max = 8 * MIB};
+    struct budget first;
+    struct budget second;
+    struct budget answer;
+    budget_init(&first, &pool, 20 * MIB);
+    budget_init(&second, &pool, 20 * MIB);
+    budget_init(&answer, &pool, 0);
+    budget_charge(&first, 3 * MIB);
+    budget_charge(&second, 3 * MIB);
+    budget_charge(&first, 3 * MIB); /* the first that does not fit */
+    assert_int_equal(budget_state(&first), BUDGET_FITS);
+    budget_charge(&second, 3 * MIB);
+    assert_int_equal(budget_state(&second), BUDGET_OVER_POOL);
+    budget_charge(&answer, MIB); /* has no limit of its own */
+    assert_int_equal(budget_state(&answer), BUDGET_OVER_POOL);
+    budget_release(&second, 6 * MIB);
+    budget_restart(&second);
+    budget_charge(&first, 9 * MIB);
+    assert_int_equal(budget_state(&first), BUDGET_FITS);
+    assert_int_equal(memory_pool_used(&pool), 16 * MIB);
+    assert_false(memory_pool_is_full(&pool)); /* small requests are served meanwhile */
+    budget_charge(&second, MIB);
+    assert_int_equal(budget_state(&second), BUDGET_FITS);
+    budget_yield(&first); /* from now on all of it counts */
+    assert_true(memory_pool_is_full(&pool));
+    budget_charge(&second, MIB);
+    assert_int_equal(budget_state(&second), BUDGET_FITS); /* favored in turn */
+    budget_release(&first, 15 * MIB);
+    budget_charge(&second, 19 * MIB);
+    assert_int_equal(budget_state(&second), BUDGET_OVER_OWN);
+    budget_release(&second, 21 * MIB);
+    budget_restart(&second);
+    budget_release(&answer, MIB);
+    assert_int_equal(memory_pool_limited(&pool), 0);
+    assert_int_equal(memory_pool_used(&pool), 0);
+}
+
 static void test_bytes(void **state)
 {
     (void)state;
@@ -268,10 +310,15 @@ static void test_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_str),   cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_map),   cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_utf8),  cmocka_unit_test(test_mailbox),
-        cmocka_unit_test(test_buf),   cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_str),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_map),
+        cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_mailbox),
+        cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_favored_budget),
         cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

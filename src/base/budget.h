@@ -5,6 +5,11 @@
  * the state of the budget to "over". Loops that allocate check this state and stop with an error,
  * so a limit is exceeded at most by what each thread allocates between two checks.
  *
+ * When the pool is used up, requests that each hold a part of it could all fail, one after the
+ * other, and none would finish. So the first budget with a limit of its own that does not fit is
+ * favored: it may exceed the pool, up to its own limit, until its request ends. The others fail,
+ * and return their memory.
+ *
  * All counters are atomic: the arena and the buffers of a request may be used by different threads.
  */
 #ifndef GRAMME_BASE_BUDGET_H
@@ -20,9 +25,13 @@ enum budget_state {
     BUDGET_OVER_POOL, /* all requests together exceed the pool */
 };
 
+struct budget;
+
 struct memory_pool {
     _Atomic size_t used_bytes;
     size_t bytes_max;
+    _Atomic(struct budget *) favored; /* NULL: none; compared only */
+    _Atomic size_t favored_bytes;     /* what it has charged since; not limited by the pool */
 };
 
 struct budget {
@@ -42,8 +51,10 @@ void budget_init(struct budget *budget, struct memory_pool *pool, size_t bytes_m
 void budget_charge(struct budget *budget, size_t bytes);
 /* Counts charged bytes as free again. Accepts NULL. */
 void budget_release(struct budget *budget, size_t bytes);
-/* Sets the state to BUDGET_FITS, for the next request. Bytes that are still charged stay counted.
- */
+/* The request needs no more memory: if it was favored, another one may be. */
+void budget_yield(struct budget *budget);
+/* Sets the state to BUDGET_FITS, and favors it no more, for the next request or before it is freed.
+ * Bytes that are still charged stay counted. */
 void budget_restart(struct budget *budget);
 
 /* Returns the state: BUDGET_FITS for NULL. Once a limit is exceeded it stays so until
@@ -72,11 +83,19 @@ static inline size_t memory_pool_used(const struct memory_pool *pool)
     return pool == NULL ? 0 : atomic_load_explicit(&pool->used_bytes, memory_order_relaxed);
 }
 
+/* Returns how many bytes count against the limit of the pool. */
+static inline size_t memory_pool_limited(const struct memory_pool *pool)
+{
+    size_t used = memory_pool_used(pool);
+    size_t favored = atomic_load_explicit(&pool->favored_bytes, memory_order_relaxed);
+    return used - MIN(favored, used);
+}
+
 /* Returns whether the whole pool is in use, including the part for small requests. False for NULL.
  */
 static inline bool memory_pool_is_full(const struct memory_pool *pool)
 {
-    return pool != NULL && memory_pool_used(pool) > pool->bytes_max;
+    return pool != NULL && memory_pool_limited(pool) > pool->bytes_max;
 }
 
 #endif

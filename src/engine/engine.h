@@ -275,6 +275,9 @@ struct items_read {
     bool fetch;                     /* local index: read whole items from the table */
     /* Gets each item that passes the filter; on any thread, one at a time. NULL: just count. */
     void (*emit)(struct items_read *read, struct value item);
+    /* Set by emit(), while items are fetched: there is no memory for more, and the call will fail.
+     */
+    bool stop;
 
     size_t count;         /* after the filter */
     size_t scanned_count; /* before */
@@ -287,6 +290,11 @@ struct items_read {
     struct store_get get;
     struct str *fetch_keys; /* table rows of the index entries read, with `fetch` */
     size_t fetch_count;
+    size_t fetched_count;
+    size_t fetched_bytes;
+    struct arena_mark fetch_mark; /* items of the part before are freed */
+    bool fetch_is_away;           /* a part is being read by another thread */
+    bool fetch_is_back;           /* the part that was asked for has come */
 };
 void engine_read_items(struct items_read *read);
 

@@ -92,15 +92,66 @@ static void read_leaving(struct store_range *range)
     }
 }
 
+/* Items are fetched in parts, so that no more than a part of them is in memory beside the answer:
+ * the entries of one page may stand for gigabytes. */
+enum { FETCH_KEYS_MAX = 32 };
+
+static void fetch_all(struct items_read *read);
+
+static void give_fetched(struct items_read *read, const struct store_get *get)
+{
+    for (size_t i = 0; i < get->key_count && !read->stop; i++) {
+        struct row row = row_decode(get->rows[i]);
+        read->fetched_bytes += get->rows[i].len;
+        read->fetch_units += capacity_read_units(row.size, read->consistent);
+        if (!value_is_absent(row.item)) { /* deleted since the index was read */
+            give(read, row.item);
+        }
+    }
+}
+
 static void fetch_done(struct store_get *get)
 {
     struct items_read *read = CONTAINER_OF(get, struct items_read, get);
     engine_set_store_error(&read->call.err, get->status);
-    for (size_t i = 0; i < get->key_count && read->call.err.code == ERR_NONE; i++) {
-        struct row row = row_decode(get->rows[i]);
-        read->fetch_units += capacity_read_units(row.size, read->consistent);
-        if (!value_is_absent(row.item)) { /* deleted since the index was read */
-            give(read, row.item);
+    if (read->call.err.code == ERR_NONE) {
+        give_fetched(read, get);
+        read->fetched_count += get->key_count;
+    }
+    read->fetch_is_back = true;
+    if (read->fetch_is_away) {
+        read->fetch_is_away = false;
+        fetch_all(read);
+    }
+}
+
+/* Asks the store for the next part. */
+static void fetch_part(struct items_read *read)
+{
+    size_t bytes_max = engine_bytes_max(&read->call, read->filter);
+    size_t bytes_left = bytes_max - MIN(bytes_max, read->fetched_bytes);
+    arena_rewind(read->call.arena, read->fetch_mark);
+    read->fetch_is_back = false;
+    read->get = (struct store_get){
+        .keys = read->fetch_keys + read->fetched_count,
+        .key_count = MIN(read->fetch_count - read->fetched_count, (size_t)FETCH_KEYS_MAX),
+        .bytes_max = bytes_max == 0 ? 0 : MAX(bytes_left, (size_t)1),
+        .arena = read->call.arena,
+        .home = read->call.home,
+        .done = fetch_done,
+    };
+    store_get(read->call.engine->store, &read->get);
+}
+
+/* A loop, because the store may call fetch_done() before store_get() returns. */
+static void fetch_all(struct items_read *read)
+{
+    while (read->call.err.code == ERR_NONE && !read->stop &&
+           read->fetched_count < read->fetch_count) {
+        fetch_part(read);
+        if (!read->fetch_is_back) {
+            read->fetch_is_away = true;
+            return;
         }
     }
     read->call.done(&read->call);
@@ -110,19 +161,8 @@ static void read_done(struct store_range *range)
 {
     struct items_read *read = CONTAINER_OF(range, struct items_read, range);
     engine_set_store_error(&read->call.err, range->status);
-    if (read->call.err.code != ERR_NONE || read->fetch_count == 0) {
-        read->call.done(&read->call);
-        return;
-    }
-    read->get = (struct store_get){
-        .keys = read->fetch_keys,
-        .key_count = read->fetch_count,
-        .bytes_max = engine_bytes_max(&read->call, read->filter),
-        .arena = read->call.arena,
-        .home = read->call.home,
-        .done = fetch_done,
-    };
-    store_get(read->call.engine->store, &read->get);
+    read->fetch_mark = arena_mark(read->call.arena);
+    fetch_all(read);
 }
 
 void engine_read_items(struct items_read *read)
@@ -132,6 +172,10 @@ void engine_read_items(struct items_read *read)
     read->bytes = 0;
     read->fetch_units = 0;
     read->fetch_count = 0;
+    read->fetched_count = 0;
+    read->fetched_bytes = 0;
+    read->fetch_is_away = false;
+    read->stop = false;
     read->last_key = VALUE_ABSENT;
     read->range = (struct store_range){
         .lo = read->lo,

@@ -294,6 +294,7 @@ static void add_piece(struct desk *desk, size_t start, size_t len)
 void answer_end(struct desk *desk, const struct http_answer *answer)
 {
     struct conn *conn = desk->conn;
+    budget_yield(&desk->arena_budget);            /* the client may be slow to read the answer */
     bool is_unread = desk->exchange.is_head_only; /* the client is still sending the body */
     conn->is_cut |= is_unread;
     conn->is_last |=

@@ -41,6 +41,7 @@ static void destroy(const struct loop *loop, struct desk *desk)
 {
     memory_pool_remove(loop_options(loop)->memory, sizeof(*desk) + desk->in_size);
     arena_finish(&desk->arena);
+    budget_restart(&desk->arena_budget);
     buf_finish(&desk->body);
     buf_finish(&desk->plain);
     buf_finish(&desk->out);

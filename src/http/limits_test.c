@@ -235,26 +235,36 @@ static void test_client_that_never_reads(void **state)
 }
 
 /* One that reads slowly is not. */
-static void test_client_that_reads_slowly(void **state)
+static bool try_to_read_slowly(int timeout_ms)
 {
-    (void)state;
     struct http_options options = testing_options();
-    options.send_timeout_ms = 400;
+    options.send_timeout_ms = timeout_ms;
     struct testing_server testing;
     testing_open(&testing, &options);
     struct client client;
     client_open(&client, testing.port);
     set_small_buffer(&client);
     client_request(&client, "/size/20000000", "");
-    int64_t until_us = clock_monotonic_us() + 3 * 1000 * (int64_t)options.send_timeout_ms;
+    int64_t until_us = clock_monotonic_us() + 1500 * (int64_t)timeout_ms;
     while (clock_monotonic_us() < until_us) {
         client_receive_some(&client, 4096);
         usleep(1000);
     }
-    client_read(&client);
-    assert_int_equal(client.body.len, 20000000);
+    bool is_open = http_server_connection_count(testing.server) == 1;
+    if (is_open) {
+        client_read(&client);
+        assert_int_equal(client.body.len, 20000000);
+    }
     client_close(&client);
     testing_close(&testing);
+    return is_open;
+}
+
+/* On a busy machine the client itself may stand still for longer than a short time-out. */
+static void test_client_that_reads_slowly(void **state)
+{
+    (void)state;
+    assert_true(try_to_read_slowly(1000) || try_to_read_slowly(5000));
 }
 
 /* One that reads late gets all. Until it reads, the server comes to a halt: the kernel holds a few

@@ -199,14 +199,59 @@ def test_list_that_is_cut_is_still_read_to_its_end(db):
     assert db.send("TransactWriteItems", TOO_MANY[:-2]).status == 400
 
 
-def test_large_transaction_fits(db, table):
-    """100 items of 300 KB updated at once: the largest of what must be held for one request."""
-    name = create_table(db)
-    for number in range(100):
-        db.PutItem(TableName=name, Item=item(pk=f"u{number}", s="x" * 300_000))
-    db.TransactWriteItems(TransactItems=[
-        {"Update": {"TableName": name, "Key": item(pk=f"u{number}"),
-                    "UpdateExpression": "SET t = pk"}} for number in range(100)])
+@pytest.fixture(scope="module")
+def large_updates(server):
+    """A transaction that updates 100 items of 300 KB: the largest of what must be held for one request."""
+    with Client(server.endpoint) as client:
+        name = create_table(client)
+        for number in range(100):
+            client.PutItem(TableName=name, Item=item(pk=f"u{number}", s="x" * 300_000))
+    return [{"Update": {"TableName": name, "Key": item(pk=f"u{number}"), "UpdateExpression": "SET t = pk"}}
+            for number in range(100)]
+
+
+def test_large_transaction_fits(db, large_updates):
+    db.TransactWriteItems(TransactItems=large_updates)
+    name = large_updates[7]["Update"]["TableName"]
     assert db.GetItem(TableName=name, Key=item(pk="u7"))["Item"]["t"] == {"S": "u7"}
+
+
+def test_of_many_large_transactions_some_finish(server, db, table, large_updates, growth):
+    """Together they need many times the memory there is."""
+    body = json.dumps({"TransactItems": large_updates}).encode()
+
+    def send(_):
+        with Client(server.endpoint) as client:
+            return client.send("TransactWriteItems", body).status
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(send, range(16)))
+    assert 200 in statuses
+    assert set(statuses) <= {200, 503}
+    check_serves(db, table)
+    growth.check(MEMORY_MB * 3 / 2 + 2 * SLACK_MB)
+
+
+def test_index_entries_that_stand_for_much(server, db, growth):
+    """A page of entries of a local index, each of which fetches an item of 300 KB."""
+    name = create_table(db, "pk sk", lsi={"byOther": ("pk other", "KEYS_ONLY")})
+    for number in range(150):
+        db.PutItem(TableName=name, Item=item(pk="p", sk=f"{number:04}", other=f"{number:04}", s="x" * 300_000))
+    body = json.dumps({"TableName": name, "IndexName": "byOther", "Select": "ALL_ATTRIBUTES",
+                       "KeyConditionExpression": "pk = :p",
+                       "ExpressionAttributeValues": {":p": {"S": "p"}}}).encode()
+    answer = db.send("Query", body)
+    assert answer.status == 200
+    assert [found["sk"]["S"] for found in answer.json()["Items"]] == [f"{number:04}" for number in range(150)]
+    growth.check(150 * 0.3 * 2 + SLACK_MB)
+
+    def send(_):
+        with Client(server.endpoint) as client:
+            return client.send("Query", body).status
+
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        statuses = list(pool.map(send, range(12)))
+    assert set(statuses) == {200, 503}
+    growth.check(MEMORY_MB + 2 * SLACK_MB)
     with invalid():
         db.UpdateItem(TableName=name, Key=item(pk="u0"), UpdateExpression="SET a = s, b = s")
