@@ -206,7 +206,8 @@ def test_the_index_stays_at_the_size_of_the_problem(reconciliation, tenant, requ
     assert reconciliation.get("/summary", tenant=tenant).body["pending"] == count // 100
     # The shards share the load.
     shards = [shard["count"] for shard in reconciliation.get("/summary", tenant=tenant).body["shards"]]
-    assert min(shards) > count // 100 / 10 / 4 and max(shards) < count // 100 / 10 * 3
+    if count >= 20000:  # else chance decides
+        assert min(shards) > count // 100 / 10 / 4 and max(shards) < count // 100 / 10 * 3
 
 
 # --- filters, pages, what is abandoned ---
