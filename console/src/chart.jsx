@@ -22,7 +22,7 @@ function timeText(seconds, all) {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...(isClose && { second: "2-digit" }) });
 }
 
-/* at: times in milliseconds; series: [{label, values, colour: "--c1", fill?}]; seconds: how long a time is shown, 0: all. */
+/* at: times in milliseconds; series: [{label, values, colour: "--c1", fill?}]; seconds: the longest time that is shown, 0: all. */
 export function Chart({ label, at, series, format, seconds = 0, height = 160 }) {
   const box = useRef();
   const plot = useRef(null);
@@ -40,7 +40,7 @@ export function Chart({ label, at, series, format, seconds = 0, height = 160 }) 
       padding: [10, 8, 0, 0],
       cursor: { y: false, points: { size: 6 } },
       legend: { live: true, markers: { width: 2 } },
-      scales: { x: { range: (_, min, max) => (seconds ? [max - seconds, max] : [min, max]) }, y: { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] } },
+      scales: { x: { range: (_, min, max) => (seconds ? [max - Math.min(seconds, Math.max(60, max - min)), max] : [min, max]) }, y: { range: (_, min, max) => [0, max > 0 ? max * 1.15 : 1] } },
       axes: [{ ...axis, grid: { show: false }, space: 70, size: 28, values: (_, ticks) => ticks.map((seconds) => timeText(seconds, ticks)) }, { ...axis, grid, size: 52, space: 36, values: (_, ticks) => ticks.map(format) }],
       series: [{ value: (_, seconds) => (seconds ? new Date(seconds * 1000).toLocaleTimeString("en-GB") : "") },
         ...series.map((one) => ({

@@ -36,8 +36,8 @@ export async function startServer(...options) {
   };
 }
 
-/* Calls an operation as a program would. */
-export async function dynamo(url, operation, input) {
+/* Calls an operation as a program would; `isRefused`: it must fail with 400. */
+export async function dynamo(url, operation, input, isRefused = false) {
   const prefix = /Stream|Shard|Records/.test(operation) ? "DynamoDBStreams_20120810" : "DynamoDB_20120810";
   const answer = await fetch(url, {
     method: "POST",
@@ -48,7 +48,7 @@ export async function dynamo(url, operation, input) {
     body: JSON.stringify(input),
   });
   const body = await answer.json();
-  assert.equal(answer.status, 200, JSON.stringify(body));
+  assert.equal(answer.status, isRefused ? 400 : 200, JSON.stringify(body));
   return body;
 }
 
@@ -97,5 +97,6 @@ export function useSite(prepare = async () => {}) {
   });
   site.open = (where, more) => open(site.browser, site.url, where, more);
   site.call = (operation, input) => dynamo(site.url, operation, input);
+  site.refused = (operation, input) => dynamo(site.url, operation, input, true);
   return site;
 }

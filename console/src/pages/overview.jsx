@@ -48,7 +48,7 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 function Live() {
   const [step, setStep] = useState("second");
   const load = useLoad(async () => {
-    const [overview, series, patterns, tables, findings] = await Promise.all([insight("overview"), insight("series", { step }), insight("patterns", { sort: "units", limit: 6 }),
+    const [overview, series, patterns, tables, findings] = await Promise.all([insight("overview"), insight("series", { step }), insight("patterns", { sort: "units", limit: 10 }),
       insight("tables", { sort: "load", limit: 6 }), insight("findings").catch(() => ({ total: 0, findings: [] }))]);
     return { overview, series, patterns, tables, findings, step };
   }, [step]);

@@ -50,12 +50,12 @@ export function SampleData({ onDone = () => {} }) {
         await createTable(schema);
         await writeItems(schema.TableName, rows, (number) => {
           written += number;
-          setState({ text: `${title}: ${plural(written, "item")}`, share: (0.6 * written) / total });
+          setState({ text: `${title}: ${plural(written, "item")}`, share: written / total });
         });
       }
       loadTables();
-      await sendTraffic(SAMPLES, REQUESTS, (done) => setState({ text: `Sending requests as the applications would: ${done} of ${REQUESTS}`, share: 0.6 + (0.4 * done) / REQUESTS }), running.current.signal);
-      toast(`${plural(sets.length, "table")} with ${plural(total, "item")} loaded`);
+      toast(`${plural(sets.length, "table")} with ${plural(total, "item")} loaded; requests as the applications send them follow for some seconds`);
+      sendTraffic(SAMPLES, REQUESTS, () => {}, running.current.signal);
       onDone();
     } catch (problem) {
       setError(problem);

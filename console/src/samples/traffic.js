@@ -35,7 +35,10 @@ function requests(of) {
   ];
 }
 
-/* Sends `count` requests, a few at a time; onProgress(done). Errors are the server's to count. */
+const PAUSE_MS = 100;
+
+/* Sends `count` requests, three at a time and about thirty a second, so that one can watch; onProgress(done). Errors are the
+ * server's to count. */
 export async function sendTraffic(samples, count, onProgress, signal) {
   const of = Object.fromEntries(samples.map(({ schema, items }) => [schema.TableName, items(Date.now())]));
   const weighted = requests(of).flatMap(([weight, make]) => Array(weight).fill(make));
@@ -46,6 +49,7 @@ export async function sendTraffic(samples, count, onProgress, signal) {
       const [operation, input] = pick(weighted)();
       await call(operation, { ...input, ReturnConsumedCapacity: "INDEXES" }, signal).catch(() => {});
       onProgress(done);
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   };
   await Promise.all([work(), work(), work()]);

@@ -67,7 +67,7 @@ function Node({ node, onChange, onRemove, isFixed, isLocked, hasName, position }
         {hasName
           ? <input class="name" aria-label="Attribute name" value={name} disabled={isFixed} placeholder="name" spellcheck={false} autocomplete="off" onInput={(event) => onChange({ ...node, name: event.currentTarget.value })} />
           : <span class="name position">{position + 1}</span>}
-        <Select class="kind" aria-label={`Type of ${label}`} disabled={isFixed} options={TYPES.map((one) => [one, TYPE_NAMES[one]])} value={type} onChange={retype} />
+        <Select class="type-select" aria-label={`Type of ${label}`} disabled={isFixed} options={TYPES.map((one) => [one, TYPE_NAMES[one]])} value={type} onChange={retype} />
         <div class="content">
           {isNested
             ? <span class="muted small">{type === "M" ? `${content.length} attributes` : `${content.length} elements`}</span>
