@@ -54,8 +54,7 @@ export async function dynamo(url, operation, input, isRefused = false) {
 
 /* Opens a page of the console: where is "tables/Music". */
 export async function open(browser, url, where = "", more = {}) {
-  /* 404: a server that does not record its traffic has no insight API. */
-  const page = await openPage(browser, url, `/_gramme/#/${where}`, { ...DESKTOP, ...more, refusals: [404, ...(more.refusals ?? [])] });
+  const page = await openPage(browser, url, `/_gramme/#/${where}`, { ...DESKTOP, ...more });
   page.setDefaultTimeout(15_000);
   return page;
 }

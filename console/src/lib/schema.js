@@ -7,6 +7,8 @@ import { observable, useObservable } from "./observable.js";
 /* Names of all tables, loaded page by page; {names, isComplete, error}, names null before the first page. */
 export const tables = observable({ names: null, isComplete: false, error: null });
 let loading = null;
+let loadedAt = -Infinity;
+const FRESH_MS = 5000;
 
 export function loadTables() {
   loading ??= (async () => {
@@ -23,6 +25,7 @@ export function loadTables() {
         }
       } while (start);
       tables.set({ names, isComplete: true, error: null });
+      loadedAt = performance.now();
     } catch (error) {
       tables.set({ ...tables.get(), error });
     }
@@ -34,7 +37,9 @@ export function loadTables() {
 export function useTables() {
   const value = useObservable(tables);
   useEffect(() => {
-    loadTables();
+    if (performance.now() - loadedAt > FRESH_MS) {
+      loadTables();
+    }
   }, []);
   return value;
 }

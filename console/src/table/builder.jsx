@@ -6,7 +6,8 @@ import { Check, Field, Icon, IconButton, Segment, Select } from "../ui.jsx";
 
 const FILTER_TYPES = ["S", "N", "BOOL", "B", "NULL"];
 
-export function Builder({ table, query, onChange, onRun, onStop, isBusy, columns }) {
+/* `columns` are names of attributes to suggest; typeOf(name) gives the type that an attribute has, if it is known. */
+export function Builder({ table, query, onChange, onRun, onStop, isBusy, columns, typeOf }) {
   const [isOpen, setOpen] = useState(query.filters.length > 0 || query.fields.length > 0 || query.consistent);
   const source = sourceOf(table, query);
   const types = keyTypes(table);
@@ -42,7 +43,7 @@ export function Builder({ table, query, onChange, onRun, onStop, isBusy, columns
       {isOpen && (
         <div class="body stack tight">
           {query.filters.map((filter, i) => (
-            <FilterRow key={i} filter={filter} list={list} onRemove={() => change({ filters: query.filters.filter((_, at) => at !== i) })}
+            <FilterRow key={i} filter={filter} list={list} typeOf={typeOf} onRemove={() => change({ filters: query.filters.filter((_, at) => at !== i) })}
                        onChange={(next) => change({ filters: query.filters.map((one, at) => (at === i ? next : one)) })} />
           ))}
           <div class="row options">
@@ -78,12 +79,17 @@ function SortCondition({ name, type, condition, onChange, isActive }) {
   );
 }
 
-function FilterRow({ filter, list, onChange, onRemove }) {
+function FilterRow({ filter, list, typeOf, onChange, onRemove }) {
   const operands = operandCount(filter.op);
   const set = (i, value) => onChange({ ...filter, values: Object.assign([...filter.values], { [i]: value }) });
+  function rename(path) {
+    const type = typeOf(path);
+    const isOther = FILTER_TYPES.includes(type) && type !== filter.type;
+    onChange({ ...filter, path, ...(isOther && { type, values: [type === "BOOL" ? "true" : ""] }) });
+  }
   return (
     <div class="filter" role="group" aria-label="Filter">
-      <input aria-label="Attribute" placeholder="attribute" list={list} value={filter.path} spellcheck={false} onInput={(event) => onChange({ ...filter, path: event.currentTarget.value })} />
+      <input aria-label="Attribute" placeholder="attribute" list={list} value={filter.path} spellcheck={false} onInput={(event) => rename(event.currentTarget.value)} />
       <Select aria-label="Comparison" options={FILTER_OPS} value={filter.op} onChange={(op) => onChange({ ...filter, op })} />
       {operands > 0 && <Select aria-label="Type" options={FILTER_TYPES} value={filter.type} onChange={(type) => onChange({ ...filter, type, values: type === "BOOL" ? ["true"] : [""] })} />}
       {operands > 0 && filter.type === "BOOL"

@@ -7,6 +7,7 @@ import { conditionsOf, isQuery, queryFromAddress, queryToAddress, requestOf, sou
 import { replace, to } from "../lib/route.js";
 import { columnsOf, keyOf, primaryKey } from "../lib/schema.js";
 import { Code, Confirm, Empty, Failure, Icon, Notice, Panel, Segment, Select, Tabs, toast, Waiting } from "../ui.jsx";
+import { typesOf } from "../lib/values.js";
 import { Builder } from "./builder.jsx";
 import { Grid } from "./grid.jsx";
 import { ItemDialog } from "./item_dialog.jsx";
@@ -121,7 +122,8 @@ export function Items({ table, query: address, reload }) {
   }
   return (
     <div class="stack">
-      <Builder table={table} query={query} onChange={setQuery} onRun={run} isBusy={isBusy} onStop={stop} columns={columns} />
+      <Builder table={table} query={query} onChange={setQuery} onRun={run} isBusy={isBusy} onStop={stop} columns={columns}
+               typeOf={(name) => typesOf(page?.items ?? [], name)[0]?.[0]} />
       <Panel flush title={<Summary table={table} query={asked} page={page} isBusy={isBusy} />} actions={
         <>
           {selected.size > 0 && <button type="button" onClick={() => setDeleting(true)}><Icon name="trash" />Delete {count(selected.size)}</button>}
