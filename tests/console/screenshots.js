@@ -23,7 +23,6 @@ const PICTURES = [
   ["findings", "findings", ".findings li", "light", DESKTOP],
   ["heat", "heat?table=CallRecords", ".ranges", "dark", DESKTOP],
   ["cost", "cost?traffic=10", ".what-if", "light", DESKTOP],
-  ["simulation", "simulation", ".presets", "light", DESKTOP],
   ["phone-overview", "", ".uplot", "dark", PHONE],
   ["phone-items", TASKS, "button.open", "light", PHONE],
   ["phone-model", `${TASKS}/model`, ".item-card", "light", PHONE],

@@ -52,9 +52,13 @@ export async function dynamo(url, operation, input, isRefused = false) {
   return body;
 }
 
+/* Whether the server records its traffic; otherwise it has no insight API, and browsers log its 404. */
+export const hasInsight = async (url) => (await fetch(`${url}/_gramme/api/overview`)).status !== 404;
+
 /* Opens a page of the console: where is "tables/Music". */
 export async function open(browser, url, where = "", more = {}) {
-  const page = await openPage(browser, url, `/_gramme/#/${where}`, { ...DESKTOP, ...more });
+  const missing = (await hasInsight(url)) ? [] : [404];
+  const page = await openPage(browser, url, `/_gramme/#/${where}`, { ...DESKTOP, ...more, refusals: [...missing, ...(more.refusals ?? [])] });
   page.setDefaultTimeout(15_000);
   return page;
 }
@@ -87,7 +91,7 @@ export function useSite(prepare = async () => {}) {
   const site = {};
   before(async () => {
     const [server, browser] = await Promise.all([startServer(), startBrowser()]);
-    Object.assign(site, { server, browser, url: server.url });
+    Object.assign(site, { server, browser, url: server.url, hasInsight: await hasInsight(server.url) });
     await prepare(site);
   });
   after(async () => {

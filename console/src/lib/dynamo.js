@@ -117,13 +117,15 @@ function searchOf(query) {
     .map(([name, value]) => `${encodePart(name)}=${encodePart(String(value))}`).join("&");
 }
 
+const MISSING = { simulation: "This server does not simulate faults." };
+
 /* insight("patterns", {sort: "units"}): GET /_gramme/api/patterns?sort=units */
 export async function insight(path, query = {}) {
   try {
     return await send({ method: "GET", path: `/_gramme/api/${path}`, search: searchOf(query) });
   } catch (error) {
-    /* A path that the API does not have is answered in the API's own form. */
-    throw error.status === 404 && !error.body.error ? new ServerError("NoInsight", "This server does not record its traffic.", 404) : error;
+    /* patterns/ID may be gone; anything else that is missing this server does not have. */
+    throw error.status === 404 && !path.includes("/") ? new ServerError("NoInsight", MISSING[path] ?? "This server does not record its traffic.", 404) : error;
   }
 }
 
