@@ -117,10 +117,11 @@ test("the query builder pages, filters, and shows its request as code", async ()
 test("the item editor knows all types and keeps all digits", async () => {
   await site.call("CreateTable", { ...MUSIC, TableName: "Types" });
   const item = {
-    Artist: { S: "a" }, Song: { S: "b" }, n: { N: "12345678901234567890123456789012345678" }, b: { B: "aGVsbG8=" }, t: { BOOL: true }, nothing: { NULL: true },
+    Artist: { S: "a" }, Song: { S: "b" }, constructor: { S: "a name like others" }, n: { N: "12345678901234567890123456789012345678" }, b: { B: "aGVsbG8=" }, t: { BOOL: true }, nothing: { NULL: true },
     l: { L: [{ S: "x" }, { N: "1" }, { M: { deep: { SS: ["p", "q"] } } }] }, m: { M: { inner: { BOOL: false } } }, ss: { SS: ["one", "two"] }, ns: { NS: ["1", "2.5"] }, bs: { BS: ["AQ==", "Ag=="] },
   };
   await site.call("PutItem", { TableName: "Types", Item: item });
+  await site.call("PutItem", { TableName: "Types", Item: { Artist: { S: "z" }, Song: { S: "without the others" } } });
   const page = await site.open("tables/Types");
   const stored = async () => (await site.call("GetItem", { TableName: "Types", Key: { Artist: { S: "a" }, Song: { S: "b" } } })).Item;
   const openItem = async () => {

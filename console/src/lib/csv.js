@@ -129,13 +129,7 @@ export function csvItems(types, isPlain) {
       names = record.map(({ text }) => text.replace(/^\ufeff/, "").trim());
       return null;
     }
-    const item = {};
-    record.forEach((field, i) => {
-      const value = names[i] ? cellValue(field, types[names[i]] ?? null, isPlain) : undefined;
-      if (value !== undefined) {
-        item[names[i]] = value;
-      }
-    });
-    return item;
+    const entries = record.map((field, i) => [names[i], names[i] ? cellValue(field, Object.hasOwn(types, names[i]) ? types[names[i]] : null, isPlain) : undefined]);
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
   };
 }

@@ -92,15 +92,26 @@ async function send({ method, path, search = "", headers = {}, body }, signal) {
 
 const STREAM_OPERATIONS = ["ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"];
 
+/* Items get no prototype: "constructor" is the name of an attribute or of nothing. */
+function bare(answer) {
+  const images = (answer.Records ?? []).flatMap(({ dynamodb }) => [dynamodb.OldImage, dynamodb.NewImage]);
+  for (const item of [answer.Item, ...(answer.Items ?? []), ...images]) {
+    if (item) {
+      Object.setPrototypeOf(item, null);
+    }
+  }
+  return answer;
+}
+
 /* Calls an operation; gives the answer, or throws a ServerError. */
-export function call(operation, input = {}, signal = undefined) {
+export async function call(operation, input = {}, signal = undefined) {
   const prefix = STREAM_OPERATIONS.includes(operation) ? "DynamoDBStreams_20120810" : "DynamoDB_20120810";
-  return send({
+  return bare(await send({
     method: "POST",
     path: "/",
     headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": `${prefix}.${operation}` },
     body: JSON.stringify(input),
-  }, signal);
+  }, signal));
 }
 
 /* The same, with how long it took. */

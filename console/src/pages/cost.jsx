@@ -1,7 +1,7 @@
 /* What the traffic would cost on AWS, and what it would cost if something were different. */
 import { useMemo, useState } from "preact/hooks";
 import { insight } from "../lib/dynamo.js";
-import { bytes, money, percent, unit } from "../lib/format.js";
+import { bytes, money, percent, plural, unit } from "../lib/format.js";
 import { useLoad, useSettled } from "../lib/load.js";
 import { go, replace, to } from "../lib/route.js";
 import { Badge, DataTable, Empty, Field, Head, Loaded, Panel, Segment, Select, Stats } from "../ui.jsx";
@@ -35,12 +35,18 @@ export function Cost({ query }) {
   };
   return (
     <>
-      <Head title="Cost" sub="A month of 730 hours at the rate of the traffic seen so far, by the service's prices.">
+      <Head title="Cost" sub={`A month of 730 hours at the rate of the traffic seen so far${load.data ? `, which is ${observedText(load.data.observedHours)}` : ""}, by the service's prices.`}>
         {prices.data && <Select aria-label="Prices" class="auto" options={prices.data.prices.map((one) => [one.name, `${one.name}, ${one.date}`])} value={asked.prices || prices.data.default} onChange={(name) => change({ prices: name })} />}
       </Head>
       <Loaded of={load}>{(data) => <Bill data={data} asked={asked} change={change} isWhatIf={isWhatIf} />}</Loaded>
     </>
   );
+}
+
+/* "3 minutes", "1.5 hours" */
+function observedText(hours) {
+  const [value, name] = hours < 1 ? [Math.max(1, Math.round(hours * 60)), "minute"] : hours < 48 ? [Math.round(hours * 10) / 10, "hour"] : [Math.round(hours / 24), "day"];
+  return plural(value, name);
 }
 
 function Bill({ data, asked, change, isWhatIf }) {

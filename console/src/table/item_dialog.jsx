@@ -119,7 +119,7 @@ export function ItemDialog({ table, item, onClose, onSaved }) {
         <span class="muted small">{now && bytes(itemSize(now))}</span>
       </div>
       {problem && <Notice kind="bad">{problem.message}</Notice>}
-      {form === "form" && <Tree nodes={nodes} onChange={setNodes} fixed={keyTypes({ AttributeDefinitions: table.AttributeDefinitions.filter((one) => primaryKey(table).includes(one.AttributeName)) })} />}
+      {form === "form" && <Tree nodes={nodes} onChange={setNodes} fixed={primaryKey(table)} />}
       {(form === "plain" || form === "typed") && <Editor key={form} label="Item as JSON" language="json" value={text} onInput={setText} minHeight={300} />}
       {form === "plain" && before && <p class="small muted">Sets and binary values keep the types that they have in the stored item.</p>}
       {form === "code" && now && <ItemCode table={table} item={now} />}

@@ -14,13 +14,14 @@ import { ItemDialog } from "./item_dialog.jsx";
 
 const PAGE_SIZES = [25, 50, 100, 250, 1000];
 const REQUESTS_MAX = 20; /* per page, when a filter lets few items through */
+const FILTERED_LIMIT = 1000; /* items to read by a request with a filter; a page may then have more than its size */
 
 /* Reads until a page is full, the end is reached, or many requests were needed. */
 async function readPage({ operation, input }, start, size, signal) {
   const page = { items: [], scanned: 0, units: 0, ms: 0, requests: 0, next: start };
   do {
     const { answer, ms } = await timed(operation,
-      { ...input, Limit: size - page.items.length, ReturnConsumedCapacity: "TOTAL", ...(page.next && { ExclusiveStartKey: page.next }) }, signal);
+      { ...input, Limit: input.FilterExpression ? Math.max(size, FILTERED_LIMIT) : size - page.items.length, ReturnConsumedCapacity: "TOTAL", ...(page.next && { ExclusiveStartKey: page.next }) }, signal);
     page.items.push(...answer.Items);
     page.scanned += answer.ScannedCount;
     page.units += answer.ConsumedCapacity?.CapacityUnits ?? 0;

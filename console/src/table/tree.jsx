@@ -24,33 +24,33 @@ export function valueOf({ type, content }) {
 
 /* Throws if a name is missing or occurs twice. */
 export function itemOf(nodes) {
-  const item = {};
-  for (const node of nodes) {
-    if (node.name === "") {
+  const seen = new Set();
+  for (const { name } of nodes) {
+    if (name === "") {
       throw new Error("An attribute has no name.");
     }
-    if (Object.hasOwn(item, node.name)) {
-      throw new Error(`The attribute “${node.name}” occurs twice.`);
+    if (seen.has(name)) {
+      throw new Error(`The attribute “${name}” occurs twice.`);
     }
-    item[node.name] = valueOf(node);
+    seen.add(name);
   }
-  return item;
+  return Object.fromEntries(nodes.map((node) => [node.name, valueOf(node)]));
 }
 
-/* `fixed` are names that cannot be changed or removed, with their types: the keys. */
-export function Tree({ nodes, onChange, fixed = {}, lockedValues = false }) {
+/* `fixed` are names that cannot be changed or removed: the keys. */
+export function Tree({ nodes, onChange, fixed = [] }) {
   const set = (node) => onChange(nodes.map((one) => (one.id === node.id ? node : one)));
   return (
     <div class="tree">
       {nodes.map((node) => (
-        <Node key={node.id} node={node} onChange={set} isFixed={node.name in fixed} isLocked={lockedValues && node.name in fixed} onRemove={() => onChange(nodes.filter((one) => one.id !== node.id))} hasName />
+        <Node key={node.id} node={node} onChange={set} isFixed={fixed.includes(node.name)} onRemove={() => onChange(nodes.filter((one) => one.id !== node.id))} hasName />
       ))}
       <button type="button" class="little add" onClick={() => onChange([...nodes, nodeOf("", emptyOf("S"))])}><Icon name="plus" />Add attribute</button>
     </div>
   );
 }
 
-function Node({ node, onChange, onRemove, isFixed, isLocked, hasName, position }) {
+function Node({ node, onChange, onRemove, isFixed, hasName, position }) {
   const { name, type, content } = node;
   const label = hasName ? name || "new attribute" : `element ${position + 1}`;
   const isNested = type === "M" || type === "L";
@@ -71,7 +71,7 @@ function Node({ node, onChange, onRemove, isFixed, isLocked, hasName, position }
         <div class="content">
           {isNested
             ? <span class="muted small">{type === "M" ? `${content.length} attributes` : `${content.length} elements`}</span>
-            : <Content node={node} label={label} isLocked={isLocked} problem={problem} onChange={(next) => onChange({ ...node, content: next })} />}
+            : <Content node={node} label={label} problem={problem} onChange={(next) => onChange({ ...node, content: next })} />}
         </div>
         {isFixed ? <span class="badge key">key</span> : <IconButton icon="trash" label={`Remove ${label}`} class="plain little" onClick={onRemove} />}
       </div>
@@ -95,8 +95,8 @@ function Children({ node, onChange }) {
   );
 }
 
-function Content({ node: { type, content }, label, isLocked, problem, onChange }) {
-  const common = { "aria-label": `Value of ${label}`, disabled: isLocked, "aria-invalid": problem ? "true" : undefined, spellcheck: false };
+function Content({ node: { type, content }, label, problem, onChange }) {
+  const common = { "aria-label": `Value of ${label}`, "aria-invalid": problem ? "true" : undefined, spellcheck: false };
   switch (type) {
     case "S":
       return <textarea {...common} rows={Math.min(8, Math.max(1, content.split("\n").length, Math.ceil(content.length / 60)))} value={content} onInput={(event) => onChange(event.currentTarget.value)} />;
