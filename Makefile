@@ -5,7 +5,7 @@ BUILD := build
 MESON_OPTIONS :=
 PREFIX ?= /usr/local
 
-.PHONY: help build run demo pages test unit lint format asan tsan soak bench fresh install clean python configure
+.PHONY: help build run cluster demo pages test unit lint format asan tsan soak bench fresh install clean python configure
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -13,6 +13,11 @@ help:
 ## make run      build, and serve on 127.0.0.1:8000 with the data in ./data (ARGS="..." adds options)
 run: build
 	./$(BUILD)/gramme serve $(ARGS)
+
+## make cluster  three servers on a PostgreSQL primary with a synchronous standby, behind HAProxy; prints the endpoint
+cluster: build
+	@tools/setup cluster
+	@tools/cluster $(ARGS)
 
 ## make demo     five applications with pages and sample data, on a server of their own; prints the link
 demo: build pages

@@ -14,6 +14,7 @@ FOLDERS = ["base", "err", "json", "http", "auth", "model", "expr", "partiql", "w
 # Headers that only these places may include.
 ONLY_IN = {
     "rocksdb/": ["src/store/rocks/"],
+    "libpq-fe.h": ["src/store/pg/"],
     "uv.h": ["src/http/", "src/bench/"],
     "xxhash.h": ["src/base/"],
     "sys/random.h": ["src/base/"],

@@ -120,6 +120,13 @@ bool api_has_operation(enum api_service service, struct str name)
     return find_op(service, name) != NULL;
 }
 
+/* A server that has lost its lease may know tables as they were: it answers that it cannot. */
+static bool check_lease(struct api_call *call)
+{
+    return LIKELY(engine_may_serve(call->engine)) ||
+           err_set(&call->err, ERR_INTERNAL, MESSAGE_INTERNAL);
+}
+
 void api_run(struct api_call *call)
 {
     call->engine = call->thread->engine;
@@ -143,7 +150,11 @@ void api_run(struct api_call *call)
     call->only_reads = op->access == ACCESS_READ;
     call->op = op;
     call->is_authorized = false;
-    op->run(call);
+    if (check_lease(call)) {
+        op->run(call);
+    } else {
+        api_finish(call);
+    }
 }
 
 /* Messages quote what was sent, and that may be megabytes. */
@@ -229,6 +240,7 @@ void api_finish(struct api_call *call)
         return;
     }
     if (call->err.code != ERR_NONE) {
+        check_lease(call); /* what is wrong here may be right on the other servers */
         write_error(call);
     }
     assert(call->err.code != ERR_NONE || is_permitted(call));

@@ -16,6 +16,8 @@
 
 /* Nobody tells when calls have ended, nor when a delay has. */
 enum { POLL_MS = 2, IDLE_MS = 60 * 1000 };
+/* A server that is not the one for this looks now and then whether it has become so. */
+enum { FOLLOWER_MS = 500 };
 enum { PROGRESS_US = 5 * 1000 * 1000 };
 
 /* --- what UpdateTable begins --- */
@@ -234,6 +236,9 @@ static bool step(struct round *round, const struct table *table)
 
 int64_t backfill_round(struct service *service)
 {
+    if (!store_is_leader(service->engine->store)) {
+        return FOLLOWER_MS;
+    }
     struct round round = {.service = service};
     arena_init(&round.arena);
     size_t count;

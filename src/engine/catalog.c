@@ -7,6 +7,7 @@
  *
  *   catalog | "table" | name     a description (codec/table.h)
  *   catalog | "next"  |          the next free space, u32
+ *   catalog | "version" |        see follow.h
  *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are
  *
  * Streams have rows of their own: see stream_catalog.c. */
@@ -25,6 +26,8 @@ struct table_entry {
     struct engine *engine;
     bool is_replaced; /* and in engine->replaced */
     struct table_entry *next_replaced;
+    uint64_t known_since; /* the catalog's version with which it became known */
+    uint64_t replaced_by; /* and the one with which it was replaced, or the first that can have */
     struct arena arena;
     struct table table;
 };
@@ -79,14 +82,29 @@ void table_release(const struct table *table)
     if (entry->is_replaced) {
         *at = entry->next_replaced;
     }
+    bool may_be_settled = entry->is_replaced;
     pthread_rwlock_unlock(&engine->tables_lock);
     arena_finish(&entry->arena);
     mem_free(entry);
+    if (may_be_settled && atomic_load(&engine->follow.is_started)) {
+        follow_wake(engine);
+    }
+}
+
+uint64_t catalog_settled_version(struct engine *engine, uint64_t seen)
+{
+    uint64_t settled = seen;
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    for (struct table_entry *old = engine->replaced; old != NULL; old = old->next_replaced) {
+        settled = MIN(settled, old->replaced_by - 1);
+    }
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return settled;
 }
 
 bool catalog_is_settled(struct engine *engine, const struct table *table)
 {
-    bool settled = true;
+    bool settled = follow_is_settled(engine, entry_of(table)->known_since);
     pthread_rwlock_rdlock(&engine->tables_lock);
     for (struct table_entry *old = engine->replaced; old != NULL; old = old->next_replaced) {
         bool same = memcmp(old->table.id, table->id, sizeof(table->id)) == 0;
@@ -100,7 +118,8 @@ bool catalog_knows_stream(struct engine *engine, const struct stream *stream)
 {
     pthread_rwlock_rdlock(&engine->tables_lock);
     struct table_entry *newest = map_get(&engine->tables, stream->table_name);
-    bool knows = newest != NULL && newest->table.stream_space == stream->space;
+    bool knows = !follow_is_settled(engine, stream_entry_of(stream)->known_since) ||
+                 (newest != NULL && newest->table.stream_space == stream->space);
     for (struct table_entry *old = engine->replaced; old != NULL; old = old->next_replaced) {
         knows = knows || old->table.stream_space == stream->space;
     }
@@ -110,7 +129,7 @@ bool catalog_knows_stream(struct engine *engine, const struct stream *stream)
 
 bool catalog_ignores_stream(struct engine *engine, const struct stream *stream)
 {
-    bool ignores = false;
+    bool ignores = !follow_is_settled(engine, stream_entry_of(stream)->known_since);
     pthread_rwlock_rdlock(&engine->tables_lock);
     struct table_entry *newest = map_get(&engine->tables, stream->table_name);
     for (struct table_entry *old = engine->replaced; newest != NULL && old != NULL;
@@ -123,47 +142,80 @@ bool catalog_ignores_stream(struct engine *engine, const struct stream *stream)
 }
 
 /* Notes a description that is not the newest any more; the caller holds the lock. */
-static void note_replaced(struct engine *engine, struct table_entry *entry)
+static void note_replaced(struct engine *engine, struct table_entry *entry, uint64_t version)
 {
     entry->is_replaced = true;
+    entry->replaced_by = version;
     entry->next_replaced = engine->replaced;
     engine->replaced = entry;
 }
 
-/* Makes the row of a table known; the map holds one reference. Returns one more. */
-static const struct table *publish(struct engine *engine, struct str row, struct err *err)
+/* An entry that nobody can find yet; NULL: *err says why. */
+static struct table_entry *make_entry(struct engine *engine, struct str row, uint64_t version,
+                                      struct err *err)
 {
     struct table_entry *entry = mem_zalloc(sizeof(*entry));
     arena_init(&entry->arena);
     entry->engine = engine;
-    atomic_init(&entry->references, 2);
+    entry->known_since = version;
+    atomic_init(&entry->references, 1);
     if (!table_decode(&entry->arena, row, &entry->table, err)) {
         arena_finish(&entry->arena);
         mem_free(entry);
         return NULL;
     }
+    return entry;
+}
+
+/* Makes a description known; the map takes the caller's reference. */
+static void publish_entry(struct engine *engine, struct table_entry *entry, uint64_t first_version)
+{
     pthread_rwlock_wrlock(&engine->tables_lock);
     struct table_entry *before = map_put(&engine->tables, entry->table.name, entry);
     if (before != NULL) {
-        note_replaced(engine, before);
+        note_replaced(engine, before, first_version);
     }
     pthread_rwlock_unlock(&engine->tables_lock);
     if (before != NULL) {
         table_release(&before->table);
     }
+}
+
+static bool is_same_table(const struct table *a, const struct table *b)
+{
+    return memcmp(a->id, b->id, sizeof(a->id)) == 0;
+}
+
+/* A change of this server, made with that version: makes it known, unless all up to that version is
+ * known already. Returns a reference to the description. */
+static const struct table *publish(struct engine *engine, struct str row, uint64_t version,
+                                   struct err *err)
+{
+    struct table_entry *entry = make_entry(engine, row, version, err);
+    if (entry == NULL) {
+        return NULL;
+    }
+    if (version > atomic_load(&engine->follow.seen)) {
+        atomic_fetch_add(&entry->references, 1);
+        publish_entry(engine, entry, version);
+    }
     return &entry->table;
 }
 
-/* Forgets a table and returns the map's reference to it. */
-static const struct table *withdraw(struct engine *engine, struct str name)
+/* Forgets a table; the map's reference to it goes. */
+static void withdraw(struct engine *engine, const struct table *table, uint64_t version)
 {
     pthread_rwlock_wrlock(&engine->tables_lock);
-    struct table_entry *entry = map_remove(&engine->tables, name);
-    if (entry != NULL) {
-        note_replaced(engine, entry);
+    struct table_entry *entry = map_get(&engine->tables, table->name);
+    bool is_known = entry != NULL && is_same_table(&entry->table, table);
+    if (is_known) {
+        map_remove(&engine->tables, table->name);
+        note_replaced(engine, entry, version);
     }
     pthread_rwlock_unlock(&engine->tables_lock);
-    return entry == NULL ? NULL : &entry->table;
+    if (is_known) {
+        table_release(&entry->table);
+    }
 }
 
 bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms)
@@ -263,6 +315,7 @@ void catalog_read(struct catalog_read *read)
     read->range.arena = read->arena;
     read->range.home = waiting_mailbox_box(mailbox);
     read->range.done = read_done;
+    read->range.before_serving = true;
     store_range(read->engine->store, &read->range);
     waiting_mailbox_run(mailbox, &read->done);
     engine_set_store_error(read->err, read->range.status);
@@ -281,44 +334,147 @@ void catalog_read_part(struct catalog_read *read, const char *part,
     catalog_read(read);
 }
 
-struct load {
+struct part_read {
     struct catalog_read read;
-    uint32_t *dropped; /* spaces whose tables were gone when we stopped */
-    size_t dropped_count;
+    struct catalog_rows *rows;
 };
 
-static bool load_table(struct store_range *range, struct str key, struct str value)
+static bool keep_row(struct store_range *range, struct str key, struct str value)
 {
-    (void)key;
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
-    const struct table *table = publish(load->read.engine, value, load->read.err);
-    table_release(table);
-    return table != NULL;
-}
-
-static bool load_drop(struct store_range *range, struct str key, struct str value)
-{
-    (void)value;
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
-    load->dropped = mem_realloc(load->dropped, (load->dropped_count + 1) * sizeof(uint32_t));
-    load->dropped[load->dropped_count++] = get_u32_be(key.data + STORE_PREFIX_LEN);
+    struct part_read *part = CONTAINER_OF(range, struct part_read, read.range);
+    struct catalog_rows *rows = part->rows;
+    struct arena *arena = part->read.rows_arena;
+    if (rows->count == rows->capacity) {
+        size_t capacity = MAX(rows->capacity * 2, (size_t)64);
+        struct str *keys = ARENA_ARRAY(arena, struct str, capacity);
+        struct str *values = ARENA_ARRAY(arena, struct str, capacity);
+        if (rows->count > 0) {
+            memcpy(keys, rows->keys, rows->count * sizeof(*keys));
+            memcpy(values, rows->values, rows->count * sizeof(*values));
+        }
+        *rows = (struct catalog_rows){keys, values, rows->count, capacity};
+    }
+    rows->keys[rows->count] = arena_copy(arena, key);
+    rows->values[rows->count++] = arena_copy(arena, value);
     return true;
 }
 
-bool catalog_load(struct engine *engine, struct err *err)
+static void read_rows(struct engine *engine, struct arena *arena, const char *part,
+                      struct catalog_rows *rows, struct err *err)
+{
+    struct arena scratch; /* of the store */
+    arena_init(&scratch);
+    struct part_read read = {
+        .read = {.engine = engine, .err = err, .arena = &scratch, .rows_arena = arena},
+        .rows = rows,
+    };
+    catalog_read_part(&read.read, part, keep_row);
+    arena_finish(&scratch);
+}
+
+bool catalog_read_all(struct engine *engine, struct arena *arena, struct catalog_snapshot *out,
+                      struct err *err)
+{
+    read_rows(engine, arena, "table", &out->tables, err);
+    read_rows(engine, arena, "stream", &out->streams, err);
+    read_rows(engine, arena, "drop", &out->drops, err);
+    return err->code == ERR_NONE;
+}
+
+bool catalog_check_all(const struct catalog_snapshot *snapshot, struct err *err)
 {
     struct arena arena;
     arena_init(&arena);
-    struct load load = {.read = {.engine = engine, .err = err, .arena = &arena}};
-    catalog_read_part(&load.read, "table", load_table);
-    catalog_read_part(&load.read, "drop", load_drop);
-    for (size_t i = 0; i < load.dropped_count && err->code == ERR_NONE; i += TABLE_SPACES_MAX) {
-        catalog_drop_spaces(engine, load.dropped + i,
-                            MIN(load.dropped_count - i, (size_t)TABLE_SPACES_MAX));
+    bool ok = true;
+    for (size_t i = 0; ok && i < snapshot->tables.count; i++) {
+        struct table table;
+        ok = table_decode(&arena, snapshot->tables.values[i], &table, err);
     }
-    mem_free(load.dropped);
+    for (size_t i = 0; ok && i < snapshot->streams.count; i++) {
+        ok = stream_check_row(snapshot->streams.values[i], err);
+    }
     arena_finish(&arena);
-    return err->code == ERR_NONE;
+    return ok;
+}
+
+/* Whether the description is known as it is. */
+static bool is_known(struct engine *engine, const struct table *table)
+{
+    pthread_rwlock_rdlock(&engine->tables_lock);
+    const struct table_entry *entry = map_get(&engine->tables, table->name);
+    bool known = entry != NULL && is_same_table(&entry->table, table) &&
+                 entry->table.version == table->version;
+    pthread_rwlock_unlock(&engine->tables_lock);
+    return known;
+}
+
+static void drop_spaces_here(struct engine *engine, const struct table *table)
+{
+    uint32_t spaces[TABLE_SPACES_MAX];
+    size_t count = table_spaces(table, spaces);
+    for (size_t i = 0; i < count; i++) {
+        store_drop_space(engine->store, spaces[i]);
+    }
+}
+
+static bool is_any(const struct table *table)
+{
+    (void)table;
+    return true;
+}
+
+/* Forgets tables that are not in the snapshot. */
+static void withdraw_others(struct engine *engine, const struct map *names, uint64_t version,
+                            struct arena *arena)
+{
+    const struct table **known;
+    size_t count = catalog_collect(engine, is_any, arena, &known);
+    for (size_t i = 0; i < count; i++) {
+        const struct table *stored = map_get(names, known[i]->name);
+        if (stored == NULL || !is_same_table(stored, known[i])) {
+            withdraw(engine, known[i], version);
+            drop_spaces_here(engine, known[i]);
+        }
+        table_release(known[i]);
+    }
+}
+
+void catalog_replace_all(struct engine *engine, const struct catalog_snapshot *snapshot,
+                         uint64_t version)
+{
+    uint64_t first = atomic_load(&engine->follow.seen) + 1; /* that we do not know */
+    struct arena arena;
+    struct map names;
+    arena_init(&arena);
+    map_init(&names);
+    struct err err = ERR_INIT(&arena);
+    for (size_t i = 0; i < snapshot->tables.count; i++) {
+        struct table *table = ARENA_NEW(&arena, struct table);
+        bool ok = table_decode(&arena, snapshot->tables.values[i], table, &err);
+        assert(ok); /* it was checked */
+        map_put(&names, table->name, table);
+        if (!is_known(engine, table)) {
+            publish_entry(engine, make_entry(engine, snapshot->tables.values[i], version, &err),
+                          first);
+        }
+    }
+    withdraw_others(engine, &names, first, &arena);
+    streams_replace_all(engine, &snapshot->streams, version);
+    map_finish(&names);
+    arena_finish(&arena);
+}
+
+void catalog_drop_left(struct engine *engine, const struct catalog_snapshot *snapshot)
+{
+    uint32_t spaces[TABLE_SPACES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < snapshot->drops.count; i++) {
+        spaces[count++] = get_u32_be(str_skip(snapshot->drops.keys[i], STORE_PREFIX_LEN).data);
+        if (count == TABLE_SPACES_MAX || i + 1 == snapshot->drops.count) {
+            catalog_drop_spaces(engine, spaces, count);
+            count = 0;
+        }
+    }
 }
 
 void catalog_unload(struct engine *engine)
@@ -334,25 +490,11 @@ void catalog_unload(struct engine *engine)
 
 /* --- changes --- */
 
-/* Changes are made known on one thread, the housekeeper's, and so in the order in which they were
- * committed; then the call goes home. */
+/* Changes are published on one thread, in the order in which they were committed; then the call is
+ * ended on its own thread, when all servers have seen the change. */
 static struct mailbox *publisher(struct engine *engine)
 {
-    return service_begin(&engine->housekeeper);
-}
-
-static void end_call(struct task *task)
-{
-    struct engine_call *call = CONTAINER_OF(task, struct engine_call, task);
-    call->done(call);
-}
-
-static void go_home(struct engine_call *call)
-{
-    struct engine *engine = call->engine;
-    call->task.run = end_call;
-    mailbox_post(call->home, &call->task);
-    service_end(&engine->housekeeper);
+    return service_begin(&engine->follow.service);
 }
 
 /* --- CreateTable --- */
@@ -390,6 +532,8 @@ static bool create_eval(struct store_update *update, const struct str *rows,
     put_u32_be(next, space);
     store_batch_put(batch, 0, create->row);
     store_batch_put(batch, 1, str_make(next, 4));
+    create->version = follow_version_after(rows[2]);
+    store_batch_put(batch, 2, follow_version_row(arena, create->version));
     return true;
 }
 
@@ -397,23 +541,27 @@ static void create_done(struct store_update *update)
 {
     struct table_create *create = CONTAINER_OF(update, struct table_create, update);
     engine_set_store_error(&create->call.err, update->status);
-    if (create->call.err.code == ERR_NONE) {
-        stream_publish(create->call.engine, create->stream_row);
-        create->table = publish(create->call.engine, create->row, &create->call.err);
+    bool ok = create->call.err.code == ERR_NONE;
+    if (ok) {
+        struct engine *engine = create->call.engine;
+        stream_publish(engine, create->stream_row, create->version);
+        create->table = publish(engine, create->row, create->version, &create->call.err);
+        follow_note_change(engine, create->version);
     }
-    go_home(&create->call);
+    follow_finish_call(&create->call, ok ? create->version : 0);
 }
 
 void engine_create_table(struct table_create *create)
 {
     struct engine_call *call = &create->call;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 3);
     keys[0] = catalog_key(call->arena, "table", create->wanted->name);
     keys[1] = catalog_key(call->arena, "next", STR(""));
+    keys[2] = follow_version_key(call->arena);
     create->table = NULL;
     create->update = (struct store_update){
         .keys = keys,
-        .key_count = 2,
+        .key_count = 3,
         .arena = call->arena,
         .home = publisher(call->engine),
         .eval = create_eval,
@@ -460,6 +608,8 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     }
     struct table changed = *made;
     changed.version = table->version + 1;
+    change->version = follow_version_after(rows[2]);
+    store_batch_put(batch, 2, follow_version_row(change->call.arena, change->version));
     change->row = table_encode(change->call.arena, &changed);
     store_batch_put(batch, 0, change->row);
     if (change->next_space != next_space) {
@@ -478,27 +628,31 @@ static void change_done(struct store_update *update)
 {
     struct table_change *change = CONTAINER_OF(update, struct table_change, update);
     engine_set_store_error(&change->call.err, update->status);
-    if (change->call.err.code == ERR_NONE) {
-        stream_publish(change->call.engine, change->stream_row);
-        change->table = publish(change->call.engine, change->row, &change->call.err);
+    bool ok = change->call.err.code == ERR_NONE;
+    if (ok) {
+        stream_publish(change->call.engine, change->stream_row, change->version);
+        change->table =
+            publish(change->call.engine, change->row, change->version, &change->call.err);
+        follow_note_change(change->call.engine, change->version);
         if (change->dropped_count > 0) {
             catalog_drop_spaces(change->call.engine, change->dropped, change->dropped_count);
         }
         service_wake(&change->call.engine->backfill);
     }
-    go_home(&change->call);
+    follow_finish_call(&change->call, ok ? change->version : 0);
 }
 
 void engine_change_table(struct table_change *change)
 {
     struct engine_call *call = &change->call;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 3);
     keys[0] = catalog_key(call->arena, "table", change->name);
     keys[1] = catalog_key(call->arena, "next", STR(""));
+    keys[2] = follow_version_key(call->arena);
     change->table = NULL;
     change->update = (struct store_update){
         .keys = keys,
-        .key_count = 2,
+        .key_count = 3,
         .arena = call->arena,
         .home = publisher(call->engine),
         .eval = change_eval,
@@ -530,6 +684,9 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
         return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_INDEXES_ARE_CHANGING);
     }
     store_batch_erase(batch, 0);
+    remove->row = arena_copy(remove->call.arena, rows[0]);
+    remove->version = follow_version_after(rows[1]);
+    store_batch_put(batch, 1, follow_version_row(remove->call.arena, remove->version));
     remove->stream_row = STR_NULL;
     if (table.stream != STREAM_NONE) {
         remove->stream_row = stream_stop(remove->call.engine, &table, batch, remove->call.arena);
@@ -546,25 +703,33 @@ static void delete_done(struct store_update *update)
 {
     struct table_delete *remove = CONTAINER_OF(update, struct table_delete, update);
     engine_set_store_error(&remove->call.err, update->status);
-    if (remove->call.err.code == ERR_NONE) {
-        stream_publish(remove->call.engine, remove->stream_row);
-        remove->table = withdraw(remove->call.engine, remove->name);
+    bool ok = remove->call.err.code == ERR_NONE;
+    if (ok) {
+        struct engine *engine = remove->call.engine;
+        stream_publish(engine, remove->stream_row, remove->version);
+        struct table_entry *entry =
+            make_entry(engine, remove->row, remove->version, &remove->call.err);
+        assert(entry != NULL); /* eval has read it */
+        remove->table = &entry->table;
+        withdraw(engine, remove->table, remove->version);
+        follow_note_change(engine, remove->version);
         uint32_t spaces[TABLE_SPACES_MAX];
         size_t count = table_spaces(remove->table, spaces);
-        catalog_drop_spaces(remove->call.engine, spaces, count);
+        catalog_drop_spaces(engine, spaces, count);
     }
-    go_home(&remove->call);
+    follow_finish_call(&remove->call, ok ? remove->version : 0);
 }
 
 void engine_delete_table(struct table_delete *remove)
 {
     struct engine_call *call = &remove->call;
-    struct str *key = ARENA_NEW(call->arena, struct str);
-    *key = catalog_key(call->arena, "table", remove->name);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2);
+    keys[0] = catalog_key(call->arena, "table", remove->name);
+    keys[1] = follow_version_key(call->arena);
     remove->table = NULL;
     remove->update = (struct store_update){
-        .keys = key,
-        .key_count = 1,
+        .keys = keys,
+        .key_count = 2,
         .arena = call->arena,
         .home = publisher(call->engine),
         .eval = delete_eval,

@@ -1,11 +1,23 @@
 #include "engine/engine.h"
 
+#include <unistd.h>
+
 #include "base/mem.h"
+#include "engine/copy.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
 #include "err/messages.h"
 
 enum { CLOCK_CONFIRM_MS = 60 * 60 * 1000 };
+
+/* If it takes longer, calls fail until it is so. */
+static void wait_to_serve(const struct store *store)
+{
+    enum { WAIT_MS_MAX = 10 * 1000 };
+    for (int i = 0; i < WAIT_MS_MAX && !store_may_serve(store); i++) {
+        usleep(1000);
+    }
+}
 
 bool engine_open(struct store *store, const struct engine_options *options, struct engine **out,
                  struct err *err)
@@ -25,13 +37,14 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     map_init(&engine->tables);
     streams_init(&engine->streams, options);
     if (!service_start(&engine->housekeeper, engine, housekeeper_round, err) ||
-        !catalog_load(engine, err) || !streams_load(engine, err) ||
-        !engine_clock_load(engine, err) ||
+        !copy_check_finished(store, err) || !follow_open(engine, err) ||
+        !streams_load(engine, err) || !engine_clock_load(engine, err) ||
         !service_start(&engine->backfill, engine, backfill_round, err) ||
         !service_start(&engine->expiry, engine, expiry_round, err)) {
         engine_close(engine);
         return false;
     }
+    wait_to_serve(store);
     *out = engine;
     return true;
 }
@@ -43,10 +56,12 @@ void engine_close(struct engine *engine)
     }
     service_stop(&engine->backfill);
     service_stop(&engine->expiry);
-    service_stop(&engine->housekeeper); /* last: it makes known what the others change */
+    service_stop(&engine->housekeeper);
+    follow_close(engine); /* last: it makes known what the others change */
     service_finish(&engine->backfill);
     service_finish(&engine->expiry);
     service_finish(&engine->housekeeper);
+    service_finish(&engine->follow.service);
     expiry_sweeps_destroy(engine->sweeps);
     catalog_unload(engine);
     streams_finish(&engine->streams);
@@ -65,6 +80,11 @@ void engine_clock_moved(struct engine *engine)
 bool engine_clock_is_doubted(const struct engine *engine)
 {
     return atomic_load(&engine->clock.is_doubted);
+}
+
+bool engine_may_serve(const struct engine *engine)
+{
+    return store_may_serve(engine->store);
 }
 
 struct str engine_region(const struct engine *engine)
@@ -91,6 +111,9 @@ void engine_set_store_error(struct err *err, enum store_status status)
     case STORE_FAILED:
     case STORE_UNKNOWN:
         err_set(err, ERR_INTERNAL, MESSAGE_INTERNAL);
+        break;
+    case STORE_BUSY:
+        err_set(err, ERR_TRANSACTION_CONFLICT, MESSAGE_TRANSACTION_CONFLICT);
         break;
     case STORE_TOO_MUCH:
         err_set(err, ERR_TOO_MUCH_HERE, MESSAGE_ITEMS_TOO_LARGE_HERE);

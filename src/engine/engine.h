@@ -40,6 +40,8 @@ void engine_clock_moved(struct engine *engine);
 /* Whether the wall clock has jumped ahead, so that data does not expire by it (see
  * engine/trusted_clock.h). */
 MUST_USE bool engine_clock_is_doubted(const struct engine *engine);
+/* Whether this server may answer calls: see store_may_serve(). Any thread. */
+MUST_USE bool engine_may_serve(const struct engine *engine);
 struct str engine_region(const struct engine *engine);
 struct str engine_account(const struct engine *engine);
 /* Of hashes that outlive the process. */
@@ -107,6 +109,7 @@ struct table_create {
     struct store_update update;
     struct str row;
     struct str stream_row;
+    uint64_t version; /* of the catalog */
 };
 void engine_create_table(struct table_create *create);
 
@@ -129,6 +132,7 @@ struct table_change {
     struct store_update update; /* the engine's own, like all below */
     struct str row;
     struct str stream_row;
+    uint64_t version;
 };
 void engine_change_table(struct table_change *change);
 
@@ -142,7 +146,9 @@ struct table_delete {
     struct str name;
     const struct table *table; /* as it was, acquired; NULL on error */
     struct store_update update;
+    struct str row;
     struct str stream_row;
+    uint64_t version;
 };
 void engine_delete_table(struct table_delete *remove);
 

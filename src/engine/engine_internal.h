@@ -6,6 +6,7 @@
 #include "codec/key.h"
 #include "codec/row.h"
 #include "engine/engine.h"
+#include "engine/follow.h"
 #include "engine/service.h"
 #include "engine/stream_internal.h"
 #include "engine/trusted_clock.h"
@@ -34,6 +35,7 @@ struct engine {
     struct table_entry *replaced;    /* older descriptions that somebody still holds */
     atomic_uint_fast64_t call_count; /* so far; services give way when it grows */
     struct streams streams;
+    struct follow follow;
     struct service housekeeper;
     struct service backfill;
     struct service expiry;
@@ -48,6 +50,7 @@ struct catalog_read {
     struct engine *engine;
     struct err *err;
     struct arena *arena;
+    struct arena *rows_arena; /* of the caller's */
     struct store_range range;
     bool done;
 };
@@ -57,11 +60,34 @@ void catalog_read(struct catalog_read *read);
 void catalog_read_part(struct catalog_read *read, const char *part,
                        bool (*row)(struct store_range *, struct str, struct str));
 
-MUST_USE bool catalog_load(struct engine *engine, struct err *err);
+/* All rows of the catalog that describe tables and streams, in an arena. */
+struct catalog_rows {
+    struct str *keys;
+    struct str *values;
+    size_t count;
+    size_t capacity;
+};
+struct catalog_snapshot {
+    struct catalog_rows tables;
+    struct catalog_rows streams;
+    struct catalog_rows drops;
+};
+MUST_USE bool catalog_read_all(struct engine *engine, struct arena *arena,
+                               struct catalog_snapshot *out, struct err *err);
+/* Whether all rows can be read. */
+MUST_USE bool catalog_check_all(const struct catalog_snapshot *snapshot, struct err *err);
+/* Makes what the store has, as of that version, what is known here. On the thread that publishes.
+ */
+void catalog_replace_all(struct engine *engine, const struct catalog_snapshot *snapshot,
+                         uint64_t version);
+/* Drops spaces that were to be dropped when a server stopped. */
+void catalog_drop_left(struct engine *engine, const struct catalog_snapshot *snapshot);
+/* Up to which version, at most `seen`, no call of this server knows less. */
+uint64_t catalog_settled_version(struct engine *engine, uint64_t seen);
 void catalog_unload(struct engine *engine);
 
 /* Whether nobody holds an older description of the table any more: all calls that start or are
- * under way know at least this one. */
+ * under way, of all servers, know at least this one. */
 bool catalog_is_settled(struct engine *engine, const struct table *table);
 
 /* Whether a state that began then may end: --table-delay-ms keeps states lasting. */

@@ -477,6 +477,10 @@ int64_t expiry_round(struct service *service)
     struct engine *engine = service->engine;
     int64_t start_us = clock_monotonic_us();
     engine_clock_look(service);
+    if (!store_is_leader(engine->store)) {
+        forget_passes(engine->sweeps); /* whoever did it meanwhile may have been behind */
+        return ROUND_MS;
+    }
     if (atomic_exchange(&engine->sweeps->clock_moved, false)) {
         forget_passes(engine->sweeps);
     }

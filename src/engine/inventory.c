@@ -175,11 +175,13 @@ static bool add_catalog_row(struct inventory *inventory, struct str key, struct 
         inventory_find(inventory, store_key_space(sort))->role = SPACE_LEAVING;
         return true;
     }
-    bool is_clock = is_part(key, "clock") && value.len == 9 && value.data[0] == 1;
-    if (!is_clock) {
+    bool is_time = (is_part(key, "clock") || is_part(key, "trusted-time")) && value.len == 9 &&
+                   value.data[0] == 1;
+    bool is_good = is_time || is_part(key, "copy") || (is_part(key, "version") && value.len == 8);
+    if (!is_good) {
         report(context, STR(""), "a row of the catalog cannot be read");
     }
-    return is_clock;
+    return is_good;
 }
 
 /* Sizes and cursors of spaces. */

@@ -186,6 +186,7 @@ void engine_read_items(struct items_read *read)
         .row = read_row,
         .done = read_done,
         .leaving = read_leaving,
+        .rows_wanted = read->limit,
         .weight = 1,
     };
     if (read->filter != NULL && !read->fetch) {

@@ -417,7 +417,7 @@ static bool is_taken_over(struct rebuilder *rebuilder, struct str key)
                inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_STREAM;
     }
     if (!is_part(key, "table")) {
-        return is_part(key, "clock");
+        return is_part(key, "clock") || is_part(key, "trusted-time") || is_part(key, "version");
     }
     for (size_t i = 0; i < rebuilder->inventory.table_count; i++) {
         if (str_eq(rebuilder->inventory.tables[i]->name, sort)) {

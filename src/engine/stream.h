@@ -107,6 +107,8 @@ struct stream_read {
     size_t count; /* the engine's own, like all below */
     size_t bytes;
     struct store_range range;
+    struct store_get get;
+    struct str trim_key;
 };
 void engine_read_stream(struct stream_read *read);
 

@@ -241,7 +241,14 @@ static struct stream_entry *decode(struct str row, struct err *err)
     return entry;
 }
 
-void stream_publish(struct engine *engine, struct str row)
+bool stream_check_row(struct str row, struct err *err)
+{
+    struct stream_entry *entry = decode(row, err);
+    stream_release(entry == NULL ? NULL : &entry->stream);
+    return entry != NULL;
+}
+
+void stream_publish(struct engine *engine, struct str row, uint64_t version)
 {
     if (str_is_null(row)) {
         return;
@@ -253,8 +260,12 @@ void stream_publish(struct engine *engine, struct str row)
     assert(entry != NULL); /* we wrote it */
     pthread_rwlock_wrlock(&engine->streams.lock);
     struct stream_entry *known = map_get(&engine->streams.entries, entry->stream.path);
+    atomic_store(&entry->known_since, version);
     if (known != NULL && known->stream.space == entry->stream.space) {
-        atomic_store(&known->ended_ms, atomic_load(&entry->ended_ms));
+        if (atomic_load(&known->ended_ms) != atomic_load(&entry->ended_ms)) {
+            atomic_store(&known->known_since, version);
+            atomic_store(&known->ended_ms, atomic_load(&entry->ended_ms));
+        }
     } else {
         known = map_put(&engine->streams.entries, entry->stream.path, entry);
         entry = known; /* one of the same name, which nobody can name any more */
@@ -264,6 +275,32 @@ void stream_publish(struct engine *engine, struct str row)
         stream_release(&entry->stream);
     }
     arena_finish(&arena);
+}
+
+static bool has_row(const struct catalog_rows *rows, const struct stream *stream)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        if (get_u32_be(str_skip(rows->keys[i], STORE_PREFIX_LEN).data) == stream->space) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void streams_replace_all(struct engine *engine, const struct catalog_rows *rows, uint64_t version)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        stream_publish(engine, rows->values[i], version);
+    }
+    size_t count;
+    struct stream_entry **entries = streams_acquire_all(engine, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!has_row(rows, &entries[i]->stream)) {
+            streams_forget(engine, entries[i]);
+        }
+        stream_release(&entries[i]->stream);
+    }
+    mem_free(entries);
 }
 
 /* One partition serves so many units a second. */
@@ -352,21 +389,6 @@ static bool load_clock(struct store_range *range, struct str key, struct str val
     return true;
 }
 
-static bool load_stream(struct store_range *range, struct str key, struct str value)
-{
-    (void)key;
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
-    struct stream_entry *entry = decode(value, load->read.err);
-    if (entry == NULL) {
-        return false;
-    }
-    pthread_rwlock_wrlock(&load->engine->streams.lock);
-    struct stream_entry *other = map_put(&load->engine->streams.entries, entry->stream.path, entry);
-    pthread_rwlock_unlock(&load->engine->streams.lock);
-    stream_release(other == NULL ? NULL : &other->stream);
-    return true;
-}
-
 /* The newest record says how late it was when we stopped, whatever the clock says now. */
 static bool load_last_record(struct store_range *range, struct str key, struct str value)
 {
@@ -415,7 +437,6 @@ bool streams_load(struct engine *engine, struct err *err)
         .engine = engine,
     };
     catalog_read_part(&load.read, "clock", load_clock);
-    catalog_read_part(&load.read, "stream", load_stream);
     size_t count;
     struct stream_entry **entries = streams_acquire_all(engine, &count);
     for (size_t i = 0; i < count; i++) {

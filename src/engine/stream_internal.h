@@ -21,10 +21,11 @@ struct stream_entry {
     struct stream stream;
     struct arena arena;
     atomic_int references;
-    _Atomic int64_t ended_ms;   /* when it was disabled; 0: it is on */
-    _Atomic int64_t closed_ms;  /* epochs that end by then get no more records, restart or not */
-    _Atomic int64_t last_epoch; /* of an ended one that gets no more records; -1: not known yet */
-    uint64_t trim_epoch;        /* nothing is left before it; the housekeeper's own */
+    _Atomic uint64_t known_since; /* the catalog's version with which it was started or ended */
+    _Atomic int64_t ended_ms;     /* when it was disabled; 0: it is on */
+    _Atomic int64_t closed_ms;    /* epochs that end by then get no more records, restart or not */
+    _Atomic int64_t last_epoch;   /* of an ended one that gets no more records; -1: not known yet */
+    uint64_t trim_epoch;          /* nothing is left before it; the housekeeper's own */
     struct stream_trimmed trimmed[]; /* by slot, under the lock of streams */
 };
 
@@ -100,9 +101,14 @@ struct str stream_stop(struct engine *engine, struct table *table, struct store_
 void stream_append(struct engine *engine, const struct item_write *write, struct value old_item,
                    struct store_batch *batch, struct arena *arena);
 
-/* Makes known what stream_start() or stream_stop() wrote, once it is in the store; STR_NULL:
- * nothing. */
-void stream_publish(struct engine *engine, struct str row);
+/* Makes known what stream_start() or stream_stop() wrote, once it is in the store, with that
+ * version of the catalog; STR_NULL: nothing. */
+void stream_publish(struct engine *engine, struct str row, uint64_t version);
+/* Whether a stream's row can be read. */
+MUST_USE bool stream_check_row(struct str row, struct err *err);
+struct catalog_rows;
+/* Makes the streams of these rows those that are known. */
+void streams_replace_all(struct engine *engine, const struct catalog_rows *rows, uint64_t version);
 
 /* --- the housekeeper --- */
 

@@ -44,7 +44,7 @@ static bool barrier_eval(struct store_update *update, const struct str *rows,
     struct stream_shard newest = {.epoch = stream_epoch_at(stream, describe->barrier_ms)};
     for (; newest.slot < stream->shard_count; newest.slot++) {
         store_batch_advance_log(batch, stream_log(update->arena, stream->space, newest.slot),
-                                stream_prefix(update->arena, stream->space, newest));
+                                stream_prefix(update->arena, stream->space, newest), 0);
     }
     return true;
 }
@@ -183,14 +183,44 @@ static bool read_record(struct store_range *range, struct str key, struct str va
 
 /* The trimmer publishes the new horizon before it deletes records, so it is enough to look at the
  * horizon after the rows were read. */
-static void read_done(struct store_range *range)
+static void end_read(struct stream_read *read)
 {
-    struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);
-    engine_set_store_error(&read->call.err, range->status);
     if (read->position < stream_trim_horizon(read->call.engine, read->stream, read->shard)) {
         err_set(&read->call.err, ERR_TRIMMED_DATA_ACCESS, MESSAGE_TRIMMED);
     }
     read->call.done(&read->call);
+}
+
+static void trim_done(struct store_get *get)
+{
+    struct stream_read *read = CONTAINER_OF(get, struct stream_read, get);
+    engine_set_store_error(&read->call.err, get->status);
+    if (get->status == STORE_OK) {
+        stream_note_trimmed(read->call.engine, stream_entry_of(read->stream), read->shard.slot,
+                            stream_trim_decode(get->rows[0]));
+    }
+    end_read(read);
+}
+
+/* If another server trims, the store knows how far it is: the row changes with the records. */
+static void read_done(struct store_range *range)
+{
+    struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);
+    struct engine_call *call = &read->call;
+    engine_set_store_error(&call->err, range->status);
+    if (store_is_leader(call->engine->store) || call->err.code != ERR_NONE) {
+        end_read(read);
+        return;
+    }
+    read->trim_key = stream_trim_key(call->arena, read->stream->space, read->shard.slot);
+    read->get = (struct store_get){
+        .keys = &read->trim_key,
+        .key_count = 1,
+        .arena = call->arena,
+        .home = call->home,
+        .done = trim_done,
+    };
+    store_get(call->engine->store, &read->get);
 }
 
 static void read_leaving(struct store_range *range)

@@ -23,7 +23,7 @@ struct trim {
     bool is_complete; /* there is none left that is old */
     struct service_range range;
     struct service_update update;
-    struct str declared[2];
+    struct str declared[3];
     struct stream_shard shard; /* of all that is to be erased in one update */
     struct stream_trimmed last;
     struct str keys[TRIM_MAX];
@@ -125,12 +125,12 @@ static void trim_records(struct trim *trim)
 static bool drop_eval(struct store_update *update, const struct str *rows,
                       struct store_batch *batch)
 {
-    (void)update;
     if (str_is_null(rows[0])) {
         return false;
     }
     store_batch_erase(batch, 0);
     store_batch_put(batch, 1, STR(""));
+    store_batch_put(batch, 2, follow_version_row(update->arena, follow_version_after(rows[2])));
     return true;
 }
 
@@ -140,14 +140,15 @@ static void drop_stream(struct trim *trim)
     uint32_t space = trim->entry->stream.space;
     trim->declared[0] = stream_catalog_key(&trim->arena, space);
     trim->declared[1] = catalog_drop_key(&trim->arena, space);
+    trim->declared[2] = follow_version_key(&trim->arena);
     trim->update.update = (struct store_update){
         .keys = trim->declared,
-        .key_count = 2,
+        .key_count = 3,
         .arena = &trim->arena,
         .eval = drop_eval,
     };
     if (service_update(trim->service, &trim->update) == STORE_OK) {
-        streams_forget(engine, trim->entry);
+        follow_look_again(engine); /* which forgets the stream */
         catalog_drop_spaces(engine, &space, 1);
     }
 }

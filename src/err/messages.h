@@ -8,7 +8,8 @@
 
 /* --- resources --- */
 
-#define MESSAGE_RESOURCE_NOT_FOUND "Requested resource not found"
+#define MESSAGE_TRANSACTION_CONFLICT "Transaction is ongoing for the item"
+#define MESSAGE_RESOURCE_NOT_FOUND   "Requested resource not found"
 /* name */
 #define MESSAGE_TABLE_NOT_FOUND "Requested resource not found: Table: %.*s not found"
 /* ARN */

@@ -405,6 +405,7 @@ static bool interpret(struct arena *arena, const struct setting *settings, struc
     out->rate_bytes_min = (int)number_of(&settings[SETTING_min_rate]);
     out->connections = (int)number_of(&settings[SETTING_connections]);
     out->console = str_eq(settings[SETTING_console].text, STR("on"));
+    out->drain_ms = number_of(&settings[SETTING_drain_ms]);
     out->table_delay_ms = number_of(&settings[SETTING_table_delay_ms]);
     out->ttl_delay_ms = number_of(&settings[SETTING_ttl_delay_ms]);
     out->clock_confirm_ms = number_of(&settings[SETTING_clock_confirm_ms]);

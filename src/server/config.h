@@ -28,6 +28,7 @@ struct config {
     struct hosts hosts;
     struct cors cors;
     bool console; /* serve it */
+    int64_t drain_ms;
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;
     int64_t clock_confirm_ms;

@@ -44,7 +44,9 @@ static void reply(struct ready *ready, struct http_exchange *exchange, bool is_w
     int64_t free_bytes = disk_free_bytes(ready);
     bool has_disk = free_bytes >= DISK_BYTES_MIN;
     bool has_memory = !memory_pool_is_full(ready->memory);
-    bool is_ready = is_writable && has_disk && has_memory;
+    bool may_serve = engine_may_serve(ready->engine);
+    bool is_draining = atomic_load(&ready->is_draining);
+    bool is_ready = is_writable && has_disk && has_memory && may_serve && !is_draining;
     struct buf *out = exchange->out;
     buf_format(out, "{\"ready\":%s,\"store\":\"%s\",\"writeMicroseconds\":%lld",
                is_ready ? "true" : "false", is_writable ? "writable" : "not writable",
@@ -58,6 +60,8 @@ static void reply(struct ready *ready, struct http_exchange *exchange, bool is_w
                    has_memory ? "ok" : "full", memory_pool_used(ready->memory),
                    ready->memory->bytes_max);
     }
+    buf_format(out, ",\"lease\":\"%s\",\"stopping\":%s", may_serve ? "held" : "lost",
+               is_draining ? "true" : "false");
     buf_format(out, ",\"clock\":\"%s\"}\n",
                engine_clock_is_doubted(ready->engine) ? "doubted" : "trusted");
     http_reply(exchange, &(struct http_answer){
@@ -78,6 +82,11 @@ static void probe_done(struct engine_call *call)
     atomic_store(&ready->ended_us, now_us);
     atomic_store(&ready->began_us, 0);
     reply(ready, probe->exchange, is_writable);
+}
+
+void ready_drain(struct ready *ready)
+{
+    atomic_store(&ready->is_draining, true);
 }
 
 void ready_handle(struct ready *ready, struct http_exchange *exchange)

@@ -17,11 +17,14 @@ struct ready {
     _Atomic int64_t ended_us; /* of the last one */
     _Atomic int64_t took_us;
     atomic_bool is_writable; /* what it said */
+    atomic_bool is_draining; /* the server is about to stop */
 };
 
 /* Borrows all of it. */
 void ready_init(struct ready *ready, struct engine *engine, const struct memory_pool *memory,
                 const struct store *store);
+/* From now on it is not ready: load balancers should send requests elsewhere. Any thread. */
+void ready_drain(struct ready *ready);
 /* Answers the exchange, at once if the store was asked within the last second, else when it has
  * taken a write. While it has not answered one for two seconds it counts as not writable. */
 void ready_handle(struct ready *ready, struct http_exchange *exchange);

@@ -358,6 +358,11 @@ static void handle_post(struct router *router, struct http_exchange *exchange)
     }
 }
 
+void router_drain(struct router *router)
+{
+    ready_drain(&router->ready);
+}
+
 static void handle_ready(struct router *router, struct http_exchange *exchange)
 {
     ready_handle(&router->ready, exchange);

@@ -29,6 +29,9 @@ struct router_options {
 MUST_USE struct router *router_create(struct engine *engine, const struct router_options *options);
 void router_destroy(struct router *router);
 
+/* From now on /_gramme/ready says no. Any thread. */
+void router_drain(struct router *router);
+
 /* The http_handler; its context is the router. */
 void router_handle(void *router, struct http_exchange *exchange);
 /* The http_head_check, with the same context: refuses requests with unknown access keys before

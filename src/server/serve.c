@@ -147,11 +147,14 @@ static struct http_options http_options_of(struct service *service, const struct
     return options;
 }
 
-static bool open_service(struct service *service, const struct config *config, struct err *err)
+static bool open_service(struct service *service, const struct config *config, struct arena *arena,
+                         struct err *err)
 {
     struct store_options store_options = {.worker_count = 2,
                                           .scrub_bytes_per_second = config->scrub_bytes_per_second,
                                           .reserve_bytes = config->reserve_bytes};
+    store_options.owner =
+        arena_format(arena, "%.*s/%.*s", STR_ARG(config->account), STR_ARG(config->region));
     store_options.cache_bytes = config->cache_bytes > 0 ? config->cache_bytes : memory_bytes() / 4;
     struct engine_options engine_options = {
         .region = config->region,
@@ -264,16 +267,33 @@ static int wait_for_end(struct service *service, const struct config *config,
 }
 
 /* The line that says where the server is, and the console. */
-static void log_start(const struct config *config, int port, int64_t start_us)
+static void log_start(const struct config *config, struct arena *arena, int port, int64_t start_us)
 {
+    struct str store = store_url_to_show(arena, config->store);
     char console[320] = "";
     if (config->console && console_is_built()) {
         snprintf(console, sizeof(console), "; console: http://%.*s:%d" CONSOLE_TARGET,
                  STR_ARG(config->host), port);
     }
     log_write(LOG_INFO, "server", "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)%s",
-              GRAMME_VERSION, STR_ARG(config->host), port, STR_ARG(config->store),
+              GRAMME_VERSION, STR_ARG(config->host), port, STR_ARG(store),
               (long long)((clock_monotonic_us() - start_us) / 1000), console);
+}
+
+/* Serves for a while longer, so that load balancers notice; another signal ends it at once. */
+static void drain(const struct service *service, const struct config *config,
+                  const sigset_t *signals)
+{
+    router_drain(service->router);
+    int64_t until_us = clock_monotonic_us() + config->drain_ms * 1000;
+    int64_t left_us;
+    while ((left_us = until_us - clock_monotonic_us()) > 0) {
+        struct timespec left = {.tv_sec = left_us / 1000000, .tv_nsec = left_us % 1000000 * 1000};
+        int number = sigtimedwait(signals, NULL, &left);
+        if (number == SIGTERM || number == SIGINT) {
+            return;
+        }
+    }
 }
 
 int serve(const struct config *config)
@@ -290,11 +310,15 @@ int serve(const struct config *config)
     struct err err = ERR_INIT(&arena);
     struct service service = {0};
     int status = 0;
-    if (open_log_file(config->log_file, &arena, &err) && open_service(&service, config, &err)) {
-        log_start(config, http_server_port(service.http), start_us);
+    if (open_log_file(config->log_file, &arena, &err) &&
+        open_service(&service, config, &arena, &err)) {
+        log_start(config, &arena, http_server_port(service.http), start_us);
         int signal_number = wait_for_end(&service, config, &signals);
         log_write(LOG_INFO, "server", "stopping on %s",
                   signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
+        if (signal_number == SIGTERM) {
+            drain(&service, config, &signals);
+        }
     } else {
         log_write(LOG_ERROR, "server", "%.*s", STR_ARG(err.message));
         status = 1;

@@ -78,9 +78,11 @@ void store_batch_append_to_log(struct store_batch *batch, struct str log, struct
            (struct batch_op){.kind = BATCH_APPEND, .key = prefix, .log = log, .value = value});
 }
 
-void store_batch_advance_log(struct store_batch *batch, struct str log, struct str prefix)
+void store_batch_advance_log(struct store_batch *batch, struct str log, struct str prefix,
+                             uint64_t stamp)
 {
     assert(prefix.len == STORE_PREFIX_LEN);
     assert(log.len == STORE_PREFIX_LEN);
-    add_op(batch, (struct batch_op){.kind = BATCH_ADVANCE, .key = prefix, .log = log});
+    add_op(batch,
+           (struct batch_op){.kind = BATCH_ADVANCE, .key = prefix, .log = log, .stamp = stamp});
 }

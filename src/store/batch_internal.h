@@ -21,6 +21,7 @@ struct batch_op {
     struct str log; /* BATCH_APPEND, BATCH_ADVANCE: which log; the key is a prefix */
     struct str value;
     struct store_count delta;
+    uint64_t stamp; /* BATCH_ADVANCE */
 };
 
 struct store_batch {

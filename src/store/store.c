@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include "base/bytes.h"
+#include "store/pg/pg.h"
 #include "store/rocks/rocks.h"
 
 struct kind {
@@ -55,6 +56,22 @@ bool store_open(struct str url, const struct store_options *options, struct stor
     return kind->open(str_skip(url, kind->prefix.len), options, out, err);
 }
 
+struct str store_url_to_show(struct arena *arena, struct str url)
+{
+    const char *slashes = memmem(url.data, url.len, "//", 2);
+    const char *at = memrchr(url.data, '@', url.len);
+    if (slashes == NULL || at == NULL || at < slashes) {
+        return url;
+    }
+    const char *user = slashes + 2;
+    const char *colon = memchr(user, ':', (size_t)(at - user));
+    if (colon == NULL) {
+        return url;
+    }
+    struct str rest = str_make(at, url.len - (size_t)(at - url.data));
+    return arena_format(arena, "%.*s%.*s", (int)(colon - url.data), url.data, STR_ARG(rest));
+}
+
 const char *store_directory(const struct store *store)
 {
     return store->directory;
@@ -92,6 +109,42 @@ void store_update_all(struct store *store, struct store_update *const *updates, 
 void store_drop_space(struct store *store, uint32_t space)
 {
     store->ops->drop_space(store, space);
+}
+
+void store_watch(struct store *store, void (*changed)(void *context), void *context)
+{
+    if (store->ops->watch != NULL) {
+        store->ops->watch(store, changed, context);
+    }
+}
+
+void store_announce(struct store *store, struct store_progress progress)
+{
+    if (store->ops->announce != NULL) {
+        store->ops->announce(store, progress);
+        return;
+    }
+    atomic_store(&store->seen, progress.seen);
+    atomic_store(&store->settled, progress.settled);
+}
+
+struct store_progress store_slowest(const struct store *store)
+{
+    if (store->ops->slowest != NULL) {
+        return store->ops->slowest(store);
+    }
+    return (struct store_progress){.seen = atomic_load(&store->seen),
+                                   .settled = atomic_load(&store->settled)};
+}
+
+bool store_is_leader(const struct store *store)
+{
+    return store->ops->is_leader == NULL || store->ops->is_leader(store);
+}
+
+bool store_may_serve(const struct store *store)
+{
+    return store->ops->may_serve == NULL || store->ops->may_serve(store);
 }
 
 uint64_t store_seed(const struct store *store)

@@ -57,6 +57,7 @@ enum store_status {
     STORE_FAILED,   /* disk full, I/O error: nothing was written; it may work later */
     STORE_UNKNOWN,  /* it may have been written or not */
     STORE_TOO_MUCH, /* the rows of a get have more than bytes_max */
+    STORE_BUSY,     /* others kept a declared row locked for too long: nothing was written */
 };
 
 /* Reads rows by key. */
@@ -65,6 +66,7 @@ struct store_get {
     size_t key_count;
     bool snapshot;       /* all rows as of one instant; else each on its own is the newest */
     bool are_counters;   /* the keys are of counters: each row is as store_count_value() takes it */
+    bool before_serving; /* also while this process may not serve: see store_may_serve() */
     size_t bytes_max;    /* of all rows together: more is STORE_TOO_MUCH; 0: no limit */
     struct arena *arena; /* the store's scratch memory for this request */
     struct mailbox *home;
@@ -91,6 +93,8 @@ struct store_range {
     /* Called on the thread of `home` before rows are given on another one; NULL: nothing to do. */
     void (*leaving)(struct store_range *range);
 
+    bool before_serving; /* as in a get */
+    size_t rows_wanted;  /* about how many rows will be taken; 0: not known */
     /* How much time row() takes for each byte of a row, compared with an ordinary one; 0 is 1. The
      * store reads the clock accordingly often. */
     size_t weight;
@@ -160,8 +164,9 @@ void store_batch_append(struct store_batch *batch, struct str prefix, struct str
 void store_batch_append_to_log(struct store_batch *batch, struct str log, struct str prefix,
                                struct str value);
 /* Makes `prefix` the newest part of the log, if it is not yet: once the update is STORE_OK no row
- * is appended to an earlier part any more. */
-void store_batch_advance_log(struct store_batch *batch, struct str log, struct str prefix);
+ * is appended to an earlier part any more. Stamps to come are larger than `stamp`. */
+void store_batch_advance_log(struct store_batch *batch, struct str log, struct str prefix,
+                             uint64_t stamp);
 
 /* What a counter's row holds; an absent one (STR_NULL) is zeros. */
 struct store_count store_count_value(struct str row);
@@ -176,6 +181,9 @@ struct store_options {
     int worker_count;
     uint64_t scrub_bytes_per_second; /* of tables, read in the background; 0: none */
     uint64_t reserve_bytes;          /* of disk, kept for deletes when it is full; 0: none */
+    uint64_t seed;                   /* of a store that is created; 0: a random one */
+    /* Whose data it is: a shared store refuses another one; STR_NULL: anybody's. */
+    struct str owner;
 };
 
 /* Opens the store that `url` names; stores.def lists the kinds. */
@@ -185,6 +193,8 @@ MUST_USE bool store_open(struct str url, const struct store_options *options, st
 MUST_USE bool store_knows_url(struct str url);
 /* What URLs there are, for messages and help: "rocksdb:DIRECTORY, memory:". */
 MUST_USE const char *store_url_kinds(void);
+/* The URL for messages: without a password. In `arena` if need be. */
+MUST_USE struct str store_url_to_show(struct arena *arena, struct str url);
 /* The directory that holds the store's files; NULL: none on this machine. */
 MUST_USE const char *store_directory(const struct store *store);
 /* Waits for what is under way; nothing may be started any more. Accepts NULL. */
@@ -205,6 +215,33 @@ void store_drop_space(struct store *store, uint32_t space);
  * stored. */
 uint64_t store_seed(const struct store *store);
 
+/* --- processes that share a store ---
+ *
+ * Any number of processes may have the same store open, if it is of a kind that allows it; each is
+ * a member. What a member keeps in memory of the store's rows is versioned by a number that grows
+ * with every change. Each announces what it knows, and can ask what the slowest member knows: then
+ * a change is known everywhere. A member that does not renew its lease is excluded, and neither
+ * answers nor writes from then on. A store that is not shared has one member. */
+
+struct store_progress {
+    uint64_t seen;    /* this member knows all changes up to this one */
+    uint64_t settled; /* and no request that is under way there knows less */
+};
+/* `changed` is called whenever another member has announced something, joined or left, and now and
+ * then without a reason; on a thread of the store, which it must not keep. NULL ends it: after that
+ * it is not called any more. */
+void store_watch(struct store *store, void (*changed)(void *context), void *context);
+/* What this member knows now. Until it has announced as much as others had when it joined it may
+ * not serve. */
+void store_announce(struct store *store, struct store_progress progress);
+/* What all members know at least. */
+MUST_USE struct store_progress store_slowest(const struct store *store);
+/* Whether this member is the one for work that one is to do. Another one may think so too for a
+ * moment, but then it can write no more. */
+MUST_USE bool store_is_leader(const struct store *store);
+/* Whether this process may answer requests. If not, reads are STORE_FAILED. */
+MUST_USE bool store_may_serve(const struct store *store);
+
 /* What implements a store. */
 struct store_ops {
     void (*close)(struct store *store);
@@ -213,12 +250,21 @@ struct store_ops {
     /* `is_alone`: store_update() started it, not store_update_all(). */
     void (*update)(struct store *store, struct store_update *update, bool is_alone);
     void (*drop_space)(struct store *store, uint32_t space);
+    /* NULL, like all below: it is not shared. */
+    void (*watch)(struct store *store, void (*changed)(void *context), void *context);
+    void (*announce)(struct store *store, struct store_progress progress);
+    struct store_progress (*slowest)(const struct store *store);
+    bool (*is_leader)(const struct store *store);
+    bool (*may_serve)(const struct store *store);
 };
 
 struct store {
     const struct store_ops *ops;
     uint64_t seed;
     const char *directory; /* or NULL */
+    /* What was announced, if it is not shared. */
+    _Atomic uint64_t seen;
+    _Atomic uint64_t settled;
 };
 
 static inline uint32_t store_key_space(struct str key)

@@ -1,5 +1,6 @@
 """CreateTable, DescribeTable, ListTables, UpdateTable, DeleteTable."""
 
+import os
 import re
 import time
 
@@ -329,6 +330,7 @@ def test_tables_survive_a_restart(start_server, tmp_path):
         assert db.Scan(TableName="kept", IndexName="lsi")["Count"] == 100
 
 
+@pytest.mark.skipif("GRAMME_POSTGRESQL" in os.environ, reason="on PostgreSQL they can")
 def test_two_servers_cannot_share_a_store(start_server, tmp_path):
     store = f"rocksdb:{tmp_path}/data"
     start_server(store)

@@ -3,6 +3,7 @@
 #include "contract.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const struct variant variants[] = {
     {.name = "rocksdb", .on_disk = true, .cache_bytes = (size_t)8 << 20},
@@ -10,6 +11,9 @@ static const struct variant variants[] = {
     {.name = "memory", .cache_bytes = (size_t)8 << 20},
     {.name = "memory, eval twice", .cache_bytes = (size_t)8 << 20, .eval_twice = true},
     {.name = "rocksdb, slow", .on_disk = true, .cache_bytes = (size_t)8 << 20, .slow = true},
+    {.name = "postgresql", .postgresql = true},
+    {.name = "postgresql, faults", .postgresql = true, .faults = true},
+    {.name = "postgresql, slow", .postgresql = true, .eval_twice = true, .slow = true},
     {.name = "memory, slow", .cache_bytes = (size_t)8 << 20, .eval_twice = true, .slow = true},
 };
 
@@ -48,7 +52,11 @@ int main(int argc, char **argv)
     static struct CMUnitTest tests[RUNS_MAX];
     static char names[RUNS_MAX][128];
     size_t count = 0;
+    bool has_postgresql = getenv("GRAMME_POSTGRESQL") != NULL;
     for (size_t v = 0; v < COUNT_OF(variants); v++) {
+        if (variants[v].postgresql != has_postgresql) {
+            continue; /* the one or the other: PostgreSQL is a test of its own */
+        }
         for (size_t l = 0; l < COUNT_OF(lists); l++) {
             for (const struct contract_case *c = lists[l]; c->name != NULL; c++) {
                 assert(count < RUNS_MAX);

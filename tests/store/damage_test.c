@@ -105,8 +105,8 @@ static void prepare(struct fixture *fixture, struct client **out)
     fixture_open(fixture, &on_disk);
     *out = client_create(fixture);
     put_rows(*out, 0, 1, 0);
-    assert_true(rocks_flush(fixture->rocks));
-    assert_int_equal(rocks_scrub(fixture->rocks), 0);
+    assert_true(rocks_flush(fixture->inner));
+    assert_int_equal(rocks_scrub(fixture->inner), 0);
     char path[128];
     largest_table(fixture->directory, path, sizeof(path));
     damage_middle(path);
@@ -118,7 +118,7 @@ static void only_rows_of_the_block_are_lost(void **state)
     struct fixture fixture;
     struct client *client;
     prepare(&fixture, &client);
-    assert_true(rocks_scrub(fixture.rocks) > 0);
+    assert_true(rocks_scrub(fixture.inner) > 0);
     size_t failed = count_unreadable(client);
     assert_true(failed > 0);
     assert_true(failed < 20);
@@ -135,18 +135,18 @@ static void compactions_stop_and_writes_go_on(void **state)
     prepare(&fixture, &client);
     int64_t start = clock_monotonic_us();
     uint64_t version = 1;
-    while (rocks_reopen_count(fixture.rocks) == 0) {
+    while (rocks_reopen_count(fixture.inner) == 0) {
         assert_true(clock_monotonic_us() - start < 60000000);
         put_rows(client, 1, 50, version++);
-        if (!rocks_flush(fixture.rocks)) {
+        if (!rocks_flush(fixture.inner)) {
             continue; /* a compaction has failed: the next write opens the database again */
         }
     }
     for (int i = 0; i < 15; i++) {
         put_rows(client, 1, 50, version);
-        assert_true(rocks_flush(fixture.rocks));
+        assert_true(rocks_flush(fixture.inner));
     }
-    assert_int_equal(rocks_reopen_count(fixture.rocks), 1);
+    assert_int_equal(rocks_reopen_count(fixture.inner), 1);
     for (uint64_t id = 1; id < ROWS && !is_near_damage(id); id += 50) {
         assert_true(
             str_eq(client_get(client, row_key(client, id)), row_value(client, id, version)));

@@ -230,12 +230,12 @@ static void a_table_that_cannot_be_written(void **state)
         assert_int_equal(count_once(client), STORE_OK);
     }
     bad_disk_fail(BAD_TABLE_WRITE, 1);
-    assert_false(rocks_flush(fixture->rocks));
+    assert_false(rocks_flush(fixture->inner));
     assert_int_equal(bad_disk_failures(BAD_TABLE_WRITE), 1);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(count_once(client), STORE_OK);
     }
-    assert_true(rocks_flush(fixture->rocks));
+    assert_true(rocks_flush(fixture->inner));
     check_count(client, 20);
     fixture_reopen(fixture);
     check_count(client, 20);
@@ -306,7 +306,7 @@ static void write_through_failures(struct worker *worker)
         assert_int_equal(count_once(worker->client), STORE_OK);
         count++;
         if (round % 10 == 9) {
-            assert_true(rocks_flush(worker->fixture->rocks));
+            assert_true(rocks_flush(worker->fixture->inner));
         }
     }
     check_count(worker->client, count);
@@ -329,7 +329,7 @@ static void readers_notice_nothing(void **state)
     for (uint64_t id = 0; id < STEADY_ROWS; id++) {
         client_put(client, key_number(&client->arena, 20, id, 0), number_row(&client->arena, id));
     }
-    assert_true(rocks_flush(fixture->rocks));
+    assert_true(rocks_flush(fixture->inner));
     struct steady steady = {0};
     run_threads(fixture, 4, work_steadily, &steady);
     assert_true(atomic_load(&steady.reads) > 0);

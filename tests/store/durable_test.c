@@ -89,7 +89,7 @@ static void rows_outlive_the_store(void **state)
             check_entries(client);
         }
         if (id == 29) {
-            assert_true(rocks_flush(fixture.rocks));
+            assert_true(rocks_flush(fixture.inner));
         }
     }
     assert_int_equal(read_space(client, 7).count, 60);
@@ -124,7 +124,7 @@ static void write_file(struct fixture *fixture, struct client *client, uint64_t 
     for (uint64_t i = 0; i < 4; i++) {
         client_put(client, key_number(&client->arena, 7, id, i), str_make(big, sizeof(big)));
     }
-    assert_true(rocks_flush(fixture->rocks));
+    assert_true(rocks_flush(fixture->inner));
     client_reset(client);
 }
 
@@ -137,11 +137,11 @@ static void files_are_merged_when_little_is_written(void **state)
     struct client *client = client_create(&fixture);
     for (int round = 0; round < 2; round++) {
         int64_t start = clock_monotonic_us();
-        for (uint64_t id = 0; rocks_newest_files(fixture.rocks) < 3; id++) {
+        for (uint64_t id = 0; rocks_newest_files(fixture.inner) < 3; id++) {
             assert_true(clock_monotonic_us() - start < 30000000);
             write_file(&fixture, client, id);
         }
-        while (rocks_newest_files(fixture.rocks) > 0) {
+        while (rocks_newest_files(fixture.inner) > 0) {
             assert_true(clock_monotonic_us() - start < 60000000);
             usleep(5000);
         }

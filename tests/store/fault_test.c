@@ -7,7 +7,7 @@ static int set_up(void **state)
 {
     struct fixture *fixture = mem_zalloc(sizeof(*fixture));
     fixture_open(fixture, &in_memory);
-    fixture->store = fault_create(fixture->rocks);
+    fixture->store = fault_create(fixture->inner);
     *state = fixture;
     return 0;
 }
@@ -96,7 +96,7 @@ static void every_second_eval_runs_twice(void **state)
     }
     assert_int_equal(runs, 15);
     assert_int_equal(number_of(client_get(client, key)), 10);
-    assert_int_equal(store_seed(fixture->store), store_seed(fixture->rocks));
+    assert_int_equal(store_seed(fixture->store), store_seed(fixture->inner));
 }
 
 #define FAULT_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

@@ -50,16 +50,72 @@ struct store *open_store(const char *directory, size_t cache_bytes)
     return open_url(str_from_c(url), cache_bytes);
 }
 
-static void open_rocks(struct fixture *fixture)
+static void inject_faults(struct store *store)
+{
+    pg_fault_every(store, PG_FAULT_CUT, 97);
+    pg_fault_every(store, PG_FAULT_CUT_COMMIT, 61);
+    pg_fault_every(store, PG_FAULT_SERIALIZE, 11);
+    pg_fault_every(store, PG_FAULT_WARNING, 29);
+    pg_fault_every(store, PG_FAULT_CUT_READ, 101);
+}
+
+static struct store *open_inner(const struct fixture *fixture)
 {
     const struct variant *variant = fixture->variant;
-    fixture->rocks = variant->on_disk ? open_store(fixture->directory, variant->cache_bytes)
-                                      : open_url(STR("memory:"), variant->cache_bytes);
-    fixture->store = fixture->rocks;
-    if (variant->eval_twice) {
-        fixture->store = fault_create(fixture->rocks);
+    if (variant->postgresql) {
+        struct store *store = open_url(str_from_c(getenv("GRAMME_POSTGRESQL")), 0);
+        if (variant->faults) {
+            inject_faults(store);
+        }
+        return store;
+    }
+    return variant->on_disk ? open_store(fixture->directory, variant->cache_bytes)
+                            : open_url(STR("memory:"), variant->cache_bytes);
+}
+
+static void open_variant(struct fixture *fixture)
+{
+    fixture->inner = open_inner(fixture);
+    fixture->store = fixture->inner;
+    if (fixture->variant->eval_twice) {
+        fixture->store = fault_create(fixture->inner);
         fault_every(fixture->store, FAULT_EVAL_TWICE, 2);
     }
+}
+
+static void empty_database(void)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    if (!pg_erase_all(str_from_c(getenv("GRAMME_POSTGRESQL")), &err)) {
+        fail_msg("%.*s", STR_ARG(err.message));
+    }
+    arena_finish(&arena);
+}
+
+size_t fixture_key_len_max(const struct fixture *fixture)
+{
+    return fixture->variant->postgresql ? 2600 : STORE_KEY_LEN_MAX;
+}
+
+uint64_t fixture_room(struct fixture *fixture, uint32_t space)
+{
+    if (fixture->variant->postgresql) {
+        int64_t count = pg_count_rows(fixture->inner, space);
+        assert_true(count >= 0);
+        return (uint64_t)count;
+    }
+    assert_true(rocks_flush(fixture->inner));
+    return rocks_file_bytes(fixture->inner);
+}
+
+bool fixture_space_has_room(struct fixture *fixture, uint32_t space, uint64_t before)
+{
+    if (fixture->variant->postgresql) {
+        return pg_count_rows(fixture->inner, space) != 0;
+    }
+    return rocks_file_bytes(fixture->inner) > before / 2;
 }
 
 void fixture_open(struct fixture *fixture, const struct variant *variant)
@@ -68,14 +124,17 @@ void fixture_open(struct fixture *fixture, const struct variant *variant)
     if (variant->on_disk) {
         make_directory(fixture->directory);
     }
-    open_rocks(fixture);
+    if (variant->postgresql) {
+        empty_database();
+    }
+    open_variant(fixture);
 }
 
 void fixture_reopen(struct fixture *fixture)
 {
-    assert_true(fixture->variant->on_disk);
+    assert_true(fixture->variant->on_disk || fixture->variant->postgresql);
     store_close(fixture->store);
-    open_rocks(fixture);
+    open_variant(fixture);
     for (struct client *client = fixture->clients; client != NULL; client = client->next) {
         client->store = fixture->store;
     }
@@ -97,7 +156,7 @@ void fixture_close(struct fixture *fixture)
 void fixture_settle(struct fixture *fixture)
 {
     if (fixture->variant->cold) {
-        assert_true(rocks_flush(fixture->rocks));
+        assert_true(rocks_flush(fixture->inner));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "store/fault/fault.h"
+#include "store/pg/pg.h"
 #include "store/rocks/rocks.h"
 #include "store/store.h"
 
@@ -20,6 +21,8 @@ struct variant {
     bool cold;       /* rows are moved into files, and the cache holds next to none of them */
     bool eval_twice; /* a store around it runs every second eval once more */
     bool slow;       /* updates are prepared, and ranges put some of their rows off */
+    bool postgresql; /* the database that GRAMME_POSTGRESQL names, emptied before each case */
+    bool faults;     /* connections are cut, transactions fail, commits warn */
 };
 
 struct client;
@@ -27,7 +30,7 @@ struct client;
 struct fixture {
     const struct variant *variant;
     char directory[64]; /* empty: in memory */
-    struct store *rocks;
+    struct store *inner;
     struct store *store; /* the same, or the one around it */
     struct client *clients;
 };
@@ -35,6 +38,11 @@ struct fixture {
 void fixture_open(struct fixture *fixture, const struct variant *variant);
 /* Closes the store and opens it again. */
 void fixture_reopen(struct fixture *fixture);
+/* The longest key that a case may use. */
+size_t fixture_key_len_max(const struct fixture *fixture);
+/* Whether rows of a space, live or dead, still need room. */
+bool fixture_space_has_room(struct fixture *fixture, uint32_t space, uint64_t before);
+uint64_t fixture_room(struct fixture *fixture, uint32_t space);
 /* Closes the store and removes its directory; all clients go with it. */
 void fixture_close(struct fixture *fixture);
 /* With a cold variant: moves what was written into files. */

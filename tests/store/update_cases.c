@@ -446,24 +446,24 @@ static void big_rows(struct fixture *fixture)
 
 static void big_keys(struct fixture *fixture)
 {
-    enum { KEY_LEN = STORE_KEY_LEN_MAX };
+    const size_t key_len = fixture_key_len_max(fixture);
     struct client *client = client_create(fixture);
-    char *key = arena_zalloc(&client->arena, KEY_LEN + 1);
+    char *key = arena_zalloc(&client->arena, key_len + 1);
     struct random random;
     random_init_seed(&random, 1);
-    for (size_t i = STORE_PREFIX_LEN; i < KEY_LEN; i++) {
+    for (size_t i = STORE_PREFIX_LEN; i < key_len; i++) {
         key[i] = (char)random_next(&random); /* does not compress */
     }
     key[3] = 7;
     for (int i = 0; i < 10; i++) {
-        key[KEY_LEN - 1] = (char)i;
-        client_put(client, str_make(key, KEY_LEN), number_row(&client->arena, (uint64_t)i));
+        key[key_len - 1] = (char)i;
+        client_put(client, str_make(key, key_len), number_row(&client->arena, (uint64_t)i));
     }
     fixture_settle(fixture);
-    key[KEY_LEN - 1] = 4;
-    assert_int_equal(number_of(client_get(client, str_make(key, KEY_LEN))), 4);
+    key[key_len - 1] = 4;
+    assert_int_equal(number_of(client_get(client, str_make(key, key_len))), 4);
     for (int backward = 0; backward < 2; backward++) {
-        struct rows rows = client_range(client, (struct range_spec){.lo = str_make(key, KEY_LEN),
+        struct rows rows = client_range(client, (struct range_spec){.lo = str_make(key, key_len),
                                                                     .hi = str_make("\0\0\0\x08", 4),
                                                                     .backward = backward != 0});
         assert_int_equal(rows.count, 6);

@@ -1,8 +1,10 @@
 """Gramme's servers as processes: started on a free port, stopped with SIGTERM, their logs checked."""
 
+import hashlib
 import os
 import pathlib
 import re
+import secrets
 import signal
 import subprocess
 import tempfile
@@ -77,11 +79,23 @@ class Process:
             self.stop()
 
 
+def on_postgresql(store):
+    """If GRAMME_POSTGRESQL is set, the suites run on that PostgreSQL: each store they name is a database of its own there.
+    One in memory is a new one; one in a directory is the same whenever it is named."""
+    server = os.environ.get("GRAMME_POSTGRESQL")
+    if server is None or store.startswith("postgresql:"):
+        return store
+    name = secrets.token_hex(8) if store == "memory:" else hashlib.sha256(store.encode()).hexdigest()[:16]
+    subprocess.run(["psql", "-Xq", server, "-c", f"CREATE DATABASE t_{name} TEMPLATE template0"], check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # it may be there
+    return f"{server.rsplit('/', 1)[0]}/t_{name}"
+
+
 class Server(Process):
     """`with Server("memory:") as server:` serves at server.endpoint until the block ends."""
 
     def __init__(self, store="memory:", *options, port=0, start_seconds=60):
-        super().__init__(program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", store,
+        super().__init__(program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", on_postgresql(store),
                          *options, start_seconds=start_seconds)
 
 

@@ -18,7 +18,7 @@
 #include "store/image/manifest.h"
 #include "store/image/table_file.h"
 #include "store/rocks/identity.h"
-#include "store/rocks/space_set.h"
+#include "store/space_set.h"
 #include "base/bytes.h"
 #include "store/store.h"
 

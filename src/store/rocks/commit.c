@@ -260,7 +260,10 @@ static void carry_out(struct group *group, const struct batch_op *op)
         append(group, op->key, op->value);
         break;
     case BATCH_ADVANCE:
-        break; /* one process: the prefixes come in order, and updates are carried out in turn */
+        /* One process: the prefixes come in order, and updates are carried out in turn. */
+        group->stamped = group->stamped || op->stamp > group->rocks->last_stamp;
+        group->rocks->last_stamp = MAX(group->rocks->last_stamp, op->stamp);
+        break;
     }
 }
 

@@ -150,6 +150,7 @@ bool rocks_write_identity(struct rocks *rocks, struct err *err)
 static bool create_store(struct rocks *rocks, struct err *err)
 {
     identity_make(&rocks->identity);
+    rocks->identity.seed = rocks->seed_wanted != 0 ? rocks->seed_wanted : rocks->identity.seed;
     if (!write_marker(rocks, err)) {
         return false;
     }

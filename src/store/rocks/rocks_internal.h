@@ -11,7 +11,7 @@
 #include "store/rocks/pace.h"
 #include "store/rocks/queue.h"
 #include "store/rocks/reserve.h"
-#include "store/rocks/space_set.h"
+#include "store/space_set.h"
 #include "store/store.h"
 #include "store/wal/wal.h"
 
@@ -59,9 +59,10 @@ struct rocks {
     char *path;
     const struct files *files;
     struct identity identity;
-    int lock_fd;        /* of STORE.lock; -1: none */
-    bool is_open;       /* everything was checked and replayed */
-    rocksdb_env_t *env; /* memory only */
+    uint64_t seed_wanted; /* of a store that is created; 0: a random one */
+    int lock_fd;          /* of STORE.lock; -1: none */
+    bool is_open;         /* everything was checked and replayed */
+    rocksdb_env_t *env;   /* memory only */
     rocksdb_cache_t *cache;
     rocksdb_options_t *options;
     rocksdb_readoptions_t *read_cached; /* by enum tier; ranges make their own */

@@ -1,4 +1,4 @@
-#include "store/rocks/space_set.h"
+#include "store/space_set.h"
 
 #include "base/testing.h"
 

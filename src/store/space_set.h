@@ -1,7 +1,7 @@
-/* store/rocks/space_set.h: a set of space numbers as a bit map in pieces. Any thread may add and
+/* store/space_set.h: a set of space numbers as a bit map in pieces. Any thread may add and
  * ask at any time; asking costs a load or two, however many were added. */
-#ifndef GRAMME_STORE_ROCKS_SPACE_SET_H
-#define GRAMME_STORE_ROCKS_SPACE_SET_H
+#ifndef GRAMME_STORE_SPACE_SET_H
+#define GRAMME_STORE_SPACE_SET_H
 
 #include <stdatomic.h>
 

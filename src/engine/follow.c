@@ -1,0 +1,227 @@
+/* The service that follows the changes of other servers: see follow.h. */
+#include "engine/follow.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "engine/engine_internal.h"
+
+/* While calls wait for others, or others for us. */
+enum { BUSY_MS = 20, IDLE_MS = 60 * 1000 };
+
+/* A call whose change is not yet seen everywhere. */
+struct waiting_call {
+    struct waiting_call *next;
+    struct engine_call *call;
+    uint64_t version;
+};
+
+struct str follow_version_key(struct arena *arena)
+{
+    return catalog_key(arena, "version", STR(""));
+}
+
+static uint64_t version_of(struct str row)
+{
+    return row.len == 8 ? get_u64_be(row.data) : 0;
+}
+
+uint64_t follow_version_after(struct str row)
+{
+    return version_of(row) + 1;
+}
+
+struct str follow_version_row(struct arena *arena, uint64_t version)
+{
+    char *row = arena_bytes(arena, 8);
+    put_u64_be(row, version);
+    return str_make(row, 8);
+}
+
+/* --- calls that wait --- */
+
+static void end_call(struct task *task)
+{
+    struct engine_call *call = CONTAINER_OF(task, struct engine_call, task);
+    call->done(call);
+}
+
+static void answer(struct engine_call *call)
+{
+    struct engine *engine = call->engine;
+    call->task.run = end_call;
+    mailbox_post(call->home, &call->task);
+    service_end(&engine->follow.service);
+}
+
+static void answer_waiting(struct engine *engine)
+{
+    struct waiting_call **at = &engine->follow.waiting;
+    uint64_t seen = store_slowest(engine->store).seen;
+    while (*at != NULL) {
+        struct waiting_call *waiting = *at;
+        if (waiting->version > seen && !service_is_stopping(&engine->follow.service)) {
+            at = &waiting->next;
+            continue;
+        }
+        *at = waiting->next;
+        answer(waiting->call);
+        mem_free(waiting);
+    }
+}
+
+void follow_finish_call(struct engine_call *call, uint64_t version)
+{
+    struct engine *engine = call->engine;
+    if (version == 0 || version <= store_slowest(engine->store).seen) {
+        answer(call);
+        return;
+    }
+    struct waiting_call *waiting = mem_alloc(sizeof(*waiting));
+    *waiting =
+        (struct waiting_call){.next = engine->follow.waiting, .call = call, .version = version};
+    engine->follow.waiting = waiting;
+    follow_wake(engine);
+}
+
+/* --- announcing --- */
+
+static void announce(struct engine *engine)
+{
+    struct follow *follow = &engine->follow;
+    uint64_t seen = atomic_load(&follow->seen);
+    uint64_t settled = catalog_settled_version(engine, seen);
+    atomic_store(&follow->settled, settled);
+    store_announce(engine->store, (struct store_progress){.seen = seen, .settled = settled});
+    atomic_store(&follow->slowest, store_slowest(engine->store).settled);
+}
+
+void follow_note_change(struct engine *engine, uint64_t version)
+{
+    struct follow *follow = &engine->follow;
+    if (version == atomic_load(&follow->seen) + 1) {
+        atomic_store(&follow->seen, version);
+    } else if (version > atomic_load(&follow->seen)) {
+        atomic_store(&follow->may_have_changed, true); /* others were before us */
+        follow_wake(engine);
+    }
+    announce(engine);
+}
+
+bool follow_is_settled(const struct engine *engine, uint64_t version)
+{
+    return atomic_load(&engine->follow.slowest) >= version;
+}
+
+void follow_wake(struct engine *engine)
+{
+    service_wake(&engine->follow.service);
+}
+
+/* --- reading again --- */
+
+struct version_read {
+    struct catalog_read read;
+    uint64_t version;
+};
+
+static bool read_version_row(struct store_range *range, struct str key, struct str value)
+{
+    (void)key;
+    CONTAINER_OF(range, struct version_read, read.range)->version = version_of(value);
+    return false;
+}
+
+static bool read_version(struct engine *engine, struct arena *arena, uint64_t *out, struct err *err)
+{
+    struct version_read read = {.read = {.engine = engine, .err = err, .arena = arena}};
+    catalog_read_part(&read.read, "version", read_version_row);
+    *out = read.version;
+    return err->code == ERR_NONE;
+}
+
+/* The version is read first, so what is read then is at least as new. Changes of this server are
+ * published on this thread, so none is published while it reads. */
+static bool read_again(struct engine *engine, struct err *err)
+{
+    struct follow *follow = &engine->follow;
+    struct arena arena;
+    arena_init(&arena);
+    uint64_t version;
+    bool ok = read_version(engine, &arena, &version, err);
+    if (ok && version > atomic_load(&follow->seen)) {
+        struct catalog_snapshot snapshot = {0};
+        ok = catalog_read_all(engine, &arena, &snapshot, err) && catalog_check_all(&snapshot, err);
+        if (ok) {
+            catalog_replace_all(engine, &snapshot, version);
+            atomic_store(&follow->seen, version);
+            service_wake(&engine->backfill);
+        }
+    }
+    arena_finish(&arena);
+    return ok;
+}
+
+static int64_t follow_round(struct service *service)
+{
+    struct engine *engine = service->engine;
+    struct follow *follow = &engine->follow;
+    if (atomic_exchange(&follow->may_have_changed, false)) {
+        struct arena arena;
+        arena_init(&arena);
+        struct err err = ERR_INIT(&arena);
+        if (!read_again(engine, &err)) {
+            atomic_store(&follow->may_have_changed, true);
+        }
+        arena_finish(&arena);
+    }
+    announce(engine);
+    answer_waiting(engine);
+    bool busy = follow->waiting != NULL || atomic_load(&follow->may_have_changed) ||
+                atomic_load(&follow->slowest) < atomic_load(&follow->seen);
+    return busy ? BUSY_MS : IDLE_MS;
+}
+
+void follow_look_again(struct engine *engine)
+{
+    atomic_store(&engine->follow.may_have_changed, true);
+    if (atomic_load(&engine->follow.is_started)) {
+        follow_wake(engine);
+    }
+}
+
+/* On a thread of the store. */
+static void note_news(void *context)
+{
+    follow_look_again(context);
+}
+
+bool follow_open(struct engine *engine, struct err *err)
+{
+    struct follow *follow = &engine->follow;
+    struct arena arena;
+    arena_init(&arena);
+    store_watch(engine->store, note_news, engine);
+    struct catalog_snapshot snapshot = {0};
+    uint64_t version;
+    bool ok = read_version(engine, &arena, &version, err) &&
+              catalog_read_all(engine, &arena, &snapshot, err) && catalog_check_all(&snapshot, err);
+    if (ok) {
+        catalog_replace_all(engine, &snapshot, version);
+        atomic_store(&follow->seen, version);
+        announce(engine);
+        catalog_drop_left(engine, &snapshot);
+    }
+    arena_finish(&arena);
+    ok = ok && service_start(&follow->service, engine, follow_round, err);
+    atomic_store(&follow->is_started, ok);
+    return ok;
+}
+
+void follow_close(struct engine *engine)
+{
+    store_watch(engine->store, NULL, NULL);
+    if (atomic_load(&engine->follow.is_started)) {
+        service_stop(&engine->follow.service);
+    }
+}

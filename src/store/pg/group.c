@@ -1,0 +1,520 @@
+/* A transaction for a group of updates, from BEGIN to the answer. Two round trips:
+ *
+ *   locking   BEGIN; the marker row gets our wid; every declared key, in order, is locked and read
+ *   writing   what the updates have decided; COMMIT
+ *
+ * The marker row belongs to this writer of this process. If the connection is lost while COMMIT is
+ * under way, the marker says afterwards whether it happened: to read it we wait for its lock, which
+ * the old transaction holds as long as it lives. Another process that takes us for dead deletes our
+ * marker rows, so no transaction of ours can commit after that. On the I/O thread, but for
+ * evaluate_on_slow_thread(). */
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/pg/pg_internal.h"
+
+enum { ATTEMPTS_MAX = 50 };
+/* Rows times weight that the I/O thread evaluates itself: more would delay others. */
+static const size_t work_max = (size_t)4 << 20;
+
+struct group *group_create(struct pg *pg)
+{
+    struct group *group = mem_zalloc(sizeof(*group));
+    group->pg = pg;
+    group->deadline_ns = clock_monotonic_ns() + 2 * PG_PATIENCE_NS;
+    map_init(&group->by_key);
+    map_init(&group->added);
+    return group;
+}
+
+static void clear_values(struct map *map)
+{
+    size_t at = 0;
+    struct str name;
+    void *value;
+    while (map_next(map, &at, &name, &value)) {
+        mem_free(value);
+    }
+    map_finish(map);
+    map_init(map);
+}
+
+void group_destroy(struct group *group)
+{
+    for (size_t i = 0; i < group->result_count; i++) {
+        PQclear(group->results[i]);
+    }
+    for (size_t i = 0; i < group->slot_count; i++) {
+        mem_free(group->slots[i]);
+    }
+    map_finish(&group->by_key);
+    clear_values(&group->added);
+    map_finish(&group->added);
+    mem_free(group->slots);
+    mem_free(group->results);
+    mem_free(group->erased_counters);
+    mem_free(group->appended);
+    mem_free(group->drops);
+    mem_free(group);
+}
+
+struct slot *group_slot(struct group *group, struct str key)
+{
+    struct slot *slot = map_get(&group->by_key, key);
+    if (slot != NULL) {
+        return slot;
+    }
+    slot = mem_zalloc(sizeof(*slot));
+    slot->key = key;
+    map_put(&group->by_key, key, slot);
+    if (group->slot_count == group->slot_capacity) {
+        group->slot_capacity = MAX(group->slot_capacity * 2, (size_t)16);
+        group->slots = mem_realloc(group->slots, group->slot_capacity * sizeof(*group->slots));
+    }
+    group->slots[group->slot_count++] = slot;
+    return slot;
+}
+
+static size_t marker_key(uint8_t out[OWN_KEY_MAX], const struct conn *conn)
+{
+    uint8_t name[8 + 2];
+    put_u64_be(name, conn->member);
+    put_u16_be(name + 8, (uint16_t)conn->number);
+    return pg_own_key(out, OWN_MARKER, str_make(name, sizeof(name)));
+}
+
+/* Ending ----------------------------------------------------------------------------------- */
+
+static void finish_jobs(struct group *group, enum store_status written)
+{
+    pg_release_keys(group);
+    for (size_t i = 0; i < group->job_count; i++) {
+        bool writes = group->outcomes[i] == STORE_OK;
+        pg_finish_job(group->jobs[i], writes ? written : group->outcomes[i]);
+    }
+    group->job_count = 0;
+}
+
+/* Nothing was written: runs all members again, as far as they may wait. */
+static void retry_jobs(struct group *group, bool alone, enum store_status status)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    pg_release_keys(group);
+    for (size_t i = 0; i < group->job_count; i++) {
+        struct update_job *job = group->jobs[i];
+        job->is_alone = job->is_alone || alone;
+        if (now_ns >= job->deadline_ns || job->attempts >= ATTEMPTS_MAX) {
+            pg_finish_job(job, status);
+        } else {
+            pg_retry_job(group->pg, job);
+        }
+    }
+    group->job_count = 0;
+}
+
+static void fail_jobs(struct group *group, enum store_status status)
+{
+    pg_release_keys(group);
+    for (size_t i = 0; i < group->job_count; i++) {
+        pg_finish_job(group->jobs[i], status);
+    }
+    group->job_count = 0;
+}
+
+static bool is_one_of(const char *state, const char *const *states)
+{
+    for (; *states != NULL; states++) {
+        if (strncmp(state, *states, strlen(*states)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The transaction failed and is rolled back. */
+static void judge_failure(struct group *group)
+{
+    static const char *const again[] = {"40001", "40P01", NULL};
+    /* The server stops, is no primary any more, or has ended our session: a new connection may
+     * lead to another server. */
+    static const char *const elsewhere[] = {"57P", "25006", "25P03", "08", "26000", NULL};
+    const char *state = group->sqlstate;
+    bool shared = group->job_count > 1;
+    if (is_one_of(state, again)) {
+        retry_jobs(group, false, STORE_BUSY);
+    } else if (is_one_of(state, elsewhere)) {
+        retry_jobs(group, false, STORE_FAILED);
+        conn_lose(group->conn);
+    } else if (shared) { /* another member may have caused it */
+        retry_jobs(group, true, STORE_FAILED);
+    } else {
+        fail_jobs(group, strcmp(state, "55P03") == 0 ? STORE_BUSY : STORE_FAILED);
+    }
+}
+
+static void end_group(struct group *group)
+{
+    pg_group_ended(group);
+}
+
+static void roll_back(struct group *group);
+
+/* Deciding --------------------------------------------------------------------------------- */
+
+static void take_decision(struct conn *conn, void *owner, size_t tag, PGresult *result)
+{
+    struct group *group = owner;
+    bool ok = result != NULL && (PQresultStatus(result) == PGRES_TUPLES_OK ||
+                                 PQresultStatus(result) == PGRES_COMMAND_OK);
+    if (ok && tag == 1) {
+        group->is_fenced = PQntuples(result) == 0;
+        group->decided_wid = group->is_fenced ? 0 : (int64_t)get_u64_be(PQgetvalue(result, 0, 0));
+    }
+    bool is_lost = result == NULL;
+    PQclear(result);
+    group->has_failed = group->has_failed || !ok;
+    group->is_lost = group->is_lost || is_lost;
+    if (--group->outstanding > 0) {
+        return;
+    }
+    if (group->is_lost) {
+        return; /* the next connection decides */
+    }
+    if (group->has_failed || conn->has_warned) {
+        conn_lose(conn); /* and tries again on a new one */
+        return;
+    }
+    if (group->is_fenced) {
+        finish_jobs(group, STORE_UNKNOWN);
+        members_note_fence(group->pg, conn->member);
+    } else if (group->decided_wid == group->wid) {
+        group->is_committed = true;
+        group_note_counters(group);
+        finish_jobs(group, STORE_OK);
+    } else {
+        retry_jobs(group, false, STORE_FAILED);
+    }
+    end_group(group);
+}
+
+/* Nobody can be asked in time. */
+void group_give_up(struct group *group)
+{
+    struct conn *conn = group->conn;
+    clear_values(&conn->counters); /* what the rows of the slot hold is not known either */
+    conn->counter_slot++;
+    finish_jobs(group, STORE_UNKNOWN);
+    end_group(group);
+}
+
+/* Reads the marker and writes it again: when that is committed without a warning, whatever was
+ * committed before it is as durable. */
+void group_decide(struct group *group)
+{
+    struct conn *conn = group->conn;
+    uint8_t key[OWN_KEY_MAX];
+    size_t len = marker_key(key, conn);
+    struct param_int bucket;
+    struct param_int wid;
+    struct param params[] = {param_int16(&bucket, OWN_MARKER),
+                             {key, len},
+                             param_int64(&wid, (int64_t)(random_next(&group->pg->random) >> 2))};
+    group->phase = GROUP_DECIDING;
+    group->has_failed = false;
+    group->is_lost = false;
+    group->outstanding = 4;
+    conn->has_warned = false;
+    conn_sync(conn);
+    conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_decision, group, 0);
+    conn_send(conn, STATEMENT_READ_MARK, params, 2, take_decision, group, 1);
+    conn_send(conn, STATEMENT_MARK, params, 3, take_decision, group, 2);
+    conn_send(conn, STATEMENT_COMMIT, NULL, 0, take_decision, group, 3);
+    conn_sync(conn);
+}
+
+/* Writing ---------------------------------------------------------------------------------- */
+
+static void note_failure(struct group *group, const PGresult *result)
+{
+    if (group->has_failed || PQresultStatus(result) == PGRES_PIPELINE_ABORTED) {
+        group->has_failed = true;
+        return;
+    }
+    group->has_failed = true;
+    const char *state = pg_state(result);
+    memcpy(group->sqlstate, state, MIN(strlen(state), sizeof(group->sqlstate) - 1));
+    bool is_expected = strcmp(state, "40001") == 0 || strcmp(state, "55P03") == 0;
+    log_write(is_expected ? LOG_DEBUG : LOG_WARN, "store", "PostgreSQL: %s",
+              PQresultErrorMessage(result));
+}
+
+enum { TAG_WRITE, TAG_COMMIT };
+
+static void end_writing(struct group *group)
+{
+    struct conn *conn = group->conn;
+    if (group->is_lost) {
+        group->phase = GROUP_DECIDING; /* when the connection is open again */
+        return;
+    }
+    if (group->has_failed) {
+        roll_back(group);
+        return;
+    }
+    if (!group->is_committed) { /* COMMIT of a transaction that had failed rolls back */
+        retry_jobs(group, false, STORE_FAILED);
+        end_group(group);
+        return;
+    }
+    if (conn->has_warned || pg_fault_is_due(group->pg, PG_FAULT_WARNING)) {
+        group->is_committed = false;
+        group_decide(group);
+        return;
+    }
+    group_note_counters(group);
+    finish_jobs(group, STORE_OK);
+    end_group(group);
+}
+
+static void take_written(struct conn *conn, void *owner, size_t tag, PGresult *result)
+{
+    (void)conn;
+    struct group *group = owner;
+    if (result == NULL) {
+        group->is_lost = true;
+    } else if (PQresultStatus(result) != PGRES_COMMAND_OK &&
+               PQresultStatus(result) != PGRES_TUPLES_OK) {
+        note_failure(group, result);
+    } else if (tag == TAG_COMMIT) {
+        group->is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    }
+    PQclear(result);
+    if (--group->outstanding == 0) {
+        end_writing(group);
+    }
+}
+
+static void send_writes(struct group *group)
+{
+    group->phase = GROUP_WRITING;
+    group->conn->has_warned = false;
+    if (!group_send_writes(group, take_written)) {
+        roll_back(group);
+        return;
+    }
+    if (pg_fault_is_due(group->pg, PG_FAULT_CUT)) {
+        conn_lose(group->conn);
+        return;
+    }
+    group->outstanding++;
+    conn_send(group->conn, STATEMENT_COMMIT, NULL, 0, take_written, group, TAG_COMMIT);
+    conn_sync(group->conn);
+    if (pg_fault_is_due(group->pg, PG_FAULT_CUT_COMMIT)) {
+        conn_flush(group->conn);
+        conn_lose(group->conn);
+    }
+}
+
+/* Rolling back ----------------------------------------------------------------------------- */
+
+static void take_rolled_back(struct conn *conn, void *owner, size_t tag, PGresult *result)
+{
+    (void)tag;
+    struct group *group = owner;
+    bool ok = result != NULL && PQresultStatus(result) == PGRES_COMMAND_OK;
+    bool is_lost = result == NULL;
+    PQclear(result);
+    if (group->is_fenced) {
+        members_note_fence(group->pg, conn->member);
+        retry_jobs(group, false, STORE_FAILED);
+    } else if (group->has_failed) {
+        judge_failure(group);
+    } else {
+        finish_jobs(group, STORE_NO_WRITE); /* nobody wanted to write */
+    }
+    end_group(group);
+    if (!ok && !is_lost) {
+        conn_lose(conn);
+    }
+}
+
+static void roll_back(struct group *group)
+{
+    group->phase = GROUP_UNDOING;
+    conn_send(group->conn, STATEMENT_ROLLBACK, NULL, 0, take_rolled_back, group, 0);
+    conn_sync(group->conn);
+}
+
+/* Evaluating ------------------------------------------------------------------------------- */
+
+static void evaluated(struct task *task)
+{
+    send_writes(CONTAINER_OF(task, struct group, task));
+}
+
+static void evaluate_on_slow_thread(struct task *task)
+{
+    struct group *group = CONTAINER_OF(task, struct group, task);
+    group_evaluate(group);
+    group->task.run = evaluated;
+    pg_post(group->pg, &group->task);
+}
+
+static bool is_expensive(const struct group *group, const struct update_job *job)
+{
+    const struct store_update *update = job->update;
+    size_t bytes = 0;
+    for (size_t i = 0; i < update->key_count; i++) {
+        const struct slot *slot = map_get(&group->by_key, update->keys[i]);
+        bytes += slot->value.len;
+    }
+    return update->prepare != NULL && bytes * MAX(update->weight, (size_t)1) > work_max;
+}
+
+/* An expensive update is evaluated by the slow thread, in a transaction of its own. `prepare` says
+ * that its arena is no other's. */
+static void evaluate(struct group *group)
+{
+    size_t kept = 0;
+    group->phase = GROUP_EVALUATING;
+    bool is_slow = group->job_count == 1 && is_expensive(group, group->jobs[0]);
+    for (size_t i = 0; i < group->job_count; i++) {
+        struct update_job *job = group->jobs[i];
+        if (!is_slow && is_expensive(group, job)) {
+            job->is_alone = true;
+            pg_retry_job(group->pg, job);
+        } else {
+            group->jobs[kept++] = job;
+        }
+    }
+    group->job_count = kept;
+    if (is_slow) {
+        group->task.run = evaluate_on_slow_thread;
+        mailbox_post(waiting_mailbox_box(group->pg->slow_box), &group->task);
+        return;
+    }
+    group_evaluate(group);
+    send_writes(group);
+}
+
+/* Locking ---------------------------------------------------------------------------------- */
+
+enum { TAG_BEGIN = -3, TAG_MARK = -2, TAG_LOCK = -1 }; /* others: a slot */
+
+static void keep_result(struct group *group, PGresult *result)
+{
+    if (group->result_count == group->result_capacity) {
+        group->result_capacity = MAX(group->result_capacity * 2, (size_t)16);
+        group->results =
+            mem_realloc(group->results, group->result_capacity * sizeof(*group->results));
+    }
+    group->results[group->result_count++] = result;
+}
+
+static void take_slot(struct group *group, struct slot *slot, PGresult *result)
+{
+    if (PQntuples(result) != 1) { /* somebody else deletes rows of this table */
+        group->has_failed = true;
+        return;
+    }
+    int64_t wid = (int64_t)get_u64_be(PQgetvalue(result, 0, 0));
+    slot->was_present = wid != PG_WID_ABSENT;
+    slot->value = slot->was_present
+                      ? str_make(PQgetvalue(result, 0, 1), (size_t)PQgetlength(result, 0, 1))
+                      : STR_NULL;
+    group->row_bytes += slot->value.len;
+}
+
+static void end_locking(struct group *group)
+{
+    if (group->is_lost) { /* nothing was committed */
+        retry_jobs(group, false, STORE_FAILED);
+        end_group(group);
+    } else if (group->has_failed || group->is_fenced) {
+        roll_back(group);
+    } else {
+        evaluate(group);
+    }
+}
+
+static void take_locked(struct conn *conn, void *owner, size_t tag, PGresult *result)
+{
+    (void)conn;
+    struct group *group = owner;
+    if (result == NULL) {
+        group->is_lost = true;
+    } else if (PQresultStatus(result) != PGRES_COMMAND_OK &&
+               PQresultStatus(result) != PGRES_TUPLES_OK) {
+        note_failure(group, result);
+        PQclear(result);
+    } else if (tag == (size_t)TAG_MARK) {
+        group->is_fenced = strcmp(PQcmdTuples(result), "1") != 0;
+        PQclear(result);
+    } else if (tag == (size_t)TAG_BEGIN || tag == (size_t)TAG_LOCK) {
+        PQclear(result);
+    } else {
+        keep_result(group, result);
+        take_slot(group, group->slots[tag], result);
+    }
+    if (--group->outstanding == 0) {
+        end_locking(group);
+    }
+}
+
+static int slot_cmp(const void *a, const void *b)
+{
+    return str_cmp((*(struct slot *const *)a)->key, (*(struct slot *const *)b)->key);
+}
+
+static void send_locks(struct group *group)
+{
+    struct conn *conn = group->conn;
+    qsort(group->slots, group->slot_count, sizeof(*group->slots), slot_cmp);
+    for (size_t i = 0; i < group->slot_count; i++) {
+        struct str key = group->slots[i]->key;
+        struct param_int bucket;
+        struct param params[] = {param_int16(&bucket, pg_bucket(key)), param_bytes(key)};
+        group->outstanding += 2;
+        conn_send(conn, STATEMENT_LOCK, params, 2, take_locked, group, (size_t)TAG_LOCK);
+        conn_send(conn, STATEMENT_READ, params, 2, take_locked, group, i);
+    }
+}
+
+/* The slot of counters changes when the process has become another member. */
+static void renew_member(struct conn *conn)
+{
+    uint64_t member = members_number(conn->pg);
+    if (conn->member != member) {
+        clear_values(&conn->counters);
+        conn->member = member;
+    }
+}
+
+void group_begin(struct group *group)
+{
+    struct conn *conn = group->conn;
+    renew_member(conn);
+    group->phase = GROUP_LOCKING;
+    group->wid = (int64_t)(random_next(&group->pg->random) >> 2);
+    uint8_t key[OWN_KEY_MAX];
+    size_t len = marker_key(key, conn);
+    struct param_int bucket;
+    struct param_int wid;
+    struct param params[] = {
+        param_int16(&bucket, OWN_MARKER), {key, len}, param_int64(&wid, group->wid)};
+    group->outstanding = 2;
+    conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_locked, group, (size_t)TAG_BEGIN);
+    conn_send(conn, STATEMENT_MARK, params, 3, take_locked, group, (size_t)TAG_MARK);
+    send_locks(group);
+    conn_sync(conn);
+    if (pg_fault_is_due(group->pg, PG_FAULT_SERIALIZE)) {
+        memcpy(group->sqlstate, "40001", 6);
+        group->has_failed = true;
+    }
+    if (pg_fault_is_due(group->pg, PG_FAULT_CUT)) {
+        conn_lose(conn);
+    }
+}

@@ -1,0 +1,705 @@
+/* The thread that renews the lease of this process and watches the others: see members.h. It has a
+ * connection of its own and waits for each answer. Dropped spaces are emptied here, too, by one
+ * process at a time. */
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/pg/pg_internal.h"
+
+enum { OTHERS_MAX = 1024, PROGRESS_LEN = 16 };
+
+/* What is known of a member. */
+struct other {
+    uint64_t number;
+    int64_t beat;       /* its last heartbeat that was seen */
+    int64_t changed_ns; /* when that was, by our clock */
+    int64_t held_ns;    /* when its session was last seen */
+    struct store_progress progress;
+    bool is_listed; /* in this round */
+};
+
+struct members {
+    struct pg *pg;
+    pthread_t thread;
+    bool started;
+    int wake_fd;
+    PGconn *pq; /* of the thread; NULL: to be opened */
+    struct other others[OTHERS_MAX];
+    size_t other_count;
+    bool has_joined;
+
+    atomic_uint_least64_t number;
+    atomic_int_least64_t lease_until_ns;
+    atomic_uint_least64_t newest_at_join;
+    atomic_bool is_leader;
+    atomic_bool is_fenced; /* somebody found it out */
+    atomic_bool has_drops;
+
+    pthread_mutex_t mutex; /* of all below */
+    void (*changed)(void *context);
+    void *context;
+    bool has_announced; /* since it joined */
+    pthread_cond_t is_watching;
+    bool must_begin; /* to watch: what was announced before does not count */
+    struct store_progress announced;
+    struct store_progress slowest;
+};
+
+/* SQL -------------------------------------------------------------------------------------- */
+
+static PGresult *query(struct members *members, const char *sql, const struct param *params,
+                       size_t count)
+{
+    const char *values[PG_PARAMS_MAX];
+    int lengths[PG_PARAMS_MAX];
+    int formats[PG_PARAMS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        values[i] = params[i].data;
+        lengths[i] = (int)params[i].len;
+        formats[i] = 1;
+    }
+    return PQexecParams(members->pq, sql, (int)count, NULL, values, lengths, formats, 1);
+}
+
+/* How many rows a statement wrote or found; negative: it failed. */
+static int run(struct members *members, const char *sql, const struct param *params, size_t count)
+{
+    PGresult *result = query(members, sql, params, count);
+    int rows = -1;
+    if (PQresultStatus(result) == PGRES_COMMAND_OK) {
+        rows = atoi(PQcmdTuples(result));
+    } else if (PQresultStatus(result) == PGRES_TUPLES_OK) {
+        rows = PQntuples(result);
+    } else if (strcmp(pg_state(result), "55P03") != 0) {
+        log_write(LOG_WARN, "store", "PostgreSQL: %s", PQresultErrorMessage(result));
+    }
+    PQclear(result);
+    return rows;
+}
+
+struct own_key {
+    uint8_t bytes[OWN_KEY_MAX];
+    size_t len;
+};
+
+static struct param number_key(struct own_key *key, enum own_kind kind, uint64_t number)
+{
+    uint8_t name[8];
+    put_u64_be(name, number);
+    key->len = pg_own_key(key->bytes, kind, str_make(name, sizeof(name)));
+    return (struct param){key->bytes, key->len};
+}
+
+static struct param plain_key(struct own_key *key, enum own_kind kind)
+{
+    key->len = pg_own_key(key->bytes, kind, STR(""));
+    return (struct param){key->bytes, key->len};
+}
+
+static void encode_progress(uint8_t out[PROGRESS_LEN], struct store_progress progress)
+{
+    put_u64_be(out, progress.seen);
+    put_u64_be(out + 8, progress.settled);
+}
+
+/* Joining ---------------------------------------------------------------------------------- */
+
+static bool take_number(struct members *members, uint64_t *out)
+{
+    struct own_key key;
+    struct param params[] = {plain_key(&key, OWN_JOINS)};
+    PGresult *result = query(members,
+                             "INSERT INTO gramme.kv AS t VALUES (74, $1::bytea, 1, '') "
+                             "ON CONFLICT (b, k) DO UPDATE SET wid = t.wid + 1 RETURNING wid",
+                             params, 1);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
+    *out = ok ? get_u64_be(PQgetvalue(result, 0, 0)) : 0;
+    PQclear(result);
+    return ok;
+}
+
+static bool write_rows(struct members *members, uint64_t number)
+{
+    uint8_t progress[PROGRESS_LEN];
+    pthread_mutex_lock(&members->mutex);
+    bool has_watcher = members->changed != NULL; /* which has seen nothing as this member */
+    encode_progress(progress, has_watcher ? (struct store_progress){0} : members->announced);
+    pthread_mutex_unlock(&members->mutex);
+    struct own_key key;
+    struct param params[] = {number_key(&key, OWN_MEMBER, number), {progress, sizeof(progress)}};
+    if (run(members, "INSERT INTO gramme.kv VALUES (77, $1::bytea, 1, $2::bytea)", params, 2) !=
+        1) {
+        return false;
+    }
+    struct own_key marker;
+    struct param_int last;
+    struct param marks[] = {number_key(&marker, OWN_MARKER, number),
+                            param_int32(&last, PG_CONNS - 1)};
+    return run(members,
+               "INSERT INTO gramme.kv SELECT 87, $1::bytea || int2send(n::int2), 0, '' "
+               "FROM generate_series(0, $2::int4) AS n",
+               marks, 2) == PG_CONNS;
+}
+
+/* What others have announced so far must be known here before this process may serve. */
+static bool read_newest(struct members *members, uint64_t *out)
+{
+    struct own_key key;
+    struct param params[] = {plain_key(&key, OWN_NEWEST)};
+    PGresult *result =
+        query(members, "SELECT wid FROM gramme.kv WHERE b = 78 AND k = $1::bytea", params, 1);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    *out = ok && PQntuples(result) > 0 ? get_u64_be(PQgetvalue(result, 0, 0)) : 0;
+    PQclear(result);
+    return ok;
+}
+
+/* Shows the others that the session is open. */
+static bool hold_session(struct members *members, uint64_t number)
+{
+    struct param_int memory;
+    struct param params[] = {param_int32(&memory, (int32_t)number)};
+    return run(members, "SELECT pg_advisory_lock(7166, $1::int4)", params, 1) == 1;
+}
+
+static bool join(struct members *members)
+{
+    uint64_t number;
+    uint64_t newest;
+    atomic_store(&members->lease_until_ns, 0);
+    if (!take_number(members, &number) || run(members, "BEGIN", NULL, 0) < 0) {
+        return false;
+    }
+    bool ok = write_rows(members, number);
+    if (run(members, ok ? "COMMIT" : "ROLLBACK", NULL, 0) < 0 || !ok ||
+        !read_newest(members, &newest)) {
+        return false;
+    }
+    pthread_mutex_lock(&members->mutex);
+    members->has_announced = false;
+    pthread_mutex_unlock(&members->mutex);
+    if (!hold_session(members, number)) {
+        return false;
+    }
+    atomic_store(&members->newest_at_join, newest);
+    atomic_store(&members->number, number);
+    atomic_store(&members->is_fenced, false);
+    members->has_joined = true;
+    members->other_count = 0;
+    return true;
+}
+
+/* Heartbeats ------------------------------------------------------------------------------- */
+
+/* Announces a change to who joins later, before it shows in our own row. */
+static bool write_newest(struct members *members, uint64_t seen)
+{
+    struct own_key key;
+    struct param_int wid;
+    struct param params[] = {plain_key(&key, OWN_NEWEST), param_int64(&wid, (int64_t)seen)};
+    return run(members,
+               "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
+               "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
+               params, 2) == 1;
+}
+
+/* 1: renewed; 0: excluded; negative: PostgreSQL does not answer. */
+static int beat(struct members *members, struct store_progress progress)
+{
+    uint8_t row[PROGRESS_LEN];
+    encode_progress(row, progress);
+    struct own_key key;
+    struct param params[] = {number_key(&key, OWN_MEMBER, atomic_load(&members->number)),
+                             {row, sizeof(row)}};
+    return run(members,
+               "UPDATE gramme.kv SET wid = wid + 1, v = $2::bytea WHERE b = 77 AND k = $1::bytea",
+               params, 2);
+}
+
+static struct other *find_other(struct members *members, uint64_t number)
+{
+    for (size_t i = 0; i < members->other_count; i++) {
+        if (members->others[i].number == number) {
+            return &members->others[i];
+        }
+    }
+    if (members->other_count == OTHERS_MAX) {
+        return NULL;
+    }
+    struct other *other = &members->others[members->other_count++];
+    *other = (struct other){.number = number};
+    return other;
+}
+
+static void note_member(struct members *members, const PGresult *result, int row, int64_t now_ns)
+{
+    const char *key = PQgetvalue(result, row, 0);
+    struct other *other = find_other(members, get_u64_be(key + STORE_SPACE_LEN + 1));
+    if (other == NULL || PQgetlength(result, row, 2) != PROGRESS_LEN) {
+        return;
+    }
+    int64_t beats = (int64_t)get_u64_be(PQgetvalue(result, row, 1));
+    if (beats != other->beat) {
+        other->held_ns = other->beat == 0 ? now_ns : other->held_ns;
+        other->beat = beats;
+        other->changed_ns = now_ns;
+    }
+    other->progress.seen = get_u64_be(PQgetvalue(result, row, 2));
+    other->progress.settled = get_u64_be(PQgetvalue(result, row, 2) + 8);
+    other->is_listed = true;
+}
+
+static void forget_unlisted(struct members *members)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < members->other_count; i++) {
+        if (members->others[i].is_listed) {
+            members->others[kept] = members->others[i];
+            members->others[kept++].is_listed = false;
+        }
+    }
+    members->other_count = kept;
+}
+
+static bool list_members(struct members *members)
+{
+    PGresult *result = query(members,
+                             "SELECT k, wid, v FROM gramme.kv WHERE b = 77 "
+                             "AND k >= '\\x000000004d' AND k < '\\x000000004e' ORDER BY k",
+                             NULL, 0);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    int64_t now_ns = clock_monotonic_ns();
+    for (int i = 0; ok && i < PQntuples(result); i++) {
+        note_member(members, result, i, now_ns);
+    }
+    PQclear(result);
+    if (ok) {
+        forget_unlisted(members);
+    }
+    return ok;
+}
+
+/* Notes whose sessions are open. */
+static bool list_sessions(struct members *members)
+{
+    PGresult *result = query(members,
+                             "SELECT objid::int8 FROM pg_locks WHERE locktype = 'advisory' "
+                             "AND classid = 7166 AND granted AND database = "
+                             "(SELECT oid FROM pg_database WHERE datname = current_database())",
+                             NULL, 0);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    int64_t now_ns = clock_monotonic_ns();
+    for (int i = 0; ok && i < PQntuples(result); i++) {
+        uint64_t number = get_u64_be(PQgetvalue(result, i, 0));
+        for (size_t k = 0; k < members->other_count; k++) {
+            if (members->others[k].number == number) {
+                members->others[k].held_ns = now_ns;
+            }
+        }
+    }
+    PQclear(result);
+    return ok;
+}
+
+/* Excludes a member that shows no life: see members.h. If one of its transactions still holds a
+ * marker, the next round tries again. */
+static void exclude(struct members *members, const struct other *other)
+{
+    struct own_key key;
+    struct param_int wid;
+    struct param params[] = {number_key(&key, OWN_MEMBER, other->number),
+                             param_int64(&wid, other->beat)};
+    struct own_key first;
+    struct own_key end;
+    struct param markers[] = {number_key(&first, OWN_MARKER, other->number),
+                              number_key(&end, OWN_MARKER, other->number + 1)};
+    if (run(members, "BEGIN", NULL, 0) < 0) {
+        return;
+    }
+    bool ok =
+        run(members, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0 &&
+        run(members, "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8",
+            params, 2) == 1 &&
+        run(members, "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
+            markers, 2) >= 0;
+    if (run(members, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok) {
+        log_write(LOG_WARN, "store", "server %llu is gone: excluded",
+                  (unsigned long long)other->number);
+        (void)run(members, "NOTIFY gramme", NULL, 0);
+    }
+}
+
+static void exclude_dead(struct members *members)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    for (size_t i = 0; i < members->other_count; i++) {
+        const struct other *other = &members->others[i];
+        if (other->number != atomic_load(&members->number) &&
+            (now_ns - other->changed_ns > MEMBERS_DEAD_NS ||
+             now_ns - other->held_ns > MEMBERS_GONE_NS)) {
+            exclude(members, other);
+        }
+    }
+}
+
+/* What all members have seen; the first of them does the work that one is to do. */
+static void compare(struct members *members)
+{
+    struct store_progress slowest = {.seen = UINT64_MAX, .settled = UINT64_MAX};
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < members->other_count; i++) {
+        const struct other *other = &members->others[i];
+        slowest.seen = MIN(slowest.seen, other->progress.seen);
+        slowest.settled = MIN(slowest.settled, other->progress.settled);
+        first = MIN(first, other->number);
+    }
+    atomic_store(&members->is_leader, first == atomic_load(&members->number));
+    pthread_mutex_lock(&members->mutex);
+    members->slowest = slowest;
+    pthread_mutex_unlock(&members->mutex);
+}
+
+/* Dropped spaces --------------------------------------------------------------------------- */
+
+/* wid of a dropped space's row is 1 until its rows are gone, then 2. */
+static bool empty_space(struct members *members, struct param key)
+{
+    uint8_t lo[STORE_SPACE_LEN];
+    uint8_t hi[STORE_SPACE_LEN];
+    uint32_t space = get_u32_be((const uint8_t *)key.data + STORE_SPACE_LEN + 1);
+    put_u32_be(lo, space);
+    put_u32_be(hi, space + 1);
+    struct param params[] = {{lo, sizeof(lo)}, {hi, sizeof(hi)}};
+    int count = run(members,
+                    "DELETE FROM gramme.kv AS d USING (SELECT s.b, s.k "
+                    "FROM generate_series(0, 255) AS g(n), LATERAL (SELECT b, k FROM gramme.kv "
+                    "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT 1000) AS s "
+                    "LIMIT 1000) AS s WHERE d.b = s.b AND d.k = s.k",
+                    params, 2);
+    if (count == 0) {
+        return run(members, "UPDATE gramme.kv SET wid = 2 WHERE b = 68 AND k = $1::bytea", &key,
+                   1) == 1;
+    }
+    return count > 0;
+}
+
+/* A piece of the work, so that heartbeats go on; false: there is none left. */
+static bool empty_some_spaces(struct members *members)
+{
+    enum { AT_ONCE = 64 };
+    int64_t until_ns = clock_monotonic_ns() + (int64_t)100 * 1000 * 1000;
+    struct param_int limit;
+    struct param params[] = {param_int64(&limit, AT_ONCE)};
+    PGresult *result = query(members,
+                             "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND "
+                             "k < '\\x0000000045' AND wid = 1 LIMIT $1::int8",
+                             params, 1);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    int count = ok ? PQntuples(result) : 0;
+    for (int i = 0;
+         ok && i < count && clock_monotonic_ns() < until_ns && !atomic_load(&members->pg->closing);
+         i++) {
+        struct param key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)};
+        ok = empty_space(members, key);
+    }
+    PQclear(result);
+    return ok && count > 0;
+}
+
+/* The thread ------------------------------------------------------------------------------- */
+
+static bool open_connection(struct members *members)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    members->pq = pg_connect(members->pg, false, &err);
+    bool ok = members->pq != NULL && run(members, "LISTEN gramme", NULL, 0) >= 0 &&
+              (!members->has_joined || hold_session(members, atomic_load(&members->number)));
+    if (!ok) {
+        log_write(LOG_WARN, "store", "the lease cannot be renewed: %.*s", STR_ARG(err.message));
+    }
+    arena_finish(&arena);
+    return ok;
+}
+
+/* Without the session others take this process for ended: it must not answer any more. */
+static void close_connection(struct members *members)
+{
+    atomic_store(&members->lease_until_ns, 0);
+    PQfinish(members->pq);
+    members->pq = NULL;
+}
+
+/* The row of this member says that it has seen nothing: from now on others wait for it, and what
+ * they have announced before it must see before it serves. */
+static bool begin_watching(struct members *members)
+{
+    uint64_t newest;
+    if (!read_newest(members, &newest)) {
+        return false;
+    }
+    atomic_store(&members->newest_at_join, newest);
+    pthread_mutex_lock(&members->mutex);
+    members->must_begin = false;
+    pthread_cond_signal(&members->is_watching);
+    pthread_mutex_unlock(&members->mutex);
+    return true;
+}
+
+static bool round_of_beats(struct members *members)
+{
+    int64_t start_ns = clock_monotonic_ns();
+    pthread_mutex_lock(&members->mutex);
+    struct store_progress progress = members->announced;
+    bool has_watcher = members->changed != NULL;
+    bool may_serve = members->has_announced || !has_watcher;
+    bool must_begin = members->must_begin;
+    pthread_mutex_unlock(&members->mutex);
+    if (progress.seen > 0 && has_watcher && !write_newest(members, progress.seen)) {
+        return false;
+    }
+    int renewed = beat(members, progress);
+    if (renewed == 0 || atomic_load(&members->is_fenced)) {
+        log_write(LOG_WARN, "store", "this server was excluded by others; it joins again");
+        members->has_joined = false;
+        atomic_store(&members->lease_until_ns, 0);
+        return join(members);
+    }
+    if (renewed < 0 || !list_members(members) || !list_sessions(members)) {
+        return false;
+    }
+    if (must_begin && !begin_watching(members)) {
+        return false;
+    }
+    if (may_serve && progress.seen >= atomic_load(&members->newest_at_join)) {
+        atomic_store(&members->lease_until_ns, start_ns + MEMBERS_LEASE_NS);
+    }
+    exclude_dead(members);
+    compare(members);
+    return true;
+}
+
+static void tell(struct members *members)
+{
+    pthread_mutex_lock(&members->mutex);
+    void (*changed)(void *context) = members->changed;
+    void *context = members->context;
+    if (changed != NULL) {
+        changed(context);
+    }
+    pthread_mutex_unlock(&members->mutex);
+}
+
+/* Until the next heartbeat, a notification, or news of this process. */
+static void wait_for_news(struct members *members, int timeout_ms)
+{
+    struct pollfd fds[] = {
+        {.fd = members->wake_fd, .events = POLLIN},
+        {.fd = members->pq != NULL ? PQsocket(members->pq) : -1, .events = POLLIN},
+    };
+    if (poll(fds, 2, timeout_ms) <= 0) {
+        return;
+    }
+    uint64_t number;
+    if (fds[0].revents != 0 && read(members->wake_fd, &number, sizeof(number)) < 0) {
+        return;
+    }
+    if (fds[1].revents != 0 && members->pq != NULL) {
+        if (!PQconsumeInput(members->pq)) {
+            close_connection(members);
+            return;
+        }
+        PGnotify *notify;
+        while ((notify = PQnotifies(members->pq)) != NULL) {
+            PQfreemem(notify);
+        }
+    }
+}
+
+static bool has_new_announcement(struct members *members, struct store_progress *last)
+{
+    pthread_mutex_lock(&members->mutex);
+    bool is_new =
+        members->announced.seen != last->seen || members->announced.settled != last->settled;
+    *last = members->announced;
+    pthread_mutex_unlock(&members->mutex);
+    return is_new;
+}
+
+static void work(struct members *members, struct store_progress *last)
+{
+    bool is_new = has_new_announcement(members, last);
+    bool ok = members->pq != NULL || open_connection(members);
+    ok = ok && (members->has_joined || join(members)) && round_of_beats(members);
+    if (!ok) {
+        close_connection(members);
+        return;
+    }
+    if (is_new) {
+        (void)run(members, "NOTIFY gramme", NULL, 0);
+    }
+    tell(members);
+}
+
+static void *members_main(void *arg)
+{
+    struct members *members = arg;
+    struct store_progress last = {0};
+    while (!atomic_load(&members->pg->closing)) {
+        work(members, &last);
+        bool more = false;
+        if (members->pq != NULL && atomic_load(&members->is_leader) &&
+            atomic_load(&members->has_drops)) {
+            more = empty_some_spaces(members);
+            atomic_store(&members->has_drops, more);
+        }
+        wait_for_news(members, more ? 0 : members->pq == NULL ? 100 : MEMBERS_BEAT_MS);
+    }
+    return NULL;
+}
+
+static void wake(struct members *members)
+{
+    uint64_t one = 1;
+    ssize_t written = write(members->wake_fd, &one, sizeof(one));
+    (void)written; /* full: it is awake */
+}
+
+/* Calls ------------------------------------------------------------------------------------ */
+
+bool members_open(struct pg *pg, struct err *err)
+{
+    struct members *members = mem_zalloc(sizeof(*members));
+    pg->members = members;
+    members->pg = pg;
+    members->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&members->mutex, NULL);
+    pthread_cond_init(&members->is_watching, NULL);
+    members->announced = (struct store_progress){INT64_MAX, INT64_MAX}; /* nobody waits for it */
+    atomic_store(&members->has_drops, true); /* perhaps of an earlier run */
+    if (!open_connection(members) || !join(members) || !round_of_beats(members)) {
+        return err_set(err, ERR_INTERNAL, "PostgreSQL at %s: this server cannot join the others",
+                       pg->server);
+    }
+    members->started = pthread_create(&members->thread, NULL, members_main, members) == 0;
+    return members->started || err_set(err, ERR_INTERNAL, "cannot start a thread");
+}
+
+/* Leaves the rows of the process to nobody. */
+static void leave(struct members *members)
+{
+    uint64_t number = atomic_load(&members->number);
+    struct own_key key;
+    struct own_key end;
+    struct param params[] = {number_key(&key, OWN_MEMBER, number)};
+    struct param markers[] = {number_key(&key, OWN_MARKER, number),
+                              number_key(&end, OWN_MARKER, number + 1)};
+    (void)run(members, "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
+              markers, 2);
+    params[0] = number_key(&key, OWN_MEMBER, number);
+    (void)run(members, "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea", params, 1);
+    (void)run(members, "NOTIFY gramme", NULL, 0);
+}
+
+void members_close(struct pg *pg)
+{
+    struct members *members = pg->members;
+    if (members == NULL) {
+        return;
+    }
+    if (members->started) {
+        wake(members);
+        pthread_join(members->thread, NULL);
+    }
+    if (members->pq != NULL && members->has_joined) {
+        leave(members);
+    }
+    PQfinish(members->pq);
+    close(members->wake_fd);
+    pthread_cond_destroy(&members->is_watching);
+    pthread_mutex_destroy(&members->mutex);
+    mem_free(members);
+    pg->members = NULL;
+}
+
+uint64_t members_number(const struct pg *pg)
+{
+    return atomic_load_explicit(&pg->members->number, memory_order_acquire);
+}
+
+bool members_may_serve(const struct pg *pg)
+{
+    return clock_monotonic_ns() <
+           atomic_load_explicit(&pg->members->lease_until_ns, memory_order_acquire);
+}
+
+void members_note_fence(struct pg *pg, uint64_t number)
+{
+    if (number == members_number(pg)) {
+        atomic_store(&pg->members->is_fenced, true);
+        atomic_store(&pg->members->lease_until_ns, 0);
+        wake(pg->members);
+    }
+}
+
+void members_note_drop(struct pg *pg)
+{
+    atomic_store(&pg->members->has_drops, true);
+    wake(pg->members);
+}
+
+void members_watch(struct store *store, void (*changed)(void *context), void *context)
+{
+    struct members *members = pg_of(store)->members;
+    pthread_mutex_lock(&members->mutex);
+    members->changed = changed;
+    members->context = context;
+    if (changed != NULL) {
+        atomic_store(&members->lease_until_ns, 0); /* until it has announced something */
+        members->announced = (struct store_progress){0};
+        members->has_announced = false;
+        members->must_begin = true;
+        wake(members);
+    }
+    while (members->must_begin) {
+        pthread_cond_wait(&members->is_watching, &members->mutex);
+    }
+    pthread_mutex_unlock(&members->mutex);
+}
+
+void members_announce(struct store *store, struct store_progress progress)
+{
+    struct members *members = pg_of(store)->members;
+    pthread_mutex_lock(&members->mutex);
+    members->announced = progress;
+    members->has_announced = true;
+    pthread_mutex_unlock(&members->mutex);
+    wake(members);
+}
+
+struct store_progress members_slowest(const struct store *store)
+{
+    struct members *members = CONTAINER_OF(store, const struct pg, store)->members;
+    pthread_mutex_lock(&members->mutex);
+    struct store_progress slowest = members->slowest;
+    pthread_mutex_unlock(&members->mutex);
+    return slowest;
+}
+
+bool members_is_leader(const struct store *store)
+{
+    const struct pg *pg = CONTAINER_OF(store, const struct pg, store);
+    return atomic_load(&pg->members->is_leader) && members_may_serve(pg);
+}
+
+bool members_store_may_serve(const struct store *store)
+{
+    return members_may_serve(CONTAINER_OF(store, const struct pg, store));
+}

@@ -1,0 +1,30 @@
+/* store/pg/pg.h: the store on PostgreSQL, which any number of processes may share. */
+#ifndef GRAMME_STORE_PG_PG_H
+#define GRAMME_STORE_PG_PG_H
+
+#include "store/store.h"
+
+/* Opens postgresql://REST, a connection URI of libpq; creates the table if the database has none.
+ */
+MUST_USE bool pg_open(struct str rest, const struct store_options *options, struct store **out,
+                      struct err *err);
+
+/* For tests: what goes wrong when the count of statements of a kind comes to a number. */
+enum pg_fault {
+    PG_FAULT_CUT,        /* the connection is cut before a statement of a transaction is sent */
+    PG_FAULT_CUT_COMMIT, /* the connection is cut after COMMIT was sent, before it is answered */
+    PG_FAULT_SERIALIZE,  /* a transaction fails with SQLSTATE 40001 */
+    PG_FAULT_WARNING,    /* PostgreSQL warns when it commits */
+    PG_FAULT_CUT_READ,   /* the connection is cut while a read is under way */
+    PG_FAULT_COUNT
+};
+/* From now on every nth chance; 0: never again. */
+void pg_fault_every(struct store *store, enum pg_fault fault, uint32_t nth);
+/* How many have happened. */
+MUST_USE uint64_t pg_fault_count(struct store *store, enum pg_fault fault);
+/* For tests: how many rows the database holds in a space, gone or not; negative: it cannot tell. */
+MUST_USE int64_t pg_count_rows(struct store *store, uint32_t space);
+/* For tests: erases everything in the database that `url` names. */
+MUST_USE bool pg_erase_all(struct str url, struct err *err);
+
+#endif

@@ -1,0 +1,286 @@
+/* Connecting, and the one table that holds everything. Blocks: called by the thread that opens the
+ * store, and by the connector. */
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/pg/pg_internal.h"
+
+static const struct {
+    const char *name;
+    const char *sql;
+} statements[] = {
+#define STATEMENT(name_, sql_) {#name_, sql_},
+#include "store/pg/statements.def"
+#undef STATEMENT
+};
+
+/* Rows are found by index only, however old the statistics are; the plan of SCAN must keep the
+ * order of its buckets; time-outs end what waits for a client that is gone. */
+static const char session_sql[] =
+    "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+    "SET enable_bitmapscan = off; SET enable_sort = on; SET max_parallel_workers_per_gather = 0;"
+    "SET jit = off; SET plan_cache_mode = force_generic_plan; SET synchronous_commit = on;"
+    "SET lock_timeout = '1s'; SET statement_timeout = 0;"
+    "SET idle_in_transaction_session_timeout = '5s'; SET bytea_output = 'hex';"
+    "SET client_min_messages = 'warning'";
+
+static const char table_sql[] =
+    "CREATE SCHEMA IF NOT EXISTS gramme;"
+    "CREATE TABLE gramme.kv (b int2 NOT NULL, k bytea NOT NULL, wid int8 NOT NULL,"
+    " v bytea NOT NULL, PRIMARY KEY (b, k)) WITH (fillfactor = 85,"
+    " autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05,"
+    " autovacuum_vacuum_cost_delay = 1, toast.autovacuum_vacuum_scale_factor = 0.02);"
+    "ALTER TABLE gramme.kv ALTER v SET STORAGE EXTERNAL, ALTER k SET STORAGE PLAIN;";
+
+size_t pg_own_key(uint8_t out[OWN_KEY_MAX], enum own_kind kind, struct str name)
+{
+    memset(out, 0, STORE_SPACE_LEN);
+    out[STORE_SPACE_LEN] = (uint8_t)kind;
+    assert(name.len <= OWN_KEY_MAX - STORE_SPACE_LEN - 1);
+    if (name.len > 0) {
+        memcpy(out + STORE_SPACE_LEN + 1, name.data, name.len);
+    }
+    return STORE_SPACE_LEN + 1 + name.len;
+}
+
+const char *pg_state(const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    return state != NULL ? state : "";
+}
+
+/* libpq ends its messages with a line feed, and puts several lines where several hosts failed. */
+static struct str one_line(struct err *err, const char *message)
+{
+    struct str line = arena_copy(err->arena, str_from_c(message));
+    while (line.len > 0 && line.data[line.len - 1] == '\n') {
+        line.len--;
+    }
+    for (size_t i = 0; i < line.len; i++) {
+        if (line.data[i] == '\n') {
+            ((char *)line.data)[i] = ' ';
+        }
+    }
+    return line;
+}
+
+static bool set_sql_error(struct err *err, const struct pg *pg, const char *doing, PGconn *pq)
+{
+    struct str line = one_line(err, PQerrorMessage(pq));
+    return err_set(err, ERR_INTERNAL, "PostgreSQL at %s: %s: %.*s", pg->server, doing,
+                   STR_ARG(line));
+}
+
+/* One clear text for each way in which a connection fails. libpq tells them apart by text only. */
+static bool set_connect_error(struct err *err, const struct pg *pg, PGconn *pq)
+{
+    const char *message = PQerrorMessage(pq);
+    struct str line = one_line(err, message);
+    if (strstr(message, "password authentication failed") != NULL ||
+        strstr(message, "no password supplied") != NULL) {
+        return err_set(err, ERR_INTERNAL,
+                       "PostgreSQL at %s refuses the user or password of the store's URL: %.*s",
+                       pg->server, STR_ARG(line));
+    }
+    if (strstr(message, "database \"") != NULL && strstr(message, "does not exist") != NULL) {
+        return err_set(err, ERR_INTERNAL,
+                       "PostgreSQL at %s has no such database; create it first (createdb): %.*s",
+                       pg->server, STR_ARG(line));
+    }
+    if (strstr(message, "read-only") != NULL || strstr(message, "not in hot standby") != NULL) {
+        return err_set(err, ERR_INTERNAL,
+                       "PostgreSQL at %s takes no writes; the store needs the primary: %.*s",
+                       pg->server, STR_ARG(line));
+    }
+    return err_set(err, ERR_INTERNAL, "PostgreSQL at %s cannot be reached: %.*s", pg->server,
+                   STR_ARG(line));
+}
+
+/* Defaults first: what the URL says comes later and wins. */
+static PGconn *connect_to(const struct pg *pg)
+{
+    static const char *const names[] = {"connect_timeout",
+                                        "keepalives",
+                                        "keepalives_idle",
+                                        "keepalives_interval",
+                                        "keepalives_count",
+                                        "tcp_user_timeout",
+                                        "client_encoding",
+                                        "fallback_application_name",
+                                        "target_session_attrs",
+                                        "dbname",
+                                        NULL};
+    const char *const values[] = {"3",    "1",      "5",          "2",          "3", "10000",
+                                  "UTF8", "gramme", "read-write", pg->conninfo, NULL};
+    return PQconnectdbParams(names, values, 1);
+}
+
+static bool prepare_all(const struct pg *pg, PGconn *pq, struct err *err)
+{
+    for (size_t i = 0; i < STATEMENT_COUNT; i++) {
+        PGresult *result = PQprepare(pq, statements[i].name, statements[i].sql, 0, NULL);
+        bool ok = PQresultStatus(result) == PGRES_COMMAND_OK;
+        PQclear(result);
+        if (!ok) {
+            return set_sql_error(err, pg, "the table gramme.kv is not one of this version", pq);
+        }
+    }
+    return true;
+}
+
+static bool run(PGconn *pq, const char *sql)
+{
+    PGresult *result = PQexec(pq, sql);
+    ExecStatusType status = PQresultStatus(result);
+    PQclear(result);
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+static bool make_ready(const struct pg *pg, PGconn *pq, bool is_pipelined, struct err *err)
+{
+    if (PQstatus(pq) != CONNECTION_OK) {
+        return set_connect_error(err, pg, pq);
+    }
+    if (PQserverVersion(pq) < PG_VERSION_MIN) {
+        return err_set(err, ERR_INTERNAL, "PostgreSQL at %s is version %d; 13 or newer is needed",
+                       pg->server, PQserverVersion(pq) / 10000);
+    }
+    if (!run(pq, session_sql)) {
+        return set_sql_error(err, pg, "a session cannot be set up", pq);
+    }
+    return !is_pipelined || (prepare_all(pg, pq, err) && PQenterPipelineMode(pq) == 1 &&
+                             PQsetnonblocking(pq, 1) == 0);
+}
+
+PGconn *pg_connect(const struct pg *pg, bool is_pipelined, struct err *err)
+{
+    PGconn *pq = connect_to(pg);
+    if (!make_ready(pg, pq, is_pipelined, err)) {
+        PQfinish(pq);
+        return NULL;
+    }
+    return pq;
+}
+
+/* The identity --------------------------------------------------------------------------------- */
+
+enum { IDENTITY_LEN = 4 + 8 }; /* format (u32), seed (u64), then the owner */
+
+static PGresult *read_identity(PGconn *pq, struct str key)
+{
+    const char *values[] = {key.data};
+    int lengths[] = {(int)key.len};
+    int formats[] = {1};
+    return PQexecParams(pq,
+                        "SELECT v, EXISTS (SELECT FROM gramme.kv) FROM (SELECT 1) AS one "
+                        "LEFT JOIN gramme.kv ON b = 73 AND k = $1::bytea",
+                        1, NULL, values, lengths, formats, 1);
+}
+
+static bool write_identity(struct pg *pg, PGconn *pq, struct str key,
+                           const struct store_options *options, struct err *err)
+{
+    struct buf row = {0};
+    pg->store.seed = options->seed;
+    if (options->seed == 0) {
+        random_system(&pg->store.seed, sizeof(pg->store.seed));
+    }
+    put_u32_be(buf_reserve(&row, IDENTITY_LEN), PG_FORMAT);
+    put_u64_be(row.data + 4, pg->store.seed);
+    buf_added(&row, IDENTITY_LEN);
+    buf_add(&row, options->owner);
+    const char *values[] = {key.data, row.data};
+    int lengths[] = {(int)key.len, (int)row.len};
+    int formats[] = {1, 1};
+    PGresult *result =
+        PQexecParams(pq, "INSERT INTO gramme.kv VALUES (73, $1::bytea, 0, $2::bytea)", 2, NULL,
+                     values, lengths, formats, 1);
+    bool ok = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+    buf_finish(&row);
+    return ok || set_sql_error(err, pg, "the table gramme.kv cannot be written", pq);
+}
+
+static bool check_identity(struct pg *pg, struct str row, struct str owner, struct err *err)
+{
+    if (row.len < IDENTITY_LEN || get_u32_be(row.data) != PG_FORMAT) {
+        return err_set(err, ERR_INTERNAL,
+                       "PostgreSQL at %s: the table gramme.kv was made by another version of "
+                       "Gramme (format %u, this is %d)",
+                       pg->server, row.len < 4 ? 0 : (unsigned)get_u32_be(row.data), PG_FORMAT);
+    }
+    pg->store.seed = get_u64_be(row.data + 4);
+    struct str stored = str_skip(row, IDENTITY_LEN);
+    if (owner.len > 0 && stored.len > 0 && !str_eq(owner, stored)) {
+        return err_set(err, ERR_INTERNAL,
+                       "PostgreSQL at %s: the store belongs to account and region %.*s, not %.*s",
+                       pg->server, STR_ARG(stored), STR_ARG(owner));
+    }
+    return true;
+}
+
+static bool load_identity(struct pg *pg, PGconn *pq, const struct store_options *options,
+                          struct err *err)
+{
+    uint8_t key[OWN_KEY_MAX];
+    struct str name = str_make(key, pg_own_key(key, OWN_IDENTITY, STR("")));
+    PGresult *result = read_identity(pq, name);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
+    if (!ok) {
+        ok = set_sql_error(err, pg, "the table gramme.kv cannot be read", pq);
+    } else if (!PQgetisnull(result, 0, 0)) {
+        ok = check_identity(pg,
+                            str_make(PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0)),
+                            options->owner, err);
+    } else if (*PQgetvalue(result, 0, 1) != 0) {
+        ok = err_set(err, ERR_INTERNAL,
+                     "PostgreSQL at %s: the table gramme.kv holds rows of something else",
+                     pg->server);
+    } else {
+        ok = write_identity(pg, pq, name, options, err);
+    }
+    PQclear(result);
+    return ok;
+}
+
+static bool is_true(PGconn *pq, const char *sql)
+{
+    PGresult *result = PQexec(pq, sql);
+    bool yes = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0 &&
+               *PQgetvalue(result, 0, 0) == 't';
+    PQclear(result);
+    return yes;
+}
+
+/* Servers that are started at the same time make the table one after the other. */
+bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_options *options,
+                     struct err *err)
+{
+    pg->is_citus = is_true(pq, "SELECT true FROM pg_extension WHERE extname = 'citus'");
+    if (!run(pq, "BEGIN") || !run(pq, "SELECT pg_advisory_xact_lock(7165)")) {
+        return set_sql_error(err, pg, "a transaction cannot be started", pq);
+    }
+    bool exists = is_true(pq, "SELECT to_regclass('gramme.kv') IS NOT NULL");
+    bool ok = exists || run(pq, table_sql) ||
+              set_sql_error(err, pg, "the table gramme.kv is missing and cannot be created", pq);
+    ok = ok && load_identity(pg, pq, options, err);
+    if (!run(pq, ok ? "COMMIT" : "ROLLBACK") && ok) {
+        ok = set_sql_error(err, pg, "the table cannot be written", pq);
+    }
+    return ok && prepare_all(pg, pq, err);
+}
+
+bool pg_load_drops(struct pg *pg, PGconn *pq, struct err *err)
+{
+    PGresult *result = PQexecParams(
+        pq, "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND k < '\\x0000000045'",
+        0, NULL, NULL, NULL, NULL, 1);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    for (int i = 0; ok && i < PQntuples(result); i++) {
+        space_set_add(&pg->gone, get_u32_be(PQgetvalue(result, i, 0) + STORE_SPACE_LEN + 1));
+    }
+    PQclear(result);
+    return ok || set_sql_error(err, pg, "the dropped spaces cannot be read", pq);
+}

@@ -1,0 +1,357 @@
+"""Three servers on one PostgreSQL, clients spread over them at random; then servers and database fail."""
+
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+import postgresql
+from server import Server
+from streams import Consumer, Streams, specification, stream_arn
+from tables import create_table, unique_name, wait_active
+from values import item, plain
+from waiting import poll
+from wire import Client, Refused
+
+SERVERS = 3
+
+
+@pytest.fixture(scope="module")
+def database():
+    with postgresql.Cluster() as cluster:
+        yield cluster
+
+
+class Servers:
+    """Some servers on one database; a list of them that tests may kill and start again."""
+
+    def __init__(self, url):
+        self.url = url
+        self.servers = [Server(url) for _ in range(SERVERS)]
+
+    def __getitem__(self, index):
+        return self.servers[index]
+
+    def __iter__(self):
+        return iter(self.servers)
+
+    def restart(self, index):
+        self.servers[index] = Server(self.url, port=self.servers[index].port)
+
+    def stop(self):
+        for server in self.servers:
+            if server.process.poll() is None:
+                server.stop()
+
+
+@pytest.fixture
+def servers(database):
+    started = Servers(database.create_database(f"c{os.urandom(6).hex()}"))
+    yield started
+    started.stop()
+
+
+class Worker(threading.Thread):
+    """Calls `work(client, random)` on a random server again and again. An answer that is lost, or says that the server cannot,
+    is counted as unknown; work() says what it did by what it returns."""
+
+    def __init__(self, servers, work, seconds, seed):
+        super().__init__()
+        self.servers, self.work, self.until, self.random = servers, work, time.monotonic() + seconds, random.Random(seed)
+        self.done, self.unknown, self.problem, self.clients = [], 0, None, {}
+        self.start()
+
+    def client(self, server):
+        if server.endpoint not in self.clients:
+            self.clients[server.endpoint] = Client(server.endpoint)
+        return self.clients[server.endpoint]
+
+    def run(self):
+        try:
+            while time.monotonic() < self.until:
+                server = self.random.choice(self.servers.servers)
+                try:
+                    self.done.append(self.work(self.client(server), self.random))
+                except (OSError, ConnectionError):
+                    self.clients.pop(server.endpoint, None)
+                    self.unknown += 1
+                    time.sleep(0.05)
+                except Refused as error:
+                    if error.status != 500 and error.type != "TransactionConflictException":
+                        raise
+                    self.unknown += 1
+        except Exception as error:  # pylint: disable=broad-except
+            self.problem = error
+
+
+def run(servers, works, seconds, meanwhile=None):
+    """Runs all works beside each other; gives the workers."""
+    workers = [Worker(servers, work, seconds, seed) for seed, work in enumerate(works)]
+    if meanwhile is not None:
+        meanwhile()
+    for worker in workers:
+        worker.join()
+        if worker.problem is not None:
+            raise worker.problem
+    return workers
+
+
+def counter(table, pk):
+    def work(db, _):
+        db.UpdateItem(TableName=table, Key=item(pk=pk), UpdateExpression="ADD n :one",
+                      ExpressionAttributeValues={":one": {"N": "1"}})
+        return pk
+    return work
+
+
+ACCOUNTS, MONEY = 10, 100
+
+
+def transfer(table):
+    def work(db, rand):
+        one, other = rand.sample(range(ACCOUNTS), 2)
+        amount = {":a": {"N": str(rand.randint(1, 5))}}
+        with contextlib.suppress(Refused):
+            db.TransactWriteItems(TransactItems=[
+                {"Update": {"TableName": table, "Key": item(pk=f"a{one}"), "UpdateExpression": "SET money = money - :a",
+                            "ConditionExpression": "money >= :a", "ExpressionAttributeValues": amount}},
+                {"Update": {"TableName": table, "Key": item(pk=f"a{other}"), "UpdateExpression": "SET money = money + :a",
+                            "ExpressionAttributeValues": amount}}])
+    return work
+
+
+def look(table):
+    """All accounts at once: the sum is always the same."""
+    def work(db, _):
+        answers = db.TransactGetItems(TransactItems=[
+            {"Get": {"TableName": table, "Key": item(pk=f"a{i}")}} for i in range(ACCOUNTS)])["Responses"]
+        assert sum(plain(answer["Item"])["money"] for answer in answers) == ACCOUNTS * MONEY
+    return work
+
+
+def check_counter(servers, table, pk, workers):
+    """The acknowledged ones are there, and not more than were tried."""
+    mine = [worker for worker in workers if worker.done and worker.done[0] == pk]
+    least = sum(len(worker.done) for worker in mine)
+    most = least + sum(worker.unknown for worker in mine)
+    for server in servers:
+        with Client(server.endpoint) as db:
+            n = plain(db.GetItem(TableName=table, Key=item(pk=pk), ConsistentRead=True)["Item"])["n"]
+            assert least <= n <= most
+    return least, most
+
+
+def test_counters_and_transfers_are_exact(servers):
+    with Client(servers[0].endpoint) as db:
+        table = create_table(db, "pk")
+        for i in range(ACCOUNTS):
+            db.PutItem(TableName=table, Item=item(pk=f"a{i}", money=MONEY))
+    works = [counter(table, "hot")] * 6 + [transfer(table)] * 6 + [look(table)] * 3
+    workers = run(servers, works, 4)
+    least, most = check_counter(servers, table, "hot", workers)
+    assert least == most and least > 50
+    with Client(servers[2].endpoint) as db:
+        accounts = [plain(entry) for entry in db.Scan(TableName=table, ConsistentRead=True)["Items"]]
+        assert sum(account.get("money", 0) for account in accounts) == ACCOUNTS * MONEY
+        counted = db.DescribeTable(TableName=table)["Table"]
+        assert counted["ItemCount"] == ACCOUNTS + 1
+
+
+def test_tables_are_seen_everywhere_at_once(servers):
+    clients = [Client(server.endpoint) for server in servers]
+    for number in range(6):
+        name = unique_name()
+        creator, *others = random.Random(number).sample(clients, SERVERS)
+        for round_number in range(2):
+            create_table(creator, "pk", name=name)
+            for position, db in enumerate(others):
+                db.PutItem(TableName=name, Item=item(pk="x", n=round_number, by=position))
+                assert plain(db.GetItem(TableName=name, Key=item(pk="x"), ConsistentRead=True)["Item"])["n"] == round_number
+                assert name in db.ListTables()["TableNames"]
+            others[0].DeleteTable(TableName=name)
+            for db in (creator, others[1]):
+                assert name not in db.ListTables()["TableNames"]
+                for call in (lambda db=db: db.GetItem(TableName=name, Key=item(pk="x")),
+                             lambda db=db: db.PutItem(TableName=name, Item=item(pk="y"))):
+                    with pytest.raises(Refused) as error:
+                        call()
+                    assert error.value.type == "ResourceNotFoundException"
+    for db in clients:
+        db.close()
+
+
+def check_index(db, table, index, attribute):
+    items = {plain(entry)["pk"]: plain(entry) for entry in scan(db, table)}
+    entries = {plain(entry)["pk"]: plain(entry) for entry in scan(db, table, IndexName=index)}
+    assert entries == {pk: entry for pk, entry in items.items() if attribute in entry}
+    described = db.DescribeTable(TableName=table)["Table"]
+    assert described["ItemCount"] == len(items)
+    [index_described] = described["GlobalSecondaryIndexes"]
+    assert index_described["ItemCount"] == len(entries)
+
+
+def scan(db, table, **more):
+    found, start = [], {}
+    while True:
+        page = db.Scan(TableName=table, **more, **start)
+        found += page["Items"]
+        if "LastEvaluatedKey" not in page:
+            return found
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+
+def test_index_is_filled_while_all_write(servers):
+    with Client(servers[1].endpoint) as db:
+        table = create_table(db, "pk")
+        for i in range(400):
+            db.PutItem(TableName=table, Item=item(pk=f"p{i}", **({"g": f"g{i % 7}"} if i % 3 else {})))
+
+    def write(db, rand):
+        pk = f"p{rand.randrange(500)}"
+        if rand.random() < 0.3:
+            db.DeleteItem(TableName=table, Key=item(pk=pk))
+        else:
+            db.PutItem(TableName=table, Item=item(pk=pk, **({"g": f"g{rand.randrange(7)}"} if rand.random() < 0.7 else {})))
+
+    def create_index():
+        with Client(servers[2].endpoint) as db:
+            db.UpdateTable(TableName=table, AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"},
+                                                                  {"AttributeName": "pk", "AttributeType": "S"}],
+                           GlobalSecondaryIndexUpdates=[{"Create": {
+                               "IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                               "Projection": {"ProjectionType": "ALL"}}}])
+    run(servers, [write] * 6, 5, create_index)
+    for server in servers:
+        with Client(server.endpoint) as db:
+            wait_active(db, table)
+            poll(lambda db=db: db.DescribeTable(TableName=table)["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE",
+                 60, "the index is active")
+            check_index(db, table, "by-g", "g")
+
+
+def test_stream_has_every_write_once_and_in_order(servers):
+    with Client(servers[0].endpoint) as db:
+        table = create_table(db, "pk", StreamSpecification=specification("NEW_AND_OLD_IMAGES"))
+        arn = stream_arn(db, table)
+    works = [counter(table, f"k{i}") for i in range(4)] * 2
+    workers = run(servers, works, 4)
+    expected = {}
+    for worker in workers:
+        for pk in worker.done:
+            expected[pk] = expected.get(pk, 0) + 1
+    assert not any(worker.unknown for worker in workers)
+    with Streams(servers[2].endpoint) as streams:
+        consumer = Consumer(streams, arn)
+        records = []
+        poll(lambda: records.extend(consumer.read_all()) or len(records) >= sum(expected.values()), 30, "all records are there")
+    seen = {}
+    for record in records:
+        image = plain(record["dynamodb"]["NewImage"])
+        assert image["n"] == seen.get(image["pk"], 0) + 1
+        seen[image["pk"]] = image["n"]
+    assert seen == expected
+
+
+def test_items_expire_once(servers):
+    with Client(servers[0].endpoint) as db:
+        table = create_table(db, "pk", StreamSpecification=specification("OLD_IMAGE"))
+        db.UpdateTimeToLive(TableName=table, TimeToLiveSpecification={"Enabled": True, "AttributeName": "t"})
+        arn = stream_arn(db, table)
+    count = 60
+    for i in range(count):
+        with Client(servers[i % SERVERS].endpoint) as db:
+            db.PutItem(TableName=table, Item=item(pk=f"p{i}", t=int(time.time()) - 1))
+    with Client(servers[1].endpoint) as db:
+        poll(lambda: not scan(db, table), 60, "all items have expired")
+        assert db.DescribeTable(TableName=table)["Table"]["ItemCount"] == 0
+    with Streams(servers[1].endpoint) as streams:
+        records = Consumer(streams, arn).read_all()
+    removed = [plain(record["dynamodb"]["OldImage"])["pk"] for record in records if record["eventName"] == "REMOVE"]
+    assert sorted(removed) == sorted(f"p{i}" for i in range(count))
+
+
+# --- faults ---
+
+
+def test_servers_are_killed(servers):
+    with Client(servers[0].endpoint) as db:
+        table = create_table(db, "pk")
+
+    def kill_and_restart():
+        for round_number in range(3):
+            time.sleep(1)
+            victim = round_number % SERVERS
+            servers[victim].kill()
+            servers.restart(victim)
+    workers = run(servers, [counter(table, "a")] * 4 + [counter(table, "b")] * 4, 12, kill_and_restart)
+    for pk in ("a", "b"):
+        least, _ = check_counter(servers, table, pk, workers)
+        assert least > 20
+    with Client(servers[1].endpoint) as db:
+        poll(lambda: db.DescribeTable(TableName=table)["Table"]["ItemCount"] == 2, 5, "the count is exact")
+        create_table(db, "pk")  # the dead ones are not waited for
+
+
+def test_a_stopped_server_is_excluded_and_returns(servers):
+    with Client(servers[0].endpoint) as db:
+        table = create_table(db, "pk")
+    stopped = servers[1]
+
+    def stop_for_long():
+        time.sleep(1)
+        os.kill(stopped.process.pid, signal.SIGSTOP)
+        try:
+            with Client(servers[0].endpoint) as db:
+                name = create_table(db, "pk")  # is answered when the stopped one is excluded
+                db.PutItem(TableName=name, Item=item(pk="x"))
+        finally:
+            os.kill(stopped.process.pid, signal.SIGCONT)
+        with Client(stopped.endpoint) as db:
+            def sees():
+                try:
+                    return "Item" in db.GetItem(TableName=name, Key=item(pk="x"), ConsistentRead=True)
+                except Refused as error:
+                    assert error.status == 500, error  # never that there is no such table
+            poll(sees, 20, "the server serves again")
+    workers = run(servers, [counter(table, "a")] * 6, 14, stop_for_long)
+    least, _ = check_counter(servers, table, "a", workers)
+    assert least > 20
+
+
+def test_postgresql_is_killed(servers, database):
+    with Client(servers[0].endpoint) as db:
+        table = create_table(db, "pk")
+
+    def kill_and_start():
+        for _ in range(2):
+            time.sleep(1.5)
+            database.kill()
+            database.start()
+    workers = run(servers, [counter(table, "a")] * 3 + [counter(table, "b")] * 3, 12, kill_and_start)
+    for pk in ("a", "b"):
+        least, _ = check_counter(servers, table, pk, workers)
+        assert least > 20
+
+
+def test_failover_to_the_synchronous_standby():
+    """The primary is killed and the standby promoted: what was acknowledged is there, and servers find the new primary."""
+    with contextlib.ExitStack() as stack:
+        primary, standby, url = postgresql.primary_with_standby(stack)
+        servers = Servers(url)
+        stack.callback(servers.stop)
+        with Client(servers[0].endpoint) as db:
+            table = create_table(db, "pk")
+
+        def fail_over():
+            time.sleep(2)
+            primary.kill()
+            standby.sql("ALTER SYSTEM SET synchronous_standby_names = ''")
+            standby.promote()
+        workers = run(servers, [counter(table, "a")] * 3 + [counter(table, "b")] * 3, 12, fail_over)
+        for pk in ("a", "b"):
+            least, _ = check_counter(servers, table, pk, workers)
+            assert least > 20
