@@ -2,6 +2,7 @@
 never one that is there already. PostgreSQL refuses to run as root, so root lets the user `postgres`
 of Debian's package run it."""
 
+import contextlib
 import os
 import pathlib
 import pwd
@@ -119,8 +120,16 @@ class Cluster:
 
     def kill(self):
         """SIGKILL of the whole server, as if the machine had ended."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.process.pid)], text=True, stdout=subprocess.PIPE,
+                                  check=False).stdout.split()
+        self.process.kill()
+        for child in children:  # each has a process group of its own
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
         self.process.wait()
+        deadline = time.monotonic() + 20  # the next start refuses as long as one of them is there
+        while any(pathlib.Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def stop(self):
         if self.process is not None and self.process.poll() is None:
