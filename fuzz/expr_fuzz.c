@@ -151,9 +151,11 @@ static void run_key(struct expr_scope *scope, struct str text, struct err *err, 
     struct key_condition condition;
     if (expr_key_condition(scope, text, &expression, err) &&
         key_expression_resolve(expression, &keys, &condition, err)) {
-        check(condition.range_equal_count + (condition.op != KEY_NONE) <= keys.range_count);
+        bool is_bounded = condition.low.kind != BOUND_NONE || condition.high.kind != BOUND_NONE;
+        check(condition.range_equal_count + is_bounded <= keys.range_count);
         add_value(out, condition.hash[0]);
-        add_value(out, condition.low);
+        add_value(out, condition.low.value);
+        add_value(out, condition.high.value);
     }
 }
 

@@ -92,14 +92,14 @@ static void parse_member(struct batch_member *member, const struct statement_req
 static bool find_read_key(struct batch_member *member)
 {
     struct api_call *call = member->batch->call;
-    const struct plan_source source = partiql_source(call, &member->partiql);
-    struct read_plan ignored;
-    struct value key = plan_select_key(&source);
+    const struct plan_request request = partiql_plan_request(call, &member->partiql);
+    struct plan ignored;
+    struct value key = plan_select_key(&request);
     if (!value_is_absent(key)) {
         return item_key_from_key(call->engine, member->partiql.table, key, call->arena,
                                  &member->key, &member->err);
     }
-    return plan_select(&source, &ignored, &member->err) && /* what is wrong beyond that */
+    return plan_select(&request, &ignored, &member->err) && /* what is wrong beyond that */
            err_set(&member->err, ERR_VALIDATION,
                    "Select statements within BatchExecuteStatement must specify the primary key in "
                    "the where clause.");

@@ -38,7 +38,10 @@ struct execute_statement {
     struct partiql partiql;
     struct capacity capacity;
     /* SELECT */
-    struct read_plan plan;
+    struct plan plan;
+    struct item_key key;      /* PLAN_GET */
+    struct key_range *ranges; /* else: the rows to read, in this order */
+    size_t range_count;
     struct read_position position; /* where the page starts, then where it ends */
     size_t reads;                  /* ranges read for this page */
     size_t rows;                   /* read, before the filter */
@@ -58,10 +61,10 @@ static void describe_select(struct execute_statement *op)
 {
     const struct partiql *partiql = &op->partiql;
     partiql_describe_read(&op->access, "ExecuteStatement Select", partiql);
-    op->access.flags |= op->plan.whole ? METER_SCAN : 0u;
+    op->access.flags |= op->plan.kind == PLAN_SCAN ? METER_SCAN : 0u;
     op->access.flags |= op->plan.backward ? METER_BACKWARD : 0u;
     op->access.flags |= op->request.limit.given ? METER_HAS_LIMIT : 0u;
-    op->access.partition = op->plan.get ? op->plan.key.hash : op->plan.hash;
+    op->access.partition = plan_partition(&op->plan);
     api_meter(op->call, &op->access);
 }
 
@@ -130,7 +133,7 @@ static void run_get(struct execute_statement *op)
 {
     op->get = (struct items_get){
         .call = api_engine_call(op->call, get_done),
-        .keys = &op->plan.key,
+        .keys = &op->key,
         .key_count = 1,
     };
     op->get.call.bytes_max =
@@ -198,7 +201,7 @@ static void range_done(struct engine_call *engine_call)
     op->position.last_key = op->read.last_key;
     if (!value_is_absent(op->read.last_key)) {
         op->more = true;
-    } else if (++op->position.range < op->plan.range_count) {
+    } else if (++op->position.range < op->range_count) {
         op->more = page_is_full(op);
         if (!op->more) {
             read_range(op);
@@ -211,7 +214,7 @@ static void range_done(struct engine_call *engine_call)
 static void read_range(struct execute_statement *op)
 {
     const struct partiql *partiql = &op->partiql;
-    const struct key_range *range = &op->plan.ranges[op->position.range];
+    const struct key_range *range = &op->ranges[op->position.range];
     op->read = (struct items_read){
         .call = api_engine_call(op->call, range_done),
         .table = partiql->table,
@@ -228,6 +231,26 @@ static void read_range(struct execute_statement *op)
     engine_read_items(&op->read);
 }
 
+/* Finds the keys of the rows that the plan reads. */
+static bool find_rows(struct execute_statement *op)
+{
+    struct api_call *call = op->call;
+    const struct plan *plan = &op->plan;
+    if (plan->kind == PLAN_GET) {
+        return item_key_from_key(call->engine, plan->table, plan->key, call->arena, &op->key,
+                                 &call->err);
+    }
+    op->range_count = plan->kind == PLAN_SCAN ? 1 : plan->range_count;
+    op->ranges = ARENA_ARRAY(call->arena, struct key_range, op->range_count);
+    for (size_t i = 0; i < op->range_count; i++) {
+        op->ranges[i] = plan->kind == PLAN_SCAN
+                            ? range_of_scan(plan->table, plan->index, 0, 1, call->arena)
+                            : range_of_query(call->engine, plan->table, plan->index,
+                                             &plan->ranges[i], call->arena);
+    }
+    return true;
+}
+
 /* Cuts off what earlier pages have read. */
 static bool go_on(struct execute_statement *op)
 {
@@ -241,12 +264,11 @@ static bool go_on(struct execute_statement *op)
         return false;
     }
     struct str row;
-    bool fits = position->range < op->plan.range_count && !op->plan.get;
+    bool fits = position->range < op->range_count;
     if (fits && !value_is_absent(position->last_key)) {
         fits = range_start_row(call->engine, partiql->table, partiql->index, position->last_key,
                                call->arena, &row) == START_KEY_FITS &&
-               range_start_after(&op->plan.ranges[position->range], row, op->plan.backward,
-                                 call->arena);
+               range_start_after(&op->ranges[position->range], row, op->plan.backward, call->arena);
     }
     return fits || err_set(&call->err, ERR_VALIDATION, MESSAGE_NEXT_TOKEN_MISMATCH);
 }
@@ -280,14 +302,14 @@ static bool check_key_paths(struct execute_statement *op)
 static void run_select(struct execute_statement *op)
 {
     struct api_call *call = op->call;
-    const struct plan_source source = partiql_source(call, &op->partiql);
+    const struct plan_request request = partiql_plan_request(call, &op->partiql);
     if (!check_consistency(op) || !check_key_paths(op) ||
-        !plan_select(&source, &op->plan, &call->err) || !go_on(op)) {
+        !plan_select(&request, &op->plan, &call->err) || !find_rows(op) || !go_on(op)) {
         api_finish(call);
         return;
     }
     describe_select(op);
-    if (op->plan.get) {
+    if (op->plan.kind == PLAN_GET) {
         run_get(op);
         return;
     }

@@ -154,22 +154,24 @@ static bool check_source(const struct partiql *partiql, struct err *err)
 }
 
 /* A read must be of one item by its primary key, and nothing else. */
-static bool check_read(const struct plan_source *source, struct err *err)
+static bool check_read(const struct plan_request *request, struct err *err)
 {
-    struct read_plan ignored;
-    return !value_is_absent(plan_select_key(source)) ||
-           (plan_select(source, &ignored, err) && /* what is wrong beyond that */
+    struct plan ignored;
+    return !value_is_absent(plan_select_key(request)) ||
+           (plan_select(request, &ignored, err) && /* what is wrong beyond that */
             err_set(err, ERR_VALIDATION,
                     "Select statements within ExecuteTransaction must specify the primary key in "
                     "the where clause."));
 }
 
-static bool check_exists(const struct plan_source *source, struct err *err)
+static bool check_exists(const struct plan_request *request, struct err *err)
 {
     struct value key;
     bool more = false;
-    struct err ignored = ERR_INIT(source->arena);
-    return (plan_write_key(source, false, &key, &more, &ignored) && more) ||
+    struct err ignored = ERR_INIT(request->arena);
+    return (plan_write_key(request, (struct plan_write){.is_exists = true}, &key, &more,
+                           &ignored) &&
+            more) ||
            err_set(err, ERR_VALIDATION,
                    "EXISTS() must contain a single item read with additional condition");
 }
@@ -178,13 +180,13 @@ static bool check_exists(const struct plan_source *source, struct err *err)
 static bool check_statement(struct execute_transaction *op, size_t i)
 {
     struct partiql *partiql = &op->statements[i];
-    const struct plan_source source = partiql_source(op->call, partiql);
+    const struct plan_request request = partiql_plan_request(op->call, partiql);
     struct err problem = ERR_INIT(op->call->arena);
     bool fits = check_source(partiql, &problem);
     if (fits && partiql->statement.kind == STATEMENT_SELECT) {
-        fits = check_read(&source, &problem);
+        fits = check_read(&request, &problem);
     } else if (fits && partiql->statement.kind == STATEMENT_EXISTS) {
-        fits = check_exists(&source, &problem);
+        fits = check_exists(&request, &problem);
     }
     return fits || refuse_statement(op, i, problem.message);
 }
@@ -207,8 +209,8 @@ static bool find_read(struct execute_transaction *op, size_t i)
 {
     struct api_call *call = op->call;
     const struct table *table = op->statements[i].table;
-    const struct plan_source source = partiql_source(call, &op->statements[i]);
-    struct value key = plan_select_key(&source);
+    const struct plan_request request = partiql_plan_request(call, &op->statements[i]);
+    struct value key = plan_select_key(&request);
     struct err *reason = &op->writes[i].err;
     return item_check_empty_keys(table, key, false, &call->err) &&
            (item_key_from_key(call->engine, table, key, call->arena, &op->keys[i], reason) ||

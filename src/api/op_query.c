@@ -135,7 +135,7 @@ static void refuse_start(struct page *page, struct str row)
     struct query *query = CONTAINER_OF(page, struct query, page);
     struct api_call *call = page->call;
     const struct key_condition *condition = &query->condition;
-    bool on_sort_key = condition->range_equal_count > 0 || condition->op != KEY_NONE;
+    bool on_sort_key = key_condition_has_range(condition);
     bool fits = range_fits_sort_key(call->engine, page->table, page->index, *condition,
                                     page->request->exclusive_start_key.value, row, call->arena);
     if (on_sort_key && !fits) {
@@ -192,7 +192,7 @@ static bool resolve(struct query *query)
     query->keys = page->index == NULL ? &page->table->key : &page->index->key;
     return key_expression_resolve(query->key_expression, query->keys, &query->condition, err) &&
            check_filter(query) && page_check_attributes(page) &&
-           range_check_condition(&query->condition, query->keys->hash_count, err) &&
+           key_condition_check_sizes(&query->condition, query->keys->hash_count, err) &&
            check_restart(query);
 }
 

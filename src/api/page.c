@@ -2,6 +2,7 @@
 #include "api/page.h"
 
 #include "err/messages.h"
+#include "plan/plan.h"
 
 static bool check_select(struct page *page)
 {
@@ -74,33 +75,14 @@ bool page_check_expressions(struct page *page, struct expr_scope *scope)
            api_projection(page->call, scope, request->projection_expression, &page->projection);
 }
 
-/* Collects attributes that an index does not hold. */
-struct unprojected {
-    const struct page *page;
-    struct str names;
-};
-
-enum { UNPROJECTED_BYTES_MAX = 4096 };
-
-static void visit_path(void *context, const struct expr_path *path)
-{
-    struct unprojected *found = context;
-    const struct page *page = found->page;
-    bool enough = found->names.len > UNPROJECTED_BYTES_MAX;
-    if (!enough && !index_projects(page->table, page->index, path->steps[0].name)) {
-        found->names = arena_format(page->call->arena, "%.*s%s%.*s", STR_ARG(found->names),
-                                    found->names.len > 0 ? ", " : "", STR_ARG(path->steps[0].name));
-    }
-}
-
 /* A Query's filter may use only what the index holds; in a Scan the rest is just not there. */
 static bool check_filter_projected(struct page *page)
 {
-    struct unprojected found = {.page = page, .names = STR("")};
+    struct unprojected found = unprojected_init(page->call->arena, page->table, page->index);
     if (!page->is_query || page->filter == NULL) {
         return true;
     }
-    condition_visit_paths(page->filter, visit_path, &found);
+    condition_visit_paths(page->filter, unprojected_visit, &found);
     return found.names.len == 0 ||
            err_set(&page->call->err, ERR_VALIDATION, MESSAGE_INDEX_LACKS_FILTER_ATTRIBUTES,
                    STR_ARG(page->index->name), STR_ARG(found.names));
@@ -111,10 +93,10 @@ static bool check_projected(struct page *page)
 {
     struct err *err = &page->call->err;
     const struct page_request *request = page->request;
-    struct unprojected found = {.page = page, .names = STR("")};
+    struct unprojected found = unprojected_init(page->call->arena, page->table, page->index);
     bool all = !str_is_null(request->select.text) && request->select.value == SELECT_ALL;
     if (page->projection != NULL) {
-        projection_visit_paths(page->projection, visit_path, &found);
+        projection_visit_paths(page->projection, unprojected_visit, &found);
     }
     bool lacks = found.names.len > 0 || (all && page->index->projection != PROJECTION_ALL);
     if (!lacks) {

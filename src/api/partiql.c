@@ -73,14 +73,18 @@ bool partiql_find_index(struct partiql *partiql, struct err *err)
                    "or multi-attribute RANGE keys.");
 }
 
-struct plan_source partiql_source(struct api_call *call, const struct partiql *partiql)
+struct plan_request partiql_plan_request(struct api_call *call, const struct partiql *partiql)
 {
-    return (struct plan_source){
-        .engine = call->engine,
+    const struct statement *statement = &partiql->statement;
+    return (struct plan_request){
         .arena = call->arena,
-        .statement = &partiql->statement,
         .table = partiql->table,
         .index = partiql->index,
+        .where = statement->where,
+        .columns = statement->columns,
+        .column_count = statement->column_count,
+        .order = statement->order,
+        .order_count = statement->order_count,
     };
 }
 
@@ -110,10 +114,12 @@ static bool change(struct api_call *call, const struct partiql *partiql, bool tr
         [STATEMENT_EXISTS] = WRITE_CHECK,
     };
     const struct statement *statement = &partiql->statement;
-    const struct plan_source source = partiql_source(call, partiql);
+    const struct plan_request request = partiql_plan_request(call, partiql);
+    struct plan_write write = {.in_transaction = transaction,
+                               .is_exists = statement->kind == STATEMENT_EXISTS};
     struct str hash = partiql->table->key.hash[0].name;
     bool more = false;
-    if (!plan_write_key(&source, transaction, &out->key_value, &more, err) ||
+    if (!plan_write_key(&request, write, &out->key_value, &more, err) ||
         !item_key_from_key(call->engine, partiql->table, out->key_value, call->arena, &out->key,
                            err)) {
         return false;

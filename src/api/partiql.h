@@ -3,7 +3,9 @@
 #ifndef GRAMME_API_PARTIQL_H
 #define GRAMME_API_PARTIQL_H
 
-#include "api/partiql_plan.h"
+#include "api/api_internal.h"
+#include "engine/range.h"
+#include "plan/plan.h"
 
 struct statement_request {
     struct str text;
@@ -31,7 +33,8 @@ MUST_USE bool partiql_parse(struct api_call *call, const struct statement_reques
 /* Finds table and index; refuses an index that PartiQL cannot read, and any on a write. */
 MUST_USE bool partiql_find_table(struct api_call *call, struct partiql *partiql, struct err *err);
 MUST_USE bool partiql_find_index(struct partiql *partiql, struct err *err);
-struct plan_source partiql_source(struct api_call *call, const struct partiql *partiql);
+/* What src/plan needs to know of the statement. */
+struct plan_request partiql_plan_request(struct api_call *call, const struct partiql *partiql);
 
 static inline bool partiql_is_read(const struct partiql *partiql)
 {

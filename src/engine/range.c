@@ -2,31 +2,6 @@
 
 #include "base/bytes.h"
 #include "engine/engine_internal.h"
-#include "err/messages.h"
-
-static bool fits(struct value value, size_t max)
-{
-    return value_is_absent(value) || value_bytes(value).len <= max;
-}
-
-bool range_check_condition(const struct key_condition *condition, size_t hash_count,
-                           struct err *err)
-{
-    for (size_t i = 0; i < hash_count; i++) {
-        if (!fits(condition->hash[i], HASH_KEY_BYTES_MAX)) {
-            return err_set(err, ERR_VALIDATION, MESSAGE_HASH_KEY_SIZE);
-        }
-    }
-    bool fit =
-        fits(condition->low, RANGE_KEY_BYTES_MAX) && fits(condition->high, RANGE_KEY_BYTES_MAX);
-    for (size_t i = 0; i < condition->range_equal_count; i++) {
-        fit = fit && fits(condition->range_equal[i], RANGE_KEY_BYTES_MAX);
-    }
-    if (!fit) {
-        return err_set(err, ERR_VALIDATION, MESSAGE_RANGE_KEY_SIZE);
-    }
-    return true;
-}
 
 /* Sort attributes are raw in a table's own rows, where they come last, and grouped in an index's.
  */
@@ -76,39 +51,21 @@ static struct str prefix_end(struct str prefix, bool grouped, struct value value
     return key_after_prefix(arena, key_finish(&writer));
 }
 
-static void apply_operator(struct key_range *range, struct str prefix, bool grouped,
-                           const struct key_condition *condition, struct arena *arena)
+/* Narrows the range to the interval between the condition's bounds. */
+static void apply_bounds(struct key_range *range, struct str prefix, bool grouped,
+                         const struct key_condition *condition, struct arena *arena)
 {
-    if (condition->op == KEY_NONE) {
-        return;
+    const struct key_bound *low = &condition->low;
+    const struct key_bound *high = &condition->high;
+    if (low->kind != BOUND_NONE) {
+        struct key_range at = range_at(prefix, grouped, low->value, arena);
+        range->lo = low->kind == BOUND_CLOSED ? at.lo : at.hi;
     }
-    struct key_range low = range_at(prefix, grouped, condition->low, arena);
-    switch (condition->op) {
-    case KEY_EQ:
-        *range = low;
-        break;
-    case KEY_LT:
-        range->hi = low.lo;
-        break;
-    case KEY_LE:
-        range->hi = low.hi;
-        break;
-    case KEY_GT:
-        range->lo = low.hi;
-        break;
-    case KEY_GE:
-        range->lo = low.lo;
-        break;
-    case KEY_BETWEEN:
-        range->lo = low.lo;
-        range->hi = range_at(prefix, grouped, condition->high, arena).hi;
-        break;
-    case KEY_BEGINS_WITH:
-        range->lo = low.lo;
-        range->hi = prefix_end(prefix, grouped, condition->low, arena);
-        break;
-    case KEY_NONE:
-        break;
+    if (high->kind == BOUND_PREFIX) {
+        range->hi = prefix_end(prefix, grouped, high->value, arena);
+    } else if (high->kind != BOUND_NONE) {
+        struct key_range at = range_at(prefix, grouped, high->value, arena);
+        range->hi = high->kind == BOUND_CLOSED ? at.hi : at.lo;
     }
 }
 
@@ -127,7 +84,7 @@ struct key_range range_of_query(struct engine *engine, const struct table *table
         range = range_at(prefix, grouped, condition->range_equal[i], arena);
         prefix = range.lo;
     }
-    apply_operator(&range, prefix, grouped, condition, arena);
+    apply_bounds(&range, prefix, grouped, condition, arena);
     return range;
 }
 

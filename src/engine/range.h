@@ -9,9 +9,6 @@ struct key_range {
     struct str hi;
 };
 
-/* Whether the operands can be keys at all: neither too long nor empty where that matters. */
-MUST_USE bool range_check_condition(const struct key_condition *condition, size_t hash_count,
-                                    struct err *err);
 /* The rows of a table (index NULL) or index that meet a key condition. */
 struct key_range range_of_query(struct engine *engine, const struct table *table,
                                 const struct index *index, const struct key_condition *condition,

@@ -232,7 +232,7 @@ void describe_condition(struct describer *to, const struct condition *condition)
     }
 }
 
-static void describe_term(struct describer *to, const struct key_term *term)
+static void describe_test(struct describer *to, const struct key_test *test)
 {
     static const char *const words[] = {
         [KEY_NONE] = " ? ",
@@ -244,11 +244,11 @@ static void describe_term(struct describer *to, const struct key_term *term)
         [KEY_BETWEEN] = " BETWEEN ? AND ?",
         [KEY_BEGINS_WITH] = ", ?)",
     };
-    if (term->op == KEY_BEGINS_WITH) {
+    if (test->op == KEY_BEGINS_WITH) {
         PUT(to, "begins_with(");
     }
-    describe_name(to, term->name);
-    describe_text(to, str_from_c(words[term->op]));
+    describe_name(to, test->attribute);
+    describe_text(to, str_from_c(words[test->op]));
 }
 
 void describe_key(struct describer *to, const struct key_expression *expression,
@@ -258,10 +258,10 @@ void describe_key(struct describer *to, const struct key_expression *expression,
     for (size_t i = 0; i < keys->hash_count + keys->range_count; i++) {
         struct str name =
             i < keys->hash_count ? keys->hash[i].name : keys->range[i - keys->hash_count].name;
-        for (size_t k = 0; k < expression->term_count; k++) {
-            if (str_eq(expression->terms[k].name, name)) {
+        for (size_t k = 0; k < expression->test_count; k++) {
+            if (str_eq(expression->tests[k].attribute, name)) {
                 describe_text(to, first ? STR("") : STR(" AND "));
-                describe_term(to, &expression->terms[k]);
+                describe_test(to, &expression->tests[k]);
                 first = false;
             }
         }

@@ -108,20 +108,55 @@ enum key_operator {
     KEY_BEGINS_WITH,
 };
 
-/* What a Query reads: all hash attributes equal; of the range attributes the first
- * `range_equal_count` equal, and on the next one an operator. For a single sort key with EQ:
- * range_equal_count 1, op KEY_NONE. */
+/* One end of an interval of values. */
+enum key_bound_kind {
+    BOUND_NONE,   /* no bound */
+    BOUND_CLOSED, /* the value is inside */
+    BOUND_OPEN,   /* the value is outside */
+    BOUND_PREFIX, /* upper end: all values that start with the value are inside */
+};
+
+struct key_bound {
+    enum key_bound_kind kind;
+    struct value value;
+};
+
+/* Which rows a Query reads: all hash attributes are equal to `hash`; the first `range_equal_count`
+ * range attributes are equal to `range_equal`; the next one is between `low` and `high`. */
 struct key_condition {
     struct value hash[KEY_ATTRIBUTES_MAX];
     struct value range_equal[KEY_ATTRIBUTES_MAX];
     size_t range_equal_count;
-    enum key_operator op;
-    struct value low;  /* the operand; of BETWEEN the lower one */
-    struct value high; /* BETWEEN only */
+    struct key_bound low;
+    struct key_bound high;
 };
 
-/* Parsing and binding do not need the table, and their errors come before it is looked up. */
+/* Whether the condition is about the sort key, too. */
+static inline bool key_condition_has_range(const struct key_condition *condition)
+{
+    return condition->range_equal_count > 0 || condition->low.kind != BOUND_NONE ||
+           condition->high.kind != BOUND_NONE;
+}
+
+/* Checks that values are not longer than keys may be. */
+MUST_USE bool key_condition_check_sizes(const struct key_condition *condition, size_t hash_count,
+                                        struct err *err);
+
+/* A comparison of one attribute. */
+struct key_test {
+    struct str attribute;
+    enum key_operator op; /* KEY_NONE: an operator that no key can have (KeyConditions only) */
+    struct value low;
+    struct value high; /* KEY_BETWEEN */
+};
+
+/* Comparisons joined by AND, not yet checked against the keys of a table. Parsing and binding do
+ * not need the table, and their errors are reported before it is looked up. */
 struct key_expression;
+/* Makes an expression of comparisons, which are borrowed. */
+const struct key_expression *key_expression_make(struct arena *arena, struct key_test *tests,
+                                                 size_t count);
+/* Parses a KeyConditionExpression. */
 MUST_USE bool expr_key_condition(struct expr_scope *scope, struct str text,
                                  const struct key_expression **out, struct err *err);
 /* Whether it can be a key condition at all: comparisons of a top-level attribute with a value,

@@ -300,3 +300,30 @@ struct expr_scope testing_scope(struct arena *arena, struct expr_cache *cache, c
     }
     return scope;
 }
+
+struct str testing_key_condition(struct arena *arena, const struct key_condition *c,
+                                 size_t hash_count)
+{
+    struct str list = STR("");
+    for (size_t i = 0; i < hash_count; i++) {
+        struct str value = testing_text(arena, c->hash[i]);
+        list = arena_format(arena, "%.*s%s%.*s", STR_ARG(list), i == 0 ? "" : " ", STR_ARG(value));
+    }
+    for (size_t i = 0; i < c->range_equal_count; i++) {
+        struct str value = testing_text(arena, c->range_equal[i]);
+        list = arena_format(arena, "%.*s = %.*s", STR_ARG(list), STR_ARG(value));
+    }
+    if (c->low.kind != BOUND_NONE) {
+        struct str low = testing_text(arena, c->low.value);
+        list = arena_format(arena, "%.*s %s %.*s", STR_ARG(list),
+                            c->low.kind == BOUND_OPEN ? ">" : ">=", STR_ARG(low));
+    }
+    if (c->high.kind != BOUND_NONE) {
+        static const char *const ends[] = {
+            [BOUND_CLOSED] = "<=", [BOUND_OPEN] = "<", [BOUND_PREFIX] = "begins_with"};
+        struct str high = testing_text(arena, c->high.value);
+        list =
+            arena_format(arena, "%.*s %s %.*s", STR_ARG(list), ends[c->high.kind], STR_ARG(high));
+    }
+    return list;
+}

@@ -16,6 +16,10 @@ struct str testing_text(struct arena *arena, struct value value);
 
 /* A map's entries as ExpressionAttributeValues, and strings as ExpressionAttributeNames. NULL:
  * not given. */
+/* Key condition to text: "hash = equal... >= low < high". */
+struct str testing_key_condition(struct arena *arena, const struct key_condition *c,
+                                 size_t hash_count);
+
 struct expr_values testing_values(struct arena *arena, const char *text);
 struct expr_names testing_names(struct arena *arena, const char *text);
 

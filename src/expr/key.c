@@ -1,16 +1,15 @@
-/* A key condition is parsed and bound as any condition, then taken apart: AND joins terms, each
- * term is one attribute against values. What fits which key shows only with the table. */
+/* A key condition is parsed and bound as any condition, then taken apart: AND joins tests, each
+ * test is one attribute against values. What fits which key shows only with the table. */
 #include "err/messages.h"
 #include "expr/key_internal.h"
 
 #include "base/buf.h"
+#include "model/limits.h"
 
-enum { RANGE_KEY_BYTES_MAX = 1024 };
-
-/* How many terms a condition has, for room. */
-static size_t count_terms(const struct condition *c)
+/* How many tests a condition has, for room. */
+static size_t count_tests(const struct condition *c)
 {
-    return c->kind == CONDITION_AND ? count_terms(c->left) + count_terms(c->right) : 1;
+    return c->kind == CONDITION_AND ? count_tests(c->left) + count_tests(c->right) : 1;
 }
 
 /* --- taking the condition apart --- */
@@ -97,17 +96,17 @@ static bool find_attribute(const struct condition *c, size_t *out, struct err *e
                             "specified");
 }
 
-static bool add_term(struct key_expression *expression, const struct key_term *term,
+static bool add_test(struct key_expression *expression, const struct key_test *test,
                      struct err *err)
 {
-    for (size_t i = 0; i < expression->term_count; i++) {
-        if (str_eq(expression->terms[i].name, term->name)) {
+    for (size_t i = 0; i < expression->test_count; i++) {
+        if (str_eq(expression->tests[i].attribute, test->attribute)) {
             return err_set(err, ERR_VALIDATION,
                            "Invalid KeyConditionExpression: KeyConditionExpressions must only "
                            "contain one condition per key");
         }
     }
-    expression->terms[expression->term_count++] = *term;
+    expression->tests[expression->test_count++] = *test;
     return true;
 }
 
@@ -126,15 +125,15 @@ static bool take_apart(struct key_expression *expression, const struct condition
     if (!check_first_operand(c, err) || !find_attribute(c, &at, err)) {
         return false;
     }
-    struct key_term term = {
-        .name = c->operands[at].path.steps[0].name,
+    struct key_test test = {
+        .attribute = c->operands[at].path.steps[0].name,
         .op = key_operator_for(c->kind, at == 1),
         .low = c->operands[at == 0 ? 1 : 0].value,
     };
-    if (term.op == KEY_BETWEEN) {
-        term.high = c->operands[2].value;
+    if (test.op == KEY_BETWEEN) {
+        test.high = c->operands[2].value;
     }
-    return add_term(expression, &term, err);
+    return add_test(expression, &test, err);
 }
 
 bool expr_key_condition(struct expr_scope *scope, struct str text,
@@ -145,13 +144,22 @@ bool expr_key_condition(struct expr_scope *scope, struct str text,
         return false;
     }
     struct key_expression *expression = ARENA_NEW(scope->arena, struct key_expression);
-    expression->terms = ARENA_ARRAY(scope->arena, struct key_term, count_terms(condition));
+    expression->tests = ARENA_ARRAY(scope->arena, struct key_test, count_tests(condition));
     struct err problem = ERR_INIT(scope->arena);
     if (!take_apart(expression, condition, &problem)) {
         expression->problem = problem.message; /* to be told later */
     }
     *out = expression;
     return true;
+}
+
+const struct key_expression *key_expression_make(struct arena *arena, struct key_test *tests,
+                                                 size_t count)
+{
+    struct key_expression *expression = ARENA_NEW(arena, struct key_expression);
+    expression->tests = tests;
+    expression->test_count = count;
+    return expression;
 }
 
 bool key_expression_check(const struct key_expression *expression, struct err *err)
@@ -162,11 +170,11 @@ bool key_expression_check(const struct key_expression *expression, struct err *e
 
 /* --- fitting it to the keys --- */
 
-static const struct key_term *find_term(const struct key_expression *expression, struct str name)
+static const struct key_test *find_test(const struct key_expression *expression, struct str name)
 {
-    for (size_t i = 0; i < expression->term_count; i++) {
-        if (str_eq(expression->terms[i].name, name)) {
-            return &expression->terms[i];
+    for (size_t i = 0; i < expression->test_count; i++) {
+        if (str_eq(expression->tests[i].attribute, name)) {
+            return &expression->tests[i];
         }
     }
     return NULL;
@@ -188,49 +196,49 @@ static bool check_empty(struct str name, struct value value, struct err *err)
                    STR_ARG(name));
 }
 
-static bool check_operands(const struct key_term *term, enum value_type type, struct err *err)
+static bool check_operands(const struct key_test *test, enum value_type type, struct err *err)
 {
-    bool fits = value_type(term->low) == type &&
-                (term->op != KEY_BETWEEN || value_type(term->high) == type);
-    if (!fits && !value_is_absent(term->low)) {
+    bool fits = value_type(test->low) == type &&
+                (test->op != KEY_BETWEEN || value_type(test->high) == type);
+    if (!fits && !value_is_absent(test->low)) {
         return err_set(err, ERR_VALIDATION,
                        "One or more parameter values were invalid: Condition parameter type does "
                        "not match schema type");
     }
-    return value_is_absent(term->low) ||
-           (check_empty(term->name, term->low, err) &&
-            (term->op != KEY_BETWEEN || check_empty(term->name, term->high, err)));
+    return value_is_absent(test->low) ||
+           (check_empty(test->attribute, test->low, err) &&
+            (test->op != KEY_BETWEEN || check_empty(test->attribute, test->high, err)));
 }
 
 /* Comparisons of KeyConditions that no key can have, such as NE. */
-static bool check_indexable(const struct key_term *term, struct err *err)
+static bool check_indexable(const struct key_test *test, struct err *err)
 {
-    return term->op != KEY_NONE ||
+    return test->op != KEY_NONE ||
            err_set(err, ERR_VALIDATION,
                    "Attempted conditional constraint is not an indexable operation");
 }
 
 /* Which of several hash attributes to complain of. */
-typedef bool (*hash_fault)(const struct key_term *term);
+typedef bool (*hash_fault)(const struct key_test *test);
 
-static bool is_missing(const struct key_term *term)
+static bool is_missing(const struct key_test *test)
 {
-    return term == NULL;
+    return test == NULL;
 }
 
-static bool is_no_equality(const struct key_term *term)
+static bool is_no_equality(const struct key_test *test)
 {
-    return term->op != KEY_EQ;
+    return test->op != KEY_EQ;
 }
 
 /* Refuses those hash attributes that have the fault. A single attribute has other texts, so this
  * is for indexes with several. */
-static bool check_several(const struct key_term *const *terms, const struct key_schema *keys,
+static bool check_several(const struct key_test *const *tests, const struct key_schema *keys,
                           hash_fault has_fault, struct err *err)
 {
     struct buf names = {0};
     for (size_t i = 0; i < keys->hash_count; i++) {
-        if (has_fault(terms[i])) {
+        if (has_fault(tests[i])) {
             buf_add(&names, names.len == 0 ? STR("") : STR(", "));
             buf_add(&names, keys->hash[i].name);
         }
@@ -245,65 +253,65 @@ static bool check_several(const struct key_term *const *terms, const struct key_
     return fits;
 }
 
-static bool check_hash_terms(const struct key_term *const *terms, const struct key_schema *keys,
+static bool check_hash_tests(const struct key_test *const *tests, const struct key_schema *keys,
                              struct err *err)
 {
     bool several = keys->hash_count > 1;
-    if (several ? !check_several(terms, keys, is_missing, err)
-                : terms[0] == NULL && !fail_missing(keys->hash[0].name, err)) {
+    if (several ? !check_several(tests, keys, is_missing, err)
+                : tests[0] == NULL && !fail_missing(keys->hash[0].name, err)) {
         return false;
     }
     for (size_t i = 0; i < keys->hash_count; i++) {
-        if (!check_indexable(terms[i], err) || !check_operands(terms[i], keys->hash[i].type, err)) {
+        if (!check_indexable(tests[i], err) || !check_operands(tests[i], keys->hash[i].type, err)) {
             return false;
         }
     }
     if (several) {
-        return check_several(terms, keys, is_no_equality, err);
+        return check_several(tests, keys, is_no_equality, err);
     }
-    return terms[0]->op == KEY_EQ ||
+    return tests[0]->op == KEY_EQ ||
            err_set(err, ERR_VALIDATION, "Query key condition not supported");
 }
 
 static bool resolve_hash(const struct key_expression *expression, const struct key_schema *keys,
                          struct key_condition *out, struct err *err)
 {
-    const struct key_term *terms[KEY_ATTRIBUTES_MAX] = {0};
+    const struct key_test *tests[KEY_ATTRIBUTES_MAX] = {0};
     for (size_t i = 0; i < keys->hash_count; i++) {
-        terms[i] = find_term(expression, keys->hash[i].name);
+        tests[i] = find_test(expression, keys->hash[i].name);
     }
-    if (!check_hash_terms(terms, keys, err)) {
+    if (!check_hash_tests(tests, keys, err)) {
         return false;
     }
     for (size_t i = 0; i < keys->hash_count; i++) {
-        out->hash[i] = terms[i]->low;
+        out->hash[i] = tests[i]->low;
     }
     return true;
 }
 
-/* Every term that is not for the hash attributes must be for a range attribute. */
+/* Every test that is not for the hash attributes must be for a range attribute. */
 static bool check_all_known(const struct key_expression *expression, const struct key_schema *keys,
-                            size_t range_terms, struct err *err)
+                            size_t range_tests, struct err *err)
 {
-    if (expression->term_count == keys->hash_count + range_terms) {
+    if (expression->test_count == keys->hash_count + range_tests) {
         return true;
     }
     for (size_t i = 0; i < keys->range_count; i++) {
-        if (find_term(expression, keys->range[i].name) == NULL) {
+        if (find_test(expression, keys->range[i].name) == NULL) {
             return fail_missing(keys->range[i].name, err);
         }
     }
-    assert(false); /* there would be more terms than keys */
+    assert(false); /* there would be more tests than keys */
     return false;
 }
 
 /* All range attributes before the last one that is named need equality. */
-static bool check_prefix(const struct key_term *const *terms, const struct key_schema *keys,
+static bool check_prefix(const struct key_test *const *tests, const struct key_schema *keys,
                          size_t last, struct err *err)
 {
     struct buf names = {0};
     for (size_t i = 0; i < last; i++) {
-        if (terms[i] == NULL || terms[i]->op != KEY_EQ) {
+        if (tests[i] == NULL || tests[i]->op != KEY_EQ) {
             buf_add(&names, names.len == 0 ? STR("") : STR(", "));
             buf_add(&names, keys->range[i].name);
         }
@@ -319,25 +327,46 @@ static bool check_prefix(const struct key_term *const *terms, const struct key_s
     return fits;
 }
 
-static bool check_range_term(const struct key_term *term, enum value_type type, struct err *err)
+static bool check_range_test(const struct key_test *test, enum value_type type, struct err *err)
 {
-    if (!check_indexable(term, err) || !check_operands(term, type, err)) {
+    if (!check_indexable(test, err) || !check_operands(test, type, err)) {
         return false;
     }
-    bool too_long = value_bytes(term->low).len > RANGE_KEY_BYTES_MAX ||
-                    (term->op == KEY_BETWEEN && value_bytes(term->high).len > RANGE_KEY_BYTES_MAX);
+    bool too_long = value_bytes(test->low).len > RANGE_KEY_BYTES_MAX ||
+                    (test->op == KEY_BETWEEN && value_bytes(test->high).len > RANGE_KEY_BYTES_MAX);
     return !too_long || err_set(err, ERR_VALIDATION, MESSAGE_RANGE_KEY_SIZE);
+}
+
+/* Turns a comparison other than equality into an interval. */
+static void set_bounds(const struct key_test *test, struct key_condition *out)
+{
+    static const struct {
+        enum key_bound_kind low;
+        enum key_bound_kind high;
+    } kinds[] = {
+        [KEY_NONE] = {BOUND_NONE, BOUND_NONE},
+        [KEY_EQ] = {BOUND_CLOSED, BOUND_CLOSED},
+        [KEY_LT] = {BOUND_NONE, BOUND_OPEN},
+        [KEY_LE] = {BOUND_NONE, BOUND_CLOSED},
+        [KEY_GT] = {BOUND_OPEN, BOUND_NONE},
+        [KEY_GE] = {BOUND_CLOSED, BOUND_NONE},
+        [KEY_BETWEEN] = {BOUND_CLOSED, BOUND_CLOSED},
+        [KEY_BEGINS_WITH] = {BOUND_CLOSED, BOUND_PREFIX},
+    };
+    out->low = (struct key_bound){kinds[test->op].low, test->low};
+    out->high =
+        (struct key_bound){kinds[test->op].high, test->op == KEY_BETWEEN ? test->high : test->low};
 }
 
 static bool resolve_range(const struct key_expression *expression, const struct key_schema *keys,
                           struct key_condition *out, struct err *err)
 {
-    const struct key_term *terms[KEY_ATTRIBUTES_MAX] = {0};
+    const struct key_test *tests[KEY_ATTRIBUTES_MAX] = {0};
     size_t count = 0;
     size_t last = 0;
     for (size_t i = 0; i < keys->range_count; i++) {
-        terms[i] = find_term(expression, keys->range[i].name);
-        if (terms[i] != NULL) {
+        tests[i] = find_test(expression, keys->range[i].name);
+        if (tests[i] != NULL) {
             count++;
             last = i;
         }
@@ -346,23 +375,21 @@ static bool resolve_range(const struct key_expression *expression, const struct 
         return false;
     }
     for (size_t i = 0; i < keys->range_count; i++) {
-        if (terms[i] != NULL && !check_range_term(terms[i], keys->range[i].type, err)) {
+        if (tests[i] != NULL && !check_range_test(tests[i], keys->range[i].type, err)) {
             return false;
         }
     }
     if (count == 0) {
         return true;
     }
-    if (!check_prefix(terms, keys, last, err)) {
+    if (!check_prefix(tests, keys, last, err)) {
         return false;
     }
     for (size_t i = 0; i <= last; i++) {
-        if (terms[i]->op == KEY_EQ) {
-            out->range_equal[out->range_equal_count++] = terms[i]->low;
+        if (tests[i]->op == KEY_EQ) {
+            out->range_equal[out->range_equal_count++] = tests[i]->low;
         } else {
-            out->op = terms[i]->op;
-            out->low = terms[i]->low;
-            out->high = terms[i]->high;
+            set_bounds(tests[i], out);
         }
     }
     return true;
@@ -375,11 +402,11 @@ bool key_expression_resolve(const struct key_expression *expression, const struc
     if (!key_expression_check(expression, err)) {
         return false;
     }
-    if (expression->term_count > key_count) {
+    if (expression->test_count > key_count) {
         return err_set(err, ERR_VALIDATION,
                        "The number of query conditions (%zu) exceeds the number of key attributes "
                        "defined in the schema (%zu)",
-                       expression->term_count, key_count);
+                       expression->test_count, key_count);
     }
     struct key_condition condition = {0};
     if (!resolve_hash(expression, keys, &condition, err) ||
@@ -388,4 +415,25 @@ bool key_expression_resolve(const struct key_expression *expression, const struc
     }
     *out = condition;
     return true;
+}
+
+static bool fits(struct value value, size_t bytes_max)
+{
+    return value_is_absent(value) || value_bytes(value).len <= bytes_max;
+}
+
+bool key_condition_check_sizes(const struct key_condition *condition, size_t hash_count,
+                               struct err *err)
+{
+    for (size_t i = 0; i < hash_count; i++) {
+        if (!fits(condition->hash[i], HASH_KEY_BYTES_MAX)) {
+            return err_set(err, ERR_VALIDATION, MESSAGE_HASH_KEY_SIZE);
+        }
+    }
+    bool fit = fits(condition->low.value, RANGE_KEY_BYTES_MAX) &&
+               fits(condition->high.value, RANGE_KEY_BYTES_MAX);
+    for (size_t i = 0; i < condition->range_equal_count; i++) {
+        fit = fit && fits(condition->range_equal[i], RANGE_KEY_BYTES_MAX);
+    }
+    return fit || err_set(err, ERR_VALIDATION, MESSAGE_RANGE_KEY_SIZE);
 }

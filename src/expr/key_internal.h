@@ -4,17 +4,9 @@
 
 #include "expr/condition_internal.h"
 
-/* One attribute and what it is compared with. */
-struct key_term {
-    struct str name;
-    enum key_operator op; /* KEY_NONE: one that no key can have (legacy) */
-    struct value low;
-    struct value high; /* KEY_BETWEEN */
-};
-
 struct key_expression {
-    struct key_term *terms;
-    size_t term_count;
+    struct key_test *tests;
+    size_t test_count;
     struct str problem; /* why it is no key condition; STR_NULL: it is one */
 };
 

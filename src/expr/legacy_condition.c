@@ -208,15 +208,14 @@ bool legacy_conditions(struct arena *arena, const struct legacy_condition *condi
 bool legacy_key_conditions(struct arena *arena, const struct legacy_condition *conditions,
                            size_t count, const struct key_expression **out, struct err *err)
 {
-    struct key_expression *expression = ARENA_NEW(arena, struct key_expression);
-    expression->terms = ARENA_ARRAY(arena, struct key_term, count);
+    struct key_test *tests = ARENA_ARRAY(arena, struct key_test, count);
     for (size_t i = 0; i < count; i++) {
         struct test test;
         if (!read_entry(&conditions[i], false, &test, err)) {
             return false;
         }
-        expression->terms[expression->term_count++] = (struct key_term){
-            .name = test.attribute,
+        tests[i] = (struct key_test){
+            .attribute = test.attribute,
             .op = rules[test.op].key,
             .low = test.value_count > 0 ? test.values[0] : VALUE_ABSENT,
             .high = test.op == LEGACY_BETWEEN ? test.values[1] : VALUE_ABSENT,
@@ -225,6 +224,6 @@ bool legacy_key_conditions(struct arena *arena, const struct legacy_condition *c
     if (count == 0) {
         return err_set(err, ERR_VALIDATION, "Conditions can be of length 1 or 2 only");
     }
-    *out = expression;
+    *out = key_expression_make(arena, tests, count);
     return true;
 }
