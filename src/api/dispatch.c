@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "err/messages.h"
 
 #define OP(name_, run_, access_, resource_, summary_)                                              \
     {.name = #name_,                                                                               \
@@ -11,7 +12,6 @@
      .access = access_,                                                                            \
      .resource = resource_},
 static const struct op ops[] = {
-#include "err/messages.h"
 #include "wire/ops.def"
 };
 static const struct op stream_ops[] = {
