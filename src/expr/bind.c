@@ -1,3 +1,6 @@
+/* Binds operands: replaces the names and values of a parsed expression by those of the request, and
+ * checks numbers and types of operands. Used for all kinds of expressions, and by build.c. Any
+ * thread. */
 #include "expr/bind_internal.h"
 
 #include <stdarg.h>
@@ -19,7 +22,7 @@ bool binder_fail(const struct binder *binder, const char *format, ...)
                    STR_ARG(text));
 }
 
-/* Parses in an arena of its own, which the cache then takes over. */
+/* Parses in an arena of its own, whose ownership passes to the cache. */
 static bool parse_for_cache(struct binder *b, enum tree_kind kind)
 {
     struct arena arena;
@@ -58,7 +61,7 @@ bool bind_check_operators(const struct binder *binder, size_t operator_count)
 {
     if (operator_count > OPERATORS_MAX) {
         return binder_fail(binder, "The expression contains too many operators; operator count: %d",
-                           OPERATORS_MAX + 1); /* the service stops counting there */
+                           OPERATORS_MAX + 1); /* the service stops counting here */
     }
     return true;
 }
@@ -74,7 +77,7 @@ static bool bind_step(const struct binder *b, const struct step *step, struct ex
     *out = (struct expr_step){.name = text};
     if (step->kind == STEP_INDEX) {
         int64_t index = 0;
-        bool fits = str_to_int64(text, &index); /* tree_check() saw to it */
+        bool fits = str_to_int64(text, &index); /* tree_check() has checked it */
         assert(fits);
         *out = (struct expr_step){.name = STR_NULL, .index = (uint32_t)index};
     } else if (step->kind == STEP_REF) {

@@ -1,5 +1,5 @@
-/* Conditions meet names and values. Operands come first, left to right; then the node itself is
- * checked: number of operands, distinct operands, types. */
+/* Binds conditions. Operands are bound first, left to right; then the node itself is checked:
+ * number of operands, distinct operands, types. */
 #include "expr/condition_internal.h"
 
 #include "base/base64.h"
@@ -28,7 +28,7 @@ struct str value_describe(struct value value, struct arena *arena)
     return arena_format(arena, "AttributeValue: {%s:%.*s}", value_type_name(type), STR_ARG(bytes));
 }
 
-/* Bounds that are both known must be of one type and in order. */
+/* Checks that the bounds of BETWEEN, if both are known, have one type and are in order. */
 static bool check_bounds(const struct binder *b, const struct operand *operands)
 {
     if (operands[1].kind != OPERAND_VALUE || operands[2].kind != OPERAND_VALUE) {
@@ -81,8 +81,8 @@ static struct condition *make_comparison(const struct binder *b, const struct no
     return condition;
 }
 
-/* attribute_type's second operand is the name of a type, known beforehand. The service lists the
- * types in the order of its hash table, and not everywhere in the same one. */
+/* The second operand of attribute_type is the name of a type, and must be a known value. The
+ * service lists the types in the order of its hash table, which differs from place to place. */
 static bool check_type_name(const struct binder *b, const struct node *node,
                             const struct operand *name, enum value_type *out)
 {

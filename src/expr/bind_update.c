@@ -1,5 +1,6 @@
-/* Updates and projections meet names and values. Like the service, this goes through the paths from
- * the last to the first, and then through the right-hand sides in the same way. */
+/* Binds updates and projections. Like the service, goes through the paths from the last to the
+ * first, and then through the right-hand sides in the same way: this decides which of several
+ * errors is reported. */
 #include "expr/projection_internal.h"
 #include "expr/update_internal.h"
 
@@ -35,7 +36,7 @@ bool bind_update_path(const struct binder *binder, struct update *update, size_t
     return add_path(binder, &update->root, &update->actions[number].path, number);
 }
 
-/* The tree's actions in an array, for going through them backwards. */
+/* Returns the tree's actions as an array, so that they can be visited backwards. */
 static const struct tree_action **actions_of(const struct binder *b)
 {
     const struct tree_action **actions =

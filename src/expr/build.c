@@ -1,3 +1,5 @@
+/* Makes bound conditions and updates from parts. Called by src/partiql while it translates a
+ * statement. */
 #include "expr/build.h"
 
 #include "expr/condition_internal.h"
@@ -58,7 +60,7 @@ const struct operand *build_truth(struct expr_builder *builder, const struct con
     return operand;
 }
 
-/* Operands stand side by side in what is bound. */
+/* Copies operands into an array, as bound conditions have them. */
 static struct operand *join(struct expr_builder *builder, const struct operand *const *operands,
                             size_t count)
 {

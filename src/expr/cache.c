@@ -1,5 +1,6 @@
-/* A fixed number of entries, found by hash chains, thrown out by the clock: the hand passes over
- * entries that were used since it came by last. Every entry owns its text and tree. */
+/* A cache of parsed expressions with a fixed number of entries. Entries are found by hash chains
+ * and evicted by the CLOCK algorithm: the hand skips, once, entries that were used since its last
+ * visit. Each entry owns its text and tree. One cache per thread. */
 #include "expr/cache_internal.h"
 
 #include "base/hash.h"
@@ -8,7 +9,7 @@
 #define NO_ENTRY UINT32_MAX
 
 struct entry {
-    struct arena arena; /* holds text and tree */
+    struct arena arena; /* owns text and tree */
     struct str text;
     const struct tree *tree; /* NULL: the entry is free */
     uint64_t hash;
@@ -20,7 +21,7 @@ struct expr_cache {
     struct entry *entries;
     uint32_t entry_count;
     uint32_t hand;
-    uint32_t *buckets; /* a power of two of them */
+    uint32_t *buckets; /* their number is a power of two */
     uint32_t bucket_mask;
 };
 
@@ -86,7 +87,7 @@ static void forget(struct expr_cache *cache, uint32_t index)
     entry->tree = NULL;
 }
 
-/* The entry to fill next, now free. */
+/* Returns an entry to fill, now free. */
 static uint32_t make_room(struct expr_cache *cache)
 {
     for (;;) {

@@ -1,15 +1,15 @@
-/* expr/cache_internal.h: checked trees by kind and text, at most so many. */
+/* expr/cache_internal.h: look-up of parsed and checked expressions by kind and text. */
 #ifndef GRAMME_EXPR_CACHE_INTERNAL_H
 #define GRAMME_EXPR_CACHE_INTERNAL_H
 
 #include "expr/expr.h"
 #include "expr/tree_internal.h"
 
-/* NULL if the cache has none. The tree lives until the next cache_put(). */
+/* Returns the tree of a text, or NULL. It is valid until the next cache_put(). */
 const struct tree *cache_get(struct expr_cache *cache, enum tree_kind kind, struct str text);
 
-/* Takes over the arena and the tree in it, which the text does not have yet; another tree may have
- * to go. */
+/* Adds a tree; the text must not be in the cache. Takes ownership of the arena and the tree in it.
+ * May evict another tree. */
 void cache_put(struct expr_cache *cache, enum tree_kind kind, struct str text, struct arena *arena,
                const struct tree *tree);
 

@@ -1,3 +1,4 @@
+/* Unit tests of the cache of parsed expressions. */
 #include "expr/cache_internal.h"
 
 #include "base/testing.h"
@@ -40,7 +41,7 @@ static void test_get(void **state)
     expr_cache_destroy(NULL);
 }
 
-/* What was asked for since the hand came by stays; the rest goes. */
+/* Entries that were used since the last visit of the hand are kept; others are evicted. */
 static void test_eviction(void **state)
 {
     (void)state;
@@ -73,8 +74,8 @@ static void test_one_entry(void **state)
     expr_cache_destroy(cache);
 }
 
-/* Many more texts than entries, each bound twice: first anew, then from the cache. Bound
- * expressions must not miss the trees that they came from. */
+/* Binds many more texts than the cache has entries, each twice: parsed, then from the cache. Bound
+ * expressions must not refer to evicted trees. */
 static void test_bound_outlives_tree(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The second look at a text that parses: what can be refused without knowing the request. */
+/* Checks a parsed expression as far as that is possible without the request: functions, reserved
+ * words, indexes, repeated sections. Called by bind.c before a tree is cached. */
 #include "expr/reserved_internal.h"
 #include "expr/tree_internal.h"
 
@@ -42,7 +43,7 @@ static bool check_path(const struct checker *c, const struct node *node)
 
 static bool check_operands(const struct checker *c, const struct node *node);
 
-/* `operand`: stands where a value must, not a condition. */
+/* `operand`: the call is where a value must be, not a condition. */
 static bool check_call(const struct checker *c, const struct node *node, bool operand)
 {
     struct str name = span_str(node->span, c->text);

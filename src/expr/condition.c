@@ -1,15 +1,17 @@
-/* Evaluates conditions against items. Nothing is allocated: values are looked at where they stand,
- * and the number that size() makes lives on the stack. */
+/* Evaluates conditions against items. Allocates nothing: values are compared where they are, and
+ * the number that size() makes is on the stack. Called by the engine on the committer thread for
+ * conditions of writes, on any thread for filters. */
 #include "expr/condition_internal.h"
 
 #include "base/utf8.h"
 
-/* Room for a number made on the way. */
+/* Room for a number computed during evaluation. */
 struct scratch {
     uint8_t bytes[VALUE_NUMBER_MAX];
 };
 
-/* Strings in UTF-16 code units, as Java counts; binaries in bytes; containers in elements. */
+/* Computes size(): strings in UTF-16 code units, as Java counts; binaries in bytes; containers in
+ * elements. */
 static struct value size_of(struct value value, struct scratch *scratch)
 {
     size_t size;
@@ -56,7 +58,7 @@ static struct value operand_get(const struct operand *operand, struct value item
     }
 }
 
-/* Whether the types let the two be put in order. */
+/* Whether the two values have an order. */
 static bool are_ordered(struct value a, struct value b)
 {
     return value_type(a) == value_type(b) && (TYPES_ORDERED & 1u << value_type(a)) != 0;
@@ -86,7 +88,8 @@ static bool compare(enum condition_kind kind, struct value a, struct value b)
     }
 }
 
-/* A substring of a string, a sub-sequence of a binary, a member of a set or list. */
+/* Whether `part` is a substring of a string, a sub-sequence of a binary, or a member of a set or
+ * list. */
 static bool contains(struct value whole, struct value part)
 {
     enum value_type type = value_type(whole);
@@ -185,7 +188,7 @@ bool condition_holds(const struct condition *condition, struct value item)
     }
 }
 
-/* Searching costs more per byte than passing over attributes does. */
+/* Searching a byte takes this many times as long as skipping it. */
 enum { SEARCH_WEIGHT = 8 };
 
 static size_t operand_weight(const struct operand *operand)

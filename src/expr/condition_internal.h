@@ -4,7 +4,7 @@
 
 #include "expr/bind_internal.h"
 
-/* The comparators stand in the order of their nodes. */
+/* The comparators have the same order as their node kinds. */
 enum condition_kind {
     CONDITION_EQ,
     CONDITION_NE,
@@ -35,15 +35,16 @@ struct condition {
     enum value_type type; /* TYPE */
 };
 
+/* Binds a condition. */
 MUST_USE bool bind_condition(const struct binder *binder, const struct node *node,
                              const struct condition **out);
 
-/* A comparison or call of operands that are bound; checks their number and types. NULL: the error
- * is set. Of the node only kind, function and operand_count are looked at. */
+/* Makes a comparison or call of bound operands, and checks their number and types. NULL on failure,
+ * with the error set. Uses only kind, function and operand_count of the node. */
 struct condition *bind_test(const struct binder *binder, const struct node *node,
                             const struct operand *operands);
 
-/* "AttributeValue: {S:x}", as the texts about BETWEEN have it. */
+/* Returns "AttributeValue: {S:x}", as messages about BETWEEN show values. */
 struct str value_describe(struct value value, struct arena *arena);
 
 #endif

@@ -1,3 +1,4 @@
+/* Unit tests of conditions: binding errors, and what conditions say of items. */
 #include "expr/expr.h"
 
 #include "base/testing.h"
@@ -37,8 +38,8 @@ struct row {
     "The BETWEEN operator requires upper bound to be greater than or equal to lower "              \
     "bound; lower bound operand: "
 
-/* After "Invalid ConditionExpression: "; or the outcome, if there is no error. Where there are two
- * errors, the row shows which one is told. */
+/* Rows of an expression and its error after "Invalid ConditionExpression: ", or its result. A row
+ * with two errors shows which one is reported. */
 static const struct row bind_rows[] = {
     {"#u = :s", UNDEFINED_NAME "#u"},
     {"s = :u", UNDEFINED_VALUE ":u"},
@@ -245,7 +246,7 @@ static const char *const false_conditions[] = {
     "s = :t AND (n = :o OR bo = :bool)",
 };
 
-/* The outcome or the error of a condition with the names and values above. */
+/* Returns the result, or the error, of a condition with the names and values above. */
 static struct str outcome(struct arena *arena, struct str text, const char *item)
 {
     struct expr_scope scope = testing_scope(arena, NULL, names, values);
@@ -290,7 +291,7 @@ static void test_holds(void **state)
     arena_finish(&arena);
 }
 
-/* No item is an item without attributes, not even those of its key. */
+/* An absent item has no attributes, not even those of its key. */
 static void test_absent_item(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* Reads and writes values as short text, for unit tests. */
 #include "expr/expr_testing.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ static bool take_word(struct reader *r, const char *word)
     return true;
 }
 
-/* The rest of a quoted text, into the builder's arena. */
+/* Reads the rest of a quoted text into the builder's arena. */
 static struct str read_quoted(struct reader *r)
 {
     size_t len = 0;

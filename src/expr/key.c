@@ -1,12 +1,12 @@
-/* A key condition is parsed and bound as any condition, then taken apart: AND joins tests, each
- * test is one attribute against values. What fits which key shows only with the table. */
+/* Key conditions: takes a bound condition apart into comparisons joined by AND, and matches them
+ * with the keys of a table or index. Called for Query, and by src/plan for PartiQL. */
 #include "err/messages.h"
 #include "expr/key_internal.h"
 
 #include "base/buf.h"
 #include "model/limits.h"
 
-/* How many tests a condition has, for room. */
+/* Returns how many tests a condition has. */
 static size_t count_tests(const struct condition *c)
 {
     return c->kind == CONDITION_AND ? count_tests(c->left) + count_tests(c->right) : 1;
@@ -14,7 +14,7 @@ static size_t count_tests(const struct condition *c)
 
 /* --- taking the condition apart --- */
 
-/* Names of what no key condition may hold. */
+/* Names of operators that a key condition may not have; NULL for others. */
 static const char *refused_operator(enum condition_kind kind)
 {
     static const char *const names[] = {
@@ -31,7 +31,7 @@ static const char *refused_operator(enum condition_kind kind)
     return names[kind];
 }
 
-/* `flipped`: the value stands on the left, so that "<" means ">". */
+/* `flipped`: the value is on the left, so "<" means ">". */
 static enum key_operator key_operator_for(enum condition_kind kind, bool flipped)
 {
     switch (kind) {
@@ -147,7 +147,7 @@ bool expr_key_condition(struct expr_scope *scope, struct str text,
     expression->tests = ARENA_ARRAY(scope->arena, struct key_test, count_tests(condition));
     struct err problem = ERR_INIT(scope->arena);
     if (!take_apart(expression, condition, &problem)) {
-        expression->problem = problem.message; /* to be told later */
+        expression->problem = problem.message; /* reported by key_expression_check() */
     }
     *out = expression;
     return true;
@@ -168,7 +168,7 @@ bool key_expression_check(const struct key_expression *expression, struct err *e
            err_set_str(err, ERR_VALIDATION, expression->problem);
 }
 
-/* --- fitting it to the keys --- */
+/* --- matching it with the keys --- */
 
 static const struct key_test *find_test(const struct key_expression *expression, struct str name)
 {
@@ -210,7 +210,7 @@ static bool check_operands(const struct key_test *test, enum value_type type, st
             (test->op != KEY_BETWEEN || check_empty(test->attribute, test->high, err)));
 }
 
-/* Comparisons of KeyConditions that no key can have, such as NE. */
+/* Fails for operators of KeyConditions that no key can have, such as NE. */
 static bool check_indexable(const struct key_test *test, struct err *err)
 {
     return test->op != KEY_NONE ||
@@ -218,7 +218,7 @@ static bool check_indexable(const struct key_test *test, struct err *err)
                    "Attempted conditional constraint is not an indexable operation");
 }
 
-/* Which of several hash attributes to complain of. */
+/* Decides which of several hash attributes are reported. */
 typedef bool (*hash_fault)(const struct key_test *test);
 
 static bool is_missing(const struct key_test *test)
@@ -231,8 +231,8 @@ static bool is_no_equality(const struct key_test *test)
     return test->op != KEY_EQ;
 }
 
-/* Refuses those hash attributes that have the fault. A single attribute has other texts, so this
- * is for indexes with several. */
+/* Fails if some hash attributes have the fault, and lists them. Only for indexes with several: a
+ * single attribute has other messages. */
 static bool check_several(const struct key_test *const *tests, const struct key_schema *keys,
                           hash_fault has_fault, struct err *err)
 {

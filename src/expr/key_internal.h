@@ -1,4 +1,4 @@
-/* expr/key_internal.h: what a Query asks of the keys, before the table is known. */
+/* expr/key_internal.h: a key condition before the table is known. */
 #ifndef GRAMME_EXPR_KEY_INTERNAL_H
 #define GRAMME_EXPR_KEY_INTERNAL_H
 
@@ -7,7 +7,7 @@
 struct key_expression {
     struct key_test *tests;
     size_t test_count;
-    struct str problem; /* why it is no key condition; STR_NULL: it is one */
+    struct str problem; /* why it is not a key condition; STR_NULL: it is one */
 };
 
 #endif

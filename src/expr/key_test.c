@@ -1,3 +1,5 @@
+/* Unit tests of key conditions: rows of an expression and its key condition as text, or the error.
+ */
 #include "expr/expr.h"
 
 #include "base/testing.h"
@@ -194,7 +196,7 @@ static const struct row many_rows[] = {
     {"i = :n", SEVERAL("h")},
     {"a = :s", SEVERAL("h, i")},
     {"zz = :s", SEVERAL("h, i")},
-    {"h > :p", SEVERAL("i")}, /* what is missing comes first */
+    {"h > :p", SEVERAL("i")}, /* missing attributes are reported first */
     {"h = :p AND a = :s", SEVERAL("i")},
     {"h = :p AND i > :n", SEVERAL("i")},
     {"begins_with(h, :p) AND i > :n", SEVERAL("h, i")},
@@ -249,7 +251,7 @@ static void test_many_attributes(void **state)
     check_rows(many_rows, COUNT_OF(many_rows), &many);
 }
 
-/* Binding succeeds, so that the errors of filter and projection can come first. */
+/* Binding succeeds, so that errors of the filter and the projection are reported first. */
 static void test_told_late(void **state)
 {
     (void)state;

@@ -1,9 +1,10 @@
-/* Expected, QueryFilter, ScanFilter and KeyConditions. */
+/* Turns Expected, QueryFilter, ScanFilter and KeyConditions into bound conditions. Called by
+ * src/api. */
 #include "expr/key_internal.h"
 #include "expr/legacy.h"
 
 #define TYPES_ALL (~0u)
-/* What CONTAINS may look for. */
+/* Types that CONTAINS may search for. */
 #define TYPES_PARTS (TYPES_ORDERED | 1u << VALUE_NULL | 1u << VALUE_BOOL)
 
 #define ANY_COUNT SIZE_MAX /* one or more */
@@ -31,7 +32,7 @@ static const struct operator_rule {
                             KEY_BEGINS_WITH},
 };
 
-/* An operator with its values, however they were given. */
+/* An operator with its values, from either form. */
 struct test {
     struct str attribute;
     enum legacy_operator op;
@@ -39,7 +40,7 @@ struct test {
     size_t value_count;
 };
 
-/* --- what may stand in one entry --- */
+/* --- one entry --- */
 
 static bool check_values(const struct test *test, struct err *err)
 {
@@ -158,7 +159,7 @@ static struct condition make_condition(struct arena *arena, const struct test *t
         .kind = rules[test->op].kind, .operands = operands, .operand_count = 1 + test->value_count};
 }
 
-/* Joins the conditions in order, as a tree that is not deep. */
+/* Joins the conditions in order as a balanced tree, so that it is not deep. */
 static const struct condition *join_conditions(struct arena *arena, enum condition_kind kind,
                                                const struct condition *conditions, size_t count)
 {

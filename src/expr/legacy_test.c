@@ -1,3 +1,4 @@
+/* Unit tests of the legacy parameters: rows of entries and what they mean, or the error. */
 #include "expr/legacy.h"
 
 #include "base/testing.h"
@@ -7,7 +8,7 @@ static const char item_text[] =
     "{pk: \"k\", s: \"hello\", n: 5, b: b\"abc\", ss: <\"x\", \"y\">, ns: <1, 2>, "
     "l: [\"x\", 1, null], m: {x: 1}, nul: null}";
 
-/* One entry in short: the operator or "", its values as a list, and the older members. */
+/* One entry: the operator or "", its values as a list, and the older members. */
 struct entry {
     const char *attribute;
     const char *op;

@@ -1,6 +1,6 @@
-/* AttributeUpdates and AttributesToGet. Requests may name as many attributes as they have room for,
- * so the names are sorted first: adding them to a tree of paths from the last to the first then
- * takes no search. */
+/* Turns AttributeUpdates and AttributesToGet into bound updates and projections. Called by src/api.
+ * A request may name very many attributes, so the names are sorted first: adding them to a tree of
+ * paths from the last to the first then needs no search. */
 #include "expr/legacy.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static struct expr_path *make_paths(struct arena *arena, const struct str *names
     return paths;
 }
 
-/* Puts the paths into the tree; none may come twice. */
+/* Adds the paths to the tree; duplicates are an error. */
 static bool add_paths(struct arena *arena, struct path_node *root, const struct expr_path *paths,
                       size_t count, struct err *err)
 {

@@ -1,3 +1,4 @@
+/* Splits the text of an expression into tokens. Called by the parser. */
 #include "expr/lexer_internal.h"
 
 static bool is_letter(char c)
@@ -42,7 +43,7 @@ static enum token_kind word_kind(struct str word)
     return TOKEN_NAME;
 }
 
-/* The end of the quoted literal at `at`, or of its first quote if that is never closed. */
+/* Returns the end of the quoted literal at `at`, or of its first quote if it is not closed. */
 static size_t quoted_end(struct str text, size_t at)
 {
     char quote = text.data[at];

@@ -1,5 +1,5 @@
-/* expr/lexer_internal.h: the text of an expression as tokens. All five kinds share one lexer, so
- * that "set" is a keyword in a condition too. */
+/* expr/lexer_internal.h: tokens of expressions. All kinds of expressions share one lexer: "set" is
+ * a keyword in a condition, too. */
 #ifndef GRAMME_EXPR_LEXER_INTERNAL_H
 #define GRAMME_EXPR_LEXER_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 #define EXPRESSION_BYTES_MAX 4096
 
-/* A part of the text by its place, so that a tree fits any copy of the text it was made from. */
+/* A part of the text by its position, so that a cached tree fits every copy of its text. */
 struct span {
     uint16_t at;
     uint16_t len;
@@ -42,7 +42,7 @@ enum token_kind {
     TOKEN_OR,
     TOKEN_REMOVE,
     TOKEN_SET,
-    TOKEN_OTHER, /* no rule takes it: a quoted literal, or one character */
+    TOKEN_OTHER, /* invalid: a quoted literal, or one character */
 };
 
 struct token {
@@ -50,15 +50,16 @@ struct token {
     struct span span;
 };
 
+/* Returns the text of a span. */
 static inline struct str span_str(struct span span, struct str text)
 {
     return str_make(text.data + span.at, span.len);
 }
 
-/* The first token at or after `at`; TOKEN_END, at the end of the text, if there is none. */
+/* Returns the first token at or after `at`; TOKEN_END at the end of the text. */
 struct token lexer_next(struct str text, size_t at);
 
-/* Whether a "#n" or ":v" is well formed: the first character and one or more of A-Z a-z 0-9 _. */
+/* Whether a placeholder is well-formed: `first` ('#' or ':') and one or more of A-Z a-z 0-9 _. */
 MUST_USE bool lexer_is_placeholder(struct str text, char first);
 
 #endif

@@ -1,10 +1,11 @@
+/* Unit tests of the lexer, and of the order of the reserved words. */
 #include "expr/lexer_internal.h"
 
 #include "base/arena.h"
 #include "base/testing.h"
 #include "expr/reserved_internal.h"
 
-/* Kinds in the order of the enum; what stands for itself is left out of the dump. */
+/* Names of kinds in the order of the enum; tokens that are their own name are NULL. */
 static const char *const kinds[] = {
     "end", "name",    "#",      ":",  "number", "=",  "<>",     "<",   "<=",    ">",
     ">=",  "+",       "-",      ".",  ",",      "(",  ")",      "[",   "]",     "ADD",
@@ -83,7 +84,7 @@ static void test_reserved(void **state)
     }
 }
 
-/* The look-up is by halves, so the list must be in order. */
+/* The look-up is a binary search, so the list must be sorted. */
 static void test_reserved_is_sorted(void **state)
 {
     (void)state;

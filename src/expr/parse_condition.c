@@ -1,15 +1,14 @@
-/* condition = or
- * or        = and { "OR" and }
- * and       = not { "AND" not }
- * not       = "NOT" not | primary
- * primary   = "(" or ")"
- *           | operand comparator operand
- *           | operand "BETWEEN" operand "AND" operand
- *           | operand "IN" "(" operands
- *           | call
+/* The grammar of conditions, one function per rule:
  *
- * "(a) = :v" and "(a = :v)" begin alike, so what stands in parentheses may turn out to be a mere
- * operand: the rules that can come right after "(" take `bare`, which allows that. */
+ *   condition  = or
+ *   or         = and { "OR" and }
+ *   and        = not { "AND" not }
+ *   not        = "NOT" not | primary
+ *   primary    = "(" or ")" | operand comparator operand | operand "BETWEEN" operand "AND" operand
+ *              | operand "IN" "(" operands | call
+ *
+ * "(a) = :v" and "(a = :v)" start alike, so the contents of parentheses may turn out to be an
+ * operand only: the rules that can follow "(" have the parameter `bare`, which allows that. */
 #include "expr/parser_internal.h"
 
 static struct node *parse_or(struct parser *p, bool bare);
@@ -31,7 +30,7 @@ static struct node *binary(struct parser *p, enum node_kind kind, struct node *l
     return node;
 }
 
-/* "BETWEEN" operand "AND" operand, the first word taken */
+/* "BETWEEN" operand "AND" operand; the first word is consumed */
 static struct node *parse_between(struct parser *p, struct node *left)
 {
     struct node *node = parser_operator(p, NODE_BETWEEN);
@@ -49,7 +48,7 @@ static struct node *parse_between(struct parser *p, struct node *left)
     return node;
 }
 
-/* "IN" "(" operands, the first word taken */
+/* "IN" "(" operands; the first word is consumed */
 static struct node *parse_in(struct parser *p, struct node *left)
 {
     struct node *node = parser_operator(p, NODE_IN);
@@ -57,7 +56,7 @@ static struct node *parse_in(struct parser *p, struct node *left)
     return parser_expect(p, TOKEN_OPEN) && parse_operands(p, node) ? node : NULL;
 }
 
-/* What may follow an operand and makes it a condition. */
+/* Parses what makes a condition of an operand. */
 static struct node *parse_comparison(struct parser *p, struct node *left, bool bare)
 {
     enum token_kind kind = p->token.kind;
@@ -75,7 +74,7 @@ static struct node *parse_comparison(struct parser *p, struct node *left, bool b
     return alone ? left : parser_fail(p);
 }
 
-/* "(" or ")", the first sign taken */
+/* "(" or ")"; the first token is consumed */
 static struct node *parse_group(struct parser *p, bool bare)
 {
     struct node *inner = parser_close(p, parse_or(p, true));

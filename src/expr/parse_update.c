@@ -7,10 +7,10 @@
  * projection = path { "," path } */
 #include "expr/parser_internal.h"
 
-/* Keeps the order of the text; `last` is where the next one goes. */
+/* A list in the order of the text; `last` is where the next entry is appended. */
 struct list {
     struct tree_action **last;
-    unsigned sections; /* one bit for each kind that was seen */
+    unsigned sections; /* a bit per kind that was seen */
 };
 
 static bool is_arithmetic(const struct node *node)
@@ -20,7 +20,7 @@ static bool is_arithmetic(const struct node *node)
 
 static struct node *parse_set_value(struct parser *p);
 
-/* The left side of an arithmetic, or all of the value: "(" may open either. */
+/* Parses the left side of + or -, or the whole value: "(" can start either. */
 static struct node *parse_left(struct parser *p)
 {
     return parser_take(p, TOKEN_OPEN) ? parser_close(p, parse_set_value(p)) : parse_operand(p);
@@ -44,7 +44,7 @@ static struct node *parse_set_value(struct parser *p)
     return node;
 }
 
-/* change's value: a placeholder and nothing else. */
+/* Parses the value of a change: a placeholder. */
 static struct node *parse_value_ref(struct parser *p)
 {
     struct span span = p->token.span;

@@ -1,5 +1,6 @@
-/* The rules that the grammars share, and the text of a syntax error. The service names the token
- * that no rule takes and shows it between its neighbours: token: "b", near: ":v b =". */
+/* Grammar rules that all expressions share, and the messages of syntax errors. The service names
+ * the token that no rule accepts and shows it between its neighbours: token: "b", near: ":v b =".
+ */
 #include "expr/parser_internal.h"
 
 static void advance(struct parser *p)
@@ -22,7 +23,7 @@ bool parser_expect(struct parser *p, enum token_kind kind)
     return parser_take(p, kind) || parser_fail(p) != NULL;
 }
 
-/* From the token before to the token after; to the end of the text if that is the end. */
+/* Returns the text from the previous token to the next one, or to the end of the text. */
 static struct str near(const struct parser *p)
 {
     size_t start = p->previous.kind == TOKEN_END ? 0 : p->previous.span.at;
@@ -103,7 +104,7 @@ static struct step *parse_index(struct parser *p)
     return step;
 }
 
-/* The rest of a path whose first name is known: { "." name | "[" index } */
+/* Parses the rest of a path: { "." name | "[" index } */
 static struct node *parse_steps(struct parser *p, struct step *first)
 {
     struct node *node = parser_node(p, NODE_PATH);
@@ -154,7 +155,7 @@ static enum function function_from_name(struct str name)
     return FUNCTION_UNKNOWN;
 }
 
-/* call = NAME "(" operands; the name and "(" are taken */
+/* call = NAME "(" operands; the name and "(" are consumed */
 static struct node *parse_call(struct parser *p, struct span name)
 {
     struct node *node = parser_operator(p, NODE_CALL);

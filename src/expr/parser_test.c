@@ -1,5 +1,5 @@
-/* Each row is an expression and its dump, or the text of its error, as AWS's own parser gives it.
- */
+/* Unit tests of the parser: rows of an expression and its dump, or its error, as AWS's own parser
+ * reports it. */
 #include "expr/tree_internal.h"
 
 #include "base/testing.h"
@@ -187,7 +187,8 @@ static const struct row projection_syntax[] = {
     {"a['x']", "token: \"'x'\", near: \"['x']\""},
 };
 
-/* After "Invalid X: ". Where there are two errors, the row shows which one is told. */
+/* Rows of an expression and its error after "Invalid X: ". A row with two errors shows which one is
+ * reported. */
 static const struct row condition_checks[] = {
     {"((a = :v))", "The expression has redundant parentheses;"},
     {"((a)) = :v", "The expression has redundant parentheses;"},
@@ -307,7 +308,7 @@ static struct str repeated(char *text, const char *unit)
     return str_make(text, at);
 }
 
-/* The deepest texts that fit are refused, not run out of stack on. */
+/* The deepest texts that fit into the size limit fail without exhausting the stack. */
 static void test_depth(void **state)
 {
     (void)state;

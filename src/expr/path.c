@@ -1,3 +1,5 @@
+/* Document paths: look-up in an item, trees of paths, and projection of items. Called when
+ * expressions are bound and applied. */
 #include "expr/path_internal.h"
 
 #include "base/buf.h"
@@ -25,7 +27,7 @@ static bool same_kind(const struct expr_step *a, const struct expr_step *b)
     return str_is_null(a->name) == str_is_null(b->name);
 }
 
-/* Names by their bytes, indexes by number; both of one kind. */
+/* Compares names by their bytes, indexes by number; both steps are of one kind. */
 static int step_cmp(const struct expr_step *a, const struct expr_step *b)
 {
     if (!str_is_null(a->name)) {
@@ -64,7 +66,7 @@ struct str path_describe(const struct expr_path *path, struct arena *arena)
     return copy;
 }
 
-/* The child for a step, a new one if there is none yet. */
+/* Returns the child for a step, a new one if there is none yet. */
 static struct path_node *child_for(struct path_node *parent, const struct expr_step *step,
                                    struct arena *arena)
 {
@@ -116,7 +118,7 @@ static bool project_entry(const struct path_node *node, struct value_name name, 
     size_t start = builder->len;
     builder_add_name(builder, name.text, name.plain);
     if (!project(node, value, builder)) {
-        builder->len = start; /* nothing of it is asked for: take the name back */
+        builder->len = start; /* nothing of it is projected: remove the name again */
         return false;
     }
     return true;
@@ -157,7 +159,7 @@ static uint32_t project_list(const struct path_node *node, struct value list,
     return count;
 }
 
-/* Adds what the node asks for of the value; false, and nothing is added, if there is none. */
+/* Adds the projected parts of the value; false, and nothing is added, if there are none. */
 static bool project(const struct path_node *node, struct value value, struct builder *builder)
 {
     if (path_node_is_end(node)) {

@@ -1,20 +1,20 @@
-/* expr/path_internal.h: many document paths as one tree, so that one walk over an item serves them
- * all. No path in it is part of another. */
+/* expr/path_internal.h: a tree of document paths, so that one pass over an item serves all of them.
+ * No path in it is a prefix of another. */
 #ifndef GRAMME_EXPR_PATH_INTERNAL_H
 #define GRAMME_EXPR_PATH_INTERNAL_H
 
 #include "expr/expr.h"
 
-/* A place in the item. Its children are all names, in byte order, or all indexes, ascending. */
+/* A position in the item. Its children are all names, in byte order, or all indexes, ascending. */
 struct path_node {
     struct expr_step step;
     struct path_node *children;
     struct path_node *next;       /* the next child of the same parent */
-    const struct expr_path *path; /* the first path that came by */
-    size_t number;                /* at the end of a path: the one given to path_tree_add() */
+    const struct expr_path *path; /* the first path that was added here */
+    size_t number;                /* at the end of a path: the number given to path_tree_add() */
 };
 
-/* A root has children only. */
+/* Whether a path ends here. False for the root. */
 static inline bool path_node_is_end(const struct path_node *node)
 {
     return node->children == NULL;
@@ -22,18 +22,19 @@ static inline bool path_node_is_end(const struct path_node *node)
 
 enum path_clash { PATH_FITS, PATH_OVERLAPS, PATH_CONFLICTS };
 
-/* Adds a path (borrowed) to the tree. If it clashes with one that is there, *out_other is that
- * one and the tree is unfit for use: overlapping is to be part of another or the same, conflicting
- * is to take for a list what another takes for a map. */
+/* Adds a path (borrowed) to the tree. If it clashes with one in the tree, *out_other is that one
+ * and the tree is unusable. Overlapping: one is a prefix of the other or equal to it. Conflicting:
+ * one uses as a list what the other uses as a map. */
 enum path_clash path_tree_add(struct path_node *root, const struct expr_path *path, size_t number,
                               struct arena *arena, const struct expr_path **out_other);
 
+/* Whether two paths are equal. */
 bool path_eq(const struct expr_path *a, const struct expr_path *b);
-/* "[a, [2], b]", as the texts of errors have it. */
+/* Returns "[a, [2], b]", as messages show a path. */
 struct str path_describe(const struct expr_path *path, struct arena *arena);
 
-/* Adds the parts of the item that the tree names to an open map of the builder; returns how many
- * entries it got. */
+/* Adds the parts of the item that the tree names to an open map of the builder. Returns the number
+ * of entries added. */
 uint32_t path_tree_project(const struct path_node *root, struct value item,
                            struct builder *builder);
 

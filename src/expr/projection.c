@@ -1,3 +1,4 @@
+/* Applies projections to items. Called by src/api when it writes items to a response. */
 #include "expr/projection_internal.h"
 
 void projection_apply(const struct projection *projection, struct value item,

@@ -1,3 +1,4 @@
+/* Unit tests of projections. */
 #include "expr/expr.h"
 
 #include "base/testing.h"

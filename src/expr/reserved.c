@@ -1,3 +1,4 @@
+/* Looks up reserved words by binary search. */
 #include "expr/reserved_internal.h"
 
 #define RESERVED(word_) {.data = #word_, .len = sizeof(#word_) - 1},

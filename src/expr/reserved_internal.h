@@ -1,10 +1,11 @@
-/* expr/reserved_internal.h: words that need a "#name" to be used as attribute names. */
+/* expr/reserved_internal.h: words that cannot be used as attribute names in expressions without a
+ * "#name". */
 #ifndef GRAMME_EXPR_RESERVED_INTERNAL_H
 #define GRAMME_EXPR_RESERVED_INTERNAL_H
 
 #include "base/str.h"
 
-/* Upper and lower case are alike. */
+/* Whether the word is reserved, in upper or lower case. */
 MUST_USE bool reserved_has(struct str word);
 
 #endif

@@ -1,4 +1,5 @@
-/* A request's placeholders: their form, their look-up, and whether each was used. */
+/* The placeholders of a request: checks their form, looks them up, and finds those that were not
+ * used. */
 #include "expr/scope_internal.h"
 
 #include <stdlib.h>
@@ -118,7 +119,7 @@ bool expr_scope_init(struct expr_scope *scope, struct arena *arena, struct expr_
     return true;
 }
 
-/* The index of the name, or -1. */
+/* Returns the index of the name, or -1. */
 static int64_t find(const struct str *names, const uint32_t *order, size_t count, struct str name)
 {
     size_t low = 0;
@@ -158,7 +159,7 @@ struct value scope_use_value(struct expr_scope *scope, struct str name)
     return scope->values.values[i];
 }
 
-/* Fails if one of the names was not used; the text lists them all in order. */
+/* Fails if a name was not used; the message lists all such names in order. */
 static bool check_used(const char *map, const struct str *names, const uint32_t *order,
                        const bool *used, size_t count, struct err *err)
 {

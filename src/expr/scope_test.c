@@ -1,9 +1,10 @@
+/* Unit tests of placeholders. */
 #include "expr/expr.h"
 
 #include "base/testing.h"
 #include "expr/expr_testing.h"
 
-/* What expr_scope_init() says of a request's maps. */
+/* Returns the outcome of expr_scope_init() for the maps of a request. */
 static struct str outcome(struct arena *arena, const struct expr_names *names,
                           const struct expr_values *values)
 {
@@ -106,7 +107,7 @@ static void test_sizes(void **state)
     }
 }
 
-/* Used is what an expression names, whether or not it comes to be looked at. */
+/* A placeholder counts as used if an expression names it, even if it is never evaluated. */
 static void test_used(void **state)
 {
     (void)state;

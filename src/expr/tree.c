@@ -1,3 +1,4 @@
+/* Names of nodes for messages, and dumps of trees for tests. */
 #include "expr/tree_internal.h"
 
 #include "base/buf.h"
@@ -86,7 +87,7 @@ static void dump_node(struct buf *buf, const struct node *node, struct str text)
     buf_add_char(buf, ')');
 }
 
-/* "(set a :v)"; just the path in a projection. */
+/* Writes "(set a :v)"; only the path in a projection. */
 static void dump_action(struct buf *buf, const struct tree_action *action, struct str text)
 {
     if (action->kind == ACTION_PROJECT) {

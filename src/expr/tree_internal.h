@@ -1,5 +1,5 @@
-/* expr/tree_internal.h: what the text of an expression says, without a request's names and values.
- * A tree depends on the text alone, so it can be kept and met with many requests. */
+/* expr/tree_internal.h: a parsed expression, without the names and values of a request. A tree
+ * depends on the text alone, so it can be cached and used for many requests. */
 #ifndef GRAMME_EXPR_TREE_INTERNAL_H
 #define GRAMME_EXPR_TREE_INTERNAL_H
 
@@ -8,7 +8,7 @@
 
 #define OPERATORS_MAX 300
 
-/* The grammars; filters and key conditions are conditions to the parser. */
+/* The grammars. Filters and key conditions are conditions for the parser. */
 enum tree_kind { TREE_CONDITION, TREE_PROJECTION, TREE_UPDATE };
 
 #define FUNCTION(name_, operands_, where_, role_) FUNCTION_##name_,
@@ -22,7 +22,7 @@ struct function_rule {
     const char *name;
     size_t operand_count;
     enum tree_kind where;
-    bool operand; /* may be an operand itself */
+    bool operand; /* may be an operand */
 };
 
 extern const struct function_rule function_rules[FUNCTION_UNKNOWN];
@@ -58,7 +58,7 @@ struct step {
 struct node {
     enum node_kind kind;
     enum function function; /* NODE_CALL */
-    bool parens;            /* stands in parentheses of its own */
+    bool parens;            /* is in parentheses */
     struct span span;       /* NODE_VALUE: ":v"; NODE_CALL: the function's name */
     struct step *steps;     /* NODE_PATH */
     size_t step_count;
@@ -83,25 +83,27 @@ struct tree {
     struct node *condition;
     struct tree_action *actions; /* in order of the text */
     size_t action_count;
-    size_t operator_count; /* comparators, AND, OR, NOT, BETWEEN, IN, + and -, functions */
-    int repeated_section;  /* the action_kind whose keyword comes twice, or -1 */
+    /* Number of comparators, AND, OR, NOT, BETWEEN, IN, + and -, functions */
+    size_t operator_count;
+    int repeated_section; /* the action_kind whose keyword occurs twice, or -1 */
 };
 
 /* Parses `text`, of at most EXPRESSION_BYTES_MAX bytes, into a tree in `arena`. Fails with "Invalid
- * <parameter>: Syntax error; ...", or if parentheses stand around parentheses. */
+ * <parameter>: Syntax error; ...", or if parentheses are redundant. */
 MUST_USE bool tree_parse(struct arena *arena, enum tree_kind kind, struct str text,
                          const char *parameter, const struct tree **out, struct err *err);
 
-/* The checks that need the text alone: unknown and misplaced functions, reserved words, indexes too
- * large, repeated sections. In the service's order. */
+/* Does the checks that need the text alone, in the service's order: unknown and misplaced
+ * functions, reserved words, indexes that are too large, repeated sections. */
 MUST_USE bool tree_check(const struct tree *tree, struct str text, const char *parameter,
                          struct err *err);
 
-/* The operator or function as the texts of errors name it: "=", "BETWEEN", "size". */
+/* Returns the operator or function as messages name it: "=", "BETWEEN", "size". */
 const char *node_name(const struct node *node);
+/* Returns the keyword of an action as messages name it. */
 const char *action_name(enum action_kind kind);
 
-/* Writes the tree for tests: "(and (not (= a :v)) (= b :w))". */
+/* Returns the tree as text, for tests: "(and (not (= a :v)) (= b :w))". */
 struct str tree_dump(const struct tree *tree, struct str text, struct arena *arena);
 
 #endif

@@ -1,9 +1,10 @@
 /* Applies updates to items, in two passes. The first, update_eval(), finds the value that each
- * action leaves at its path. It reads only the old item, so that all right-hand sides see the item
- * before the update. Values are referred to where they are; only results of list_append, ADD and
- * DELETE are made, and no more of them than an item can hold. The second pass, update_write(),
- * writes the new item: the old item and the tree of paths are both in order, and what no path names
- * is copied. Runs on the committer thread. */
+ * action leaves at its path. It reads only the old item, so all right-hand sides see the item
+ * before the update. Values are referenced where they are; only results of list_append, ADD and
+ * DELETE are created, and at most as many as an item can hold.
+ *
+ * The second pass, update_write(), writes the new item: the old item and the tree of paths are both
+ * sorted, and parts that no path names are copied. Runs on the committer thread. */
 #include "err/messages.h"
 #include "expr/update_internal.h"
 
@@ -11,14 +12,14 @@
 
 enum {
     ATTRIBUTE_DEPTH_MAX = 32,
-    LIST_SIZE = 3,                 /* what a list counts beside its elements */
-    COUNTED_BYTES_MIN = 64 * 1024, /* encoded bytes below which sizes need not be counted */
+    LIST_SIZE = 3,                 /* bytes that a list counts besides its elements */
+    COUNTED_BYTES_MIN = 64 * 1024, /* below this many encoded bytes sizes are not counted */
 };
 
-/* What stands at an action's path in the old item. */
+/* The value at an action's path in the old item. */
 struct target {
     struct value old;
-    bool lost; /* there is no map or list where the path's last step could stand */
+    bool lost; /* the path does not exist: no map or list contains its last step */
 };
 
 struct run {
@@ -26,8 +27,8 @@ struct run {
     struct value item; /* the old one; just the key if there was none */
     struct arena *arena;
     struct target *targets; /* both by action */
-    struct value *results;  /* what is at its path then, or absent */
-    size_t made_bytes;      /* upper bound of the encoded length of lists and sets made so far */
+    struct value *results;  /* the new value at its path, or absent */
+    size_t made_bytes;      /* upper bound of the encoded length of lists and sets created so far */
     size_t made_size;       /* lower bound of their size by the service's rules */
     bool too_large;         /* the results alone are over ITEM_BYTES_MAX: nothing more is made */
     struct err *err;
@@ -111,7 +112,7 @@ static bool fail_path(const struct run *r)
                    "The document path provided in the update expression is invalid for update");
 }
 
-/* The value that an operand stands for, where it is. */
+/* Finds the value of an operand, where it is. */
 static bool operand_find(const struct run *r, const struct operand *operand, struct value *out)
 {
     switch (operand->kind) {
@@ -150,7 +151,8 @@ static bool add_numbers(const struct run *r, struct value a, struct value b, boo
     enum number_status status = minus ? number_subtract(value_bytes(a), value_bytes(b), &number)
                                       : number_add(value_bytes(a), value_bytes(b), &number);
     if (status == NUMBER_PRECISION) {
-        status = NUMBER_OVERFLOW; /* the service has one text for both, unlike for numbers sent */
+        /* The service has one message for both, unlike for numbers in requests */
+        status = NUMBER_OVERFLOW;
     }
     if (status != NUMBER_OK) {
         return err_set(r->err, ERR_VALIDATION, "%s", number_status_text(status));
@@ -159,8 +161,9 @@ static bool add_numbers(const struct run *r, struct value a, struct value b, boo
     return true;
 }
 
-/* Whether the list or set of `a` and `b` is to be made: not if the item is then certain to be too
- * large. Sizes are counted only when COUNTED_BYTES_MIN were made, so ordinary updates skip it. */
+/* Whether to create the list or set of `a` and `b`: not if the item is then certainly too large.
+ * Sizes are counted only after COUNTED_BYTES_MIN bytes were created, so ordinary updates skip this.
+ */
 static bool may_make(struct run *r, struct value a, struct value b, bool is_list)
 {
     r->made_bytes += a.len + b.len;
@@ -176,7 +179,7 @@ static bool may_make(struct run *r, struct value a, struct value b, bool is_list
 static struct value append_lists(struct run *r, struct value a, struct value b)
 {
     if (!may_make(r, a, b, true)) {
-        return value_depth(a) < value_depth(b) ? b : a; /* for its type and depth only */
+        return value_depth(a) < value_depth(b) ? b : a; /* only its type and depth are used */
     }
     struct builder builder;
     builder_init(&builder, r->arena, a.len + b.len);
@@ -207,12 +210,12 @@ static bool eval_set(struct run *r, const struct operand *operand, struct value 
     }
 }
 
-/* The elements of `a` or of `b` (union), or those of `a` that are not in `b`; both are in order. A
- * union that would make the item too large is not made. */
+/* Makes the union of two sets, or the elements of `a` that are not in `b`; both are sorted. A union
+ * that would make the item too large is not created. */
 static struct value merge_sets(struct run *r, struct value a, struct value b, bool minus)
 {
     if (!minus && !may_make(r, a, b, false)) {
-        return a; /* for its type only */
+        return a; /* only its type is used */
     }
     struct builder builder;
     builder_init(&builder, r->arena, minus ? a.len : a.len + b.len);
@@ -255,7 +258,7 @@ static bool eval_add(struct run *r, struct value old, struct value added, struct
     if (type == VALUE_N) {
         return add_numbers(r, old, added, false, out);
     }
-    assert(type == VALUE_L || value_is_set(type)); /* other values to add were refused before */
+    assert(type == VALUE_L || value_is_set(type)); /* other types have been refused before */
     *out = type == VALUE_L ? append_lists(r, old, added) : merge_sets(r, old, added, false);
     return true;
 }
@@ -294,7 +297,7 @@ static bool eval_action(struct run *r, const struct update_action *action,
     return true;
 }
 
-/* An attribute that is copied to a top-level attribute is as deep as it was. */
+/* A top-level attribute that is copied to another keeps its depth. */
 static bool check_depth(const struct run *r, const struct update_action *action,
                         struct value result)
 {
@@ -322,7 +325,7 @@ static bool eval_actions(struct run *r)
     return true;
 }
 
-/* Whether the results alone are larger than an item may be. Counts only as far as needed. */
+/* Whether the results alone are larger than an item may be. Stops counting when that is certain. */
 static bool results_are_too_large(const struct run *r)
 {
     size_t bytes = 0;
@@ -378,7 +381,8 @@ struct writer {
 
 static bool write_node(const struct writer *w, const struct path_node *node, struct value old);
 
-/* One entry of a map: its name and what is left at the node, or nothing. */
+/* Writes one entry of a map: its name and the value that is left at the node; nothing if there is
+ * none. */
 static bool write_entry(const struct writer *w, const struct path_node *node, struct value old)
 {
     size_t start = w->builder->len;
@@ -390,7 +394,7 @@ static bool write_entry(const struct writer *w, const struct path_node *node, st
     return true;
 }
 
-/* The entries of a map, old ones and new ones in order; returns how many. */
+/* Writes the entries of a map, old and new ones in order. Returns their number. */
 static uint32_t write_entries(const struct writer *w, const struct path_node *child,
                               struct value map)
 {
@@ -398,8 +402,8 @@ static uint32_t write_entries(const struct writer *w, const struct path_node *ch
     struct value_iter iter = value_iter(map);
     struct value_name name;
     struct value value;
-    const uint8_t *start = iter.at; /* of the entry */
-    const uint8_t *kept = start;    /* of the entries to copy */
+    const uint8_t *start = iter.at; /* start of the entry */
+    const uint8_t *kept = start;    /* start of the entries to copy */
     for (; child != NULL && value_next_entry(&iter, &name, &value); start = iter.at) {
         for (; child != NULL && str_cmp(child->step.name, name.text) < 0; child = child->next) {
             builder_add_raw(w->builder, kept, start);
@@ -423,7 +427,7 @@ static uint32_t write_entries(const struct writer *w, const struct path_node *ch
     return count;
 }
 
-/* The elements of a list; indexes past the end append, in order. */
+/* Writes the elements of a list; indexes past the end append, in order. */
 static uint32_t write_elements(const struct writer *w, const struct path_node *child,
                                struct value list)
 {
@@ -451,7 +455,7 @@ static uint32_t write_elements(const struct writer *w, const struct path_node *c
     return count;
 }
 
-/* The value at a node; false, and nothing is written, if there is none. */
+/* Writes the value at a node; false, and nothing is written, if there is none. */
 static bool write_node(const struct writer *w, const struct path_node *node, struct value old)
 {
     if (path_node_is_end(node)) {
@@ -463,7 +467,7 @@ static bool write_node(const struct writer *w, const struct path_node *node, str
         return true;
     }
     enum value_type type = value_type(old);
-    assert(type == VALUE_M || type == VALUE_L); /* else the target was lost */
+    assert(type == VALUE_M || type == VALUE_L); /* otherwise the path did not exist */
     size_t open = builder_open(w->builder, type);
     uint32_t count = type == VALUE_M ? write_entries(w, node->children, old)
                                      : write_elements(w, node->children, old);

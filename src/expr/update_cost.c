@@ -1,5 +1,6 @@
-/* What UpdateItem's size limit charges for the actions of an update, on top of the new item without
- * its key attributes and 3 bytes. AttributeUpdates are not charged at all. */
+/* Computes how many bytes UpdateItem's size limit charges for the actions of an update, besides the
+ * new item without its key attributes and 3 bytes, and how expensive an update is. AttributeUpdates
+ * are not charged. */
 #include "expr/update_internal.h"
 
 enum { WRITE_COST = 19, CLEAR_COST = 2, INDEX_COST = 1, ARITHMETIC_COST = 50 };
@@ -31,9 +32,9 @@ size_t update_overhead(const struct update *update)
     return cost;
 }
 
-enum { COPY_WEIGHT = 2 }; /* finding the targets and writing the new item */
+enum { COPY_WEIGHT = 2 }; /* finding the targets, and writing the new item */
 
-/* The paths that operands name are looked up one after the other; the targets in one pass. */
+/* Paths of operands are looked up one by one; targets in one pass. */
 size_t update_weight(const struct update *update)
 {
     size_t weight = COPY_WEIGHT;

@@ -16,14 +16,14 @@ struct update {
     size_t action_count;
     struct path_node root; /* the paths as a tree; ends are numbered by action */
     bool legacy;           /* AttributeUpdates */
-    bool creates;          /* makes an item where there is none: not if it only removes */
+    bool creates;          /* creates an item if there is none: not if it only removes */
 };
 
-/* Whether the actions make an item where there is none: those that only remove (REMOVE, DELETE)
- * make none, no actions at all do. Their kinds are known. */
+/* Whether the actions create an item if there is none: actions that only remove (REMOVE, DELETE) do
+ * not; no actions at all do. */
 MUST_USE bool update_creates(const struct update *update);
 
-/* Puts the path of an action into the tree; refuses one that clashes with another. */
+/* Adds the path of an action to the tree; fails if it clashes with another. */
 MUST_USE bool bind_update_path(const struct binder *binder, struct update *update, size_t number);
 
 #endif

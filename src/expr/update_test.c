@@ -1,3 +1,4 @@
+/* Unit tests of updates: binding errors, the new items, UPDATED_OLD and UPDATED_NEW, sizes. */
 #include "expr/expr.h"
 
 #include "base/testing.h"
@@ -38,7 +39,8 @@ struct row {
     "Two document paths conflict with each other; must remove or rewrite one of these "            \
     "paths; path one: "
 
-/* After "Invalid UpdateExpression: ". Of several errors the last one in the text is told. */
+/* Rows of an update and its error after "Invalid UpdateExpression: ". Of several errors the last
+ * one in the text is reported. */
 static const struct row bind_rows[] = {
     {"SET #a = :s, #b = :s", UNDEFINED_NAME "#b"},
     {"REMOVE #a ADD #b :n", UNDEFINED_NAME "#b"},
@@ -97,7 +99,8 @@ static const struct row bind_rows[] = {
 #define OVERFLOW                                                                                   \
     "Number overflow. Attempting to store a number with magnitude larger than supported range"
 
-/* Which attributes the update leaves different, "-a" for one that is gone; or the error. */
+/* Rows of an update and the attributes that it changes, "-a" for one that it removes; or the error.
+ */
 static const struct row apply_rows[] = {
     {"SET a = :s", "a: \"new\""},
     {"SET s = :s", "s: \"new\""},
@@ -240,7 +243,7 @@ static const struct {
     {"REMOVE s", "{s: \"old\"}", "absent"},
     {"REMOVE zz", "absent", "absent"},
     {"REMOVE m.x", "{m: {x: 1}}", "absent"},
-    {"REMOVE l[1]", "{l: [\"l1\"]}", "{l: [\"l2\"]}"}, /* what has moved there */
+    {"REMOVE l[1]", "{l: [\"l1\"]}", "{l: [\"l2\"]}"}, /* the element that moved there */
     {"REMOVE l[3]", "{l: [{a: 1, b: 2}]}", "absent"},
     {"REMOVE l[0], l[2]", "{l: [\"l0\", \"l2\"]}", "{l: [\"l1\"]}"},
     {"REMOVE l[3].a", "{l: [{a: 1}]}", "absent"},
@@ -271,7 +274,7 @@ static void test_bind(void **state)
     arena_finish(&arena);
 }
 
-/* What differs between two items, as the rows have it. */
+/* Returns the differences of two items, as the rows show them. */
 static struct str difference(struct arena *arena, struct value old, struct value new)
 {
     struct str list = STR("");
@@ -321,8 +324,8 @@ static void test_apply(void **state)
     arena_finish(&arena);
 }
 
-/* Where there is no item, the key is all there is; updates that only remove make none, and do not
- * look at their paths. */
+/* Without an item the key is used; updates that only remove create nothing and do not look up their
+ * paths. */
 static void test_absent_item(void **state)
 {
     (void)state;
@@ -447,7 +450,7 @@ static void test_too_large(void **state)
         bool too_large;
     } rows[] = {
         {200000, "SET a = s", false},
-        {200000, "SET a = s, b = s", false}, /* the sum of three is the caller's to check */
+        {200000, "SET a = s, b = s", false}, /* the caller checks the sum of three */
         {200000, "SET a = s, b = s, c = s", true},
         {409600, "SET a = s", false},
         {409601, "SET a = s", true},
@@ -473,7 +476,7 @@ static void test_too_large(void **state)
     }
 }
 
-/* With the figures of the published measurement. */
+/* The numbers of the published measurement. */
 static void test_cost(void **state)
 {
     (void)state;
