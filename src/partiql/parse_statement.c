@@ -9,7 +9,7 @@
  *
  * What PartiQL has and the service has not (aliases, joins, LIMIT, ...) is parsed too, so that it
  * can be refused by name. */
-#include "partiql/parser_internal.h"
+#include "partiql/ql_parser_internal.h"
 
 static struct ql_node *statement_node(struct ql_parser *p, enum ql_kind kind)
 {

@@ -5,7 +5,7 @@
 
 #include "expr/build.h"
 #include "partiql/partiql.h"
-#include "partiql/tree_internal.h"
+#include "partiql/ql_tree_internal.h"
 
 struct ql_translator {
     struct arena *arena;

@@ -1,0 +1,87 @@
+/* expr/bind/bind_internal.h: binding: operands of a parsed expression with the names and values of
+ * a request. */
+#ifndef GRAMME_EXPR_BIND_BIND_INTERNAL_H
+#define GRAMME_EXPR_BIND_BIND_INTERNAL_H
+
+#include "expr/expr.h"
+#include "expr/parse/tree_internal.h"
+
+#define PATH_STEPS_MAX 32
+
+enum operand_kind {
+    OPERAND_PATH,
+    OPERAND_VALUE,
+    OPERAND_SIZE,  /* size of the first operand */
+    OPERAND_TRUTH, /* a condition as a BOOL */
+    /* updates only */
+    OPERAND_PLUS,
+    OPERAND_MINUS,
+    OPERAND_IF_NOT_EXISTS,
+    OPERAND_LIST_APPEND,
+};
+
+struct operand {
+    enum operand_kind kind;
+    struct expr_path path;             /* OPERAND_PATH */
+    struct value value;                /* OPERAND_VALUE */
+    const struct operand *operands;    /* other kinds: one for SIZE, else two */
+    const struct condition *condition; /* OPERAND_TRUTH */
+};
+
+/* The state of binding one expression. */
+struct binder {
+    struct expr_scope *scope;
+    const struct tree *tree;
+    struct str text;
+    const char *parameter; /* for messages; NULL: they have no "Invalid ...:" in front */
+    struct err *err;
+};
+
+/* Gets the tree of a text, from the cache or by parsing and checking it. Fails for empty and
+ * oversized texts. The tree is valid until the next use of the scope's cache. */
+MUST_USE bool binder_init(struct binder *binder, struct expr_scope *scope, enum tree_kind kind,
+                          struct str text, const char *parameter, struct err *err);
+/* Fails if the expression has too many operators. Must be called last, as the service checks this
+ * last. */
+MUST_USE bool binder_finish(const struct binder *binder);
+/* Fails if there are more operators than an expression may have. */
+MUST_USE bool bind_check_operators(const struct binder *binder, size_t operator_count);
+/* Sets the error to "Invalid <parameter>: <text>", or to the text alone. Returns false. */
+bool binder_fail(const struct binder *binder, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Fails if a path has too many steps. */
+MUST_USE bool bind_check_steps(const struct binder *binder, size_t step_count);
+/* Binds a path: replaces "#n" by names. */
+MUST_USE bool bind_path(const struct binder *binder, const struct node *node,
+                        struct expr_path *out);
+/* Binds a value: looks up ":v". */
+MUST_USE bool bind_value(const struct binder *binder, const struct node *node, struct value *out);
+/* Binds one operand of any kind. */
+MUST_USE bool bind_operand(const struct binder *binder, const struct node *node,
+                           struct operand *out);
+/* Binds all operands of a node, into an array in the scope's arena. */
+MUST_USE bool bind_operands(const struct binder *binder, const struct node *node,
+                            struct operand **out);
+
+/* Makes an operand of bound operands: size(), list_append(), + or -. Checks their number and types.
+ */
+MUST_USE bool bind_combined(const struct binder *binder, const struct node *node,
+                            const struct operand *operands, struct operand *out);
+
+/* Fails if a function is called with a wrong number of operands. */
+MUST_USE bool bind_check_count(const struct binder *binder, const struct node *node);
+/* Fails if the first operand is a path that is also another operand. */
+MUST_USE bool bind_check_distinct(const struct binder *binder, const struct node *node,
+                                  const struct operand *operands);
+/* Fails if an operand is known to have a type that is not in `allowed`, a set of 1 << value_type.
+ */
+MUST_USE bool bind_check_types(const struct binder *binder, const struct node *node,
+                               const struct operand *operands, unsigned allowed);
+/* Sets the error "Incorrect operand type ..., operand type: <type>". Returns false. */
+bool bind_fail_type(const struct binder *binder, const struct node *node, const char *type);
+/* Returns the type that an operand has for every item; VALUE_NONE if it depends on the item. */
+enum value_type operand_type(const struct operand *operand);
+
+#define TYPES_ORDERED (1u << VALUE_S | 1u << VALUE_N | 1u << VALUE_B)
+
+#endif
