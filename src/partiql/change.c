@@ -1,4 +1,4 @@
-/* SET and REMOVE become an update. */
+/* Translates SET and REMOVE of an UPDATE statement into a bound update. Called by statement.c. */
 #include "partiql/translate_internal.h"
 
 static const struct operand *refuse_operand(struct ql_translator *t, const struct ql_node *node)

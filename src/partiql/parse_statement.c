@@ -1,14 +1,16 @@
-/* select    = "SELECT" columns "FROM" source ["WHERE" expression] ["ORDER" "BY" keys]
- * insert    = "INSERT" "INTO" path "VALUE" expression [returning]
- * update    = "UPDATE" source changes ["WHERE" expression] [returning]
- *           | "FROM" source ["WHERE" expression] changes [returning]
- * delete    = "DELETE" "FROM" source ["WHERE" expression] [returning]
- * changes   = change { change }
- * change    = "SET" path "=" expression { "," path "=" expression } | "REMOVE" path { "," path }
- * returning = "RETURNING" ("ALL" | "MODIFIED") ("OLD" | "NEW") "*"
+/* The grammar of statements, one function per rule:
  *
- * What PartiQL has and the service has not (aliases, joins, LIMIT, ...) is parsed too, so that it
- * can be refused by name. */
+ *   select    = "SELECT" columns "FROM" source ["WHERE" expression] ["ORDER" "BY" keys]
+ *   insert    = "INSERT" "INTO" path "VALUE" expression [returning]
+ *   update    = "UPDATE" source changes ["WHERE" expression] [returning]
+ *             | "FROM" source ["WHERE" expression] changes [returning]
+ *   delete    = "DELETE" "FROM" source ["WHERE" expression] [returning]
+ *   changes   = change { change }
+ *   change    = "SET" path "=" expression { "," path "=" expression } | "REMOVE" path { "," path }
+ *   returning = "RETURNING" ("ALL" | "MODIFIED") ("OLD" | "NEW") "*"
+ *
+ * Parts of PartiQL that DynamoDB does not support (aliases, joins, LIMIT, ...) are parsed, too, so
+ * that the error can name them. */
 #include "partiql/ql_parser_internal.h"
 
 static struct ql_node *statement_node(struct ql_parser *p, enum ql_kind kind)
@@ -101,7 +103,7 @@ static bool parse_order(struct ql_parser *p, struct ql_clauses *clauses)
     return true;
 }
 
-/* GROUP BY, HAVING, LIMIT and OFFSET with what follows them. */
+/* Parses GROUP BY, HAVING, LIMIT and OFFSET with their expressions. */
 static bool parse_unsupported(struct ql_parser *p, struct ql_clauses *clauses)
 {
     static const enum ql_word words[] = {QL_WORD_group, QL_WORD_having, QL_WORD_limit,

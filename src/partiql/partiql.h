@@ -1,8 +1,8 @@
-/* partiql/partiql.h: statements of PartiQL as the service knows them: SELECT, INSERT, UPDATE,
- * DELETE and EXISTS. Text and parameters become a statement of values and bound expressions
- * (expr/expr.h). What it means for a table (keys, index, plan) is asked elsewhere.
+/* partiql/partiql.h: statements of PartiQL as DynamoDB supports them: SELECT, INSERT, UPDATE,
+ * DELETE and EXISTS. Text and parameters are translated to values and bound expressions
+ * (expr/expr.h), without looking at the table; src/plan does that.
  *
- * A statement lives in the arena it is made in and borrows the text and the parameters. */
+ * A statement is allocated from the given arena and borrows the text and the parameters. */
 #ifndef GRAMME_PARTIQL_PARTIQL_H
 #define GRAMME_PARTIQL_PARTIQL_H
 
@@ -16,7 +16,7 @@ enum statement_kind {
     STATEMENT_EXISTS, /* EXISTS(SELECT ...): a condition, for transactions */
 };
 
-/* A path in the list of a SELECT, and what it is called in the answer: its last name, with the
+/* A path in the list of a SELECT, and its name in the response: the last name of the path, with the
  * indexes behind it. */
 struct column {
     struct expr_path path;
@@ -35,9 +35,9 @@ struct where {
     enum where_kind kind;
     const struct where *left; /* AND, OR, NOT */
     const struct where *right;
-    const struct condition *condition; /* the whole of it */
-    /* A test of a top-level attribute that a key condition could be: attribute op values. KEY_EQ
-     * with `in` set is IN; KEY_BETWEEN has two values. STR_NULL: it is none. */
+    const struct condition *condition; /* this clause as a condition */
+    /* A comparison of a top-level attribute that could be a key condition: attribute op values.
+     * KEY_EQ with `in` set is IN; KEY_BETWEEN has two values. STR_NULL: it is not one. */
     struct str attribute;
     enum key_operator op;
     bool in;
@@ -67,18 +67,19 @@ struct statement {
     enum returning returning;
 };
 
-/* All failures are ERR_VALIDATION with the service's text. */
+/* Parses and translates a statement. All failures are ERR_VALIDATION with the service's message. */
 MUST_USE bool statement_parse(struct arena *arena, struct str text, const struct value *parameters,
                               size_t parameter_count, struct statement *out, struct err *err);
 
-/* The columns of an item, as an M value added to the builder; may be empty. */
+/* Adds an M value of the columns of an item to the builder; it may be empty. */
 void columns_apply(const struct column *columns, size_t count, struct value item,
                    struct builder *builder);
 
-/* Conditions on a key attribute's presence, for writes: exists(attribute) AND condition, and
- * not_exists(attribute) OR condition. `condition` may be NULL: exists() or not_exists() alone. */
+/* Returns `exists(attribute) AND condition`, for writes of existing items. `condition` may be NULL:
+ * exists() alone. */
 const struct condition *condition_if_exists(struct arena *arena, struct str attribute,
                                             const struct condition *condition);
+/* Returns `not_exists(attribute) OR condition`. `condition` may be NULL: not_exists() alone. */
 const struct condition *condition_unless_exists(struct arena *arena, struct str attribute,
                                                 const struct condition *condition);
 

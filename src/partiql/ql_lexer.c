@@ -1,3 +1,4 @@
+/* Splits the text of a statement into tokens. Called by the parser. */
 #include "partiql/ql_lexer_internal.h"
 
 #define PLAIN  0
@@ -57,7 +58,7 @@ static char char_at(struct str text, size_t at)
     return at < text.len ? text.data[at] : '\0';
 }
 
-/* Where what comes after white space and comments begins. SIZE_MAX: a comment has no end. */
+/* Returns the position after white space and comments. SIZE_MAX: a comment is not closed. */
 static size_t skip_space(struct str text, size_t at)
 {
     while (at < text.len) {
@@ -99,7 +100,7 @@ static struct ql_token word_at(struct str text, size_t at)
     return token;
 }
 
-/* A quote inside is written twice. */
+/* Reads a quoted text; quotes inside are doubled. */
 static struct ql_token quoted_at(struct str text, size_t at)
 {
     char quote = text.data[at];
@@ -161,7 +162,7 @@ static const struct {
     char text[3];
     enum ql_token_kind kind;
 } signs[] = {
-    /* the longer ones first */
+    /* longer ones first */
     {"<>", QL_TOKEN_NE},      {"!=", QL_TOKEN_NE},       {"<=", QL_TOKEN_LE},
     {">=", QL_TOKEN_GE},      {"<<", QL_TOKEN_OPEN_BAG}, {">>", QL_TOKEN_CLOSE_BAG},
     {"||", QL_TOKEN_CONCAT},  {"=", QL_TOKEN_EQ},        {"<", QL_TOKEN_LT},
@@ -221,7 +222,7 @@ struct str ql_token_content(struct ql_token token, struct arena *arena)
     size_t len = 0;
     for (size_t i = 0; i < inside.len; i++) {
         copy[len++] = inside.data[i];
-        i += inside.data[i] == quote; /* its twin */
+        i += inside.data[i] == quote; /* the second of two quotes */
     }
     return str_make(copy, len);
 }

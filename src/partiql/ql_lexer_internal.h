@@ -1,11 +1,11 @@
-/* partiql/ql_lexer_internal.h: the text of a statement as tokens. Comments are space: from "--" to
+/* partiql/ql_lexer_internal.h: tokens of statements. Comments count as white space: from "--" to
  * the end of the line, and between slash-star and star-slash. */
 #ifndef GRAMME_PARTIQL_QL_LEXER_INTERNAL_H
 #define GRAMME_PARTIQL_QL_LEXER_INTERNAL_H
 
 #include "base/arena.h"
 
-/* Words that are no names: QL_WORD_select, ... */
+/* Keywords: QL_WORD_select, ... */
 #define KEYWORD(word_, role_) QL_WORD_##word_,
 enum ql_word {
     QL_WORD_NONE,
@@ -16,7 +16,7 @@ enum ql_word {
 
 enum ql_token_kind {
     QL_TOKEN_END,
-    QL_TOKEN_BAD,       /* no token: the text is refused as a whole */
+    QL_TOKEN_BAD,       /* malformed: the whole text is refused */
     QL_TOKEN_NAME,      /* a1_b, "any text" */
     QL_TOKEN_WORD,      /* of keywords.def */
     QL_TOKEN_STRING,    /* 'text' */
@@ -52,18 +52,19 @@ enum ql_token_kind {
 struct ql_token {
     enum ql_token_kind kind;
     enum ql_word word; /* QL_TOKEN_WORD */
-    struct str text;   /* as it stands, with its quotes */
+    struct str text;   /* as written, with quotes */
 };
 
-/* The first token at or after `at`; QL_TOKEN_END, empty, at the end of the text. */
+/* Returns the first token at or after `at`; QL_TOKEN_END, empty, at the end of the text. */
 struct ql_token ql_token_at(struct str text, size_t at);
 
-/* What a STRING or NAME says: without quotes, two of them inside being one. */
+/* Returns the contents of a STRING or NAME: without quotes, doubled quotes inside made single. */
 struct str ql_token_content(struct ql_token token, struct arena *arena);
 
 enum ql_role { QL_ROLE_CALLED = 1, QL_ROLE_TYPE = 2 };
-/* A set of roles. */
+/* Returns the roles of a keyword, a bit set. */
 unsigned ql_word_roles(enum ql_word word);
+/* Returns a keyword in upper case. */
 const char *ql_word_text(enum ql_word word);
 
 #endif

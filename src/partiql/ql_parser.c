@@ -1,12 +1,12 @@
-/* Expressions, by the precedence of their operators:
+/* Parses expressions by the precedence of their operators:
  *
- *   OR  AND  NOT  (= <> != IS IN)  (< <= > >= BETWEEN LIKE)  (+ - ||)  (* / %)
+ *   OR   AND   NOT   (= <> != IS IN)   (< <= > >= BETWEEN LIKE)   (+ - ||)   (* / %)
  *
- * A statement is a term like any other: "SLECT * FROM t" is a product, and its mistake is that the
- * second factor, "FROM t", does nothing. */
+ * A statement is a term of an expression: "SLECT * FROM t" is a product whose second factor, "FROM
+ * t", is an error. */
 #include "partiql/ql_parser_internal.h"
 
-/* More levels are refused, whatever they are: parentheses, lists, NOT. */
+/* The limit of nesting, of whatever kind: parentheses, lists, NOT. */
 enum { DEPTH_MAX = 200 };
 
 enum {
@@ -82,7 +82,7 @@ void ql_add(struct ql_node *parent, struct ql_node *child)
     parent->child_count++;
 }
 
-/* A node for an operator or function, and counts it. */
+/* Makes a node of an operator or function, and counts it. */
 static struct ql_node *operator_node(struct ql_parser *p, enum ql_kind kind, struct ql_token token)
 {
     p->tree->operator_count++;
@@ -98,7 +98,7 @@ static struct ql_node *literal(struct ql_parser *p, enum ql_kind kind)
 
 /* --- lists --- */
 
-/* items = expression { "," expression }, added to `node`, and what closes them */
+/* items = expression { "," expression }, added to `node`, and the closing token */
 static struct ql_node *parse_items(struct ql_parser *p, struct ql_node *node,
                                    enum ql_token_kind close, const char *name)
 {
@@ -251,7 +251,7 @@ static struct ql_node *parse_term(struct ql_parser *p)
     }
 }
 
-/* step = "." (name | "*"), the dot taken */
+/* step = "." (name | "*"); the dot is consumed */
 static struct ql_node *parse_name_step(struct ql_parser *p, bool simple)
 {
     if (p->token.kind == QL_TOKEN_NAME) {
@@ -269,7 +269,7 @@ static bool is_literal(const struct ql_node *node)
     return node->kind <= QL_MISSING;
 }
 
-/* step = "[" (expression | "*") "]", the first sign taken */
+/* step = "[" (expression | "*") "]"; the first token is consumed */
 static struct ql_node *parse_index_step(struct ql_parser *p, bool simple)
 {
     struct ql_node *index =
@@ -315,7 +315,7 @@ struct ql_node *ql_parse_simple_path(struct ql_parser *p)
 
 static struct ql_node *parse_unary(struct ql_parser *p);
 
-/* A sign before a number is part of it. */
+/* A sign in front of a number is part of the number. */
 static struct ql_node *parse_sign(struct ql_parser *p, enum ql_kind kind)
 {
     struct ql_token sign = p->token;
@@ -366,7 +366,7 @@ static struct ql_node *parse_unary(struct ql_parser *p)
 /* An operator between two operands. */
 struct infix {
     enum ql_kind kind;
-    int binds; /* 0: it is none */
+    int binds; /* 0: not an operator */
     bool negated;
 };
 
@@ -441,7 +441,7 @@ static struct ql_node *parse_type(struct ql_parser *p)
     return node;
 }
 
-/* What stands right of the operator, which is taken. */
+/* Parses the right side of the operator, which is consumed. */
 static struct ql_node *parse_infix_right(struct ql_parser *p, struct ql_node *node, int binds)
 {
     if (node->kind == QL_IS) {
@@ -455,7 +455,7 @@ static struct ql_node *parse_infix_right(struct ql_parser *p, struct ql_node *no
     return parse_right(p, binds);
 }
 
-/* "BETWEEN" expression "AND" expression, all up to the second word taken */
+/* "BETWEEN" expression "AND" expression; consumed up to the second keyword */
 static bool parse_upper_bound(struct ql_parser *p, struct ql_node *node)
 {
     if (!ql_take_word(p, QL_WORD_and)) {
@@ -515,7 +515,8 @@ static bool parse_end(struct ql_parser *p)
                              : "Unexpected token after expression") != NULL;
 }
 
-/* The service makes all tokens before it parses: a bad one is told before anything else. */
+/* The service splits the whole text into tokens before it parses: a malformed one is reported
+ * first. */
 static bool check_tokens(struct ql_parser *p)
 {
     struct ql_token first = p->token;
@@ -527,7 +528,7 @@ static bool check_tokens(struct ql_parser *p)
     return good || ql_fail(p, "%s", "") != NULL;
 }
 
-/* False for a word that no statement begins with. */
+/* Whether a statement can start with the token. */
 static bool may_be_verb(struct ql_token token)
 {
     switch (token.word) {
@@ -557,7 +558,7 @@ bool ql_parse(struct arena *arena, struct str text, struct ql_tree *out, struct 
     out->root = ql_parse_expression(&p, QL_BINDS_ANY);
     bool parsed = out->root != NULL && parse_end(&p);
     p.err = err;
-    if (!verb && (!parsed || out->root->kind == QL_NAME)) { /* just words */
+    if (!verb && (!parsed || out->root->kind == QL_NAME)) { /* not a statement */
         return ql_fail(&p, "Expected data manipulation") != NULL;
     }
     return parsed || err_set_str(err, problem.code, problem.message);

@@ -1,5 +1,6 @@
-/* Each row is a statement and its dump, or what is wrong with it. The refusals are as measured on
- * the service in October 2026 and published, or follow from the same grammar. */
+/* Unit tests of the parser of statements: rows of a statement and its dump, or the error. The
+ * errors were measured on the service in October 2026 and published, or follow from the same
+ * grammar. */
 #include "partiql/ql_tree_internal.h"
 
 #include "base/buf.h"
@@ -132,7 +133,7 @@ static const struct row mistakes[] = {
      "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."},
     {"INSERT t", "Unexpected keyword"},
     {"SELECT * FROM t AS WHERE a = 1", "Expected identifier for AS-alias"},
-    /* what is no token at all is told without a word */
+    /* a malformed token is reported without further text */
     {"SELECT * FROM t WHERE a = 'x", ""},
     {"SELECT * FROM \"t", ""},
     {"SELECT * FROM t # note", ""},

@@ -1,4 +1,5 @@
-/* Paths to attributes, and the columns of a SELECT. */
+/* Translates paths to attributes, and the columns of a SELECT. Called by where.c, change.c and
+ * statement.c. */
 #include "partiql/translate_internal.h"
 
 #include "base/buf.h"
@@ -16,7 +17,7 @@ static bool read_name(struct ql_translator *t, const struct ql_node *node, struc
     return out->name.len > 0 || ql_refuse(t, "Path component cannot be an empty string");
 }
 
-/* Indexes are whole numbers of 31 bits; -0 is one too. */
+/* Reads an index: an integer of 31 bits; -0 is allowed. */
 static bool read_index(struct ql_translator *t, const struct ql_node *node, struct expr_step *out)
 {
     int64_t index = -1;

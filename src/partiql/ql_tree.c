@@ -1,8 +1,9 @@
+/* Positions of tokens for messages, and dumps of trees for tests. */
 #include "partiql/ql_tree_internal.h"
 
 #include "base/buf.h"
 
-/* How many characters, not bytes. */
+/* Returns the number of characters (not bytes). */
 static size_t char_count(struct str text)
 {
     size_t count = 0;

@@ -1,6 +1,6 @@
-/* partiql/ql_tree_internal.h: what the text of a statement says, before anybody asks whether the
- * service can do it. The grammar is that of PartiQL: a statement is an expression like any other,
- * which is why some mistakes get texts that sound odd. */
+/* partiql/ql_tree_internal.h: a parsed statement, before any check of what DynamoDB supports. The
+ * grammar is that of PartiQL, in which a statement is an expression; this explains some odd error
+ * messages. */
 #ifndef GRAMME_PARTIQL_QL_TREE_INTERNAL_H
 #define GRAMME_PARTIQL_QL_TREE_INTERNAL_H
 
@@ -63,19 +63,18 @@ enum ql_returning_mode {
     QL_RETURNING_MODIFIED_NEW,
 };
 
-/* What only statements have. */
+/* Parts that only statements have. */
 struct ql_clauses {
-    struct ql_node
-        *source;  /* FROM, INTO, or behind UPDATE: a name or path, in FROM any expression */
-    bool aliased; /* the source has another name; AT and BY count too */
+    struct ql_node *source; /* of FROM, INTO or UPDATE: a name or path; in FROM any expression */
+    bool aliased;           /* the source has an alias, AT or BY */
     bool many_sources;
     struct ql_node *where;       /* or NULL */
-    struct ql_node *order;       /* the first of the keys of ORDER BY, or NULL */
-    struct ql_token unsupported; /* the first clause that the service does not know, or END */
+    struct ql_node *order;       /* the first key of ORDER BY, or NULL */
+    struct ql_token unsupported; /* the first clause that is not supported, or END */
     bool values;                 /* INSERT without the word VALUE */
     bool position;               /* INSERT ... AT */
     enum ql_returning_mode returning;
-    bool returning_columns; /* something else than * */
+    bool returning_columns; /* not * */
     bool returning_many;
 };
 
@@ -95,19 +94,19 @@ struct ql_tree {
     struct str text;
     struct ql_node *root;
     size_t parameter_count;
-    size_t operator_count; /* and functions: no branch of the tree has more nodes than these and its
-                              literals' levels */
+    /* Including functions: bounds the depth of the tree, together with the nesting of literals */
+    size_t operator_count;
 };
 
 /* Parses `text` into a tree in `arena` that borrows it. Fails with "Statement wasn't well formed,
- * can't be processed: " and what is wrong. */
+ * can't be processed: " and the reason. */
 MUST_USE bool ql_parse(struct arena *arena, struct str text, struct ql_tree *out, struct err *err);
 
-/* "1:8:5": line, column and length of a token in characters, as errors have it. */
+/* Returns "1:8:5": line, column and length of a token in characters, as messages show it. */
 struct str ql_position(const struct ql_tree *tree, struct ql_token token, struct arena *arena);
-/* What kind of node it is, in the words of the service's errors. */
+/* Returns the kind of a node as messages name it. */
 const char *ql_kind_name(enum ql_kind kind);
-/* Writes the tree for tests: (select (* ) (from t) (where (= a 'x'))) */
+/* Returns the tree as text, for tests: (select (* ) (from t) (where (= a 'x'))) */
 struct str ql_dump(const struct ql_tree *tree, struct arena *arena);
 
 #endif

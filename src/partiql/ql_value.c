@@ -1,11 +1,12 @@
-/* Literals become values. Errors say where inside the literal: "under root.a[1]". */
+/* Translates literals to values. Errors show the position inside the literal: "under root.a[1]".
+ * Called by where.c, change.c and statement.c. */
 #include "partiql/translate_internal.h"
 
 #include "base/buf.h"
 
 enum { LEVELS_MAX = 32 };
 
-/* Where a literal stands inside the outermost one, the root, which has no parent. */
+/* The position of a literal inside the outermost one, the root, which has no parent. */
 struct place {
     const struct place *parent;
     struct str name; /* STR_NULL: an index */
@@ -54,7 +55,7 @@ static bool add_number(struct ql_translator *t, const struct ql_node *node,
         arena_format(t->arena, "%s%.*s", node->negated ? "-" : "", STR_ARG(node->token.text));
     enum number_status status = number_parse(text, &number);
     if (status != NUMBER_OK) {
-        assert(status != NUMBER_BAD_TEXT); /* the lexer would not have it */
+        assert(status != NUMBER_BAD_TEXT); /* the lexer has refused it */
         struct str under = place_text(t, place);
         return ql_refuse(t, "%s under %.*s", number_status_text(status), STR_ARG(under));
     }
@@ -74,7 +75,7 @@ static bool refuse_kind(const struct ql_translator *t, const struct ql_node *nod
 
 /* --- sets --- */
 
-/* The members as they are written: a, a. */
+/* Returns the members as written: a, a. */
 static struct str list_members(const struct ql_translator *t, const struct ql_node *bag)
 {
     struct buf list = {0};
@@ -170,7 +171,7 @@ static bool read_name(struct ql_translator *t, const struct ql_node *map,
     return true;
 }
 
-/* Entries of an item are roots of their own, and may be parameters. */
+/* Entries of an item are roots themselves, and may be parameters. */
 static bool add_entry(struct ql_translator *t, const struct ql_node *node,
                       const struct place *place, bool item, struct builder *builder)
 {

@@ -1,3 +1,5 @@
+/* Translates a parsed statement: sources, clauses, columns, items. Called by src/api through
+ * statement_parse(). Any thread. */
 #include "partiql/translate_internal.h"
 
 #include "base/buf.h"

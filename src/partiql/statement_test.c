@@ -1,5 +1,6 @@
-/* Statements become values and bound expressions. The texts of refusals are as measured on the
- * service in September and October 2026 and published, or its own where nobody measured. */
+/* Unit tests of statements: rows of a statement and its error, or what its parts mean. The errors
+ * were measured on the service in September and October 2026 and published; where nobody measured
+ * they are DynamoDB Local's. */
 #include "partiql/partiql.h"
 
 #include "base/testing.h"
@@ -27,7 +28,7 @@ static bool parse(struct arena *arena, const struct row *row, struct statement *
     return statement_parse(arena, str_from_c(row->text), copy, count, out, err);
 }
 
-/* --- refusals --- */
+/* --- errors --- */
 
 static const struct row refusals[] = {
     {"x IS INT4", NULL, "Unsupported operation: IsType"},
@@ -185,7 +186,7 @@ static void test_refusals(void **state)
 static const char item_text[] = "{n: 1, s: \"str\", nul: null, yes: true, ss: <\"a\", \"b\">, "
                                 "l: [1, 2], m: {x: {y: 3}}, b: b\"xy\"}";
 
-/* A condition, and whether the item meets it. */
+/* Rows of a condition, and whether the item fulfils it. */
 static const struct row conditions[] = {
     {"n = 1", NULL, "yes"},
     {"1.0 = n", NULL, "yes"},
@@ -261,7 +262,7 @@ static void test_conditions(void **state)
     arena_finish(&arena);
 }
 
-/* --- what key conditions are made of --- */
+/* --- comparisons of keys --- */
 
 static const struct row key_tests[] = {
     {"a = 'x'", NULL, "a 1 \"x\""},

@@ -1,5 +1,6 @@
-/* partiql/translate_internal.h: from the tree of a statement to values and bound expressions. What
- * PartiQL allows and the service does not is refused here. A function that fails has set t->err. */
+/* partiql/translate_internal.h: translation of a parsed statement to values and bound expressions.
+ * Parts of PartiQL that DynamoDB does not support are refused here. A function that fails sets
+ * t->err. */
 #ifndef GRAMME_PARTIQL_TRANSLATE_INTERNAL_H
 #define GRAMME_PARTIQL_TRANSLATE_INTERNAL_H
 
@@ -15,25 +16,29 @@ struct ql_translator {
     struct err *err;
 };
 
-/* Set the error, and return false. The second one says where: " at 1:8:5". */
+/* Sets the error. Returns false. */
 bool ql_refuse(const struct ql_translator *t, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The same with the position of a token: " at 1:8:5". */
 bool ql_refuse_at(const struct ql_translator *t, struct ql_token token, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* Literals and parameters. */
+/* Whether the node is a literal or a parameter. */
 bool ql_is_value(const struct ql_node *node);
+/* Translates a literal or parameter. */
 MUST_USE bool ql_value(struct ql_translator *t, const struct ql_node *node, struct value *out);
-/* The struct of an INSERT as an item. */
+/* Translates the struct of an INSERT to an item. */
 MUST_USE bool ql_item(struct ql_translator *t, const struct ql_node *node, struct value *out);
 
-/* Names and paths; others are refused. */
+/* Translates a name or path; fails for other nodes. */
 MUST_USE bool ql_path(struct ql_translator *t, const struct ql_node *node, struct expr_path *out);
 
-/* Lower-case names of functions are compared; a quoted name is one too. */
+/* Whether the node calls the function; `name` is in lower case, the node's name is compared without
+ * case. */
 bool ql_is_call(const struct ql_node *node, const char *name);
 
-/* A condition; NULL on failure. */
+/* Translates a condition; NULL on failure. */
 const struct where *ql_where(struct ql_translator *t, const struct ql_node *node);
+/* Translates SET and REMOVE. */
 MUST_USE bool ql_changes(struct ql_translator *t, const struct ql_node *update,
                          const struct update **out);
 

@@ -1,5 +1,6 @@
-/* Conditions. A comparison, a function or NOT is true or false and may itself be compared:
- * attribute_exists(a) = true. */
+/* Translates conditions, to a bound condition and to a tree for the planner. A comparison, a
+ * function or NOT is a BOOL and may be compared itself: attribute_exists(a) = true. Called by
+ * statement.c. */
 #include "partiql/translate_internal.h"
 
 static const struct operand *read_operand(struct ql_translator *t, const struct ql_node *node);
@@ -42,7 +43,7 @@ static const struct operand *read_value(struct ql_translator *t, const struct ql
     return ql_value(t, node, &value) ? build_value(&t->builder, value) : NULL;
 }
 
-/* All children of a node; NULL if one is refused. */
+/* Translates all children of a node; NULL on failure. */
 static const struct operand **read_operands(struct ql_translator *t, const struct ql_node *node)
 {
     const struct operand **operands =
@@ -80,7 +81,7 @@ static const struct operand *read_operand(struct ql_translator *t, const struct 
     return read_truth(t, node);
 }
 
-/* --- what a key condition could be --- */
+/* --- comparisons of keys --- */
 
 static enum key_operator flip(enum key_operator op)
 {
@@ -98,7 +99,8 @@ static enum key_operator flip(enum key_operator op)
     }
 }
 
-/* The literals from `node` on; values that ql_value() has made before, so that it does not fail. */
+/* Collects the literals from `node` on. ql_value() has translated them before, so it does not fail.
+ */
 static bool collect_values(struct ql_translator *t, const struct ql_node *node, struct where *out)
 {
     struct value *values = NULL;
@@ -120,7 +122,7 @@ static bool collect_values(struct ql_translator *t, const struct ql_node *node, 
     return true;
 }
 
-/* attribute op value, with the attribute on either side of a comparison. */
+/* Records `attribute op value`, with the attribute on either side, for the planner. */
 static void note_key_test(struct ql_translator *t, const struct ql_node *node, enum key_operator op,
                           struct where *out)
 {
@@ -297,9 +299,9 @@ static const struct where *translate_call(struct ql_translator *t, const struct 
     return NULL;
 }
 
-/* --- joining --- */
+/* --- AND, OR, NOT --- */
 
-/* What AND, OR and NOT take: no bare attribute and no literal. */
+/* Translates an operand of AND, OR or NOT: not an attribute or literal alone. */
 static const struct where *translate_part(struct ql_translator *t, const struct ql_node *node,
                                           const char *refusal)
 {

@@ -1,13 +1,15 @@
+/* Decodes the JSON of a request to a C struct, by its shape. Called by src/api at the start of
+ * every operation. */
 #include <stdlib.h>
 
 #include "wire/serialization_internal.h"
 #include "wire/shape.h"
 
-/* One request while it is read. */
+/* The state of decoding one request. */
 struct decoder {
     struct arena *arena;
     struct json_reader json;
-    struct builder builder; /* for one value after the other */
+    struct builder builder; /* used for all values in turn */
     struct str complaint;   /* STR_NULL: none */
 };
 
@@ -122,8 +124,8 @@ static bool decode_bool(struct decoder *d, struct wire_bool *out)
     return json_read_bool(&d->json, &out->value);
 }
 
-/* JSON's number as the service takes it for an integer: the fraction is cut off, and what does not
- * fit becomes the largest that does. */
+/* Reads a JSON number as the service reads an integer: cuts off the fraction, and limits it to the
+ * largest that fits. */
 static int64_t whole_part(struct str text, int64_t largest)
 {
     struct number number;
@@ -168,15 +170,15 @@ static bool decode_int(struct decoder *d, const struct shape *shape, struct wire
 }
 
 enum {
-    /* A list that the model bounds keeps no more elements than this: the rest are read for mistakes
-     * and dropped. That is too long for any bound, and enough for the text of the error, which
-     * quotes the list up to 32 KB, with at least two bytes for each element. */
+    /* A list with a length limit keeps at most this many elements: the others are checked for
+     * errors and dropped. That exceeds every limit, and is enough for the message, which quotes up
+     * to 32 KB of the list with at least two bytes per element. */
     BOUNDED_KEPT_MAX = 16 * 1024,
     /* The largest request that the service accepts, decoded, takes less than half of this. */
     DECODED_BYTES_MAX = 64 * 1024 * 1024,
 };
 
-/* Whether the request takes more memory than it may; then reading stops. */
+/* Whether the request uses more memory than it may; decoding then stops. */
 static bool is_over_budget(const struct decoder *d)
 {
     const struct budget *budget = d->arena->budget;
@@ -184,7 +186,7 @@ static bool is_over_budget(const struct decoder *d)
            (budget_state(budget) != BUDGET_FITS || budget_used(budget) > DECODED_BYTES_MAX);
 }
 
-/* Seconds, perhaps with a fraction. */
+/* Reads seconds with an optional fraction. */
 static bool decode_timestamp(struct decoder *d, struct wire_int *out)
 {
     struct str text;
@@ -202,7 +204,7 @@ static bool decode_timestamp(struct decoder *d, struct wire_int *out)
     return true;
 }
 
-/* Elements gather in doubling arrays of the arena. */
+/* Doubles an array of elements in the arena when it is full. */
 static void *grow(struct decoder *d, void *array, size_t count, size_t size)
 {
     if (count != 0 && (count & (count - 1)) != 0) {
@@ -215,14 +217,14 @@ static void *grow(struct decoder *d, void *array, size_t count, size_t size)
     return bigger;
 }
 
-/* Reads an element for its mistakes only. */
+/* Reads an element only to find errors. */
 static bool decode_and_drop(struct decoder *d, const struct shape *shape)
 {
     struct arena_mark mark = arena_mark(d->arena);
-    struct builder builder = d->builder; /* it may grow into memory that is then gone */
+    struct builder builder = d->builder; /* it may move to memory that is freed by the rewind */
     void *room = arena_zalloc(d->arena, shape_kept_size(shape));
     if (!decode(d, shape, PLACE_ELEMENT, room)) {
-        return false; /* the complaint may be behind the mark */
+        return false; /* the message may be allocated after the mark */
     }
     d->builder = builder;
     arena_rewind(d->arena, mark);
@@ -275,7 +277,8 @@ static int compare_entries(const void *a, const void *b)
     return order != 0 ? order : left->place < right->place ? -1 : 1;
 }
 
-/* Of entries with one name the last one counts, at the place of the first. */
+/* Removes duplicates: of entries with equal names the last value is kept, at the position of the
+ * first. */
 static void drop_doubles(struct decoder *d, struct wire_map *map, size_t size)
 {
     struct map_entry *entries = ARENA_ARRAY(d->arena, struct map_entry, map->count);
@@ -375,7 +378,7 @@ static bool decode_struct(struct decoder *d, const struct shape *shape, enum wir
 
 /* --- attribute values --- */
 
-/* Values grow in one builder and are copied out of it when they are complete. */
+/* Starts a value in the shared builder; it is copied out when it is complete. */
 static struct value_reader start_value(struct decoder *d)
 {
     d->builder.len = 0;
@@ -443,7 +446,7 @@ static bool decode(struct decoder *d, const struct shape *shape, enum wire_place
     return false;
 }
 
-/* How much room a value gets at first; most are small. */
+/* The initial capacity for a value; most are small. */
 enum { VALUE_ROOM = 1024 };
 
 bool wire_decode(struct arena *arena, const struct shape *shape, struct str body, void *out,

@@ -1,8 +1,9 @@
+/* Prints parts of a request for messages, as Java's toString() does. Called by validate.c. */
 #include "wire/print_internal.h"
 
 #include "base/utf8.h"
 
-/* No text grows much beyond this, whatever the request holds. */
+/* A printed text is cut at about this length. */
 enum { PRINTED_MAX = 32 * 1024 };
 
 static bool is_full(const struct buf *out)
@@ -15,7 +16,7 @@ static void print_text(struct buf *out, struct str text)
     buf_add(out, str_is_null(text) ? STR("null") : utf8_prefix(text, PRINTED_MAX));
 }
 
-/* The name of an entry of a map. */
+/* Prints the name of an entry of a map. */
 static void print_name(struct buf *out, struct str name, bool first)
 {
     buf_add(out, first ? STR("") : STR(", "));
@@ -48,7 +49,7 @@ static void print_entries(struct buf *out, struct value map)
     buf_add_char(out, '}');
 }
 
-/* A member of a set or an S, N or B: just its text. */
+/* Prints a member of a set, or an S, N or B: only its text. */
 static void print_scalar(struct buf *out, struct value value)
 {
     char digits[NUMBER_TEXT_MAX];
@@ -105,7 +106,7 @@ static void print_content(struct buf *out, struct value value)
     }
 }
 
-/* AttributeValue(s=text, n=null, ...): every type is named, the service's own ones too. */
+/* Prints AttributeValue(s=text, n=null, ...): all types, including internal ones of the service. */
 static void print_value(struct buf *out, struct value value)
 {
     static const struct {
@@ -141,7 +142,7 @@ static void print_value(struct buf *out, struct value value)
     buf_add_char(out, ')');
 }
 
-/* --- what requests are made of --- */
+/* --- parts of requests --- */
 
 static void print_list(struct buf *out, const struct shape *shape, const struct wire_list *list)
 {

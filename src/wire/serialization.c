@@ -1,13 +1,14 @@
+/* Messages of SerializationException. Called by decode.c and value_json.c. */
 #include "wire/serialization_internal.h"
 
-/* Where a list or map is an element, the service stumbles over its own generic types. */
+/* If a list or map is an element, the service reports its own generic types. */
 #define PARAMETERIZED                                                                              \
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class "  \
     "java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and "           \
     "java.lang.Class are in module java.base of loader 'bootstrap')"
 #define START_OF_STRUCTURE "Start of structure or map found where not expected"
 
-/* What the service calls a number, a truth value or a text; NULL if it is malformed. */
+/* Returns the service's name of a number, a BOOL or a string; NULL if it is malformed. */
 static const char *token_name(struct json_reader *json)
 {
     bool truth;

@@ -1,8 +1,7 @@
-/* wire/serialization_internal.h: the texts of SerializationException for JSON of another kind than
- * the one that is wanted. They name Java's types, because the service is written in it.
- *
- * Each looks at the value that comes next, which is of a wrong kind, and returns the text in the
- * reader's arena; STR_NULL: no value stands there at all, the JSON is malformed. */
+/* wire/serialization_internal.h: messages of SerializationException for JSON of the wrong kind.
+ * They name Java types, because the service is written in Java. Each function looks at the next
+ * value, which is of a wrong kind, and returns the message in the reader's arena; STR_NULL: there
+ * is no value, the JSON is malformed. */
 #ifndef GRAMME_WIRE_SERIALIZATION_INTERNAL_H
 #define GRAMME_WIRE_SERIALIZATION_INTERNAL_H
 
@@ -10,12 +9,13 @@
 
 #define AWS "com.amazonaws.dynamodb.v20120810."
 
-/* `wanted` is "String", "Boolean", "Integer" or "Long". */
+/* For a value where a scalar is expected: `wanted` is "String", "Boolean", "Integer" or "Long". */
 struct str serialization_scalar(struct json_reader *json, const char *wanted);
+/* For a value where a list is expected. */
 struct str serialization_list(struct json_reader *json, enum wire_place place);
-/* `java` is the whole type of the map. */
+/* For a value where a map is expected: `java` is the whole Java type of the map. */
 struct str serialization_map(struct json_reader *json, const char *java, enum wire_place place);
-/* `java` is the name of the structure without its package. */
+/* For a value where a structure is expected: `java` is its name without package. */
 struct str serialization_struct(struct json_reader *json, const char *java, enum wire_place place);
 
 #endif

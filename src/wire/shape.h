@@ -54,7 +54,7 @@ struct wire_int {
 struct wire_list {
     bool given;
     size_t count;
-    void *elements; /* an array of what the element's kind is kept as */
+    void *elements; /* array of elements, each kept as the table above says */
 };
 
 struct wire_map {
@@ -91,17 +91,17 @@ struct shape {
     /* Length of a string, list or map; value of a number. 0 and 0: no bound. */
     int64_t min;
     int64_t max;
-    bool bounded_below; /* min counts even if it is 0 */
+    bool bounded_below; /* min applies even if it is 0 */
     bool (*matches)(struct str text);
-    const char *pattern; /* as printed */
+    const char *pattern; /* as messages show it */
     bool length_first;   /* SHAPE_STRING: a wrong length is reported before the pattern */
     /* SHAPE_ENUM: ends with NULL, in the order in which the service prints */
     const char *const *values;
     const struct field *fields; /* SHAPE_STRUCT: ends with a NULL name; sorted as errors come out */
-    size_t size;                /* SHAPE_STRUCT: of the C struct */
+    size_t size;                /* SHAPE_STRUCT: size of the C struct */
     const struct shape *element; /* SHAPE_LIST, SHAPE_MAP */
     const struct shape *key;     /* SHAPE_MAP: constraints of its names, or NULL */
-    /* SHAPE_STRING: what of the text is kept, or NULL: all of it. */
+    /* SHAPE_STRING: returns the part of the text to keep; NULL: all of it. */
     struct str (*keep)(struct str text);
     /* The current layer (see enum value_wording) reports a bound or an enum of this shape without
      * the value; an enum with this list of values. */
@@ -125,23 +125,22 @@ struct shape {
         .name = NULL                                                                               \
     }
 
-/* How many bytes a value of this shape takes in its container. */
+/* Returns how many bytes a value of this shape takes in its container. */
 size_t shape_kept_size(const struct shape *shape);
-/* Whether what is kept there is nothing: the member is absent, or null. */
+/* Whether a decoded value is absent or null. */
 bool shape_is_absent(const struct shape *shape, const void *kept);
 
-/* Reads `body` into *out (shape->size bytes, zeroed here). All memory is from `arena`, and slices
- * borrow `body`. False: ERR_SERIALIZATION, or err_set_over_budget() if the arena has a budget and
- * the request does not fit it. A list whose length the shape bounds may be cut behind that bound.
- */
+/* Decodes `body` to *out (shape->size bytes, zeroed here). Allocates from `arena`; strings borrow
+ * `body`. False: ERR_SERIALIZATION, or err_set_over_budget() if the request exceeds the arena's
+ * budget. A list with a length limit may be cut after that limit. */
 MUST_USE bool wire_decode(struct arena *arena, const struct shape *shape, struct str body,
                           void *out, struct err *err);
 
-/* Checks the model's constraints of a decoded struct, all of them, and reports them together:
- * "2 validation errors detected: ...; ...". Lists and maps that pass hold no nulls. */
+/* Checks all constraints of the model on a decoded struct, and reports all violations together: "2
+ * validation errors detected: ...; ...". Lists and maps that pass contain no nulls. */
 MUST_USE bool wire_validate(const struct shape *shape, const void *decoded,
                             enum value_wording wording, struct err *err);
-/* The same for just one of its members. */
+/* As wire_validate() for one member. */
 MUST_USE bool wire_validate_member(const struct shape *shape, const void *decoded, const char *name,
                                    enum value_wording wording, struct err *err);
 

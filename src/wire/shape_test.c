@@ -1,8 +1,9 @@
+/* Unit tests of shapes: decoding and constraints. */
 #include "wire/shape.h"
 
 #include "base/testing.h"
 
-/* A request of every kind of member. */
+/* A request with every kind of member. */
 struct inner {
     struct wire_int number;
 };

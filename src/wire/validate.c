@@ -1,7 +1,7 @@
-/* The model's constraints. Paths are written as the service does: members with a small first
- * letter, list elements as "keySchema.1.member.attributeName", map values as
- * "requestItems.name.member.keys". What is terse is named as on the wire, and its value is left
- * out. */
+/* Checks the constraints of the service's model. Paths are written as the service does: members
+ * with their first letter in lower case, list elements as "keySchema.1.member.attributeName", map
+ * values as "requestItems.name.member.keys". Terse shapes are named as on the wire, without their
+ * value. Called by src/api. */
 #include "model/limits.h"
 #include "wire/print_internal.h"
 
@@ -11,10 +11,10 @@ struct validator {
     enum value_wording wording;
 };
 
-/* The service lists no more than these. */
+/* The service lists at most this many. */
 enum { ERRORS_MAX = 10, ERROR_BYTES_MAX = 128 * 1024 };
 
-/* Where we are, on the stack; put into words only for an error. */
+/* The path to the current value, on the stack; printed only for an error. */
 struct path {
     const struct path *parent; /* NULL: the request itself */
     const char *member;        /* of a struct, or NULL: */
@@ -25,7 +25,7 @@ struct path {
 static void validate(struct validator *v, const struct shape *shape, const void *kept,
                      const struct path *path);
 
-/* --- words --- */
+/* --- messages --- */
 
 static void print_path(struct buf *out, const struct path *path, bool terse)
 {
@@ -49,8 +49,8 @@ static void print_path(struct buf *out, const struct path *path, bool terse)
     }
 }
 
-/* Starts the next error of the list; false if it is full. Names in errors may be megabytes long,
- * and an answer holds less than ERROR_BYTES_MAX of them. */
+/* Starts the next error of the list; false if it is full. Names in errors may be megabytes long; a
+ * response contains less than ERROR_BYTES_MAX of them. */
 static bool next_error(struct validator *v)
 {
     if (v->error_count == ERRORS_MAX) {
@@ -177,7 +177,8 @@ static void validate_struct(struct validator *v, const struct shape *shape, cons
     }
 }
 
-/* An element of a list or map: JSON's null is none. (A null value is FAULT_EMPTY already.) */
+/* Checks an element of a list or map, which must not be null. (A null value is FAULT_EMPTY
+ * already.) */
 static void validate_element(struct validator *v, const struct shape *shape, const void *kept,
                              const struct path *path)
 {
@@ -201,8 +202,8 @@ static void validate_list(struct validator *v, const struct shape *shape,
 
 /* --- maps ---
  *
- * A name that does not fit is the map's failure, with all constraints of names. So is a list that
- * stands in a map and is too long or too short, except where it is terse. */
+ * A name that violates a constraint is reported as a failure of the map, with all constraints of
+ * names. So is a list in a map that is too long or too short, unless it is terse. */
 
 static void add_constraints(struct buf *out, const struct shape *shape)
 {
@@ -244,7 +245,7 @@ static void check_names(struct validator *v, const struct shape *shape, const st
     }
 }
 
-/* The names of attributes, in an item or in a value. */
+/* Checks the names of attributes, in an item or in a value. */
 static void check_value_names(struct validator *v, const struct shape *shape, const void *kept,
                               const struct value_problem *problem, const struct path *path)
 {
@@ -277,7 +278,7 @@ static void validate_entry(struct validator *v, const struct shape *shape, const
         validate_element(v, shape, kept, path);
         return;
     }
-    struct shape unbounded = *shape; /* its length was the map's matter */
+    struct shape unbounded = *shape; /* its length was checked with the map */
     unbounded.min = 0;
     unbounded.max = 0;
     validate_element(v, &unbounded, kept, path);

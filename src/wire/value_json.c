@@ -1,3 +1,5 @@
+/* Reads and writes attribute values as JSON. Reading builds values directly, without an
+ * intermediate tree. Called for every request and response with items. */
 #include "wire/value_json.h"
 
 #include "base/base64.h"
@@ -25,7 +27,7 @@ static void find_fault(struct value_reader *reader, enum value_fault fault)
     find_problem(reader, (struct value_problem){.fault = fault});
 }
 
-/* Reads a string where one is needed; else says what was found instead. */
+/* Reads a string; if another kind of value follows, sets the message. */
 static bool read_text(struct value_reader *reader, struct json_string *out)
 {
     if (json_peek(reader->json) == JSON_STRING) {
@@ -76,7 +78,7 @@ static struct str first_character(struct str text)
     return str_make(text.data, len);
 }
 
-/* Whether the last character before the padding has bits that no encoder writes. The length is a
+/* Whether the last character before the padding has bits that must be zero. The length is a
  * multiple of 4. */
 static bool has_bad_end(struct str text)
 {
@@ -215,7 +217,7 @@ static bool read_set(struct value_reader *reader, enum value_type type)
     bool members_fit = clean && reader->problem.fault == FAULT_NONE;
     if (count == 0 || !members_fit || !builder_close_set(&reader->builder, open, count)) {
         find_problem(reader, problem);
-        reader->builder.len = open; /* unfit */
+        reader->builder.len = open; /* unusable */
         builder_add_null(&reader->builder);
     }
     return true;
@@ -238,8 +240,8 @@ static bool read_list(struct value_reader *reader, int level)
     return reader->json->mistake == NULL;
 }
 
-/* The names of an item itself are looked at before its values, and the lengths of all names before
- * anything else. */
+/* Checks a name. Names of an item itself are checked before its values, and lengths of all names
+ * before everything else. */
 static void find_bad_name(struct value_reader *reader, struct str name, int level)
 {
     enum value_fault fault = name.len == 0 ? FAULT_EMPTY_NAME : FAULT_LONG_NAME;
@@ -250,7 +252,7 @@ static void find_bad_name(struct value_reader *reader, struct str name, int leve
     }
 }
 
-/* `level` 0 is an item; `place` is where the map stands, for complaints. */
+/* `level` 0 is an item; `place` is the position of the map, for messages. */
 static bool read_map(struct value_reader *reader, int level, enum wire_place place)
 {
     if (json_peek(reader->json) != JSON_OBJECT) {
@@ -282,7 +284,7 @@ static bool read_map(struct value_reader *reader, int level, enum wire_place pla
     return true;
 }
 
-/* What stands behind {"S": and its like. */
+/* Reads the value after {"S": and the like. */
 static bool read_typed(struct value_reader *reader, enum value_type type, int level)
 {
     switch (type) {
@@ -337,7 +339,7 @@ bool value_json_read(struct value_reader *reader, int level, enum wire_place pla
             }
             continue;
         }
-        reader->builder.len = start; /* replaces what came before; another type is refused below */
+        reader->builder.len = start; /* replaces the previous one; a second type is refused below */
         if (!read_typed(reader, type, level)) {
             return false;
         }
@@ -457,7 +459,7 @@ void value_json_write(struct buf *out, struct value value)
     buf_add_char(out, '}');
 }
 
-/* Most attributes are texts without escapes: they are written in one piece. */
+/* Most attributes are strings without escapes: writes them in one piece. */
 static void write_plain_text(struct buf *out, struct str name, struct str text)
 {
     static const char middle[] = "\":{\"S\":\"";

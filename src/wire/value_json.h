@@ -1,4 +1,4 @@
-/* wire/value_json.h: attribute values as JSON ({"S": "text"}), read and written. */
+/* wire/value_json.h: reads and writes attribute values as JSON ({"S": "text"}). */
 #ifndef GRAMME_WIRE_VALUE_JSON_H
 #define GRAMME_WIRE_VALUE_JSON_H
 
@@ -8,38 +8,39 @@
 
 #define VALUE_LEVELS_MAX 32
 
-/* What can be wrong with a value that is well-formed JSON. */
+/* Faults of a value that is well-formed JSON. */
 enum value_fault {
     FAULT_NONE,
     FAULT_EMPTY,       /* no type at all */
     FAULT_TWO_TYPES,   /* more than one */
     FAULT_NESTED,      /* too many levels */
     FAULT_EMPTY_NAME,  /* of an attribute */
-    FAULT_LONG_NAME,   /* of an attribute: a matter of the model's constraints, see validate.c */
+    FAULT_LONG_NAME,   /* of an attribute: reported by validate.c */
     FAULT_NULL_FALSE,  /* {"NULL": false} */
     FAULT_EMPTY_SET,   /* a set without members */
     FAULT_NULL_MEMBER, /* a set with JSON's null */
     FAULT_DUPLICATES,  /* a set with equal members */
-    FAULT_NUMBER,      /* no number, or one out of bounds */
+    FAULT_NUMBER,      /* not a number, or out of range */
 };
 
-/* The first fault of a value, or of an item. It is reported when the operation comes to it, not
- * while reading, because other checks may come first; and not all operations word it alike. */
+/* The first fault of a value or item. It is reported when the operation checks the value, not while
+ * reading, because other checks come first; and the messages of operations differ. */
 struct value_problem {
     enum value_fault fault;
     enum value_type type; /* of the set */
     struct str text;      /* the number; the JSON of the set with equal members */
 };
 
-/* Which of the service's two layers checks an operation's values; some texts differ. As measured
- * in us-east-1, October 2026: BatchWriteItem, Scan and the transactions are still in the older. */
+/* Which of the service's two layers checks an operation's values; some messages differ. As measured
+ * in us-east-1 in October 2026: BatchWriteItem, Scan and the transactions are still in the older
+ * layer. */
 enum value_wording { WORDING_CURRENT, WORDING_OLDER };
 
-/* The text, in `arena`. There is a fault. */
+/* Returns the message of a fault, in `arena`. */
 struct str value_problem_text(const struct value_problem *problem, enum value_wording wording,
                               struct arena *arena);
 
-/* Where a JSON value stands: the texts for what does not fit depend on it. */
+/* The position of a JSON value: messages depend on it. */
 enum wire_place {
     PLACE_MEMBER,  /* of a structure */
     PLACE_ELEMENT, /* of a list or map */
@@ -49,17 +50,19 @@ struct value_reader {
     struct json_reader *json;
     struct builder builder;
     struct value_problem problem;
-    struct str complaint; /* text of the SerializationException, STR_NULL: none (yet) */
+    struct str complaint; /* message of the SerializationException; STR_NULL: none (yet) */
 };
 
-/* Reads one attribute value, or a JSON object of them as an M value, to the end of the builder.
- * False: a SerializationException, with reader->complaint (STR_NULL: malformed JSON). A value with
- * a problem is read to its end, but what was built is unfit for use. */
+/* Reads one attribute value and appends it to the builder. False: a SerializationException, with
+ * reader->complaint (STR_NULL: malformed JSON). A value with a problem is read to its end, but the
+ * value that was built is unusable. */
 MUST_USE bool value_json_read(struct value_reader *reader, int level, enum wire_place place);
+/* Reads a JSON object of attribute values as an M value, as above. */
 MUST_USE bool value_json_read_item(struct value_reader *reader, enum wire_place place);
 
+/* Writes a value as {"S": "text"}. */
 void value_json_write(struct buf *out, struct value value);
-/* An item, or any M value, as {"name": value, ...} without the {"M": } around it. */
+/* Writes an item, or any M value, as {"name": value, ...} without {"M": } around it. */
 void value_json_write_item(struct buf *out, struct value item);
 
 #endif

@@ -1,9 +1,10 @@
+/* Unit tests of attribute values as JSON. */
 #include "wire/value_json.h"
 
 #include "base/testing.h"
 #include "json/writer.h"
 
-/* What the reader makes of an item: its JSON written again, or what is wrong with it. */
+/* Returns what was read of an item, written as JSON again, or its fault. */
 static struct str understand_as(struct arena *arena, const char *text, enum value_wording wording)
 {
     struct json_reader json;
@@ -71,7 +72,7 @@ static void test_items(void **state)
     arena_finish(&arena);
 }
 
-/* Equal members of sets, in the words of the current layer. */
+/* Messages of the current layer about equal members of sets. */
 static void test_duplicates(void **state)
 {
     (void)state;
@@ -99,7 +100,7 @@ static void test_duplicates(void **state)
     arena_finish(&arena);
 }
 
-/* However many members there are, the text is short. */
+/* The message is short for any number of members. */
 static void test_long_duplicates(void **state)
 {
     (void)state;
@@ -118,7 +119,7 @@ static void test_long_duplicates(void **state)
     arena_finish(&arena);
 }
 
-/* Lists in lists: 32 levels of them pass with the attribute, one more does not. */
+/* Nested lists: 32 levels including the attribute pass, one more does not. */
 static void test_depth(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The texts for what is wrong with a value. */
+/* Messages about faults of values, as the service's two layers word them. Called by src/api. */
 #include "base/base64.h"
 #include "err/messages.h"
 #include "json/writer.h"
@@ -10,7 +10,7 @@
 
 /* --- numbers --- */
 
-/* The exponent of a number's text; 0 if it has none. False: it does not even fit 64 bits. */
+/* Reads the exponent of a number's text; 0 if it has none. False: it exceeds 64 bits. */
 static bool read_exponent(struct str text, int64_t *out)
 {
     *out = 0;
@@ -25,7 +25,7 @@ static bool read_exponent(struct str text, int64_t *out)
 }
 
 /* The older layer reads numbers as Java's BigDecimal: the exponent has 32 bits, and so has the
- * place of the first digit, which wraps around. */
+ * position of the first digit, which overflows. */
 static enum number_status older_status(int64_t exponent, enum number_status status)
 {
     if (exponent > INT32_MAX || exponent < -INT32_MAX) {
@@ -59,16 +59,16 @@ static struct str number_fault_text(struct str text, enum value_wording wording,
 
 /* --- equal members of sets --- */
 
-/* A text does not grow much beyond this, however long the set is. */
+/* The message is cut at about this length. */
 enum { MEMBERS_BYTES_MAX = 32 * 1024 };
 
-/* A member of a set: as it was sent, and the bytes that it stands for. */
+/* A member of a set: as sent, and its bytes. */
 struct member {
     struct str text;
     struct str bytes;
 };
 
-/* The members in the order in which they were sent; returns how many. */
+/* Reads the members in the order in which they were sent. Returns their number. */
 static size_t read_members(const struct value_problem *problem, struct arena *arena,
                            struct member **out)
 {
@@ -100,7 +100,7 @@ static int compare_members(const void *a, const void *b)
     return str_cmp(((const struct member *)a)->bytes, ((const struct member *)b)->bytes);
 }
 
-/* The older layer lists the members as they were sent: b, a, a. */
+/* The older layer lists the members as sent: b, a, a. */
 static struct str list_members(const struct member *members, size_t count, struct arena *arena)
 {
     struct buf list = {0};
@@ -113,8 +113,7 @@ static struct str list_members(const struct member *members, size_t count, struc
     return text;
 }
 
-/* The current layer sorts them, and lists them as far as the first that is there twice: "a", "a".
- */
+/* The current layer sorts the members, and lists them up to the first duplicate: "a", "a". */
 static struct str quote_members(struct member *members, size_t count, struct arena *arena)
 {
     struct buf list = {0};
