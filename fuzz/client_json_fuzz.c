@@ -1,6 +1,6 @@
 /* A letter that chooses the form, and JSON. Properties: what the client library reads it writes,
  * and reads and writes again as the same text; copies are written the same. */
-#include "client/value_internal.h"
+#include "client/value_tree_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,5 @@
-/* `gramme bench` from its arguments to its result: prepares the table, runs, reports. */
+/* The load generator from its arguments to its report: prepares the table, runs a workload or
+ * measures a limit, reports. Runs on the main thread. */
 #include "bench/bench.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static void print_help(void)
         "soon, and at what cost. Makes and loads the table itself if it is not there. Ends with\n"
         "status 1 if a request failed.\n\n"
         "Work:\n");
-    works_print_help();
+    workloads_print_help();
     printf("\nOptions:\n");
     options_print_help();
     printf("\nExamples:\n"
@@ -53,7 +54,7 @@ static bool read_file(struct str path, struct buf *out, struct err *err)
     return good || err_set(err, ERR_VALIDATION, "%.*s is no request", STR_ARG(path));
 }
 
-/* The request of raw work: a file's, or a plain GET. */
+/* Makes the request of the workload `raw`: the contents of a file, or a plain GET. */
 static bool make_raw(const struct bench_options *options, const struct target *target,
                      struct buf *out, struct err *err)
 {
@@ -65,18 +66,18 @@ static bool make_raw(const struct bench_options *options, const struct target *t
     return true;
 }
 
-/* Writes item 0, which says that the others are there. */
+/* Writes item 0, which marks the table as loaded. */
 static bool load_first_item(const struct source *source, struct err *err)
 {
     struct request request;
     struct random random;
     struct request_values values = {0};
     request_init(&request);
-    request_add(&request, "{\"TableName\":\"%.*s\",\"Item\":", STR_ARG(source->shape->table));
-    request_add_item(&request, source->shape, 0);
+    request_add(&request, "{\"TableName\":\"%.*s\",\"Item\":", STR_ARG(source->table->name));
+    request_add_item(&request, source->table, 0);
     request_add(&request, "}");
     random_init(&random);
-    request_fill(&request, source->shape, &values, source->text, &random);
+    request_fill(&request, source->table, &values, source->text, &random);
     int status = 0;
     struct str answer;
     bool good = target_call(source->target, STR("PutItem"), buf_str(&request.bytes), err->arena,
@@ -88,10 +89,10 @@ static bool load_first_item(const struct source *source, struct err *err)
     return good;
 }
 
-static bool load_table(const struct shape *shape, const struct target *target, struct err *err)
+static bool load_table(const struct test_table *table, const struct target *target, struct err *err)
 {
     struct source source;
-    if (!source_init(&source, work_find(STR("load")), shape, target, err)) {
+    if (!source_init(&source, workload_find(STR("load")), table, target, err)) {
         return false;
     }
     struct run_plan plan = {
@@ -111,28 +112,28 @@ static bool load_table(const struct shape *shape, const struct target *target, s
     return good;
 }
 
-static bool prepare_table(const struct bench_options *options, const struct shape *shape,
+static bool prepare_table(const struct bench_options *options, const struct test_table *table,
                           const struct target *target, bool loads, struct err *err)
 {
-    if ((options->fresh || loads) && !shape_delete_table(shape, target, err)) {
+    if ((options->fresh || loads) && !test_table_delete(table, target, err)) {
         return false;
     }
     bool loaded;
-    if (!shape_create_table(shape, target, err)) {
+    if (!test_table_create(table, target, err)) {
         return false;
     }
     if (loads) {
         return true;
     }
-    return shape_is_loaded(shape, target, &loaded, err) &&
-           (loaded || load_table(shape, target, err));
+    return test_table_is_loaded(table, target, &loaded, err) &&
+           (loaded || load_table(table, target, err));
 }
 
 static bool run_and_report(const struct bench_options *options, struct source *source,
                            bool *out_clean, struct err *err)
 {
     uint64_t load_count = source_request_count(source);
-    struct str label = arena_format(err->arena, "%.*s", STR_ARG(options->work));
+    struct str label = arena_format(err->arena, "%.*s", STR_ARG(options->workload));
     struct run_plan plan = {
         .source = source,
         .label = is_interactive() ? label.data : NULL,
@@ -143,7 +144,7 @@ static bool run_and_report(const struct bench_options *options, struct source *s
         .rate = options->rate,
     };
     plan.warmup_seconds = plan.request_count > 0 ? 0 : options->warmup;
-    if (source->work->mix[1] == OP_SCAN) {
+    if (source->workload->mix[1] == OP_SCAN) {
         plan.connection_count = (int)options->segments;
     }
     source->in_flight_max = (uint64_t)plan.connection_count;
@@ -159,24 +160,24 @@ static bool run_and_report(const struct bench_options *options, struct source *s
            report_run_json(options->json, options, &plan, &result, err);
 }
 
-static bool bench_work(const struct bench_options *options, const struct work *work,
-                       bool *out_clean, struct err *err)
+static bool bench_workload(const struct bench_options *options, const struct workload *workload,
+                           bool *out_clean, struct err *err)
 {
     struct target target;
-    struct shape shape;
+    struct test_table table;
     struct source source = {0};
     struct buf raw = {0};
-    bool is_raw = work->mix[1] == OP_RAW;
-    bool loads = work->mix[1] == OP_LOAD;
-    shape_init(&shape, options, err->arena);
-    if (loads && shape.item_count < 2) {
+    bool is_raw = workload->mix[1] == OP_RAW;
+    bool loads = workload->mix[1] == OP_LOAD;
+    test_table_init(&table, options, err->arena);
+    if (loads && table.item_count < 2) {
         return err_set(err, ERR_VALIDATION, "load needs --items 2 or more");
     }
     bool good =
         target_init(&target, options->endpoint, str_eq(options->auth, STR("dummy")), err) &&
-        source_init(&source, work, &shape, &target, err) &&
+        source_init(&source, workload, &table, &target, err) &&
         (!is_raw || make_raw(options, &target, &raw, err)) &&
-        (is_raw || options->no_setup || prepare_table(options, &shape, &target, loads, err));
+        (is_raw || options->no_setup || prepare_table(options, &table, &target, loads, err));
     source.raw = buf_str(&raw);
     source.segment_count = (int)options->segments;
     good = good && run_and_report(options, &source, out_clean, err) &&
@@ -207,7 +208,7 @@ static void raise_file_limit(void)
     }
 }
 
-/* Status 2 for what the arguments are to blame for. */
+/* Returns the exit status; 2 for mistakes in the arguments. */
 static int run(int argc, char **argv, struct err *err)
 {
     struct bench_options options;
@@ -218,12 +219,12 @@ static int run(int argc, char **argv, struct err *err)
     if (!str_is_null(options.limit)) {
         return bench_limit(&options, err) ? 0 : 1;
     }
-    const struct work *work = work_find(options.work);
-    if (work == NULL) {
-        err_set(err, ERR_VALIDATION, "there is no work '%.*s'", STR_ARG(options.work));
+    const struct workload *workload = workload_find(options.workload);
+    if (workload == NULL) {
+        err_set(err, ERR_VALIDATION, "there is no workload '%.*s'", STR_ARG(options.workload));
         return 2;
     }
-    return bench_work(&options, work, &clean, err) && clean ? 0 : 1;
+    return bench_workload(&options, workload, &clean, err) && clean ? 0 : 1;
 }
 
 int bench(int argc, char **argv)

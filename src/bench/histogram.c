@@ -1,10 +1,11 @@
+/* Latency histograms. Each worker thread has its own; they are merged at the end. */
 #include "bench/histogram_internal.h"
 
 #include <math.h>
 
 static const uint64_t value_max = ((uint64_t)1 << HISTOGRAM_VALUE_BITS) - 1;
 
-/* How many low bits of the value its bucket does not tell. */
+/* Returns how many low bits of the value its bucket drops. */
 static int shift_of(uint64_t value)
 {
     int bits = value == 0 ? 0 : 64 - __builtin_clzll(value);
@@ -17,7 +18,7 @@ static size_t bucket_of(uint64_t value)
     return ((size_t)shift << HISTOGRAM_SUB_BITS) + (size_t)(value >> shift);
 }
 
-/* The largest value of a bucket. */
+/* Returns the largest value of a bucket. */
 static uint64_t bucket_top(size_t bucket)
 {
     size_t block = bucket >> HISTOGRAM_SUB_BITS;

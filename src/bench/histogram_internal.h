@@ -1,5 +1,5 @@
-/* bench/histogram_internal.h: how often which latency. Buckets are log-linear: below 128 ns one for
- * each, above it 128 for each power of two, so a value is known to 1 in 128 at any size. */
+/* bench/histogram_internal.h: a histogram of latencies. Buckets are log-linear: one per ns below
+ * 128 ns, above that 128 per power of two, so the relative error is at most 1/128. */
 #ifndef GRAMME_BENCH_HISTOGRAM_INTERNAL_H
 #define GRAMME_BENCH_HISTOGRAM_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 enum {
     HISTOGRAM_SUB_BITS = 7,
-    HISTOGRAM_VALUE_BITS = 42, /* 73 minutes; what is longer counts as that */
+    HISTOGRAM_VALUE_BITS = 42, /* 73 minutes; longer values count as this */
     HISTOGRAM_BUCKETS = (HISTOGRAM_VALUE_BITS - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS,
 };
 
@@ -18,11 +18,14 @@ struct histogram {
     uint64_t buckets[HISTOGRAM_BUCKETS];
 };
 
-/* All zeroes is an empty one. */
+/* Adds a value. A zeroed histogram is empty. */
 void histogram_add(struct histogram *histogram, int64_t value_ns);
+/* Adds all values of `from` to `into`. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
-/* The value that this share (0 to 1) of all does not exceed; 0 if there are none. */
+/* Returns the quantile: the value that this share (0 to 1) of all values does not exceed; 0 if
+ * there are none. */
 MUST_USE uint64_t histogram_at(const struct histogram *histogram, double share);
+/* Returns the mean; 0 if there are no values. */
 MUST_USE double histogram_mean(const struct histogram *histogram);
 
 #endif

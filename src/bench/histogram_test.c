@@ -1,9 +1,10 @@
+/* Unit tests of histograms. */
 #include "bench/histogram_internal.h"
 
 #include "base/mem.h"
 #include "base/testing.h"
 
-/* Whatever is put in alone comes out again, to 1 in 128 and never smaller. */
+/* A single value is returned with an error of at most 1/128, and never smaller. */
 static void test_one_value(void **state)
 {
     (void)state;
@@ -12,7 +13,7 @@ static void test_one_value(void **state)
     for (size_t i = 0; i < COUNT_OF(values); i++) {
         struct histogram *histogram = mem_zalloc(sizeof(*histogram));
         histogram_add(histogram, values[i]);
-        histogram_add(histogram, values[i] * 2); /* so that the maximum does not hide the bucket */
+        histogram_add(histogram, values[i] * 2); /* keeps the maximum from hiding the bucket */
         uint64_t got = histogram_at(histogram, 0.5);
         assert_in_range(got, (uint64_t)values[i], (uint64_t)(values[i] + values[i] / 128));
         assert_int_equal(histogram->max_ns, values[i] * 2);
@@ -47,7 +48,7 @@ static void test_bounds_and_merge(void **state)
     struct histogram *a = mem_zalloc(sizeof(*a));
     struct histogram *b = mem_zalloc(sizeof(*b));
     assert_int_equal(histogram_at(a, 0.99), 0);
-    histogram_add(a, -5); /* a clock that goes back counts as nothing */
+    histogram_add(a, -5); /* a negative value counts as 0 */
     histogram_add(a, INT64_MAX);
     histogram_add(b, 10);
     histogram_merge(a, b);

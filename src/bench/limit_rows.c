@@ -1,3 +1,4 @@
+/* Writes the rows of PutItem to RocksDB without the engine, for comparison. Called by limits.c. */
 #include "base/bytes.h"
 #include "bench/limit_rows_internal.h"
 
@@ -16,7 +17,7 @@ enum {
     INDEX_KEY_BYTES = STORE_PREFIX_LEN + MADE_BYTES + STORE_PART_LEN + SORT_BYTES,
     COUNTERS_SPACE = 2,
     TEXT_BYTES = 1 << 20,
-    /* What stands around the text of an item: version, size, names, lengths. */
+    /* Bytes of an item besides its text: version, size, names, lengths. */
     ROW_OVERHEAD = 60,
 };
 
@@ -69,8 +70,7 @@ void limit_rows_close(struct limit_rows *rows)
     mem_free(rows);
 }
 
-/* Keys in an item's part are random, as hashes are; a part of several items is rarely met twice in
- * one batch. */
+/* Keys are random, as hashes are: items of one batch rarely share a partition. */
 void limit_rows_put(struct limit_rows *rows)
 {
     char item_key[ITEM_KEY_BYTES];

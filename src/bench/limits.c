@@ -1,3 +1,4 @@
+/* Measures what disk, memory and network of this machine allow at best. */
 #include "bench/limits_internal.h"
 
 #include <arpa/inet.h>
@@ -33,7 +34,7 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Runs `step` until the time is over; each counts as `per_step` of the unit. */
+/* Runs `step` until the time is over; each step counts as `per_step` units. */
 static bool repeat(const struct bench_options *options, uint64_t per_step,
                    bool (*step)(void *context, struct err *err), void *context,
                    struct limit_result *out, struct err *err)
@@ -65,7 +66,7 @@ static bool write_and_sync(int fd, struct err *err)
            err_set(err, ERR_INTERNAL, "cannot write: %s", strerror(errno));
 }
 
-/* Room is set aside as RocksDB does for its log; file systems that cannot do without. */
+/* Preallocates space as RocksDB does for its log; ignores file systems that cannot. */
 static bool append_and_sync(void *context, struct err *err)
 {
     int fd = *(int *)context;
@@ -76,7 +77,7 @@ static bool append_and_sync(void *context, struct err *err)
     return write_and_sync(fd, err);
 }
 
-/* Over what is there: the file neither grows nor moves. */
+/* Overwrites existing data: the file neither grows nor moves. */
 static bool overwrite_and_sync(void *context, struct err *err)
 {
     int fd = *(int *)context;
@@ -86,7 +87,7 @@ static bool overwrite_and_sync(void *context, struct err *err)
     return write_and_sync(fd, err);
 }
 
-/* A file that is gone when it is closed. */
+/* Creates a file that is deleted when it is closed. */
 static bool open_scratch(const struct bench_options *options, int *out, struct err *err)
 {
     struct str name =
@@ -166,7 +167,7 @@ static bool measure_rocksdb(const struct bench_options *options, struct limit_re
 struct wire {
     int client;
     int server;
-    int log; /* what the server syncs before it answers; -1: nothing */
+    int log; /* the file that the server syncs before it responds; -1: none */
     size_t request_bytes;
     char *buffer;
     pthread_t thread;
@@ -197,7 +198,8 @@ static void *answer_main(void *arg)
            send(wire->server, answer, sizeof(answer), MSG_NOSIGNAL) == (ssize_t)sizeof(answer)) {
         /* again */
     }
-    shutdown(wire->server, SHUT_RDWR); /* if it was the disk that failed, the other end learns it */
+    /* If the disk failed, the other end sees the closed connection */
+    shutdown(wire->server, SHUT_RDWR);
     arena_finish(&arena);
     mem_free(buffer);
     return NULL;
@@ -215,7 +217,7 @@ static bool ask(void *context, struct err *err)
     return err_set(err, ERR_INTERNAL, "the loopback connection was lost");
 }
 
-/* Two ends of a TCP connection over loopback. */
+/* Makes both ends of a TCP connection over loopback. */
 static bool connect_ends(struct wire *wire, struct err *err)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -285,7 +287,7 @@ static bool measure_durable(const struct bench_options *options, struct limit_re
 /* Memory ------------------------------------------------------------------------------------ */
 
 struct lines {
-    uint64_t *words; /* the first one of each line names the next line */
+    uint64_t *words; /* the first word of each cache line is the index of the next one */
     uint64_t at;
 };
 
@@ -304,7 +306,7 @@ static bool measure_memory(const struct bench_options *options, struct limit_res
 {
     struct lines lines = {.words = mem_alloc((size_t)LINES * LINE_WORDS * sizeof(uint64_t))};
     for (uint64_t i = 0; i < LINES; i++) {
-        /* Comes by each line once before it comes again, as by chance (Knuth's MMIX). */
+        /* Visits every line once in a pseudo-random order (Knuth's MMIX generator). */
         lines.words[i * LINE_WORDS] = (i * 6364136223846793005 + 1442695040888963407) % LINES;
     }
     out->unit = "thousand reads";

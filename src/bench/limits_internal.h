@@ -6,7 +6,7 @@
 #include "bench/options_internal.h"
 
 struct limit_result {
-    const char *unit; /* what is counted */
+    const char *unit; /* the unit of `count` */
     uint64_t count;
     double seconds;
     double cpu_seconds;       /* of this process */

@@ -1,3 +1,4 @@
+/* Reads the command line, by the table options.def. */
 #include "bench/options_internal.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ struct option {
     const char *value_name;
     const char *default_text;
     const char *help;
-    size_t offset; /* of its member in struct bench_options */
+    size_t offset; /* offset of its member in */
     double min;
     double max;
 };
@@ -108,7 +109,7 @@ static const struct option *find(struct str name)
     return NULL;
 }
 
-/* One option at argv[*at], with its value in the next argument or behind '='. */
+/* Reads the option at argv[*at], with its value in the next argument or after '='. */
 static bool read_option(int argc, char **argv, int *at, struct bench_options *out, struct err *err)
 {
     const char *argument = argv[*at];
@@ -135,7 +136,7 @@ static bool read_option(int argc, char **argv, int *at, struct bench_options *ou
 
 static bool check(const struct bench_options *given, struct err *err)
 {
-    bool has_work = !str_is_null(given->work);
+    bool has_work = !str_is_null(given->workload);
     if (has_work == !str_is_null(given->limit)) {
         return err_set(err, ERR_VALIDATION, "%s",
                        has_work ? "--limit goes without a work item"
@@ -161,8 +162,8 @@ bool options_read(int argc, char **argv, struct bench_options *out, struct err *
             if (!read_option(argc, argv, &i, out, err)) {
                 return false;
             }
-        } else if (str_is_null(out->work)) {
-            out->work = str_from_c(argv[i]);
+        } else if (str_is_null(out->workload)) {
+            out->workload = str_from_c(argv[i]);
         } else {
             return err_set(err, ERR_VALIDATION, "unexpected argument '%s'", argv[i]);
         }

@@ -1,4 +1,4 @@
-/* bench/options_internal.h: the command line of `gramme bench`. */
+/* bench/options_internal.h: the command line of gramme-bench. */
 #ifndef GRAMME_BENCH_OPTIONS_INTERNAL_H
 #define GRAMME_BENCH_OPTIONS_INTERNAL_H
 
@@ -9,7 +9,7 @@
 #define REAL(member_, name_, value_, default_, min_, max_, help_)   double member_;
 #define FLAG(member_, name_, help_)                                 bool member_;
 struct bench_options {
-    struct str work; /* STR_NULL: a limit */
+    struct str workload; /* STR_NULL: a limit */
 #include "bench/options.def"
 };
 #undef TEXT
@@ -17,8 +17,9 @@ struct bench_options {
 #undef REAL
 #undef FLAG
 
-/* Texts borrow from argv. */
+/* Reads the arguments. Texts borrow from argv. False: ERR_VALIDATION. */
 MUST_USE bool options_read(int argc, char **argv, struct bench_options *out, struct err *err);
+/* Prints the options with their defaults to standard output. */
 void options_print_help(void);
 
 #endif

@@ -1,3 +1,4 @@
+/* Unit tests of the command line. */
 #include "bench/options_internal.h"
 
 #include "base/buf.h"
@@ -45,8 +46,8 @@ static void test_arguments(void **state)
         struct bench_options options;
         out.len = 0;
         if (options_read(count, (char **)rows[i].words, &options, &err)) {
-            struct str work = str_is_null(options.work) ? STR("-") : options.work;
-            buf_format(&out, "%.*s %.*s %d %.2f %d fresh=%d %.*s", STR_ARG(work),
+            struct str workload = str_is_null(options.workload) ? STR("-") : options.workload;
+            buf_format(&out, "%.*s %.*s %d %.2f %d fresh=%d %.*s", STR_ARG(workload),
                        STR_ARG(options.endpoint), (int)options.connections, options.seconds,
                        (int)options.size, options.fresh, STR_ARG(options.auth));
         } else {

@@ -1,3 +1,4 @@
+/* CPU time and memory of processes, from /proc. */
 #include "bench/process_internal.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ bool process_list_read(struct process_list *list, struct str text, struct err *e
     return true;
 }
 
-/* The 14th and 15th words of /proc/PID/stat; the second is a name in parentheses. */
+/* Reads the 14th and 15th words of /proc/PID/stat; the second is a name in parentheses. */
 static double cpu_seconds(int64_t pid)
 {
     char path[64];

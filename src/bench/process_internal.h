@@ -1,4 +1,4 @@
-/* bench/process_internal.h: what other processes use, from /proc. */
+/* bench/process_internal.h: CPU time and memory of other processes, from /proc. */
 #ifndef GRAMME_BENCH_PROCESS_INTERNAL_H
 #define GRAMME_BENCH_PROCESS_INTERNAL_H
 
@@ -11,11 +11,12 @@ struct process_list {
     size_t count;
 };
 
-/* From "12,34"; STR_NULL is an empty list. */
+/* Reads "12,34"; STR_NULL is an empty list. */
 MUST_USE bool process_list_read(struct process_list *list, struct str text, struct err *err);
-/* User and system time of all, all their threads included; a process that is gone counts as 0. */
+/* Returns the user and system time of all processes, with all their threads; a process that has
+ * ended counts as 0. */
 MUST_USE double process_list_cpu_seconds(const struct process_list *list);
-/* Resident memory of all. */
+/* Returns the resident memory of all processes. */
 MUST_USE uint64_t process_list_bytes(const struct process_list *list);
 
 #endif

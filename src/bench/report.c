@@ -1,3 +1,4 @@
+/* Prints results as text and JSON. */
 #include "bench/report_internal.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ void report_run(const struct bench_options *options, const struct run_plan *plan
 {
     const struct histogram *latency = &result->latency;
     double requests = (double)latency->count;
-    printf("%.*s: %d connections, %d threads, %.2f s", STR_ARG(options->work),
+    printf("%.*s: %d connections, %d threads, %.2f s", STR_ARG(options->workload),
            plan->connection_count, result->thread_count, result->seconds);
     if (plan->rate > 0) {
         printf(", %.0f requests/s wanted", plan->rate);
@@ -127,7 +128,7 @@ static void add_run(struct buf *out, const struct bench_options *options,
     const struct histogram *latency = &result->latency;
     double requests = (double)latency->count;
     JSON_PUT(out, "{\"work\":");
-    json_write_string(out, options->work);
+    json_write_string(out, options->workload);
     JSON_PUT(out, ",\"endpoint\":");
     json_write_string(out, options->endpoint);
     buf_format(out,
@@ -135,8 +136,8 @@ static void add_run(struct buf *out, const struct bench_options *options,
                "\"seconds\":%.4f,\"requests\":%llu,\"requests_per_second\":%.2f,"
                "\"items_per_request\":%.2f,\"answer_bytes\":%llu,\"megabytes_per_second\":%.3f,",
                plan->connection_count, result->thread_count,
-               (unsigned long long)plan->source->shape->item_count, plan->source->shape->item_bytes,
-               plan->source->shape->gsi_count, result->seconds, (unsigned long long)latency->count,
+               (unsigned long long)plan->source->table->item_count, plan->source->table->item_bytes,
+               plan->source->table->gsi_count, result->seconds, (unsigned long long)latency->count,
                per_second(requests, result->seconds), source_items_per_request(plan->source),
                (unsigned long long)result->answer_bytes,
                per_second((double)result->answer_bytes / 1e6, result->seconds));

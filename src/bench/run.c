@@ -1,3 +1,5 @@
+/* Runs a workload: starts the worker threads, shows progress, collects the results. Runs on the
+ * main thread. */
 #include "bench/run_internal.h"
 
 #include <pthread.h>
@@ -31,7 +33,7 @@ static int choose_thread_count(const struct run_plan *plan)
     return MAX(MIN(wanted, plan->connection_count), 1);
 }
 
-/* An equal share of `total`, the first ones one more. */
+/* Returns an equal share of `total`; the first ones are one larger. */
 static uint64_t share_of(uint64_t total, int number, int count)
 {
     return total / (uint64_t)count + (total % (uint64_t)count > (uint64_t)number);
@@ -69,7 +71,7 @@ static bool start_workers(struct run *run, struct err *err)
         struct worker *worker = &run->workers[i];
         worker->measure_from_ns = run->measure_from_ns;
         worker->until_ns = run->until_ns;
-        if (plan->rate > 0) { /* the threads take turns */
+        if (plan->rate > 0) { /* staggers the threads */
             worker->interval_ns =
                 MAX((int64_t)(NS_PER_S / plan->rate * run->worker_count), (int64_t)1);
             worker->next_due_ns = run->start_ns + worker->interval_ns * (i + 1) / run->worker_count;
@@ -125,7 +127,7 @@ static void show_progress(struct run *run)
     fflush(stderr);
 }
 
-/* Until it is `until_ns`, or all have finished. */
+/* Waits until `until_ns`, or until all workers have finished. */
 static void watch(struct run *run, int64_t until_ns)
 {
     for (;;) {

@@ -1,3 +1,4 @@
+/* Counts errors by name. Each worker thread has its own tally; they are merged at the end. */
 #include "bench/tally_internal.h"
 
 void tally_add(struct tally *tally, struct str name, uint64_t count)

@@ -1,4 +1,4 @@
-/* bench/tally_internal.h: how often what went wrong, by name. */
+/* bench/tally_internal.h: counts of errors by name. */
 #ifndef GRAMME_BENCH_TALLY_INTERNAL_H
 #define GRAMME_BENCH_TALLY_INTERNAL_H
 
@@ -14,9 +14,12 @@ struct tally {
     size_t kind_count;
 };
 
-/* Names are cut to what fits; more kinds than fit are counted as the last one, "others". */
+/* Counts an error. Long names are cut; when there are too many kinds, further ones count as the
+ * last one, "others". */
 void tally_add(struct tally *tally, struct str name, uint64_t count);
+/* Adds all counts of `from` to `into`. */
 void tally_merge(struct tally *into, const struct tally *from);
+/* Returns the number of errors. */
 MUST_USE uint64_t tally_total(const struct tally *tally);
 
 #endif

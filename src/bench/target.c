@@ -1,3 +1,4 @@
+/* The server that is measured: its address, and single blocking calls to it. */
 #include "bench/target_internal.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 
 enum { CALL_TIMEOUT_SECONDS = 120 };
 
-/* HOST, HOST:PORT or [IPv6]:PORT. */
+/* Reads HOST, HOST:PORT or [IPv6]:PORT. */
 static void split_authority(struct str authority, struct str *out_host, struct str *out_port)
 {
     *out_host = authority;

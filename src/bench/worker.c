@@ -1,9 +1,7 @@
-/* A thread that sends requests and waits for their answers.
- *
- * Without a rate each connection sends its next request when it has the answer to the last one.
- * With a rate requests are due at fixed times, whatever the server does: one that is due while all
- * connections wait is sent late, and its latency counts from when it was due. So a server that
- * stalls shows in every request that it kept waiting ("coordinated omission"). */
+/* A thread that sends requests and reads their responses. Without a rate each connection sends its
+ * next request when it has received the response to the previous one. With a rate requests are due
+ * at fixed times, independent of the server: one that is due while all connections are busy is sent
+ * late, and its latency counts from when it was due. */
 #include "bench/worker_internal.h"
 
 #include <errno.h>
@@ -18,7 +16,7 @@
 enum {
     READ_BUFFER_BYTES = 256 << 10,
     REFUSALS_MAX = 100,
-    SILENT_SECONDS_MAX = 60, /* then there will be no answer */
+    SILENT_SECONDS_MAX = 60, /* then no response is expected any more */
     NS_PER_S = 1000000000,
 };
 
@@ -47,7 +45,7 @@ static void close_handle(uv_handle_t *handle)
     }
 }
 
-/* All requests are answered, or will not be. */
+/* Closes the connections when all requests are answered or given up. */
 static void end(struct worker *worker)
 {
     close_handle((uv_handle_t *)&worker->watch_timer);
@@ -90,8 +88,8 @@ static bool open_conn(struct conn *conn, int fd)
            uv_read_start((uv_stream_t *)&conn->tcp, on_buffer, on_read) == 0;
 }
 
-/* The closed handle's memory is libuv's until on_reopen(), so a connection is opened again there.
- */
+/* libuv uses the memory of a closed handle until on_reopen(), so the connection is opened again
+ * there. */
 static void on_reopen(uv_handle_t *handle)
 {
     struct conn *conn = CONTAINER_OF((uv_tcp_t *)handle, struct conn, tcp);
@@ -145,7 +143,7 @@ static void reopen(struct conn *conn)
 static void on_written(uv_write_t *write, int status)
 {
     struct conn *conn = CONTAINER_OF(write, struct conn, write);
-    (void)status; /* if the connection is lost, reading says so */
+    (void)status; /* if the connection is lost, the read callback reports it */
     mem_free(conn->unsent);
     conn->unsent = NULL;
 }
@@ -158,7 +156,8 @@ static void send_bytes(struct conn *conn, struct str bytes)
     if (LIKELY(rest == 0)) {
         return;
     }
-    /* The prepared request is written over for the next connection, so the rest is copied. */
+    /* The prepared request will be overwritten for the next connection, so the unsent rest is
+     * copied. */
     mem_free(conn->unsent);
     conn->unsent = mem_alloc(rest);
     memcpy(conn->unsent, bytes.data + bytes.len - rest, rest);
@@ -201,7 +200,8 @@ static void arm(struct worker *worker)
     timerfd_settime(worker->due_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* What was due before the end is sent later if need be, but not for longer than was measured. */
+/* Requests that were due before the end are still sent, but for no longer than the measured time.
+ */
 static bool is_over(const struct worker *worker, int64_t now_ns)
 {
     if (worker->stopping || worker->quota == 0) {
@@ -230,7 +230,7 @@ static void on_due(uv_poll_t *poll, int status, int events)
     struct worker *worker = CONTAINER_OF(poll, struct worker, due_poll);
     uint64_t expired;
     ssize_t ignored = read(worker->due_fd, &expired, sizeof(expired));
-    (void)ignored; /* it only tells the poll that it was seen */
+    (void)ignored; /* clears the readiness of the timer */
     int64_t now_ns = clock_monotonic_ns();
     while (worker->idle != NULL && worker->next_due_ns <= now_ns && !is_over(worker, now_ns)) {
         struct conn *conn = worker->idle;
@@ -246,7 +246,7 @@ static void on_due(uv_poll_t *poll, int status, int events)
     }
 }
 
-/* What a connection does that waits for no answer. */
+/* Starts the next request on a connection that is idle. */
 static void next_request(struct conn *conn)
 {
     struct worker *worker = conn->worker;
@@ -268,7 +268,7 @@ static void next_request(struct conn *conn)
 
 /* Answers ----------------------------------------------------------------------------------- */
 
-/* The server says that it could do so later: throttled, in conflict, or not all of a batch. */
+/* Whether the server asks to retry: throttled, in conflict, or a partly processed batch. */
 static bool says_later(const struct conn *conn)
 {
     const struct reader *reader = &conn->reader;
@@ -326,7 +326,7 @@ static void on_answer(struct conn *conn)
             fail(conn->worker, STR("odd LastEvaluatedKey"));
         }
     }
-    /* An answer that came before all of the request was sent leaves a connection of no use. */
+    /* A response that arrives before the whole request was sent makes the connection unusable. */
     bool closes = reader->closes || conn->unsent != NULL;
     reader_reset(reader);
     conn->busy = false;
@@ -384,7 +384,8 @@ static void give_up(struct worker *worker)
     }
 }
 
-/* Every second: has anything been answered? Waiting for a request to be due is no silence. */
+/* Once a second: gives up if nothing was answered. Waiting for a request to be due does not count.
+ */
 static void on_watch(uv_timer_t *timer)
 {
     struct worker *worker = CONTAINER_OF(timer, struct worker, watch_timer);
@@ -413,7 +414,7 @@ bool worker_connect(struct worker *worker, struct err *err)
         conn->worker = worker;
         conn->place.segment = (uint64_t)worker->first_conn + (uint64_t)i;
         reader_init(&conn->reader);
-        conn->reader.keep_back = source->work->mix[1] == OP_SCAN;
+        conn->reader.keep_back = source->workload->mix[1] == OP_SCAN;
         int fd = target_connect(source->target);
         if (fd < 0 || !open_conn(conn, fd)) {
             return err_set(err, ERR_INTERNAL, "cannot connect to %.*s: %s",
@@ -437,7 +438,7 @@ static void start(struct worker *worker)
     }
 }
 
-/* Requests that were due and never sent must not look as if nobody had wanted them. */
+/* Requests that were due and never sent count as errors. */
 static void count_unsent(struct worker *worker)
 {
     if (worker->interval_ns > 0 && worker->quota > 0 && worker->next_due_ns < worker->until_ns) {
@@ -451,7 +452,8 @@ void *worker_main(void *arg)
     struct worker *worker = arg;
     start(worker);
     if (worker->interval_ns > 0) {
-        thread_ask_for_short_slices(); /* what it measures is not how long it waits itself */
+        /* Short time slices, so that scheduling delays do not count as latency */
+        thread_ask_for_short_slices();
     }
     uv_run(&worker->loop, UV_RUN_DEFAULT);
     count_unsent(worker);

@@ -1,11 +1,11 @@
-/* bench/worker_internal.h: one thread of a run: a loop, its connections, and what it counted. */
+/* bench/worker_internal.h: one thread of a run: an event loop, its connections, and its counts. */
 #ifndef GRAMME_BENCH_WORKER_INTERNAL_H
 #define GRAMME_BENCH_WORKER_INTERNAL_H
 
-#include "bench/reader_internal.h"
+#include "bench/response_reader_internal.h"
 #include "bench/run_internal.h"
 
-#include <uv.h> /* behind ours: it defines MIN and MAX, too */
+#include <uv.h> /* after ours: it defines MIN and MAX, too */
 
 struct worker;
 
@@ -14,16 +14,16 @@ struct conn {
     struct worker *worker;
     uv_tcp_t tcp;
     bool open;
-    bool busy;    /* a request is under way */
+    bool busy;    /* a request is in progress */
     bool resend;  /* after the connection has been made again */
-    int refusals; /* "later", in a row */
+    int refusals; /* consecutive responses that asked to retry */
     struct conn *next_idle;
     struct draw draw;
     struct scan_place place;
     int64_t start_ns; /* when the request was sent or, with a rate, due */
     uint64_t answer_min;
     uint64_t answer_max;
-    /* What the socket did not take at once. */
+    /* What the socket did not accept at once. */
     uv_write_t write;
     char *unsent;
     struct reader reader;
@@ -32,7 +32,7 @@ struct conn {
 struct worker {
     /* Set by run.c. */
     const struct run_plan *plan;
-    int first_conn; /* its number among those of all workers */
+    int first_conn; /* its number among all workers */
     int conn_count;
     struct conn *conns;
     int64_t measure_from_ns;
@@ -51,7 +51,7 @@ struct worker {
     struct tally errors;
     double cpu_seconds;
 
-    /* The thread's own. */
+    /* Used by the thread only. */
     pthread_t thread;
     uv_loop_t loop;
     struct generator generator;
@@ -62,16 +62,16 @@ struct worker {
     struct conn *idle;
     int open_count;
     bool stopping;
-    uint64_t done_before; /* answers when the timer looked last */
+    uint64_t done_before; /* responses when the timer last fired */
     int silent_seconds;
     char *read_buffer;
 };
 
-/* Makes the connections. */
+/* Opens the connections. Main thread, before worker_main(). */
 MUST_USE bool worker_connect(struct worker *worker, struct err *err);
-/* The thread; it ends when all requests have been answered, or when that takes too long. */
+/* The thread's function; returns when all requests have been answered, or after a time-out. */
 void *worker_main(void *worker);
-/* Accepts one that has not been connected. */
+/* Frees the worker; it need not have been connected. */
 void worker_destroy(struct worker *worker);
 
 #endif

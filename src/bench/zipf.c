@@ -1,3 +1,4 @@
+/* Zipf-distributed random numbers. */
 #include "bench/zipf_internal.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 static const double theta = 0.99;
 static const uint64_t summed_max = 100000;
 
-/* The sum of 1 / i^theta up to `count`; behind the first ones as an integral. */
+/* Returns the sum of 1 / i^theta up to `count`; after the first terms as an integral. */
 static double zeta(uint64_t count)
 {
     double sum = 0;

@@ -1,5 +1,5 @@
-/* bench/zipf_internal.h: numbers of which few come often and most seldom, as YCSB draws them
- * (theta 0.99; Gray et al., "Quickly generating billion-record synthetic databases"). */
+/* bench/zipf_internal.h: Zipf-distributed numbers as YCSB draws them (theta 0.99; Gray et al.,
+ * "Quickly generating billion-record synthetic databases"). */
 #ifndef GRAMME_BENCH_ZIPF_INTERNAL_H
 #define GRAMME_BENCH_ZIPF_INTERNAL_H
 
@@ -12,8 +12,9 @@ struct zipf {
     double eta;
 };
 
+/* Prepares numbers from 0 to count - 1. */
 void zipf_init(struct zipf *zipf, uint64_t count);
-/* A rank from 0, the most frequent, to count - 1. */
+/* Draws a rank from 0, the most frequent, to count - 1. */
 MUST_USE uint64_t zipf_next(const struct zipf *zipf, struct random *random);
 
 #endif

@@ -1,10 +1,11 @@
+/* Unit tests of the Zipf distribution. */
 #include "bench/zipf_internal.h"
 
 #include "base/testing.h"
 
 enum { DRAWS = 200000 };
 
-/* The share of draws that are below `rank`. */
+/* Returns the share of draws below `rank`. */
 static double share_below(uint64_t count, uint64_t rank)
 {
     struct zipf zipf;

@@ -1,4 +1,4 @@
-/* Reading answers. */
+/* Reads answers: items, counts, capacity. Called by users of the library, on any thread. */
 #include "base/mem.h"
 #include "client/client_internal.h"
 
@@ -54,7 +54,7 @@ const struct gramme_value *gramme_answer_table_items(const struct gramme_answer 
     return gramme_get(gramme_get(gramme_answer_root(answer), "Responses"), table);
 }
 
-/* ConsumedCapacity is of one table, or a list for several. */
+/* ConsumedCapacity is an object for one table, or a list for several. */
 double gramme_answer_units(const struct gramme_answer *answer)
 {
     const struct gramme_value *capacity =

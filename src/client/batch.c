@@ -1,15 +1,16 @@
-/* Batches of any size: cut into calls, and what a call left unprocessed is sent again. */
+/* Batches of any size: splits them into calls, and sends unprocessed entries again. */
 #include "client/client_internal.h"
 
 enum {
     WRITES_PER_CALL = 25,
     KEYS_PER_CALL = 100,
-    FRUITLESS_MAX = 8, /* calls in a row that processed nothing */
+    FRUITLESS_MAX = 8, /* consecutive calls that processed nothing */
 };
 
 /* --- building --- */
 
-/* The entry of RequestItems for a table, or NULL if the request is of another operation. */
+/* Returns the entry of RequestItems for a table, or NULL if the request is for another operation.
+ */
 static struct gramme_value *table_of(struct gramme_request *batch, const char *operation,
                                      const char *table, enum gramme_type type)
 {
@@ -50,9 +51,9 @@ struct gramme_value *gramme_batch_get(struct gramme_request *batch, const char *
     return reads == NULL ? NULL : gramme_add_map(value_need(reads, "Keys", GRAMME_LIST));
 }
 
-/* --- cutting --- */
+/* --- splitting --- */
 
-/* Walks the entries of a batch. */
+/* An iteration over the entries of a batch. */
 struct cutter {
     const struct gramme_request *batch;
     const struct gramme_value *tables; /* RequestItems */
@@ -70,7 +71,7 @@ static struct cutter cutter_of(const struct gramme_request *batch)
     };
 }
 
-/* The next entry and its table; NULL at the end. */
+/* Returns the next entry and its table; NULL at the end. */
 static const struct gramme_value *next_entry(struct cutter *cutter,
                                              const struct gramme_value **table)
 {
@@ -85,7 +86,7 @@ static const struct gramme_value *next_entry(struct cutter *cutter,
     return NULL;
 }
 
-/* Copies the entries of a map but for one. */
+/* Copies the entries of a map except one. */
 static void copy_others(struct gramme_value *to, const struct gramme_value *from, const char *but)
 {
     for (size_t i = 0; i < gramme_value_count(from); i++) {
@@ -96,7 +97,7 @@ static void copy_others(struct gramme_value *to, const struct gramme_value *from
     }
 }
 
-/* Where the entries of a table go in a call. */
+/* Returns the list for the entries of a table in a call. */
 static struct gramme_value *place_of(struct gramme_request *call, const struct cutter *cutter,
                                      const struct gramme_value *table)
 {
@@ -112,7 +113,7 @@ static struct gramme_value *place_of(struct gramme_request *call, const struct c
     return value_need(place, "Keys", GRAMME_LIST);
 }
 
-/* The next call, or NULL: nothing is left. */
+/* Returns the next call, or NULL: no entries are left. */
 static struct gramme_request *cut_call(struct cutter *cutter)
 {
     size_t most = cutter->reads ? KEYS_PER_CALL : WRITES_PER_CALL;
@@ -148,7 +149,7 @@ static void append_all(struct gramme_value *list, const struct gramme_value *fro
     }
 }
 
-/* Adds what a call found to what the calls before it did. */
+/* Adds the results of a call to those of earlier calls. */
 static void gather(struct gramme_value *all, const struct gramme_value *found)
 {
     const struct gramme_value *tables = gramme_get(found, "Responses");
@@ -163,7 +164,8 @@ static void gather(struct gramme_value *all, const struct gramme_value *found)
     }
 }
 
-/* Sends a call until nothing of it is left; it is changed to what is. */
+/* Sends a call until all its entries are processed; each time it is reduced to the unprocessed
+ * ones. */
 static bool send_until_done(struct gramme_db *db, struct gramme_request *call, bool reads,
                             struct gramme_value *all, struct gramme_error **error)
 {
@@ -190,7 +192,7 @@ static bool send_until_done(struct gramme_db *db, struct gramme_request *call, b
     return false;
 }
 
-/* Sends the whole batch; returns what was found. */
+/* Sends the whole batch. Returns the combined results. */
 static struct gramme_answer *send_batch(struct gramme_db *db, const char *operation,
                                         const struct gramme_request *batch,
                                         struct gramme_error **error)

@@ -1,4 +1,5 @@
-/* The handle, and a call from request to answer, with its retries. */
+/* The handle, and a call from request to answer, with its retries. Any number of threads may call
+ * at once. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -68,12 +69,12 @@ void gramme_close(struct gramme_db *db)
 
 /* --- one attempt --- */
 
-void exchange_fail(struct exchange *exchange, const char *failure, const char *format, ...)
+void attempt_fail(struct attempt *attempt, const char *failure, const char *format, ...)
 {
-    exchange->failure = failure;
+    attempt->failure = failure;
     va_list args;
     va_start(args, format);
-    vsnprintf(exchange->detail, sizeof(exchange->detail), format, args);
+    vsnprintf(attempt->detail, sizeof(attempt->detail), format, args);
     va_end(args);
 }
 
@@ -84,58 +85,58 @@ struct gramme_answer *answer_create(void)
     return answer;
 }
 
-/* These are answered with an empty body. That of another operation has been lost on the way. */
+/* Operations whose response has an empty body. For others an empty body means that it was lost. */
 static bool may_be_empty(struct str operation)
 {
     return str_eq(operation, STR("TagResource")) || str_eq(operation, STR("UntagResource"));
 }
 
-/* Takes the exchange's buffer. */
-static struct gramme_answer *read_answer(struct exchange *exchange, struct gramme_error **error)
+/* Makes an answer of the response. Takes ownership of its buffer. */
+static struct gramme_answer *read_answer(struct attempt *attempt, struct gramme_error **error)
 {
     struct gramme_answer *answer = answer_create();
-    buf_add_char(&exchange->answer, '\0');
-    answer->json = exchange->answer;
+    buf_add_char(&attempt->answer, '\0');
+    answer->json = attempt->answer;
     answer->json.len--;
-    exchange->answer = (struct buf){0};
+    attempt->answer = (struct buf){0};
     const char *problem;
-    if (answer->json.len == 0 && may_be_empty(exchange->operation)) {
+    if (answer->json.len == 0 && may_be_empty(attempt->operation)) {
         return answer;
     }
     if (!value_read(answer->tree, buf_str(&answer->json), GRAMME_WIRE, &problem)) {
         error_set(error, GRAMME_BAD_ANSWER, "the answer to %.*s is not as DynamoDB's: %s",
-                  STR_ARG(exchange->operation), problem);
+                  STR_ARG(attempt->operation), problem);
         gramme_answer_destroy(answer);
         return NULL;
     }
     return answer;
 }
 
-static struct gramme_answer *attempt(struct gramme_db *db, struct exchange *exchange,
-                                     struct gramme_error **error)
+static struct gramme_answer *try_once(struct gramme_db *db, struct attempt *attempt,
+                                      struct gramme_error **error)
 {
-    exchange->status = 0;
-    exchange->answer.len = 0;
-    exchange->failure = NULL;
-    exchange->request_id[0] = '\0';
-    exchange->renewed = false;
-    exchange->wish_ms = -1;
-    db->transport->call(db->transport, exchange);
-    if (exchange->failure != NULL) {
-        error_set(error, exchange->failure, "%s", exchange->detail);
+    attempt->status = 0;
+    attempt->answer.len = 0;
+    attempt->failure = NULL;
+    attempt->request_id[0] = '\0';
+    attempt->renewed = false;
+    attempt->wish_ms = -1;
+    db->transport->call(db->transport, attempt);
+    if (attempt->failure != NULL) {
+        error_set(error, attempt->failure, "%s", attempt->detail);
         return NULL;
     }
-    if (exchange->status != 200) {
-        error_set_answer(error, exchange->status, buf_str(&exchange->answer),
-                         str_from_c(exchange->request_id));
+    if (attempt->status != 200) {
+        error_set_answer(error, attempt->status, buf_str(&attempt->answer),
+                         str_from_c(attempt->request_id));
         return NULL;
     }
-    return read_answer(exchange, error);
+    return read_answer(attempt, error);
 }
 
-/* --- and again --- */
+/* --- retries --- */
 
-/* The streams' operations have names of their own, so the caller need not say. */
+/* Operations of streams have distinct names, so the caller need not say. */
 static bool is_of_streams(struct str operation)
 {
 #define OP(name_, run_, access_, resource_, summary_) #name_,
@@ -154,7 +155,7 @@ static bool is_of_streams(struct str operation)
 struct gramme_answer *call_service(struct gramme_db *db, struct str operation, struct str body,
                                    struct gramme_error **error)
 {
-    struct exchange exchange = {
+    struct attempt attempt = {
         .operation = operation, .is_of_streams = is_of_streams(operation), .body = body};
     struct gramme_error *failure = NULL;
     enum retry_kind retried = RETRY_NEVER;
@@ -162,23 +163,23 @@ struct gramme_answer *call_service(struct gramme_db *db, struct str operation, s
     int attempts = 0;
     for (;;) {
         error_clear(&failure);
-        answer = attempt(db, &exchange, &failure);
+        answer = try_once(db, &attempt, &failure);
         attempts++;
         if (answer != NULL) {
             retry_quota_give(&db->quota, retried);
             break;
         }
         enum retry_kind kind =
-            exchange.renewed ? RETRY_TRANSIENT : retry_kind_of(failure->status, failure->code);
+            attempt.renewed ? RETRY_TRANSIENT : retry_kind_of(failure->status, failure->code);
         failure->attempts = attempts;
         if (kind == RETRY_NEVER || attempts >= db->transport->attempts_max ||
             !retry_quota_take(&db->quota, kind)) {
             break;
         }
         retried = kind;
-        retry_wait_ms(retry_delay_ms(&db->quota, kind, attempts, exchange.wish_ms));
+        retry_wait_ms(retry_delay_ms(&db->quota, kind, attempts, attempt.wish_ms));
     }
-    buf_finish(&exchange.answer);
+    buf_finish(&attempt.answer);
     if (error != NULL) {
         *error = failure;
     } else {
@@ -189,15 +190,15 @@ struct gramme_answer *call_service(struct gramme_db *db, struct str operation, s
 
 /* --- calls --- */
 
-/* It becomes part of a header, so it must not be just anything. */
+/* The name becomes part of a header, so its characters are checked. */
 static bool is_operation(const char *name)
 {
     size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
     return len > 0 && name[len] == '\0';
 }
 
-/* A transaction must have the same token in each attempt, or one that was carried out without us
- * hearing of it would be carried out twice. */
+/* All attempts of a transaction must have the same token: one that was carried out although its
+ * response was lost must not be carried out twice. */
 static void add_token(struct buf *body)
 {
     char token[UUID_TEXT_LEN];

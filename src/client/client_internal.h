@@ -14,12 +14,12 @@ struct gramme_db {
 
 struct gramme_answer {
     struct tree *tree;
-    struct buf json; /* with a NUL behind it that is not counted */
+    struct buf json; /* followed by a NUL that is not counted */
 };
 
-/* An answer that has no JSON of its own, with an empty map. */
+/* Makes an answer without JSON, with an empty map. */
 MUST_USE struct gramme_answer *answer_create(void);
-/* Makes a call, again if need be. */
+/* Makes a call, with retries. NULL: *error is set. */
 MUST_USE struct gramme_answer *call_service(struct gramme_db *db, struct str operation,
                                             struct str body, struct gramme_error **error);
 

@@ -1,3 +1,5 @@
+/* Finds credentials where the AWS SDKs do, and keeps them until shortly before they expire. Any
+ * thread; one lock. */
 #include "client/credentials_internal.h"
 
 #include <pthread.h>
@@ -8,8 +10,8 @@
 #include "client/settings_internal.h"
 
 enum {
-    RENEW_BEFORE_MS = 5 * 60 * 1000, /* this long before they expire */
-    RENEW_AGAIN_MS = 60 * 1000,      /* after it did not work and the old ones still do */
+    RENEW_BEFORE_MS = 5 * 60 * 1000, /* this long before expiry */
+    RENEW_AGAIN_MS = 60 * 1000,      /* after a failure, while the old ones are still valid */
 };
 
 struct credential_source {
@@ -21,8 +23,8 @@ struct credential_source {
     pthread_mutex_t lock; /* of all below */
     struct arena arena;   /* of `current` */
     struct credentials current;
-    bool renewable;   /* they come from where there may be new ones */
-    int64_t renew_ms; /* when to look for new ones; wall clock */
+    bool renewable;   /* the source can provide new ones */
+    int64_t renew_ms; /* when to renew; wall clock */
 };
 
 static struct str copy(struct arena *arena, const char *text)
@@ -87,7 +89,8 @@ static bool from_files(struct arena *arena, struct str profile, struct credentia
     return is_complete(out);
 }
 
-/* The usual order: options, environment, files, container, instance; then dummies, if they do. */
+/* Looks in the usual order: options, environment, files, container, instance; then dummy
+ * credentials, if allowed. */
 static bool find(const struct credential_source *source, struct arena *arena,
                  struct credentials *out, bool *renewable, struct str *problem)
 {
@@ -96,7 +99,7 @@ static bool find(const struct credential_source *source, struct arena *arena,
         *out = source->given;
         return true;
     }
-    /* A profile that the program names goes before what happens to be in the environment. */
+    /* A profile that the program names has precedence over the environment. */
     if (str_is_null(source->profile) && from_environment(arena, out)) {
         return true;
     }
@@ -138,7 +141,7 @@ static struct credentials copy_credentials(struct arena *arena, const struct cre
     };
 }
 
-/* When to look for new ones. Some are handed out shortly before they expire. */
+/* Returns when to renew. Some credentials are issued shortly before they expire. */
 static int64_t renewal_ms(int64_t expires_ms, int64_t now_ms)
 {
     return expires_ms == INT64_MAX
@@ -146,7 +149,7 @@ static int64_t renewal_ms(int64_t expires_ms, int64_t now_ms)
                : MAX(expires_ms - RENEW_BEFORE_MS, MIN(expires_ms, now_ms + RENEW_AGAIN_MS));
 }
 
-/* Looks for new ones. The old ones stay if there are none and they still hold. */
+/* Looks for new credentials. The old ones are kept if there are none and they are still valid. */
 static bool renew(struct credential_source *source, int64_t now_ms, struct str *problem)
 {
     struct arena arena;
@@ -163,7 +166,7 @@ static bool renew(struct credential_source *source, int64_t now_ms, struct str *
         source->renew_ms = now_ms + RENEW_AGAIN_MS;
         usable = true;
     } else {
-        /* The text may be in the arena that goes. */
+        /* The text may be in the arena that is reset. */
         arena_reset(&source->arena);
         source->current = (struct credentials){0};
         *problem = arena_copy_c(&source->arena, *problem);

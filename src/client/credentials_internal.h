@@ -1,5 +1,5 @@
-/* client/credentials_internal.h: who asks: where the AWS SDKs look for credentials, in their order,
- * kept until shortly before they expire. */
+/* client/credentials_internal.h: credentials, from the same places and in the same order as the AWS
+ * SDKs, kept until shortly before they expire. */
 #ifndef GRAMME_CLIENT_CREDENTIALS_INTERNAL_H
 #define GRAMME_CLIENT_CREDENTIALS_INTERNAL_H
 
@@ -14,19 +14,21 @@ struct credentials {
     int64_t expires_ms;       /* wall clock; INT64_MAX: never */
 };
 
-/* Thread-safe: finds credentials when they are first asked for, and anew before they expire. */
+/* Finds credentials when they are first needed, and again before they expire. Thread-safe. */
 struct credential_source;
 
-/* `is_local`: the address is on this machine, where dummies will do if none are found in options,
- * environment or files. Copies what it needs of the options. */
+/* Creates a source. `is_local`: the address is on this machine, where dummy credentials are used if
+ * options, environment and files have none. Copies what it needs of the options. */
 MUST_USE struct credential_source *credential_source_create(const struct gramme_options *options,
                                                             bool is_local);
+/* Frees it. Accepts NULL. */
 void credential_source_destroy(struct credential_source *source);
-/* Copies them into `arena`. False: *problem says why there are none, in `arena`. */
+/* Copies the current credentials into `arena`. False: *problem says why there are none, in `arena`.
+ */
 MUST_USE bool credential_source_get(struct credential_source *source, struct arena *arena,
                                     struct credentials *out, struct str *problem);
-/* The service says that they have expired. True: they are such as can be had anew, and whoever asks
- * next gets new ones. */
+/* The service reports that the credentials have expired. True: the source can provide new ones,
+ * which the next credential_source_get() returns. */
 MUST_USE bool credential_source_renew(struct credential_source *source);
 
 #endif

@@ -1,5 +1,5 @@
-/* Profile files, the order in which credentials are looked for, and addresses. What asks over HTTP
- * is tested with a server, in tests/client. */
+/* Unit tests of profile files, the order of sources of credentials, and addresses. Sources over
+ * HTTP are tested with a server, in tests/client. */
 #include "client/credentials_internal.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* A file below the directory; `name` is NULL: takes it away. Its path is valid until the next. */
+/* Writes a file in the directory; NULL deletes it. Its path is valid until the next call. */
 static const char *write_file(const char *name, const char *text)
 {
     static char path[256];
@@ -97,7 +97,7 @@ static void test_profiles(void **state)
     }
 }
 
-/* The access key id that is found, or "none". */
+/* Checks the access key id that is found, or "none". */
 static void check_key(const char *what, const struct gramme_options *options, bool is_local,
                       const char *expected)
 {

@@ -1,3 +1,4 @@
+/* Finds the address and region of the service. Called when a handle is opened. */
 #include "client/endpoint_internal.h"
 
 #include <curl/curl.h>
@@ -18,7 +19,7 @@ static struct str find_region(struct arena *arena, const struct gramme_options *
                           : settings_profile(arena, options->profile, "region");
 }
 
-/* "eu-west-1" of dynamodb.eu-west-1.amazonaws.com; STR_NULL: the name has none. */
+/* Returns "eu-west-1" of dynamodb.eu-west-1.amazonaws.com; STR_NULL: the name has none. */
 static struct str region_of_host(struct arena *arena, struct str host)
 {
     struct str streams = STR("streams.");
@@ -35,14 +36,14 @@ static struct str region_of_host(struct arena *arena, struct str host)
                        : arena_copy_c(arena, str_make(rest.data, (size_t)(end - rest.data)));
 }
 
-/* The service's address in a region. */
+/* Returns the service's address in a region. */
 static struct str service_url(struct arena *arena, struct str region)
 {
     const char *end = str_starts_with(region, STR("cn-")) ? "amazonaws.com.cn" : "amazonaws.com";
     return arena_format(arena, "https://dynamodb.%.*s.%s", STR_ARG(region), end);
 }
 
-/* The address that `aws:` stands for. */
+/* Finds the address for `aws:`. */
 static bool find_url(struct arena *arena, const struct gramme_options *options, struct str region,
                      struct str *out, struct gramme_error **error)
 {
@@ -73,7 +74,7 @@ static bool is_local_host(struct str host)
            (host.len > end.len && str_eq_nocase(str_skip(host, host.len - end.len), end));
 }
 
-/* A part of an address, in the arena; STR_NULL: it has none. */
+/* Returns a part of an address, in the arena; STR_NULL: it has none. */
 static struct str url_part(struct arena *arena, CURLU *url, CURLUPart part)
 {
     char *text = NULL;
@@ -85,7 +86,7 @@ static struct str url_part(struct arena *arena, CURLU *url, CURLUPart part)
     return copy;
 }
 
-/* Takes the address apart; what it must not have is refused. */
+/* Splits the address into its parts; refuses parts that it must not have. */
 static bool read_url(struct arena *arena, CURLU *url, struct endpoint *out)
 {
     struct str scheme = url_part(arena, url, CURLUPART_SCHEME);
@@ -129,7 +130,7 @@ bool endpoint_find(struct arena *arena, const char *url, const struct gramme_opt
         out->region = told;
     }
     if (str_is_null(out->region)) {
-        out->region = STR("us-east-1"); /* for servers that do not care */
+        out->region = STR("us-east-1"); /* for servers that ignore the region */
     }
     return true;
 }

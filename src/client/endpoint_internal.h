@@ -1,4 +1,4 @@
-/* client/endpoint_internal.h: where the service is, and other settings that come from options,
+/* client/endpoint_internal.h: the address of the service, and other settings from options,
  * environment or profile files. */
 #ifndef GRAMME_CLIENT_ENDPOINT_INTERNAL_H
 #define GRAMME_CLIENT_ENDPOINT_INTERNAL_H
@@ -13,11 +13,11 @@ struct endpoint {
     bool is_local;     /* on this machine */
 };
 
-/* Works out the address; all text is in `arena`. False: GRAMME_BAD_ADDRESS or GRAMME_NO_REGION. */
+/* Finds the address; all text is in `arena`. False: GRAMME_BAD_ADDRESS or GRAMME_NO_REGION. */
 MUST_USE bool endpoint_find(struct arena *arena, const char *url,
                             const struct gramme_options *options, struct endpoint *out,
                             struct gramme_error **error);
-/* How often a call is tried. */
+/* Returns the largest number of attempts of a call. */
 int endpoint_attempts(const struct gramme_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* Errors as values. */
+/* Errors as values: made from responses and failures, read by users of the library. */
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -46,8 +46,8 @@ bool error_set(struct gramme_error **error, const char *code, const char *format
     return false;
 }
 
-/* "ValidationException" of "com.amazon.coral.validate#ValidationException", and of what some
- * proxies append: "ValidationException:http://...". */
+/* Returns "ValidationException" of "com.amazon.coral.validate#ValidationException", and of what
+ * some proxies append: "ValidationException:http://...". */
 static struct str short_code(struct str type)
 {
     const char *hash = type.len == 0 ? NULL : memchr(type.data, '#', type.len);
@@ -62,7 +62,7 @@ static const char *text_of(const struct gramme_value *map, const char *name, con
     return text != NULL ? text : gramme_get_string(map, other);
 }
 
-/* Whether a transaction was canceled for reasons that pass by themselves, and for no other. */
+/* Whether a transaction was canceled only for reasons that pass by themselves. */
 static bool reasons_pass(const struct gramme_error *error)
 {
     bool any = false;
@@ -99,7 +99,7 @@ struct gramme_error *error_set_answer(struct gramme_error **error, int status, s
         const char *message = text_of(tree->root, "message", "Message");
         made->message = message == NULL ? made->code : message;
     }
-    if (made->code[0] == '\0') { /* a proxy, or no DynamoDB at all */
+    if (made->code[0] == '\0') { /* not a DynamoDB response: a proxy, for example */
         char text[256];
         snprintf(text, sizeof(text), "HTTP status %d: %.*s", status, (int)MIN(body.len, 200),
                  body.data == NULL ? "" : body.data);

@@ -1,9 +1,9 @@
-/* client/error_internal.h: making the errors that calls leave behind. */
+/* client/error_internal.h: makes the errors that calls return. */
 #ifndef GRAMME_CLIENT_ERROR_INTERNAL_H
 #define GRAMME_CLIENT_ERROR_INTERNAL_H
 
 #include "err/err.h"
-#include "client/value_internal.h"
+#include "client/value_tree_internal.h"
 
 struct gramme_error {
     struct tree *tree; /* all of the error's memory; its root is the service's answer, if any */
@@ -15,12 +15,12 @@ struct gramme_error {
     const char *request_id;
 };
 
-/* Destroys the error that is there and leaves none. `error` may be NULL, here and below. */
+/* Destroys *error and sets it to NULL. `error` may be NULL, here and below. */
 void error_clear(struct gramme_error **error);
-/* Leaves an error of our own; returns false. */
+/* Sets an error of the library itself. Returns false. */
 bool error_set(struct gramme_error **error, const char *code, const char *format, ...)
     PRINTF_LIKE(3, 4);
-/* Leaves the error that the body of an answer tells of. Returns it, or NULL if nobody wants it. */
+/* Sets the error that the body of a response describes. Returns it, or NULL if `error` is NULL. */
 struct gramme_error *error_set_answer(struct gramme_error **error, int status, struct str body,
                                       struct str request_id);
 

@@ -2,8 +2,8 @@
 #include "base/base64.h"
 #include "base/mem.h"
 #include "client/error_internal.h"
-#include "client/shape_internal.h"
-#include "client/value_internal.h"
+#include "client/json_part_internal.h"
+#include "client/value_tree_internal.h"
 #include "json/reader.h"
 #include "model/number.h"
 
@@ -14,7 +14,7 @@ struct parser {
     const char *problem; /* what is wrong with well-formed JSON */
 };
 
-static struct gramme_value *read_shape(struct parser *parser, enum shape shape);
+static struct gramme_value *read_part(struct parser *parser, enum json_part part);
 
 static struct gramme_value *fail(struct parser *parser, const char *problem)
 {
@@ -43,7 +43,7 @@ static struct gramme_value *read_bool(struct parser *parser)
     return value;
 }
 
-static struct gramme_value *read_object(struct parser *parser, enum shape shape)
+static struct gramme_value *read_object(struct parser *parser, enum json_part part)
 {
     if (!json_enter_object(&parser->json)) {
         return NULL;
@@ -53,7 +53,7 @@ static struct gramme_value *read_object(struct parser *parser, enum shape shape)
     while (json_next_member(&parser->json, &name)) {
         struct str copy = tree_copy_text(parser->tree, name.text);
         bool is_list = json_peek(&parser->json) == JSON_ARRAY;
-        struct gramme_value *child = read_shape(parser, shape_of_member(shape, copy, is_list));
+        struct gramme_value *child = read_part(parser, part_of_member(part, copy, is_list));
         if (child == NULL) {
             return NULL;
         }
@@ -63,14 +63,14 @@ static struct gramme_value *read_object(struct parser *parser, enum shape shape)
     return map;
 }
 
-static struct gramme_value *read_array(struct parser *parser, enum shape shape)
+static struct gramme_value *read_array(struct parser *parser, enum json_part part)
 {
     if (!json_enter_array(&parser->json)) {
         return NULL;
     }
     struct gramme_value *list = value_create(parser->tree, GRAMME_LIST);
     while (json_next_element(&parser->json)) {
-        struct gramme_value *child = read_shape(parser, shape_of_element(shape));
+        struct gramme_value *child = read_part(parser, part_of_element(part));
         if (child == NULL) {
             return NULL;
         }
@@ -153,12 +153,12 @@ static struct gramme_value *read_binary_set(struct parser *parser)
 
 static struct gramme_value *read_map(struct parser *parser)
 {
-    return read_object(parser, SHAPE_ITEM);
+    return read_object(parser, PART_ITEM);
 }
 
 static struct gramme_value *read_list(struct parser *parser)
 {
-    return read_array(parser, SHAPE_VALUES);
+    return read_array(parser, PART_VALUES);
 }
 
 static const struct typed_reader {
@@ -201,17 +201,17 @@ static struct gramme_value *read_typed(struct parser *parser)
 }
 
 /* NULL: parser->problem or the reader's mistake says why. */
-static struct gramme_value *read_shape(struct parser *parser, enum shape shape)
+static struct gramme_value *read_part(struct parser *parser, enum json_part part)
 {
     struct str number;
-    if (shape == SHAPE_VALUE) {
+    if (part == PART_VALUE) {
         return read_typed(parser);
     }
     switch (json_peek(&parser->json)) {
     case JSON_OBJECT:
-        return read_object(parser, shape);
+        return read_object(parser, part);
     case JSON_ARRAY:
-        return read_array(parser, shape);
+        return read_array(parser, part);
     case JSON_STRING:
         return read_text(parser, GRAMME_STRING);
     case JSON_NUMBER:
@@ -233,7 +233,7 @@ bool value_read(struct tree *tree, struct str json, enum gramme_form form, const
     struct parser parser = {.tree = tree};
     arena_init(&parser.scratch);
     json_reader_init(&parser.json, &parser.scratch, json);
-    struct gramme_value *root = read_shape(&parser, shape_of_form(form));
+    struct gramme_value *root = read_part(&parser, part_of_form(form));
     bool good = root != NULL && json_at_end(&parser.json);
     if (good && form != GRAMME_PLAIN && root->type != GRAMME_MAP) {
         parser.problem = "not a JSON object";

@@ -1,8 +1,8 @@
 /* A tree of values as JSON, in any of the three forms. */
 #include <stdlib.h>
 
-#include "client/shape_internal.h"
-#include "client/value_internal.h"
+#include "client/json_part_internal.h"
+#include "client/value_tree_internal.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -12,9 +12,10 @@ struct writer {
     const char *problem; /* NULL: none */
 };
 
-static void write_shape(struct writer *writer, const struct gramme_value *value, enum shape shape);
+static void write_part(struct writer *writer, const struct gramme_value *value,
+                       enum json_part part);
 
-static void write_object(struct writer *writer, const struct gramme_value *map, enum shape shape)
+static void write_object(struct writer *writer, const struct gramme_value *map, enum json_part part)
 {
     buf_add_char(writer->out, '{');
     for (size_t i = 0; i < map->count; i++) {
@@ -24,19 +25,19 @@ static void write_object(struct writer *writer, const struct gramme_value *map, 
         }
         json_write_string(writer->out, child->name);
         buf_add_char(writer->out, ':');
-        write_shape(writer, child, shape_of_member(shape, child->name, child->type == GRAMME_LIST));
+        write_part(writer, child, part_of_member(part, child->name, child->type == GRAMME_LIST));
     }
     buf_add_char(writer->out, '}');
 }
 
-static void write_array(struct writer *writer, const struct gramme_value *list, enum shape shape)
+static void write_array(struct writer *writer, const struct gramme_value *list, enum json_part part)
 {
     buf_add_char(writer->out, '[');
     for (size_t i = 0; i < list->count; i++) {
         if (i > 0) {
             buf_add_char(writer->out, ',');
         }
-        write_shape(writer, list->children[i], shape_of_element(shape));
+        write_part(writer, list->children[i], part_of_element(part));
     }
     buf_add_char(writer->out, ']');
 }
@@ -83,10 +84,10 @@ static void write_typed(struct writer *writer, const struct gramme_value *value)
         write_set(writer, value);
         break;
     case GRAMME_MAP:
-        write_object(writer, value, SHAPE_ITEM);
+        write_object(writer, value, PART_ITEM);
         break;
     case GRAMME_LIST:
-        write_array(writer, value, SHAPE_VALUES);
+        write_array(writer, value, PART_VALUES);
         break;
     case GRAMME_NULL:
     case GRAMME_BOOL:
@@ -97,7 +98,8 @@ static void write_typed(struct writer *writer, const struct gramme_value *value)
     buf_add_char(writer->out, '}');
 }
 
-static void write_plain(struct writer *writer, const struct gramme_value *value, enum shape shape)
+static void write_plain(struct writer *writer, const struct gramme_value *value,
+                        enum json_part part)
 {
     switch (value->type) {
     case GRAMME_STRING:
@@ -110,13 +112,13 @@ static void write_plain(struct writer *writer, const struct gramme_value *value,
         json_write_base64(writer->out, value->text);
         break;
     case GRAMME_MAP:
-        write_object(writer, value, shape);
+        write_object(writer, value, part);
         break;
     case GRAMME_LIST:
     case GRAMME_STRING_SET:
     case GRAMME_NUMBER_SET:
     case GRAMME_BINARY_SET:
-        write_array(writer, value, shape);
+        write_array(writer, value, part);
         break;
     case GRAMME_BOOL:
         json_write_bool(writer->out, value->truth);
@@ -129,17 +131,17 @@ static void write_plain(struct writer *writer, const struct gramme_value *value,
 }
 
 /* Nobody takes more levels than the reader, and the stack must not run out. */
-static void write_shape(struct writer *writer, const struct gramme_value *value, enum shape shape)
+static void write_part(struct writer *writer, const struct gramme_value *value, enum json_part part)
 {
     if (writer->depth == JSON_DEPTH_MAX) {
         writer->problem = "a value has too many levels";
         return;
     }
     writer->depth++;
-    if (shape == SHAPE_VALUE) {
+    if (part == PART_VALUE) {
         write_typed(writer, value);
     } else {
-        write_plain(writer, value, shape);
+        write_plain(writer, value, part);
     }
     writer->depth--;
 }
@@ -153,7 +155,7 @@ void value_write(struct buf *out, const struct gramme_value *value, enum gramme_
     } else if (form != GRAMME_PLAIN && value->type != GRAMME_MAP) {
         *problem = "not a map";
     } else {
-        write_shape(&writer, value, shape_of_form(form));
+        write_part(&writer, value, part_of_form(form));
         *problem = writer.problem;
     }
 }

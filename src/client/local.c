@@ -1,6 +1,6 @@
-/* The engine in the same process. A call runs on the caller's thread, at a desk: what api/ keeps
- * per thread, an arena, and a mailbox to sleep at while the store works. Desks are kept for the
- * next caller, so there are as many as there were ever callers at once. */
+/* The transport to the engine in the same process. A call runs on the calling thread with a `struct
+ * caller`: the state that src/api has per thread, an arena, and a mailbox to wait at while the
+ * store works. Callers are kept for reuse, so there are as many as there were concurrent calls. */
 #include <pthread.h>
 
 #include "api/api.h"
@@ -11,8 +11,8 @@
 /* As the server has it: http/http.h. */
 enum { BODY_BYTES_MAX = 16 * 1024 * 1024 };
 
-struct desk {
-    struct desk *next; /* among those that are free */
+struct caller {
+    struct caller *next; /* in the list of free ones */
     struct api_thread *api;
     struct waiting_mailbox *mailbox;
     struct arena arena;
@@ -25,88 +25,88 @@ struct local {
     struct store *store;
     struct engine *engine;
     pthread_mutex_t lock; /* of `free` */
-    struct desk *free;
+    struct caller *free;
 };
 
-static struct desk *desk_create(struct engine *engine)
+static struct caller *caller_create(struct engine *engine)
 {
-    struct desk *desk = mem_zalloc(sizeof(*desk));
-    desk->api = api_thread_create(engine);
-    desk->mailbox = waiting_mailbox_create();
-    waiting_mailbox_box(desk->mailbox)->may_block = true; /* the caller waits for nothing else */
-    arena_init(&desk->arena);
-    return desk;
+    struct caller *caller = mem_zalloc(sizeof(*caller));
+    caller->api = api_thread_create(engine);
+    caller->mailbox = waiting_mailbox_create();
+    waiting_mailbox_box(caller->mailbox)->may_block = true; /* the thread serves this call only */
+    arena_init(&caller->arena);
+    return caller;
 }
 
-static void desk_destroy(struct desk *desk)
+static void caller_destroy(struct caller *caller)
 {
-    api_thread_destroy(desk->api);
-    waiting_mailbox_destroy(desk->mailbox);
-    arena_finish(&desk->arena);
-    mem_free(desk);
+    api_thread_destroy(caller->api);
+    waiting_mailbox_destroy(caller->mailbox);
+    arena_finish(&caller->arena);
+    mem_free(caller);
 }
 
-static struct desk *take_desk(struct local *local)
+static struct caller *take_caller(struct local *local)
 {
     pthread_mutex_lock(&local->lock);
-    struct desk *desk = local->free;
-    if (desk != NULL) {
-        local->free = desk->next;
+    struct caller *caller = local->free;
+    if (caller != NULL) {
+        local->free = caller->next;
     }
     pthread_mutex_unlock(&local->lock);
-    return desk != NULL ? desk : desk_create(local->engine);
+    return caller != NULL ? caller : caller_create(local->engine);
 }
 
-static void give_desk(struct local *local, struct desk *desk)
+static void return_caller(struct local *local, struct caller *caller)
 {
-    arena_reset(&desk->arena);
+    arena_reset(&caller->arena);
     pthread_mutex_lock(&local->lock);
-    desk->next = local->free;
-    local->free = desk;
+    caller->next = local->free;
+    local->free = caller;
     pthread_mutex_unlock(&local->lock);
 }
 
 static void call_done(struct api_call *call)
 {
-    CONTAINER_OF(call, struct desk, call)->done = true;
+    CONTAINER_OF(call, struct caller, call)->done = true;
 }
 
-static void local_call(struct transport *transport, struct exchange *exchange)
+static void local_call(struct transport *transport, struct attempt *attempt)
 {
     struct local *local = CONTAINER_OF(transport, struct local, transport);
-    if (exchange->body.len > BODY_BYTES_MAX) {
-        exchange->status = 413;
-        buf_add(&exchange->answer, STR("request body too large"));
+    if (attempt->body.len > BODY_BYTES_MAX) {
+        attempt->status = 413;
+        buf_add(&attempt->answer, STR("request body too large"));
         return;
     }
-    struct desk *desk = take_desk(local);
-    desk->done = false;
-    desk->call = (struct api_call){
-        .thread = desk->api,
-        .service = exchange->is_of_streams ? API_STREAMS : API_DYNAMODB,
-        .operation = exchange->operation,
-        .body = exchange->body,
-        .arena = &desk->arena,
-        .home = waiting_mailbox_box(desk->mailbox),
-        .out = &exchange->answer,
+    struct caller *caller = take_caller(local);
+    caller->done = false;
+    caller->call = (struct api_call){
+        .thread = caller->api,
+        .service = attempt->is_of_streams ? API_STREAMS : API_DYNAMODB,
+        .operation = attempt->operation,
+        .body = attempt->body,
+        .arena = &caller->arena,
+        .home = waiting_mailbox_box(caller->mailbox),
+        .out = &attempt->answer,
         .out_is_exclusive = true,
         .done = call_done,
     };
-    api_run(&desk->call);
-    waiting_mailbox_run(desk->mailbox, &desk->done);
-    exchange->status = desk->call.status;
-    give_desk(local, desk);
+    api_run(&caller->call);
+    waiting_mailbox_run(caller->mailbox, &caller->done);
+    attempt->status = caller->call.status;
+    return_caller(local, caller);
 }
 
 static void local_close(struct transport *transport)
 {
     struct local *local = CONTAINER_OF(transport, struct local, transport);
     engine_close(local->engine);
-    store_close(local->store); /* before the mailboxes: it may still post to them */
+    store_close(local->store); /* before the mailboxes, to which it may still post */
     while (local->free != NULL) {
-        struct desk *desk = local->free;
-        local->free = desk->next;
-        desk_destroy(desk);
+        struct caller *caller = local->free;
+        local->free = caller->next;
+        caller_destroy(caller);
     }
     pthread_mutex_destroy(&local->lock);
     mem_free(local);

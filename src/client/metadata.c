@@ -1,3 +1,5 @@
+/* Fetches credentials from the metadata services of containers and EC2 instances, over HTTP. Called
+ * by credentials.c. */
 #include "client/metadata_internal.h"
 
 #include <curl/curl.h>
@@ -19,7 +21,7 @@ enum {
     ANSWER_BYTES_MAX = 64 * 1024,
     TOKEN_FILE_LEN_MAX = 8192,
     TIMEOUT_MS = 1000,
-    ATTEMPTS = 3, /* these services drop a request now and then */
+    ATTEMPTS = 3, /* these services sometimes drop a request */
 };
 
 /* --- HTTP --- */
@@ -41,7 +43,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
     return size * count;
 }
 
-/* One attempt; the HTTP status, or 0. */
+/* Makes one attempt. Returns the HTTP status, or 0. */
 static long fetch_once(struct fetch *fetch, CURL *curl, struct curl_slist *headers)
 {
     long status = 0;
@@ -61,7 +63,7 @@ static long fetch_once(struct fetch *fetch, CURL *curl, struct curl_slist *heade
     return status;
 }
 
-/* Fills fetch->body, which the caller finishes. */
+/* Fetches into fetch->body, which the caller frees. */
 static bool fetch_run(struct fetch *fetch, struct arena *arena, struct str *problem)
 {
     long status = 0;
@@ -89,7 +91,7 @@ static struct str text_of(struct arena *arena, const struct gramme_value *map, c
     return text == NULL ? STR_NULL : arena_copy_c(arena, str_from_c(text));
 }
 
-/* "2026-01-01T00:00:00Z"; never, if there is none. */
+/* Reads "2026-01-01T00:00:00Z"; INT64_MAX if there is none. */
 static int64_t expiry_ms(const char *text)
 {
     struct tm parts = {0};
@@ -157,7 +159,8 @@ bool metadata_may_ask(const char *url)
     return may;
 }
 
-/* The content of a file without white space at its end, with a NUL; STR_NULL: cannot be read. */
+/* Returns the contents of a file without trailing white space, NUL-terminated; STR_NULL: it cannot
+ * be read. */
 static struct str read_token_file(struct arena *arena, const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -174,8 +177,8 @@ static struct str read_token_file(struct arena *arena, const char *path)
     return str_make(text, len);
 }
 
-/* The token that the container gave us to prove who we are; STR_NULL: it needs none. False: there
- * should be one, and there is not. */
+/* Finds the authorization token of the container; STR_NULL: none is needed. False: there should be
+ * one, but there is not. */
 static bool container_token(struct arena *arena, struct str *out, struct str *problem)
 {
     const char *path = settings_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
@@ -218,7 +221,7 @@ bool metadata_from_container(struct arena *arena, struct credentials *out, struc
     return fetch_credentials(&fetch, arena, out, problem);
 }
 
-/* --- instances: version 2 of the service, which wants a token first --- */
+/* --- instances: version 2 of the service, which requires a token first --- */
 
 bool metadata_has_instance(void)
 {
@@ -232,7 +235,7 @@ static const char *instance_host(void)
     return host != NULL ? host : INSTANCE_HOST;
 }
 
-/* A path below the service's address, whether or not that ends with a slash. */
+/* Returns the URL of a path of the service, whether or not its address ends with a slash. */
 static struct str instance_url(struct arena *arena, struct str path)
 {
     struct str host = str_from_c(instance_host());
@@ -242,7 +245,7 @@ static struct str instance_url(struct arena *arena, struct str path)
     return arena_format(arena, "%.*s%.*s", STR_ARG(host), STR_ARG(path));
 }
 
-/* The first line of an answer, as text that can go into a URL or a header. */
+/* Returns the first line of a response, as text that may be used in a URL or a header. */
 static bool first_line(struct arena *arena, const struct buf *body, struct str *out)
 {
     size_t len = 0;
@@ -253,7 +256,7 @@ static bool first_line(struct arena *arena, const struct buf *body, struct str *
     return len > 0;
 }
 
-/* Asks for one line of text. */
+/* Fetches one line of text. */
 static bool fetch_line(struct fetch *fetch, struct arena *arena, struct str *out,
                        struct str *problem)
 {

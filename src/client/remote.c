@@ -1,5 +1,5 @@
-/* A DynamoDB over HTTP, with libcurl. Each thread that calls borrows a curl handle, which keeps its
- * connection for the next caller. */
+/* The transport to a DynamoDB over HTTP, with libcurl. Each calling thread borrows a curl handle,
+ * which keeps its connection for the next call. */
 #include <curl/curl.h>
 #include <pthread.h>
 #include <zlib.h>
@@ -15,7 +15,7 @@
 
 enum {
     IDLE_MAX = 64,                        /* handles kept for later */
-    ANSWER_BYTES_MAX = 256 * 1024 * 1024, /* the service's are at most 16 MB of items */
+    ANSWER_BYTES_MAX = 256 * 1024 * 1024, /* responses of the service have at most 16 MB of items */
 };
 
 struct remote {
@@ -31,9 +31,9 @@ struct remote {
     size_t idle_count;
 };
 
-/* One attempt under way. */
+/* One attempt in progress. */
 struct transfer {
-    struct exchange *exchange;
+    struct attempt *attempt;
     bool has_crc32;
     uint32_t crc32;
     bool too_large;
@@ -66,17 +66,17 @@ static void give_handle(struct remote *remote, CURL *curl)
     }
 }
 
-/* --- what curl hands over --- */
+/* --- callbacks of curl --- */
 
 static size_t on_body(char *data, size_t size, size_t count, void *context)
 {
     struct transfer *transfer = context;
     size_t len = size * count;
-    if (transfer->exchange->answer.len + len > ANSWER_BYTES_MAX) {
+    if (transfer->attempt->answer.len + len > ANSWER_BYTES_MAX) {
         transfer->too_large = true;
-        return 0; /* ends the transfer */
+        return 0; /* aborts the transfer */
     }
-    buf_add(&transfer->exchange->answer, str_make(data, len));
+    buf_add(&transfer->attempt->answer, str_make(data, len));
     return len;
 }
 
@@ -100,21 +100,21 @@ static struct str header_value(struct str line, struct str name)
 static size_t on_header(char *data, size_t size, size_t count, void *context)
 {
     struct transfer *transfer = context;
-    struct exchange *exchange = transfer->exchange;
+    struct attempt *attempt = transfer->attempt;
     struct str line = str_make(data, size * count);
     struct str value = header_value(line, STR("x-amzn-requestid"));
     int64_t number;
     if (!str_is_null(value)) {
-        size_t len = MIN(value.len, sizeof(exchange->request_id) - 1);
-        memcpy(exchange->request_id, value.data, len);
-        exchange->request_id[len] = '\0';
+        size_t len = MIN(value.len, sizeof(attempt->request_id) - 1);
+        memcpy(attempt->request_id, value.data, len);
+        attempt->request_id[len] = '\0';
     }
     if (str_to_int64(header_value(line, STR("x-amz-crc32")), &number)) {
         transfer->has_crc32 = true;
         transfer->crc32 = (uint32_t)number;
     }
     if (str_to_int64(header_value(line, STR("x-amz-retry-after")), &number) && number >= 0) {
-        exchange->wish_ms = number;
+        attempt->wish_ms = number;
     }
     return line.len;
 }
@@ -129,9 +129,9 @@ static struct curl_slist *add_header(struct curl_slist *list, struct arena *aren
     return curl_slist_append(list, line.data);
 }
 
-/* All headers, the Authorization too. */
+/* Makes all headers, including Authorization. */
 static struct curl_slist *make_headers(const struct remote *remote, struct arena *arena,
-                                       const struct exchange *exchange,
+                                       const struct attempt *attempt,
                                        const struct credentials *credentials)
 {
     char time[SIGV4_TIME_SIZE];
@@ -142,8 +142,8 @@ static struct curl_slist *make_headers(const struct remote *remote, struct arena
         {STR("X-Amz-Date"), str_from_c(time)},
         {STR("X-Amz-Target"),
          arena_format(arena, "%s.%.*s",
-                      exchange->is_of_streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
-                      STR_ARG(exchange->operation))},
+                      attempt->is_of_streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
+                      STR_ARG(attempt->operation))},
     };
     size_t count = 4;
     if (!str_is_null(credentials->session_token)) {
@@ -155,7 +155,7 @@ static struct curl_slist *make_headers(const struct remote *remote, struct arena
         .path = STR("/"),
         .headers = headers,
         .header_count = count,
-        .body = exchange->body,
+        .body = attempt->body,
     };
     struct sigv4_scope scope = {
         .access_key_id = credentials->access_key_id,
@@ -178,12 +178,12 @@ static struct curl_slist *make_headers(const struct remote *remote, struct arena
 static void set_options(const struct remote *remote, CURL *curl, struct transfer *transfer,
                         struct curl_slist *headers, char *problem)
 {
-    const struct exchange *exchange = transfer->exchange;
+    const struct attempt *attempt = transfer->attempt;
     curl_easy_setopt(curl, CURLOPT_URL, remote->endpoint.url.data);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, exchange->body.data);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)exchange->body.len);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, attempt->body.data);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)attempt->body.len);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
@@ -196,45 +196,45 @@ static void set_options(const struct remote *remote, CURL *curl, struct transfer
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, remote->connect_timeout_ms);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, remote->timeout_ms);
     if (remote->endpoint.is_local) {
-        curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* whatever the environment says */
+        curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* regardless of the environment */
     }
     if (!str_is_null(remote->ca_file)) {
         curl_easy_setopt(curl, CURLOPT_CAINFO, remote->ca_file.data);
     }
 }
 
-/* What came of it, as an answer or a failure. */
+/* Stores the outcome as a response or a failure. */
 static void conclude(const struct remote *remote, CURL *curl, CURLcode code,
                      const struct transfer *transfer, const char *problem)
 {
-    struct exchange *exchange = transfer->exchange;
+    struct attempt *attempt = transfer->attempt;
     const char *what = problem[0] != '\0' ? problem : curl_easy_strerror(code);
     const char *url = remote->endpoint.url.data;
     if (transfer->too_large) {
-        exchange_fail(exchange, GRAMME_BAD_ANSWER, "%s: the answer does not end", url);
+        attempt_fail(attempt, GRAMME_BAD_ANSWER, "%s: the answer does not end", url);
     } else if (code == CURLE_OPERATION_TIMEDOUT) {
-        exchange_fail(exchange, GRAMME_TIMED_OUT, "%s: %s", url, what);
+        attempt_fail(attempt, GRAMME_TIMED_OUT, "%s: %s", url, what);
     } else if (code != CURLE_OK) {
-        exchange_fail(exchange, GRAMME_CONNECTION_FAILED, "%s: %s", url, what);
+        attempt_fail(attempt, GRAMME_CONNECTION_FAILED, "%s: %s", url, what);
     } else if (transfer->has_crc32 &&
                transfer->crc32 !=
-                   crc32(0, (const Bytef *)exchange->answer.data, (uInt)exchange->answer.len)) {
-        exchange_fail(exchange, GRAMME_BAD_ANSWER, "%s: the answer was damaged on the way", url);
+                   crc32(0, (const Bytef *)attempt->answer.data, (uInt)attempt->answer.len)) {
+        attempt_fail(attempt, GRAMME_BAD_ANSWER, "%s: the answer was damaged on the way", url);
     } else {
         long status = 0;
         curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-        exchange->status = (int)status;
+        attempt->status = (int)status;
     }
 }
 
-static void perform(struct remote *remote, struct exchange *exchange, struct curl_slist *headers)
+static void perform(struct remote *remote, struct attempt *attempt, struct curl_slist *headers)
 {
     CURL *curl = take_handle(remote);
     if (curl == NULL) {
-        exchange_fail(exchange, GRAMME_CONNECTION_FAILED, "curl cannot start");
+        attempt_fail(attempt, GRAMME_CONNECTION_FAILED, "curl cannot start");
         return;
     }
-    struct transfer transfer = {.exchange = exchange};
+    struct transfer transfer = {.attempt = attempt};
     char problem[CURL_ERROR_SIZE] = "";
     set_options(remote, curl, &transfer, headers, problem);
     CURLcode code = curl_easy_perform(curl);
@@ -247,7 +247,7 @@ static bool has_text(const struct buf *buf, const char *text)
     return str_contains(buf_str(buf), str_from_c(text));
 }
 
-static void remote_call(struct transport *transport, struct exchange *exchange)
+static void remote_call(struct transport *transport, struct attempt *attempt)
 {
     struct remote *remote = CONTAINER_OF(transport, struct remote, transport);
     struct arena arena;
@@ -255,13 +255,13 @@ static void remote_call(struct transport *transport, struct exchange *exchange)
     struct credentials credentials;
     struct str problem;
     if (!credential_source_get(remote->credentials, &arena, &credentials, &problem)) {
-        exchange_fail(exchange, GRAMME_NO_CREDENTIALS, "%.*s", STR_ARG(problem));
+        attempt_fail(attempt, GRAMME_NO_CREDENTIALS, "%.*s", STR_ARG(problem));
     } else {
-        struct curl_slist *headers = make_headers(remote, &arena, exchange, &credentials);
-        perform(remote, exchange, headers);
+        struct curl_slist *headers = make_headers(remote, &arena, attempt, &credentials);
+        perform(remote, attempt, headers);
         curl_slist_free_all(headers);
-        if (exchange->status >= 400 && has_text(&exchange->answer, "#ExpiredTokenException")) {
-            exchange->renewed = credential_source_renew(remote->credentials);
+        if (attempt->status >= 400 && has_text(&attempt->answer, "#ExpiredTokenException")) {
+            attempt->renewed = credential_source_renew(remote->credentials);
         }
     }
     arena_finish(&arena);

@@ -1,4 +1,5 @@
-/* Requests, and the parts of transactions, which are filled in the same way. */
+/* Builds requests, and the parts of transactions in the same way. Called by users of the library.
+ */
 #include "client/request_internal.h"
 
 #include "base/base64.h"

@@ -1,4 +1,4 @@
-/* Requests as they go over the wire; cursors; errors from the bodies of answers. */
+/* Unit tests of requests as JSON, cursors, and errors made from responses. */
 #include "base/testing.h"
 #include "client/client_internal.h"
 
@@ -101,7 +101,7 @@ static void test_batches(void **state)
                   "\"ConsistentRead\":true}}}");
 }
 
-/* The wrong builder for the operation is a mistake, and what it returns can still be filled. */
+/* Using a builder of another operation is a mistake, but what it returns can still be filled. */
 static void test_wrong_parts(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* Decides which failures are retried, and when. Threads of a handle share a quota. */
 #include "client/retry_internal.h"
 
 #include <time.h>
@@ -9,7 +10,7 @@ enum {
     QUOTA_TOKENS = 500,
     COST_TRANSIENT = 14,
     COST_THROTTLED = 5,
-    GAIN = 1, /* of a call that went well at once */
+    GAIN = 1, /* gained by a call that succeeds at once */
     BASE_TRANSIENT_MS = 25,
     BASE_THROTTLED_MS = 1000,
     DELAY_MS_MAX = 20000,
@@ -62,7 +63,7 @@ enum retry_kind retry_kind_of(int status, const char *code)
     if (status == 500 || status == 502 || status == 503 || status == 504) {
         return RETRY_TRANSIENT;
     }
-    /* A code of our own that came with another status is an answer of something else. */
+    /* A code of the library itself with an HTTP status was not made by the library. */
     bool transient = is_one_of(code, transient_codes, COUNT_OF(transient_codes));
     return transient && (status == 0 || strcmp(code, GRAMME_BAD_ANSWER) != 0) ? RETRY_TRANSIENT
                                                                               : RETRY_NEVER;
@@ -109,7 +110,7 @@ void retry_quota_give(struct retry_quota *quota, enum retry_kind kind)
     pthread_mutex_unlock(&quota->lock);
 }
 
-/* From 0 to 1. */
+/* Returns a random number from 0 to 1. */
 static double random_share(struct retry_quota *quota)
 {
     pthread_mutex_lock(&quota->lock);

@@ -16,31 +16,34 @@ enum retry_kind {
 
 #define RETRY_ATTEMPTS 4
 
-/* By HTTP status (0: there was no answer) and code of an error. */
+/* Classifies a failure by HTTP status (0: no response) and error code. */
 enum retry_kind retry_kind_of(int status, const char *code);
-/* Whether a part of a canceled transaction has a reason that may be gone next time. The library
- * does not retry those, as the SDKs do not; it only says so. */
+/* Whether a reason of a canceled transaction may have passed at the next attempt. The library does
+ * not retry those, as the SDKs do not; it only reports it. */
 bool retry_reason_passes(const char *code);
 
-/* How many retries a handle may still make: when most calls fail, retries make it worse. Threads
- * share it. */
+/* A token bucket that limits the retries of a handle: when most calls fail, retries make it worse.
+ * Thread-safe. */
 struct retry_quota {
     pthread_mutex_t lock;
     struct random random;
     int tokens;
 };
 
+/* Starts with a full quota. */
 void retry_quota_init(struct retry_quota *quota);
+/* Frees its lock. */
 void retry_quota_finish(struct retry_quota *quota);
-/* Takes the price of a retry; false: there is not enough left. */
+/* Takes the tokens of a retry; false: not enough are left. */
 MUST_USE bool retry_quota_take(struct retry_quota *quota, enum retry_kind kind);
-/* A call went well. `kind`: of its last retry, whose price comes back; RETRY_NEVER: it had none. */
+/* Returns tokens after a call has succeeded. `kind`: of its last retry, whose tokens are returned;
+ * RETRY_NEVER: it had none. */
 void retry_quota_give(struct retry_quota *quota, enum retry_kind kind);
 
-/* How long to wait before retry number `retry`, from 1. `wish_ms`: what the server asked for, or
- * -1. */
+/* Returns how long to wait before retry number `retry`, from 1. `wish_ms`: what the server asked
+ * for, or -1. */
 int64_t retry_delay_ms(struct retry_quota *quota, enum retry_kind kind, int retry, int64_t wish_ms);
-/* Sleeps. */
+/* Sleeps on the calling thread. */
 void retry_wait_ms(int64_t delay_ms);
 
 #endif

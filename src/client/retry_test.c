@@ -1,4 +1,4 @@
-/* Which failures are retried, and how long it waits. */
+/* Unit tests of retries: which failures, and how long to wait. */
 #include "client/retry_internal.h"
 
 #include "base/testing.h"
@@ -71,7 +71,7 @@ static void test_delays(void **state)
     retry_quota_finish(&quota);
 }
 
-/* A server's wish counts, but not for more than 5 s beyond our own time. */
+/* The server's Retry-After is obeyed, but for no more than 5 s beyond our own delay. */
 static void test_wishes(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* The files are INI: sections in brackets, `name = value`, comments after # or ; at the start of a
- * line or behind white space. Lines that begin with white space belong to the setting above and are
- * not needed here (docs.aws.amazon.com/sdkref/latest/guide/file-format.html). */
+/* Reads settings of AWS profile files, which are INI files: sections in brackets, `name = value`,
+ * comments after # or ; at the start of a line or after white space. Lines that start with white
+ * space continue a setting and are not needed here
+ * (docs.aws.amazon.com/sdkref/latest/guide/file-format.html). */
 #include "client/settings_internal.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ static struct str trim(struct str s)
     return s;
 }
 
-/* Up to a # or ; that stands at the start or behind white space. */
+/* Returns the text up to a # or ; at the start or after white space. */
 static struct str without_comment(struct str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -43,7 +44,7 @@ static struct str without_comment(struct str s)
     return s;
 }
 
-/* Takes the first line off *text. */
+/* Removes the first line from *text. */
 static bool next_line(struct str *text, struct str *line)
 {
     if (text->len == 0) {
@@ -56,7 +57,7 @@ static bool next_line(struct str *text, struct str *line)
     return true;
 }
 
-/* Whether "[...]" begins the section of the profile. */
+/* Whether a line "[...]" starts the section of the profile. */
 static bool is_section_of(struct str line, struct str profile, bool sections_are_profiles)
 {
     const char *end = memchr(line.data, ']', line.len);
@@ -117,7 +118,7 @@ static bool read_file(const char *path, struct buf *out)
     return true;
 }
 
-/* Where a file is: as the variable says, or in the home directory. */
+/* Returns the path of a file: the value of the variable, or a path in the home directory. */
 static struct str file_path(struct arena *arena, const char *variable, const char *in_home)
 {
     const char *path = settings_variable(variable);

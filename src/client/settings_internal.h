@@ -5,15 +5,16 @@
 
 #include "base/arena.h"
 
-/* The value of a variable of the environment that is set and not empty; else NULL. */
+/* Returns the value of an environment variable that is set and not empty; else NULL. */
 MUST_USE const char *settings_variable(const char *name);
 
-/* A setting ("region") of a profile, in `arena` with a NUL; STR_NULL: there is none. `profile` may
- * be NULL: AWS_PROFILE, or "default". The credentials file goes before the config file. */
+/* Returns a setting ("region") of a profile, in `arena`, NUL-terminated; STR_NULL: there is none.
+ * `profile` may be NULL: AWS_PROFILE, or "default". The credentials file has precedence over the
+ * config file. */
 MUST_USE struct str settings_profile(struct arena *arena, const char *profile, const char *name);
 
-/* The same in the text of a file. `sections_are_profiles`: "[name]" as in the credentials file, not
- * "[profile name]". */
+/* Finds a setting in the text of a file. `sections_are_profiles`: "[name]" as in the credentials
+ * file, not "[profile name]". */
 MUST_USE struct str settings_find(struct str text, struct str profile, struct str name,
                                   bool sections_are_profiles);
 

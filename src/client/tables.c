@@ -1,4 +1,4 @@
-/* Making tables and waiting for them. */
+/* Creates tables and waits for them. */
 #include "base/clock.h"
 #include "client/client_internal.h"
 
@@ -20,7 +20,7 @@ static bool is_ready(const struct gramme_value *table)
     return ready;
 }
 
-/* Asks once. A table that was just made may not be found yet: that is no failure. */
+/* Describes the table once. A new table may not be found yet: that is not a failure. */
 static bool look(struct gramme_db *db, const struct gramme_request *describe, bool *ready,
                  struct gramme_error **error)
 {

@@ -1,5 +1,5 @@
-/* client/transport_internal.h: how a call gets to a DynamoDB and back, once. Retries are made above
- * it, in call.c. */
+/* client/transport_internal.h: a single attempt of a call: to a server or to the engine in this
+ * process. Retries are in call.c. */
 #ifndef GRAMME_CLIENT_TRANSPORT_INTERNAL_H
 #define GRAMME_CLIENT_TRANSPORT_INTERNAL_H
 
@@ -7,34 +7,36 @@
 #include "gramme/gramme.h"
 
 /* One attempt. */
-struct exchange {
+struct attempt {
     struct str operation;
     bool is_of_streams; /* the operation is of DynamoDB Streams, a service of its own */
     struct str body;
 
-    int status;           /* HTTP's; 0: there was no answer */
+    int status;           /* HTTP status; 0: no response */
     struct buf answer;    /* its body */
-    const char *failure;  /* no answer: one of our own codes, GRAMME_TIMED_OUT or so */
-    char detail[256];     /* and what there is to say */
+    const char *failure;  /* no response: a code of the library, GRAMME_TIMED_OUT for example */
+    char detail[256];     /* details for the message */
     char request_id[128]; /* ends with NUL; "": none */
-    bool renewed;         /* credentials had expired, and there are new ones now */
-    int64_t wish_ms;      /* how long the server asks to wait before a retry; -1: it does not */
+    bool renewed;         /* credentials had expired and were renewed */
+    int64_t wish_ms;      /* Retry-After of the server; -1: none */
 };
 
-void exchange_fail(struct exchange *exchange, const char *failure, const char *format, ...)
+/* Records a failure without a response. */
+void attempt_fail(struct attempt *attempt, const char *failure, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
 struct transport {
-    /* Many threads may call at once. */
-    void (*call)(struct transport *transport, struct exchange *exchange);
+    /* Makes one attempt, blocking. Many threads may call at once. */
+    void (*call)(struct transport *transport, struct attempt *attempt);
     void (*close)(struct transport *transport);
-    int attempts_max; /* how often a call is worth trying */
+    int attempts_max; /* the largest number of attempts */
 };
 
-/* rocksdb:DIRECTORY or memory:, in this process. */
+/* Opens a transport to a store in this process: rocksdb:DIRECTORY or memory:. False: *error is set.
+ */
 MUST_USE bool local_open(const char *url, const struct gramme_options *options,
                          struct transport **out, struct gramme_error **error);
-/* http:// or https://, or aws: */
+/* Opens a transport to a server: http://, https:// or aws:. False: *error is set. */
 MUST_USE bool remote_open(const char *url, const struct gramme_options *options,
                           struct transport **out, struct gramme_error **error);
 

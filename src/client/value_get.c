@@ -1,8 +1,8 @@
-/* Reading values. NULL is a value that is not there. */
+/* Reads values. NULL stands for an absent value. Called by users of the library, on any thread. */
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "client/value_internal.h"
+#include "client/value_tree_internal.h"
 #include "model/number.h"
 
 static bool is_a(const struct gramme_value *value, enum gramme_type type)
@@ -114,7 +114,7 @@ const void *gramme_get_binary(const struct gramme_value *map, const char *name, 
 
 /* --- equality --- */
 
-/* Numbers in their one form; texts that are no DynamoDB number are compared as they are. */
+/* Compares numbers by value; texts that are not DynamoDB numbers are compared as they are. */
 static bool numbers_equal(struct str a, struct str b)
 {
     struct number left;

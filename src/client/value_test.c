@@ -1,10 +1,10 @@
-/* Building and reading values, and their three forms as JSON. */
+/* Unit tests of values: building, reading, and their three forms as JSON. */
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/testing.h"
-#include "client/value_internal.h"
+#include "client/value_tree_internal.h"
 
 static void check_json(const char *what, const struct gramme_value *value, enum gramme_form form,
                        const char *expected)
@@ -124,7 +124,7 @@ static void test_nothing_there(void **state)
     gramme_free(NULL);
 }
 
-/* A number that goes in comes out, whatever the program's locale says of commas. */
+/* A number reads back the same in any locale. */
 static void test_doubles(void **state)
 {
     (void)state;

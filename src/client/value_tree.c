@@ -1,4 +1,5 @@
-/* Building trees of values: what the gramme_set_...() and gramme_add_...() functions do. */
+/* Builds trees of values: the gramme_set_...() and gramme_add_...() functions. Called by users of
+ * the library; a tree is used by one thread at a time. */
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -9,7 +10,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "client/value_internal.h"
+#include "client/value_tree_internal.h"
 #include "model/number.h"
 
 /* --- trees --- */
@@ -103,7 +104,7 @@ void value_append(struct gramme_value *container, struct gramme_value *child)
     container->children[container->count++] = child;
 }
 
-/* Where the entry stands; SIZE_MAX: there is none. */
+/* Returns the index of the entry; SIZE_MAX: there is none. */
 static size_t find_index(const struct gramme_value *map, struct str name)
 {
     for (size_t i = map->count; i-- > 0;) {
@@ -133,7 +134,7 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* The shortest decimal text that is this number again, whatever the program's locale. */
+/* Writes the shortest decimal text that reads back as this number, in any locale. */
 static void write_double(double number, char *out, size_t size)
 {
     pthread_once(&c_locale_once, make_c_locale);
@@ -175,7 +176,7 @@ static struct gramme_value *create_int(struct tree *tree, int64_t number)
     return value_create_text(tree, GRAMME_NUMBER, str_make(text, (size_t)len));
 }
 
-/* The text is brought into one form, which is also what JSON takes for a number. */
+/* Normalises the text, to a form that is also valid JSON. */
 static struct gramme_value *create_number(struct tree *tree, const char *text)
 {
     struct number number;
@@ -237,11 +238,11 @@ static struct gramme_value *create_binary(struct tree *tree, const void *data, s
 
 /* --- into a map --- */
 
-/* Whether an entry can be put there; else the mistake is noted. */
+/* Whether an entry can be added; else the mistake is recorded. */
 static bool is_place(struct gramme_value *map, const char *name)
 {
     if (map == NULL) {
-        return false; /* what should have made it has complained */
+        return false; /* the function that returned NULL has recorded the mistake */
     }
     if (map->type != GRAMME_MAP) {
         tree_complain(map->tree, "'%.60s' is set in a value that is not a map",
@@ -255,7 +256,7 @@ static bool is_place(struct gramme_value *map, const char *name)
     return true;
 }
 
-/* Gives the map the entry, in the place of one of the same name. */
+/* Sets the entry of the map, replacing one of the same name. */
 static struct gramme_value *put(struct gramme_value *map, const char *name,
                                 struct gramme_value *value)
 {
@@ -399,7 +400,7 @@ struct gramme_value *value_need(struct gramme_value *map, const char *name, enum
 
 /* --- into a list or set --- */
 
-/* Whether a value of the type may be added there; else the mistake is noted. */
+/* Whether a value of the type may be added; else the mistake is recorded. */
 static bool takes(struct gramme_value *list, enum gramme_type type)
 {
     if (list == NULL) {
@@ -508,7 +509,7 @@ struct gramme_value *gramme_add_list(struct gramme_value *list)
     return takes(list, GRAMME_LIST) ? add(list, value_create(list->tree, GRAMME_LIST)) : NULL;
 }
 
-/* --- values of the caller's own --- */
+/* --- values that the user owns --- */
 
 struct gramme_value *gramme_map_create(void)
 {

@@ -1,13 +1,13 @@
-/* bench/works_internal.h: the kinds of work, as streams of prepared requests.
+/* bench/workloads_internal.h: the workloads, as streams of prepared requests.
  *
  * A draw decides what is sent next; filling it makes the bytes. The same draw gives the same
- * request again, except for the text of fields, so an answer that says "later" can be obeyed. */
-#ifndef GRAMME_BENCH_WORKS_INTERNAL_H
-#define GRAMME_BENCH_WORKS_INTERNAL_H
+ * request again, except for the text of fields, so that a request can be retried. */
+#ifndef GRAMME_BENCH_WORKLOADS_INTERNAL_H
+#define GRAMME_BENCH_WORKLOADS_INTERNAL_H
 
 #include <stdatomic.h>
 
-#include "bench/request_internal.h"
+#include "bench/prepared_request_internal.h"
 #include "bench/zipf_internal.h"
 
 enum op {
@@ -37,49 +37,52 @@ enum pick { PICK_UNIFORM, PICK_ZIPFIAN, PICK_LATEST };
 
 enum { MIX_MAX = 2 };
 
-struct work {
+struct workload {
     const char *name;
     const char *summary;
     enum pick pick;
     int mix[2 * MIX_MAX]; /* percent, enum op, percent, ... */
 };
 
-/* NULL if there is none. */
-MUST_USE const struct work *work_find(struct str name);
-void works_print_help(void);
+/* Returns the workload of that name, or NULL. */
+MUST_USE const struct workload *workload_find(struct str name);
+/* Prints the list of workloads to standard output. */
+void workloads_print_help(void);
 
 /* What all threads of a run share. */
 struct source {
-    const struct work *work;
-    const struct shape *shape;
+    const struct workload *workload;
+    const struct test_table *table;
     const struct target *target;
     struct str raw; /* OP_RAW: the request */
     int segment_count;
     uint64_t in_flight_max; /* connections */
     struct field_text *text;
     struct zipf zipf;
-    atomic_uint_fast64_t loaded;   /* load: items handed out; item 0 comes last, apart */
+    atomic_uint_fast64_t loaded;   /* load: items assigned so far; item 0 is written last */
     atomic_uint_fast64_t inserted; /* new items of YCSB */
 };
 
-/* `shape` and `target` are borrowed. */
-MUST_USE bool source_init(struct source *source, const struct work *work, const struct shape *shape,
-                          const struct target *target, struct err *err);
+/* Prepares what the threads of a run share. `table` and `target` are borrowed. */
+MUST_USE bool source_init(struct source *source, const struct workload *workload,
+                          const struct test_table *table, const struct target *target,
+                          struct err *err);
+/* Frees it. */
 void source_finish(struct source *source);
-/* How many requests load the table; 0 for other work. */
+/* Returns how many requests load the table; 0 for other workloads. */
 MUST_USE uint64_t source_request_count(const struct source *source);
-/* How many items one request reads or writes, about. */
+/* Returns about how many items one request reads or writes. */
 MUST_USE double source_items_per_request(const struct source *source);
 
-/* Where a connection is in its Scan. */
+/* The position of a connection in its Scan. */
 struct scan_place {
     uint64_t segment;
     bool started; /* the keys are set */
     char partition[KEY_WIDTH];
     char sort[KEY_WIDTH];
 };
-/* Finds where to go on in the first and last bytes of an answer; at the end of the table the next
- * page is the first one again. False: there is a key, but not one of ours. */
+/* Finds the next position in the first and last bytes of a response; after the end of the table it
+ * is the start again. False: the key is not one of ours. */
 MUST_USE bool scan_place_move(struct scan_place *place, struct str front, struct str back);
 
 struct draw {
@@ -89,19 +92,22 @@ struct draw {
     uint64_t limit;
 };
 
-/* One thread's requests. */
+/* The requests of one thread. */
 struct generator {
     struct source *source;
     struct random random;
     struct request requests[OP_COUNT];
 };
 
+/* Builds the requests of a thread. */
 void generator_init(struct generator *generator, struct source *source);
+/* Frees them. */
 void generator_finish(struct generator *generator);
-/* The next one behind `*draw`, if it has one that follows it (`first`: it has not). */
+/* Draws the next request: the one that follows `*draw`, if it has a follower (`first`: it has
+ * none), or a new one. */
 void generator_draw(struct generator *generator, const struct scan_place *place, bool first,
                     struct draw *draw);
-/* Valid until the next one is filled. */
+/* Fills the request of a draw. It is valid until the next call. */
 MUST_USE const struct request *generator_fill(struct generator *generator, const struct draw *draw,
                                               const struct scan_place *place);
 

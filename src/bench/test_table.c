@@ -1,26 +1,28 @@
-#include "bench/shape_internal.h"
+/* Creates and deletes the table that is measured, and knows the sizes of its items. */
+#include "bench/test_table_internal.h"
 
 #include <time.h>
 
 #include "base/clock.h"
 
-/* A page of Query ends at 1 MB; a partition holds somewhat more. */
+/* A page of Query ends at 1 MB; a partition has somewhat more. */
 static const uint64_t partition_bytes = 1200 << 10;
 static const int64_t active_timeout_us = (int64_t)120 * 1000000;
 
-/* By the service's rules: names and values, two digits of a number in a byte. */
-static size_t overhead(const struct shape *shape)
+/* The size by DynamoDB's rules: names and values, two digits of a number per byte. */
+static size_t overhead(const struct test_table *table)
 {
     size_t keys = (sizeof("pk") - 1 + KEY_WIDTH) * 2;
     size_t numbers = sizeof("made") - 1 + KEY_WIDTH / 2 + 2 + sizeof("count") - 1 + 4;
-    size_t owners = (size_t)shape->gsi_count * (sizeof("o0") - 1 + OWNER_WIDTH);
-    return keys + numbers + owners + (size_t)shape->field_count * (sizeof("field0") - 1);
+    size_t owners = (size_t)table->gsi_count * (sizeof("o0") - 1 + OWNER_WIDTH);
+    return keys + numbers + owners + (size_t)table->field_count * (sizeof("field0") - 1);
 }
 
-void shape_init(struct shape *shape, const struct bench_options *options, struct arena *arena)
+void test_table_init(struct test_table *table, const struct bench_options *options,
+                     struct arena *arena)
 {
-    *shape = (struct shape){
-        .table = options->table,
+    *table = (struct test_table){
+        .name = options->table,
         .item_count = (uint64_t)options->items,
         .item_bytes = (size_t)options->size,
         .gsi_count = (int)options->gsi,
@@ -28,13 +30,13 @@ void shape_init(struct shape *shape, const struct bench_options *options, struct
         .owner_count = MAX((uint64_t)1, (uint64_t)options->items / 100),
         .field_count = options->size >= 1000 ? 10 : 1,
     };
-    if (str_is_null(shape->table)) {
-        shape->table = arena_format(arena, "bench-%zub-%dgsi-%llu", shape->item_bytes,
-                                    shape->gsi_count, (unsigned long long)shape->item_count);
+    if (str_is_null(table->name)) {
+        table->name = arena_format(arena, "bench-%zub-%dgsi-%llu", table->item_bytes,
+                                   table->gsi_count, (unsigned long long)table->item_count);
     }
-    size_t used = overhead(shape);
-    size_t left = shape->item_bytes > used ? shape->item_bytes - used : 0;
-    shape->field_bytes = MAX(left / (size_t)shape->field_count, (size_t)1);
+    size_t used = overhead(table);
+    size_t left = table->item_bytes > used ? table->item_bytes - used : 0;
+    table->field_bytes = MAX(left / (size_t)table->field_count, (size_t)1);
 }
 
 static bool call(const struct target *target, const char *operation, const struct buf *body,
@@ -44,7 +46,7 @@ static bool call(const struct target *target, const char *operation, const struc
                        out_answer, err);
 }
 
-/* The last line of an answer is its body; enough to say what went wrong. */
+/* Returns the last line of a response, its body, for messages. */
 static bool refuse(const char *operation, int status, struct str answer, struct err *err)
 {
     const char *body = memmem(answer.data, answer.len, "\r\n\r\n", 4);
@@ -63,7 +65,7 @@ static void add_index(int number, struct buf *body)
                number == 0 ? ",\"GlobalSecondaryIndexes\":[" : ",", number, number);
 }
 
-static void add_description(const struct shape *shape, struct buf *body)
+static void add_description(const struct test_table *table, struct buf *body)
 {
     buf_format(body,
                "{\"TableName\":\"%.*s\",\"BillingMode\":\"PAY_PER_REQUEST\","
@@ -71,18 +73,18 @@ static void add_description(const struct shape *shape, struct buf *body)
                "{\"AttributeName\":\"sk\",\"KeyType\":\"RANGE\"}],"
                "\"AttributeDefinitions\":[{\"AttributeName\":\"pk\",\"AttributeType\":\"S\"},"
                "{\"AttributeName\":\"sk\",\"AttributeType\":\"S\"}",
-               STR_ARG(shape->table));
-    for (int i = 0; i < shape->gsi_count; i++) {
+               STR_ARG(table->name));
+    for (int i = 0; i < table->gsi_count; i++) {
         buf_format(body, ",{\"AttributeName\":\"o%d\",\"AttributeType\":\"S\"}", i);
     }
-    if (shape->gsi_count > 0) {
+    if (table->gsi_count > 0) {
         buf_format(body, ",{\"AttributeName\":\"made\",\"AttributeType\":\"N\"}");
     }
     buf_format(body, "]");
-    for (int i = 0; i < shape->gsi_count; i++) {
+    for (int i = 0; i < table->gsi_count; i++) {
         add_index(i, body);
     }
-    buf_format(body, "%s}", shape->gsi_count > 0 ? "]" : "");
+    buf_format(body, "%s}", table->gsi_count > 0 ? "]" : "");
 }
 
 static void sleep_ms(int64_t duration_ms)
@@ -94,11 +96,11 @@ static void sleep_ms(int64_t duration_ms)
 
 enum table_state { TABLE_ABSENT, TABLE_CHANGING, TABLE_ACTIVE };
 
-static bool describe(const struct shape *shape, const struct target *target, enum table_state *out,
-                     struct err *err)
+static bool describe(const struct test_table *table, const struct target *target,
+                     enum table_state *out, struct err *err)
 {
     struct buf body = {0};
-    buf_format(&body, "{\"TableName\":\"%.*s\"}", STR_ARG(shape->table));
+    buf_format(&body, "{\"TableName\":\"%.*s\"}", STR_ARG(table->name));
     int status;
     struct str answer;
     bool good = call(target, "DescribeTable", &body, &status, &answer, err);
@@ -119,13 +121,13 @@ static bool describe(const struct shape *shape, const struct target *target, enu
     return true;
 }
 
-static bool wait_for(const struct shape *shape, const struct target *target,
+static bool wait_for(const struct test_table *table, const struct target *target,
                      enum table_state wanted, struct err *err)
 {
     int64_t until_us = clock_monotonic_us() + active_timeout_us;
     do {
         enum table_state state = TABLE_CHANGING;
-        if (!describe(shape, target, &state, err)) {
+        if (!describe(table, target, &state, err)) {
             return false;
         }
         if (state == wanted) {
@@ -133,14 +135,14 @@ static bool wait_for(const struct shape *shape, const struct target *target,
         }
         sleep_ms(20);
     } while (clock_monotonic_us() < until_us);
-    return err_set(err, ERR_INTERNAL, "table %.*s does not become %s", STR_ARG(shape->table),
+    return err_set(err, ERR_INTERNAL, "table %.*s does not become %s", STR_ARG(table->name),
                    wanted == TABLE_ACTIVE ? "active" : "deleted");
 }
 
-bool shape_create_table(const struct shape *shape, const struct target *target, struct err *err)
+bool test_table_create(const struct test_table *table, const struct target *target, struct err *err)
 {
     struct buf body = {0};
-    add_description(shape, &body);
+    add_description(table, &body);
     int status = 0;
     struct str answer;
     bool good = call(target, "CreateTable", &body, &status, &answer, err);
@@ -151,13 +153,13 @@ bool shape_create_table(const struct shape *shape, const struct target *target, 
     if (status != 200 && !str_contains(answer, STR("ResourceInUseException"))) {
         return refuse("CreateTable", status, answer, err);
     }
-    return wait_for(shape, target, TABLE_ACTIVE, err);
+    return wait_for(table, target, TABLE_ACTIVE, err);
 }
 
-bool shape_delete_table(const struct shape *shape, const struct target *target, struct err *err)
+bool test_table_delete(const struct test_table *table, const struct target *target, struct err *err)
 {
     struct buf body = {0};
-    buf_format(&body, "{\"TableName\":\"%.*s\"}", STR_ARG(shape->table));
+    buf_format(&body, "{\"TableName\":\"%.*s\"}", STR_ARG(table->name));
     int status = 0;
     struct str answer;
     bool good = call(target, "DeleteTable", &body, &status, &answer, err);
@@ -168,18 +170,18 @@ bool shape_delete_table(const struct shape *shape, const struct target *target, 
     if (status != 200 && !str_contains(answer, STR("ResourceNotFoundException"))) {
         return refuse("DeleteTable", status, answer, err);
     }
-    return wait_for(shape, target, TABLE_ABSENT, err);
+    return wait_for(table, target, TABLE_ABSENT, err);
 }
 
-bool shape_is_loaded(const struct shape *shape, const struct target *target, bool *out,
-                     struct err *err)
+bool test_table_is_loaded(const struct test_table *table, const struct target *target, bool *out,
+                          struct err *err)
 {
     struct buf body = {0};
     static const char zeroes[] = "0000000000000000";
     static_assert(sizeof(zeroes) - 1 == KEY_WIDTH, "item 0's keys");
     buf_format(&body,
                "{\"TableName\":\"%.*s\",\"Key\":{\"pk\":{\"S\":\"%s\"},\"sk\":{\"S\":\"%s\"}}}",
-               STR_ARG(shape->table), zeroes, zeroes);
+               STR_ARG(table->name), zeroes, zeroes);
     int status = 0;
     struct str answer;
     bool good = call(target, "GetItem", &body, &status, &answer, err);

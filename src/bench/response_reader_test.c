@@ -1,9 +1,10 @@
-#include "bench/reader_internal.h"
+/* Unit tests of the reader of responses. */
+#include "bench/response_reader_internal.h"
 
 #include "base/buf.h"
 #include "base/testing.h"
 
-/* What was understood, as text. */
+/* Returns what was read, as text. */
 static void dump(const struct reader *reader, enum reader_status status, struct str rest,
                  struct buf *out)
 {
@@ -73,7 +74,7 @@ static const struct {
     {"no HTTP", "SSH-2.0-OpenSSH\r\n\r\n", "bad"},
 };
 
-/* However the bytes were cut on their way, the same is understood. */
+/* The result is the same for any division of the bytes into pieces. */
 static void test_answers(void **state)
 {
     (void)state;

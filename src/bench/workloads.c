@@ -1,5 +1,6 @@
-/* What each kind of work sends, and of which items. How a request looks is in ops.c. */
-#include "bench/works_internal.h"
+/* The workloads: which requests each sends, and for which items. The requests themselves are in
+ * ops.c. */
+#include "bench/workloads_internal.h"
 
 #include <stdio.h>
 
@@ -12,17 +13,17 @@
     }
 #define WORK(name_, pick_, mix_, summary_)                                                         \
     {.name = (name_), .summary = (summary_), .pick = (pick_), .mix = mix_},
-static const struct work works[] = {
-#include "bench/works.def"
+static const struct workload works[] = {
+#include "bench/workloads.def"
 };
 #undef WORK
 #undef MIX
 
-/* New items that nobody has loaded: random numbers behind all others. */
+/* New items: random numbers above those of all loaded items. */
 static const uint64_t new_item_base = 1000000000000000;
 static const uint64_t new_item_count = 8000000000000000;
 
-const struct work *work_find(struct str name)
+const struct workload *workload_find(struct str name)
 {
     for (size_t i = 0; i < COUNT_OF(works); i++) {
         if (str_eq(name, str_from_c(works[i].name))) {
@@ -32,7 +33,7 @@ const struct work *work_find(struct str name)
     return NULL;
 }
 
-void works_print_help(void)
+void workloads_print_help(void)
 {
     for (size_t i = 0; i < COUNT_OF(works); i++) {
         printf("  %-20s %s\n", works[i].name, works[i].summary);
@@ -41,21 +42,22 @@ void works_print_help(void)
 
 /* The source -------------------------------------------------------------------------------- */
 
-static bool uses(const struct work *work, enum op op)
+static bool uses(const struct workload *workload, enum op op)
 {
-    return work->mix[1] == (int)op || (work->mix[2] > 0 && work->mix[3] == (int)op);
+    return workload->mix[1] == (int)op || (workload->mix[2] > 0 && workload->mix[3] == (int)op);
 }
 
-bool source_init(struct source *source, const struct work *work, const struct shape *shape,
-                 const struct target *target, struct err *err)
+bool source_init(struct source *source, const struct workload *workload,
+                 const struct test_table *table, const struct target *target, struct err *err)
 {
-    *source = (struct source){.work = work, .shape = shape, .target = target, .segment_count = 1};
-    if (uses(work, OP_GSI_10) && shape->gsi_count == 0) {
-        return err_set(err, ERR_VALIDATION, "%s needs an index: --gsi 1", work->name);
+    *source =
+        (struct source){.workload = workload, .table = table, .target = target, .segment_count = 1};
+    if (uses(workload, OP_GSI_10) && table->gsi_count == 0) {
+        return err_set(err, ERR_VALIDATION, "%s needs an index: --gsi 1", workload->name);
     }
     source->text = field_text_create();
-    if (work->pick != PICK_UNIFORM) {
-        zipf_init(&source->zipf, shape->item_count);
+    if (workload->pick != PICK_UNIFORM) {
+        zipf_init(&source->zipf, table->item_count);
     }
     return true;
 }
@@ -65,24 +67,25 @@ void source_finish(struct source *source)
     field_text_destroy(source->text);
 }
 
-/* Items of one load request; the table's last ones share theirs with the request before. */
+/* Numbers of the items of one load request; the last request overlaps the one before. */
 static uint64_t load_batch(const struct source *source)
 {
-    return (uint64_t)op_item_count(OP_LOAD, source->shape);
+    return (uint64_t)op_item_count(OP_LOAD, source->table);
 }
 
 uint64_t source_request_count(const struct source *source)
 {
     uint64_t batch = load_batch(source);
-    return uses(source->work, OP_LOAD) ? (source->shape->item_count - 1 + batch - 1) / batch : 0;
+    return uses(source->workload, OP_LOAD) ? (source->table->item_count - 1 + batch - 1) / batch
+                                           : 0;
 }
 
 double source_items_per_request(const struct source *source)
 {
-    const int *mix = source->work->mix;
-    double items = mix[0] * (double)op_item_count((enum op)mix[1], source->shape);
+    const int *mix = source->workload->mix;
+    double items = mix[0] * (double)op_item_count((enum op)mix[1], source->table);
     if (mix[2] > 0) {
-        items += mix[2] * (double)op_item_count((enum op)mix[3], source->shape);
+        items += mix[2] * (double)op_item_count((enum op)mix[3], source->table);
     }
     return items / 100;
 }
@@ -91,7 +94,7 @@ double source_items_per_request(const struct source *source)
 
 static enum op draw_op(struct generator *generator)
 {
-    const int *mix = generator->source->work->mix;
+    const int *mix = generator->source->workload->mix;
     int number = mix[2] > 0 ? (int)(random_next(&generator->random) % 100) : 0;
     return (enum op)(number < mix[0] ? mix[1] : mix[3]);
 }
@@ -99,16 +102,16 @@ static enum op draw_op(struct generator *generator)
 static uint64_t draw_existing(struct generator *generator)
 {
     struct source *source = generator->source;
-    uint64_t count = source->shape->item_count;
-    switch (source->work->pick) {
+    uint64_t count = source->table->item_count;
+    switch (source->workload->pick) {
     case PICK_UNIFORM:
         break;
-    case PICK_ZIPFIAN: { /* spread over the table: the popular ones are not neighbours */
+    case PICK_ZIPFIAN: { /* spreads popular items over the table */
         uint64_t rank = zipf_next(&source->zipf, &generator->random);
         return hash_64(str_make(&rank, sizeof(rank))) % count;
     }
     case PICK_LATEST: {
-        /* Those that are still on their way are not there to be read. */
+        /* Items whose write is still in progress cannot be read yet. */
         uint64_t inserted = atomic_load_explicit(&source->inserted, memory_order_relaxed);
         uint64_t there = inserted - MIN(inserted, 4 * source->in_flight_max);
         return count + there - 1 - zipf_next(&source->zipf, &generator->random);
@@ -117,35 +120,35 @@ static uint64_t draw_existing(struct generator *generator)
     return random_next(&generator->random) % count;
 }
 
-/* An item that has `count` successors in its partition, if the table is large enough. */
+/* Draws an item that has `count` successors in its partition, if the table is large enough. */
 static uint64_t draw_start(struct generator *generator, uint64_t count)
 {
-    const struct shape *shape = generator->source->shape;
+    const struct test_table *table = generator->source->table;
     uint64_t item = draw_existing(generator);
-    uint64_t first = item / shape->per_partition * shape->per_partition;
-    uint64_t last = MIN(first + shape->per_partition, shape->item_count);
+    uint64_t first = item / table->per_partition * table->per_partition;
+    uint64_t last = MIN(first + table->per_partition, table->item_count);
     return last - first <= count ? first : MIN(item, last - count);
 }
 
-/* The first item of a partition that is full, if one is. */
+/* Draws the first item of a full partition, if there is one. */
 static uint64_t draw_partition(struct generator *generator)
 {
-    const struct shape *shape = generator->source->shape;
-    uint64_t full = MAX(shape->item_count / shape->per_partition, (uint64_t)1);
-    return random_next(&generator->random) % full * shape->per_partition;
+    const struct test_table *table = generator->source->table;
+    uint64_t full = MAX(table->item_count / table->per_partition, (uint64_t)1);
+    return random_next(&generator->random) % full * table->per_partition;
 }
 
 static uint64_t draw_load(struct source *source)
 {
     uint64_t batch = load_batch(source);
     uint64_t first = 1 + atomic_fetch_add_explicit(&source->loaded, batch, memory_order_relaxed);
-    uint64_t last_start = source->shape->item_count - batch;
+    uint64_t last_start = source->table->item_count - batch;
     return MIN(first, last_start);
 }
 
 static uint64_t draw_insert(struct source *source)
 {
-    return source->shape->item_count +
+    return source->table->item_count +
            atomic_fetch_add_explicit(&source->inserted, 1, memory_order_relaxed);
 }
 
@@ -184,12 +187,12 @@ void generator_draw(struct generator *generator, const struct scan_place *place,
 
 /* Filling ----------------------------------------------------------------------------------- */
 
-/* The numbers of the items after the first. */
+/* Sets the numbers of the items after the first. */
 static void choose_items(const struct generator *generator, const struct draw *draw,
                          struct random *random, int count, struct request_values *out)
 {
-    const struct shape *shape = generator->source->shape;
-    uint64_t step = MAX(shape->item_count / (uint64_t)count, (uint64_t)1);
+    const struct test_table *table = generator->source->table;
+    uint64_t step = MAX(table->item_count / (uint64_t)count, (uint64_t)1);
     for (int i = 0; i < count; i++) {
         switch (op_items(draw->op, i == count - 1)) {
         case ITEMS_NEW:
@@ -200,7 +203,7 @@ static void choose_items(const struct generator *generator, const struct draw *d
             break;
         case ITEMS_APART:
             out->items[i] =
-                count == 1 ? draw->item : (draw->item + (uint64_t)i * step) % shape->item_count;
+                count == 1 ? draw->item : (draw->item + (uint64_t)i * step) % table->item_count;
             break;
         }
     }
@@ -218,7 +221,7 @@ const struct request *generator_fill(struct generator *generator, const struct d
     values.segment = place->segment;
     values.start_partition = place->partition;
     values.start_sort = place->sort;
-    request_fill(request, generator->source->shape, &values, generator->source->text, &random);
+    request_fill(request, generator->source->table, &values, generator->source->text, &random);
     return request;
 }
 
@@ -226,7 +229,7 @@ void generator_init(struct generator *generator, struct source *source)
 {
     *generator = (struct generator){.source = source};
     random_init(&generator->random);
-    const int *mix = source->work->mix;
+    const int *mix = source->workload->mix;
     for (int i = 0; i < 2 * MIX_MAX && mix[i] > 0; i += 2) {
         enum op op = (enum op)mix[i + 1];
         op_build(&generator->requests[op], op, source);

@@ -1,4 +1,5 @@
-#include "bench/request_internal.h"
+/* Builds prepared requests, and overwrites their slots before each use. */
+#include "bench/prepared_request_internal.h"
 
 #include <stdarg.h>
 
@@ -86,26 +87,26 @@ void request_add_key(struct request *request, int item)
     request_add(request, "\"}}");
 }
 
-void request_add_item(struct request *request, const struct shape *shape, int item)
+void request_add_item(struct request *request, const struct test_table *table, int item)
 {
     request_add_key(request, item);
-    request->bytes.len--; /* the brace */
+    request->bytes.len--; /* the opening brace */
     request_add(request, ",\"count\":{\"N\":\"0\"},\"made\":{\"N\":\"");
     request_add_slot(request, SLOT_MADE, item, 0, KEY_WIDTH);
-    for (int i = 0; i < shape->gsi_count; i++) {
+    for (int i = 0; i < table->gsi_count; i++) {
         request_add(request, "\"},\"o%d\":{\"S\":\"", i);
         request_add_slot(request, SLOT_OWNER, item, i, OWNER_WIDTH);
     }
-    for (int i = 0; i < shape->field_count; i++) {
+    for (int i = 0; i < table->field_count; i++) {
         request_add(request, "\"},\"field%d\":{\"S\":\"", i);
-        request_add_slot(request, SLOT_FIELD, item, 0, shape->field_bytes);
+        request_add_slot(request, SLOT_FIELD, item, 0, table->field_bytes);
     }
     request_add(request, "\"}}");
 }
 
 /* Filling ------------------------------------------------------------------------------------- */
 
-/* The last `width` digits, blanks or zeroes in front. */
+/* Writes the last `width` digits, padded with blanks or zeros. */
 static void write_number(char *out, size_t width, uint64_t value, char front)
 {
     size_t i = width;
@@ -129,20 +130,20 @@ static void write_field(char *out, size_t width, const struct field_text *text,
     }
 }
 
-/* Each index has other owners, so that an item's entries lie apart. */
-static uint64_t owner_of(const struct shape *shape, uint64_t item, int index)
+/* Each index has different owners, so that the entries of one item are not adjacent. */
+static uint64_t owner_of(const struct test_table *table, uint64_t item, int index)
 {
-    return (item / (uint64_t)(index + 1)) % shape->owner_count;
+    return (item / (uint64_t)(index + 1)) % table->owner_count;
 }
 
 static void fill_slot(const struct request *request, const struct slot *slot,
-                      const struct shape *shape, const struct request_values *values)
+                      const struct test_table *table, const struct request_values *values)
 {
     char *out = request->bytes.data + slot->offset;
     uint64_t item = values->items[slot->item];
     switch (slot->kind) {
     case SLOT_PARTITION:
-        write_number(out, slot->width, item / shape->per_partition, '0');
+        write_number(out, slot->width, item / table->per_partition, '0');
         break;
     case SLOT_SORT:
         write_number(out, slot->width, item, '0');
@@ -151,7 +152,7 @@ static void fill_slot(const struct request *request, const struct slot *slot,
         write_number(out, slot->width, MADE_BASE + item, '0');
         break;
     case SLOT_OWNER:
-        write_number(out, slot->width, owner_of(shape, item, slot->detail), '0');
+        write_number(out, slot->width, owner_of(table, item, slot->detail), '0');
         break;
     case SLOT_LIMIT:
         write_number(out, slot->width, values->limit, ' ');
@@ -170,7 +171,7 @@ static void fill_slot(const struct request *request, const struct slot *slot,
     }
 }
 
-void request_fill(struct request *request, const struct shape *shape,
+void request_fill(struct request *request, const struct test_table *table,
                   const struct request_values *values, const struct field_text *text,
                   struct random *random)
 {
@@ -179,7 +180,7 @@ void request_fill(struct request *request, const struct shape *shape,
         if (slot->kind == SLOT_FIELD) {
             write_field(request->bytes.data + slot->offset, slot->width, text, random);
         } else {
-            fill_slot(request, slot, shape, values);
+            fill_slot(request, slot, table, values);
         }
     }
 }

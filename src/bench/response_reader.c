@@ -1,4 +1,5 @@
-#include "bench/reader_internal.h"
+/* Finds the end of HTTP responses. Called by worker.c for every response, so it does little. */
+#include "bench/response_reader_internal.h"
 
 void reader_init(struct reader *reader)
 {
@@ -32,7 +33,7 @@ static struct str trim(struct str s)
     return s;
 }
 
-/* The value of a header, if the line is that header; STR_NULL else. */
+/* Returns the value of a header if the line is that header; else STR_NULL. */
 static struct str header_value(struct str line, struct str name)
 {
     if (line.len <= name.len || line.data[name.len] != ':' ||
@@ -93,7 +94,7 @@ static bool read_head(struct reader *reader, struct str head)
     return has_length || reader->chunked || reader->status == 204 || reader->status == 304;
 }
 
-/* Where the head in `text` ends, or 0. */
+/* Returns the end of the head in `text`, or 0. */
 static size_t head_end(struct str text)
 {
     const char *end = memmem(text.data, text.len, "\r\n\r\n", 4);
