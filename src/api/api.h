@@ -25,8 +25,9 @@ enum api_layer {
                         "1 validation error detected: " */
 };
 
-/* Whose operations: each has a target prefix of its own. */
-enum api_service { API_DYNAMODB, API_STREAMS };
+/* Lists of operations; each has a target prefix of its own. API_GRAMME: those that DynamoDB does
+ * not have. */
+enum api_service { API_DYNAMODB, API_STREAMS, API_GRAMME };
 
 /* Who calls, and by which policies it is decided what he may do. */
 struct api_guard {

@@ -38,12 +38,17 @@ struct op {
     void (*run)(struct api_call *call);
     enum access access;
     enum resource_kind resource;
+    const char *summary;
 };
 
 #define OP(name_, run_, access_, resource_, summary_) void run_(struct api_call *call);
 #include "wire/ops.def"
 #include "wire/stream_ops.def"
+#include "wire/gramme_ops.def"
 #undef OP
+
+/* Returns all operations of a list, sorted by name. */
+const struct op *api_operations(enum api_service service, size_t *out_count);
 
 /* Reads the body into *out (see wire_decode()), and asks whether the caller may do what it says.
  * Every operation begins with it. False: call->err. */

@@ -10,12 +10,16 @@
      .action = "dynamodb:" #name_,                                                                 \
      .run = run_,                                                                                  \
      .access = access_,                                                                            \
-     .resource = resource_},
+     .resource = resource_,                                                                        \
+     .summary = summary_},
 static const struct op ops[] = {
 #include "wire/ops.def"
 };
 static const struct op stream_ops[] = {
 #include "wire/stream_ops.def"
+};
+static const struct op gramme_ops[] = {
+#include "wire/gramme_ops.def"
 };
 #undef OP
 
@@ -48,11 +52,25 @@ void api_thread_set_meter(struct api_thread *thread, struct meter_thread *meter)
     thread->meter = meter;
 }
 
+const struct op *api_operations(enum api_service service, size_t *out_count)
+{
+    static const struct {
+        const struct op *ops;
+        size_t count;
+    } lists[] = {
+        [API_DYNAMODB] = {ops, COUNT_OF(ops)},
+        [API_STREAMS] = {stream_ops, COUNT_OF(stream_ops)},
+        [API_GRAMME] = {gramme_ops, COUNT_OF(gramme_ops)},
+    };
+    *out_count = lists[service].count;
+    return lists[service].ops;
+}
+
 static const struct op *find_op(enum api_service service, struct str name)
 {
-    const struct op *list = service == API_STREAMS ? stream_ops : ops;
     size_t low = 0;
-    size_t high = service == API_STREAMS ? COUNT_OF(stream_ops) : COUNT_OF(ops);
+    size_t high;
+    const struct op *list = api_operations(service, &high);
     while (low < high) {
         size_t middle = (low + high) / 2;
         int order = str_cmp(name, str_from_c(list[middle].name));

@@ -1,4 +1,5 @@
 #include "api/authorize.h"
+#include "api/explain.h"
 #include "api/partiql.h"
 #include "api/write_item.h"
 #include "err/messages.h"
@@ -47,7 +48,8 @@ struct execute_statement {
     size_t rows;                   /* read, before the filter */
     size_t items;                  /* in the answer */
     size_t bytes;
-    bool more; /* the page ended before the plan */
+    bool more;     /* the page ended before the plan */
+    bool explains; /* shows the plan instead */
     struct items_get get;
     struct items_read read;
     /* the others */
@@ -308,6 +310,10 @@ static void run_select(struct execute_statement *op)
         api_finish(call);
         return;
     }
+    if (op->explains) {
+        api_finish_with_plan(call, &op->plan);
+        return;
+    }
     describe_select(op);
     if (op->plan.kind == PLAN_GET) {
         run_get(op);
@@ -394,6 +400,20 @@ static bool check(struct execute_statement *op)
                                &call->err) &&
            partiql_find_table(call, &op->partiql, &call->err) &&
            partiql_find_index(&op->partiql, &call->err);
+}
+
+void op_explain_statement(struct api_call *call)
+{
+    struct execute_statement *op = ARENA_NEW(call->arena, struct execute_statement);
+    op->call = call;
+    op->explains = true;
+    if (check(op) &&
+        (partiql_is_read(&op->partiql) ||
+         err_set(&call->err, ERR_VALIDATION, "Only SELECT statements have a plan to explain"))) {
+        run_select(op);
+    } else {
+        api_finish(call);
+    }
 }
 
 void op_execute_statement(struct api_call *call)

@@ -1,3 +1,4 @@
+#include "api/explain.h"
 #include "api/page.h"
 
 struct query_request {
@@ -196,19 +197,43 @@ static bool resolve(struct query *query)
            check_restart(query);
 }
 
-void op_query(struct api_call *call)
+/* Prepares a Query. False: call->err. */
+static bool prepare(struct query *query, struct api_call *call)
 {
-    struct query *query = ARENA_NEW(call->arena, struct query);
     struct page *page = &query->page;
     page->call = call;
     page->request = &query->request.common;
     page->is_query = true;
     page->refuse_start = refuse_start;
     if (!check(query) || !page_find(page) || !resolve(query)) {
+        return false;
+    }
+    page->read.backward = query->request.forward.given && !query->request.forward.value;
+    return true;
+}
+
+void op_explain_query(struct api_call *call)
+{
+    struct query *query = ARENA_NEW(call->arena, struct query);
+    struct page *page = &query->page;
+    if (!prepare(query, call)) {
         api_finish(call);
         return;
     }
-    page->read.backward = query->request.forward.given && !query->request.forward.value;
+    struct plan plan = plan_of_condition(page->table, page->index, &query->condition, page->filter);
+    plan.backward = page->read.backward;
+    plan.fetch = page->read.fetch;
+    api_finish_with_plan(call, &plan);
+}
+
+void op_query(struct api_call *call)
+{
+    struct query *query = ARENA_NEW(call->arena, struct query);
+    struct page *page = &query->page;
+    if (!prepare(query, call)) {
+        api_finish(call);
+        return;
+    }
     page->access.key = query->key_expression;
     page->access.partition = query->condition.hash[0];
     page_run(page, range_of_query(call->engine, page->table, page->index, &query->condition,

@@ -15,12 +15,12 @@ enum { LOAD_CONNECTIONS = 16, RAW_FILE_BYTES_MAX = 64 << 20 };
 static void print_help(void)
 {
     printf(
-        "Usage: gramme bench WORK [options]\n"
+        "Usage: gramme bench WORKLOAD [options]\n"
         "       gramme bench --limit NAME [options]\n\n"
         "Sends prepared requests to a DynamoDB endpoint and tells how many were answered, how\n"
         "soon, and at what cost. Makes and loads the table itself if it is not there. Ends with\n"
         "status 1 if a request failed.\n\n"
-        "Work:\n");
+        "Workloads:\n");
     workloads_print_help();
     printf("\nOptions:\n");
     options_print_help();

@@ -1,7 +1,8 @@
-/* Shows a plan as text. Called for the console and the shell, and by the tests. */
+/* Shows a plan as text; values are written as in JSON, binaries as b"base64". Called for the
+ * console and the shell, and by the tests. */
 #include "plan/plan.h"
 
-#include "base/base64.h"
+#include "json/writer.h"
 
 static void add_value(struct buf *out, struct value value)
 {
@@ -12,13 +13,11 @@ static void add_value(struct buf *out, struct value value)
         buf_add(out, str_make(digits, number_format(bytes, digits)));
         break;
     case VALUE_B:
-        buf_add(out, STR("b\""));
-        base64_encode(bytes, buf_reserve(out, BASE64_ENCODED_LEN(bytes.len)));
-        buf_added(out, BASE64_ENCODED_LEN(bytes.len));
-        buf_add_char(out, '"');
+        buf_add_char(out, 'b');
+        json_write_base64(out, bytes);
         break;
     default:
-        buf_format(out, "\"%.*s\"", STR_ARG(bytes));
+        json_write_string(out, bytes);
         break;
     }
 }

@@ -178,6 +178,7 @@ static struct str operation_of(struct str target, enum api_service *out_service)
     static const char *const prefixes[] = {
         [API_DYNAMODB] = "DynamoDB_20120810.",
         [API_STREAMS] = "DynamoDBStreams_20120810.",
+        [API_GRAMME] = "Gramme_20261115.",
     };
     for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
         struct str prefix = str_from_c(prefixes[i]);

@@ -141,7 +141,7 @@ def test_empty_answers_are_errors(server, db):
 
 
 def test_wrong_arguments(server):
-    assert "there is no work 'fly'" in bench("fly", status=2)
+    assert "there is no workload 'fly'" in bench("fly", status=2)
     assert "unknown option --wings" in bench("get", "--wings", 2, status=2)
     assert "gsi10 needs an index" in on(server, "gsi10", "--gsi", 0, status=2)
     assert "is not http://HOST:PORT" in bench("get", "--endpoint", "https://x", status=2)
