@@ -54,7 +54,7 @@ struct execute_transaction {
     struct item_key *keys;     /* of reads */
     size_t count;
     bool reads;
-    struct items_get get;
+    struct transact_read read;
     struct items_write engine;
 };
 
@@ -268,64 +268,34 @@ static bool check_reasons(struct execute_transaction *op)
 
 /* --- reads --- */
 
-static void meter_item(struct execute_transaction *op, size_t i)
+static void describe_item(struct transact_read *read, size_t i, struct meter_access *access)
 {
-    const struct row *row = &op->get.rows[i];
-    struct meter_access *access = ARENA_NEW(op->call->arena, struct meter_access);
+    const struct execute_transaction *op = CONTAINER_OF(read, struct execute_transaction, read);
     partiql_describe_read(access, "ExecuteTransaction Select", &op->statements[i]);
-    access->partition = op->keys[i].hash;
-    access->table_units = 2 * capacity_read_units(row->size, true);
-    access->items_read = access->items_returned = !value_is_absent(row->item);
-    access->bytes_read = access->item_bytes = row->size;
-    api_meter(op->call, access);
 }
 
-static void write_item(struct execute_transaction *op, size_t i, struct capacity_list *capacities)
+static struct value project(struct transact_read *read, size_t i, struct value item)
 {
-    struct api_call *call = op->call;
-    const struct partiql *partiql = &op->statements[i];
-    const struct row *row = &op->get.rows[i];
-    meter_item(op, i);
-    capacity_list_at(capacities, call->arena, partiql->table, op->count)->table +=
-        2 * capacity_read_units(row->size, true);
-    JSON_PUT(call->out, "{");
-    if (!value_is_absent(row->item)) {
-        JSON_PUT(call->out, "\"Item\":");
-        partiql_write_row(call->out, call->arena, &partiql->statement, row->item);
-    }
-    JSON_PUT(call->out, "}");
-}
-
-static void get_done(struct engine_call *engine_call)
-{
-    struct execute_transaction *op =
-        CONTAINER_OF(engine_call, struct execute_transaction, get.call);
-    struct api_call *call = op->call;
-    call->err = engine_call->err;
-    if (call->err.code == ERR_NONE) {
-        struct capacity_list capacities = {0};
-        JSON_PUT(call->out, "{\"Responses\":[");
-        for (size_t i = 0; i < op->count; i++) {
-            buf_add(call->out, i > 0 ? STR(",") : STR(""));
-            write_item(op, i, &capacities);
-        }
-        JSON_PUT(call->out, "]");
-        api_member_capacities(call, &op->request.return_consumed_capacity, &capacities, true,
-                              CAPACITY_READ);
-        api_end(call);
-    }
-    api_finish(call);
+    const struct execute_transaction *op = CONTAINER_OF(read, struct execute_transaction, read);
+    return partiql_row(op->call->arena, &op->statements[i].statement, item);
 }
 
 static void run_reads(struct execute_transaction *op)
 {
-    op->get = (struct items_get){
-        .call = api_engine_call(op->call, get_done),
+    const struct table **tables = ARENA_ARRAY(op->call->arena, const struct table *, op->count);
+    for (size_t i = 0; i < op->count; i++) {
+        tables[i] = op->statements[i].table;
+    }
+    op->read = (struct transact_read){
+        .call = op->call,
+        .return_consumed_capacity = &op->request.return_consumed_capacity,
+        .tables = tables,
         .keys = op->keys,
-        .key_count = op->count,
-        .snapshot = true,
+        .count = op->count,
+        .project = project,
+        .describe = describe_item,
     };
-    engine_get_items(&op->get);
+    transact_read_start(&op->read);
 }
 
 /* --- writes --- */

@@ -67,7 +67,7 @@ struct transact_get {
     struct item_key *keys;
     struct item_write *reasons; /* only their err is used */
     size_t count;
-    struct items_get get;
+    struct transact_read read;
 };
 
 static bool check_one(struct transact_get *op, size_t i)
@@ -131,70 +131,29 @@ static bool find_keys(struct transact_get *op)
     return true;
 }
 
-static void meter_item(struct transact_get *op, size_t i)
+static void describe_item(struct transact_read *read, size_t i, struct meter_access *access)
 {
-    if (!api_is_metered(op->call)) {
-        return;
-    }
-    const struct row *row = &op->get.rows[i];
-    struct meter_access *access = ARENA_NEW(op->call->arena, struct meter_access);
+    const struct transact_get *op = CONTAINER_OF(read, struct transact_get, read);
     *access = (struct meter_access){
         .operation = "TransactGetItems",
         .flags = METER_BY_KEY,
         .table = op->tables[i],
         .projection = op->projections[i],
-        .partition = op->keys[i].hash,
-        .table_units = 2 * capacity_read_units(row->size, true),
-        .items_read = !value_is_absent(row->item),
-        .items_returned = !value_is_absent(row->item),
-        .bytes_read = row->size,
-        .item_bytes = row->size,
     };
-    api_meter(op->call, access);
 }
 
 /* An entry whose projection matches nothing has no Item. */
-static void write_one(struct transact_get *op, size_t i, struct capacity_list *capacities)
+static struct value project(struct transact_read *read, size_t i, struct value item)
 {
-    struct api_call *call = op->call;
-    const struct row *row = &op->get.rows[i];
-    meter_item(op, i);
-    capacity_list_at(capacities, call->arena, op->tables[i], op->count)->table +=
-        2 * capacity_read_units(row->size, true);
-    struct value item = row->item;
-    if (op->projections[i] != NULL && !value_is_absent(item)) {
-        struct builder builder;
-        builder_init(&builder, call->arena, 256);
-        projection_apply(op->projections[i], item, &builder);
-        item = builder_finish(&builder);
-        item = value_count(item) == 0 ? VALUE_ABSENT : item;
+    const struct transact_get *op = CONTAINER_OF(read, struct transact_get, read);
+    if (op->projections[i] == NULL) {
+        return item;
     }
-    JSON_PUT(call->out, "{");
-    if (!value_is_absent(item)) {
-        JSON_PUT(call->out, "\"Item\":");
-        value_json_write_item(call->out, item);
-    }
-    JSON_PUT(call->out, "}");
-}
-
-static void transact_get_done(struct engine_call *engine_call)
-{
-    struct transact_get *op = CONTAINER_OF(engine_call, struct transact_get, get.call);
-    struct api_call *call = op->call;
-    call->err = engine_call->err;
-    if (call->err.code == ERR_NONE) {
-        struct capacity_list capacities = {0};
-        JSON_PUT(call->out, "{\"Responses\":[");
-        for (size_t i = 0; i < op->count; i++) {
-            buf_add(call->out, i > 0 ? STR(",") : STR(""));
-            write_one(op, i, &capacities);
-        }
-        JSON_PUT(call->out, "]");
-        api_member_capacities(call, &op->request.return_consumed_capacity, &capacities, true,
-                              CAPACITY_READ);
-        api_end(call);
-    }
-    api_finish(call);
+    struct builder builder;
+    builder_init(&builder, op->call->arena, 256);
+    projection_apply(op->projections[i], item, &builder);
+    struct value projected = builder_finish(&builder);
+    return value_count(projected) == 0 ? VALUE_ABSENT : projected;
 }
 
 void op_transact_get_items(struct api_call *call)
@@ -205,11 +164,14 @@ void op_transact_get_items(struct api_call *call)
         api_finish(call);
         return;
     }
-    op->get = (struct items_get){
-        .call = api_engine_call(call, transact_get_done),
+    op->read = (struct transact_read){
+        .call = call,
+        .return_consumed_capacity = &op->request.return_consumed_capacity,
+        .tables = op->tables,
         .keys = op->keys,
-        .key_count = op->count,
-        .snapshot = true,
+        .count = op->count,
+        .project = project,
+        .describe = describe_item,
     };
-    engine_get_items(&op->get);
+    transact_read_start(&op->read);
 }

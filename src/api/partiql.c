@@ -213,17 +213,21 @@ const char *partiql_write_name(const struct partiql *partiql)
 
 /* --- rows --- */
 
-void partiql_write_row(struct buf *out, struct arena *arena, const struct statement *statement,
-                       struct value item)
+struct value partiql_row(struct arena *arena, const struct statement *statement, struct value item)
 {
     if (statement->columns == NULL) {
-        value_json_write_item(out, item);
-        return;
+        return item;
     }
-    struct arena_mark mark = arena_mark(arena);
     struct builder builder;
     builder_init(&builder, arena, 256);
     columns_apply(statement->columns, statement->column_count, item, &builder);
-    value_json_write_item(out, builder_finish(&builder));
+    return builder_finish(&builder);
+}
+
+void partiql_write_row(struct buf *out, struct arena *arena, const struct statement *statement,
+                       struct value item)
+{
+    struct arena_mark mark = arena_mark(arena);
+    value_json_write_item(out, partiql_row(arena, statement, item));
     arena_rewind(arena, mark);
 }

@@ -56,7 +56,9 @@ void partiql_name_failure(const struct partiql *partiql, struct item_write *writ
 struct value partiql_returned(const struct partiql *partiql, const struct item_write *write,
                               struct arena *arena);
 
-/* An item as the columns of a SELECT have it. */
+/* Returns an item as the columns of a SELECT have it, in `arena` if it differs. */
+struct value partiql_row(struct arena *arena, const struct statement *statement, struct value item);
+/* Writes an item as the columns of a SELECT have it. */
 void partiql_write_row(struct buf *out, struct arena *arena, const struct statement *statement,
                        struct value item);
 

@@ -181,3 +181,68 @@ void transact_meter(struct api_call *call, const char *const operations[4],
         meter_write(call, operations, engine, i);
     }
 }
+
+/* --- reads --- */
+
+static void meter_item(struct transact_read *read, size_t i)
+{
+    if (!api_is_metered(read->call)) {
+        return;
+    }
+    const struct row *row = &read->get.rows[i];
+    struct meter_access *access = ARENA_NEW(read->call->arena, struct meter_access);
+    read->describe(read, i, access);
+    access->partition = read->keys[i].hash;
+    access->table_units = 2 * capacity_read_units(row->size, true);
+    access->items_read = access->items_returned = !value_is_absent(row->item);
+    access->bytes_read = access->item_bytes = row->size;
+    api_meter(read->call, access);
+}
+
+static void write_item(struct transact_read *read, size_t i, struct capacity_list *capacities)
+{
+    struct api_call *call = read->call;
+    const struct row *row = &read->get.rows[i];
+    meter_item(read, i);
+    capacity_list_at(capacities, call->arena, read->tables[i], read->count)->table +=
+        2 * capacity_read_units(row->size, true);
+    struct value item =
+        value_is_absent(row->item) ? VALUE_ABSENT : read->project(read, i, row->item);
+    JSON_PUT(call->out, "{");
+    if (!value_is_absent(item)) {
+        JSON_PUT(call->out, "\"Item\":");
+        value_json_write_item(call->out, item);
+    }
+    JSON_PUT(call->out, "}");
+}
+
+static void read_done(struct engine_call *engine_call)
+{
+    struct transact_read *read = CONTAINER_OF(engine_call, struct transact_read, get.call);
+    struct api_call *call = read->call;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE) {
+        struct capacity_list capacities = {0};
+        JSON_PUT(call->out, "{\"Responses\":[");
+        for (size_t i = 0; i < read->count; i++) {
+            buf_add(call->out, i > 0 ? STR(",") : STR(""));
+            write_item(read, i, &capacities);
+        }
+        JSON_PUT(call->out, "]");
+        api_member_capacities(call, read->return_consumed_capacity, &capacities, true,
+                              CAPACITY_READ);
+        api_end(call);
+    }
+    api_finish(call);
+}
+
+void transact_read_start(struct transact_read *read)
+{
+    read->get = (struct items_get){
+        .call = api_engine_call(read->call, read_done),
+        .keys = read->keys,
+        .key_count = read->count,
+        .snapshot = true,
+    };
+    engine_get_items(&read->get);
+}

@@ -17,6 +17,23 @@ MUST_USE bool transact_check_reasons(struct api_call *call, const struct item_wr
  * fault. */
 void transact_refuse(struct api_call *call, const struct item_write *writes, size_t count);
 
+/* A read of several items at one instant, for TransactGetItems and ExecuteTransaction. The caller
+ * sets the first members and calls transact_read_start(), which answers the call. */
+struct transact_read {
+    struct api_call *call;
+    const struct wire_enum *return_consumed_capacity;
+    const struct table **tables; /* of each item */
+    const struct item_key *keys;
+    size_t count;
+    /* Returns what the response has for an item that exists; VALUE_ABSENT: nothing. Called for each
+     * item in order. */
+    struct value (*project)(struct transact_read *read, size_t i, struct value item);
+    /* Tells the meter what item i is read for; the numbers are set afterwards. */
+    void (*describe)(struct transact_read *read, size_t i, struct meter_access *access);
+    struct items_get get;
+};
+void transact_read_start(struct transact_read *read);
+
 /* ClientRequestToken. */
 extern const struct shape shape_request_token;
 

@@ -86,6 +86,18 @@ class PairRules:
 
         return add
 
+    def add_to(self, rules):
+        """Adds a rule for requests for each rule here. A request counts for the rule of the first statement that differs; all that
+        differ have to be known."""
+        for name, reason, _ in self.rules:
+
+            @rules.known(f"PartiQL: {name}", reason)
+            def _(case, name=name):
+                if case.operation not in STATEMENTS:
+                    return False
+                names = [self.explain(pair) for pair in pairs(case)]
+                return bool(names) and None not in names and names[0] == name
+
     def own_text(self, name, reason, *patterns):
         """Both refuse; Dynoxide has a text of its own."""
         regex = re.compile("|".join(patterns))
@@ -267,15 +279,7 @@ PAIRS.lacks(
 
 
 def add_dynoxide(rules):
-    """A difference counts for the rule of the first statement that differs; all have to be known."""
-    for name, reason, _ in PAIRS.rules:
-
-        @rules.known(f"PartiQL: {name}", reason)
-        def _(case, name=name):
-            if case.operation not in STATEMENTS:
-                return False
-            names = [PAIRS.explain(pair) for pair in pairs(case)]
-            return bool(names) and None not in names and names[0] == name
+    PAIRS.add_to(rules)
 
     @rules.known("PartiQL: capacity of several keys", "each key costs as one Query (documented)")
     def _(case):

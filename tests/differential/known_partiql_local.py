@@ -2,7 +2,7 @@
 known_partiql.py; the texts of errors do not count."""
 
 from known import without
-from known_partiql import STATEMENTS, PairRules, pairs
+from known_partiql import STATEMENTS, PairRules
 
 PAIRS = PairRules()
 
@@ -123,15 +123,7 @@ def refused_as_a_whole(case):
 
 
 def add(rules):
-    """A difference counts for the rule of the first statement that differs; all have to be known."""
-    for name, reason, _ in PAIRS.rules:
-
-        @rules.known(f"PartiQL: {name}", reason)
-        def _(case, name=name):
-            if case.operation not in STATEMENTS:
-                return False
-            names = [PAIRS.explain(pair) for pair in pairs(case)]
-            return bool(names) and None not in names and names[0] == name
+    PAIRS.add_to(rules)
 
     @rules.known("PartiQL: capacity", "DynamoDB Local tells nothing of it")
     def _(case):
