@@ -1,6 +1,6 @@
 /* Two byte strings, separated by the first byte's value as length. Properties: the order of grouped
  * keys is the order of the strings; a prefix's range holds just the strings that start with it. */
-#include "codec/row_key.h"
+#include "codec/key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

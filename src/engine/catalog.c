@@ -5,7 +5,7 @@
  * holds one can go on while the table changes; that a table is gone it learns from the store
  * (STORE_GONE).
  *
- *   catalog | "table" | name     a description (codec/table_row.h)
+ *   catalog | "table" | name     a description (codec/table.h)
  *   catalog | "next"  |          the next free space, u32
  *   catalog | "version" |        see follow.h
  *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are
@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "codec/table_row.h"
+#include "codec/table.h"
 #include "engine/engine_internal.h"
 #include "err/messages.h"
 

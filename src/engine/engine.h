@@ -9,7 +9,7 @@
 
 #include "err/err.h"
 #include "base/mailbox.h"
-#include "codec/item_row.h"
+#include "codec/row.h"
 #include "expr/expr.h"
 #include "model/capacity.h"
 #include "model/limits.h"

@@ -3,8 +3,8 @@
 #define GRAMME_ENGINE_ENGINE_INTERNAL_H
 
 #include "base/map.h"
-#include "codec/row_key.h"
-#include "codec/item_row.h"
+#include "codec/key.h"
+#include "codec/row.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
 #include "engine/service.h"

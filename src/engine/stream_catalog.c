@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "codec/table_row.h"
+#include "codec/table.h"
 #include "engine/engine_internal.h"
 #include "engine/stream_internal.h"
 

@@ -1,7 +1,7 @@
-/* codec/table_row.h: a table's description as the value of its catalog row: a version byte and an M
+/* codec/table.h: a table's description as the value of its catalog row: a version byte and an M
  * value, so that fields can be added without a new format version. */
-#ifndef GRAMME_CODEC_TABLE_ROW_H
-#define GRAMME_CODEC_TABLE_ROW_H
+#ifndef GRAMME_CODEC_TABLE_H
+#define GRAMME_CODEC_TABLE_H
 
 #include "err/err.h"
 #include "model/table.h"

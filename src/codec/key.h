@@ -1,4 +1,4 @@
-/* codec/row_key.h: row keys. See docs/internals/formats.md for the layout with test vectors.
+/* codec/key.h: row keys. See docs/internals/formats.md for the layout with test vectors.
  *
  *   items      space | h(pk)  | sk
  *   LSI        space | h(pk)  | grp(lsk) sk
@@ -7,8 +7,8 @@
  * A key attribute's bytes are those of its value: a string's UTF-8, a binary's bytes, a number's
  * ordered form. The last part is raw; those before it are written in groups, so that their
  * end is known and the order is kept. */
-#ifndef GRAMME_CODEC_ROW_KEY_H
-#define GRAMME_CODEC_ROW_KEY_H
+#ifndef GRAMME_CODEC_KEY_H
+#define GRAMME_CODEC_KEY_H
 
 #include "base/arena.h"
 #include "model/table.h"

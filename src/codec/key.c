@@ -1,5 +1,5 @@
 /* Row keys of items and index entries. Called by src/engine for every read and write. */
-#include "codec/row_key.h"
+#include "codec/key.h"
 
 #include "base/bytes.h"
 #include "base/hash.h"

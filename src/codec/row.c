@@ -1,5 +1,5 @@
 /* Encodes rows of items and index entries. Called when src/engine writes items. */
-#include "codec/item_row.h"
+#include "codec/row.h"
 
 #include "base/bytes.h"
 

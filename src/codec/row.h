@@ -1,12 +1,12 @@
-/* codec/item_row.h: the stored value of an item's row and of an index entry's row.
+/* codec/row.h: the stored value of an item's row and of an index entry's row.
  *
  *   version (1 byte, 2) | size by DynamoDB's rules (u32_le) | version of the table's description
  *   that wrote the row (u32_le) | the item as an M value
  *
  * In rows of index entries that hold a projection the table's version is 0: they change only with
  * the item. */
-#ifndef GRAMME_CODEC_ITEM_ROW_H
-#define GRAMME_CODEC_ITEM_ROW_H
+#ifndef GRAMME_CODEC_ROW_H
+#define GRAMME_CODEC_ROW_H
 
 #include "base/arena.h"
 #include "base/bytes.h"

@@ -1,6 +1,6 @@
 /* Encodes and decodes table descriptions as maps of named fields. Called by the catalog of
  * src/engine. */
-#include "codec/table_row.h"
+#include "codec/table.h"
 
 #include "model/builder.h"
 
