@@ -9,9 +9,11 @@
 #include "engine/engine.h"
 #include "meter/meter.h"
 
-/* What one thread keeps for its calls. */
+/* The state of one thread for its calls: caches. */
 struct api_thread;
+/* Creates the state of a thread; it must outlive its calls. */
 MUST_USE struct api_thread *api_thread_create(struct engine *engine);
+/* Frees it. Accepts NULL. */
 void api_thread_destroy(struct api_thread *thread);
 /* From now on the thread's calls are recorded there. NULL: nowhere. */
 void api_thread_set_meter(struct api_thread *thread, struct meter_thread *meter);

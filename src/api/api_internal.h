@@ -55,6 +55,7 @@ const struct op *api_operations(enum api_service service, size_t *out_count);
 MUST_USE bool api_decode(struct api_call *call, const struct shape *shape, void *out);
 /* The policy of a table, compiled, or NULL if it has none. Valid until the next call. */
 const struct policy *api_resource_policy(struct api_call *call, const struct table *table);
+/* Frees the compiled policies of a thread. */
 void api_forget_policies(struct api_thread *thread);
 
 /* Ends the call: with an error if call->err is set, else with what was written to call->out. */
@@ -184,14 +185,16 @@ MUST_USE bool api_check_used(struct api_call *call, const struct expr_scope *sco
 /* ConditionalOperator, where the model's constraints come too late for it. */
 MUST_USE bool api_check_conditional_operator(struct api_call *call,
                                              const struct wire_enum *conditional_operator);
-/* Legacy parameters as the engine takes them. `map` is of struct condition_request pointers. *out
- * is NULL if there are none. */
+/* Makes a condition of Expected. `map` has struct condition_request pointers. *out is NULL if there
+ * are no entries. */
 MUST_USE bool api_expected(struct api_call *call, const struct wire_map *map,
                            const struct wire_enum *conditional_operator,
                            const struct condition **out);
+/* Makes a condition of QueryFilter or ScanFilter, as above. */
 MUST_USE bool api_filter(struct api_call *call, const struct wire_map *map,
                          const struct wire_enum *conditional_operator,
                          const struct condition **out);
+/* Makes a key expression of KeyConditions, as above. */
 MUST_USE bool api_key_conditions(struct api_call *call, const struct wire_map *map,
                                  const struct key_expression **out);
 /* AttributesToGet; *out NULL: not given. */
@@ -207,7 +210,9 @@ struct key_paths {
     const struct table *table;
     struct err *err;
 };
+/* The visitor; `context` is a struct key_paths. */
 void api_visit_key_path(void *context, const struct expr_path *path);
+/* Checks all paths of a projection and a condition, either of which may be NULL. */
 MUST_USE bool api_check_key_paths(const struct table *table, const struct projection *projection,
                                   const struct condition *condition, struct err *err);
 
@@ -247,7 +252,9 @@ struct capacity_list {
 /* The entry of the table, new if need be. `tables_max` bounds how many there will be. */
 struct capacity *capacity_list_at(struct capacity_list *list, struct arena *arena,
                                   const struct table *table, size_t tables_max);
+/* Adds the units of `from`, those of the table multiplied by `table_factor`. */
 void capacity_add(struct capacity *to, const struct capacity *from, double table_factor);
+/* Writes the member ConsumedCapacity of a call on several tables, if it was asked for. */
 void api_member_capacities(struct api_call *call, const struct wire_enum *wanted,
                            const struct capacity_list *list, bool transactional,
                            enum capacity_kind kind);

@@ -1,3 +1,4 @@
+/* Unit tests of ARNs. */
 #include "api/arn.h"
 
 #include "base/testing.h"

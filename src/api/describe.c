@@ -1,3 +1,5 @@
+/* Writes the description of a table as JSON. Called by CreateTable, DescribeTable, UpdateTable and
+ * DeleteTable. */
 #include "api/describe.h"
 
 #include "engine/stream.h"

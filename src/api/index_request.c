@@ -1,3 +1,4 @@
+/* Reads the key schemas, indexes and projections of CreateTable and UpdateTable. */
 #include "api/index_request.h"
 
 #include "err/messages.h"

@@ -28,6 +28,7 @@ MUST_USE bool index_request_check_two_keys(const struct definer *definer,
 /* A KeySchema, whose attributes must be defined. */
 MUST_USE bool index_request_schema(const struct definer *definer, const struct wire_list *schema,
                                    enum index_kind kind, struct key_schema *out);
+/* Reads a Projection into out->projection and its names. */
 MUST_USE bool index_request_projection(const struct definer *definer,
                                        const struct projection_request *given, struct index *out);
 /* The limit on projected names in all indexes of a table. */

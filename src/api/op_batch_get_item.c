@@ -1,3 +1,4 @@
+/* BatchGetItem: reads up to 100 items of several tables, as much as fits a response. */
 #include "api/api_internal.h"
 #include "err/messages.h"
 

@@ -1,3 +1,4 @@
+/* CreateTable: checks the request and adds a description to the catalog. */
 #include "api/describe.h"
 #include "api/index_request.h"
 #include "api/tags.h"

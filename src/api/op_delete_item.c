@@ -1,3 +1,4 @@
+/* DeleteItem: deletes one item. */
 #include "api/write_item.h"
 
 struct delete_item_request {

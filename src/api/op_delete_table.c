@@ -1,3 +1,4 @@
+/* DeleteTable: removes a table from the catalog; its rows are deleted in the background. */
 #include "api/describe.h"
 #include "api/table_request.h"
 

@@ -1,3 +1,4 @@
+/* DescribeStream: describes a stream and lists its shards. */
 #include "api/describe.h"
 #include "api/stream_request.h"
 

@@ -1,3 +1,4 @@
+/* DescribeTable: describes a table with its sizes. */
 #include "api/describe.h"
 #include "api/table_request.h"
 

@@ -1,3 +1,4 @@
+/* DescribeTimeToLive: reports the attribute by which items expire. */
 #include "api/table_request.h"
 #include "err/messages.h"
 

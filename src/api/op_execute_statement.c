@@ -1,3 +1,5 @@
+/* ExecuteStatement: runs one PartiQL statement, a SELECT page by page; ExplainStatement: shows the
+ * plan of a SELECT. */
 #include "api/authorize.h"
 #include "api/explain.h"
 #include "api/partiql.h"

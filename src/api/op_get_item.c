@@ -1,3 +1,4 @@
+/* GetItem: reads one item. */
 #include "api/api_internal.h"
 
 struct get_item_request {

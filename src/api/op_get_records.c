@@ -1,3 +1,4 @@
+/* GetRecords: reads stream records from a shard iterator on. */
 #include "api/describe.h"
 #include "api/stream_request.h"
 #include "base/clock.h"

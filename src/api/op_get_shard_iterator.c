@@ -1,3 +1,4 @@
+/* GetShardIterator: makes an iterator at a position of a shard. */
 #include "api/stream_request.h"
 #include "err/messages.h"
 

@@ -1,3 +1,4 @@
+/* ListStreams: lists streams, of one table or all. */
 #include "api/stream_request.h"
 #include "err/messages.h"
 

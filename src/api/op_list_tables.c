@@ -1,3 +1,4 @@
+/* ListTables: lists the names of tables, page by page. */
 #include "api/api_internal.h"
 
 struct list_tables_request {

@@ -1,3 +1,4 @@
+/* PutItem: writes one item. */
 #include "api/write_item.h"
 #include "err/messages.h"
 

@@ -1,3 +1,4 @@
+/* Query: reads items of one partition key; ExplainQuery: shows its plan. */
 #include "api/explain.h"
 #include "api/page.h"
 

@@ -1,3 +1,4 @@
+/* Scan: reads all items of a table or index, or a segment of them. */
 #include "api/page.h"
 
 struct scan_request {

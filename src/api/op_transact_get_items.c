@@ -1,3 +1,4 @@
+/* TransactGetItems: reads up to 100 items at one instant. */
 #include "api/transact.h"
 
 struct get_request {

@@ -1,3 +1,4 @@
+/* TransactWriteItems: writes up to 100 items, all or none. */
 #include "api/transact.h"
 #include "api/write_item.h"
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* UpdateItem: changes attributes of one item. */
 #include "api/write_item.h"
 #include "expr/legacy.h"
 

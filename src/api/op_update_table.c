@@ -1,3 +1,5 @@
+/* UpdateTable: changes the settings of a table. Changes of indexes: index_updates.c; combinations
+ * that are not allowed: update_company.c. */
 #include "api/describe.h"
 #include "api/table_update.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* UpdateTimeToLive: sets the attribute by which items expire, or stops expiry. */
 #include "api/table_request.h"
 #include "base/clock.h"
 #include "engine/expiry.h"

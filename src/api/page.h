@@ -57,18 +57,21 @@ struct page {
     struct capacity capacity; /* consumed, once it is read */
 };
 
-/* What is checked before the table is known: Select and what it goes with; legacy parameters; the
- * start key's value; the filter and projection expressions. */
+/* Checks Select and the parameters that it excludes. Like the three functions below it needs no
+ * table. */
 MUST_USE bool page_check_select(struct page *page);
+/* Checks the legacy parameters. */
 MUST_USE bool page_check_legacy(struct page *page);
+/* Checks the value of ExclusiveStartKey. */
 MUST_USE bool page_check_start_key(struct page *page);
+/* Binds the filter and the projection. */
 MUST_USE bool page_check_expressions(struct page *page, struct expr_scope *scope);
 /* Finds table and index, and the row of ExclusiveStartKey, which must fit their keys. */
 MUST_USE bool page_find(struct page *page);
 /* Whether it is a Query of a table without sort key: it finds one item at most, so there is no
  * second page. Table and index are known. */
 MUST_USE bool page_has_one_row(const struct page *page);
-/* What of an item may be asked for. */
+/* Checks that the requested attributes can be read from the table or index. */
 MUST_USE bool page_check_attributes(struct page *page);
 /* Cuts the range at ExclusiveStartKey and reads. On error the call has ended. */
 void page_run(struct page *page, struct key_range range);

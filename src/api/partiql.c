@@ -1,3 +1,5 @@
+/* What the PartiQL operations share: parsing a statement, finding its table and index, making its
+ * write, writing its rows. */
 #include "api/partiql.h"
 
 #include "api/write_item.h"

@@ -25,17 +25,21 @@ struct partiql {
     const struct index *index; /* or NULL */
 };
 
-/* What is wrong with the parameters' values is told before the statement is read. */
+/* Reports faults of the parameters' values; the service does so before it parses the statement. */
 MUST_USE bool partiql_check_parameters(struct api_call *call,
                                        const struct statement_request *request, struct err *err);
+/* Parses the statement of a request. */
 MUST_USE bool partiql_parse(struct api_call *call, const struct statement_request *request,
                             struct partiql *out, struct err *err);
-/* Finds table and index; refuses an index that PartiQL cannot read, and any on a write. */
+/* Finds the table. False: *err. */
 MUST_USE bool partiql_find_table(struct api_call *call, struct partiql *partiql, struct err *err);
+/* Finds the index, if the statement names one. Fails for an index that PartiQL cannot read, and for
+ * every index in a write. */
 MUST_USE bool partiql_find_index(struct partiql *partiql, struct err *err);
 /* What src/plan needs to know of the statement. */
 struct plan_request partiql_plan_request(struct api_call *call, const struct partiql *partiql);
 
+/* Whether it is a SELECT. */
 static inline bool partiql_is_read(const struct partiql *partiql)
 {
     return partiql->statement.kind == STATEMENT_SELECT;
@@ -69,9 +73,11 @@ struct read_position {
     struct value last_key; /* the last one read; VALUE_ABSENT: none of that range yet */
 };
 
-/* Opaque text. It is good for this statement with these parameters on this table only. */
+/* Returns a NextToken: opaque text, valid for this statement with these parameters on this table
+ * only. */
 struct str partiql_token_write(const struct partiql *partiql, const struct read_position *position,
                                struct arena *arena);
+/* Reads a NextToken. False: ERR_VALIDATION. */
 MUST_USE bool partiql_token_read(const struct partiql *partiql, struct str text,
                                  struct read_position *out, struct arena *arena, struct err *err);
 

@@ -1,3 +1,4 @@
+/* What the operations of streams share: ARNs, shards, iterators. */
 #include "api/stream_request.h"
 
 #include "api/arn.h"

@@ -1,3 +1,4 @@
+/* Reads parts of CreateTable and UpdateTable requests: names, throughput, streams, tags. */
 #include "api/table_request.h"
 
 #include "base/hash.h"

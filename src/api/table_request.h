@@ -69,9 +69,12 @@ enum { WIRE_BILLING_PROVISIONED, WIRE_BILLING_PAY_PER_REQUEST };
 MUST_USE bool table_request_check_name(struct api_call *call, const struct shape *shape,
                                        const void *request, struct str name);
 
-/* Each turns a part of the request into the model's form, with the service's refusals. */
+/* Returns the type of an AttributeDefinition. Like the functions below it turns a part of the
+ * request into the form of the model and reports the service's errors. */
 enum value_type table_request_type(const struct definition_request *definition);
+/* Returns the view of a StreamSpecification; STREAM_NONE if it is disabled. */
 enum stream_view table_request_stream(const struct stream_request *stream);
+/* Reads ProvisionedThroughput. */
 MUST_USE bool table_request_throughput(const struct throughput_request *given,
                                        struct throughput *out, struct err *err);
 /* `of`: "table" or "index", for the text. */

@@ -69,11 +69,12 @@ MUST_USE bool update_company_check(const struct update_table_request *request, s
 bool update_company_refuse_replicas(struct api_call *call,
                                     const struct update_table_request *request, struct err *err);
 
-/* op_update_table.c: new units, unless they are the same as before; a new ceiling. `index` is the
- * name of the index that gets the units, STR_NULL: the table does. */
+/* op_update_table.c: sets new units, unless they are the same as before. `index` is the name of the
+ * index that gets the units; STR_NULL: the table. */
 MUST_USE bool table_update_units(const struct table_update *update,
                                  const struct throughput_request *given, struct str index,
                                  struct throughput *throughput);
+/* op_update_table.c: sets new limits of OnDemandThroughput. */
 MUST_USE bool table_update_ceiling(const struct table_update *update,
                                    const struct pair_request *given, struct unit_pair *ceiling);
 

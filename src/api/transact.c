@@ -1,3 +1,4 @@
+/* What transactions share: cancellation reasons, limits, capacity, and reads. */
 #include "api/transact.h"
 
 #include "api/write_item.h"

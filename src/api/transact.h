@@ -32,6 +32,7 @@ struct transact_read {
     void (*describe)(struct transact_read *read, size_t i, struct meter_access *access);
     struct items_get get;
 };
+/* Starts the read. */
 void transact_read_start(struct transact_read *read);
 
 /* ClientRequestToken. */

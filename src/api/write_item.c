@@ -1,3 +1,4 @@
+/* What PutItem, UpdateItem and DeleteItem share: conditions, return values, the response. */
 #include "api/write_item.h"
 
 int write_item_returns(const struct write_request *request)
