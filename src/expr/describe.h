@@ -7,23 +7,27 @@
 #include "base/buf.h"
 #include "expr/expr.h"
 
-/* Where the text goes: into `out`, or, if that is NULL, into `hash` alone. {.out = buf} or {0}. */
+/* The destination of the text: `out`; or, if that is NULL, `hash` alone. {.out = buf} or {0}. */
 struct describer {
     struct buf *out;
     uint64_t hash;
 };
 
-/* Values are written as "?", a list of values in IN as "(?, ...)". Names that could be mistaken for
- * something else stand in double quotes. */
+/* Describes a condition. Values are written as "?", a list of values in IN as "(?, ...)". Names
+ * that could be mistaken for something else are in double quotes. */
 void describe_condition(struct describer *to, const struct condition *condition);
-/* The terms in the order of the schema: partition key first. */
+/* Describes a key condition, in the order of the schema: partition key first. */
 void describe_key(struct describer *to, const struct key_expression *expression,
                   const struct key_schema *keys);
+/* Describes a projection: its paths. */
 void describe_projection(struct describer *to, const struct projection *projection);
+/* Describes an update: its actions by kind. */
 void describe_update(struct describer *to, const struct update *update);
+/* Describes a path. */
 void describe_path(struct describer *to, const struct expr_path *path);
-/* A piece of text of the caller's own, and one name. */
+/* Adds a piece of text. */
 void describe_text(struct describer *to, struct str text);
+/* Adds a name, in double quotes if it needs them. */
 void describe_name(struct describer *to, struct str name);
 
 #endif
