@@ -69,7 +69,8 @@ struct api_call {
     size_t out_start; /* out->len before the answer */
     bool only_reads;  /* the operation changes nothing */
     const struct op *op;
-    bool is_authorized; /* the policies were asked; of calls with a guard */
+    struct str resource; /* the last one that policies were asked about, for the audit log */
+    bool is_authorized;  /* the policies were asked; of calls with a guard */
     /* While other threads write the answer, `out` is `away_out`; see leave_thread(). */
     struct buf *home_out;
     struct buf away_out;
@@ -80,6 +81,9 @@ struct api_call {
     void (*write_error_members)(struct api_call *call);
     void *state; /* the operation's own */
 };
+
+/* Whether an operation changes tables or their policies. */
+MUST_USE bool api_is_administrative(enum api_service service, struct str name);
 
 /* Whether there is an operation of that name. */
 MUST_USE bool api_has_operation(enum api_service service, struct str name);

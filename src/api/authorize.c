@@ -129,6 +129,7 @@ static bool decide(struct question *question, struct err *err)
         .context = &question->context,
         .arena = call->arena,
     };
+    call->resource = request.resource;
     struct policy_decision decision = policy_decide(&policies, &request);
     return decision.is_allowed || refuse(question, &request, &decision, err);
 }

@@ -145,6 +145,12 @@ static bool check_lease(struct api_call *call)
            err_set(&call->err, ERR_INTERNAL, MESSAGE_INTERNAL);
 }
 
+bool api_is_administrative(enum api_service service, struct str name)
+{
+    const struct op *op = find_op(service, name);
+    return op != NULL && op->access == ACCESS_ADMIN;
+}
+
 void api_run(struct api_call *call)
 {
     call->engine = call->thread->engine;

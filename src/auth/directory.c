@@ -18,7 +18,8 @@ static const struct {
     const char *name;
     const char *document;
 } built_in[] = {
-    {"full", ALLOW_ON_EVERYTHING("\"*\"")},
+    {"administrator", ALLOW_ON_EVERYTHING("\"*\"")},
+    {"full", ALLOW_ON_EVERYTHING("\"dynamodb:*\"")},
     {"readonly", ALLOW_ON_EVERYTHING(READ_ACTIONS)},
     {"readwrite", ALLOW_ON_EVERYTHING(READ_ACTIONS "," WRITE_ACTIONS)},
 };

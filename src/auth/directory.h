@@ -88,7 +88,7 @@ const struct directory_principal *directory_find_user(const struct directory *di
                                                       struct str name);
 const struct directory_principal *directory_find_role(const struct directory *directory,
                                                       struct str name);
-/* Built-in policies too: full, readonly, readwrite. */
+/* Built-in policies too: administrator, full, readonly, readwrite. */
 const struct directory_policy *directory_find_policy(const struct directory *directory,
                                                      struct str name);
 /* Visits all of one kind, in no order: *at starts at 0; NULL at the end. Built-in policies are not

@@ -234,6 +234,7 @@ bool inventory_add(struct inventory *inventory, struct str key, struct str value
     case SPACE_TOKENS:
     case SPACE_TOKEN_EXPIRY:
     case SPACE_NOTES: /* JSON of the parts above: no damage that matters */
+    case SPACE_RECORDS:
         return true;
     default:
         if (!inventory->has_foreign_rows) {
@@ -270,6 +271,8 @@ struct str inventory_describe(struct inventory *inventory, uint32_t space, struc
         [SPACE_COUNTERS] = "sizes of tables",
         [SPACE_TOKENS] = "idempotency tokens",
         [SPACE_TOKEN_EXPIRY] = "idempotency tokens by age",
+        [SPACE_NOTES] = "notes of parts above the engine",
+        [SPACE_RECORDS] = "users and policies of the server",
     };
     if (space < COUNT_OF(fixed)) {
         return str_from_c(fixed[space]);

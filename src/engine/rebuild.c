@@ -470,6 +470,9 @@ static void add_in_second_pass(struct rebuilder *rebuilder, struct str key, stru
             put(rebuilder, key, value);
         }
         return;
+    case SPACE_RECORDS:
+        put(rebuilder, key, value);
+        return;
     case SPACE_TOKENS:
         add_token(rebuilder, key, value);
         return;

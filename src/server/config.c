@@ -393,6 +393,10 @@ static bool interpret(struct arena *arena, const struct setting *settings, struc
     }
     out->users_file = settings[SETTING_users].text;
     out->master_key_file = settings[SETTING_master_key_file].text;
+    out->audit_file = settings[SETTING_audit].text;
+    out->audit_all = str_eq(settings[SETTING_audit_all].text, STR("on"));
+    out->key_requests = (int)number_of(&settings[SETTING_key_requests]);
+    out->key_bytes = (size_t)number_of(&settings[SETTING_key_mb]) << 20;
     out->auth_skew_ms = number_of(&settings[SETTING_auth_skew]) * 1000;
     out->store = settings[SETTING_store].text;
     out->region = settings[SETTING_region].text;

@@ -25,6 +25,10 @@ struct config {
     int64_t auth_skew_ms;       /* how far clocks of clients may be off */
     struct str users_file;      /* "": none */
     struct str master_key_file; /* "": none */
+    struct str audit_file;      /* "": none */
+    bool audit_all;             /* also requests on items */
+    int key_requests;           /* of one access key at once; 0: any number */
+    size_t key_bytes;           /* of their bodies; 0: any number */
     struct hosts hosts;
     struct cors cors;
     bool console; /* serve it */

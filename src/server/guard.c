@@ -8,10 +8,17 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { LINES_PER_SECOND = 10 };
+enum { LINES_PER_SECOND = 10, LOAD_SLOTS = 4096 };
+
+/* What callers with one access key have under way. Keys share a slot by their hash. */
+struct key_load {
+    atomic_int requests;
+    atomic_size_t bytes;
+};
 
 struct guard {
     struct guard_options options;
+    struct key_load *loads;         /* LOAD_SLOTS of them, or NULL: there are no limits */
     atomic_int_fast64_t log_second; /* in which log_lines were written or left out */
     atomic_int log_lines;
     struct sign_in *threads[];
@@ -22,6 +29,9 @@ struct guard *guard_create(const struct guard_options *options)
     size_t count = auth_mode_checks(options->mode) ? (size_t)options->thread_count : 0;
     struct guard *guard = mem_zalloc(sizeof(*guard) + count * sizeof(guard->threads[0]));
     guard->options = *options;
+    if (options->key_requests_max > 0 || options->key_bytes_max > 0) {
+        guard->loads = mem_zalloc(sizeof(*guard->loads) * LOAD_SLOTS);
+    }
     struct sign_in_options sign_in = {
         .source = options->source,
         .key = options->key,
@@ -48,6 +58,7 @@ void guard_destroy(struct guard *guard)
     for (int i = 0; i < count; i++) {
         sign_in_destroy(guard->threads[i]);
     }
+    mem_free(guard->loads);
     mem_free(guard);
 }
 
@@ -147,7 +158,7 @@ static void set_key(struct guarded_call *call, enum context_key_id id, struct st
 }
 
 /* The client's address, IPv4 in its usual form. */
-static struct str peer_text(const struct http_exchange *exchange)
+struct str guard_peer(const struct http_exchange *exchange)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     char *text = arena_bytes(exchange->arena, INET6_ADDRSTRLEN);
@@ -199,7 +210,7 @@ static void set_connection_keys(struct guarded_call *call)
     set_key(call, CONTEXT_AWS_EPOCH_TIME, arena_format(arena, "%lld", (long long)now));
     set_key(call, CONTEXT_AWS_REQUESTED_REGION, call->guard->options.region);
     set_key(call, CONTEXT_AWS_SECURE_TRANSPORT, STR("false"));
-    set_key(call, CONTEXT_AWS_SOURCE_IP, peer_text(call->exchange));
+    set_key(call, CONTEXT_AWS_SOURCE_IP, guard_peer(call->exchange));
     if (!str_is_null(agent)) {
         set_key(call, CONTEXT_AWS_USER_AGENT, agent);
     }
@@ -246,6 +257,54 @@ void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
     };
 }
 
+/* Limits ------------------------------------------------------------------------------------ */
+
+static struct key_load *load_of(struct guard *guard, const struct auth_caller *caller)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < caller->access_key_id.len; i++) {
+        hash = (hash ^ (unsigned char)caller->access_key_id.data[i]) * 16777619u;
+    }
+    return &guard->loads[hash % LOAD_SLOTS];
+}
+
+bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t bytes,
+                 struct err *err)
+{
+    if (LIKELY(guard->loads == NULL)) {
+        return true;
+    }
+    struct key_load *load = load_of(guard, caller);
+    int requests = atomic_fetch_add_explicit(&load->requests, 1, memory_order_relaxed) + 1;
+    size_t sum = atomic_fetch_add_explicit(&load->bytes, bytes, memory_order_relaxed) + bytes;
+    bool fits =
+        (guard->options.key_requests_max == 0 || requests <= guard->options.key_requests_max) &&
+        (guard->options.key_bytes_max == 0 || sum <= guard->options.key_bytes_max || requests == 1);
+    if (fits) {
+        return true;
+    }
+    guard_leave(guard, caller, bytes);
+    return err_set(err, ERR_REQUEST_LIMIT_EXCEEDED,
+                   "Throughput exceeds the current throughput limit for your account. Please "
+                   "contact AWS Support at https://aws.amazon.com/support to request a limit "
+                   "increase");
+}
+
+void guard_leave(struct guard *guard, const struct auth_caller *caller, size_t bytes)
+{
+    if (guard->loads != NULL) {
+        struct key_load *load = load_of(guard, caller);
+        atomic_fetch_sub_explicit(&load->requests, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&load->bytes, bytes, memory_order_relaxed);
+    }
+}
+
+struct str guard_claimed_key(struct http_exchange *exchange)
+{
+    struct sigv4_head head = head_of(exchange);
+    return sign_in_claimed_key(exchange->arena, &head);
+}
+
 /* Log --------------------------------------------------------------------------------------- */
 
 /* Whether one more line may be written in this second. */
@@ -272,7 +331,7 @@ void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, stru
     struct sigv4_head head = head_of(exchange);
     struct str key_id = sign_in_claimed_key(exchange->arena, &head);
     const struct log_field fields[] = {
-        {"from", peer_text(exchange)},
+        {"from", guard_peer(exchange)},
         {"key", str_is_null(key_id) ? STR("-") : key_id},
         {"check", operation},
         {"error", str_from_c(err_wire_name(err->code))},

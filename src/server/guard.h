@@ -14,7 +14,9 @@ struct guard_options {
     struct str region; /* like all below, must outlive the guard */
     int64_t skew_ms;
     struct directory_source *source; /* of users and keys */
-    const struct seal_key *key;      /* or NULL */
+    const struct seal_key *key;      /* of session tokens */
+    int key_requests_max;            /* of one access key at once; 0: any number */
+    size_t key_bytes_max;            /* in their bodies; 0: any number */
 };
 
 struct guard;
@@ -47,6 +49,17 @@ struct guarded_call {
 /* Fills *out for a caller that guard_check() has found; it must outlive *out. */
 void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
                       const struct auth_caller *caller, struct guarded_call *out);
+
+/* Counts a request of the caller as under way; false: there are too many, and it is refused (*err).
+ * Each true is followed by guard_leave() with the same number of bytes. */
+MUST_USE bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t bytes,
+                          struct err *err);
+void guard_leave(struct guard *guard, const struct auth_caller *caller, size_t bytes);
+
+/* The client's address as text, in the exchange's arena. */
+MUST_USE struct str guard_peer(const struct http_exchange *exchange);
+/* The access key that a request claims, proved or not; STR_NULL: none. */
+MUST_USE struct str guard_claimed_key(struct http_exchange *exchange);
 
 /* Writes a line about a refused request to the log; at most a few each second. */
 void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,

@@ -1,13 +1,10 @@
-#include "server/route.h"
-
-#include "api/api.h"
+/* From HTTP requests to operations and back. Runs on the thread of each exchange. */
 #include "base/mem.h"
-#include "base/random.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "server/admin.h"
 #include "server/console.h"
-#include "server/insight_pages.h"
-#include "server/ready.h"
+#include "server/route_internal.h"
 #include "server/set_clock.h"
 
 #define REQUEST_ID_LEN 52
@@ -15,25 +12,13 @@
 #define BODY_HERE_MAX ((size_t)64 * 1024)
 #define AMZ_JSON      "application/x-amz-json-1.0"
 
-struct route_thread {
-    struct api_thread *api;
-    struct random random;
-};
-
-struct router {
-    struct engine *engine;
-    struct router_options options;
-    struct ready ready;
-    struct insight_pages insight;
-    struct route_thread threads[];
-};
-
 /* One operation under way. */
 struct routed_call {
     struct http_exchange *exchange;
     struct router *router;
     struct auth_caller caller;    /* .directory NULL: requests are not checked */
     struct guarded_call *guarded; /* or NULL, likewise */
+    size_t body_bytes;            /* as counted by guard_enter() */
     struct api_call api;
 };
 
@@ -92,8 +77,7 @@ static enum cors_verdict judge_origin(const struct router *router,
                : cors_judge(&router->options.cors, *out_origin, http_header(exchange, STR("host")));
 }
 
-/* The request id, and CORS headers for pages that may use the server. */
-static struct str answer_headers(struct router *router, struct http_exchange *exchange)
+struct str route_headers(struct router *router, struct http_exchange *exchange, struct str *out_id)
 {
     static const char name[] = "x-amzn-RequestId: ";
     size_t len = sizeof(name) - 1 + REQUEST_ID_LEN + 2;
@@ -101,6 +85,7 @@ static struct str answer_headers(struct router *router, struct http_exchange *ex
     memcpy(text, name, sizeof(name) - 1);
     write_request_id(&router->threads[exchange->thread].random, text + sizeof(name) - 1);
     memcpy(text + len - 2, "\r\n", 2);
+    *out_id = str_make(text + sizeof(name) - 1, REQUEST_ID_LEN);
     struct str origin;
     if (judge_origin(router, exchange, &origin) != CORS_ALLOWED) {
         return str_make(text, len);
@@ -111,6 +96,12 @@ static struct str answer_headers(struct router *router, struct http_exchange *ex
     struct str kept = arena_copy(exchange->arena, buf_str(&headers));
     buf_finish(&headers);
     return kept;
+}
+
+static struct str answer_headers(struct router *router, struct http_exchange *exchange)
+{
+    struct str ignored;
+    return route_headers(router, exchange, &ignored);
 }
 
 /* A request of application/json is answered in that type. The type of a request without one is
@@ -131,15 +122,27 @@ static struct str answer_type(const struct http_exchange *exchange)
     return str_eq_nocase(type, STR("application/json")) ? STR("application/json") : STR_NULL;
 }
 
-static void reply(struct router *router, struct http_exchange *exchange, int status)
+/* Sends what was written to exchange->out. */
+static void send_answer(struct http_exchange *exchange, int status, struct str headers)
 {
     struct str type = answer_type(exchange);
     http_reply(exchange, &(struct http_answer){
                              .status = status,
                              .content_type = str_is_null(type) ? STR(AMZ_JSON) : type,
-                             .headers = answer_headers(router, exchange),
+                             .headers = headers,
                              .crc32_header = STR("x-amz-crc32"),
                          });
+}
+
+void route_reply(struct router *router, struct http_exchange *exchange, int status,
+                 const struct route_audit *facts)
+{
+    struct str id;
+    struct str headers = route_headers(router, exchange, &id);
+    if (UNLIKELY(facts != NULL && router->options.audit != NULL)) {
+        route_audit(router, exchange, facts, status, id);
+    }
+    send_answer(exchange, status, headers);
 }
 
 /* What is neither an operation nor the health page. */
@@ -153,23 +156,46 @@ static void reply_not_found(struct router *router, struct http_exchange *exchang
                          });
 }
 
+static void end_checked_call(struct routed_call *call)
+{
+    if (call->caller.directory != NULL) {
+        guard_leave(call->router->options.guard, &call->caller, call->body_bytes);
+        auth_caller_release(&call->caller);
+    }
+}
+
 static void call_done(struct api_call *api)
 {
     struct routed_call *call = CONTAINER_OF(api, struct routed_call, api);
-    auth_caller_release(&call->caller);
-    reply(call->router, call->exchange, api->status);
+    struct router *router = call->router;
+    struct str id;
+    struct str headers = route_headers(router, call->exchange, &id);
+    if (UNLIKELY(router->options.audit != NULL)) {
+        struct route_audit facts = {
+            .caller = &call->caller,
+            .service = "dynamodb",
+            .operation = api->operation,
+            .resource = api->resource,
+            .error = api->err.code,
+            .is_change = api_is_administrative(api->service, api->operation),
+        };
+        route_audit(router, call->exchange, &facts, api->status, id);
+    }
+    end_checked_call(call);
+    send_answer(call->exchange, api->status, headers);
 }
 
-/* An error from before the operation. */
-static void refuse(struct router *router, struct http_exchange *exchange, const struct err *err)
+void route_refuse(struct router *router, struct http_exchange *exchange, const struct err *err,
+                  const struct route_audit *facts)
 {
     buf_format(exchange->out, "{\"__type\":\"%s\"", err_wire_type(err->code));
     if (err->message.len > 0) {
-        JSON_PUT(exchange->out, ",\"message\":");
+        buf_add(exchange->out,
+                err->code == ERR_ACCESS_DENIED ? STR(",\"Message\":") : STR(",\"message\":"));
         json_write_string(exchange->out, err->message);
     }
     buf_add_char(exchange->out, '}');
-    reply(router, exchange, err_http_status(err->code));
+    route_reply(router, exchange, err_http_status(err->code), facts);
 }
 
 /* "GetItem" of "DynamoDB_20120810.GetItem", and whose it is; anything else is no operation. */
@@ -200,7 +226,7 @@ static void handle_on_slow_thread(void *context, struct http_exchange *exchange)
 static void move_call(struct api_call *api)
 {
     struct routed_call *call = CONTAINER_OF(api, struct routed_call, api);
-    auth_caller_release(&call->caller); /* it signs in again there */
+    end_checked_call(call); /* it signs in again there */
     http_run_slowly(call->exchange, handle_on_slow_thread, call->router);
 }
 
@@ -216,7 +242,7 @@ static bool refuse_origin(struct router *router, struct http_exchange *exchange)
              "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\","
              "\"Message\":\"Web pages of this origin may not use the server. To allow "
              "them, start it with --cors ORIGIN.\"}");
-    reply(router, exchange, 403);
+    route_reply(router, exchange, 403, NULL);
     return true;
 }
 
@@ -233,6 +259,7 @@ struct target {
     enum api_service service;
     struct str operation; /* STR_NULL: none */
     bool sets_clock;
+    bool is_admin; /* `operation` is one of administration */
     bool is_known;
 };
 
@@ -242,9 +269,72 @@ static struct target read_target(const struct router *router, const struct http_
     struct str text = http_header(exchange, STR("x-amz-target"));
     target.operation = operation_of(text, &target.service);
     target.sets_clock = router->options.test_clock && str_eq(text, STR(SET_CLOCK_TARGET));
+    if (router->options.users != NULL && str_starts_with(text, STR(ADMIN_TARGET))) {
+        target.operation = str_skip(text, STR(ADMIN_TARGET).len);
+        target.is_admin = target.is_known = admin_has_operation(target.operation);
+        return target;
+    }
     target.is_known = target.sets_clock || (!str_is_null(target.operation) &&
                                             api_has_operation(target.service, target.operation));
     return target;
+}
+
+/* A request that is wrong before its operation is looked at. A body that is not JSON is the first
+ * thing that the service sees. */
+static void refuse_request(struct router *router, struct http_exchange *exchange,
+                           const struct target *target, struct err *err)
+{
+    struct route_audit facts = {
+        .service = target->is_admin ? "gramme" : "dynamodb",
+        .operation = target->operation,
+        .error = err->code,
+    };
+    if (!is_json(exchange)) {
+        *err = ERR_INIT(exchange->arena);
+        err_set(err, ERR_SERIALIZATION, "%s", "");
+    }
+    route_refuse(router, exchange, err, &facts);
+}
+
+/* SetClock, and administration, which waits for the store and so runs on slow threads. Returns
+ * whether the request is one of these; then it is answered, or will be. */
+static bool handle_special(struct router *router, struct http_exchange *exchange,
+                           const struct target *target, struct auth_caller *caller)
+{
+    struct err err = ERR_INIT(exchange->arena);
+    if (target->is_admin && caller->directory == NULL) { /* --auth warn: who asks is not known */
+        err_set(&err, ERR_MISSING_AUTHENTICATION_TOKEN, "Request is missing Authentication Token");
+        refuse_request(router, exchange, target, &err);
+    } else if (target->is_admin && exchange->thread < router->options.loop_count) {
+        auth_caller_release(caller);
+        http_run_slowly(exchange, handle_on_slow_thread, router);
+    } else if (target->is_admin) {
+        route_handle_admin(router, exchange, target->operation, caller);
+    } else if (target->sets_clock) {
+        auth_caller_release(caller);
+        if (set_clock(router->engine, exchange, &err)) {
+            route_reply(router, exchange, 200, NULL);
+        } else {
+            refuse_request(router, exchange, target, &err);
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The limits of the caller's key, and his policies. */
+static bool begin_checked_call(struct router *router, struct routed_call *call,
+                               struct http_exchange *exchange, struct err *err)
+{
+    call->body_bytes = exchange->raw_body.len;
+    if (!guard_enter(router->options.guard, &call->caller, call->body_bytes, err)) {
+        auth_caller_release(&call->caller);
+        return false;
+    }
+    call->guarded = ARENA_NEW(exchange->arena, struct guarded_call);
+    guard_begin_call(router->options.guard, exchange, &call->caller, call->guarded);
+    return true;
 }
 
 /* The service looks first whether the body is JSON, then at the target, then at the credentials,
@@ -257,25 +347,16 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
     bool is_good =
         (target.is_known || err_set(&err, ERR_UNKNOWN_OPERATION, "%s", "")) &&
         guard_check(router->options.guard, exchange, STR("dynamodb"), &call->caller, &err);
-    if (is_good && target.sets_clock) {
-        auth_caller_release(&call->caller);
-        is_good = set_clock(router->engine, exchange, &err);
-        if (is_good) {
-            reply(router, exchange, 200);
-            return;
-        }
-    }
-    if (!is_good) {
-        if (!is_json(exchange)) {
-            err = ERR_INIT(exchange->arena);
-            err_set(&err, ERR_SERIALIZATION, "%s", "");
-        }
-        refuse(router, exchange, &err);
+    if (is_good && (target.is_admin || target.sets_clock) &&
+        handle_special(router, exchange, &target, &call->caller)) {
         return;
     }
-    if (call->caller.directory != NULL) {
-        call->guarded = ARENA_NEW(exchange->arena, struct guarded_call);
-        guard_begin_call(router->options.guard, exchange, &call->caller, call->guarded);
+    if (is_good && call->caller.directory != NULL) {
+        is_good = begin_checked_call(router, call, exchange, &err);
+    }
+    if (!is_good) {
+        refuse_request(router, exchange, &target, &err);
+        return;
     }
     call->exchange = exchange;
     call->router = router;
@@ -300,9 +381,10 @@ void router_check_head(void *context, struct http_exchange *exchange)
 {
     struct router *router = context;
     struct err err = ERR_INIT(exchange->arena);
-    if (str_eq(exchange->method, STR("POST")) && read_target(router, exchange).is_known &&
+    struct target target = read_target(router, exchange);
+    if (str_eq(exchange->method, STR("POST")) && target.is_known &&
         !guard_check_head(router->options.guard, exchange, STR("dynamodb"), &err)) {
-        refuse(router, exchange, &err);
+        refuse_request(router, exchange, &target, &err);
     }
 }
 
@@ -350,7 +432,9 @@ static void handle_post(struct router *router, struct http_exchange *exchange)
     if (refuse_origin(router, exchange)) {
         return;
     }
-    if (str_is_null(answer_type(exchange))) {
+    if (UNLIKELY(route_is_sts(router, exchange))) {
+        route_handle_sts(router, exchange);
+    } else if (str_is_null(answer_type(exchange))) {
         reply_not_found(router, exchange);
     } else if (exchange->body.len > BODY_HERE_MAX) {
         http_run_slowly(exchange, handle_on_slow_thread, router);
@@ -389,7 +473,7 @@ static void handle_insight(struct router *router, struct http_exchange *exchange
     }
     if (guard_checks(router->options.guard) &&
         !guard_check(router->options.guard, exchange, STR("dynamodb"), &caller, &err)) {
-        refuse(router, exchange, &err);
+        route_refuse(router, exchange, &err, NULL);
         return;
     }
     auth_caller_release(&caller);
@@ -423,7 +507,7 @@ static bool refuse_host(struct router *router, struct http_exchange *exchange)
     JSON_PUT(exchange->out, "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\","
                             "\"Message\":\"The Host header does not name this server. To allow "
                             "the name, start it with --host NAME, or use --auth on.\"}");
-    reply(router, exchange, 403);
+    route_reply(router, exchange, 403, NULL);
     return true;
 }
 

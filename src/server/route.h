@@ -6,16 +6,20 @@
 #include "engine/engine.h"
 #include "http/http.h"
 #include "meter/meter.h"
+#include "server/audit.h"
 #include "server/cors.h"
 #include "server/guard.h"
 #include "server/hosts.h"
+#include "server/users.h"
 
 struct router;
 
 struct router_options {
     int loop_count;      /* threads that serve connections */
     int thread_count;    /* these, and behind them the slow ones */
-    struct guard *guard; /* borrowed */
+    struct guard *guard; /* borrowed, like the next two */
+    struct users *users; /* NULL: requests are not checked, and nothing is administered */
+    struct audit *audit; /* or NULL */
     struct cors cors;    /* its texts must outlive the router, like the next */
     struct hosts hosts;
     bool test_clock;           /* clients may set the clock */

@@ -83,6 +83,7 @@ struct service {
     struct memory_pool memory; /* of all requests */
     struct users users;
     struct guard *guard;
+    struct audit *audit; /* or NULL */
     struct store *store;
     struct engine *engine;
     struct meter *meter; /* NULL: insight is off */
@@ -147,6 +148,12 @@ static struct http_options http_options_of(struct service *service, const struct
     return options;
 }
 
+static bool open_audit(struct service *service, const struct config *config, struct err *err)
+{
+    return config->audit_file.len == 0 ||
+           audit_open(config->audit_file, config->audit_all, &service->audit, err);
+}
+
 static bool open_service(struct service *service, const struct config *config, struct arena *arena,
                          struct err *err)
 {
@@ -167,9 +174,17 @@ static bool open_service(struct service *service, const struct config *config, s
         .stream_retention_ms = config->stream_retention_ms,
     };
     struct http_options http_options = http_options_of(service, config);
-    if (!users_open(&service->users, config, err) ||
+    struct users_options users_options = {
+        .file = config->users_file,
+        .master_key_file = config->master_key_file,
+        .account = config->account,
+    };
+    if (!users_open(&service->users, &users_options, err) || !open_audit(service, config, err) ||
         !store_open(config->store, &store_options, &service->store, err) ||
         !engine_open(service->store, &engine_options, &service->engine, err)) {
+        return false;
+    }
+    if (auth_mode_checks(config->auth) && !users_load(&service->users, service->engine, err)) {
         return false;
     }
     struct guard_options guard_options = {
@@ -178,7 +193,9 @@ static bool open_service(struct service *service, const struct config *config, s
         .region = config->region,
         .skew_ms = config->auth_skew_ms,
         .source = &service->users.source,
-        .key = service->users.key,
+        .key = service->users.token_key,
+        .key_requests_max = config->key_requests,
+        .key_bytes_max = config->key_bytes,
     };
     service->guard = guard_create(&guard_options);
     struct meter_options meter_options = {
@@ -194,6 +211,8 @@ static bool open_service(struct service *service, const struct config *config, s
         .loop_count = http_options.thread_count,
         .thread_count = http_options.thread_count + http_options.slow_thread_count,
         .guard = service->guard,
+        .users = auth_mode_checks(config->auth) ? &service->users : NULL,
+        .audit = service->audit,
         .cors = config->cors,
         .hosts = config->hosts,
         .test_clock = config->test_clock,
@@ -217,6 +236,7 @@ static void close_service(struct service *service)
     engine_close(service->engine);
     store_close(service->store);
     users_close(&service->users);
+    audit_close(service->audit);
 }
 
 static bool open_log_file(struct str path, struct arena *arena, struct err *err)
@@ -226,7 +246,14 @@ static bool open_log_file(struct str path, struct arena *arena, struct err *err)
                    strerror(errno));
 }
 
-/* SIGHUP: opens the log file again, and applies the settings that can be changed in a running
+static bool reload_users(struct service *service, struct err *err)
+{
+    bool has_users = service->users.engine != NULL;
+    return (!has_users || users_reload(&service->users, err)) &&
+           (service->audit == NULL || audit_reopen(service->audit, err));
+}
+
+/* SIGHUP: opens the log files again, and applies the settings that can be changed in a running
  * server. If something is wrong with them, everything stays as it is. */
 static void reload(struct service *service, const struct config *config)
 {
@@ -235,7 +262,7 @@ static void reload(struct service *service, const struct config *config)
     struct err err = ERR_INIT(&arena);
     struct config again;
     if (config_read(&arena, config->argc, config->argv, &again, &err) &&
-        open_log_file(config->log_file, &arena, &err) && users_reload(&service->users, &err)) {
+        open_log_file(config->log_file, &arena, &err) && reload_users(service, &err)) {
         log_setup(again.log_level, again.log_format);
         log_write(LOG_INFO, "server",
                   "SIGHUP: log reopened; log-level, log-format and users read again");
@@ -254,6 +281,7 @@ static int wait_for_end(struct service *service, const struct config *config,
     for (;;) {
         int number = sigtimedwait(signals, NULL, &second);
         trim_memory(&service->memory, &peak_bytes);
+        users_poll(&service->users);
         if (number == SIGTERM || number == SIGINT) {
             return number;
         }

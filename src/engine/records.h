@@ -1,0 +1,42 @@
+/* engine/records.h: small documents of the server itself in the store, such as its users: a text
+ * for each kind and name. All records together have a revision, which every change increases, so
+ * that several servers on one store notice each other's changes.
+ *
+ * All functions wait for the store: they are for threads that may block. Any thread. */
+#ifndef GRAMME_ENGINE_RECORDS_H
+#define GRAMME_ENGINE_RECORDS_H
+
+#include "engine/engine.h"
+
+enum { RECORD_KIND_MAX = 15, RECORD_CHANGES_MAX = 8 };
+
+struct record_change {
+    const char *kind; /* at most RECORD_KIND_MAX letters */
+    struct str name;
+    struct str value; /* STR_NULL: the record is erased */
+};
+
+enum records_status {
+    RECORDS_CHANGED,
+    RECORDS_STALE,  /* somebody else has changed records since; nothing was written */
+    RECORDS_FAILED, /* *err says why */
+};
+
+/* Writes all changes or none. `revision` is what the changes were derived from. */
+MUST_USE enum records_status engine_change_records(struct engine *engine, int64_t revision,
+                                                   const struct record_change *changes,
+                                                   size_t change_count, struct err *err);
+
+/* Of all records; 0: there are none. */
+MUST_USE bool engine_records_revision(struct engine *engine, int64_t *out, struct err *err);
+
+/* One record of a kind. The texts live until it returns. False ends the reading with *err. */
+typedef bool record_visitor(void *context, const char *kind, struct str value, struct err *err);
+
+/* Visits all records of the kinds (an array that ends with NULL), in that order, as they were at
+ * one revision. If they change meanwhile, calls restart(context) and begins again. */
+MUST_USE bool engine_read_records(struct engine *engine, const char *const *kinds,
+                                  record_visitor *visit, void (*restart)(void *context),
+                                  void *context, int64_t *out_revision, struct err *err);
+
+#endif

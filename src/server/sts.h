@@ -1,0 +1,29 @@
+/* server/sts.h: temporary credentials by the Security Token Service's own protocol: a form with an
+ * Action in, XML out, so that the mechanisms of SDKs work as they are. AssumeRole, GetSessionToken
+ * and GetCallerIdentity. */
+#ifndef GRAMME_SERVER_STS_H
+#define GRAMME_SERVER_STS_H
+
+#include "auth/sign_in.h"
+#include "base/buf.h"
+
+#define STS_SERVICE "sts"
+
+struct sts_call {
+    const struct seal_key *key;       /* for tokens */
+    const struct auth_caller *caller; /* who asks */
+    const struct policy_set *policies;
+    const struct auth_context *context;
+    struct str body;       /* application/x-www-form-urlencoded */
+    struct str request_id; /* for the answer */
+    struct arena *arena;
+    struct buf *out; /* gets the answer's body */
+};
+
+/* Carries out the call and returns the HTTP status. */
+int sts_run(struct sts_call *call);
+
+/* Writes the answer to a call whose signature is wrong, and returns the HTTP status. */
+int sts_refuse(const struct err *err, struct str request_id, struct buf *out);
+
+#endif

@@ -1,0 +1,268 @@
+"""Users, keys, policies and roles in the store: the commands, the administration API, the master key."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from server import Server, program
+from signing import KEY_ID, SECRET, SignedClient
+from wire import Refused
+
+ADMIN = "GrammeAdmin_20261101."
+MASTER = "00112233445566778899aabbccddeeff" * 2
+READ_MUSIC = {"Version": "2012-10-17", "Statement": [
+    {"Sid": "Read", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "arn:aws:dynamodb:*:*:table/Music"}]}
+
+
+def gramme(*arguments, environment=None, status=0, given=None):
+    done = subprocess.run([program(), *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False,
+                          input=given, env={**os.environ, **(environment or {})})
+    assert done.returncode == status, (arguments, done.stdout, done.stderr)
+    return done.stdout if status == 0 else done.stderr
+
+
+def key_of(output):
+    """The key that a command printed."""
+    return {name: value for name, _, value in (line.partition("=") for line in output.splitlines()) if name.startswith("AWS_")}
+
+
+def client(server, key, **options):
+    return SignedClient(server.endpoint, key["AWS_ACCESS_KEY_ID"], key["AWS_SECRET_ACCESS_KEY"], **options)
+
+
+class Installation:
+    """A store with its master key, made by `gramme init`."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.store = ("--store", f"rocksdb:{directory}/data", "--master-key-file", f"{directory}/master.key")
+        self.root = key_of(gramme("init", *self.store))
+
+    def start(self, *options):
+        return Server(f"rocksdb:{self.directory}/data", "--auth", "on", "--master-key-file", f"{self.directory}/master.key",
+                      *options)
+
+    def on(self, server, *arguments, **options):
+        """Runs a command on the server, as root."""
+        environment = {**self.root, "GRAMME_ENDPOINT": server.endpoint, **options.pop("environment", {})}
+        return gramme(*arguments, environment=environment, **options)
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory):
+    return Installation(tmp_path_factory.mktemp("installation"))
+
+
+@pytest.fixture(scope="module")
+def server(installation):
+    with installation.start() as started:
+        yield started
+
+
+def lists(server, key):
+    """Whether the key may list tables; else the error's type."""
+    with client(server, key) as connection:
+        try:
+            connection.ListTables()
+            return True
+        except Refused as error:
+            return error.type
+
+
+def test_five_commands(installation, server, tmp_path):
+    """As docs/security.md tells it."""
+    installation.on(server, "user", "add", "app")
+    key = key_of(installation.on(server, "key", "add", "app"))
+    assert lists(server, key) == "AccessDeniedException"
+    (tmp_path / "policy.json").write_text(json.dumps(READ_MUSIC))
+    installation.on(server, "policy", "put", "music", tmp_path / "policy.json")
+    installation.on(server, "policy", "attach", "music", "--user", "app")
+    with client(server, key) as connection:
+        with pytest.raises(Refused) as caught:
+            connection.GetItem(TableName="Music", Key={"pk": {"S": "a"}})
+        assert caught.value.type == "ResourceNotFoundException"
+        with pytest.raises(Refused) as caught:
+            connection.GetItem(TableName="Movies", Key={"pk": {"S": "a"}})
+        assert caught.value.type == "AccessDeniedException"
+    installation.on(server, "policy", "attach", "readonly", "--user", "app")
+    assert lists(server, key) is True
+    installation.on(server, "policy", "detach", "readonly", "--user", "app")
+    assert lists(server, key) == "AccessDeniedException"
+    assert "music" in installation.on(server, "policy", "list")
+    assert json.loads(installation.on(server, "policy", "get", "music")) == READ_MUSIC
+    assert "attached to user 'app'" in installation.on(server, "policy", "remove", "music", status=1)
+
+
+def test_keys_are_rotated_and_disabled(installation, server):
+    installation.on(server, "user", "add", "rotating")
+    installation.on(server, "policy", "attach", "full", "--user", "rotating")
+    first = key_of(installation.on(server, "key", "add", "rotating"))
+    second = key_of(installation.on(server, "key", "rotate", "rotating"))
+    assert first != second and lists(server, first) is True and lists(server, second) is True
+    assert "2 keys" in installation.on(server, "key", "add", "rotating", status=1)
+    installation.on(server, "key", "disable", first["AWS_ACCESS_KEY_ID"])
+    assert lists(server, first) == "UnrecognizedClientException" and lists(server, second) is True
+    installation.on(server, "key", "enable", first["AWS_ACCESS_KEY_ID"])
+    assert lists(server, first) is True
+    installation.on(server, "key", "remove", first["AWS_ACCESS_KEY_ID"])
+    assert lists(server, first) == "UnrecognizedClientException"
+    installation.on(server, "user", "disable", "rotating")
+    assert lists(server, second) == "UnrecognizedClientException"
+    installation.on(server, "user", "enable", "rotating")
+    assert lists(server, second) is True
+    installation.on(server, "user", "remove", "rotating")
+    assert lists(server, second) == "UnrecognizedClientException"
+
+
+def test_a_key_is_imported(installation, server):
+    installation.on(server, "user", "add", "imported")
+    installation.on(server, "policy", "attach", "full", "--user", "imported")
+    installation.on(server, "key", "import", "imported", KEY_ID, environment={"GRAMME_IMPORT_SECRET": SECRET})
+    assert lists(server, {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET}) is True
+    assert "exists already" in installation.on(server, "key", "import", "imported", KEY_ID, status=1,
+                                               environment={"GRAMME_IMPORT_SECRET": SECRET})
+
+
+def test_decisions_can_be_asked_for(installation, server, tmp_path):
+    installation.on(server, "user", "add", "asked")
+    (tmp_path / "p.json").write_text(json.dumps({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"},
+        {"Effect": "Deny", "Action": "dynamodb:GetItem", "Resource": "*",
+         "Condition": {"ForAnyValue:StringEquals": {"dynamodb:Attributes": ["SSN"]}}}]}))
+    installation.on(server, "policy", "put", "asking", tmp_path / "p.json")
+    installation.on(server, "policy", "attach", "asking", "--user", "asked")
+    ask = ("policy", "test", "--user", "asked", "--resource", "arn:aws:dynamodb:us-east-1:000000000000:table/T", "--action")
+    assert installation.on(server, *ask, "dynamodb:GetItem") == "allowed by identity-based policy asking, statement 1\n"
+    assert installation.on(server, *ask, "dynamodb:GetItem", "--context", "dynamodb:Attributes=a,SSN") == (
+        "explicitDeny by identity-based policy asking, statement 2\n")
+    assert installation.on(server, *ask, "s3:GetObject") == "implicitDeny: no identity-based policy allows it\n"
+    assert "no condition key" in installation.on(server, *ask, "s3:GetObject", "--context", "a=b", status=1)
+
+
+def test_mistakes_are_explained(installation, server, tmp_path):
+    (tmp_path / "bad.json").write_text("{}")
+    rows = [(("user", "add", "a b"), "A name has"), (("user", "add", "root"), "exists already"),
+            (("key", "add", "nobody"), "There is no user 'nobody'"), (("key", "remove", "AKIANOTHING"), "There is no access key"),
+            (("policy", "put", "full", tmp_path / "bad.json"), "Invalid policy document"),
+            (("policy", "attach", "nothing", "--user", "root"), "There is no policy"),
+            (("policy", "attach", "full"), "Either UserName or RoleName"),
+            (("policy", "put", "x", tmp_path / "missing.json"), "cannot read"),
+            (("user", "remove", "nobody"), "There is no user")]
+    for arguments, text in rows:
+        assert text in installation.on(server, *arguments, status=1), arguments
+    for arguments in (("user",), ("user", "dance"), ("key", "x", "y")):
+        assert gramme(*arguments, status=2) is not None
+    assert "expected: add NAME" in gramme("user", "add", status=1)
+
+
+def test_administration_needs_permission(installation, server):
+    installation.on(server, "user", "add", "helper")
+    key = key_of(installation.on(server, "key", "add", "helper"))
+    installation.on(server, "policy", "attach", "full", "--user", "helper")
+    with client(server, key, target=ADMIN) as admin:
+        with pytest.raises(Refused) as caught:
+            admin.CreateUser(UserName="more")
+    assert caught.value.message == (
+        "User: arn:aws:iam::000000000000:user/helper is not authorized to perform: gramme:CreateUser on resource: "
+        "arn:aws:iam::000000000000:user/more because no identity-based policy allows the gramme:CreateUser action")
+    installation.on(server, "policy", "put", "own-keys", "-", given=json.dumps({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": "gramme:*AccessKey", "Resource": "arn:aws:iam::*:user/${aws:username}"}]}))
+    installation.on(server, "policy", "attach", "own-keys", "--user", "helper")
+    with client(server, key, target=ADMIN) as admin:
+        made = admin.CreateAccessKey(UserName="helper")
+        with pytest.raises(Refused):
+            admin.CreateAccessKey(UserName="root")
+        with pytest.raises(Refused):
+            admin.UpdateAccessKey(AccessKeyId=installation.root["AWS_ACCESS_KEY_ID"], Disabled=True)
+        admin.DeleteAccessKey(AccessKeyId=made["AccessKeyId"])
+        with pytest.raises(Refused) as caught:
+            admin.ListUsers()
+        assert "on resource: * " in caught.value.message
+
+
+def test_administration_needs_a_signature(server):
+    with SignedClient(server.endpoint, secret="x" * 40, target=ADMIN) as admin:
+        with pytest.raises(Refused) as caught:
+            admin.ListUsers()
+    assert caught.value.type in ("UnrecognizedClientException", "InvalidSignatureException")
+    with SignedClient(server.endpoint, target=ADMIN) as admin, pytest.raises(Refused) as caught:
+        admin.Dance()
+    assert caught.value.type == "UnknownOperationException"
+
+
+def test_without_checks_there_is_no_administration(endpoint):
+    with SignedClient(endpoint, target=ADMIN) as admin, pytest.raises(Refused) as caught:
+        admin.ListUsers()
+    assert caught.value.type == "UnknownOperationException"
+
+
+def test_users_survive_a_restart_and_secrets_are_sealed(tmp_path):
+    installation = Installation(tmp_path)
+    with installation.start() as server:
+        installation.on(server, "user", "add", "app")
+        key = key_of(installation.on(server, "key", "add", "app"))
+        installation.on(server, "policy", "attach", "full", "--user", "app")
+    with installation.start() as server:
+        assert lists(server, key) is True and lists(server, installation.root) is True
+        log = server.log()
+    for secret in (key["AWS_SECRET_ACCESS_KEY"], installation.root["AWS_SECRET_ACCESS_KEY"]):
+        for path in pathlib.Path(tmp_path, "data").rglob("*"):
+            assert path.is_dir() or secret.encode() not in path.read_bytes(), path
+        assert secret not in log
+
+
+def test_commands_work_on_a_store_that_nobody_has_open(tmp_path):
+    installation = Installation(tmp_path)
+    gramme("user", "add", "app", *installation.store)
+    key = key_of(gramme("key", "add", "app", *installation.store))
+    gramme("policy", "attach", "full", "--user", "app", *installation.store)
+    with installation.start() as server:
+        assert lists(server, key) is True
+        assert "in use by another server" in gramme("user", "list", *installation.store, status=1)
+
+
+def test_users_are_checked_and_saved_with_the_store(tmp_path):
+    installation = Installation(tmp_path)
+    gramme("user", "add", "app", *installation.store)
+    assert "damage" not in gramme("check", tmp_path / "data")
+    gramme("repair", tmp_path / "data", tmp_path / "new")
+    assert "app" in gramme("user", "list", "--store", f"rocksdb:{tmp_path}/new", "--master-key-file", tmp_path / "master.key")
+
+
+def test_init_again_replaces_the_keys_of_root(tmp_path):
+    installation = Installation(tmp_path)
+    again = key_of(gramme("init", *installation.store))
+    with installation.start() as server:
+        assert lists(server, installation.root) == "UnrecognizedClientException"
+        assert lists(server, again) is True
+
+
+def test_another_master_key_opens_nothing(tmp_path):
+    Installation(tmp_path)
+    other = tmp_path / "other.key"
+    other.write_text(MASTER)
+    other.chmod(0o600)
+    for options, text in ((["--master-key-file", other], "the master key is another one"), ([], "no master key")):
+        done = subprocess.run([program(), "serve", "--listen", "127.0.0.1:0", "--store", f"rocksdb:{tmp_path}/data", "--auth", "on",
+                               *map(str, options)], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 1 and text in done.stderr, done.stderr
+
+
+def test_the_first_key_may_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("GRAMME_MASTER_KEY", MASTER)
+    monkeypatch.setenv("GRAMME_ROOT_ACCESS_KEY_ID", KEY_ID)
+    monkeypatch.setenv("GRAMME_ROOT_SECRET_ACCESS_KEY", SECRET)
+    with Server("memory:", "--auth", "on") as server:
+        assert lists(server, {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET}) is True
+        environment = pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes()
+        assert MASTER.encode() not in environment and SECRET.encode() not in environment
+        assert SECRET not in server.log() and MASTER not in server.log()
+
+
+def test_a_store_without_users_refuses_everybody():
+    with Server("memory:", "--auth", "on") as server:
+        assert "gramme init" in server.log()
+        assert lists(server, {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET}) == "UnrecognizedClientException"

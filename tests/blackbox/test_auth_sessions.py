@@ -1,0 +1,249 @@
+"""Temporary credentials (STS on the same port), the audit log, limits of access keys, and that no secret is told."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import threading
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from boto_config import boto3_config
+from server import Server
+from signing import KEY_ID, SECRET, SignedClient, write_users
+from waiting import poll
+from wire import Refused
+
+ACCOUNT = "000000000000"
+ADA = {"aws_access_key_id": "AKIAADA", "aws_secret_access_key": SECRET}
+ROOT = {"aws_access_key_id": KEY_ID, "aws_secret_access_key": SECRET}
+READER = f"arn:aws:iam::{ACCOUNT}:role/reader"
+
+
+def allow(*actions, resource="*"):
+    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": resource}]}
+
+
+def trust(principal):
+    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}]}
+
+
+USERS = [
+    ("root", KEY_ID, SECRET, []),
+    ("ada", "AKIAADA", SECRET, ["assume", "full"]),
+    ("bob", "AKIABOB", SECRET, ["readonly"]),
+]
+ROLES = [
+    {"name": "reader", "trust": trust({"AWS": f"arn:aws:iam::{ACCOUNT}:user/ada"}), "policies": ["readonly"], "sessionSeconds": 7200},
+    {"name": "delegated", "trust": trust({"AWS": ACCOUNT}), "policies": ["full"]},
+]
+POLICIES = {"assume": allow("sts:AssumeRole", resource=f"arn:aws:iam::{ACCOUNT}:role/delegated")}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("sessions")
+    users = write_users(directory / "users.json", USERS, ROLES, POLICIES)
+    with Server("memory:", "--auth", "on", "--users", users, "--audit", str(directory / "audit.log"), "--test-clock", "on") as started:
+        started.audit = directory / "audit.log"
+        started.users = users
+        yield started
+
+
+def sts(server, keys, **more):
+    return boto3.client("sts", endpoint_url=server.endpoint, **{**boto3_config(), **keys, **more})
+
+
+def database(server, keys):
+    return boto3.client("dynamodb", endpoint_url=server.endpoint, **{**boto3_config(), **keys})
+
+
+def as_keys(credentials):
+    return {"aws_access_key_id": credentials["AccessKeyId"], "aws_secret_access_key": credentials["SecretAccessKey"],
+            "aws_session_token": credentials["SessionToken"]}
+
+
+def code_of(call, **members):
+    with pytest.raises(ClientError) as caught:
+        call(**members)
+    return caught.value.response["Error"]["Code"]
+
+
+def test_callers_learn_who_they_are(server):
+    assert sts(server, ADA).get_caller_identity()["Arn"] == f"arn:aws:iam::{ACCOUNT}:user/ada"
+    root = sts(server, ROOT).get_caller_identity()
+    assert (root["Arn"], root["UserId"], root["Account"]) == (f"arn:aws:iam::{ACCOUNT}:root", ACCOUNT, ACCOUNT)
+    assert code_of(sts(server, {**ADA, "aws_secret_access_key": "x" * 40}).get_caller_identity) == "SignatureDoesNotMatch"
+    assert code_of(sts(server, {**ADA, "aws_access_key_id": "AKIANOBODY"}).get_caller_identity) == "InvalidClientTokenId"
+
+
+def test_a_role_is_assumed(server):
+    answer = sts(server, ADA).assume_role(RoleArn=READER, RoleSessionName="night-shift")
+    assert answer["AssumedRoleUser"]["Arn"] == f"arn:aws:sts::{ACCOUNT}:assumed-role/reader/night-shift"
+    keys = as_keys(answer["Credentials"])
+    assert sts(server, keys).get_caller_identity()["Arn"].endswith("assumed-role/reader/night-shift")
+    assert database(server, keys).list_tables()["TableNames"] == []
+    with pytest.raises(ClientError) as caught:
+        database(server, keys).delete_table(TableName="Music")
+    assert caught.value.response["Error"]["Message"] == (
+        f"User: arn:aws:sts::{ACCOUNT}:assumed-role/reader/night-shift is not authorized to perform: dynamodb:DeleteTable on resource: "
+        f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/Music because no identity-based policy allows the dynamodb:DeleteTable action")
+
+
+def test_a_session_policy_narrows(server):
+    keys = as_keys(sts(server, ADA).assume_role(RoleArn=READER, RoleSessionName="s1",
+                                                Policy=json.dumps(allow("dynamodb:DescribeLimits")))["Credentials"])
+    assert "AccountMaxReadCapacityUnits" in database(server, keys).describe_limits()
+    with pytest.raises(ClientError) as caught:
+        database(server, keys).list_tables()
+    assert "no session policy allows the dynamodb:ListTables action" in caught.value.response["Error"]["Message"]
+
+
+def test_who_may_assume_a_role(server):
+    delegated = f"arn:aws:iam::{ACCOUNT}:role/delegated"
+    assert sts(server, ADA).assume_role(RoleArn=delegated, RoleSessionName="s1")
+    bob = {"aws_access_key_id": "AKIABOB", "aws_secret_access_key": SECRET}
+    for keys, role in ((bob, READER), (bob, delegated), (ROOT, READER), (ADA, f"arn:aws:iam::{ACCOUNT}:role/nothing"),
+                       (ADA, "arn:aws:iam::111111111111:role/reader")):
+        assert code_of(sts(server, keys).assume_role, RoleArn=role, RoleSessionName="s1") == "AccessDenied", role
+
+
+def test_bad_requests_for_roles(server):
+    client = sts(server, ADA)
+    for members, code in ((dict(RoleSessionName="a b"), "ValidationError"), (dict(RoleSessionName="s1", DurationSeconds=7201), "ValidationError"),
+                          (dict(RoleSessionName="s1", DurationSeconds=899), "ValidationError"),
+                          (dict(RoleSessionName="s1", Policy="{}"), "MalformedPolicyDocument"),
+                          (dict(RoleSessionName="s1", Policy=json.dumps(allow("*")) + " " * 2048), "MalformedPolicyDocument")):
+        members = {"RoleArn": READER, **members}
+        with pytest.raises(Exception) as caught:
+            client.assume_role(**members)
+        assert code in str(caught.value) or "Parameter validation" in str(caught.value), members
+
+
+def test_session_tokens(server):
+    keys = as_keys(sts(server, ADA).get_session_token(DurationSeconds=900)["Credentials"])
+    assert sts(server, keys).get_caller_identity()["Arn"] == f"arn:aws:iam::{ACCOUNT}:user/ada"
+    assert database(server, keys).list_tables()["TableNames"] == []
+    assert code_of(sts(server, keys).get_session_token) == "AccessDenied"
+    for changes in ({"aws_session_token": "junk"}, {"aws_session_token": keys["aws_session_token"][:-4] + "AAAA"},
+                    {"aws_session_token": None}, {"aws_access_key_id": "ASIAOTHEROTHEROTHERO"}):
+        assert code_of(database(server, {**keys, **changes}).list_tables) == "UnrecognizedClientException", changes
+    assert code_of(database(server, {**keys, "aws_secret_access_key": "x" * 40}).list_tables) == "InvalidSignatureException"
+
+
+def test_a_session_expires(tmp_path):
+    users = write_users(tmp_path / "users.json", USERS, ROLES, POLICIES)
+    with Server("memory:", "--auth", "on", "--users", users, "--test-clock", "on", "--auth-skew", "100000") as server:
+        keys = as_keys(sts(server, ADA).get_session_token(DurationSeconds=900)["Credentials"])
+        assert database(server, keys).list_tables()["TableNames"] == []
+        with SignedClient(server.endpoint, target="Gramme_20261115.") as root:
+            assert root.post("SetClock", b'{"AdvanceSeconds":901}').status == 200
+        assert code_of(database(server, keys).list_tables) == "ExpiredTokenException"
+
+
+# --- audit ---
+
+def entries(server):
+    return [json.loads(line) for line in server.audit.read_text().splitlines()]
+
+
+def test_refusals_and_changes_are_recorded(server):
+    before = len(entries(server))
+    with SignedClient(server.endpoint, key_id="AKIAADA") as ada, SignedClient(server.endpoint, key_id="AKIABOB") as bob, \
+            SignedClient(server.endpoint, key_id="AKIAADA", secret="x" * 40) as wrong:
+        ada.CreateTable(TableName="Audited", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+        ada.PutItem(TableName="Audited", Item={"pk": {"S": "very private"}})
+        for client in (bob, wrong):
+            with pytest.raises(Refused):
+                client.PutItem(TableName="Audited", Item={"pk": {"S": "very private"}})
+        ada.DeleteTable(TableName="Audited")
+    found = entries(server)[before:]
+    arn = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/Audited"
+    assert [(entry.get("caller", "").rpartition("/")[2], entry["operation"], entry["status"], entry.get("error")) for entry in found] == [
+        ("ada", "CreateTable", 200, None), ("bob", "PutItem", 400, "AccessDeniedException"), ("", "PutItem", 400, "InvalidSignatureException"),
+        ("ada", "DeleteTable", 200, None)]
+    assert found[0]["resource"] == found[1]["resource"] == arn
+    assert found[2]["accessKeyId"] == "AKIAADA" and all(entry["sourceIp"] == "127.0.0.1" and len(entry["requestId"]) == 52 for entry in found)
+    assert "very private" not in server.audit.read_text() and SECRET not in server.audit.read_text()
+
+
+def test_the_audit_file_is_reopened(server):
+    moved = server.audit.with_suffix(".1")
+    server.audit.rename(moved)
+    server.process.send_signal(signal.SIGHUP)
+    poll(server.audit.exists, 20, "the file is there again")
+    with SignedClient(server.endpoint, key_id="AKIANOBODY") as client, pytest.raises(Refused):
+        client.ListTables()
+    assert len(entries(server)) == 1
+
+
+def test_all_requests_are_recorded_if_wanted(tmp_path):
+    users = write_users(tmp_path / "users.json", USERS[:1])
+    audit = tmp_path / "audit.log"
+    with Server("memory:", "--auth", "on", "--users", users, "--audit", str(audit), "--audit-all") as server:
+        with SignedClient(server.endpoint) as root:
+            root.ListTables()
+    assert [json.loads(line)["operation"] for line in audit.read_text().splitlines()] == ["ListTables"]
+
+
+# --- limits ---
+
+def test_one_key_cannot_take_all(tmp_path):
+    """Requests whose bodies are being inflated on slow threads count; the other key is served."""
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, []), ("ada", "AKIAADA", SECRET, ["full"])])
+    with Server("memory:", "--auth", "on", "--users", users, "--key-requests", "1") as server:
+        with SignedClient(server.endpoint) as root:
+            root.CreateTable(TableName="Big", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                             AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+            for number in range(40):
+                root.PutItem(TableName="Big", Item={"pk": {"S": str(number)}, "v": {"S": "x" * 390_000}})
+        body = json.dumps({"RequestItems": {"Big": {"Keys": [{"pk": {"S": str(number)}} for number in range(40)]}}}).encode()
+        results = []
+
+        def read():
+            with SignedClient(server.endpoint) as client:
+                for _ in range(5):
+                    answer = client.post("BatchGetItem", body)
+                    results.append(answer.status if answer.status == 200 else answer.json()["__type"].partition("#")[2])
+        threads = [threading.Thread(target=read) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        with SignedClient(server.endpoint, key_id="AKIAADA") as ada:
+            for _ in range(20):
+                ada.ListTables()
+        for thread in threads:
+            thread.join()
+        assert set(results) == {200, "RequestLimitExceeded"}
+
+
+# --- secrets ---
+
+def test_no_secret_in_log_process_list_or_core_dump(tmp_path):
+    """What the server keeps for long: secrets of users and the master key. gcore leaves out what is not to be dumped."""
+    if shutil.which("gcore") is None:
+        pytest.skip("gcore is not installed")
+    secret, master = "Kept/Secret+0123456789abcdefghijklmnopqr", "ab" * 32
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, secret, [])])
+    os.environ["GRAMME_MASTER_KEY"] = master
+    try:
+        server = Server("memory:", "--auth", "on", "--users", users)
+    finally:
+        del os.environ["GRAMME_MASTER_KEY"]
+    with server:
+        with SignedClient(server.endpoint, secret=secret) as client:
+            for _ in range(10):
+                client.ListTables()
+        with SignedClient(server.endpoint, secret="wrong" * 8) as client, pytest.raises(Refused):
+            client.ListTables()
+        process = pathlib.Path(f"/proc/{server.process.pid}")
+        for content in (server.log().encode(), (process / "cmdline").read_bytes(), (process / "environ").read_bytes()):
+            assert secret.encode() not in content and master.encode() not in content
+        subprocess.run(["gcore", "-o", tmp_path / "core", str(server.process.pid)], check=True, capture_output=True, timeout=120)
+        dump = next(tmp_path.glob("core.*")).read_bytes()
+        for text in (secret.encode(), master.encode(), bytes.fromhex(master)):
+            assert text not in dump
