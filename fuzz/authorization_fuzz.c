@@ -1,0 +1,81 @@
+/* Heads of signed requests: the request target on the first line, a header on each other one. What
+ * is claimed is read, and the signature computed over the canonical request. Properties: the same
+ * head gives the same claim or error twice; what a claim says of the scope is part of it; a
+ * signature that was made with another key is refused. */
+#include "auth/sigv4_check.h"
+
+#include <stdlib.h>
+
+enum { HEADERS_MAX = 64 };
+
+static void check(bool truth)
+{
+    if (!truth) {
+        abort();
+    }
+}
+
+static struct str take_line(struct str *rest)
+{
+    const char *end = rest->len == 0 ? NULL : memchr(rest->data, '\n', rest->len);
+    size_t len = end == NULL ? rest->len : (size_t)(end - rest->data);
+    struct str line = str_make(rest->data, len);
+    *rest = str_skip(*rest, MIN(len + 1, rest->len));
+    return line;
+}
+
+static size_t read_headers(struct str rest, struct sigv4_header headers[HEADERS_MAX])
+{
+    size_t count = 0;
+    while (rest.len > 0 && count < HEADERS_MAX) {
+        struct str line = take_line(&rest);
+        const char *colon = line.len == 0 ? NULL : memchr(line.data, ':', line.len);
+        size_t len = colon == NULL ? line.len : (size_t)(colon - line.data);
+        headers[count++] = (struct sigv4_header){
+            .name = str_make(line.data, len),
+            .value = colon == NULL ? STR("") : str_skip(line, len + 1),
+        };
+    }
+    return count;
+}
+
+static void verify(struct arena *arena, const struct sigv4_head *head,
+                   const struct sigv4_claim *claim)
+{
+    static const unsigned char key[SIGV4_HASH_LEN] = "nobody has signed with this key";
+    char hash[SIGV4_HEX_LEN];
+    sigv4_hash(STR("{}"), hash);
+    check(!sigv4_claim_verify(arena, head, claim, key, str_make(hash, sizeof(hash))));
+    check(claim->scope.len >= claim->day.len + claim->region.len);
+    check(claim->access_key_id.data != NULL && claim->time.len == SIGV4_TIME_SIZE - 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct str rest = str_make(data, size);
+    struct sigv4_header headers[HEADERS_MAX];
+    struct sigv4_head head = {
+        .method = STR("POST"), .target = take_line(&rest), .headers = headers};
+    head.header_count = read_headers(rest, headers);
+    struct sigv4_expected expected = {
+        .service = STR("dynamodb"), .now_ms = 1768471872000, .skew_ms = (int64_t)900 * 1000};
+    struct sigv4_claim claim;
+    struct sigv4_claim again;
+    struct err first = ERR_INIT(&arena);
+    struct err second = ERR_INIT(&arena);
+    bool good = sigv4_claim_read(&arena, &head, &expected, &claim, &first);
+    check(sigv4_claim_read(&arena, &head, &expected, &again, &second) == good);
+    check(str_eq(first.message, second.message));
+    if (good) {
+        check(str_eq(claim.access_key_id, again.access_key_id));
+        verify(&arena, &head, &claim);
+    } else {
+        check(first.message.len > 0);
+    }
+    arena_finish(&arena);
+    return 0;
+}
