@@ -14,6 +14,9 @@ void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox)
     mailbox->may_block = false;
     mailbox->has_slices = false;
     mailbox->slice_until_ns = 0;
+    mailbox->request_count = 0;
+    mailbox->long_count = 0;
+    mailbox->leave_until_ns = 0;
 }
 
 void mailbox_post(struct mailbox *mailbox, struct task *task)

@@ -22,6 +22,11 @@ struct mailbox {
      * continues on other threads. Owner only. */
     bool has_slices;
     int64_t slice_until_ns;
+    /* Requests that were begun in this round, and those of them that read long ranges. If there are
+     * others, long ranges leave the thread when the slice is over, until leave_until_ns. */
+    int request_count;
+    int long_count;
+    int64_t leave_until_ns;
 };
 
 /* Makes an empty mailbox. `wake` is called on the posting thread when a task is posted to an empty

@@ -312,6 +312,7 @@ static void note_request(struct loop *loop, const struct conn *conn)
         loop->served = conn;
         loop->served_since_ms = now_ms;
     }
+    loop->mailbox.request_count++;
     loop->mailbox.may_block = now_ms - loop->served_since_ms >= ALONE_MS;
 }
 

@@ -9,7 +9,10 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-enum { BACKLOG = 1024 };
+enum {
+    BACKLOG = 1024,
+    SHARED_MS = 100, /* after a short request long ones leave the thread for others for so long */
+};
 
 static void close_handle(void *handle)
 {
@@ -93,12 +96,23 @@ static void wait_for_posters(struct loop *loop)
     }
 }
 
+static void begin_round(struct loop *loop)
+{
+    struct mailbox *mailbox = &loop->mailbox;
+    if (mailbox->request_count != mailbox->long_count) {
+        mailbox->leave_until_ns = ((int64_t)uv_now(&loop->uv) + SHARED_MS) * 1000000;
+    }
+    mailbox->request_count = 0;
+    mailbox->long_count = 0;
+    mailbox->slice_until_ns = 0;
+    loop->sent_bytes = 0;
+}
+
 static void on_check(uv_check_t *check)
 {
     struct loop *loop = check->data;
     loop_go_on_ready(loop);
-    loop->mailbox.slice_until_ns = 0; /* the next round begins */
-    loop->sent_bytes = 0;
+    begin_round(loop);
 }
 
 static void on_connection(uv_stream_t *listener, int status)

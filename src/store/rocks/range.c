@@ -3,7 +3,7 @@
  * continue with it:
  *  - a worker, if the cache has no more or the database is about to be closed;
  *  - the caller's thread in its next round of events, if other ranges have used up the time slice
- *    of this round and this one is cheap;
+ *    of this round, this one is cheap, and the thread has no short requests to serve;
  *  - a slow thread, if the range itself has used up a time slice or a row was put off as too
  *    expensive. Slow threads take turns: after a slice the range queues again behind the others. */
 #include "base/buf.h"
@@ -32,10 +32,11 @@ struct walk {
     int rows;         /* since the clock was read */
     size_t bytes;     /* of rows times their weight */
     size_t weight;
-    bool is_at_home;  /* on the thread that started it */
-    bool is_over;     /* the time slice is, or the last row was put off */
-    struct buf bound; /* lo or hi, once rows were given */
-    struct buf last;  /* the newest row that was given */
+    bool is_at_home;    /* on the thread that started it */
+    bool is_first_turn; /* in the round of events that started it */
+    bool is_over;       /* the time slice is, or the last row was put off */
+    struct buf bound;   /* lo or hi, once rows were given */
+    struct buf last;    /* the newest row that was given */
 };
 
 static struct walk walk_start(struct rocks *rocks, struct store_range *range)
@@ -45,7 +46,8 @@ static struct walk walk_start(struct rocks *rocks, struct store_range *range)
                          .lo = range->lo,
                          .hi = range->hi,
                          .weight = MAX(range->weight, (size_t)1),
-                         .is_at_home = true};
+                         .is_at_home = true,
+                         .is_first_turn = true};
 }
 
 static void walk_finish(struct walk *walk)
@@ -196,6 +198,7 @@ static int64_t end_of_slice(const struct walk *walk, int64_t now_ns)
     if (!walk->is_at_home || !home->has_slices) {
         return now_ns + slice_ns;
     }
+    home->long_count += walk->is_first_turn;
     if (home->slice_until_ns == 0) {
         home->slice_until_ns = now_ns + slice_ns;
     }
@@ -342,11 +345,13 @@ static void range_on_worker(struct task *task)
 static void range_at_home(struct task *task);
 
 /* Whether the caller's thread should continue in its next round of events: to build and send an
- * ordinary page on one thread costs less than to hand it over. */
+ * ordinary page on one thread costs less than to hand it over. But not if it has short requests to
+ * serve too, which would wait for a time slice each time. */
 static bool continues_at_home(const struct walk *walk)
 {
-    return walk->is_over && walk->weight == 1 && walk->used_ns < slice_ns &&
-           walk->range->home->has_slices;
+    const struct mailbox *home = walk->range->home;
+    return walk->is_over && walk->weight == 1 && walk->used_ns < slice_ns && home->has_slices &&
+           walk->clock_ns >= home->leave_until_ns;
 }
 
 static void hand_over(const struct walk *walk)
@@ -396,6 +401,7 @@ static void range_at_home(struct task *task)
     struct range_job *job = CONTAINER_OF(task, struct range_job, task);
     struct walk walk = job->walk;
     mem_free(job);
+    walk.is_first_turn = false;
     begin_slice(&walk);
     run_at_home(&walk);
 }
