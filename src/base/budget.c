@@ -47,7 +47,7 @@ static bool try_favor(struct budget *budget)
     struct budget *none = NULL;
     return budget->bytes_max > 0 && budget_state(budget) == BUDGET_FITS &&
            atomic_compare_exchange_strong_explicit(&budget->pool->favored, &none, budget,
-                                                   memory_order_relaxed, memory_order_relaxed);
+                                                   memory_order_acquire, memory_order_relaxed);
 }
 
 static void charge_pool(struct budget *budget, size_t used, size_t bytes)
