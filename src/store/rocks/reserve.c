@@ -90,10 +90,11 @@ void reserve_open(struct reserve *reserve, const char *directory, uint64_t bytes
     reserve->wanted_bytes = MIN(MAX(reserve->held_bytes, bytes_min), bytes_max);
     if (!make_file(reserve)) {
         atomic_store(&reserve->is_released, true);
-        log_write(LOG_WARN, "store",
-                  "there is no room for a reserve of %llu MiB (--reserve-mb) in %s: only deletes are "
-                  "accepted until there is",
-                  (unsigned long long)(reserve->wanted_bytes >> 20), directory);
+        log_write(
+            LOG_WARN, "store",
+            "there is no room for a reserve of %llu MiB (--reserve-mb) in %s: only deletes are "
+            "accepted until there is",
+            (unsigned long long)(reserve->wanted_bytes >> 20), directory);
     }
 }
 
@@ -105,10 +106,11 @@ bool reserve_release(struct reserve *reserve)
         uint64_t bytes = reserve->held_bytes;
         atomic_store(&reserve->is_released, true);
         delete_file(reserve);
-        log_write(LOG_ERROR, "store",
-                  "the disk of %s is full: the reserve of %llu MiB is released, and only deletes are "
-                  "accepted until there is room again",
-                  reserve->directory, (unsigned long long)(bytes >> 20));
+        log_write(
+            LOG_ERROR, "store",
+            "the disk of %s is full: the reserve of %llu MiB is released, and only deletes are "
+            "accepted until there is room again",
+            reserve->directory, (unsigned long long)(bytes >> 20));
     }
     pthread_mutex_unlock(&reserve->mutex);
     return is_held;
