@@ -472,7 +472,9 @@ static int slot_cmp(const void *a, const void *b)
 static void send_locks(struct group *group)
 {
     struct conn *conn = group->conn;
-    qsort(group->slots, group->slot_count, sizeof(*group->slots), slot_cmp);
+    if (group->slot_count > 1) {
+        qsort(group->slots, group->slot_count, sizeof(*group->slots), slot_cmp);
+    }
     for (size_t i = 0; i < group->slot_count; i++) {
         struct str key = group->slots[i]->key;
         struct param_int bucket;

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
 
-enum { OTHERS_MAX = 1024, PROGRESS_LEN = 16 };
+enum { OTHERS_MAX = 1024, PROGRESS_LEN = 16, JOIN_ATTEMPTS = 5 };
 
 /* What is known of a member. */
 struct other {
@@ -584,7 +584,14 @@ bool members_open(struct pg *pg, struct err *err)
     pthread_cond_init(&members->is_watching, NULL);
     members->announced = (struct store_progress){INT64_MAX, INT64_MAX}; /* nobody waits for it */
     atomic_store(&members->has_drops, true); /* perhaps of an earlier run */
-    if (!open_connection(members) || !join(members) || !round_of_beats(members)) {
+    bool ok = false;
+    for (int i = 0; i < JOIN_ATTEMPTS && !ok; i++) { /* a lock may be held a moment longer */
+        ok = open_connection(members) && join(members) && round_of_beats(members);
+        if (!ok) {
+            close_connection(members);
+        }
+    }
+    if (!ok) {
         return err_set(err, ERR_INTERNAL, "PostgreSQL at %s: this server cannot join the others",
                        pg->server);
     }
