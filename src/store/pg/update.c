@@ -236,7 +236,7 @@ static void end_drops(struct pg *pg, struct group *group)
         members_note_drop(pg);
         return;
     }
-    pg->drop_after_ns = clock_monotonic_ns() + 100 * 1000 * 1000;
+    pg->drop_after_ns = clock_monotonic_ns() + (int64_t)100 * 1000 * 1000;
     for (size_t i = 0; i < group->drop_count; i++) {
         if (pg->drop_count == pg->drop_capacity) {
             pg->drop_capacity = MAX(pg->drop_capacity * 2, (size_t)16);
