@@ -205,6 +205,10 @@ const char *api_short_code(enum err_code code)
         return "ResourceNotFound";
     case ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED:
         return "ItemCollectionSizeLimitExceeded";
+    case ERR_OVER_THROUGHPUT:
+        return "ProvisionedThroughputExceeded";
+    case ERR_THROTTLING:
+        return "ThrottlingError";
     case ERR_TRANSACTION_CONFLICT:
         return "TransactionConflict";
     case ERR_VALIDATION:

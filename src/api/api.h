@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "engine/engine.h"
 #include "meter/meter.h"
+#include "meter/simulation.h"
 
 /* The state of one thread for its calls: caches. */
 struct api_thread;
@@ -77,6 +78,8 @@ struct api_call {
     struct held_table *tables;
     int64_t start_ns;              /* for the meter; 0: nothing is recorded */
     struct meter_access *accesses; /* what the operation has described so far */
+    struct throttling throttling;  /* why a simulated limit refused the call */
+    struct task later;             /* a call whose answer is held back: done() runs from it */
     /* Adds members to the body of an error, each with a comma before it; or NULL. */
     void (*write_error_members)(struct api_call *call);
     void *state; /* the operation's own */

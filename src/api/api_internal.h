@@ -69,6 +69,15 @@ static inline void api_meter(struct api_call *call, struct meter_access *access)
     call->accesses = access;
 }
 
+/* Whether an operation is carried out; always, unless faults are simulated. False: call->err is
+ * set. */
+static inline bool api_admit(struct api_call *call, const struct meter_access *access)
+{
+    return LIKELY(!simulation_is_on(call->thread->meter)) ||
+           simulation_admit(call->thread->meter, access, call->arena, &call->throttling,
+                            &call->err);
+}
+
 /* Whether calls of this thread are recorded. */
 static inline bool api_is_metered(const struct api_call *call)
 {

@@ -159,6 +159,7 @@ void api_run(struct api_call *call)
     call->home_out = NULL;
     call->tables = NULL;
     call->accesses = NULL;
+    call->throttling = (struct throttling){0};
     call->write_error_members = NULL;
     call->status = 200;
     call->only_reads = false;
@@ -194,6 +195,18 @@ static void write_message(struct buf *out, struct str message)
     }
 }
 
+/* The two exceptions spell the member differently. */
+static void write_throttling(struct api_call *call)
+{
+    buf_add(call->out, call->err.code == ERR_THROTTLING
+                           ? STR(",\"throttlingReasons\":[{\"reason\":")
+                           : STR(",\"ThrottlingReasons\":[{\"reason\":"));
+    json_write_plain_string(call->out, call->throttling.reason);
+    JSON_PUT(call->out, ",\"resource\":");
+    json_write_plain_string(call->out, call->throttling.resource);
+    JSON_PUT(call->out, "}]");
+}
+
 /* Errors that come from before the operation have a capital M, and nothing to say is not said. */
 static void write_error(struct api_call *call)
 {
@@ -209,6 +222,9 @@ static void write_error(struct api_call *call)
                                ? STR(",\"Message\":")
                                : STR(",\"message\":"));
         write_message(call->out, err->message);
+    }
+    if (!str_is_null(call->throttling.reason)) {
+        write_throttling(call);
     }
     if (call->write_error_members != NULL) {
         call->write_error_members(call);
@@ -245,11 +261,28 @@ static void record(struct api_call *call)
                  call->accesses != NULL ? call->accesses : &refused);
 }
 
+static void finish_later(struct task *task)
+{
+    struct api_call *call = CONTAINER_OF(task, struct api_call, later);
+    call->done(call);
+}
+
+/* How long the answer is held back; calls that run again are not. */
+static int64_t simulated_delay_us(struct api_call *call)
+{
+    bool runs_again = call->err.code == ERR_TABLE_CHANGED || call->err.code == ERR_TOO_MUCH_HERE;
+    if (LIKELY(!simulation_is_on(call->thread->meter)) || runs_again || call->tables == NULL) {
+        return 0;
+    }
+    return simulation_delay_us(call->thread->meter, call->tables->table);
+}
+
 void api_finish(struct api_call *call)
 {
     check_budget(call);
     return_to_thread(call);
     record(call);
+    int64_t delay_us = simulated_delay_us(call);
     for (struct held_table *held = call->tables; held != NULL; held = held->next) {
         table_release(held->table);
     }
@@ -268,6 +301,11 @@ void api_finish(struct api_call *call)
         write_error(call);
     }
     assert(call->err.code != ERR_NONE || is_permitted(call));
+    if (UNLIKELY(delay_us > 0)) {
+        call->later.run = finish_later;
+        simulation_post_later(call->thread->meter, call->home, &call->later, delay_us);
+        return;
+    }
     call->done(call);
 }
 

@@ -79,6 +79,7 @@ struct batch_get {
     size_t table_count;
     struct item_key *keys;
     size_t key_count;
+    bool *held_back; /* by a simulated limit, by key; NULL: none is */
     struct items_get get;
 };
 
@@ -245,6 +246,52 @@ static void write_item(struct batch_get *op, const struct batch_table *table, st
     value_json_write_item(op->call->out, builder_finish(&builder));
 }
 
+static bool is_held_back(const struct batch_get *op, size_t number)
+{
+    return UNLIKELY(op->held_back != NULL) && op->held_back[number];
+}
+
+static bool any_is_held_back(const struct batch_get *op, const struct batch_table *table)
+{
+    for (size_t k = 0; op->held_back != NULL && k < table->request->keys.count; k++) {
+        if (op->held_back[table->first + k]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Asks for each key whether simulated limits let it be read. False: they let none, and the call
+ * fails. */
+static bool admit_keys(struct batch_get *op)
+{
+    struct api_call *call = op->call;
+    struct err refused = ERR_INIT(call->arena);
+    size_t count = 0;
+    if (LIKELY(!simulation_is_on(call->thread->meter))) {
+        return true;
+    }
+    op->held_back = ARENA_ARRAY(call->arena, bool, op->key_count);
+    for (size_t i = 0; i < op->table_count; i++) {
+        const struct batch_table *table = &op->tables[i];
+        for (size_t k = table->first; k < table->first + table->request->keys.count; k++) {
+            struct meter_access access = {.table = table->table, .partition = op->keys[k].hash};
+            op->held_back[k] = !api_admit(call, &access);
+            if (op->held_back[k]) {
+                refused = call->err;
+                call->err = ERR_INIT(call->arena);
+                count++;
+            }
+        }
+    }
+    if (count == op->key_count) {
+        call->err = refused;
+        return false;
+    }
+    call->throttling = (struct throttling){0};
+    return true;
+}
+
 static void meter_item(struct batch_get *op, const struct batch_table *table, size_t number)
 {
     if (!api_is_metered(op->call)) {
@@ -278,6 +325,9 @@ static void write_table(struct batch_get *op, struct batch_table *table, size_t 
     bool first = true;
     for (size_t k = 0; k < table->request->keys.count && !api_is_over_budget(op->call); k++) {
         const struct row *row = &op->get.rows[table->first + k];
+        if (is_held_back(op, table->first + k)) {
+            continue;
+        }
         if (*bytes + row->size > BATCH_BYTES_MAX) {
             table->unprocessed = table->request->keys.count - k;
             break;
@@ -305,9 +355,13 @@ static void write_unprocessed(struct batch_get *op, const struct batch_table *ta
     JSON_PUT(out, ":{\"Keys\":[");
     const struct wire_item *keys = request->keys.elements;
     size_t first = request->keys.count - table->unprocessed;
-    for (size_t k = first; k < request->keys.count; k++) {
-        buf_add(out, k > first ? STR(",") : STR(""));
-        value_json_write_item(out, keys[k].value);
+    bool any = false;
+    for (size_t k = 0; k < request->keys.count; k++) {
+        if (k >= first || is_held_back(op, table->first + k)) {
+            buf_add(out, any ? STR(",") : STR(""));
+            value_json_write_item(out, keys[k].value);
+            any = true;
+        }
     }
     JSON_PUT(out, "]");
     if (request->consistent_read.given) {
@@ -354,7 +408,7 @@ static void batch_get_done(struct engine_call *engine_call)
     JSON_PUT(call->out, "},\"UnprocessedKeys\":{");
     bool first = true;
     for (size_t i = 0; i < op->table_count; i++) {
-        if (op->tables[i].unprocessed > 0) {
+        if (op->tables[i].unprocessed > 0 || any_is_held_back(op, &op->tables[i])) {
             buf_add(call->out, first ? STR("") : STR(","));
             write_unprocessed(op, &op->tables[i]);
             first = false;
@@ -371,7 +425,7 @@ void op_batch_get_item(struct api_call *call)
 {
     struct batch_get *op = ARENA_NEW(call->arena, struct batch_get);
     op->call = call;
-    if (!check(op) || !find_keys(op)) {
+    if (!check(op) || !find_keys(op) || !admit_keys(op)) {
         api_finish(call);
         return;
     }

@@ -100,6 +100,7 @@ struct batch_member {
     struct item_write write;
     struct items_write engine;
     struct meter_access access;
+    bool is_unprocessed; /* a simulated limit held it back */
 };
 
 struct batch_write {
@@ -222,6 +223,47 @@ static bool find_keys(struct batch_write *op)
     return true;
 }
 
+static void write_request(struct buf *out, const struct one_request *request)
+{
+    if (request->put != NULL) {
+        JSON_PUT(out, "{\"PutRequest\":{\"Item\":");
+        value_json_write_item(out, request->put->item.value);
+    } else {
+        JSON_PUT(out, "{\"DeleteRequest\":{\"Key\":");
+        value_json_write_item(out, request->remove->key.value);
+    }
+    JSON_PUT(out, "}}");
+}
+
+/* What was held back, by table, to be sent again as it is. Members are in the order of tables. */
+static void write_unprocessed(struct batch_write *op)
+{
+    struct buf *out = op->call->out;
+    const struct wire_map *tables = &op->request.tables;
+    const struct batch_member *member = op->members;
+    bool any = false;
+    for (size_t i = 0; i < tables->count; i++) {
+        size_t count = ((const struct wire_list *)tables->values)[i].count;
+        bool first = true;
+        for (size_t k = 0; k < count; k++, member++) {
+            if (!member->is_unprocessed) {
+                continue;
+            }
+            if (first) {
+                buf_add(out, any ? STR("],") : STR(""));
+                json_write_plain_string(out, tables->names[i]);
+                JSON_PUT(out, ":[");
+            } else {
+                JSON_PUT(out, ",");
+            }
+            write_request(out, member->request);
+            first = false;
+            any = true;
+        }
+    }
+    buf_add(out, any ? STR("]") : STR(""));
+}
+
 static void finish(struct batch_write *op)
 {
     struct api_call *call = op->call;
@@ -234,13 +276,17 @@ static void finish(struct batch_write *op)
         if (err->code != ERR_NONE) {
             call->err = *err;
         }
-        write_describe_outcome(&member->access, &member->write);
+        if (!member->is_unprocessed) {
+            write_describe_outcome(&member->access, &member->write);
+        }
         capacity_add(
             capacity_list_at(&capacities, call->arena, member->write.table, op->member_count),
             &member->write.capacity, 1);
     }
     if (call->err.code == ERR_NONE) {
-        JSON_PUT(call->out, "{\"UnprocessedItems\":{}");
+        JSON_PUT(call->out, "{\"UnprocessedItems\":{");
+        write_unprocessed(op);
+        JSON_PUT(call->out, "}");
         api_member_capacities(call, &op->request.return_consumed_capacity, &capacities, false,
                               CAPACITY_WRITE);
         api_member_collections(call, &op->request.return_collection_metrics, writes,
@@ -266,8 +312,8 @@ void op_batch_write_item(struct api_call *call)
         api_finish(call);
         return;
     }
-    op->open_count = op->member_count;
     struct items_write *calls[BATCH_WRITES_MAX];
+    struct err refused = ERR_INIT(call->arena);
     for (size_t i = 0; i < op->member_count; i++) {
         struct batch_member *member = &op->members[i];
         member->engine = (struct items_write){
@@ -275,12 +321,25 @@ void op_batch_write_item(struct api_call *call)
             .writes = &member->write,
             .write_count = 1,
         };
-        calls[i] = &member->engine;
         write_describe(&member->access,
                        member->write.kind == WRITE_PUT ? "BatchWriteItem Put"
                                                        : "BatchWriteItem Delete",
                        &member->write);
         api_meter(call, &member->access);
+        member->is_unprocessed = !api_admit(call, &member->access);
+        if (member->is_unprocessed) {
+            member->access.err = call->err.code;
+            refused = call->err;
+            call->err = ERR_INIT(call->arena);
+        } else {
+            calls[op->open_count++] = &member->engine;
+        }
     }
-    engine_write_items(calls, op->member_count);
+    if (op->open_count == 0) { /* nothing is carried out: the call fails */
+        call->err = refused;
+        api_finish(call);
+        return;
+    }
+    call->throttling = (struct throttling){0};
+    engine_write_items(calls, op->open_count);
 }

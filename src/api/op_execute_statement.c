@@ -70,6 +70,7 @@ static void describe_select(struct execute_statement *op)
     op->access.flags |= op->request.limit.given ? METER_HAS_LIMIT : 0u;
     op->access.partition = plan_partition(&op->plan);
     api_meter(op->call, &op->access);
+    (void)api_admit(op->call, &op->access); /* a refusal ends the read before it begins */
 }
 
 static void meter_select(struct execute_statement *op)
@@ -135,6 +136,10 @@ static void get_done(struct engine_call *engine_call)
 
 static void run_get(struct execute_statement *op)
 {
+    if (op->call->err.code != ERR_NONE) {
+        api_finish(op->call);
+        return;
+    }
     op->get = (struct items_get){
         .call = api_engine_call(op->call, get_done),
         .keys = &op->key,
@@ -217,6 +222,10 @@ static void range_done(struct engine_call *engine_call)
 
 static void read_range(struct execute_statement *op)
 {
+    if (op->call->err.code != ERR_NONE) {
+        api_finish(op->call);
+        return;
+    }
     const struct partiql *partiql = &op->partiql;
     const struct key_range *range = &op->ranges[op->position.range];
     op->read = (struct items_read){
@@ -371,6 +380,10 @@ static void run_write(struct execute_statement *op)
     call->state = op;
     write_describe(&op->access, partiql_write_name(&op->partiql), &op->write);
     api_meter(call, &op->access);
+    if (!api_admit(call, &op->access)) {
+        api_finish(call);
+        return;
+    }
     op->engine = (struct items_write){
         .call = api_engine_call(call, write_done),
         .writes = &op->write,

@@ -345,6 +345,11 @@ void op_transact_write_items(struct api_call *call)
         api_finish(call);
         return;
     }
+    transact_admit(call, op->writes, op->count);
+    if (!transact_check_reasons(call, op->writes, op->count)) {
+        api_finish(call);
+        return;
+    }
     op->engine = (struct items_write){
         .call = api_engine_call(call, transact_write_done),
         .writes = op->writes,

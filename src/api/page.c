@@ -281,6 +281,10 @@ void page_run(struct page *page, struct key_range range)
 {
     struct api_call *call = page->call;
     describe_access(page);
+    if (!api_admit(call, &page->access)) {
+        api_finish(call);
+        return;
+    }
     if (!start(page, &range)) {
         api_finish(call);
         return;

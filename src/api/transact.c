@@ -111,6 +111,19 @@ bool transact_check_size(struct api_call *call, const struct item_write *writes,
                    "Transaction payload size cannot exceed 4MB. Payload Size: %zu", bytes);
 }
 
+void transact_admit(struct api_call *call, struct item_write *writes, size_t count)
+{
+    for (size_t i = 0; simulation_is_on(call->thread->meter) && i < count; i++) {
+        struct meter_access access;
+        struct throttling ignored;
+        write_describe(&access, "", &writes[i]);
+        if (!simulation_admit(call->thread->meter, &access, call->arena, &ignored,
+                              &writes[i].err)) {
+            return; /* the others are not looked at any more */
+        }
+    }
+}
+
 /* --- capacity --- */
 
 /* A replay costs reads of the images that the first call wrote: their sizes, a

@@ -44,6 +44,8 @@ bool transact_refuse_duplicate(struct api_call *call);
 MUST_USE bool transact_check_size(struct api_call *call, const struct item_write *writes,
                                   size_t count);
 
+/* Asks for each write whether simulated limits let it pass; one that does not has its err set. */
+void transact_admit(struct api_call *call, struct item_write *writes, size_t count);
 /* Describes what a transaction wrote, or would have written, for the meter; `operation` is the name
  * of the operation, with a space. */
 void transact_meter(struct api_call *call, const char *const operations[4],

@@ -130,6 +130,10 @@ static void write_item_done(struct engine_call *engine_call)
         }
     }
     if (call->err.code == ERR_NONE) {
+        if (UNLIKELY(simulation_is_on(call->thread->meter))) {
+            simulation_remember(call->thread->meter, op->write.table, op->write.key.row,
+                                op->write.old_item);
+        }
         api_begin(call);
         write_returned(op);
         api_member_capacity(call, &op->request->return_consumed_capacity, op->write.table,
@@ -176,8 +180,13 @@ void write_item_run(struct write_item *op, const char *operation)
     }
     write_describe(&op->access, operation, &op->write);
     api_meter(op->call, &op->access);
+    if (!api_admit(op->call, &op->access)) {
+        api_finish(op->call);
+        return;
+    }
     op->call->state = op;
-    op->write.want_old = returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD;
+    op->write.want_old = returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD ||
+                         simulation_wants_old(op->call->thread->meter, op->write.table);
     op->write.want_old_on_failure = !str_is_null(op->request->return_on_failure.text) &&
                                     op->request->return_on_failure.value == FAILURE_ALL_OLD;
     op->engine = (struct items_write){

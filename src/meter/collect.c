@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "meter/simulation_internal.h"
 
-enum { COLLECT_MS = 1000, KEEP_MS = 10 * 1000, SPARE_BLOCKS = 2 };
+enum { COLLECT_MS = 1000, KEEP_MS = 10 * 1000, SPARE_BLOCKS = 4 };
 
 struct meter_thread *meter_thread(struct meter *meter, int number)
 {
@@ -77,6 +77,9 @@ void meter_record(struct meter_thread *thread, const struct meter_call *call,
         }
     }
     atomic_store_explicit(&thread->current, block, memory_order_release);
+    if (UNLIKELY(simulation_is_on(thread))) {
+        simulation_charge(thread->meter->simulation, accesses);
+    }
 }
 
 /* --- the collector --- */
@@ -196,7 +199,6 @@ static bool wait_for_work(struct meter *meter)
 static void *collector_main(void *context)
 {
     struct meter *meter = context;
-    thread_lower_priority();
     meter_load(meter);
     meter->kept_ms = clock_monotonic_us() / 1000;
     while (wait_for_work(meter)) {
@@ -272,6 +274,7 @@ bool meter_create(struct engine *engine, const struct meter_options *options, st
     meter->patterns = mem_zalloc(meter->slot_count / 2 * sizeof(*meter->patterns));
     meter->seconds = mem_zalloc(SECONDS_KEPT * sizeof(*meter->seconds));
     meter->minutes = mem_zalloc(MINUTES_KEPT * sizeof(*meter->minutes));
+    meter->simulation = simulation_create();
     map_init(&meter->tables);
     map_init(&meter->surveys);
     meter->mailbox = waiting_mailbox_create();
@@ -317,6 +320,7 @@ void meter_destroy(struct meter *meter)
     survey_forget(meter);
     map_finish(&meter->surveys);
     prices_finish(&meter->prices);
+    simulation_destroy(meter->simulation);
     waiting_mailbox_destroy(meter->mailbox);
     mem_free(meter->slots);
     mem_free(meter->erased);

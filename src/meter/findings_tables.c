@@ -155,7 +155,7 @@ static void find_hot_key(struct search *search, const struct table *table,
     if (place == NULL || heat_top(place, 1, &top) == 0) {
         return;
     }
-    double share = (double)(top->count - top->error) / (double)place->count;
+    double share = (double)top->count / (double)place->count;
     bool is_over = top->peak_read > READ_LIMIT || top->peak_write > WRITE_LIMIT;
     bool is_large = place->count >= HOT_ACCESSES_MIN && share > 0.5 && place->counter_count > 1;
     if (!is_over && !is_large) {
@@ -168,13 +168,13 @@ static void find_hot_key(struct search *search, const struct table *table,
             .kind = FINDING_HOT_KEY,
             .table = table->name,
             .index = index_name,
-            .evidence = TEXT(search,
-                             "The key %.*s got %llu of %llu accesses (%.0f %%), at most %.0f read "
-                             "and %.0f write units in a second. A partition of the service takes "
-                             "3,000 and 1,000.",
-                             STR_ARG(key), (unsigned long long)(top->count - top->error),
-                             (unsigned long long)place->count, share * 100, (double)top->peak_read,
-                             (double)top->peak_write),
+            .evidence =
+                TEXT(search,
+                     "The key %.*s got %llu of %llu accesses (%.0f %%), at most %.0f read "
+                     "and %.0f write units in a second. A partition of the service takes "
+                     "3,000 and 1,000.",
+                     STR_ARG(key), (unsigned long long)top->count, (unsigned long long)place->count,
+                     share * 100, (double)top->peak_read, (double)top->peak_write),
             .remedy =
                 STR("Spread writes over several keys (a suffix 0..n) and read them all, cache "
                     "what is read often, or choose a key with more values."),

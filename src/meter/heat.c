@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define NO_COUNTER UINT32_MAX
-
 static struct heat_place **place_slot(const struct heat *heat, uint32_t space)
 {
     size_t at = space * 2654435761u & (HEAT_PLACE_SLOTS - 1);
@@ -23,8 +21,6 @@ static void place_destroy(struct heat_place *place)
     mem_free((char *)place->table.data);
     mem_free((char *)place->index.data);
     mem_free(place->counters);
-    mem_free(place->heap);
-    mem_free(place->slots);
     mem_free(place);
 }
 
@@ -79,124 +75,76 @@ void heat_name_place(struct heat *heat, uint32_t space, struct str table, struct
 
 /* --- counters of one place --- */
 
-static size_t counter_bytes(size_t counters)
+/* The counter of a key, or the free one where it would be. */
+static struct heat_counter *find_counter(const struct heat_place *place, uint64_t hash)
 {
-    return counters * (sizeof(struct heat_counter) + 3 * sizeof(uint32_t));
-}
-
-static size_t slot_of(const struct heat_place *place, uint64_t hash)
-{
-    size_t mask = place->counter_max * 2 - 1;
+    size_t mask = place->counter_max - 1;
     size_t at = (hash ^ hash >> 32) & mask;
-    while (place->slots[at] != NO_COUNTER && place->counters[place->slots[at]].hash != hash) {
+    while (place->counters[at].hash != 0 && place->counters[at].hash != hash) {
         at = (at + 1) & mask;
     }
-    return at;
+    return &place->counters[at];
 }
 
-static void fill_slots(struct heat_place *place)
+/* Moves counters to a new table of `wanted`, without those whose count is at most `cut`. */
+static void rebuild(struct heat_place *place, size_t wanted, uint64_t cut)
 {
-    for (size_t i = 0; i < place->counter_max * 2; i++) {
-        place->slots[i] = NO_COUNTER;
-    }
-    for (size_t i = 0; i < place->counter_count; i++) {
-        place->slots[slot_of(place, place->counters[i].hash)] = (uint32_t)i;
-    }
-}
-
-/* Removes a key from the slots and closes the gap. */
-static void remove_slot(struct heat_place *place, size_t at)
-{
-    size_t mask = place->counter_max * 2 - 1;
-    place->slots[at] = NO_COUNTER;
-    for (size_t next = (at + 1) & mask; place->slots[next] != NO_COUNTER;
-         next = (next + 1) & mask) {
-        uint32_t counter = place->slots[next];
-        place->slots[next] = NO_COUNTER;
-        place->slots[slot_of(place, place->counters[counter].hash)] = counter;
-    }
-}
-
-static void heap_put(struct heat_place *place, size_t at, uint32_t counter)
-{
-    place->heap[at] = counter;
-    place->counters[counter].heap_at = (uint32_t)at;
-}
-
-/* The count at `at` has grown: moves it away from the top. */
-static void sift_down(struct heat_place *place, size_t at)
-{
-    uint32_t moved = place->heap[at];
-    uint64_t count = place->counters[moved].count;
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= place->counter_count) {
-            break;
+    struct heat_counter *old = place->counters;
+    size_t old_max = place->counter_max;
+    place->counters = mem_zalloc(wanted * sizeof(*place->counters));
+    place->counter_max = wanted;
+    place->counter_count = 0;
+    for (size_t i = 0; i < old_max; i++) {
+        if (old[i].hash != 0 && old[i].count > cut) {
+            struct heat_counter *counter = find_counter(place, old[i].hash);
+            *counter = old[i];
+            counter->count -= cut;
+            place->counter_count++;
         }
-        if (child + 1 < place->counter_count && place->counters[place->heap[child + 1]].count <
-                                                    place->counters[place->heap[child]].count) {
-            child++;
-        }
-        if (place->counters[place->heap[child]].count >= count) {
-            break;
-        }
-        heap_put(place, at, place->heap[child]);
-        at = child;
     }
-    heap_put(place, at, moved);
+    place->offset += cut;
+    mem_free(old);
 }
 
-static void sift_up(struct heat_place *place, size_t at)
+static int compare_counts(const void *a, const void *b)
 {
-    uint32_t moved = place->heap[at];
-    while (at > 0 &&
-           place->counters[place->heap[(at - 1) / 2]].count > place->counters[moved].count) {
-        heap_put(place, at, place->heap[(at - 1) / 2]);
-        at = (at - 1) / 2;
-    }
-    heap_put(place, at, moved);
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
 }
 
-/* Makes room for more counters, as far as all places together may have them. */
-static bool grow(struct heat *heat, struct heat_place *place)
+/* About the median of all counts, from some of them; at least 1. */
+static uint64_t median_count(const struct heat_place *place)
 {
+    enum { SAMPLES = 64 };
+    uint64_t counts[SAMPLES];
+    size_t count = 0;
+    for (size_t i = 0; i < place->counter_max && count < SAMPLES; i++) {
+        if (place->counters[i].hash != 0) { /* hashes are in no order: any will do */
+            counts[count++] = place->counters[i].count;
+        }
+    }
+    qsort(counts, count, sizeof(*counts), compare_counts);
+    return count == 0 ? 1 : MAX(counts[count / 2], (uint64_t)1);
+}
+
+/* Makes room for one more: more counters, as far as all places together may have them, or fewer
+ * keys. False: there is no room for any. */
+static bool make_room(struct heat *heat, struct heat_place *place)
+{
+    if (place->counter_count < place->counter_max / 4 * 3) {
+        return true;
+    }
     size_t wanted = place->counter_max == 0 ? HEAT_COUNTERS_MIN : place->counter_max * 2;
     size_t more = wanted - place->counter_max;
-    if (wanted > HEAT_COUNTERS_MAX || heat->counters_total + more > HEAT_COUNTERS_TOTAL) {
-        return false;
+    if (wanted <= HEAT_COUNTERS_MAX && heat->counters_total + more <= HEAT_COUNTERS_TOTAL) {
+        rebuild(place, wanted, 0);
+        heat->counters_total += more;
+        heat->bytes += more * sizeof(struct heat_counter);
+    } else if (place->counter_max > 0) {
+        rebuild(place, place->counter_max, median_count(place));
     }
-    place->counters = mem_realloc(place->counters, wanted * sizeof(*place->counters));
-    place->heap = mem_realloc(place->heap, wanted * sizeof(*place->heap));
-    place->slots = mem_realloc(place->slots, wanted * 2 * sizeof(*place->slots));
-    place->counter_max = wanted;
-    heat->counters_total += more;
-    heat->bytes += counter_bytes(more);
-    fill_slots(place);
-    return true;
-}
-
-/* A counter for a key that has none: a new one, or that of the key with the smallest count, which
- * then is the error of the new one. NULL: there is no room for any. */
-static struct heat_counter *take_counter(struct heat *heat, struct heat_place *place, uint64_t hash)
-{
-    if (place->counter_count < place->counter_max || grow(heat, place)) {
-        uint32_t number = (uint32_t)place->counter_count++;
-        place->counters[number] = (struct heat_counter){.hash = hash};
-        heap_put(place, number, number);
-        sift_up(place, number);
-        place->slots[slot_of(place, hash)] = number;
-        return &place->counters[number];
-    }
-    if (place->counter_count == 0) {
-        return NULL;
-    }
-    uint32_t number = place->heap[0];
-    struct heat_counter *counter = &place->counters[number];
-    remove_slot(place, slot_of(place, counter->hash));
-    *counter = (struct heat_counter){
-        .hash = hash, .count = counter->count, .error = counter->count, .heap_at = 0};
-    place->slots[slot_of(place, hash)] = number;
-    return counter;
+    return place->counter_max > 0;
 }
 
 static void count_second(struct heat_counter *counter, const struct heat_event *event)
@@ -220,11 +168,20 @@ static void start_anew(struct heat_place *place, uint32_t second)
     place->count = 0;
     place->read_units = place->write_units = 0;
     place->counter_count = 0;
+    place->offset = 0;
     memset(place->range_reads, 0, sizeof(place->range_reads));
     memset(place->range_writes, 0, sizeof(place->range_writes));
     if (place->counter_max > 0) {
-        fill_slots(place);
+        memset(place->counters, 0, place->counter_max * sizeof(*place->counters));
     }
+}
+
+static void count_range(struct heat_place *place, const struct heat_event *event)
+{
+    size_t range = event->hash >> 58;
+    place->count++;
+    *(event->is_write ? &place->write_units : &place->read_units) += event->units;
+    *(event->is_write ? &place->range_writes[range] : &place->range_reads[range]) += event->units;
 }
 
 void heat_add(struct heat *heat, const struct heat_event *event, const char *key)
@@ -237,29 +194,23 @@ void heat_add(struct heat *heat, const struct heat_event *event, const char *key
     if (place->first_second == 0 || event->second - place->first_second > HEAT_WINDOW_SECONDS) {
         start_anew(place, event->second);
     }
-    place->count++;
-    size_t range = event->hash >> 58;
-    *(event->is_write ? &place->write_units : &place->read_units) += event->units;
-    *(event->is_write ? &place->range_writes[range] : &place->range_reads[range]) += event->units;
-    struct heat_counter *counter = NULL;
-    if (place->counter_max > 0) {
-        uint32_t number = place->slots[slot_of(place, event->hash)];
-        counter = number == NO_COUNTER ? NULL : &place->counters[number];
-    }
-    if (counter == NULL) {
-        counter = take_counter(heat, place, event->hash);
-        if (counter == NULL) {
+    count_range(place, event);
+    uint64_t hash = event->hash == 0 ? 1 : event->hash;
+    struct heat_counter *counter = place->counter_max == 0 ? NULL : find_counter(place, hash);
+    if (counter == NULL || counter->hash == 0) {
+        if (!make_room(heat, place)) {
             heat->lost++;
             return;
         }
-        counter->key_len = event->key_len;
-        counter->is_cut = event->is_cut != 0;
+        counter = find_counter(place, hash);
+        *counter = (struct heat_counter){
+            .hash = hash, .key_len = event->key_len, .is_cut = event->is_cut != 0};
         memcpy(counter->key, key, event->key_len);
+        place->counter_count++;
     }
     counter->count++;
     *(event->is_write ? &counter->write_units : &counter->read_units) += event->units;
     count_second(counter, event);
-    sift_down(place, counter->heap_at);
 }
 
 struct heat_place *heat_find(const struct heat *heat, struct str table, struct str index)
@@ -283,8 +234,7 @@ int64_t heat_since_ms(const struct heat_place *place)
 
 uint64_t heat_error_max(const struct heat_place *place)
 {
-    bool is_full = place->counter_count == place->counter_max && place->counter_count > 0;
-    return is_full ? place->counters[place->heap[0]].count : 0;
+    return place->offset;
 }
 
 static int compare(const void *a, const void *b)
@@ -297,10 +247,13 @@ static int compare(const void *a, const void *b)
 size_t heat_top(const struct heat_place *place, size_t limit, const struct heat_counter **out)
 {
     const struct heat_counter **all = mem_alloc((place->counter_count + 1) * sizeof(*all));
-    for (size_t i = 0; i < place->counter_count; i++) {
-        all[i] = &place->counters[i];
+    size_t found = 0;
+    for (size_t i = 0; i < place->counter_max; i++) {
+        if (place->counters[i].hash != 0) {
+            all[found++] = &place->counters[i];
+        }
     }
-    qsort(all, place->counter_count, sizeof(*all), compare);
+    qsort(all, found, sizeof(*all), compare);
     size_t count = MIN(limit, place->counter_count);
     memcpy(out, all, count * sizeof(*all));
     mem_free(all);

@@ -1,7 +1,10 @@
 /* meter/heat_internal.h: which partition keys are used most, per table and index ("place"). A
- * Space-Saving sketch (Metwally, Agrawal, El Abbadi 2005): with k counters, the count of a key that
- * has one is too high by at most its `error`, and a key that has none was used at most as often as
- * the smallest count says. Not thread-safe: the meter's mutex guards it. */
+ * Frequent-Items sketch (Misra and Gries 1982, with the batched decrement of Anderson et al. 2017):
+ * a hash table of counters. When it is full, the median of all counts is subtracted from each,
+ * those that reach zero go, and the place's `offset` grows by it. So a key was used at least
+ * `count` and at most `count + offset` times, and one without a counter at most `offset` times;
+ * adding costs one probe, and two moved counters now and then. Not thread-safe: the meter's mutex
+ * guards it. */
 #ifndef GRAMME_METER_HEAT_INTERNAL_H
 #define GRAMME_METER_HEAT_INTERNAL_H
 
@@ -26,15 +29,13 @@ struct heat_second {
 };
 
 struct heat_counter {
-    uint64_t hash;
-    uint64_t count;
-    uint64_t error;
+    uint64_t hash;     /* 0: free */
+    uint64_t count;    /* at least; see `offset` */
     double read_units; /* since it has this counter */
     double write_units;
     struct heat_second seconds[2];
     float peak_read;
     float peak_write;
-    uint32_t heap_at; /* its place in the heap */
     uint8_t key_len;
     bool is_cut;
     char key[HEAT_KEY_MAX]; /* of the value's encoding */
@@ -48,11 +49,10 @@ struct heat_place {
     double read_units;
     double write_units;
     uint32_t first_second;
-    struct heat_counter *counters;
-    uint32_t *heap;  /* of counters, the smallest count first */
-    uint32_t *slots; /* counters by hash; UINT32_MAX: free; twice `counter_max` */
+    struct heat_counter *counters; /* by hash; a power of two, at most three quarters in use */
     size_t counter_count;
     size_t counter_max;
+    uint64_t offset; /* subtracted from all counts so far */
     float range_reads[HEAT_RANGES];
     float range_writes[HEAT_RANGES];
 };

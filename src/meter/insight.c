@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "meter/simulation_internal.h"
 
 /* --- parameters --- */
 
@@ -227,6 +228,15 @@ static void write_server(struct insight *insight)
                meter_bytes(meter), METER_BYTES_MAX);
 }
 
+static uint64_t insight_throttled(struct insight *insight)
+{
+    struct simulation *simulation = insight->meter->simulation;
+    pthread_mutex_lock(&simulation->mutex);
+    uint64_t throttled = simulation->throttled;
+    pthread_mutex_unlock(&simulation->mutex);
+    return throttled;
+}
+
 static void overview(struct insight *insight)
 {
     struct meter *meter = insight->meter;
@@ -244,8 +254,8 @@ static void overview(struct insight *insight)
                "\"readUnits\":%.15g,\"writeUnits\":%.15g,\"requestBytes\":%llu,"
                "\"answerBytes\":%llu}",
                (unsigned long long)totals->calls, (unsigned long long)totals->errors,
-               (unsigned long long)meter->throttled, totals->read_units, totals->write_units,
-               (unsigned long long)meter->total_request_bytes,
+               (unsigned long long)insight_throttled(insight), totals->read_units,
+               totals->write_units, (unsigned long long)meter->total_request_bytes,
                (unsigned long long)meter->total_answer_bytes);
     struct moment minute = last_minute(meter);
     buf_format(out,
@@ -549,6 +559,7 @@ static const struct {
     {"cost", insight_cost, NULL, false},
     {"prices", insight_prices, NULL, false},
     {"findings", insight_findings, NULL, false},
+    {"simulation", insight_simulation, insight_simulation, false},
 };
 
 static void run_page(struct insight *insight)

@@ -35,16 +35,17 @@ static void write_key(struct insight *insight, const struct heat_place *place,
                       const struct heat_counter *counter)
 {
     struct buf *out = insight->out;
+    double share = (double)counter->count / (double)place->count;
     JSON_PUT(out, "{\"key\":");
     heat_write_key(out, counter->key, counter->key_len, counter->is_cut);
     buf_format(out,
                ",\"accesses\":%llu,\"error\":%llu,\"readUnits\":%.10g,\"writeUnits\":%.10g,"
                "\"share\":%.6g,\"peakReadUnitsPerSecond\":%.6g,\"peakWriteUnitsPerSecond\":%.6g,"
                "\"overReadLimit\":%s,\"overWriteLimit\":%s%s}",
-               (unsigned long long)counter->count, (unsigned long long)counter->error,
-               counter->read_units, counter->write_units,
-               (double)counter->count / (double)place->count, (double)counter->peak_read,
-               (double)counter->peak_write, counter->peak_read > READ_LIMIT ? "true" : "false",
+               (unsigned long long)(counter->count + place->offset),
+               (unsigned long long)place->offset, counter->read_units, counter->write_units, share,
+               (double)counter->peak_read, (double)counter->peak_write,
+               counter->peak_read > READ_LIMIT ? "true" : "false",
                counter->peak_write > WRITE_LIMIT ? "true" : "false",
                counter->is_cut ? ",\"cut\":true" : "");
 }

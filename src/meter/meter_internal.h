@@ -110,7 +110,6 @@ struct meter {
     size_t finding_count; /* when findings were looked for last */
     int64_t findings_ms;  /* monotonic; 0: never */
     uint64_t folded_calls;
-    uint64_t throttled;
     int64_t since_ms;
     int64_t started_ms;
     size_t bytes; /* of patterns, tables */

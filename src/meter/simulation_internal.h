@@ -1,0 +1,95 @@
+/* meter/simulation_internal.h: the settings of the simulation and its state. */
+#ifndef GRAMME_METER_SIMULATION_INTERNAL_H
+#define GRAMME_METER_SIMULATION_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "meter/simulation.h"
+
+enum throttle_mode { THROTTLE_OFF, THROTTLE_PROVISIONED, THROTTLE_ON_DEMAND };
+
+/* What is simulated on a table. */
+struct simulation_settings {
+    enum throttle_mode throttle;
+    double read_units; /* < 0: as the table has them */
+    double write_units;
+    double burst_seconds;
+    bool partition_limits;
+    double throttle_rate; /* parts of calls, like the next three */
+    double error_rate;
+    double conflict_rate;
+    double stale_read_rate;
+    double latency_ms;
+    double latency_jitter_ms;
+};
+
+/* Units that are left; may be below zero, because they are charged when a call has ended. */
+struct bucket {
+    double tokens;
+    int64_t at_us; /* 0: not used yet, and full */
+};
+
+enum { SIMULATED_KEYS = 1024, OLD_ITEMS = 64 };
+
+struct key_buckets {
+    uint64_t hash;
+    struct bucket read;
+    struct bucket write;
+};
+
+struct old_item {
+    struct str row;    /* with the item behind it; its own */
+    struct value item; /* VALUE_ABSENT: there was none */
+    int64_t at_us;
+};
+
+/* State of one table. */
+struct simulated_table {
+    struct simulation_settings settings;
+    struct bucket reads[1 + CAPACITY_INDEX_MAX]; /* of the table, then of its indexes */
+    struct bucket writes[1 + CAPACITY_INDEX_MAX];
+    struct key_buckets keys[SIMULATED_KEYS]; /* by hash; a newer key replaces an older one */
+    struct old_item old_items[OLD_ITEMS];    /* a ring */
+    size_t old_count;
+};
+
+/* A task that is due later. */
+struct delayed {
+    struct delayed *next; /* in order of time */
+    int64_t at_us;
+    struct mailbox *home;
+    struct task *task;
+};
+
+struct simulation {
+    atomic_bool is_on;
+    pthread_mutex_t mutex; /* of everything below */
+    struct map settings;   /* of struct simulation_settings, by table or "*" */
+    struct map tables;     /* of struct simulated_table, made when a call comes */
+    uint64_t seed;
+    uint64_t random;
+    uint64_t throttled;
+    uint64_t errors;
+    uint64_t conflicts;
+    uint64_t stale_reads;
+    uint64_t delayed_count;
+
+    pthread_mutex_t delay_mutex;
+    pthread_cond_t delay_changed;
+    struct delayed *delayed;
+    pthread_t delay_thread;
+    bool delay_started;
+    bool delay_stopping;
+};
+
+struct meter;
+struct simulation *simulation_create(void);
+void simulation_destroy(struct simulation *simulation);
+/* Charges what a call consumed. */
+void simulation_charge(struct simulation *simulation, const struct meter_access *accesses);
+/* Forgets the state of all tables and starts the seed's sequence; the mutex is held. */
+void simulation_restart(struct simulation *simulation);
+
+#endif

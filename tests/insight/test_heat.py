@@ -1,0 +1,110 @@
+"""Heavy hitters: keys are named with counts within the stated error; nothing is dropped silently."""
+
+import bisect
+import collections
+import itertools
+import random
+
+import pytest
+
+from tables import create_table
+from wire import Client
+
+S = lambda text: {"S": text}
+KEYS = 1_000_000
+BATCHES = 600
+
+
+def zipf_keys(rng, count, keys=KEYS, exponent=1.0):
+    weights = list(itertools.accumulate(1 / (rank ** exponent) for rank in range(1, keys + 1)))
+    return [bisect.bisect_left(weights, rng.random() * weights[-1]) for _ in range(count)]
+
+
+def test_zipf(db, insight):
+    """60,000 reads of a million keys, by Zipf's law, in batches of at most 100."""
+    table = create_table(db, "pk")
+    drawn = zipf_keys(random.Random(7), BATCHES * 100)
+    true = collections.Counter()
+    for start in range(0, len(drawn), 100):
+        batch = sorted(set(drawn[start:start + 100]))
+        true.update(batch)
+        db.BatchGetItem(RequestItems={table: {"Keys": [{"pk": S(f"user-{key}")} for key in batch]}})
+    heat = insight.get("heat", table=table, limit=100)
+    total = sum(true.values())
+    assert heat["accesses"] == total and insight.get("overview")["insight"]["uncountedKeys"] == 0
+    assert heat["keysTracked"] <= 1024 and heat["errorMax"] <= total / heat["keysTracked"] + 1
+    listed = {int(key["key"]["S"].split("-")[1]): key for key in heat["keys"]}
+    for key, count in true.most_common(10):
+        assert key in listed, (key, count)
+        found = listed[key]
+        assert found["accesses"] - found["error"] <= count <= found["accesses"], (key, count, found)
+        assert abs(found["accesses"] - count) <= heat["errorMax"]
+    assert [key["accesses"] for key in heat["keys"]] == sorted((key["accesses"] for key in heat["keys"]), reverse=True)
+    # Every key's count is within its error, and what is not listed was used at most errorMax times.
+    everything = insight.get("heat", table=table, limit=1000)["keys"]
+    for key in everything:
+        count = true[int(key["key"]["S"].split("-")[1])]
+        assert key["accesses"] - key["error"] <= count <= key["accesses"]
+
+
+def test_units_ranges_and_limits(db, insight):
+    table = create_table(db, "pk sk", gsi={"gsi": "g"})
+    for i in range(30):
+        db.PutItem(TableName=table, Item={"pk": S(f"k{i % 3}"), "sk": S(str(i)), "g": S("one"), "pad": S("x" * 2000)})
+    for _ in range(10):
+        db.GetItem(TableName=table, Key={"pk": S("k0"), "sk": S("0")})
+    heat = insight.get("heat", table=table)
+    assert heat["keys"][0]["key"] == S("k0") and heat["keys"][0]["accesses"] == 20
+    assert heat["keys"][0]["writeUnits"] == 20 and heat["keys"][0]["readUnits"] == 5
+    assert heat["readUnits"] == 5 == sum(r["readUnits"] for r in heat["ranges"])
+    assert heat["writeUnits"] == 60 == sum(r["writeUnits"] for r in heat["ranges"]) and len(heat["ranges"]) == 64
+    assert not heat["keys"][0]["overWriteLimit"]
+    index = insight.get("heat", table=table, index="gsi")
+    assert index["keys"][0]["key"] == S("one") and index["writeUnits"] == 60
+    assert {(place["table"], place["index"]) for place in insight.get("heat")["places"]} == {(table, None), (table, "gsi")}
+    assert [c["items"] for c in heat["collections"]] == [10, 10, 10] and all(c["exact"] for c in heat["collections"])
+
+
+def test_key_over_the_limit(db, insight):
+    """A second with more than 1,000 write units on one key."""
+    table = create_table(db, "pk")
+    item = {"pk": S("hot"), "pad": S("x" * 390_000)}
+    for _ in range(12):  # 381 units each; at least three of them fall into one second
+        db.PutItem(TableName=table, Item=item)
+    key = insight.get("heat", table=table)["keys"][0]
+    assert key["overWriteLimit"] and key["peakWriteUnitsPerSecond"] > 1000
+    assert any(f["id"] == "hot-key" and f["table"] == table for f in insight.get("findings")["findings"])
+
+
+def test_long_and_binary_keys(db, insight):
+    table = create_table(db, "pk:B")
+    db.PutItem(TableName=table, Item={"pk": {"B": "AAEC"}})
+    assert insight.get("heat", table=table)["keys"][0]["key"] == {"B": "AAEC"}
+    long = create_table(db, "pk")
+    db.PutItem(TableName=long, Item={"pk": S("é" * 500)})
+    key = insight.get("heat", table=long)["keys"][0]
+    assert key["cut"] and 20 <= len(key["key"]["S"]) <= 32 and set(key["key"]["S"]) == {"é"}
+    numbers = create_table(db, "pk:N")
+    db.PutItem(TableName=numbers, Item={"pk": {"N": "-12.5"}})
+    assert insight.get("heat", table=numbers)["keys"][0]["key"] == {"N": "-12.5"}
+
+
+def test_many_patterns_and_tables(server, insight):
+    """More than 10,000 patterns: what is folded into "other" is counted, sums stay exact, memory stays bounded."""
+    with Client(server.endpoint) as db:
+        tables = [create_table(db, "pk") for _ in range(20)]
+        calls = 0
+        for number in range(10_400):
+            db.GetItem(TableName=tables[number % 20], Key={"pk": S(f"k{number}")}, ProjectionExpression=f"attribute_{number}")
+            calls += 1
+        db.PutItem(TableName=tables[0], Item={"pk": S("x")})
+    overview = insight.get("overview")
+    assert overview["insight"]["patterns"] == 10_000
+    assert overview["insight"]["memoryBytes"] < 64 << 20
+    folded = insight.get("patterns", operation="other", limit=1000)["patterns"]
+    assert sum(p["calls"] for p in folded) == overview["insight"]["foldedCalls"] > 400
+    assert all(p["other"] and p["text"] in (f"other reads {p['table']}", f"other writes {p['table']}") for p in folded)
+    reads = [table for table in insight.get("tables", limit=1000)["tables"]]
+    assert sum(t["readUnits"] for t in reads) == calls / 2 and sum(t["writeUnits"] for t in reads) == 1
+    data = [p for p in overview["operations"] if p["operation"] in ("GetItem", "PutItem", "other")]
+    assert sum(p["calls"] for p in data) == calls + 1

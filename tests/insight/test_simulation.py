@@ -1,0 +1,223 @@
+"""Simulated bad days: the service's errors, SDKs that get through, the same faults with the same seed."""
+
+import subprocess
+import time
+
+import boto3
+import botocore.config
+import pytest
+
+from boto_config import boto3_config
+from server import ROOT
+from tables import create_table
+from wire import Refused
+
+S = lambda text: {"S": text}
+TABLE_TEXT = ("The level of configured provisioned throughput for the table was exceeded. Consider increasing your "
+              "provisioning level with the UpdateTable API.")
+
+
+@pytest.fixture
+def table(db):
+    name = create_table(db, "pk", gsi={"gsi": "g"})
+    for i in range(20):
+        db.PutItem(TableName=name, Item={"pk": S(f"k{i}"), "g": S("x")})
+    return name
+
+
+def simulate(insight, table, seed=None, **settings):
+    body = {"tables": {table: settings or None}, **({} if seed is None else {"seed": seed})}
+    return insight.post("simulation", body)
+
+
+def outcomes(db, table, count=200):
+    """Which of `count` GetItem calls are refused, and how."""
+    result = []
+    for i in range(count):
+        try:
+            db.GetItem(TableName=table, Key={"pk": S(f"k{i % 20}")})
+            result.append(None)
+        except Refused as refused:
+            result.append(refused.type)
+    return result
+
+
+def test_off_by_default(db, table, insight):
+    assert insight.get("simulation")["tables"] == {}
+    assert outcomes(db, table) == [None] * 200
+
+
+def test_same_seed_same_faults(db, table, insight):
+    settings = {"throttle": "off", "throttleRate": 0.3, "errorRate": 0.1}
+    runs = []
+    for seed in (7, 7, 8):
+        simulate(insight, table, seed, **settings)
+        runs.append(outcomes(db, table))
+    assert runs[0] == runs[1] != runs[2]
+    assert 30 <= runs[0].count("ThrottlingException") <= 90 and 5 <= runs[0].count("InternalServerError") <= 40
+    counts = insight.get("simulation")["counts"]
+    assert counts["throttled"] == sum(run.count("ThrottlingException") for run in runs)
+    assert insight.get("overview")["totals"]["throttled"] == counts["throttled"]
+    simulate(insight, table)  # null: as before
+    assert outcomes(db, table) == [None] * 200
+
+
+def arn(table, index=None):
+    return f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}" + (f"/index/{index}" if index else "")
+
+
+def test_provisioned_units(db, table, insight):
+    """Five read units a second: ten eventually consistent reads are free, then the next one is refused."""
+    simulate(insight, table, throttle="provisioned", readUnits=5, writeUnits=1000)
+    with pytest.raises(Refused) as refused:
+        for _ in range(1000):
+            db.GetItem(TableName=table, Key={"pk": S("k1")})
+    assert refused.value.status == 400
+    assert refused.value.body == {
+        "__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", "message": TABLE_TEXT,
+        "ThrottlingReasons": [{"reason": "TableReadProvisionedThroughputExceeded", "resource": arn(table)}]}
+    pattern = insight.pattern(f"GetItem {table} pk = ?")
+    assert pattern["readUnits"] >= 5 and pattern["errorKinds"] == {"ProvisionedThroughputExceededException": 1}
+    db.PutItem(TableName=table, Item={"pk": S("k1")})  # writes have their own
+
+
+def test_index_units(db, table, insight):
+    simulate(insight, table, throttle="provisioned", readUnits=1, writeUnits=1000)
+    with pytest.raises(Refused) as refused:
+        for _ in range(100):
+            db.Query(TableName=table, IndexName="gsi", KeyConditionExpression="g = :g", ExpressionAttributeValues={":g": S("x")})
+    assert refused.value.body["ThrottlingReasons"] == [
+        {"reason": "IndexReadProvisionedThroughputExceeded", "resource": arn(table, "gsi")}]
+    assert "global secondary indexes" in refused.value.message
+
+
+def test_on_demand_maximum(db, insight):
+    table = create_table(db, "pk", BillingMode="PAY_PER_REQUEST", OnDemandThroughput={"MaxWriteRequestUnits": 3})
+    simulate(insight, table, throttle="onDemand")
+    with pytest.raises(Refused) as refused:
+        for i in range(100):
+            db.PutItem(TableName=table, Item={"pk": S(str(i))})
+    assert refused.value.body == {
+        "__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException",
+        "message": "Throughput exceeds the maximum OnDemandThroughput configured on table or index",
+        "throttlingReasons": [{"reason": "TableWriteMaxOnDemandThroughputExceeded", "resource": arn(table)}]}
+
+
+def test_partition_limit(db, table, insight):
+    """One key takes 1,000 write units a second, other keys go on."""
+    simulate(insight, table, partitionLimits=True)
+    big = "x" * 400_000
+    with pytest.raises(Refused) as refused:
+        for _ in range(30):
+            db.PutItem(TableName=table, Item={"pk": S("hot"), "pad": S(big)})
+    assert refused.value.body["throttlingReasons"] == [
+        {"reason": "TableWriteKeyRangeThroughputExceeded", "resource": arn(table)}]
+    db.PutItem(TableName=table, Item={"pk": S("cold")})
+
+
+def test_unprocessed_items(db, table, insight):
+    simulate(insight, table, 3, throttleRate=0.5)
+    keys = [{"pk": S(f"k{i}")} for i in range(20)]
+    answer = db.BatchGetItem(RequestItems={table: {"Keys": keys, "ConsistentRead": True}})
+    read = [item["pk"]["S"] for item in answer["Responses"][table]]
+    unprocessed = answer["UnprocessedKeys"][table]
+    assert unprocessed["ConsistentRead"] is True
+    left = [key["pk"]["S"] for key in unprocessed["Keys"]]
+    assert read and left and sorted(read + left) == sorted(f"k{i}" for i in range(20))
+    requests = [{"PutRequest": {"Item": {"pk": S(f"n{i}"), "v": S("1")}}} for i in range(10)]
+    requests += [{"DeleteRequest": {"Key": key}} for key in keys[:10]]
+    answer = db.BatchWriteItem(RequestItems={table: requests})
+    left = answer["UnprocessedItems"][table]
+    assert left and all(request in requests for request in left)
+    simulate(insight, table)
+    for request in requests:
+        key = request.get("PutRequest", {}).get("Item") or request["DeleteRequest"]["Key"]
+        stored = "Item" in db.GetItem(TableName=table, Key={"pk": key["pk"]}, ConsistentRead=True)
+        assert stored == (("PutRequest" in request) == (request not in left))
+    simulate(insight, table, throttleRate=1)
+    for call in (lambda: db.BatchGetItem(RequestItems={table: {"Keys": keys}}),
+                 lambda: db.BatchWriteItem(RequestItems={table: requests})):
+        with pytest.raises(Refused) as refused:
+            call()
+        assert refused.value.type == "ThrottlingException" and refused.value.body["throttlingReasons"]
+
+
+def test_transactions(db, table, insight):
+    items = [{"Put": {"TableName": table, "Item": {"pk": S("t1")}}}, {"Put": {"TableName": table, "Item": {"pk": S("t2")}}}]
+    simulate(insight, table, conflictRate=1)
+    with pytest.raises(Refused) as refused:
+        db.TransactWriteItems(TransactItems=items)
+    assert [reason["Code"] for reason in refused.value.body["CancellationReasons"]] == ["TransactionConflict", "None"]
+    with pytest.raises(Refused) as refused:
+        db.PutItem(TableName=table, Item={"pk": S("t1")})
+    assert (refused.value.type, refused.value.message) == ("TransactionConflictException", "Transaction is ongoing for the item")
+    simulate(insight, table, throttle="provisioned", writeUnits=0, conflictRate=0)
+    with pytest.raises(Refused) as refused:
+        db.TransactWriteItems(TransactItems=items)
+    assert refused.value.body["CancellationReasons"][0]["Code"] == "ProvisionedThroughputExceeded"
+    assert "Item" not in db.GetItem(TableName=table, Key={"pk": S("t1")}, ConsistentRead=True)
+
+
+def test_stale_reads(db, table, insight):
+    simulate(insight, table, staleReadRate=1)
+    db.PutItem(TableName=table, Item={"pk": S("k1"), "v": S("new")})
+    assert "v" not in db.GetItem(TableName=table, Key={"pk": S("k1")})["Item"]
+    assert db.GetItem(TableName=table, Key={"pk": S("k1")}, ConsistentRead=True)["Item"]["v"] == S("new")
+    db.PutItem(TableName=table, Item={"pk": S("fresh")})
+    assert "Item" not in db.GetItem(TableName=table, Key={"pk": S("fresh")})
+    assert insight.get("simulation")["counts"]["staleReads"] == 2
+
+
+def test_latency(db, table, insight):
+    simulate(insight, table, latencyMs=60, latencyJitterMs=20)
+    start = time.monotonic()
+    for _ in range(5):
+        db.GetItem(TableName=table, Key={"pk": S("k1")})
+    assert time.monotonic() - start >= 0.3
+    assert insight.get("simulation")["counts"]["delayed"] == 5
+
+
+def test_star_is_every_other_table(db, table, insight):
+    other = create_table(db, "pk")
+    insight.post("simulation", {"tables": {"*": {"errorRate": 1}, other: {"errorRate": 0}}})
+    with pytest.raises(Refused) as refused:
+        db.GetItem(TableName=table, Key={"pk": S("k1")})
+    assert refused.value.status == 500
+    assert refused.value.body == {"__type": "com.amazonaws.dynamodb.v20120810#InternalServerError", "message": "Internal server error"}
+    db.GetItem(TableName=other, Key={"pk": S("k1")})
+
+
+@pytest.mark.parametrize("body", [
+    [], {"speed": 1}, {"seed": -1}, {"seed": "x"}, {"tables": []}, {"tables": {"t": {"errorRate": 2}}},
+    {"tables": {"t": {"errorRate": -0.1}}}, {"tables": {"t": {"throttle": "often"}}}, {"tables": {"t": {"luck": 1}}},
+    {"tables": {"t": {"latencyMs": 1e9}}}, {"tables": {"good": {"errorRate": 1}, "t": {"partitionLimits": 1}}}])
+def test_bad_settings_change_nothing(insight, body):
+    status, answer = insight.request("POST", "simulation", body)
+    assert status == 400 and answer["error"]
+    assert insight.get("simulation")["tables"] == {}
+
+
+def test_boto3_gets_through(server, table, insight):
+    """Its own retries are enough for one call in three being throttled, and for server errors."""
+    config = boto3_config()
+    config["config"] = botocore.config.Config(retries={"mode": "standard", "max_attempts": 10})
+    client = boto3.client("dynamodb", endpoint_url=server.endpoint, **config)
+    simulate(insight, table, 5, throttleRate=0.3, errorRate=0.05)
+    attempts = [client.get_item(TableName=table, Key={"pk": S(f"k{i % 20}")})["ResponseMetadata"]["RetryAttempts"]
+                for i in range(30)]
+    assert sum(attempts) > 0 and insight.get("simulation")["counts"]["throttled"] > 0
+    resource = boto3.resource("dynamodb", endpoint_url=server.endpoint, **config)
+    with resource.Table(table).batch_writer() as batch:  # sends what was left unprocessed again
+        for i in range(100):
+            batch.put_item(Item={"pk": f"b{i}"})
+    simulate(insight, table)
+    assert all("Item" in client.get_item(TableName=table, Key={"pk": S(f"b{i}")}, ConsistentRead=True) for i in range(100))
+
+
+def test_javascript_gets_through(server, table, insight):
+    simulate(insight, table, 5, throttleRate=0.3, errorRate=0.05)
+    done = subprocess.run(["node", str(ROOT / "tests/insight/retry.mjs"), server.endpoint, table], capture_output=True,
+                          text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 20
+    assert insight.get("simulation")["counts"]["throttled"] > 0
