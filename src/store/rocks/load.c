@@ -148,6 +148,8 @@ static void write_batch(struct rocks_load *load)
 
 void rocks_load_put(struct rocks_load *load, struct str key, struct str value)
 {
+    assert(load->rocks->db != NULL);
+    assert(key.len >= STORE_PREFIX_LEN);
     rocksdb_writebatch_put(load->batch, key.data, key.len, value.data, value.len);
     size_t len;
     rocksdb_writebatch_data(load->batch, &len);

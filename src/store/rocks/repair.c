@@ -57,6 +57,7 @@ bool rocks_open_database(struct rocks *rocks, struct err *err)
         rocks_close_database(rocks);
         return false;
     }
+    assert(rocks->wal != NULL);
     rocks->merging.eagerly = false;
     gate_open(&rocks->gate, rocks->db);
     return true;

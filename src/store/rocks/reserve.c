@@ -148,6 +148,7 @@ void reserve_tend(struct reserve *reserve, uint64_t table_bytes)
         return;
     }
     pthread_mutex_lock(&reserve->mutex);
+    assert(reserve->held_bytes == 0 || !atomic_load(&reserve->is_released));
     if (reserve->held_bytes == 0) {
         restore(reserve);
     } else {

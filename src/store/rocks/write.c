@@ -78,6 +78,8 @@ static enum written discard(struct rocks *rocks)
 
 enum written rocks_write(struct rocks *rocks, rocksdb_writebatch_t *writes)
 {
+    assert(rocks->db != NULL);
+    assert(!rocks->health.broken);
     put_number(rocks, writes);
     size_t len;
     const char *data = rocksdb_writebatch_data(writes, &len);

@@ -256,6 +256,8 @@ static void delete_segment(struct wal *wal, struct wal_segment segment)
 /* A segment ends where the next one begins. The one that wal.state names is kept. */
 void wal_release(struct wal *wal, uint64_t stored)
 {
+    assert(wal->next == 0 ||
+           stored < wal->next); /* tables never hold a record that was not committed */
     wal->has_grown = false;
     size_t count = 0;
     while (count < wal->old_count && wal->old[count].number < wal->named) {
