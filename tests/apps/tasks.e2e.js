@@ -75,7 +75,7 @@ test("who is not assigned is told so, and sees the status as it is", async () =>
   const select = page.getByLabel(`Status of not for ${member}`);
   await select.selectOption("CLOSED");
   await page.getByText("Only someone assigned, or an admin").waitFor();
-  assert.equal(await select.inputValue(), "OPEN");
+  await page.waitForFunction((control) => control.value === "OPEN", await select.elementHandle());
   assert.equal(await statusOf(task), "OPEN");
   await site.close(page);
 });

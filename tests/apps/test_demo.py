@@ -38,7 +38,7 @@ def test_demo(tmp_path, end):
             assert answers(database)
             reconciliation = Rest(f"{apps}reconciliation/api")
             poll(lambda: reconciliation.get("/metrics").body["delivery_failures"] > 0, 60, "the receiver fails at some deliveries")
-            assert reconciliation.get("/metrics").body["delivered"] > 0
+            poll(lambda: reconciliation.get("/metrics").body["delivered"] > 0, 60, "it takes others")
         finally:
             demo.send_signal(end)
             status = demo.wait(60)

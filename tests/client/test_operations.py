@@ -56,4 +56,4 @@ def test_what_is_on_disk_stays(probe, tmp_path):
 def test_a_directory_that_cannot_be_opened(probe, tmp_path):
     (tmp_path / "file").write_text("in the way")
     assert probe(f"rocksdb:{tmp_path}/file")["code"] == "CannotOpen"
-    assert probe("rocksdb:")["code"] == "CannotOpen"
+    assert probe("rocksdb:")["code"] == "BadAddress"
