@@ -253,7 +253,7 @@ def test_tls(probe, certificate):
 
 def test_bad_addresses(probe):
     for url in ("ftp://localhost", "localhost:8000", "", "http://", "http://localhost/path",
-                "http://user:word@localhost", "http://localhost:99999", "postgresql:x"):
+                "http://user:word@localhost", "http://localhost:99999", "mysql:x"):
         assert probe(url)["code"] == "BadAddress", url
     assert probe("aws:")["code"] == "NoRegion"
 
