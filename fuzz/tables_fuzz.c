@@ -1,5 +1,5 @@
-/* RocksDB's files as `gramme check` reads them. The first byte says what the rest is: a manifest, the
- * contents of a block (of data, or of an index with differences), or a block with its trailer.
+/* RocksDB's files as `gramme check` reads them. The first byte says what the rest is: a manifest,
+ * the contents of a block (of data, or of an index with differences), or a block with its trailer.
  * Property: nothing is read outside of the input, and every key that is returned came from it. */
 #include "store/image/block.h"
 #include "store/image/manifest.h"

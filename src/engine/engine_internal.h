@@ -17,7 +17,7 @@ enum engine_space {
     SPACE_COUNTERS = 2, /* item counts and bytes of spaces */
     SPACE_TOKENS = 3,   /* idempotency tokens */
     SPACE_TOKEN_EXPIRY = 4,
-    SPACE_NOTES = 5, /* engine/notes.h */
+    SPACE_NOTES = 5,   /* engine/notes.h */
     SPACE_RECORDS = 6, /* of the server itself: records.h */
     SPACE_FIRST_FREE = 16,
 };

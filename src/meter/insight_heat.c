@@ -42,7 +42,7 @@ static void write_key(struct insight *insight, const struct heat_place *place,
                ",\"accesses\":%llu,\"error\":%llu,\"readUnits\":%.10g,\"writeUnits\":%.10g,"
                "\"share\":%.6g,\"peakReadUnitsPerSecond\":%.6g,\"peakWriteUnitsPerSecond\":%.6g,"
                "\"overReadLimit\":%s,\"overWriteLimit\":%s%s}",
-               (unsigned long long)(counter->count + place->offset),
+               (unsigned long long)counter->count + place->offset,
                (unsigned long long)place->offset, counter->read_units, counter->write_units, share,
                (double)counter->peak_read, (double)counter->peak_write,
                counter->peak_read > READ_LIMIT ? "true" : "false",
