@@ -1,6 +1,7 @@
 """`gramme patterns` and `gramme top`."""
 
 import json
+import os
 import subprocess
 import xml.etree.ElementTree
 
@@ -164,13 +165,17 @@ class Terminal:
     """A program in tmux, on a server of its own."""
 
     def __init__(self, *command):
-        self.tmux = ["tmux", "-L", "gramme-test", "-f", "/dev/null"]
+        self.tmux = ["tmux", "-L", f"gramme-test-{os.getpid()}", "-f", "/dev/null"]
         subprocess.run([*self.tmux, "kill-server"], capture_output=True, check=False)
         subprocess.run([*self.tmux, "new-session", "-d", "-x", "100", "-y", "30", *command], check=True)
         subprocess.run([*self.tmux, "set-option", "-g", "remain-on-exit", "on"], check=True)
 
     def screen(self):
         return subprocess.run([*self.tmux, "capture-pane", "-p"], capture_output=True, text=True, check=True).stdout
+
+    def has_ended(self):
+        return subprocess.run([*self.tmux, "display-message", "-p", "#{pane_dead}"], capture_output=True, text=True,
+                              check=True).stdout.strip() == "1"
 
     def press(self, key):
         subprocess.run([*self.tmux, "send-keys", key], check=True)
@@ -198,4 +203,4 @@ def test_top_in_a_terminal(db, table, server):
         for key in "celu":
             terminal.press(key)
         terminal.press("q")
-        poll(lambda: "Pane is dead" in terminal.screen(), 30, "the end")
+        poll(terminal.has_ended, 30, "the end")
