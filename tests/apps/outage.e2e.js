@@ -34,7 +34,7 @@ let turns = 0;
 /* Each application: its page, something it shows, where a person types (`open` leads there), and a change by
  * somebody else with the text that shows it. */
 const PAGES = [
-  { name: "calls", where: "/calls/?user=ana", shown: ".call >> nth=0", typed: "dialog input[name=other]",
+  { name: "calls", where: "/calls/?user=ana", shown: "section[aria-label=Past] .call >> nth=0", typed: "dialog input[name=other]",
     open: (page) => page.getByRole("button", { name: "New call" }).click(),
     change: (text) => send("POST", "/calls/api/calls",
       { callId: text, userId: "ana", providerId: text, scheduledFor: Date.now() + 60_000 }) },
