@@ -99,14 +99,11 @@ static bool refuse(const struct question *question, const struct policy_request 
                    const struct policy_decision *decision, struct err *err)
 {
     const struct api_guard *guard = question->call->guard;
-    struct buf text = {0};
-    policy_denial_text(decision, request, &text);
-    struct str kept = arena_copy(question->call->arena, buf_str(&text));
-    buf_finish(&text);
-    if (guard->refused != NULL && guard->refused(guard, request, decision, kept)) {
+    struct str text = policy_denial_text(decision, request);
+    if (guard->refused != NULL && guard->refused(guard, request, decision, text)) {
         return true; /* refusals are only logged */
     }
-    return err_set_str(err, ERR_ACCESS_DENIED, kept);
+    return err_set_str(err, ERR_ACCESS_DENIED, text);
 }
 
 static bool decide(struct question *question, struct err *err)

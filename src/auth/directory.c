@@ -14,14 +14,17 @@
     "\"dynamodb:PartiQLDelete\",\"dynamodb:PartiQLInsert\",\"dynamodb:PartiQLUpdate\","            \
     "\"dynamodb:PutItem\",\"dynamodb:UpdateItem\""
 
+#define SEE_INSIGHT    "\"gramme:GetInsight\""
+#define CHANGE_INSIGHT "\"gramme:ChangeInsight\""
+
 static const struct {
     const char *name;
     const char *document;
 } built_in[] = {
     {"administrator", ALLOW_ON_EVERYTHING("\"*\"")},
-    {"full", ALLOW_ON_EVERYTHING("\"dynamodb:*\"")},
-    {"readonly", ALLOW_ON_EVERYTHING(READ_ACTIONS)},
-    {"readwrite", ALLOW_ON_EVERYTHING(READ_ACTIONS "," WRITE_ACTIONS)},
+    {"full", ALLOW_ON_EVERYTHING("\"dynamodb:*\"," SEE_INSIGHT "," CHANGE_INSIGHT)},
+    {"readonly", ALLOW_ON_EVERYTHING(READ_ACTIONS "," SEE_INSIGHT)},
+    {"readwrite", ALLOW_ON_EVERYTHING(READ_ACTIONS "," WRITE_ACTIONS "," SEE_INSIGHT)},
 };
 
 const char *directory_kind_name(enum directory_kind kind)

@@ -112,9 +112,9 @@ struct policy_decision {
 MUST_USE struct policy_decision policy_decide(const struct policy_set *set,
                                               const struct policy_request *request);
 
-/* Adds the text of AccessDeniedException: "User: ARN is not authorized to perform: ACTION on
- * resource: ARN because ...". The decision is a denial. */
-void policy_denial_text(const struct policy_decision *decision,
-                        const struct policy_request *request, struct buf *out);
+/* The text of AccessDeniedException, in the request's arena: "User: ARN is not authorized to
+ * perform: ACTION on resource: ARN because ...". The decision is a denial. */
+MUST_USE struct str policy_denial_text(const struct policy_decision *decision,
+                                       const struct policy_request *request);
 
 #endif

@@ -251,8 +251,8 @@ struct policy_decision policy_decide(const struct policy_set *set,
     return find_deny(&answers, &decision) ? decision : weigh(set, &answers);
 }
 
-void policy_denial_text(const struct policy_decision *decision,
-                        const struct policy_request *request, struct buf *out)
+struct str policy_denial_text(const struct policy_decision *decision,
+                              const struct policy_request *request)
 {
     static const char *const allowing[] = {
         [SOURCE_IDENTITY] = "identity-based policy",
@@ -267,12 +267,13 @@ void policy_denial_text(const struct policy_decision *decision,
         [SOURCE_SESSION] = "a session policy",
     };
     assert(!decision->is_allowed);
-    buf_format(out, "User: %.*s is not authorized to perform: %.*s on resource: %.*s ",
-               STR_ARG(request->caller->arn), STR_ARG(request->action), STR_ARG(request->resource));
-    if (decision->is_explicit) {
-        buf_format(out, "with an explicit deny in %s", denying[decision->source]);
-    } else {
-        buf_format(out, "because no %s allows the %.*s action", allowing[decision->source],
-                   STR_ARG(request->action));
-    }
+    struct str reason =
+        decision->is_explicit
+            ? arena_format(request->arena, "with an explicit deny in %s", denying[decision->source])
+            : arena_format(request->arena, "because no %s allows the %.*s action",
+                           allowing[decision->source], STR_ARG(request->action));
+    return arena_format(request->arena,
+                        "User: %.*s is not authorized to perform: %.*s on resource: %.*s %.*s",
+                        STR_ARG(request->caller->arn), STR_ARG(request->action),
+                        STR_ARG(request->resource), STR_ARG(reason));
 }

@@ -2,6 +2,7 @@
  * that serves it. The key of a day costs four HMACs, so it is kept; so are opened sessions. */
 #include "auth/sign_in.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum { CACHE_SLOTS = 64, KEY_ID_MAX = 128, REGION_MAX = 64, SERVICE_MAX = 16 };
@@ -109,11 +110,7 @@ void auth_caller_release(struct auth_caller *caller)
 
 static size_t slot_of(struct str id)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < id.len; i++) {
-        hash = (hash ^ (unsigned char)id.data[i]) * 16777619u;
-    }
-    return hash % CACHE_SLOTS;
+    return hash_64(id) % CACHE_SLOTS;
 }
 
 static bool is_day_key(const struct day_key *slot, const struct sigv4_claim *claim,

@@ -831,11 +831,7 @@ static bool authorize(struct admin *admin, const struct operation *operation,
     if (decision.is_allowed) {
         return true;
     }
-    struct buf text = {0};
-    policy_denial_text(&decision, &question, &text);
-    err_set_str(admin->err, ERR_ACCESS_DENIED, arena_copy(admin->arena, buf_str(&text)));
-    buf_finish(&text);
-    return false;
+    return err_set_str(admin->err, ERR_ACCESS_DENIED, policy_denial_text(&decision, &question));
 }
 
 /* One try. RECORDS_STALE: the directory has changed meanwhile. */

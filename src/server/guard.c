@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -257,15 +258,35 @@ void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
     };
 }
 
+bool guard_allow(struct guard *guard, struct http_exchange *exchange,
+                 const struct auth_caller *caller, struct str action, struct err *err)
+{
+    if (caller->directory == NULL) {
+        return true;
+    }
+    struct guarded_call *call = ARENA_NEW(exchange->arena, struct guarded_call);
+    guard_begin_call(guard, exchange, caller, call);
+    struct policy_request request = {
+        .caller = &caller->policy,
+        .action = action,
+        .resource = STR("*"),
+        .context = &call->context,
+        .arena = exchange->arena,
+    };
+    struct policy_decision decision = policy_decide(&call->policies, &request);
+    if (decision.is_allowed) {
+        return true;
+    }
+    struct str text = policy_denial_text(&decision, &request);
+    return refused(&call->api, &request, &decision, text) ||
+           err_set_str(err, ERR_ACCESS_DENIED, text);
+}
+
 /* Limits ------------------------------------------------------------------------------------ */
 
 static struct key_load *load_of(struct guard *guard, const struct auth_caller *caller)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < caller->access_key_id.len; i++) {
-        hash = (hash ^ (unsigned char)caller->access_key_id.data[i]) * 16777619u;
-    }
-    return &guard->loads[hash % LOAD_SLOTS];
+    return &guard->loads[hash_64(caller->access_key_id) % LOAD_SLOTS];
 }
 
 bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t bytes,

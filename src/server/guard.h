@@ -50,6 +50,12 @@ struct guarded_call {
 void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
                       const struct auth_caller *caller, struct guarded_call *out);
 
+/* Whether a caller may do what is no operation of DynamoDB, such as "gramme:GetInsight"; in the
+ * mode AUTH_WARN a refusal is only logged. False: *err. A caller that guard_check() has not found
+ * may. */
+MUST_USE bool guard_allow(struct guard *guard, struct http_exchange *exchange,
+                          const struct auth_caller *caller, struct str action, struct err *err);
+
 /* Counts a request of the caller as under way; false: there are too many, and it is refused (*err).
  * Each true is followed by guard_leave() with the same number of bytes. */
 MUST_USE bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t bytes,

@@ -462,8 +462,8 @@ static const struct {
     {READY_TARGET, handle_ready},
 };
 
-/* The insight API and the metrics: not for pages of other origins, and only for callers with valid
- * signatures if the server checks these. */
+/* The insight API and the metrics: not for pages of other origins, and, if the server checks
+ * signatures, only for callers whose policies allow it. */
 static void handle_insight(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
@@ -471,12 +471,17 @@ static void handle_insight(struct router *router, struct http_exchange *exchange
     if (refuse_origin(router, exchange)) {
         return;
     }
-    if (guard_checks(router->options.guard) &&
-        !guard_check(router->options.guard, exchange, STR("dynamodb"), &caller, &err)) {
+    struct guard *guard = router->options.guard;
+    bool reads = str_eq(exchange->method, STR("GET")) || str_eq(exchange->method, STR("HEAD"));
+    struct str action = reads ? STR("gramme:GetInsight") : STR("gramme:ChangeInsight");
+    bool good =
+        !guard_checks(guard) || (guard_check(guard, exchange, STR("dynamodb"), &caller, &err) &&
+                                 guard_allow(guard, exchange, &caller, action, &err));
+    auth_caller_release(&caller);
+    if (!good) {
         route_refuse(router, exchange, &err, NULL);
         return;
     }
-    auth_caller_release(&caller);
     insight_pages_handle(&router->insight, exchange);
 }
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from server import ROOT, Server
-from signing import SECRET, SignedClient, write_users
+from signing import SECRET, SignedClient, now, request_bytes, signature, write_users
 from wire import Refused
 
 ACCOUNT = "000000000000"
@@ -590,3 +590,34 @@ def test_warn_carries_out_what_policies_deny(tmp_path):
         with connect(server, "nobody") as client:
             assert client.ListTables() == {"TableNames": []}
         assert "would be refused" in server.log() and "dynamodb:ListTables" in server.log()
+
+
+# --- what is no operation of DynamoDB ---
+
+def insight(server, name, method, path):
+    """The status of a signed request to the insight API, and its body."""
+    with connect(server, name) as client:
+        body = b"{}" if method == "POST" else b""
+        headers = {"host": client.connection.host, "x-amz-date": now()}
+        scope, names, signed = signature(method, path, "", headers, body, secret=SECRET, time=headers["x-amz-date"],
+                                         region="us-east-1", service="dynamodb")
+        headers["authorization"] = (f"AWS4-HMAC-SHA256 Credential={key_id(name)}/{scope}, SignedHeaders={names}, "
+                                    f"Signature={signed}")
+        client.connection.send(request_bytes({**headers, "content-type": "application/json"}, body, path, method))
+        answer = client.connection.read_answer()
+        return answer.status, answer.body.decode()
+
+
+@pytest.mark.parametrize("name,sees,changes", [
+    ("root", True, True), ("full", True, True), ("readwrite", True, False), ("readonly", True, False),
+    ("empty", False, False), ("p1", False, False)])
+def test_the_insight_api_asks_for_actions_of_its_own(server, name, sees, changes):
+    for method, path, action, allowed in (
+            ("GET", "/_gramme/api/overview", "GetInsight", sees), ("GET", "/metrics", "GetInsight", sees),
+            ("POST", "/_gramme/api/reset", "ChangeInsight", changes)):
+        status, body = insight(server, name, method, path)
+        if allowed:
+            assert status == 200, body
+        else:
+            assert status == 400 and "AccessDeniedException" in body
+            assert f"because no identity-based policy allows the gramme:{action} action" in body
