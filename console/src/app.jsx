@@ -1,7 +1,7 @@
 /* The frame of the console: navigation, and the page that the address names. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { credentials, insight, refusal, signOut } from "./lib/dynamo.js";
-import { useEvery, useLoad } from "./lib/load.js";
+import { useLoad, usePoll } from "./lib/load.js";
 import { observable, useObservable } from "./lib/observable.js";
 import { to, useRoute } from "./lib/route.js";
 import { useTables } from "./lib/schema.js";
@@ -75,7 +75,7 @@ function Frame({ route, keys, refused, isFinding, setFinding, isOpen, setOpen })
   const where = route.parts.slice(0, 2).join("/");
   const isFirst = useRef(true);
   const status = useLoad(() => insight("overview"), []);
-  useEvery(status.error?.name === "NoInsight" ? 0 : 5, status.reload);
+  usePoll(5, status);
   useEffect(() => server.set(status), [status.data, status.error]);
   useEffect(() => {
     document.title = `${title} · Gramme`;

@@ -114,6 +114,9 @@ export function Notice({ kind = "", title, children }) {
 }
 
 export function Failure({ error, retry }) {
+  if (error.name === "NoInsight") {
+    return <Notice kind="info">{error.message}</Notice>;
+  }
   const name = !["Error", "Unreachable", "NoInsight", "SyntaxError"].includes(error.name) && !error.message.startsWith(error.name) ? error.name : null;
   return (
     <Notice kind="bad" title={name}>

@@ -1,7 +1,7 @@
 /* Every page, light and dark, wide and narrow: it shows what it should, axe finds nothing, and it fits its window. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAxe, checkWidth, close, DESKTOP, loadSamples, PHONE, SMALL_PHONE, useSite, visit } from "./site.js";
+import { checkAxe, checkWidth, close, DESKTOP, loadSamples, open, PHONE, SMALL_PHONE, startServer, useSite, visit } from "./site.js";
 
 const TASKS = "tables/task-manager-sandbox-tasks";
 /* Address, and what tells that it is complete. */
@@ -105,6 +105,20 @@ test("the colours can be chosen and are kept", async () => {
   await page.getByRole("button", { name: "Light colours" }).first().waitFor();
   assert.notEqual(await background(), light);
   await close(page);
+});
+
+test("a server that does not record its traffic: the insight pages say so", async () => {
+  const server = await startServer("--insight", "off");
+  try {
+    const page = await open(site.browser, server.url, "patterns");
+    for (const where of ["patterns", "findings", "heat", "cost"]) {
+      await visit(page, where);
+      await page.getByText("This server does not record its traffic").waitFor();
+    }
+    await close(page);
+  } finally {
+    await server.stop();
+  }
 });
 
 test("PartiQL: plan, result, units, error", async () => {

@@ -48,6 +48,11 @@ export function useEvery(seconds, work) {
   }, [seconds]);
 }
 
+/* Loads again every `seconds` what useLoad() gave, unless the server does not have it. */
+export function usePoll(seconds, { error, reload }) {
+  useEvery(error?.name === "NoInsight" ? 0 : seconds, reload);
+}
+
 /* The value, once it has not changed for a while: for what is typed. */
 export function useSettled(value, ms = 250) {
   const [settled, setSettled] = useState(value);

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { insight } from "../lib/dynamo.js";
 import { plural } from "../lib/format.js";
-import { useEvery, useLoad } from "../lib/load.js";
+import { useLoad, usePoll } from "../lib/load.js";
 import { to } from "../lib/route.js";
 import { Badge, Empty, Head, Loaded, Panel, Segment } from "../ui.jsx";
 
@@ -12,7 +12,7 @@ const ORDER = ["critical", "warning", "info"];
 export function Findings({ query }) {
   const [severity, setSeverity] = useState("all");
   const load = useLoad(() => insight("findings", { table: query.table }), [query.table]);
-  useEvery(10, load.reload);
+  usePoll(10, load);
   return (
     <>
       <Head title="Findings" sub={query.table ? <>of {query.table} · <a href={to(["findings"])}>all tables</a></> : "What the traffic shows that costs more than it needs to, or may fail under load."}>

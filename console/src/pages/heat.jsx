@@ -1,7 +1,7 @@
 /* Heat: which partition keys, and which parts of the key space, take the load. */
 import { insight } from "../lib/dynamo.js";
 import { bytes, compact, count, moment, percent, unit } from "../lib/format.js";
-import { useEvery, useLoad } from "../lib/load.js";
+import { useLoad, usePoll } from "../lib/load.js";
 import { EMPTY, queryToAddress } from "../lib/query.js";
 import { go, to } from "../lib/route.js";
 import { contentOf, short } from "../lib/values.js";
@@ -9,7 +9,7 @@ import { Badge, DataTable, Empty, Head, Loaded, Notice, Panel, Stats } from "../
 
 export function Heat({ query }) {
   const load = useLoad(() => insight("heat"), []);
-  useEvery(5, load.reload);
+  usePoll(5, load);
   const places = load.data?.places ?? [];
   const chosen = query.table ? { table: query.table, index: query.index || null } : places[0];
   return (
@@ -41,7 +41,7 @@ export function Heat({ query }) {
 
 export function HeatOf({ table, index }) {
   const load = useLoad(() => insight("heat", { table, index, limit: 50 }), [table, index]);
-  useEvery(5, load.reload);
+  usePoll(5, load);
   return <Loaded of={load}>{(data) => <HeatDetails data={data} table={table} index={index} />}</Loaded>;
 }
 

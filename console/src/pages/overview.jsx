@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Chart } from "../chart.jsx";
 import { insight } from "../lib/dynamo.js";
 import { bytes, compact, count, duration, plural, unit } from "../lib/format.js";
-import { useEvery, useLoad } from "../lib/load.js";
+import { useLoad, usePoll } from "../lib/load.js";
 import { go, to } from "../lib/route.js";
 import { useTables } from "../lib/schema.js";
 import { SampleData } from "../samples/sample_data.jsx";
@@ -45,20 +45,21 @@ function FirstMinute() {
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
-function Live() {
+function Live({ names }) {
   const [step, setStep] = useState("second");
   const load = useLoad(async () => {
     const [overview, series, patterns, tables, findings] = await Promise.all([insight("overview"), insight("series", { step }), insight("patterns", { sort: "units", limit: 10 }),
       insight("tables", { sort: "load", limit: 6 }), insight("findings").catch(() => ({ total: 0, findings: [] }))]);
     return { overview, series, patterns, tables, findings, step };
   }, [step]);
-  useEvery(step === "second" ? 1 : 15, load.reload);
+  usePoll(step === "second" ? 1 : 15, load);
   return (
     <>
       <Head title="Overview" sub={load.data && `Counting since ${new Date(load.data.overview.insight.since).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}`}>
         <Segment label="Time" options={[["second", "5 minutes"], ["minute", "24 hours"]]} value={step} onChange={setStep} />
       </Head>
       <Loaded of={load}>{(data) => <LivePicture {...data} />}</Loaded>
+      {load.error?.name === "NoInsight" && <div class="after-notice"><FirstQuery table={names[0]} /></div>}
     </>
   );
 }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { insight } from "../lib/dynamo.js";
 import { ago, bytes, compact, count, duration, moment, percent, unit } from "../lib/format.js";
-import { useEvery, useLoad, useSettled } from "../lib/load.js";
+import { useLoad, usePoll, useSettled } from "../lib/load.js";
 import { go, to } from "../lib/route.js";
 import { changeInsight } from "../lib/dynamo.js";
 import { SampleTraffic } from "../samples/sample_data.jsx";
@@ -77,7 +77,7 @@ export function usePatterns(filter) {
   const [operation, setOperation] = useState("");
   const [offset, setOffset] = useState(0);
   const load = useLoad(() => insight("patterns", { ...filter, operation, sort, limit: PAGE, offset }), [filter.table, filter.q, filter.index, operation, sort, offset]);
-  useEvery(3, load.reload);
+  usePoll(3, load);
   const toolbar = (
     <>
       <Select aria-label="Operation" class="auto" options={[["", "All operations"], "GetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", "BatchGetItem", "ExecuteStatement"]} value={operation} onChange={(value) => { setOperation(value); setOffset(0); }} />
@@ -109,7 +109,7 @@ export function usePatterns(filter) {
 
 function PatternPage({ id }) {
   const load = useLoad(() => insight(`patterns/${encodeURIComponent(id)}`), [id]);
-  useEvery(3, load.reload);
+  usePoll(3, load);
   return (
     <>
       <Head title={load.data ? `${load.data.operation} ${load.data.table ?? ""}${load.data.index ? `.${load.data.index}` : ""}` : "Access pattern"} crumbs={<a href={to(["patterns"])}>Access patterns</a>}>

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { changeInsight, insight } from "../lib/dynamo.js";
 import { count } from "../lib/format.js";
-import { useEvery, useLoad } from "../lib/load.js";
+import { useLoad, usePoll } from "../lib/load.js";
 import { useTables } from "../lib/schema.js";
 import { Badge, Check, Dialog, Empty, Field, Head, Icon, IconButton, Loaded, Notice, Panel, Select, Stats, toast } from "../ui.jsx";
 import { TableChooser } from "./connect.jsx";
@@ -22,7 +22,7 @@ const PRESETS = [
 export function Simulation() {
   const load = useLoad(() => insight("simulation"), []);
   const [edited, setEdited] = useState(null);
-  useEvery(3, load.reload);
+  usePoll(3, load);
   async function change(body, text) {
     await changeInsight("simulation", body);
     toast(text);

@@ -2,7 +2,7 @@
 import { Chart } from "../chart.jsx";
 import { insight } from "../lib/dynamo.js";
 import { compact, plural, unit } from "../lib/format.js";
-import { useEvery, useLoad } from "../lib/load.js";
+import { useLoad, usePoll } from "../lib/load.js";
 import { to } from "../lib/route.js";
 import { FindingList } from "../pages/findings.jsx";
 import { usePatterns } from "../pages/patterns.jsx";
@@ -14,7 +14,7 @@ export function TableInsight({ table }) {
     const [series, findings] = await Promise.all([insight("series", { step: "minute", table: name }), insight("findings", { table: name }).catch(() => ({ total: 0, findings: [] }))]);
     return { series, findings };
   }, [name]);
-  useEvery(15, load.reload);
+  usePoll(15, load);
   const { view, toolbar } = usePatterns({ table: name });
   return (
     <Loaded of={load}>
