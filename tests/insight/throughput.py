@@ -2,10 +2,11 @@
 """Is GetItem with insight on at least 97 % as quick as without? Two servers, one with --insight off, measured in turn, in
 many short rounds, so that whatever else the machine does hits both alike.
 
-    tests/insight/throughput.py [--rounds 20] [--seconds 2]
+    tests/insight/throughput.py [--rounds 80] [--seconds 0.4]
 
-Compares the CPU time that the servers use for a request (their own, user and system), which does not depend on what else
-runs, and the requests answered; the median of all rounds. Fails if insight takes more than 3 % of the CPU time."""
+Compares the CPU time that the servers use for a request (their own, user and system) and the requests answered. Other
+programs on the machine (shared caches, hyper-threads, steal time) only ever make a round slower, so each server is judged by
+the mean of its quickest third of the rounds. Fails if insight takes more than 3 % of the CPU time."""
 
 import argparse
 import json
@@ -33,13 +34,20 @@ def bench(server, seconds, *more):
 def measure(server, seconds):
     """(requests a second, microseconds of CPU per request)"""
     answer = bench(server, seconds, "--no-setup", "--pid", str(server.process.pid))
+    while answer["server_cpu_us"] <= 0:  # the machine was so busy that the round saw no CPU time of the server
+        answer = bench(server, seconds, "--no-setup", "--pid", str(server.process.pid))
     return answer["requests_per_second"], answer["server_cpu_us"]
+
+
+def best(values, reverse=False):
+    """The mean of the best third: of the smallest, or reversed of the largest."""
+    return statistics.mean(sorted(values, reverse=reverse)[:max(1, len(values) // 3)])
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--rounds", type=int, default=80)
+    parser.add_argument("--seconds", type=float, default=0.4)
     options = parser.parse_args()
     with Server("memory:", "--insight", "off") as off, Server("memory:") as on:
         for server in (off, on):
@@ -49,12 +57,14 @@ def main():
             order = (off, on) if number % 2 == 0 else (on, off)
             results = {id(server): measure(server, options.seconds) for server in order}
             rounds.append((results[id(off)], results[id(on)]))
-    requests = statistics.median(with_it[0] / without[0] for without, with_it in rounds)
-    cpu = statistics.median(without[1] / with_it[1] for without, with_it in rounds)
-    print(f"requests a second: {statistics.median(r[0][0] for r in rounds):,.0f} without, "
-          f"{statistics.median(r[1][0] for r in rounds):,.0f} with insight; {requests:.1%} (median of {len(rounds)} rounds)")
-    print(f"CPU per request: {statistics.median(r[0][1] for r in rounds):.2f} us without, "
-          f"{statistics.median(r[1][1] for r in rounds):.2f} us with insight; without is {cpu:.1%} of with")
+    count = len(rounds)
+    requests_off, requests_on = (best([each[side][0] for each in rounds], reverse=True) for side in (0, 1))
+    cpu_off, cpu_on = (best([each[side][1] for each in rounds]) for side in (0, 1))
+    cpu = cpu_off / cpu_on
+    print(f"requests a second: {requests_off:,.0f} without, {requests_on:,.0f} with insight: {requests_on / requests_off:.1%} "
+          f"(mean of the quickest third of {count} rounds)")
+    print(f"CPU per request: {cpu_off:.2f} us without, {cpu_on:.2f} us with insight: {cpu:.1%}")
+    print(f"for comparison, median of all rounds: {statistics.median(off[1] / on[1] for off, on in rounds):.1%}")
     if cpu < LIMIT:
         print(f"throughput.py: insight takes more than {1 - LIMIT:.0%} of GetItem's CPU time")
         return 1
