@@ -15,12 +15,12 @@ const SORTS = [["units", "Units"], ["calls", "Calls"], ["errors", "Errors"], ["p
 
 /* "Query Tasks.GSI1" and, below, its conditions. */
 export function PatternText({ pattern, link }) {
-  const { operation, table, index, key, filter, condition, update, projection, scan, other } = pattern;
+  const { operation, table, index, key, filter, condition, update, projection, scan, other, flags } = pattern;
   const name = <>{operation} <span class="target">{table ?? "–"}{index && <>.{index}</>}</span></>;
   const parts = [[null, key], ["filter", filter], ["if", condition], ["update", update], ["read", projection]].filter(([, text]) => text);
   return (
     <span class="pattern">
-      <span>{link ? <a href={to(["patterns", pattern.id])}>{name}</a> : <span>{name}</span>}{scan && <Badge kind="warn">scan</Badge>}{other && <Badge>other</Badge>}</span>
+      <span>{link ? <a href={to(["patterns", pattern.id])}>{name}</a> : <span>{name}</span>}{scan && <Badge kind="warn">scan</Badge>}{other && <Badge>other</Badge>}{flags.map((flag) => <Badge key={flag}>{flag}</Badge>)}</span>
       {parts.map(([label, text]) => <code key={label}>{label && <span class="muted">{label} </span>}{text}</code>)}
     </span>
   );
