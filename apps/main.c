@@ -42,29 +42,34 @@ static bool prepare(struct gramme_db *db, const struct options *options)
     return true;
 }
 
-/* A handle for reading streams: with short time-outs, so that the end of the process does not wait
- * for a database that is gone. */
+/* With short time-outs: neither a page nor the end of the process waits for a database that is
+ * gone. */
+static const struct gramme_options impatient = {
+    .connect_timeout_ms = 1000, .timeout_ms = 5000, .attempts_max = 1};
+
+/* A handle for reading streams. */
 static struct gramme_db *open_streams(struct gramme_db *db, const struct options *options,
                                       struct gramme_error **error)
 {
     if (options->streams_url[0] == '\0') {
         return db;
     }
-    struct gramme_options settings = {
-        .connect_timeout_ms = 1000, .timeout_ms = 5000, .attempts_max = 1};
-    return gramme_open(options->streams_url, &settings, error);
+    return gramme_open(options->streams_url, &impatient, error);
 }
 
-/* A database over HTTP that is not the service may be a Gramme server. */
-static const char *insight_url(const char *db)
+/* A handle to ask what the database has measured, if it may be a Gramme server: it is reached over
+ * HTTP and is not the service. Else NULL. */
+static struct gramme_db *open_insight(const char *url)
 {
-    return strncmp(db, "http", 4) == 0 && strstr(db, ".amazonaws.com") == NULL ? db : NULL;
+    bool may_tell = strncmp(url, "http", 4) == 0 && strstr(url, ".amazonaws.com") == NULL;
+    return may_tell ? gramme_open(url, &impatient, NULL) : NULL;
 }
 
 /* Serves until a signal comes; returns the exit status. */
 static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *auth,
                  const struct options *options)
 {
+    struct gramme_db *insight = open_insight(options->db);
     struct app_server_options server_options = {
         .host = options->host,
         .port = options->port,
@@ -74,7 +79,7 @@ static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *a
         .app_count = COUNT_OF(apps),
         .auth = auth,
         .streams = streams,
-        .insight_url = insight_url(options->db),
+        .insight = insight,
         .may_enable_streams = options->create_tables,
         .live_interval_ms = (int)options->live_interval_ms,
     };
@@ -100,6 +105,7 @@ static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *a
         status = 0;
     }
     app_server_close(server);
+    gramme_close(insight);
     arena_finish(&arena);
     return status;
 }

@@ -1,3 +1,5 @@
+/* The data layer of calls: one function per access pattern of its document, on the client library.
+ * Worker threads. */
 #include "apps/calls/calls.h"
 
 #include <stdio.h>
@@ -107,12 +109,18 @@ static void set_item(struct gramme_value *item, const struct call *call)
 
 /* --- create --- */
 
+/* The key of the item that keeps the id of a call. */
+static void set_created_key(struct gramme_value *key, const char *call_id)
+{
+    gramme_set_format(key, "userId", "#%s", call_id);
+    gramme_set_string(key, "sk", "created");
+}
+
 /* What a call was created with, for the item that keeps its id. In a map, so that no index sees it.
  */
 static void set_created(struct gramme_value *item, const struct call *call)
 {
-    gramme_set_format(item, "userId", "#%s", call->call_id);
-    gramme_set_string(item, "sk", "created");
+    set_created_key(item, call->call_id);
     struct gramme_value *created = gramme_set_map(item, "created");
     gramme_set_string(created, "userId", call->user_id);
     gramme_set_string(created, "providerId", call->provider_id);
@@ -137,14 +145,37 @@ static enum calls_result find_created(struct gramme_db *db, const struct call *c
     return result == CALLS_NOT_FOUND ? calls_lookup(db, call->call_id, out, error) : result;
 }
 
-/* A call that another program wrote has no item that keeps its id: the index knows it. */
+/* Whether there is an item that keeps the id: CALLS_OK or CALLS_NOT_FOUND. */
+static enum calls_result find_kept(struct gramme_db *db, const char *call_id,
+                                   struct gramme_error **error)
+{
+    struct gramme_request *get = gramme_request_create("GetItem", TABLE);
+    set_created_key(gramme_request_key(get), call_id);
+    gramme_request_consistent(get);
+    struct gramme_answer *answer = gramme_send(db, get, error);
+    gramme_request_destroy(get);
+    if (answer == NULL) {
+        return CALLS_FAILED;
+    }
+    bool is_kept = gramme_answer_item(answer) != NULL;
+    gramme_answer_destroy(answer);
+    return is_kept ? CALLS_OK : CALLS_NOT_FOUND;
+}
+
+/* A call that another program wrote has no item that keeps its id, also after changes of ours: the
+ * index knows it. CALLS_NOT_FOUND: there is none, or it is one of ours. */
 static enum calls_result find_foreign(struct gramme_db *db, const struct call *call,
                                       struct call *out, struct gramme_error **error)
 {
     struct call found;
     enum calls_result result = calls_lookup(db, call->call_id, &found, error);
-    if (result != CALLS_OK || found.version > 0) {
-        return result == CALLS_FAILED ? CALLS_FAILED : CALLS_NOT_FOUND;
+    if (result != CALLS_OK) {
+        return result;
+    }
+    enum calls_result kept =
+        found.version > 0 ? find_kept(db, call->call_id, error) : CALLS_NOT_FOUND;
+    if (kept != CALLS_NOT_FOUND) {
+        return kept == CALLS_OK ? CALLS_NOT_FOUND : kept;
     }
     *out = found;
     bool is_same = strcmp(found.user_id, call->user_id) == 0 &&

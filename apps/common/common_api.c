@@ -18,7 +18,7 @@ static void get_patterns(struct app_request *request)
     const struct app_files *files = request->app->definition->files;
     struct arena *arena = request->exchange->arena;
     struct gramme_value *measured =
-        measured_get(arena, request->app->insight_url, cost_table(arena, files->patterns));
+        measured_get(request->app->insight, cost_table(arena, files->patterns));
     struct gramme_value *body = cost_describe(files->patterns, files->workload, measured);
     answer_value(request, 200, body);
     gramme_value_destroy(measured);

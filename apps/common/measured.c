@@ -4,28 +4,22 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "apps/common/fetch.h"
-#include "base/mem.h"
+enum { PATTERNS_MAX = 1000 }; /* the most that the server lists */
 
-struct gramme_value *measured_get(struct arena *arena, const char *url, const char *table)
+struct gramme_value *measured_get(struct gramme_db *insight, const char *table)
 {
-    if (url == NULL) {
+    if (insight == NULL) {
         return NULL;
     }
-    char *name = fetch_escape(table);
-    struct str address =
-        arena_format(arena, "%s/_gramme/api/patterns?table=%s&limit=1000", url, name);
-    mem_free(name);
-    struct buf answer = {0};
-    struct gramme_value *list = NULL;
-    if (fetch_send(&(struct fetch){.url = address.data}, &answer) == 200) {
-        struct gramme_value *body =
-            gramme_value_from_json(answer.data, answer.len, GRAMME_PLAIN, NULL);
-        const struct gramme_value *patterns = gramme_get(body, "patterns");
-        list = gramme_value_type(patterns) == GRAMME_LIST ? gramme_value_copy(patterns) : NULL;
-        gramme_value_destroy(body);
-    }
-    buf_finish(&answer);
+    struct gramme_value *parameters = gramme_map_create();
+    gramme_set_string(parameters, "table", table);
+    gramme_set_int(parameters, "limit", PATTERNS_MAX);
+    struct gramme_answer *answer = gramme_insight(insight, "patterns", parameters, NULL);
+    gramme_value_destroy(parameters);
+    const struct gramme_value *patterns = gramme_get(gramme_answer_root(answer), "patterns");
+    struct gramme_value *list =
+        gramme_value_type(patterns) == GRAMME_LIST ? gramme_value_copy(patterns) : NULL;
+    gramme_answer_destroy(answer);
     return list;
 }
 

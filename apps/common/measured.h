@@ -3,12 +3,12 @@
 #ifndef GRAMME_APPS_MEASURED_H
 #define GRAMME_APPS_MEASURED_H
 
-#include "base/arena.h"
 #include "gramme/gramme.h"
 
-/* Asks the database at `url` for the patterns of a table. A list, the caller's; NULL: it cannot
- * tell, or `url` is NULL. May block. */
-struct gramme_value *measured_get(struct arena *arena, const char *url, const char *table);
+/* Asks a database for the patterns of a table that it has counted. Returns a list that the caller
+ * destroys; NULL: the database is not a Gramme server, cannot be reached or refuses, or `insight`
+ * is NULL. May block. */
+struct gramme_value *measured_get(struct gramme_db *insight, const char *table);
 
 /* Sums up what `measured` (a list of measured_get()) says of a declared pattern: out gets
  * "requests", "units" and "unitsEach". False: nothing, and `out` is untouched. Items of batches and

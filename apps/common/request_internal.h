@@ -19,7 +19,7 @@ struct app {
     struct auth *auth;
     struct live *live;         /* NULL: none */
     struct follower *follower; /* NULL: none */
-    const char *insight_url;   /* of a database that may tell what it has measured; NULL: none */
+    struct gramme_db *insight; /* a database that may tell what it has measured; NULL: none */
 };
 
 enum { REQUEST_ID_SIZE = 65 };

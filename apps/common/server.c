@@ -246,7 +246,7 @@ static bool start_apps(struct app_server *server, struct gramme_db *db,
         app->definition = options->apps[i];
         app->db = db;
         app->auth = options->auth;
-        app->insight_url = options->insight_url;
+        app->insight = options->insight;
         struct gramme_error *error = NULL;
         if (app->definition->start != NULL) {
             app->state = app->definition->start(db, &error);

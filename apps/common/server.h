@@ -16,7 +16,7 @@ struct app_server_options {
     size_t app_count;
     struct auth *auth;
     struct gramme_db *streams; /* where the operations of streams go; may be the database itself */
-    const char *insight_url;   /* of the database, if it may be a Gramme server; else NULL */
+    struct gramme_db *insight; /* the database, if it may be a Gramme server; else NULL */
     bool may_enable_streams;
     int live_interval_ms;
 };

@@ -475,6 +475,15 @@ bool gramme_create_table(struct gramme_db *db, const char *json, size_t len, int
 bool gramme_wait_table(struct gramme_db *db, const char *table, int timeout_ms,
                        struct gramme_error **error);
 
+/* Asks a Gramme server about itself, its traffic and its cost: gramme_insight(db, "patterns",
+ * parameters, &error). `page` is one of docs/internals/insight-api.md, and the root of the answer
+ * is its JSON. `parameters` is a map of strings and numbers, or NULL. The request is signed like
+ * others; a server that checks signatures wants the permission gramme:GetInsight. NULL on failure:
+ * GRAMME_BAD_ADDRESS if the database is in this process. */
+struct gramme_answer *gramme_insight(struct gramme_db *db, const char *page,
+                                     const struct gramme_value *parameters,
+                                     struct gramme_error **error);
+
 #define GRAMME_UUID_SIZE 37
 /* Writes a random UUID in lower case, with a NUL. */
 void gramme_uuid(char out[GRAMME_UUID_SIZE]);

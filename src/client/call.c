@@ -103,9 +103,11 @@ static struct gramme_answer *read_answer(struct attempt *attempt, struct gramme_
     if (answer->json.len == 0 && may_be_empty(attempt->operation)) {
         return answer;
     }
-    if (!value_read(answer->tree, buf_str(&answer->json), GRAMME_WIRE, &problem)) {
-        error_set(error, GRAMME_BAD_ANSWER, "the answer to %.*s is not as DynamoDB's: %s",
-                  STR_ARG(attempt->operation), problem);
+    bool is_page = !str_is_null(attempt->page);
+    if (!value_read(answer->tree, buf_str(&answer->json), is_page ? GRAMME_PLAIN : GRAMME_WIRE,
+                    &problem)) {
+        error_set(error, GRAMME_BAD_ANSWER, "the answer to %.*s is not as expected: %s",
+                  STR_ARG(is_page ? attempt->page : attempt->operation), problem);
         gramme_answer_destroy(answer);
         return NULL;
     }
@@ -152,40 +154,52 @@ static bool is_of_streams(struct str operation)
     return false;
 }
 
-struct gramme_answer *call_service(struct gramme_db *db, struct str operation, struct str body,
-                                   struct gramme_error **error)
+static struct gramme_answer *call_with_retries(struct gramme_db *db, struct attempt *attempt,
+                                               struct gramme_error **error)
 {
-    struct attempt attempt = {
-        .operation = operation, .is_of_streams = is_of_streams(operation), .body = body};
     struct gramme_error *failure = NULL;
     enum retry_kind retried = RETRY_NEVER;
     struct gramme_answer *answer;
     int attempts = 0;
     for (;;) {
         error_clear(&failure);
-        answer = try_once(db, &attempt, &failure);
+        answer = try_once(db, attempt, &failure);
         attempts++;
         if (answer != NULL) {
             retry_quota_give(&db->quota, retried);
             break;
         }
         enum retry_kind kind =
-            attempt.renewed ? RETRY_TRANSIENT : retry_kind_of(failure->status, failure->code);
+            attempt->renewed ? RETRY_TRANSIENT : retry_kind_of(failure->status, failure->code);
         failure->attempts = attempts;
         if (kind == RETRY_NEVER || attempts >= db->transport->attempts_max ||
             !retry_quota_take(&db->quota, kind)) {
             break;
         }
         retried = kind;
-        retry_wait_ms(retry_delay_ms(&db->quota, kind, attempts, attempt.wish_ms));
+        retry_wait_ms(retry_delay_ms(&db->quota, kind, attempts, attempt->wish_ms));
     }
-    buf_finish(&attempt.answer);
+    buf_finish(&attempt->answer);
     if (error != NULL) {
         *error = failure;
     } else {
         gramme_error_destroy(failure);
     }
     return answer;
+}
+
+struct gramme_answer *call_service(struct gramme_db *db, struct str operation, struct str body,
+                                   struct gramme_error **error)
+{
+    struct attempt attempt = {
+        .operation = operation, .is_of_streams = is_of_streams(operation), .body = body};
+    return call_with_retries(db, &attempt, error);
+}
+
+struct gramme_answer *call_page(struct gramme_db *db, struct str page, struct gramme_error **error)
+{
+    struct attempt attempt = {.page = page};
+    return call_with_retries(db, &attempt, error);
 }
 
 /* --- calls --- */

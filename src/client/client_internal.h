@@ -22,5 +22,9 @@ MUST_USE struct gramme_answer *answer_create(void);
 /* Makes a call, with retries. NULL: *error is set. */
 MUST_USE struct gramme_answer *call_service(struct gramme_db *db, struct str operation,
                                             struct str body, struct gramme_error **error);
+/* Reads a page of the server, with retries. `page` is its path and query in canonical form, with a
+ * NUL. NULL: *error is set. */
+MUST_USE struct gramme_answer *call_page(struct gramme_db *db, struct str page,
+                                         struct gramme_error **error);
 
 #endif

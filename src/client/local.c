@@ -74,6 +74,10 @@ static void call_done(struct api_call *call)
 static void local_call(struct transport *transport, struct attempt *attempt)
 {
     struct local *local = CONTAINER_OF(transport, struct local, transport);
+    if (!str_is_null(attempt->page)) {
+        attempt_fail(attempt, GRAMME_BAD_ADDRESS, "only a server has pages");
+        return;
+    }
     if (attempt->body.len > BODY_BYTES_MAX) {
         attempt->status = 413;
         buf_add(&attempt->answer, STR("request body too large"));

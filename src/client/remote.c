@@ -129,6 +129,34 @@ static struct curl_slist *add_header(struct curl_slist *list, struct arena *aren
     return curl_slist_append(list, line.data);
 }
 
+/* Adds the headers of an operation, with what it is signed as. */
+static size_t add_operation(struct arena *arena, const struct attempt *attempt,
+                            struct sigv4_request *request, struct sigv4_header *headers)
+{
+    const char *service =
+        attempt->is_of_streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810";
+    request->method = STR("POST");
+    request->path = STR("/");
+    request->body = attempt->body;
+    headers[0] = (struct sigv4_header){STR("Content-Type"), STR("application/x-amz-json-1.0")};
+    headers[1] = (struct sigv4_header){
+        STR("X-Amz-Target"),
+        arena_format(arena, "%s.%.*s", service, STR_ARG(attempt->operation)),
+    };
+    return 2;
+}
+
+/* The same of a page. */
+static size_t add_page(const struct attempt *attempt, struct sigv4_request *request)
+{
+    const char *mark = memchr(attempt->page.data, '?', attempt->page.len);
+    size_t path_len = mark != NULL ? (size_t)(mark - attempt->page.data) : attempt->page.len;
+    request->method = STR("GET");
+    request->path = str_make(attempt->page.data, path_len);
+    request->query = mark != NULL ? str_skip(attempt->page, path_len + 1) : STR("");
+    return 0;
+}
+
 /* Makes all headers, including Authorization. */
 static struct curl_slist *make_headers(const struct remote *remote, struct arena *arena,
                                        const struct attempt *attempt,
@@ -136,27 +164,17 @@ static struct curl_slist *make_headers(const struct remote *remote, struct arena
 {
     char time[SIGV4_TIME_SIZE];
     sigv4_format_time(clock_wall_ms(), time);
-    struct sigv4_header headers[6] = {
-        {STR("Content-Type"), STR("application/x-amz-json-1.0")},
-        {STR("Host"), remote->endpoint.host},
-        {STR("X-Amz-Date"), str_from_c(time)},
-        {STR("X-Amz-Target"),
-         arena_format(arena, "%s.%.*s",
-                      attempt->is_of_streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
-                      STR_ARG(attempt->operation))},
-    };
-    size_t count = 4;
+    struct sigv4_header headers[6];
+    struct sigv4_request request = {.headers = headers};
+    size_t count = str_is_null(attempt->page) ? add_operation(arena, attempt, &request, headers)
+                                              : add_page(attempt, &request);
+    headers[count++] = (struct sigv4_header){STR("Host"), remote->endpoint.host};
+    headers[count++] = (struct sigv4_header){STR("X-Amz-Date"), str_from_c(time)};
     if (!str_is_null(credentials->session_token)) {
         headers[count++] =
             (struct sigv4_header){STR("X-Amz-Security-Token"), credentials->session_token};
     }
-    struct sigv4_request request = {
-        .method = STR("POST"),
-        .path = STR("/"),
-        .headers = headers,
-        .header_count = count,
-        .body = attempt->body,
-    };
+    request.header_count = count;
     struct sigv4_scope scope = {
         .access_key_id = credentials->access_key_id,
         .secret_access_key = credentials->secret_access_key,
@@ -175,15 +193,31 @@ static struct curl_slist *make_headers(const struct remote *remote, struct arena
     return curl_slist_append(list, "Expect:"); /* no 100-continue */
 }
 
+/* What is asked of which address. curl copies the address. */
+static void set_request(const struct remote *remote, CURL *curl, const struct attempt *attempt)
+{
+    struct str url = remote->endpoint.url;
+    if (str_is_null(attempt->page)) {
+        curl_easy_setopt(curl, CURLOPT_URL, url.data);
+        curl_easy_setopt(curl, CURLOPT_POST, 1L);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, attempt->body.data);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)attempt->body.len);
+        return;
+    }
+    size_t len = url.len - (url.data[url.len - 1] == '/');
+    struct buf address = {0};
+    buf_format(&address, "%.*s%s", (int)len, url.data, attempt->page.data);
+    buf_add_char(&address, '\0');
+    curl_easy_setopt(curl, CURLOPT_URL, address.data);
+    curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+    buf_finish(&address);
+}
+
 static void set_options(const struct remote *remote, CURL *curl, struct transfer *transfer,
                         struct curl_slist *headers, char *problem)
 {
-    const struct attempt *attempt = transfer->attempt;
-    curl_easy_setopt(curl, CURLOPT_URL, remote->endpoint.url.data);
+    set_request(remote, curl, transfer->attempt);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, attempt->body.data);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)attempt->body.len);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);

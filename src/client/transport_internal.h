@@ -11,6 +11,8 @@ struct attempt {
     struct str operation;
     bool is_of_streams; /* the operation is of DynamoDB Streams, a service of its own */
     struct str body;
+    struct str page; /* not STR_NULL: a GET of this path and query, in canonical form, instead of an
+                      * operation; ends with NUL */
 
     int status;           /* HTTP status; 0: no response */
     struct buf answer;    /* its body */

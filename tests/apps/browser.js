@@ -4,21 +4,29 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
-import { after, before } from "node:test";
+import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const BUILD = path.dirname(process.env.GRAMME ?? path.join(ROOT, "build", "gramme"));
+export const BUILD = path.dirname(process.env.GRAMME ?? path.join(ROOT, "build", "gramme"));
 
 export const DESKTOP = { viewport: { width: 1280, height: 900 } };
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 export const SMALL_PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
 
-/* Starts a program of ours that prints where it serves: {url, stop(), kill()}. */
-async function start(program, args) {
-  const child = spawn(path.join(BUILD, program), args, { stdio: ["ignore", "pipe", "pipe"] });
+/* test(), once on a desktop and once on a phone; `run` gets the options of the page, and its width as text. */
+export function testBoth(name, run) {
+  for (const context of [DESKTOP, PHONE]) {
+    const { width } = context.viewport;
+    test(`${name}, ${width} px`, () => run(context, String(width)));
+  }
+}
+
+/* Starts a program of ours that prints where it serves: {url, stop(), kill()}. `variables` are added to its environment. */
+export async function start(program, args, variables = {}) {
+  const child = spawn(path.join(BUILD, program), args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...variables } });
   const ended = once(child, "exit");
   const end = async (signal) => {
     child.kill(signal);

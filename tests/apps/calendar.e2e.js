@@ -1,7 +1,6 @@
 /* The calendar's page in Chromium. Each test has a month of its own. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { DESKTOP, PHONE, useSite } from "./browser.js";
+import { testBoth, useSite } from "./browser.js";
 
 const site = useSite();
 let months = 0;
@@ -63,9 +62,9 @@ async function grip(locator) {
 
 const dialog = (page) => page.getByRole("dialog");
 
-test("selecting nights books them", async () => {
+testBoth("selecting nights books them", async (context) => {
   const day = newMonth();
-  const page = await open(day);
+  const page = await open(day, [], context);
   await dragTo(page, await spot(page, day(10)), await spot(page, day(12)));
   await dialog(page).getByLabel("Who").fill("Ana");
   await dialog(page).getByText("3 nights").waitFor();
@@ -75,9 +74,9 @@ test("selecting nights books them", async () => {
   await site.close(page);
 });
 
-test("booking by keyboard, with dates typed in", async () => {
+testBoth("booking by keyboard, with dates typed in", async (context) => {
   const day = newMonth();
-  const page = await open(day);
+  const page = await open(day, [], context);
   await page.getByRole("button", { name: "New event" }).focus();
   await page.keyboard.press("Enter");
   await dialog(page).locator("input[name=title]:focus").waitFor();
@@ -95,10 +94,10 @@ test("booking by keyboard, with dates typed in", async () => {
   await site.close(page);
 });
 
-test("dragging moves an event", async () => {
+testBoth("dragging moves an event", async (context) => {
   const day = newMonth();
   const event = await book("Ana", day(10), day(12));
-  const page = await open(day);
+  const page = await open(day, [], context);
   await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(20)));
   await page.locator(".toast", { hasText: "2 nights" }).waitFor();
   assert.deepEqual(await read(event), { ...event, start: day(20), end: day(22), version: 2 });
@@ -109,12 +108,12 @@ test("dragging moves an event", async () => {
   await site.close(page);
 });
 
-test("resizing makes an event longer, and shorter", async () => {
+testBoth("resizing makes an event longer, and shorter", async (context) => {
   const day = newMonth();
   const monday = [...Array(8).keys()].map((number) => day(number + 7)).find((text) => new Date(text).getUTCDay() === 1);
   const after = (count) => new Date(new Date(monday).getTime() + count * 24 * 3600 * 1000).toISOString().slice(0, 10);
   const event = await book("Ana", monday, after(2));
-  const page = await open(day);
+  const page = await open(day, [], context);
   async function resize(to) {
     await shownEvent(page, "Ana").hover();
     await dragTo(page, await middle(shownEvent(page, "Ana").locator(".fc-event-resizer-end")), await spot(page, to));
@@ -128,10 +127,10 @@ test("resizing makes an event longer, and shorter", async () => {
   await site.close(page);
 });
 
-test("an event is renamed, and deleted after a question", async () => {
+testBoth("an event is renamed, and deleted after a question", async (context) => {
   const day = newMonth();
   const event = await book("Ana", day(10), day(12));
-  const page = await open(day);
+  const page = await open(day, [], context);
   await shownEvent(page, "Ana").click();
   await dialog(page).getByLabel("Who").fill("Ana and Ben");
   await dialog(page).getByRole("button", { name: "Save" }).click();
@@ -147,9 +146,9 @@ test("an event is renamed, and deleted after a question", async () => {
   await site.close(page);
 });
 
-test("when someone else took the night meanwhile, booking says which and shows it", async () => {
+testBoth("when someone else took the night meanwhile, booking says which and shows it", async (context) => {
   const day = newMonth();
-  const page = await open(day, [409]);
+  const page = await open(day, [409], context);
   await dragTo(page, await spot(page, day(10)), await spot(page, day(13)));
   await dialog(page).getByLabel("Who").fill("Ana");
   await book("Ben", day(12), day(13));
@@ -164,10 +163,10 @@ test("when someone else took the night meanwhile, booking says which and shows i
   await site.close(page);
 });
 
-test("a drag onto a night that was taken meanwhile goes back, and says why", async () => {
+testBoth("a drag onto a night that was taken meanwhile goes back, and says why", async (context) => {
   const day = newMonth();
   const event = await book("Ana", day(8), day(9));
-  const page = await open(day, [409]);
+  const page = await open(day, [409], context);
   await book("Ben", day(15), day(16));
   await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(15)));
   await page.locator(".toast.error", { hasText: "Ben has the night of 15" }).filter({ hasText: "Ana stays at 8" }).waitFor();
@@ -177,10 +176,10 @@ test("a drag onto a night that was taken meanwhile goes back, and says why", asy
   await site.close(page);
 });
 
-test("an event that someone changed or deleted meanwhile", async () => {
+testBoth("an event that someone changed or deleted meanwhile", async (context) => {
   const day = newMonth();
   const event = await book("Ana", day(8), day(9));
-  const page = await open(day, [412, 404]);
+  const page = await open(day, [412, 404], context);
   await shownEvent(page, "Ana").click();
   await dialog(page).getByLabel("Who").fill("Anna");
   const { body: now } = await site.rest("PUT", `/calendar/api/events/${event.id}`,
@@ -198,9 +197,9 @@ test("an event that someone changed or deleted meanwhile", async () => {
   await site.close(page);
 });
 
-test("an event that is too long is refused in words", async () => {
+testBoth("an event that is too long is refused in words", async (context) => {
   const day = newMonth();
-  const page = await open(day);
+  const page = await open(day, [], context);
   const sent = [];
   page.on("request", (request) => request.method() === "POST" && sent.push(request.url()));
   await page.getByRole("button", { name: "New event" }).click();
@@ -215,36 +214,34 @@ test("an event that is too long is refused in words", async () => {
   await site.close(page);
 });
 
-for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
-  test(`limits are those of the server, told before anything is sent, ${size} px`, async () => {
-    const page = await site.open("/", context);
-    await page.route("**/calendar/api/settings", (route) => route.fulfill({ json: { nightsMax: 3, titleMax: 5 } }));
-    const day = newMonth();
-    await Promise.all([page.waitForResponse("**/calendar/api/settings"), page.goto(`${site.apps.url}/calendar/?date=${day(1)}`)]);
-    await page.getByRole("button", { name: "New event" }).click();
-    await dialog(page).getByLabel("First night").fill(day(1));
-    await dialog(page).getByLabel("Leaves on").fill(day(5));
-    await dialog(page).getByRole("status").getByText("An event has at most 3 nights; this one has 4.").waitFor();
-    await dialog(page).getByLabel("Who").pressSequentially("Annabel");
-    assert.equal(await dialog(page).getByLabel("Who").inputValue(), "Annab");
-    await site.close(page);
-  });
-}
+testBoth("limits are those of the server, told before anything is sent", async (context) => {
+  const page = await site.open("/", context);
+  await page.route("**/calendar/api/settings", (route) => route.fulfill({ json: { nightsMax: 3, titleMax: 5 } }));
+  const day = newMonth();
+  await Promise.all([page.waitForResponse("**/calendar/api/settings"), page.goto(`${site.apps.url}/calendar/?date=${day(1)}`)]);
+  await page.getByRole("button", { name: "New event" }).click();
+  await dialog(page).getByLabel("First night").fill(day(1));
+  await dialog(page).getByLabel("Leaves on").fill(day(5));
+  await dialog(page).getByRole("status").getByText("An event has at most 3 nights; this one has 4.").waitFor();
+  await dialog(page).getByLabel("Who").pressSequentially("Annabel");
+  assert.equal(await dialog(page).getByLabel("Who").inputValue(), "Annab");
+  await site.close(page);
+});
 
-test("an event that began months before shows", async () => {
+testBoth("an event that began months before shows", async (context) => {
   const day = newMonth();
   months += 4;
   await book("Works", day(1), day(1 + 99));
   const later = (number) => day(number + 91); /* three months on */
-  const page = await open(later);
+  const page = await open(later, [], context);
   await shownEvent(page, "Works").waitFor();
   await site.close(page);
 });
 
-test("when events cannot be loaded the page says so, and tries again when asked to", async () => {
+testBoth("when events cannot be loaded the page says so, and tries again when asked to", async (context) => {
   const day = newMonth();
   await book("Ana", day(10), day(12));
-  const page = await open(newMonth());
+  const page = await open(newMonth(), [], context);
   await page.route("**/calendar/api/**", (route) => route.abort());
   await page.locator(".fc-prev-button").click();
   await page.getByText("The events cannot be shown").waitFor();
@@ -255,11 +252,11 @@ test("when events cannot be loaded the page says so, and tries again when asked 
   await page.close(); /* the browser logged what was aborted */
 });
 
-test("a drop on nights that are taken says which and by whom, and sends nothing", async () => {
+testBoth("a drop on nights that are taken says which and by whom, and sends nothing", async (context) => {
   const day = newMonth();
   await book("Ana", day(8), day(10));
   await book("Ben", day(16), day(17));
-  const page = await open(day);
+  const page = await open(day, [], context);
   const sent = [];
   page.on("request", (request) => request.method() === "PUT" && sent.push(request.url()));
   await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(15)));
@@ -269,61 +266,60 @@ test("a drop on nights that are taken says which and by whom, and sends nothing"
   await site.close(page);
 });
 
-for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
-  test(`an event is moved and resized by keyboard, ${size} px`, async () => {
-    const day = newMonth();
-    const event = await book("Ana", day(10), day(12));
-    await book("Ben", day(18), day(19));
-    const page = await open(day, [], context);
-    await shownEvent(page, "Ana").focus();
-    await page.keyboard.press("ArrowRight");
-    await page.getByRole("status").getByText("Enter saves, Escape puts it back").waitFor();
-    await page.keyboard.press("ArrowDown");
-    await page.getByRole("status").getByText("Ben has the night of 18").waitFor();
-    assert.deepEqual(await read(event), event, "nothing is saved before Enter");
-    await page.keyboard.press("Escape");
-    await cell(page, day(10)).locator(".fc-event", { hasText: "Ana" }).waitFor();
-    await page.waitForFunction(() => document.activeElement.textContent.includes("Ana"));
-    await page.keyboard.press("ArrowUp");
-    await page.keyboard.press("Shift+ArrowRight");
-    await page.keyboard.press("Enter");
-    await page.locator(".toast", { hasText: "3 nights" }).waitFor();
-    assert.deepEqual(await read(event), { ...event, start: day(3), end: day(6), version: 2 });
-    await page.waitForFunction(() => document.activeElement.textContent.includes("Ana"));
-    await site.close(page);
-  });
+testBoth("an event is moved and resized by keyboard", async (context) => {
+  const day = newMonth();
+  const event = await book("Ana", day(10), day(12));
+  await book("Ben", day(18), day(19));
+  const page = await open(day, [], context);
+  await shownEvent(page, "Ana").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("status").getByText("Enter saves, Escape puts it back").waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("status").getByText("Ben has the night of 18").waitFor();
+  assert.deepEqual(await read(event), event, "nothing is saved before Enter");
+  await page.keyboard.press("Escape");
+  await cell(page, day(10)).locator(".fc-event", { hasText: "Ana" }).waitFor();
+  await page.waitForFunction(() => document.activeElement.textContent.includes("Ana"));
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.locator(".toast", { hasText: "3 nights" }).waitFor();
+  assert.deepEqual(await read(event), { ...event, start: day(3), end: day(6), version: 2 });
+  await page.waitForFunction(() => document.activeElement.textContent.includes("Ana"));
+  await site.close(page);
+});
 
-  test(`reloading keeps the month, and tabs see each other's events, ${size} px`, async () => {
-    const day = newMonth();
-    await book("Ana", day(10), day(12));
-    const page = await open(day, [], context);
-    const title = await page.locator(".fc-toolbar-title").textContent();
-    const other = await open(newMonth(), [], context);
-    await other.locator(".fc-prev-button").click();
-    await shownEvent(other, "Ana").waitFor();
-    await other.reload();
-    await shownEvent(other, "Ana").waitFor();
-    assert.equal(await other.locator(".fc-toolbar-title").textContent(), title);
-    await shownEvent(other, "Ana").focus();
-    await book("Ben", day(20), day(22));
-    await shownEvent(page, "Ben").waitFor();
-    await shownEvent(other, "Ben").waitFor();
-    assert.match(await other.evaluate(() => document.activeElement.textContent), /Ana/, "the focus stays");
-    const colour = (name) => shownEvent(page, name).evaluate((element) => getComputedStyle(element).backgroundColor);
-    assert.notEqual(await colour("Ana"), await colour("Ben"));
-    await site.close(page);
-    await site.close(other);
-  });
-}
-
-test("the calendar can be subscribed to", async () => {
-  const day = (days) => new Date(Date.now() + days * 24 * 3600 * 1000).toISOString().slice(0, 10); /* feeds are about now */
+testBoth("reloading keeps the month, and tabs see each other's events", async (context) => {
+  const day = newMonth();
   await book("Ana", day(10), day(12));
-  const page = await open(day);
+  const page = await open(day, [], context);
+  const title = await page.locator(".fc-toolbar-title").textContent();
+  const other = await open(newMonth(), [], context);
+  await other.locator(".fc-prev-button").click();
+  await shownEvent(other, "Ana").waitFor();
+  await other.reload();
+  await shownEvent(other, "Ana").waitFor();
+  assert.equal(await other.locator(".fc-toolbar-title").textContent(), title);
+  await shownEvent(other, "Ana").focus();
+  await book("Ben", day(20), day(22));
+  await shownEvent(page, "Ben").waitFor();
+  await shownEvent(other, "Ben").waitFor();
+  assert.match(await other.evaluate(() => document.activeElement.textContent), /Ana/, "the focus stays");
+  const colour = (name) => shownEvent(page, name).evaluate((element) => getComputedStyle(element).backgroundColor);
+  assert.notEqual(await colour("Ana"), await colour("Ben"));
+  await site.close(page);
+  await site.close(other);
+});
+
+testBoth("the calendar can be subscribed to", async (context, width) => {
+  const now = Date.now() + (width === "390" ? 5 : 0) * 24 * 3600 * 1000; /* feeds are about now; nights of its own */
+  const day = (days) => new Date(now + days * 24 * 3600 * 1000).toISOString().slice(0, 10);
+  await book(`Ana at ${width}`, day(10), day(12));
+  const page = await open(day, [], context);
   await page.getByRole("button", { name: "Subscribe" }).click();
   const address = await dialog(page).getByLabel("Address").inputValue();
   const feed = await (await fetch(address)).text();
   assert.match(feed, /^BEGIN:VCALENDAR\r\n/);
-  assert.match(feed, /SUMMARY:Ana/);
+  assert.match(feed, new RegExp(`SUMMARY:Ana at ${width}`));
   await site.close(page);
 });

@@ -1,7 +1,7 @@
 /* What all pages have in common: accessibility, phones, long texts, messages, keyboard. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAxe, checkWidth, DESKTOP, PHONE, SMALL_PHONE, useSite } from "./browser.js";
+import { checkAxe, checkWidth, DESKTOP, PHONE, SMALL_PHONE, testBoth, useSite } from "./browser.js";
 
 const site = useSite("--samples");
 const LONG = "long-".repeat(20) + "name"; /* no place to break a line */
@@ -55,14 +55,15 @@ const OTHERS = [
   ["ben", "/reconciliation/", "[role=alert]"],
 ];
 
-/* Light at both sizes; in the dark only the colours are others. */
-async function checkAllLooks(page, what) {
-  for (const size of [DESKTOP, PHONE]) {
-    await page.setViewportSize(size.viewport);
-    await checkAxe(page, `${what}, light, ${size.viewport.width} px`);
+/* At both sizes, light and dark; in the dark only the colours are others. */
+async function checkAllLooks(page, what, element = null) {
+  for (const { viewport } of [DESKTOP, PHONE]) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme: "light" });
+    await checkAxe(page, `${what}, light, ${viewport.width} px`, { element });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await checkAxe(page, `${what}, dark, ${viewport.width} px`, { element, rules: ["color-contrast"] });
   }
-  await page.emulateMedia({ colorScheme: "dark" });
-  await checkAxe(page, `${what}, dark`, { rules: ["color-contrast"] });
 }
 
 for (const [where, ready] of PAGES) {
@@ -81,9 +82,7 @@ for (const [where, ...buttons] of DIALOGS) {
       await page.getByRole("button", { name }).first().click();
     }
     await page.getByRole("dialog").waitFor();
-    await checkAxe(page, "light", { element: "dialog" });
-    await page.emulateMedia({ colorScheme: "dark" });
-    await checkAxe(page, "dark", { element: "dialog", rules: ["color-contrast"] });
+    await checkAllLooks(page, String(buttons.at(-1)), "dialog");
     for (const { viewport } of [SMALL_PHONE, DESKTOP]) {
       await page.setViewportSize(viewport);
       await checkWidth(page, String(buttons.at(-1)));
@@ -161,10 +160,13 @@ test("a tapped ticket comes into view, and back leads to the list", async () => 
   await site.close(page);
 });
 
-test("errors stay until they are dismissed, other messages until the reader had time for them", async () => {
-  const page = await site.open("/tasks/?status=OPEN", { user: "dario", refusals: [403] });
+testBoth("errors stay until they are dismissed, other messages until the reader had time for them", async (context, width) => {
+  const title = `a message at ${width}`;
+  const { status } = await site.rest("POST", "/tasks/api/tasks", { title, priority: "LOW" }, { "X-User-Id": "ana" });
+  assert.equal(status, 201);
+  const page = await site.open("/tasks/?status=OPEN", { user: "dario", refusals: [403], ...context });
   await page.clock.install();
-  await page.getByLabel(/^Status of Order chairs/).selectOption("CLOSED");
+  await page.getByLabel(`Status of ${title}`).selectOption("CLOSED");
   const error = page.locator(".toast.error");
   await error.waitFor();
   await page.clock.runFor(600_000);
@@ -173,9 +175,9 @@ test("errors stay until they are dismissed, other messages until the reader had 
   await error.waitFor({ state: "detached" });
   await site.close(page);
 
-  const other = await site.open("/tasks/?status=OPEN");
+  const other = await site.open("/tasks/?status=OPEN", context);
   await other.clock.install();
-  await other.getByLabel(/^Status of Order chairs/).selectOption("IN_PROGRESS");
+  await other.getByLabel(`Status of ${title}`).selectOption("IN_PROGRESS");
   const message = other.locator(".toast");
   await message.waitFor();
   await other.clock.runFor(600_000);

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { test } from "node:test";
-import { DESKTOP, openPage, PHONE, rest, startAppsOn, useSite } from "./browser.js";
+import { openPage, rest, startAppsOn, testBoth, useSite } from "./browser.js";
 
 const HOUR = 3600 * 1000;
 const site = useSite();
@@ -39,10 +38,10 @@ async function bars(page, title) {
   return Object.fromEntries(pairs.filter(([, count]) => count > 0));
 }
 
-test("oldest first, counted by age, tenant and shard", async () => {
+testBoth("oldest first, counted by age, tenant and shard", async (context) => {
   const tenant = await newTenant(30, 2, 100);
   await write(tenant, "fine", "SUCCESS", 1);
-  const page = await site.open(`/reconciliation/?tenant=${tenant}`);
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
   assert.deepEqual(await shown(page, 3), [`${tenant}-100h`, `${tenant}-30h`, `${tenant}-2h`]);
   assert.deepEqual(await bars(page, "By age"), { "under 6 h": 1, "under 3 days": 1, "under 7 days": 1 });
   assert.deepEqual(await bars(page, "By tenant"), { [tenant]: 3 });
@@ -57,9 +56,9 @@ test("oldest first, counted by age, tenant and shard", async () => {
   await site.close(page);
 });
 
-test("what changes shows by itself", async () => {
+testBoth("what changes shows by itself", async (context) => {
   const tenant = await newTenant(1);
-  const page = await site.open(`/reconciliation/?tenant=${tenant}`);
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
   await shown(page, 1);
   await write(tenant, "new-one", "PENDING", 3, false);
   assert.deepEqual(await shown(page, 2), ["new-one", `${tenant}-1h`]);
@@ -71,25 +70,23 @@ test("what changes shows by itself", async () => {
   await site.close(page);
 });
 
-for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
-  test(`a call that is fine leaves the list, which can be undone, ${size} px`, async () => {
-    const tenant = await newTenant(1, 2);
-    const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
-    await page.getByRole("button", { name: `It is fine: ${tenant}-2h` }).click();
-    await page.getByText(`${tenant}-2h is fine.`).waitFor();
-    assert.deepEqual(await shown(page, 1), [`${tenant}-1h`]);
-    const { body } = await site.rest("GET", `/reconciliation/api/calls/${tenant}/${tenant}-2h`);
-    assert.deepEqual([body.pending, body.processingStatus], [false, "SUCCESS"]);
-    assert.equal(await page.evaluate(() => document.activeElement.closest("[data-call]")?.dataset.call), `${tenant}-1h`);
-    await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
-    assert.deepEqual(await shown(page, 2), [`${tenant}-2h`, `${tenant}-1h`]);
-    await site.close(page);
-  });
-}
+testBoth("a call that is fine leaves the list, which can be undone", async (context) => {
+  const tenant = await newTenant(1, 2);
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
+  await page.getByRole("button", { name: `It is fine: ${tenant}-2h` }).click();
+  await page.getByText(`${tenant}-2h is fine.`).waitFor();
+  assert.deepEqual(await shown(page, 1), [`${tenant}-1h`]);
+  const { body } = await site.rest("GET", `/reconciliation/api/calls/${tenant}/${tenant}-2h`);
+  assert.deepEqual([body.pending, body.processingStatus], [false, "SUCCESS"]);
+  await page.waitForFunction((id) => document.activeElement.closest("[data-call]")?.dataset.call === id, `${tenant}-1h`);
+  await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  assert.deepEqual(await shown(page, 2), [`${tenant}-2h`, `${tenant}-1h`]);
+  await site.close(page);
+});
 
-test("report a call", async () => {
+testBoth("report a call", async (context) => {
   const tenant = await newTenant();
-  const page = await site.open(`/reconciliation/?tenant=${tenant}`, { refusals: [404] });
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`, { refusals: [404], ...context });
   await page.getByText("Nothing is pending.").waitFor();
   await page.getByRole("button", { name: "Report a call" }).click();
   const dialog = page.getByRole("dialog");
@@ -106,51 +103,49 @@ test("report a call", async () => {
   await site.close(page);
 });
 
-for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
-  test(`filters are kept, totals follow them, newest first on demand, ${size} px`, async () => {
-    const tenant = await newTenant(1, 2, 3);
-    await write(tenant, `${tenant}-silent`, "PENDING", 4, false);
-    const page = await site.open("/reconciliation/", context);
-    await page.getByLabel("Tenant", { exact: true }).selectOption(tenant);
-    await shown(page, 4);
-    await page.getByLabel("Processing").selectOption("FAILED");
-    assert.deepEqual(await shown(page, 3), [`${tenant}-3h`, `${tenant}-2h`, `${tenant}-1h`]);
-    await page.getByText("3 of 3").waitFor();
-    await page.getByRole("button", { name: "Newest first" }).click();
-    await page.getByRole("heading", { name: "Newest first" }).waitFor();
-    await page.waitForFunction((first) => document.querySelector("[data-call]").dataset.call === first, `${tenant}-1h`);
-    await page.reload();
-    assert.deepEqual(await shown(page, 3), [`${tenant}-1h`, `${tenant}-2h`, `${tenant}-3h`]);
-    assert.equal(await page.getByLabel("Tenant", { exact: true }).inputValue(), tenant);
-    assert.equal(await page.locator(".number-card", { hasText: /pending$/ }).locator("strong").textContent(), "3");
-    await site.close(page);
-  });
+testBoth("filters are kept, totals follow them, newest first on demand", async (context) => {
+  const tenant = await newTenant(1, 2, 3);
+  await write(tenant, `${tenant}-silent`, "PENDING", 4, false);
+  const page = await site.open("/reconciliation/", context);
+  await page.getByLabel("Tenant", { exact: true }).selectOption(tenant);
+  await shown(page, 4);
+  await page.getByLabel("Processing").selectOption("FAILED");
+  assert.deepEqual(await shown(page, 3), [`${tenant}-3h`, `${tenant}-2h`, `${tenant}-1h`]);
+  await page.getByText("3 of 3").waitFor();
+  await page.getByRole("button", { name: "Newest first" }).click();
+  await page.getByRole("heading", { name: "Newest first" }).waitFor();
+  await page.waitForFunction((first) => document.querySelector("[data-call]").dataset.call === first, `${tenant}-1h`);
+  await page.reload();
+  assert.deepEqual(await shown(page, 3), [`${tenant}-1h`, `${tenant}-2h`, `${tenant}-3h`]);
+  assert.equal(await page.getByLabel("Tenant", { exact: true }).inputValue(), tenant);
+  await page.locator(".number-card", { hasText: /pending$/ }).locator("strong").getByText("3", { exact: true }).waitFor();
+  await site.close(page);
+});
 
-  test(`calls older than the look-back are counted and shown as abandoned, ${size} px`, async () => {
-    const tenant = await newTenant(24 * 30);
-    const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
-    await page.getByText("Nothing is pending.").waitFor();
-    await page.getByRole("button", { name: "Show them" }).click();
-    assert.deepEqual(await shown(page, 1), [`${tenant}-720h`]);
-    await page.locator("[data-call]").getByText("abandoned").waitFor();
-    await site.close(page);
-  });
+testBoth("calls older than the look-back are counted and shown as abandoned", async (context) => {
+  const tenant = await newTenant(24 * 30);
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
+  await page.getByText("Nothing is pending.").waitFor();
+  await page.getByRole("button", { name: "Show them" }).click();
+  assert.deepEqual(await shown(page, 1), [`${tenant}-720h`]);
+  await page.locator("[data-call]").getByText("abandoned").waitFor();
+  await site.close(page);
+});
 
-  test(`many calls come in pages, and say how many there are, ${size} px`, async () => {
-    const tenant = `tenant-${++tenants}`;
-    const callDateTime = new Date(Date.now() - HOUR).toISOString().replace(/\.\d+/, "");
-    await Promise.all(Array.from({ length: 60 }, (_, number) => site.rest("PUT",
-      `/reconciliation/api/calls/${tenant}/many-${number}`, { callDateTime, audioReceived: true, processingStatus: "FAILED" })));
-    const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
-    await page.getByText("50 of 60").waitFor();
-    await page.getByRole("button", { name: "Show more" }).click();
-    await page.getByText("60 of 60").waitFor();
-    assert.equal(new Set(await shown(page, 60)).size, 60);
-    await site.close(page);
-  });
-}
+testBoth("many calls come in pages, and say how many there are", async (context) => {
+  const tenant = `tenant-${++tenants}`;
+  const callDateTime = new Date(Date.now() - HOUR).toISOString().replace(/\.\d+/, "");
+  await Promise.all(Array.from({ length: 60 }, (_, number) => site.rest("PUT",
+    `/reconciliation/api/calls/${tenant}/many-${number}`, { callDateTime, audioReceived: true, processingStatus: "FAILED" })));
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
+  await page.getByText("50 of 60").waitFor();
+  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByText("60 of 60").waitFor();
+  assert.equal(new Set(await shown(page, 60)).size, 60);
+  await site.close(page);
+});
 
-test("the poller's deliveries show live: failures on the page, the history in a call's details", async () => {
+testBoth("the poller's deliveries show live: failures on the page, the history in a call's details", async (context) => {
   let answers = 0;
   const receiver = createServer((request, response) => {
     request.resume();
@@ -159,7 +154,7 @@ test("the poller's deliveries show live: failures on the page, the history in a 
   await once(receiver, "listening");
   const apps = await startAppsOn("memory:", "127.0.0.1:0", "--webhook", `http://127.0.0.1:${receiver.address().port}/`,
     "--interval-ms", "100", "--backoff-ms", "200");
-  const page = await openPage(site.browser, apps.url, "/reconciliation/");
+  const page = await openPage(site.browser, apps.url, "/reconciliation/", context);
   await page.getByText("Nothing is pending.").waitFor();
   const { status } = await rest(apps.url, "PUT", "/reconciliation/api/calls/north/c-1",
     { callDateTime: new Date().toISOString().replace(/\.\d+/, ""), audioReceived: false, processingStatus: "FAILED" });

@@ -147,3 +147,16 @@ def test_rows_as_the_document_writes_them(walk):
     assert walk.api.get("/users/doc/calls/upcoming").body["items"][0]["callId"] == "doc-1"
     change(walk, "doc-1", 0, "status", status="COMPLETED")
     assert stored(walk, "doc-1")["userStatus"] == "doc#COMPLETED"
+
+
+def test_the_id_of_a_row_of_another_program_stays_taken(walk):
+    """As long as it has no version, and after a change of ours, which gives it one."""
+    walk.put(userId="ana", sk=sk(HOUR, "foreign"), callId="foreign", providerId="dr-lund", status="SCHEDULED", scheduledFor=HOUR,
+             userStatus="ana#SCHEDULED")
+    same = {"callId": "foreign", "userId": "ana", "providerId": "dr-lund", "scheduledFor": HOUR}
+    for version in (0, 1):
+        assert walk.api.post("/calls", same).status == 200
+        assert walk.api.post("/calls", {**same, "userId": "ben"}).status == 409
+        change(walk, "foreign", version, "status", status="COMPLETED" if version == 0 else "SCHEDULED")
+    assert walk.api.post("/calls", {**same, "scheduledFor": 2 * HOUR}).status == 409
+    assert stored(walk, "foreign")["version"] == 2

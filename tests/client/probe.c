@@ -1,7 +1,7 @@
 /* Makes one call as the arguments say and prints what came of it as JSON, for tests that play the
  * server: probe URL OPERATION JSON [option=value...]. `repeat=N` makes it N times on one handle,
  * and prints the last; `batch=N` writes a batch of N items instead, and
- * `transact=N` a transaction of N. */
+ * `transact=N` a transaction of N; `insight=1` reads a page of that name with JSON as parameters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@ struct settings {
     int repeat;
     int batch;
     int transact;
+    int insight;
 };
 
 static void read_setting(struct settings *settings, char *argument)
@@ -40,6 +41,7 @@ static void read_setting(struct settings *settings, char *argument)
         {"repeat", NULL, &settings->repeat},
         {"batch", NULL, &settings->batch},
         {"transact", NULL, &settings->transact},
+        {"insight", NULL, &settings->insight},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strcmp(argument, known[i].name) == 0) {
@@ -78,6 +80,16 @@ static struct gramme_answer *transact(struct gramme_db *db, int count, struct gr
     return answer;
 }
 
+static struct gramme_answer *read_page(struct gramme_db *db, char **argv,
+                                       struct gramme_error **error)
+{
+    struct gramme_value *parameters =
+        gramme_value_from_json(argv[3], strlen(argv[3]), GRAMME_PLAIN, NULL);
+    struct gramme_answer *answer = gramme_insight(db, argv[2], parameters, error);
+    gramme_value_destroy(parameters);
+    return answer;
+}
+
 static struct gramme_answer *call(struct gramme_db *db, const struct settings *settings,
                                   char **argv, struct gramme_error **error)
 {
@@ -86,6 +98,9 @@ static struct gramme_answer *call(struct gramme_db *db, const struct settings *s
     }
     if (settings->transact > 0) {
         return transact(db, settings->transact, error);
+    }
+    if (settings->insight > 0) {
+        return read_page(db, argv, error);
     }
     return gramme_call(db, argv[2], argv[3], strlen(argv[3]), error);
 }

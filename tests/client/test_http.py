@@ -174,7 +174,7 @@ def botocore_authorization(asked, credentials, region):
     """The Authorization header that botocore makes for the same request at the same time."""
     signed = asked.headers["authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
     headers = {name: asked.headers[name] for name in signed if name != "host"}
-    request = AWSRequest("POST", f"http://{asked.headers['host']}/", headers=headers,
+    request = AWSRequest(asked.method, f"http://{asked.headers['host']}{asked.path}", headers=headers,
                          data=asked.body)
     request.context["timestamp"] = asked.headers["x-amz-date"]
     auth = SigV4Auth(credentials, "dynamodb", region)
@@ -201,6 +201,34 @@ def test_signature(probe, token):
     assert abs(datetime.datetime.utcnow() - sent) < datetime.timedelta(minutes=1)
     assert asked.headers["authorization"] == botocore_authorization(
         asked, Credentials("AKID", "se/cret+", token), "eu-west-1")
+
+
+@pytest.mark.parametrize("token", [None, "the/token+=="])
+def test_insight_is_signed(probe, token):
+    options = dict(region="eu-west-1", access_key_id="AKID", secret_access_key="se/cret+", insight=1)
+    if token:
+        options["session_token"] = token
+    with Fake(Reply(200, {"patterns": [{"Key": "not an attribute value"}]})) as fake:
+        outcome = probe(fake.url + "/", "patterns", {"table": "a table/é&=", "limit": 10, "after": "~x"}, **options)
+        asked, = fake.asked
+    assert outcome["answer"] == {"patterns": [{"Key": "not an attribute value"}]}
+    assert (asked.method, asked.path) == ("GET", "/_gramme/api/patterns?after=~x&limit=10&table=a%20table%2F%C3%A9%26%3D")
+    assert asked.body == b"" and "x-amz-target" not in asked.headers
+    assert asked.headers["authorization"] == botocore_authorization(asked, Credentials("AKID", "se/cret+", token), "eu-west-1")
+
+
+def test_insight_of_other_servers(probe):
+    """Another DynamoDB knows no such page; a page is a name; the engine in this process has none."""
+    with Fake(error("UnknownOperationException")) as fake:
+        outcome = probe(fake.url, "patterns", insight=1)
+        assert (outcome["code"], outcome["status"], outcome["attempts"]) == ("UnknownOperationException", 400, 1)
+        for page in ("", "../secret", "a b", "a?b", "a\r\nb"):
+            assert probe(fake.url, page, insight=1)["code"] == "BadRequest", page
+        assert probe(fake.url, "patterns", {"limit": [1]}, insight=1)["code"] == "BadRequest"
+        assert len(fake.asked) == 1
+    with Fake(Reply(404, "<html>")) as fake:
+        assert probe(fake.url, "patterns", insight=1)["status"] == 404
+    assert probe("memory:", "patterns", insight=1)["code"] == "BadAddress"
 
 
 def test_streams_are_another_service(probe):
