@@ -27,6 +27,7 @@ struct options {
 
 /* Reads and checks all. False: something is wrong; stderr says what. */
 bool options_read(int argc, char **argv, struct options *out);
+/* Prints the options to stdout. */
 void options_print_help(void);
 
 #endif

@@ -1,3 +1,5 @@
+/* The data layer of the calendar: one function per access pattern of its document. Called by api.c
+ * on worker threads. */
 #include "apps/calendar/calendar.h"
 
 #include <stdio.h>

@@ -59,6 +59,7 @@ struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int t
 /* Finds the events that have the nights of a clash. False: the database failed, and none is named.
  */
 bool calendar_name_clash(struct gramme_db *db, struct clash *clash, struct gramme_error **error);
+/* Reads an event by its id: CALENDAR_OK, NOT_FOUND or FAILED. */
 enum calendar_result calendar_get_event(struct gramme_db *db, const char *id, struct event *out,
                                         struct gramme_error **error);
 /* The version of `event` is not looked at: it becomes 1. */
@@ -69,16 +70,22 @@ enum calendar_result calendar_create_event(struct gramme_db *db, const struct ev
 enum calendar_result calendar_update_event(struct gramme_db *db, const struct event *seen,
                                            const struct event *event, struct event *out,
                                            struct clash *clash, struct gramme_error **error);
+/* Deletes the event that was `seen`, and frees its nights: CALENDAR_OK, NOT_FOUND, STALE or FAILED.
+ */
 enum calendar_result calendar_delete_event(struct gramme_db *db, const struct event *seen,
                                            struct gramme_error **error);
 
-/* ical.c: the events of an answer of calendar_list_events() as iCalendar (RFC 5545). */
+/* --- ical.c: events as iCalendar (RFC 5545) --- */
+
 struct buf;
+/* Adds the beginning of a calendar. */
 void calendar_ical_begin(struct buf *out);
+/* Adds an event; `now_us` becomes its DTSTAMP. */
 void calendar_ical_add(struct buf *out, const struct event *event, int64_t now_us);
+/* Adds the end of the calendar. */
 void calendar_ical_end(struct buf *out);
 
-/* samples.c */
+/* samples.c: a few stays around today. False: the database failed. */
 bool calendar_load_samples(struct gramme_db *db, struct gramme_error **error);
 
 #endif

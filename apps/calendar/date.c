@@ -1,3 +1,4 @@
+/* Days as numbers and as text. Pure functions; any thread. */
 #include "apps/calendar/date.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reading and writing of days. */
 #include "apps/calendar/date.h"
 
 #include "base/testing.h"

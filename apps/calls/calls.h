@@ -49,9 +49,11 @@ enum calls_result {
 
 /* --- names --- */
 
+/* Whether a text is an id, see struct call. */
 bool calls_id_is_valid(const char *text);
 /* "SCHEDULED", "COMPLETED" or "CANCELED". */
 const char *calls_status_name(enum call_status status);
+/* Reads the name of a status. False: it is none, and *out is untouched. */
 bool calls_status_parse(const char *text, enum call_status *out);
 /* The call that an item is. */
 void calls_read(const struct gramme_value *item, struct call *out);
@@ -73,6 +75,7 @@ enum calls_result calls_reschedule(struct gramme_db *db, const struct call *seen
 /* Moves it to another user, likewise. */
 enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen, const char *user_id,
                                  struct call *out, struct gramme_error **error);
+/* Gives it another provider. */
 enum calls_result calls_change_provider(struct gramme_db *db, const struct call *seen,
                                         const char *provider_id, struct call *out,
                                         struct gramme_error **error);
@@ -88,6 +91,7 @@ enum calls_result calls_lookup(struct gramme_db *db, const char *call_id, struct
 /* The first SCHEDULED one at or after a time. */
 enum calls_result calls_next_scheduled(struct gramme_db *db, const char *user_id, int64_t now_ms,
                                        struct call *out, struct gramme_error **error);
+/* The latest COMPLETED one. */
 enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id, struct call *out,
                                        struct gramme_error **error);
 
@@ -114,7 +118,7 @@ struct gramme_answer *calls_of_provider(struct gramme_db *db, const char *provid
                                         const enum call_status *status, const struct page *page,
                                         struct gramme_error **error);
 
-/* samples.c */
+/* samples.c: a few calls around now. False: the database failed. */
 bool calls_load_samples(struct gramme_db *db, struct gramme_error **error);
 
 #endif

@@ -1,3 +1,5 @@
+/* The answer to a request: headers, JSON, errors in their documented form. Called by handlers on
+ * worker threads; server.c sends what they leave in the request. */
 #include <stdarg.h>
 
 #include "apps/common/request_internal.h"

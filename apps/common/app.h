@@ -98,7 +98,9 @@ struct app_definition {
 
 /* --- the request --- */
 
+/* Returns the database. */
 struct gramme_db *request_db(const struct app_request *request);
+/* Returns what the application's start() returned. */
 void *request_state(const struct app_request *request);
 /* A part of the path, by the name in the route's braces; decoded; not empty. */
 const char *request_param(const struct app_request *request, const char *name);
@@ -117,10 +119,11 @@ bool request_require(struct app_request *request, unsigned roles);
 /* Whether they are the user of this id, have one of the roles, or are an admin. False: 403 has been
  * answered. */
 bool request_require_user(struct app_request *request, const char *user_id, unsigned roles);
-/* A token that only this server can make, for a purpose of the application's ("feed"), that holds
- * a text; and the text of a token that it made, NULL: it did not. */
+/* Makes a token that only this server can make, for a purpose of the application's ("feed"), that
+ * holds a text. */
 const char *request_token_make(const struct app_request *request, const char *purpose,
                                const char *text);
+/* Returns the text of a token that this server made for the purpose; NULL: it did not. */
 const char *request_token_read(const struct app_request *request, const char *purpose,
                                const char *token);
 /* live_sync() of this application. */

@@ -24,7 +24,9 @@ struct auth;
 
 /* NULL: the key file cannot be used; stderr says why. Borrows the options' texts. */
 struct auth *auth_create(const struct auth_options *options);
+/* Accepts NULL. */
 void auth_destroy(struct auth *auth);
+/* Returns the key that signs sessions and tokens. */
 const struct signing_key *auth_key(const struct auth *auth);
 
 enum auth_result {

@@ -1,3 +1,4 @@
+/* Cost per month from declared patterns and a workload; what the database has measured. */
 #include "apps/common/cost.h"
 
 #include <string.h>

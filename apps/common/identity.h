@@ -34,6 +34,7 @@ unsigned role_from_name(const char *name);
 void roles_show(unsigned roles, struct gramme_value *list);
 /* Names of a list, or one text with names between commas or spaces. Unknown names are left out. */
 unsigned roles_read(const struct gramme_value *value);
+/* Names in a text, between commas or spaces. Unknown names are left out. */
 unsigned roles_parse(const char *text);
 
 #endif

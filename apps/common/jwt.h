@@ -11,6 +11,7 @@ struct jwt_keys;
 
 /* The keys of a JWKS document; NULL: it is none. Keys of kinds that we do not use are left out. */
 struct jwt_keys *jwt_keys_create(struct str jwks);
+/* Accepts NULL. */
 void jwt_keys_destroy(struct jwt_keys *keys);
 
 enum jwt_result {

@@ -1,3 +1,4 @@
+/* Tokens that are accepted and refused, with keys made here. */
 #include "apps/common/jwt.h"
 
 #include <cjose/cjose.h>

@@ -23,6 +23,7 @@ struct live_options {
     bool may_enable;           /* switch the table's stream on, if it is off */
 };
 
+/* Starts the thread that reads the table's stream. */
 struct live *live_create(const struct live_options *options);
 /* Ends the thread; before the server is closed, which closes the clients' connections. */
 void live_stop(struct live *live);

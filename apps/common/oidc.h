@@ -23,6 +23,7 @@ struct oidc;
 
 /* Borrows the options' texts. */
 struct oidc *oidc_create(const struct oidc_options *options);
+/* Accepts NULL. */
 void oidc_destroy(struct oidc *oidc);
 
 /* What is kept, signed, in the browser between going to the provider and coming back. */

@@ -1,3 +1,4 @@
+/* Limit and cursor of a page, put into a Query. Called by the data layers on worker threads. */
 #include "apps/common/page.h"
 
 bool page_apply(const struct page *page, struct gramme_request *query)

@@ -1,3 +1,5 @@
+/* Serves the files of the pages from memory. They are read once, at the start; answering happens on
+ * the event loop. */
 #include "apps/common/pages.h"
 
 #include <dirent.h>

@@ -11,6 +11,7 @@ struct pages {
 
 /* Reads all files under `directory`. A directory that is not there has none. */
 void pages_init(struct pages *pages, const char *directory);
+/* Frees the files. */
 void pages_finish(struct pages *pages);
 /* Answers with the file of that path, or with the index.html of the folder; without its slash a
  * folder is sent there. False: there is none, and nothing was answered. */

@@ -1,3 +1,4 @@
+/* A replica of a table that is simulated here: reading it while it changes, failures, restarts. */
 #include "apps/common/replica.h"
 
 #include <pthread.h>

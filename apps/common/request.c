@@ -1,3 +1,5 @@
+/* What a handler reads of its request: path, query, headers, body, who is asking. Checks what it
+ * reads, and answers with an error where that fails. Worker threads. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* Finds the route of a path, and decodes what is encoded in URLs. Called on the event loop. */
 #include "apps/common/request_internal.h"
 #include "base/utf8.h"
 

@@ -26,6 +26,7 @@ struct app_server;
 /* The server borrows the databases, the options' definitions and who signs people in. */
 MUST_USE bool app_server_open(struct gramme_db *db, const struct app_server_options *options,
                               struct app_server **out, struct err *err);
+/* Returns the port that it listens on. */
 MUST_USE int app_server_port(const struct app_server *server);
 /* Lets requests under way end. Accepts NULL. */
 void app_server_close(struct app_server *server);

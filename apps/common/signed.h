@@ -18,8 +18,10 @@ void signing_key_random(struct signing_key *key);
  * neither was possible; stderr says why. */
 bool signing_key_load(struct signing_key *key, const char *path);
 
+/* HMAC-SHA-256 of a text. */
 void signed_hmac(const void *key, size_t key_len, struct str text,
                  unsigned char out[SIGNED_HASH_LEN]);
+/* SHA-256 of a text. */
 void signed_sha256(struct str text, unsigned char out[SIGNED_HASH_LEN]);
 
 /* A token, from the arena; ends with NUL. */
@@ -31,7 +33,8 @@ struct str signed_read(const struct signing_key *key, struct arena *arena, const
 
 /* base64url without padding (RFC 4648, section 5); ends with NUL. */
 const char *base64url_encode(struct arena *arena, struct str bytes);
-struct str base64url_decode(struct arena *arena, struct str text); /* STR_NULL: it is none */
+/* The reverse. STR_NULL: the text is not base64url. */
+struct str base64url_decode(struct arena *arena, struct str text);
 /* `size` is 2 * len + 1. */
 void hex_encode(const unsigned char *bytes, size_t len, char *out);
 

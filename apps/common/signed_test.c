@@ -1,3 +1,4 @@
+/* Signed texts, key files and encodings. */
 #include "apps/common/signed.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Times as the documents write them, ISO 8601 in UTC. Pure functions; any thread. */
 #include "apps/common/when.h"
 
 #include <stdio.h>

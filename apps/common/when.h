@@ -11,6 +11,7 @@
 #define WHEN_SECOND INT64_C(1000000)
 #define WHEN_DAY    (WHEN_SECOND * 24 * 60 * 60)
 
+/* Returns the current time, in microseconds since 1970. */
 int64_t when_now(void);
 /* The years 1970 to 9999. */
 void when_format(char out[WHEN_SIZE], int64_t when);

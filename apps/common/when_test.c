@@ -1,3 +1,4 @@
+/* Reading and writing of times. */
 #include "apps/common/when.h"
 
 #include "base/testing.h"

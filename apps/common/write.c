@@ -1,3 +1,5 @@
+/* Sends a write again when it met another one on the same items. Called by the data layers on
+ * worker threads. */
 #include "apps/common/write.h"
 
 #include <time.h>

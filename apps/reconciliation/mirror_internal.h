@@ -17,6 +17,7 @@ struct entry {
     bool audio;
 };
 
+/* Whether a filter lets an entry through. */
 bool entry_matches(const struct entry *entry, const struct mirror_filter *filter);
 /* The same whatever its age. */
 bool entry_matches_any_age(const struct entry *entry, const struct mirror_filter *filter);

@@ -1,3 +1,4 @@
+/* Pages, filters and totals of the index in memory. */
 #include "apps/reconciliation/mirror.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* The poller: passes over the index that lease each due call, post it to the webhook and write what
+ * came of it. One thread makes passes; several deliver. */
 #include "apps/reconciliation/poller.h"
 
 #include <pthread.h>

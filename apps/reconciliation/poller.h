@@ -37,12 +37,14 @@ struct poller;
 struct poller *poller_create(struct gramme_db *db);
 /* Stops it first, if it runs. */
 void poller_destroy(struct poller *poller);
+/* Returns the counters, which other threads may read at any time. */
 const struct poller_counters *poller_counters(const struct poller *poller);
 
 /* Everything that is due when it begins, once. False: the database failed. */
 bool poller_pass(struct poller *poller, struct gramme_error **error);
-/* Makes passes on a thread of its own until poller_stop(), which waits for its end. */
+/* Makes passes on a thread of its own until poller_stop(). */
 void poller_start(struct poller *poller);
+/* Ends the thread, and waits for it. Posts that are under way are canceled. */
 void poller_stop(struct poller *poller);
 
 #endif

@@ -6,7 +6,9 @@
 
 struct recent;
 
+/* Makes an empty list. */
 struct recent *recent_create(void);
+/* Accepts NULL. */
 void recent_destroy(struct recent *recent);
 /* A change of the table; NULL: there is no such item. */
 void recent_apply(struct recent *recent, const struct gramme_value *old_item,

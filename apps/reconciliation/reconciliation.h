@@ -44,6 +44,7 @@ struct recon_call {
 
 /* An id is 1 to RECONCILIATION_ID_LEN_MAX letters, digits and . _ : - */
 bool recon_id_is_valid(const char *text);
+/* Whether a text is SUCCESS, FAILED or PENDING. */
 bool recon_status_is_valid(const char *text);
 /* Whether a call has to be looked at again: the rule for being in the index. */
 bool recon_is_bad(bool audio_received, const char *processing_status);
@@ -101,6 +102,7 @@ struct recon_list {
 /* At most `limit` calls. recon_list_finish() frees them, also after failure. */
 bool recon_list_pending(struct gramme_db *db, const struct recon_search *search, size_t limit,
                         struct recon_list *out, struct gramme_error **error);
+/* Frees the calls of a list. */
 void recon_list_finish(struct recon_list *list);
 
 /* --- leases --- */
@@ -152,6 +154,7 @@ enum recon_option { RECON_OPTION_UNKNOWN, RECON_OPTION_TAKEN, RECON_OPTION_BAD }
 enum recon_option recon_take_option(const char *name, const char *value);
 /* False: the settings do not fit each other; stderr says why. */
 bool recon_check_settings(void);
+/* Prints the options, for --help. */
 void recon_print_options(void);
 
 /* Calls of a few tenants, some of them bad. */

@@ -1,3 +1,4 @@
+/* The options of reconciliation, as a table. Read before anything starts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -27,12 +27,16 @@ const char *api_body_name(struct app_request *request, const struct gramme_value
                           const char *name, bool (*is_valid)(const char *text), const char *wanted);
 extern const char API_ID_RULE[];
 
+/* Fills `out` with an item as the REST API shows it to somebody. */
 typedef void api_show(const struct identity *who, const struct gramme_value *item,
                       struct gramme_value *out);
+/* An api_show of a user. */
 void api_show_user(const struct identity *who, const struct gramme_value *item,
                    struct gramme_value *out);
+/* Sets out[to] to item[from], if the item has it. */
 void api_copy(const struct gramme_value *item, const char *from, struct gramme_value *out,
               const char *to);
+/* Answers with an item. */
 void api_answer_item(struct app_request *request, int status, const struct gramme_value *item,
                      api_show *show);
 /* Answers with the one item that was asked for; takes the answer and the error. */
@@ -45,15 +49,25 @@ void api_answer_page(struct app_request *request, struct gramme_answer *answer,
 void api_answer_refused(struct app_request *request, enum tasks_result result, const char *user_id,
                         struct gramme_error *error);
 
-/* users_api.c */
+/* --- users_api.c: handlers --- */
+
+/* GET /me */
 void api_get_me(struct app_request *request);
+/* GET /users */
 void api_list_users(struct app_request *request);
+/* POST /users */
 void api_create_user(struct app_request *request);
+/* GET /users/{userId} */
 void api_get_user_profile(struct app_request *request);
+/* PUT /users/{userId}/status */
 void api_set_user_status(struct app_request *request);
+/* PUT /users/{userId}/role */
 void api_set_user_role(struct app_request *request);
+/* GET /users/{userId}/notifications */
 void api_get_notifications(struct app_request *request);
+/* PUT /users/{userId}/notifications/read */
 void api_read_notifications(struct app_request *request);
+/* An api_show of a notification. */
 void api_show_notification(const struct identity *who, const struct gramme_value *item,
                            struct gramme_value *out);
 

@@ -48,7 +48,9 @@ struct tasks_actor {
 
 /* An id is 1 to 64 letters, digits and . _ - */
 bool tasks_id_is_valid(const char *text);
+/* Whether a text is OPEN, IN_PROGRESS, COMPLETED or CLOSED. */
 bool tasks_status_is_valid(const char *text);
+/* Whether a text is LOW, MEDIUM or HIGH. */
 bool tasks_priority_is_valid(const char *text);
 
 /* --- the seven access patterns: answers are the caller's; NULL: the database failed --- */
@@ -73,12 +75,13 @@ struct gramme_answer *tasks_get_tasks_by_status(struct gramme_db *db, const char
 /* Pattern 6. gramme_answer_item(): the assignment, or NULL. */
 struct gramme_answer *tasks_check_assignment(struct gramme_db *db, const char *task_id,
                                              const char *user_id, struct gramme_error **error);
-/* Pattern 7. An admin assigns a task to an active user who does not have it yet. */
+
 struct tasks_assignment {
     const char *task_id;
     const char *user_id;
     const char *assigned_by;
 };
+/* Pattern 7. An admin assigns a task to an active user who does not have it yet. */
 enum tasks_result tasks_assign_task(struct gramme_db *db, const struct tasks_assignment *assignment,
                                     const struct tasks_actor *actor, struct gramme_error **error);
 /* The reverse, by an admin. */
@@ -127,10 +130,11 @@ struct tasks_user {
 enum tasks_result tasks_create_user(struct gramme_db *db, const struct tasks_user *user,
                                     const struct tasks_actor *actor, struct gramme_value **out,
                                     struct gramme_error **error);
-/* An admin makes a user ACTIVE or DEACTIVATED, or an admin or a member. */
+/* An admin makes a user ACTIVE or DEACTIVATED. */
 enum tasks_result tasks_set_user_status(struct gramme_db *db, const char *user_id, bool is_active,
                                         const struct tasks_actor *actor,
                                         struct gramme_error **error);
+/* An admin makes a user an admin, or a member. */
 enum tasks_result tasks_set_user_role(struct gramme_db *db, const char *user_id, bool is_admin,
                                       const struct tasks_actor *actor, struct gramme_error **error);
 /* A page of users, the newest first. */
@@ -157,6 +161,7 @@ struct gramme_answer *tasks_get_notifications(struct gramme_db *db, const char *
 /* gramme_answer_item(): has UpTo; NULL: nothing was read yet. */
 struct gramme_answer *tasks_get_read_marker(struct gramme_db *db, const char *user_id,
                                             struct gramme_error **error);
+/* Remembers that a user has read everything up to a time. False: the database failed. */
 bool tasks_set_read_marker(struct gramme_db *db, const char *user_id, const char *up_to,
                            struct gramme_error **error);
 /* Notifies those whom a change of the table concerns; see struct app_follower. */
@@ -165,16 +170,19 @@ bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool
 /* Up to which change of the stream everybody has been notified; see struct app_follower. */
 bool tasks_get_checkpoint(struct gramme_db *db, struct gramme_value **out,
                           struct gramme_error **error);
+/* Stores that; see struct app_follower. */
 bool tasks_put_checkpoint(struct gramme_db *db, const struct gramme_value *positions,
                           struct gramme_error **error);
 
 /* Some users, tasks and assignments. */
 bool tasks_load_samples(struct gramme_db *db, struct gramme_error **error);
 
-/* What the items of the three entities hold; for samples.c. */
+/* Fills the item of a user, as tasks_create_user() writes it; for samples.c. */
 void tasks_fill_user(struct gramme_value *item, const struct tasks_user *user, const char *now);
+/* The same for a task. */
 void tasks_fill_task(struct gramme_value *item, const char *task_id, const struct tasks_task *task,
                      const char *now);
+/* The same for an assignment. */
 void tasks_fill_assignment(struct gramme_value *item, const struct tasks_assignment *assignment,
                            const char *now);
 

@@ -1,3 +1,5 @@
+/* The data layer of tickets: one function per access pattern of its document. Called by api.c on
+ * worker threads. */
 #include "apps/tickets/tickets.h"
 
 #include "apps/common/when.h"

@@ -20,9 +20,11 @@ enum { TICKETS_STATUSES_MAX = 16, TICKETS_STATUS_LEN_MAX = 32, TICKETS_CALLER_SI
 /* Takes an option, "--ticket-statuses"; `value` may be NULL. False: it is none, or not such a
  * value, and stderr says why. */
 bool tickets_take_option(const char *name, const char *value);
+/* Prints the options, for --help. */
 void tickets_print_options(void);
 /* The first is that of new tickets. NULL: there are no more. */
 const char *tickets_status(size_t index);
+/* Whether a text is one of the statuses. */
 bool tickets_status_is_valid(const char *text);
 /* Whether caller ids are stored as hashes: the document's "session IDs or hashed phone numbers". */
 bool tickets_callers_are_hashed(void);
@@ -51,15 +53,16 @@ struct gramme_value *tickets_add_comment(struct gramme_db *db, const char *ticke
                                          const char *comment_text,
                                          const struct tickets_author *author,
                                          struct gramme_error **error);
-/* Changes the status of a ticket that has status `from`, and adds to its history. Returns the
- * ticket. GRAMME_CONDITION_FAILED: there is none, or it has another status by now, and then
- * gramme_error_item() is it. */
+
 struct tickets_change {
     const char *ticket_id;
     const char *from;
     const char *to;
     const char *by; /* who changes it */
 };
+/* Changes the status of a ticket that has status `from`, and adds to its history. Returns the
+ * ticket. GRAMME_CONDITION_FAILED: there is none, or it has another status by now, and then
+ * gramme_error_item() is it. */
 struct gramme_value *tickets_change_status(struct gramme_db *db,
                                            const struct tickets_change *change,
                                            struct gramme_error **error);

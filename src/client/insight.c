@@ -9,8 +9,8 @@ enum { PARAMETERS_MAX = 16 };
 /* Unreserved characters of RFC 3986; the others are encoded. */
 static bool is_unreserved(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '.' || c == '_' || c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
 }
 
 static void add_encoded(struct buf *out, const char *text, size_t len)

@@ -133,8 +133,7 @@ static struct curl_slist *add_header(struct curl_slist *list, struct arena *aren
 static size_t add_operation(struct arena *arena, const struct attempt *attempt,
                             struct sigv4_request *request, struct sigv4_header *headers)
 {
-    const char *service =
-        attempt->is_of_streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810";
+    const char *service = attempt->is_of_streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810";
     request->method = STR("POST");
     request->path = STR("/");
     request->body = attempt->body;

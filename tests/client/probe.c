@@ -1,7 +1,8 @@
 /* Makes one call as the arguments say and prints what came of it as JSON, for tests that play the
  * server: probe URL OPERATION JSON [option=value...]. `repeat=N` makes it N times on one handle,
  * and prints the last; `batch=N` writes a batch of N items instead, and
- * `transact=N` a transaction of N; `insight=1` reads a page of that name with JSON as parameters. */
+ * `transact=N` a transaction of N; `insight=1` reads a page of that name with JSON as parameters.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
