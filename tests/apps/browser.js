@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -17,10 +18,10 @@ export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, is
 export const SMALL_PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
 
 /* test(), once on a desktop and once on a phone; `run` gets the options of the page, and its width as text. */
-export function testBoth(name, run) {
+export function testBoth(name, run, options = {}) {
   for (const context of [DESKTOP, PHONE]) {
     const { width } = context.viewport;
-    test(`${name}, ${width} px`, () => run(context, String(width)));
+    test(`${name}, ${width} px`, options, () => run(context, String(width)));
   }
 }
 
@@ -50,6 +51,26 @@ export async function start(program, args, variables = {}) {
     stop: async () => assert.equal(await end("SIGTERM"), 0, `${program} ended with an error: ${said}`),
     kill: () => end("SIGKILL"),
   };
+}
+
+/* A port that is free now. */
+export function freePort() {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/* A real OpenID Connect provider; gives its process. */
+export function startProvider(port, redirect) {
+  const program = fileURLToPath(new URL("oidc_provider.js", import.meta.url));
+  const child = spawn("node", [program, String(port), redirect], { stdio: ["ignore", "pipe", "inherit"] });
+  return new Promise((resolve, reject) => {
+    child.stdout.on("data", (text) => String(text).includes("serves") && resolve(child));
+    child.on("exit", () => reject(new Error("the provider did not start")));
+  });
 }
 
 /* gramme-apps, in memory unless told otherwise. */

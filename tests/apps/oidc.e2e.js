@@ -1,34 +1,13 @@
 /* Sign-in through a real OpenID Connect provider, in Chromium: its own pages, redirects and cookies. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { checkAxe, DESKTOP, PHONE, startAppsOn, startBrowser } from "./browser.js";
+import { after, before } from "node:test";
+import { checkAxe, freePort, startAppsOn, startBrowser, startProvider, testBoth } from "./browser.js";
 
 const directory = mkdtempSync(path.join(tmpdir(), "gramme-oidc-"));
 const running = {};
-
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
-}
-
-function startProvider(port, redirect) {
-  const program = fileURLToPath(new URL("oidc_provider.js", import.meta.url));
-  const child = spawn("node", [program, String(port), redirect], { stdio: ["ignore", "pipe", "inherit"] });
-  return new Promise((resolve, reject) => {
-    child.stdout.on("data", (text) => String(text).includes("serves") && resolve(child));
-    child.on("exit", () => reject(new Error("the provider did not start")));
-  });
-}
 
 /* Every start has the same key of sessions and the same address. */
 function startSite() {
@@ -71,56 +50,54 @@ async function signIn(page, name) {
   await page.getByRole("button", { name: "Continue" }).click(); /* the consent */
 }
 
-for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
-  test(`a page leads to the provider and back to where the person was, ${size} px`, async () => {
-    const page = await openPage("/calls/?user=ana", context);
-    await signIn(page, "ana");
-    await page.waitForURL(`${running.apps.url}/calls/?user=ana`);
-    await page.getByRole("button", { name: "Signed in as Name of ana" }).waitFor();
-    await page.locator("[data-call]").first().waitFor();
-    const [cookie] = (await page.context().cookies(running.apps.url)).filter(({ name }) => name === "gramme_apps_session");
-    assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, "Lax"]);
-    assert.equal(await page.evaluate(() => document.cookie.includes("gramme_apps_session")), false);
+testBoth("a page leads to the provider and back to where the person was", async (context, width) => {
+  const page = await openPage("/calls/?user=ana", context);
+  await signIn(page, "ana");
+  await page.waitForURL(`${running.apps.url}/calls/?user=ana`);
+  await page.getByRole("button", { name: "Signed in as Name of ana" }).waitFor();
+  await page.locator("[data-call]").first().waitFor();
+  const [cookie] = (await page.context().cookies(running.apps.url)).filter(({ name }) => name === "gramme_apps_session");
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, "Lax"]);
+  assert.equal(await page.evaluate(() => document.cookie.includes("gramme_apps_session")), false);
 
-    /* What is written has the name of who signed in. */
-    await page.getByRole("button", { name: "New call" }).click();
-    await page.getByRole("dialog").getByLabel("Provider").fill(`dr-oidc-${size}`);
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("region", { name: "Upcoming" }).getByText(`with dr-oidc-${size}`).waitFor();
-    await page.goto(`${running.apps.url}/reconciliation/`);
-    await page.getByText("You may not do this").first().waitFor(); /* a member is no operator */
-    await page.context().close();
-  });
+  /* What is written has the name of who signed in. */
+  await page.getByRole("button", { name: "New call" }).click();
+  await page.getByRole("dialog").getByLabel("Provider").fill(`dr-oidc-${width}`);
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("region", { name: "Upcoming" }).getByText(`with dr-oidc-${width}`).waitFor();
+  await page.goto(`${running.apps.url}/reconciliation/`);
+  await page.getByText("You may not do this").first().waitFor(); /* a member is no operator */
+  await page.context().close();
+});
 
-  test(`roles come from the provider, ${size} px`, async () => {
-    const page = await openPage("/reconciliation/", context);
-    await signIn(page, "operator-1");
-    await page.locator("[data-call]").first().waitFor();
-    await page.goto(`${running.apps.url}/tasks/`);
-    await page.getByText("You have no account here yet.").waitFor(); /* the role says nothing of tasks */
-    assert.equal(await page.getByRole("button", { name: "New task" }).count(), 0);
-    await page.context().close();
-  });
+testBoth("roles come from the provider", async (context) => {
+  const page = await openPage("/reconciliation/", context);
+  await signIn(page, "operator-1");
+  await page.locator("[data-call]").first().waitFor();
+  await page.goto(`${running.apps.url}/tasks/`);
+  await page.getByText("You have no account here yet.").waitFor(); /* the role says nothing of tasks */
+  assert.equal(await page.getByRole("button", { name: "New task" }).count(), 0);
+  await page.context().close();
+});
 
-  test(`signing out ends the session here and at the provider, ${size} px`, async () => {
-    const page = await openPage("/tickets/", context);
-    await signIn(page, "poc-user-001");
-    await page.getByRole("link", { name: "Email not working" }).waitFor();
-    await page.getByRole("button", { name: /^Signed in as/ }).click();
-    await page.getByRole("dialog").waitFor();
-    await checkAxe(page, "the account");
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("button", { name: "Yes, sign me out" }).click(); /* at the provider */
-    await page.waitForURL(`${running.issuer}/interaction/**`); /* back here, nobody is signed in */
-    assert.deepEqual((await page.context().cookies(running.apps.url)).filter(({ name }) => name === "gramme_apps_session"), []);
-    await signIn(page, "poc-user-002"); /* somebody else at the same computer */
-    await page.getByRole("button", { name: "Signed in as Name of poc-user-002" }).waitFor();
-    await page.context().close();
-  });
-}
+testBoth("signing out ends the session here and at the provider", async (context) => {
+  const page = await openPage("/tickets/", context);
+  await signIn(page, "poc-user-001");
+  await page.getByRole("link", { name: "Email not working" }).waitFor();
+  await page.getByRole("button", { name: /^Signed in as/ }).click();
+  await page.getByRole("dialog").waitFor();
+  await checkAxe(page, "the account");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Yes, sign me out" }).click(); /* at the provider */
+  await page.waitForURL(`${running.issuer}/interaction/**`); /* back here, nobody is signed in */
+  assert.deepEqual((await page.context().cookies(running.apps.url)).filter(({ name }) => name === "gramme_apps_session"), []);
+  await signIn(page, "poc-user-002"); /* somebody else at the same computer */
+  await page.getByRole("button", { name: "Signed in as Name of poc-user-002" }).waitFor();
+  await page.context().close();
+});
 
-test("a session outlives the server, and what is typed stays", async () => {
-  const page = await openPage("/tickets/", DESKTOP);
+testBoth("a session outlives the server, and what is typed stays", async (context) => {
+  const page = await openPage("/tickets/", context);
   await signIn(page, "poc-user-001");
   await page.getByRole("link", { name: "Email not working" }).click();
   await page.getByLabel("Comment", { exact: true }).fill("half a thought");
@@ -134,8 +111,8 @@ test("a session outlives the server, and what is typed stays", async () => {
   await page.context().close();
 });
 
-test("who refuses at the provider is told, and may try again", async () => {
-  const page = await openPage("/calls/", DESKTOP);
+testBoth("who refuses at the provider is told, and may try again", async (context) => {
+  const page = await openPage("/calls/", context);
   await page.waitForURL(`${running.issuer}/**`);
   await page.getByRole("link", { name: "Cancel" }).click();
   await page.waitForURL(`${running.apps.url}/?signIn=failed`);

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { after, before, test } from "node:test";
-import { DESKTOP, openPage, PHONE, rest, startAppsOn, startBrowser, startDatabase } from "./browser.js";
+import { after, before } from "node:test";
+import { openPage, rest, startAppsOn, startBrowser, startDatabase, testBoth } from "./browser.js";
 
 const BACK_MS = 5000;
 const BANNER = "Connection lost, trying again";
@@ -95,26 +95,24 @@ async function survive(context, kill, revive) {
   }));
 }
 
-for (const [size, context] of [["1280", DESKTOP], ["390", PHONE]]) {
-  test(`the application server is killed and comes back, ${size} px`, () => survive(context,
-    () => running.apps.kill(),
-    async () => (running.apps = await startAppsOn(running.database.url, addressOf(running.apps)))));
+testBoth("the application server is killed and comes back", (context) => survive(context,
+  () => running.apps.kill(),
+  async () => (running.apps = await startAppsOn(running.database.url, addressOf(running.apps)))));
 
-  test(`the database is killed and comes back, ${size} px`, () => survive(context,
-    () => running.database.kill(),
-    async () => (running.database = await startDatabase(directory, addressOf(running.database)))));
-}
+testBoth("the database is killed and comes back", (context) => survive(context,
+  () => running.database.kill(),
+  async () => (running.database = await startDatabase(directory, addressOf(running.database)))));
 
-test("what is sent during an outage is refused in the dialog, which keeps it, and can be sent again", async () => {
-  const page = await openPage(running.browser, running.apps.url, "/calls/?user=ben", {});
+testBoth("what is sent during an outage is refused in the dialog, which keeps it, and can be sent again", async (context, width) => {
+  const page = await openPage(running.browser, running.apps.url, "/calls/?user=ben", context);
   await page.getByRole("button", { name: "New call" }).click();
-  await page.getByRole("dialog").getByLabel("Provider").fill("dr-later");
+  await page.getByRole("dialog").getByLabel("Provider").fill(`dr-later-${width}`);
   await running.apps.kill();
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByRole("dialog").getByText("The server cannot be reached").waitFor();
   running.apps = await startAppsOn(running.database.url, addressOf(running.apps));
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  await page.getByRole("region", { name: "Upcoming" }).getByText("with dr-later").waitFor();
+  await page.getByRole("region", { name: "Upcoming" }).getByText(`with dr-later-${width}`).waitFor();
   await page.close();
 });

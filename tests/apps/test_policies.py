@@ -14,17 +14,19 @@ from waiting import poll
 
 NAMES = ["calendar", "calls", "reconciliation", "tasks", "tickets"]
 ROOT_KEY = ("AKIAROOTROOTROOTROOT", "root-secret-for-tests")
+WITHOUT_INSIGHT_KEY = ("AKIAWITHOUTINSIGHT00", "without-secret-for-tests")
 APPS_KEY = ("AKIAAPPSAPPSAPPSAPPS", "apps-secret-for-tests")
 
 
 def users_file(directory):
-    """The user of the applications has the five policies; root makes the tables."""
+    """The user of the applications has the five policies, and the one about what the server has measured; root makes the tables."""
     def user(name, policies, key):
         return {"name": name, "policies": policies, "keys": [{"id": key[0], "secret": key[1]}]}
     path = directory / "users.json"
+    files = {**{name: ROOT / "apps" / name / "policy.json" for name in NAMES}, "insight": ROOT / "apps/insight-policy.json"}
     path.write_text(json.dumps({
-        "users": [user("root", [], ROOT_KEY), user("apps", NAMES, APPS_KEY)],
-        "policies": [{"name": name, "document": json.loads((ROOT / "apps" / name / "policy.json").read_text())} for name in NAMES]}))
+        "users": [user("root", [], ROOT_KEY), user("apps", list(files), APPS_KEY), user("without", NAMES, WITHOUT_INSIGHT_KEY)],
+        "policies": [{"name": name, "document": json.loads(file.read_text())} for name, file in files.items()]}))
     path.chmod(0o600)
     return path
 
@@ -92,6 +94,19 @@ def test_everything_works_under_the_policy(name, server, direct, narrow):
         replay(Rest(f"{direct.endpoint}/{name}/api"), Replay(Rest(f"{narrow.endpoint}/{name}/api")), server)
         events.wait("change")
     assert "AccessDenied" not in narrow.log()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_server_has_measured(name, narrow):
+    assert Rest(f"{narrow.endpoint}/{name}/api").get("/patterns").body["measured"] is True
+
+
+def test_without_the_permission_for_insight_only_the_live_numbers_are_missing(server, direct, key):
+    key(WITHOUT_INSIGHT_KEY)
+    with Process(*Apps.command(server.endpoint)) as process:
+        body = Rest(f"{process.endpoint}/tickets/api").get("/patterns").body
+        assert body["measured"] is False and body["patterns"] and body["cost"]
+        assert Rest(f"{process.endpoint}/tickets/api").get("/tickets", caller="poc-user-001").status == 200
 
 
 def aws(server, *arguments):
