@@ -1,6 +1,9 @@
-/* Pictures of the pages with sample data, for docs/apps.md: node tests/apps/screenshots.js */
-import { mkdirSync } from "node:fs";
-import { DESKTOP, openPage, PHONE, startApps, startBrowser } from "./browser.js";
+/* Pictures of the pages with sample data on a server, which has measured what the pictures before the last asked for; for
+ * docs/apps.md: node tests/apps/screenshots.js */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { DESKTOP, openPage, PHONE, startAppsOn, startBrowser, startDatabase } from "./browser.js";
 
 const DIRECTORY = new URL("../../docs/apps/", import.meta.url).pathname;
 
@@ -14,7 +17,8 @@ const PICTURES = [
   ["reconciliation", "ops", "/reconciliation/", "[data-call]", "light", DESKTOP],
   ["tickets", "desk", "/tickets/?caller=poc-user-001&ticket=1d8d2fe2-4543-4e6d-aad0-9deed9d57070", ".comments li", "light", DESKTOP],
   ["tasks", "ana", "/tasks/?status=OPEN", "[data-task]", "light", DESKTOP],
-  ["patterns", "admin", "/tasks/?view=patterns", "table", "light", DESKTOP],
+  ["patterns", "admin", "/tasks/?view=patterns", '[data-name="Requests measured"]', "light", DESKTOP],
+  ["patterns-phone", "admin", "/tickets/?view=patterns", '[data-name="Requests measured"]', "dark", PHONE],
 ];
 
 async function take(apps, browser, [name, user, where, ready, colorScheme, size]) {
@@ -27,7 +31,9 @@ async function take(apps, browser, [name, user, where, ready, colorScheme, size]
 }
 
 mkdirSync(DIRECTORY, { recursive: true });
-const apps = await startApps("--samples");
+const directory = mkdtempSync(path.join(tmpdir(), "gramme-pictures-"));
+const database = await startDatabase(directory);
+const apps = await startAppsOn(database.url, "127.0.0.1:0", "--samples");
 const browser = await startBrowser();
 try {
   for (const picture of PICTURES) {
@@ -36,4 +42,6 @@ try {
 } finally {
   await browser.close();
   await apps.stop();
+  await database.stop();
+  rmSync(directory, { recursive: true });
 }

@@ -54,7 +54,7 @@ testBoth("create a task, assign it, and its member sees and completes it", async
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("User").fill(member);
   await dialog.getByRole("button", { name: "Assign" }).click();
-  await row.getByText(member).waitFor();
+  await row.locator(".assigned .badge", { hasText: member }).waitFor();
   await site.close(page);
 
   const mine = await site.open("/tasks/", { user: member, ...context });
@@ -64,7 +64,7 @@ testBoth("create a task, assign it, and its member sees and completes it", async
   await mine.locator("[data-task]", { hasText: title }).waitFor();
   await mine.getByRole("tab", { name: "Open" }).click();
   await mine.getByRole("tab", { name: "Open", selected: true }).waitFor();
-  assert.equal(await mine.locator("[data-task]", { hasText: title }).count(), 0);
+  await mine.locator("[data-task]", { hasText: title }).waitFor({ state: "detached" });
   await site.close(mine);
 });
 
@@ -72,7 +72,7 @@ testBoth("who is not assigned is told so, and sees the status as it is", async (
   const member = await newUser();
   const task = await makeTask(`not for ${member}`);
   const page = await site.open("/tasks/?status=OPEN", { user: member, refusals: [403], ...context });
-  const select = page.getByLabel(`Status of not for ${member}`);
+  const select = page.getByLabel(`Status of not for ${member}`, { exact: true });
   await select.selectOption("CLOSED");
   await page.getByText("Only someone assigned, or an admin").waitFor();
   await page.waitForFunction((control) => control.value === "OPEN", await select.elementHandle());

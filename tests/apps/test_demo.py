@@ -36,6 +36,7 @@ def test_demo(tmp_path, end):
             for page in ("", "calls/", "calendar/", "calls/openapi.json"):
                 assert answers(apps + page), page
             assert answers(database)
+            assert Rest(f"{apps}calls/api").get("/patterns").body["measured"] is True
             reconciliation = Rest(f"{apps}reconciliation/api")
             poll(lambda: reconciliation.get("/metrics").body["delivery_failures"] > 0, 60, "the receiver fails at some deliveries")
             poll(lambda: reconciliation.get("/metrics").body["delivered"] > 0, 60, "it takes others")

@@ -31,7 +31,7 @@ export function Patterns({ app }) {
 /* Costs are often fractions of a cent: never rounded to nothing. */
 function moneyText(value, currency) {
   const digits = value === 0 || value >= 0.01 ? 2 : Math.min(10, 1 - Math.floor(Math.log10(value)));
-  return new Intl.NumberFormat(undefined, { style: "currency", currency, minimumFractionDigits: 2, maximumFractionDigits: Math.max(2, digits) })
+  return new Intl.NumberFormat(undefined, { style: "currency", currency, currencyDisplay: "narrowSymbol", minimumFractionDigits: 2, maximumFractionDigits: Math.max(2, digits) })
     .format(value);
 }
 
@@ -58,7 +58,7 @@ function Table({ label, columns, rows }) {
         {rows.map((cells, index) => (
           <tr key={index} role="row">
             {cells.map((cell, column) => (
-              <td key={column} role="cell" class={columns[column][1]} data-name={columns[column][0]}>{cell}</td>
+              <td key={column} role="cell" class={columns[column][1]} data-name={columns[column][0]}>{cell === "" ? "" : <div>{cell}</div>}</td>
             ))}
           </tr>
         ))}
