@@ -35,14 +35,14 @@ static void release_desk(struct conn *conn)
     }
 }
 
-/* When libuv has let go of it and no exchange is left. */
-static void free_if_done(struct conn *conn)
+void conn_free_if_done(struct conn *conn)
 {
     struct loop *loop = conn->loop;
-    if (!conn->is_closed || conn->is_ready || conn_has_exchange(conn)) {
+    if (!conn->is_closed || conn->is_ready || conn_has_exchange(conn) || tls_is_held(conn->tls)) {
         return;
     }
     release_desk(conn);
+    tls_destroy(conn->tls);
     mem_free(conn);
     loop->conn_count--;
     loop_end_if_done(loop);
@@ -57,7 +57,7 @@ static void on_closed(uv_handle_t *handle)
         conn->stream = NULL;
     }
     atomic_fetch_sub_explicit(&conn->loop->server->connection_count, 1, memory_order_relaxed);
-    free_if_done(conn);
+    conn_free_if_done(conn);
 }
 
 void conn_close(struct conn *conn)
@@ -68,6 +68,7 @@ void conn_close(struct conn *conn)
             atomic_store_explicit(&conn->desk->is_abandoned, true, memory_order_relaxed);
         }
         wait_leave(conn);
+        tls_send_close(conn);
         uv_close((uv_handle_t *)&conn->tcp, on_closed);
     }
 }
@@ -78,28 +79,24 @@ static bool may_take_desk(const struct loop *loop)
     return loop->free_desks != NULL || !memory_pool_is_full(loop_options(loop)->memory);
 }
 
-/* Whether what the client sends is of no interest any more. */
-static bool is_ignored(const struct conn *conn)
+bool conn_is_ignored(const struct conn *conn)
 {
     return conn->wait == WAIT_LINGER || conn->wait == WAIT_STREAM;
 }
 
-static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+uv_buf_t conn_room(struct conn *conn)
 {
-    (void)suggested;
-    struct conn *conn = handle->data;
     struct loop *loop = conn->loop;
-    if (conn->desk == NULL && !is_ignored(conn) && may_take_desk(loop)) {
+    if (conn->desk == NULL && !conn_is_ignored(conn) && may_take_desk(loop)) {
         conn->desk = desk_take(loop, conn);
     }
-    if (conn->desk != NULL && !is_ignored(conn)) {
-        *out = receive_room(conn->desk);
-        return;
+    if (conn->desk != NULL && !conn_is_ignored(conn)) {
+        return receive_room(conn->desk);
     }
     if (loop->discarded == NULL) {
         loop->discarded = mem_alloc(DISCARD_BYTES);
     }
-    *out = uv_buf_init(loop->discarded, DISCARD_BYTES);
+    return uv_buf_init(loop->discarded, DISCARD_BYTES);
 }
 
 static void on_end(struct conn *conn)
@@ -118,15 +115,13 @@ static void on_end(struct conn *conn)
 static void on_bytes(struct conn *conn);
 static void refuse_without_desk(struct conn *conn);
 
-static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
+void conn_received(struct conn *conn, ssize_t count)
 {
-    (void)buf;
-    struct conn *conn = stream->data;
     if (count == UV_EOF) {
         on_end(conn);
     } else if (count < 0) {
         conn_close(conn);
-    } else if (is_ignored(conn)) {
+    } else if (conn_is_ignored(conn)) {
         /* the client is still sending; nobody wants it */
     } else if (conn->desk == NULL) {
         refuse_without_desk(conn);
@@ -136,13 +131,27 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
     }
 }
 
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+    (void)suggested;
+    *out = conn_room(handle->data);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
+{
+    (void)buf;
+    conn_received(stream->data, count);
+}
+
 static void set_reading(struct conn *conn, bool wanted)
 {
     if (wanted == conn->is_reading || conn->is_ended) {
         return;
     }
     conn->is_reading = wanted;
-    if (wanted) {
+    if (conn->tls != NULL) {
+        tls_set_reading(conn, wanted);
+    } else if (wanted) {
         uv_read_start((uv_stream_t *)&conn->tcp, on_room, on_read);
     } else {
         uv_read_stop((uv_stream_t *)&conn->tcp);
@@ -151,10 +160,12 @@ static void set_reading(struct conn *conn, bool wanted)
 
 /* Closing while bytes of the client are unread makes the kernel reset the connection, and the
  * client may lose our answer: so shut down our side, and read until the client is done too. */
-static void linger(struct conn *conn)
+void conn_linger(struct conn *conn)
 {
     uv_os_fd_t fd;
-    if (conn->is_ended || uv_fileno((uv_handle_t *)&conn->tcp, &fd) != 0) {
+    tls_send_close(conn);
+    if (conn->is_ended || tls_has_unsent(conn->tls) ||
+        uv_fileno((uv_handle_t *)&conn->tcp, &fd) != 0) {
         conn_close(conn);
         return;
     }
@@ -167,7 +178,7 @@ static void linger(struct conn *conn)
 static void conn_end(struct conn *conn)
 {
     if (conn->is_cut || conn->desk->in_len > conn->desk->in_at) {
-        linger(conn);
+        conn_linger(conn);
     } else {
         conn_close(conn);
     }
@@ -202,6 +213,7 @@ static void begin_stream(struct conn *conn)
 static size_t count_unsent(const struct conn *conn)
 {
     size_t queued = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
+    queued += conn->tls == NULL ? 0 : conn->tls->out.len;
     for (size_t i = 0; i < conn->desk->unsent_count; i++) {
         queued += conn->desk->unsent[i].len;
     }
@@ -270,8 +282,10 @@ static void refuse_without_desk(struct conn *conn)
     struct str text = conn->loop->server->busy;
     uv_buf_t buf = uv_buf_init((char *)text.data, (unsigned)text.len);
     conn->is_last = true;
-    if (uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1) == (int)text.len) {
-        linger(conn);
+    int sent = conn->tls == NULL ? uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1)
+                                 : tls_try_write(conn, &buf, 1);
+    if (sent == (int)text.len) {
+        conn_linger(conn);
     } else {
         conn_close(conn);
     }
@@ -429,7 +443,7 @@ void conn_go_on(struct conn *conn)
 {
     struct desk *desk = conn->desk;
     if (conn->is_gone) {
-        free_if_done(conn);
+        conn_free_if_done(conn);
         return;
     }
     if (conn_has_exchange(conn) || conn->is_ready) { /* not before on_check() comes by */
@@ -502,11 +516,11 @@ static void refuse(struct conn *conn)
     conn_go_on(conn);
 }
 
-/* Closes the connection that has been idle for longest, if that is long enough. One that has just
- * become busy in this round of events is still in the list. */
-static bool evict_idle(struct loop *loop)
+/* Closes the connection that has been idle, or in its handshake, for longest, if that is long
+ * enough. One that has just become busy in this round of events is still in the list. */
+static bool evict_oldest(struct loop *loop, enum wait wait)
 {
-    struct conn *conn = loop->waits[WAIT_IDLE].oldest;
+    struct conn *conn = loop->waits[wait].oldest;
     while (conn != NULL && (conn->desk != NULL || conn->is_ready)) {
         conn = conn->newer;
     }
@@ -533,8 +547,28 @@ static void learn_peer(struct conn *conn)
     }
 }
 
-void conn_accept(struct loop *loop)
+static bool evict(struct loop *loop)
 {
+    return evict_oldest(loop, WAIT_HANDSHAKE) || evict_oldest(loop, WAIT_IDLE);
+}
+
+/* To be told that there are too many connections, or no memory, a client would have to go through a
+ * handshake, which costs more than a request: it is disconnected instead. */
+static void begin_handshake(struct conn *conn, bool is_one_too_many)
+{
+    struct loop *loop = conn->loop;
+    if (is_one_too_many || memory_pool_is_full(loop_options(loop)->memory) ||
+        (conn->tls = tls_create(conn)) == NULL) {
+        conn_close(conn);
+        return;
+    }
+    wait_set(conn, WAIT_HANDSHAKE);
+    set_reading(conn, true);
+}
+
+void conn_accept(struct listener *listener)
+{
+    struct loop *loop = listener->loop;
     struct http_server *server = loop->server;
     struct conn *conn = mem_zalloc(sizeof(*conn));
     conn->loop = loop;
@@ -543,17 +577,20 @@ void conn_accept(struct loop *loop)
     loop->conn_count++;
     int others = atomic_fetch_add_explicit(&server->connection_count, 1, memory_order_relaxed);
     int others_max = server->options.connections_max;
-    if (uv_accept((uv_stream_t *)&loop->listener, (uv_stream_t *)&conn->tcp) != 0 ||
+    if (uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&conn->tcp) != 0 ||
         others >= others_max + REFUSED_MAX) {
         conn_close(conn);
         return;
     }
     uv_tcp_nodelay(&conn->tcp, 1);
     learn_peer(conn);
-    if (others >= others_max && !evict_idle(loop)) {
+    bool is_one_too_many = others >= others_max && !evict(loop);
+    if (listener->is_secure) {
+        begin_handshake(conn, is_one_too_many);
+    } else if (is_one_too_many) {
         refuse(conn);
-        return;
+    } else {
+        wait_set(conn, WAIT_IDLE);
+        set_reading(conn, true);
     }
-    wait_set(conn, WAIT_IDLE);
-    set_reading(conn, true);
 }

@@ -25,6 +25,7 @@ struct http_header {
 struct http_exchange {
     struct str method;
     struct str target; /* path and query as sent, or "*" */
+    bool is_secure;    /* came by TLS */
     const struct http_header *headers;
     size_t header_count;
     struct str body; /* chunks joined, gzip undone */
@@ -72,20 +73,35 @@ typedef void http_failure(int status, const char *text, struct buf *headers, str
  * handler alone. Has the handler's context. */
 typedef void http_head_check(void *context, struct http_exchange *exchange);
 
-struct http_options {
+/* An address to serve on. */
+struct http_listener {
     struct str host; /* IPv4, IPv6 or a name */
     int port;        /* 0: any free one; see http_server_port() */
+    bool is_secure;  /* by TLS */
+};
+enum { HTTP_LISTENERS_MAX = 8 };
+
+/* Called on the connection's thread for each handshake that failed: who (as in http_exchange), and
+ * why. */
+typedef void http_tls_failure(const uint8_t peer[16], const char *why);
+
+struct http_options {
+    struct str host; /* the address, if listener_count is 0: plain, as in struct http_listener */
+    int port;
+    struct http_listener listeners[HTTP_LISTENERS_MAX];
+    int listener_count;
     int thread_count;
-    int slow_thread_count;  /* for what takes long: see http_run_slowly() */
-    size_t body_bytes_max;  /* also after gunzip */
-    size_t head_bytes_max;  /* request line and headers */
-    int connections_max;    /* of all threads together */
-    int idle_timeout_ms;    /* between requests; 0 here and below: no time-out */
-    int request_timeout_ms; /* from the first byte of a request to its last */
-    int send_timeout_ms;    /* while a client takes nothing of its answer */
-    int rate_bytes_min;     /* per second, over one of these time-outs: the least that a client must
-                               send     of a large body, or take of its answers, to be given more time;
-                               0:     any */
+    int slow_thread_count;    /* for what takes long: see http_run_slowly() */
+    size_t body_bytes_max;    /* also after gunzip */
+    size_t head_bytes_max;    /* request line and headers */
+    int connections_max;      /* of all threads together */
+    int idle_timeout_ms;      /* between requests; 0 here and below: no time-out */
+    int request_timeout_ms;   /* from the first byte of a request to its last */
+    int send_timeout_ms;      /* while a client takes nothing of its answer */
+    int handshake_timeout_ms; /* of TLS, from the connection to the end of the handshake */
+    int rate_bytes_min; /* per second, over one of these time-outs: the least that a client must
+                           send     of a large body, or take of its answers, to be given more time;
+                           0:     any */
     size_t compress_bytes_min; /* answers above it are compressed if the client asks */
     struct str server_name;    /* for the Server header */
     int large_head_status;     /* of answers to heads over head_bytes_max; 0: 414 or 431 */
@@ -99,8 +115,9 @@ struct http_options {
     size_t arena_bytes_max; /* of one exchange; 0: no limit */
     struct http_busy busy;
 
-    http_failure *failure;       /* NULL: one line of plain text */
-    http_head_check *head_check; /* NULL: none */
+    http_tls_failure *tls_failure; /* NULL: nobody wants to know */
+    http_failure *failure;         /* NULL: one line of plain text */
+    http_head_check *head_check;   /* NULL: none */
 };
 
 /* The values that fidelity asks for; host 127.0.0.1, port 8000, a thread per processor. */
@@ -111,12 +128,40 @@ typedef void http_handler(void *context, struct http_exchange *exchange);
 
 struct http_server;
 
+/* Certificates and what else new connections with TLS need. */
+struct http_tls;
+
+/* PEM files; the texts end with NUL. */
+struct http_tls_options {
+    struct str cert_file;      /* the server's certificate, then those up to its authority */
+    struct str key_file;       /* of the certificate; without a passphrase */
+    struct str client_ca_file; /* "": clients need no certificate; else the authorities of theirs */
+};
+
+/* Reads the files. TLS 1.2 and 1.3, ALPN http/1.1. The caller passes *out to http_server_set_tls()
+ * or frees it with http_tls_destroy(). Fails with ERR_INTERNAL and says which file is wrong. */
+MUST_USE bool http_tls_create(const struct http_tls_options *options, struct http_tls **out,
+                              struct err *err);
+/* Accepts NULL. */
+void http_tls_destroy(struct http_tls *tls);
+
 /* Binds, starts the threads and serves; copies what it needs of the options. The caller ends
- * *out with http_server_close(). Fails with ERR_INTERNAL if the address cannot be had, also when
- * another server listens there. */
+ * *out with http_server_close(). `tls` is for listeners that are secure; NULL if there are none.
+ * The server takes it, also if this fails. Fails with ERR_INTERNAL if an address cannot be had,
+ * also when another server listens there. */
+MUST_USE bool http_server_open_tls(const struct http_options *options, struct http_tls *tls,
+                                   http_handler *handler, void *context, struct http_server **out,
+                                   struct err *err);
+/* The same without TLS. */
 MUST_USE bool http_server_open(const struct http_options *options, http_handler *handler,
                                void *context, struct http_server **out, struct err *err);
+/* Gives new connections other certificates; those that are open go on with theirs. Takes `tls`. Any
+ * thread. */
+void http_server_set_tls(struct http_server *server, struct http_tls *tls);
+/* The port of the first listener. */
 MUST_USE int http_server_port(const struct http_server *server);
+/* The port of the listener with that number. */
+MUST_USE int http_server_listener_port(const struct http_server *server, int number);
 /* Connections that are open now, of all threads. */
 MUST_USE int http_server_connection_count(const struct http_server *server);
 /* Stops accepting, lets requests under way end (at most `grace_ms`), closes all connections, and

@@ -15,6 +15,7 @@
 #include "http/coding_internal.h"
 #include "http/head_internal.h"
 #include "http/http.h"
+#include "http/tls_internal.h"
 
 #include <uv.h> /* last: it brings a MIN and MAX of the system's */
 
@@ -31,13 +32,14 @@ enum {
 /* What a connection waits for. Each has a list per loop, ordered by the time of joining; as all in
  * one list have the same time-out, only its oldest member need be looked at. */
 enum wait {
-    WAIT_NOTHING, /* in no list */
-    WAIT_IDLE,    /* for a request to begin */
-    WAIT_REQUEST, /* for the rest of a request */
-    WAIT_HANDLER, /* for http_reply(); no time-out */
-    WAIT_SEND,    /* for the client to take its answers */
-    WAIT_LINGER,  /* for the client to end, after our last answer */
-    WAIT_STREAM,  /* an answer without an end is being sent; no time-out */
+    WAIT_NOTHING,   /* in no list */
+    WAIT_HANDSHAKE, /* for the handshake of TLS to end */
+    WAIT_IDLE,      /* for a request to begin */
+    WAIT_REQUEST,   /* for the rest of a request */
+    WAIT_HANDLER,   /* for http_reply(); no time-out */
+    WAIT_SEND,      /* for the client to take its answers */
+    WAIT_LINGER,    /* for the client to end, after our last answer */
+    WAIT_STREAM,    /* an answer without an end is being sent; no time-out */
     WAIT_COUNT,
 };
 
@@ -121,6 +123,7 @@ struct desk {
 struct conn {
     uv_tcp_t tcp;
     struct loop *loop;
+    struct tls *tls;            /* NULL: the connection is plain */
     struct desk *desk;          /* NULL while idle */
     struct http_stream *stream; /* its answer has no end; else NULL */
     enum wait wait;
@@ -146,6 +149,13 @@ struct wait_list {
     int timeout_ms; /* 0: none */
 };
 
+/* A listening socket of one thread. */
+struct listener {
+    uv_tcp_t tcp;
+    struct loop *loop;
+    bool is_secure;
+};
+
 struct loop {
     struct http_server *server;
     int number;
@@ -153,7 +163,8 @@ struct loop {
     bool has_uv;
     bool has_thread;
     uv_loop_t uv;
-    uv_tcp_t listener;
+    struct listener listeners[HTTP_LISTENERS_MAX];
+    int listener_count; /* that were opened */
     uv_timer_t timer;
     uint64_t timer_at_ms; /* UINT64_MAX: not running */
     uv_check_t check;     /* after each round of events: connections in `ready` go on */
@@ -185,18 +196,23 @@ struct loop {
     size_t date_start;
     uint64_t date_until_ms;
     char *discarded; /* where bytes go that nobody wants */
+    char *tls_in; /* TLS_READ_BYTES: from a socket, to be decrypted at once; NULL: not used yet */
+    struct buf tls_out; /* encrypted bytes, to be sent at once */
 };
 
 struct http_server {
     struct http_options options; /* the texts are copies of our own */
     http_handler *handler;
     void *context;
-    int port;
+    int ports[HTTP_LISTENERS_MAX];
     int grace_ms; /* set before stop_is_asked */
     atomic_int connection_count;
     struct loop *loops;
     struct str busy; /* a whole response for connections that get no desk */
     struct slow_pool *slow;
+    struct handshake_pool *handshakes; /* NULL: no listener is secure */
+    pthread_mutex_t tls_mutex;
+    struct http_tls *tls; /* for new connections; under tls_mutex */
 };
 
 static inline const struct http_options *loop_options(const struct loop *loop)
@@ -206,15 +222,17 @@ static inline const struct http_options *loop_options(const struct loop *loop)
 
 /* listen.c: sockets bound to one address, one per thread, SO_REUSEPORT. */
 struct listen_sockets {
-    int *fds; /* the caller's array of options->thread_count */
+    int *fds;  /* the caller's array */
+    int count; /* how many are wanted */
     int port;
 };
-MUST_USE bool listen_bind(const struct http_options *options, struct listen_sockets *sockets,
+MUST_USE bool listen_bind(const struct http_listener *listener, struct listen_sockets *sockets,
                           struct err *err);
 
 /* loop.c */
-MUST_USE bool loop_open(struct loop *loop, struct http_server *server, int number, int fd,
-                        struct err *err);
+MUST_USE bool loop_open(struct loop *loop, struct http_server *server, int number, struct err *err);
+/* Accepts connections from a bound socket, which the loop closes, also if this fails. */
+MUST_USE bool loop_listen(struct loop *loop, int fd, bool is_secure, struct err *err);
 MUST_USE bool loop_start(struct loop *loop, struct err *err);
 /* Asks the thread to end within the server's grace; loop_close() then joins it. */
 void loop_stop(struct loop *loop);
@@ -301,7 +319,18 @@ void slow_start_wanted(struct desk *desk);
 void slow_reply(struct desk *desk, const struct http_answer *answer);
 
 /* conn.c */
-void conn_accept(struct loop *loop);
+void conn_accept(struct listener *listener);
+/* Where decrypted or plain bytes from the client go. */
+MUST_USE uv_buf_t conn_room(struct conn *conn);
+/* `count` bytes have come to conn_room(); UV_EOF: the client sends no more, and reading has
+ * stopped; another negative number: the connection is broken. */
+void conn_received(struct conn *conn, ssize_t count);
+/* Whether what the client sends is of no interest any more. */
+MUST_USE bool conn_is_ignored(const struct conn *conn);
+/* Sends no more, but reads until the client is done too, so that it sees the last answer. */
+void conn_linger(struct conn *conn);
+/* Frees the connection if libuv has closed it and nobody else holds it. */
+void conn_free_if_done(struct conn *conn);
 /* Hands the complete request to the handler; answers it instead if memory is used up. */
 void conn_call_handler(struct conn *conn);
 /* Answers a request that could not be received. */

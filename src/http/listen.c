@@ -16,30 +16,30 @@ struct address {
     socklen_t len;
 };
 
-static bool fail(struct err *err, const struct http_options *options, const char *why)
+static bool fail(struct err *err, const struct http_listener *listener, const char *why)
 {
-    return err_set(err, ERR_INTERNAL, "cannot listen on %.*s port %d: %s", STR_ARG(options->host),
-                   options->port, why);
+    return err_set(err, ERR_INTERNAL, "cannot listen on %.*s port %d: %s", STR_ARG(listener->host),
+                   listener->port, why);
 }
 
 /* The first address of the host; IPv4 first if a name has both, as the default host has. */
-static bool resolve(const struct http_options *options, struct address *out, struct err *err)
+static bool resolve(const struct http_listener *listener, struct address *out, struct err *err)
 {
     char host[256];
     char port[16];
-    if (options->host.len >= sizeof(host)) {
-        return fail(err, options, "host name too long");
+    if (listener->host.len >= sizeof(host)) {
+        return fail(err, listener, "host name too long");
     }
     /* A machine without a hosts file knows no localhost, but everybody means this one. */
-    bool local = str_eq_nocase(options->host, STR("localhost"));
-    struct str name = local ? STR("127.0.0.1") : options->host;
+    bool local = str_eq_nocase(listener->host, STR("localhost"));
+    struct str name = local ? STR("127.0.0.1") : listener->host;
     snprintf(host, sizeof(host), "%.*s", STR_ARG(name));
-    snprintf(port, sizeof(port), "%d", options->port);
+    snprintf(port, sizeof(port), "%d", listener->port);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found = NULL;
     int result = getaddrinfo(host, port, &hints, &found);
     if (result != 0) {
-        return fail(err, options, gai_strerror(result));
+        return fail(err, listener, gai_strerror(result));
     }
     const struct addrinfo *best = found;
     while (best != NULL && best->ai_family != AF_INET) {
@@ -102,9 +102,9 @@ static void close_all(int *fds, int count)
     }
 }
 
-static bool bind_shared(const struct http_options *options, const struct address *address, int *fds)
+static bool bind_shared(const struct address *address, int *fds, int count)
 {
-    for (int i = 0; i < options->thread_count; i++) {
+    for (int i = 0; i < count; i++) {
         fds[i] = bind_socket(address, true);
         if (fds[i] < 0) {
             int reason = errno;
@@ -116,23 +116,23 @@ static bool bind_shared(const struct http_options *options, const struct address
     return true;
 }
 
-bool listen_bind(const struct http_options *options, struct listen_sockets *sockets,
+bool listen_bind(const struct http_listener *listener, struct listen_sockets *sockets,
                  struct err *err)
 {
     struct address address;
-    if (!resolve(options, &address, err)) {
+    if (!resolve(listener, &address, err)) {
         return false;
     }
     int probe = bind_socket(&address, false);
     if (probe < 0) {
-        return fail(err, options,
+        return fail(err, listener,
                     errno == EADDRINUSE ? "another server listens there" : strerror(errno));
     }
-    bool bound = learn_port(probe, &address) && bind_shared(options, &address, sockets->fds);
+    bool bound = learn_port(probe, &address) && bind_shared(&address, sockets->fds, sockets->count);
     int reason = errno;
     close(probe);
     if (!bound) {
-        return fail(err, options, strerror(reason));
+        return fail(err, listener, strerror(reason));
     }
     sockets->port = ntohs(*port_of(&address));
     return true;

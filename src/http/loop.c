@@ -43,19 +43,25 @@ void loop_go_on_ready(struct loop *loop)
     }
 }
 
+static void close_waiting(struct loop *loop, enum wait wait)
+{
+    while (loop->waits[wait].oldest != NULL) {
+        conn_close(loop->waits[wait].oldest);
+    }
+}
+
 /* Connections that wait for a request are closed; the others end after their answer. */
 static void begin_stop(struct loop *loop)
 {
     loop->is_stopping = true;
     loop->stop_at_ms = uv_now(&loop->uv) + (uint64_t)loop->server->grace_ms;
-    close_handle(&loop->listener);
+    for (int i = 0; i < loop->listener_count; i++) {
+        close_handle(&loop->listeners[i].tcp);
+    }
     loop_go_on_ready(loop);
-    while (loop->waits[WAIT_IDLE].oldest != NULL) {
-        conn_close(loop->waits[WAIT_IDLE].oldest);
-    }
-    while (loop->waits[WAIT_STREAM].oldest != NULL) {
-        conn_close(loop->waits[WAIT_STREAM].oldest);
-    }
+    close_waiting(loop, WAIT_HANDSHAKE);
+    close_waiting(loop, WAIT_IDLE);
+    close_waiting(loop, WAIT_STREAM);
     wait_arm(loop, loop->stop_at_ms);
     loop_end_if_done(loop);
 }
@@ -122,26 +128,28 @@ static void on_connection(uv_stream_t *listener, int status)
     }
 }
 
-static bool open_listener(struct loop *loop, int fd, struct err *err)
+bool loop_listen(struct loop *loop, int fd, bool is_secure, struct err *err)
 {
-    uv_tcp_init(&loop->uv, &loop->listener);
-    loop->listener.data = loop;
-    int result = uv_tcp_open(&loop->listener, fd);
+    assert(loop->listener_count < HTTP_LISTENERS_MAX);
+    struct listener *listener = &loop->listeners[loop->listener_count++];
+    *listener = (struct listener){.loop = loop, .is_secure = is_secure};
+    uv_tcp_init(&loop->uv, &listener->tcp);
+    listener->tcp.data = listener;
+    int result = uv_tcp_open(&listener->tcp, fd);
     if (result != 0) {
         close(fd);
     } else {
-        result = uv_listen((uv_stream_t *)&loop->listener, BACKLOG, on_connection);
+        result = uv_listen((uv_stream_t *)&listener->tcp, BACKLOG, on_connection);
     }
     return result == 0 || err_set(err, ERR_INTERNAL, "cannot listen: %s", uv_strerror(result));
 }
 
-bool loop_open(struct loop *loop, struct http_server *server, int number, int fd, struct err *err)
+bool loop_open(struct loop *loop, struct http_server *server, int number, struct err *err)
 {
     loop->server = server;
     loop->number = number;
     int result = uv_loop_init(&loop->uv);
     if (result != 0) {
-        close(fd);
         return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(result));
     }
     loop->has_uv = true;
@@ -156,7 +164,7 @@ bool loop_open(struct loop *loop, struct http_server *server, int number, int fd
     mailbox_init(&loop->mailbox, wake);
     loop->mailbox.has_slices = true;
     wait_init(loop);
-    return open_listener(loop, fd, err);
+    return true;
 }
 
 static void run(void *argument)
@@ -205,4 +213,6 @@ void loop_close(struct loop *loop)
     desk_free_all(loop);
     coder_finish(&loop->coder);
     mem_free(loop->discarded);
+    mem_free(loop->tls_in);
+    buf_finish(&loop->tls_out);
 }

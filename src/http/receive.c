@@ -88,6 +88,7 @@ static void fill_exchange(struct desk *desk, struct str body)
         .body = body,
         .raw_body = body,
         .peer = desk->conn->peer,
+        .is_secure = desk->conn->tls != NULL,
         .arena = &desk->arena,
         .mailbox = &loop->mailbox,
         .thread = loop->number,

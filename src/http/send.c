@@ -11,12 +11,15 @@ static void on_written(uv_write_t *write, int status)
 {
     struct conn *conn = write->data;
     conn->writes_under_way--;
+    if (conn->tls != NULL) {
+        tls_written(conn->tls);
+    }
     if (conn->is_gone) {
         return;
     }
     if (status < 0) {
         conn_close(conn);
-    } else if (conn->desk->unsent_count > 0) {
+    } else if (conn->desk->unsent_count > 0 || tls_has_unsent(conn->tls)) {
         queue_next(conn, write);
     } else if (conn->writes_under_way == 0) {
         conn_go_on(conn);
@@ -63,9 +66,33 @@ static void leave_unsent(struct desk *desk, uv_buf_t *bufs, size_t count, size_t
     memmove(desk->unsent, bufs + done, desk->unsent_count * sizeof(*bufs));
 }
 
+/* The same with TLS: one write at a time, because its bytes are in a buffer of the connection. */
+static void queue_next_encrypted(struct conn *conn, uv_write_t *write)
+{
+    struct desk *desk = conn->desk;
+    if (conn->tls->has_write) {
+        return; /* on_written() goes on */
+    }
+    uv_buf_t part[PIECES_MAX];
+    size_t taken = 0;
+    size_t count = cut_part(conn->loop, desk->unsent, desk->unsent_count, part);
+    write->data = conn;
+    conn->writes_under_way++;
+    if (tls_write(conn, write, part, count, on_written, &taken) < 0) {
+        conn->writes_under_way--;
+        conn_close(conn);
+        return;
+    }
+    leave_unsent(desk, desk->unsent, desk->unsent_count, taken);
+}
+
 /* Lets libuv send the next part of what is unsent. */
 static void queue_next(struct conn *conn, uv_write_t *write)
 {
+    if (conn->tls != NULL) {
+        queue_next_encrypted(conn, write);
+        return;
+    }
     struct desk *desk = conn->desk;
     uv_buf_t part[PIECES_MAX];
     size_t count = cut_part(conn->loop, desk->unsent, desk->unsent_count, part);
@@ -112,7 +139,9 @@ void send_answers(struct conn *conn)
     desk->piece_count = 0;
     uv_buf_t part[PIECES_MAX];
     size_t part_count = cut_part(conn->loop, bufs, count, part);
-    int sent = uv_try_write((uv_stream_t *)&conn->tcp, part, (unsigned)part_count);
+    int sent = conn->tls == NULL
+                   ? uv_try_write((uv_stream_t *)&conn->tcp, part, (unsigned)part_count)
+                   : tls_try_write(conn, part, part_count);
     if (sent < 0 && sent != UV_EAGAIN) {
         conn_close(conn);
         return;
@@ -120,7 +149,7 @@ void send_answers(struct conn *conn)
     leave_unsent(desk, bufs, count, (size_t)MAX(sent, 0));
     if (desk->unsent_count > 0 && handler_writes) {
         queue_copy(conn);
-    } else if (desk->unsent_count > 0) {
+    } else if (desk->unsent_count > 0 || tls_has_unsent(conn->tls)) {
         queue_next(conn, &desk->out_write);
     } else if (!handler_writes) {
         desk->out.len = 0;

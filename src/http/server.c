@@ -18,6 +18,7 @@ struct http_options http_options_default(void)
         .idle_timeout_ms = 60 * 1000,
         .request_timeout_ms = 30 * 1000,
         .send_timeout_ms = 30 * 1000,
+        .handshake_timeout_ms = 10 * 1000,
         .rate_bytes_min = 1024,
         .compress_bytes_min = 4096,
         .server_name = STR("Gramme"),
@@ -36,20 +37,34 @@ static struct str copy_text(struct str s)
     return str_make(copy, s.len);
 }
 
-static bool open_loops(struct http_server *server, struct err *err)
+/* Each loop gets a socket of the listener. */
+static bool open_listener(struct http_server *server, int number, struct err *err)
 {
+    const struct http_listener *listener = &server->options.listeners[number];
     int count = server->options.thread_count;
     int *fds = mem_alloc(sizeof(*fds) * (size_t)count);
-    struct listen_sockets sockets = {.fds = fds};
-    bool ok = listen_bind(&server->options, &sockets, err);
+    struct listen_sockets sockets = {.fds = fds, .count = count};
+    bool ok = listen_bind(listener, &sockets, err);
     for (int i = 0; ok && i < count; i++) {
-        ok = loop_open(&server->loops[i], server, i, fds[i], err); /* takes the socket */
+        ok = loop_listen(&server->loops[i], fds[i], listener->is_secure, err);
         for (int rest = i + 1; !ok && rest < count; rest++) {
             close(fds[rest]);
         }
     }
-    server->port = sockets.port;
+    server->ports[number] = sockets.port;
     mem_free(fds);
+    return ok;
+}
+
+static bool open_loops(struct http_server *server, struct err *err)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < server->options.thread_count; i++) {
+        ok = loop_open(&server->loops[i], server, i, err);
+    }
+    for (int i = 0; ok && i < server->options.listener_count; i++) {
+        ok = open_listener(server, i, err);
+    }
     return ok;
 }
 
@@ -63,13 +78,41 @@ static bool start_loops(struct http_server *server, struct err *err)
     return true;
 }
 
-bool http_server_open(const struct http_options *options, http_handler *handler, void *context,
-                      struct http_server **out, struct err *err)
+/* The listeners, or the one address; the texts become copies of our own. */
+static void copy_listeners(struct http_options *options)
+{
+    assert(options->listener_count <= HTTP_LISTENERS_MAX);
+    if (options->listener_count == 0) {
+        options->listeners[0] =
+            (struct http_listener){.host = options->host, .port = options->port};
+        options->listener_count = 1;
+    }
+    for (int i = 0; i < options->listener_count; i++) {
+        options->listeners[i].host = copy_text(options->listeners[i].host);
+    }
+    options->host = options->listeners[0].host;
+}
+
+static bool is_secure(const struct http_server *server)
+{
+    bool secure = false;
+    for (int i = 0; i < server->options.listener_count; i++) {
+        secure = secure || server->options.listeners[i].is_secure;
+    }
+    return secure;
+}
+
+bool http_server_open_tls(const struct http_options *options, struct http_tls *tls,
+                          http_handler *handler, void *context, struct http_server **out,
+                          struct err *err)
 {
     assert(options->thread_count > 0);
     struct http_server *server = mem_zalloc(sizeof(*server));
     server->options = *options;
-    server->options.host = copy_text(options->host);
+    copy_listeners(&server->options);
+    pthread_mutex_init(&server->tls_mutex, NULL);
+    server->tls = tls;
+    assert(tls != NULL || !is_secure(server));
     server->options.server_name = copy_text(options->server_name);
     server->options.busy.content_type = copy_text(options->busy.content_type);
     server->options.busy.body = copy_text(options->busy.body);
@@ -78,7 +121,8 @@ bool http_server_open(const struct http_options *options, http_handler *handler,
     server->handler = handler;
     server->context = context;
     server->loops = mem_zalloc(sizeof(*server->loops) * (size_t)options->thread_count);
-    if (!open_loops(server, err) || !slow_open(server, err) || !start_loops(server, err)) {
+    if (!open_loops(server, err) || !slow_open(server, err) ||
+        (is_secure(server) && !handshake_open(server, err)) || !start_loops(server, err)) {
         http_server_close(server, 0);
         return false;
     }
@@ -86,9 +130,21 @@ bool http_server_open(const struct http_options *options, http_handler *handler,
     return true;
 }
 
+bool http_server_open(const struct http_options *options, http_handler *handler, void *context,
+                      struct http_server **out, struct err *err)
+{
+    return http_server_open_tls(options, NULL, handler, context, out, err);
+}
+
 int http_server_port(const struct http_server *server)
 {
-    return server->port;
+    return http_server_listener_port(server, 0);
+}
+
+int http_server_listener_port(const struct http_server *server, int number)
+{
+    assert(number >= 0 && number < server->options.listener_count);
+    return server->ports[number];
 }
 
 int http_server_connection_count(const struct http_server *server)
@@ -109,8 +165,13 @@ void http_server_close(struct http_server *server, int grace_ms)
         loop_close(&server->loops[i]);
     }
     slow_close(server->slow);
+    handshake_close(server->handshakes);
+    http_tls_destroy(server->tls);
+    pthread_mutex_destroy(&server->tls_mutex);
     mem_free(server->loops);
-    mem_free((char *)server->options.host.data);
+    for (int i = 0; i < server->options.listener_count; i++) {
+        mem_free((char *)server->options.listeners[i].host.data);
+    }
     mem_free((char *)server->options.server_name.data);
     mem_free((char *)server->options.busy.content_type.data);
     mem_free((char *)server->options.busy.body.data);

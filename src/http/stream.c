@@ -58,6 +58,13 @@ static void write_bytes(struct http_stream *stream, struct str bytes)
         return;
     }
     uv_stream_t *tcp = (uv_stream_t *)&conn->tcp;
+    if (conn->tls != NULL) {
+        bytes = tls_encrypt(conn, bytes);
+        if (str_is_null(bytes)) {
+            conn_close(conn);
+            return;
+        }
+    }
     if (uv_stream_get_write_queue_size(tcp) + bytes.len > HTTP_STREAM_UNSENT_MAX) {
         conn_close(conn);
         return;

@@ -8,6 +8,7 @@ enum { LINGER_MS = 2000 };
 void wait_init(struct loop *loop)
 {
     const struct http_options *options = loop_options(loop);
+    loop->waits[WAIT_HANDSHAKE].timeout_ms = options->handshake_timeout_ms;
     loop->waits[WAIT_IDLE].timeout_ms = options->idle_timeout_ms;
     loop->waits[WAIT_REQUEST].timeout_ms = options->request_timeout_ms;
     loop->waits[WAIT_SEND].timeout_ms = options->send_timeout_ms;

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-enum check_kind { CHECK_NUMBER, CHECK_WORD, CHECK_TEXT, CHECK_ADDRESS, CHECK_FLAG };
+enum check_kind { CHECK_NUMBER, CHECK_WORD, CHECK_TEXT, CHECK_ADDRESSES, CHECK_FLAG };
 
 enum { WORDS_MAX = 5 };
 
@@ -57,9 +57,9 @@ enum {
     {                                                                                              \
         .kind = CHECK_TEXT, .min = (min_), .max = (max_), .letters = (letters_)                    \
     }
-#define ADDRESS                                                                                    \
+#define ADDRESSES                                                                                  \
     {                                                                                              \
-        .kind = CHECK_ADDRESS                                                                      \
+        .kind = CHECK_ADDRESSES                                                                    \
     }
 
 /* On or off; `--name` alone means on. */
@@ -106,7 +106,8 @@ static void offer(struct setting *setting, struct str text, const char *source)
 /* Settings that may be given several times on the command line: each adds to a list. */
 static bool is_list(const struct setting *settings, const struct setting *setting)
 {
-    return setting == &settings[SETTING_cors] || setting == &settings[SETTING_host];
+    return setting == &settings[SETTING_cors] || setting == &settings[SETTING_host] ||
+           setting == &settings[SETTING_listen];
 }
 
 static void take_argument(struct arena *arena, struct setting *settings, struct setting *setting,
@@ -290,32 +291,62 @@ static bool check_text(const struct setting *setting, struct err *err)
     return complain(err, setting, expected);
 }
 
-/* HOST:PORT, [IPv6]:PORT or just PORT. */
-static bool read_address(const struct setting *setting, struct str *out_host, int *out_port,
-                         struct err *err)
+/* [http[s]://]HOST:PORT, with [IPv6] for HOST, or just PORT. */
+static bool read_address(struct str text, struct http_listener *out)
 {
-    struct str text = setting->text;
+    *out = (struct http_listener){.is_secure = str_starts_with(text, STR("https://"))};
+    if (out->is_secure) {
+        text = str_skip(text, STR("https://").len);
+    } else if (str_starts_with(text, STR("http://"))) {
+        text = str_skip(text, STR("http://").len);
+    }
     size_t colon = text.len;
     while (colon > 0 && text.data[colon - 1] != ':') {
         colon--;
     }
     int64_t port;
     if (!str_to_int64(str_skip(text, colon), &port) || port < 0 || port > 65535) {
-        return complain(err, setting, "HOST:PORT");
+        return false;
     }
     struct str host = colon == 0 ? STR("127.0.0.1") : str_make(text.data, colon - 1);
     if (host.len >= 2 && host.data[0] == '[' && host.data[host.len - 1] == ']') {
         host = str_make(host.data + 1, host.len - 2);
     }
-    *out_host = host;
-    *out_port = (int)port;
+    out->host = host;
+    out->port = (int)port;
     return true;
+}
+
+static bool read_addresses(const struct setting *setting, struct config *out, struct err *err)
+{
+    struct str text = setting->text;
+    out->listener_count = 0;
+    do {
+        const char *comma = text.len == 0 ? NULL : memchr(text.data, ',', text.len);
+        size_t len = comma == NULL ? text.len : (size_t)(comma - text.data);
+        if (out->listener_count == HTTP_LISTENERS_MAX ||
+            !read_address(trim(str_make(text.data, len)), &out->listeners[out->listener_count])) {
+            return complain(err, setting, "HOST:PORT or https://HOST:PORT, at most 8 of them");
+        }
+        out->listener_count++;
+        text = str_skip(text, MIN(len + 1, text.len));
+    } while (text.len > 0);
+    return true;
+}
+
+bool config_uses_tls(const struct config *config)
+{
+    for (int i = 0; i < config->listener_count; i++) {
+        if (config->listeners[i].is_secure) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool check_setting(const struct setting *setting, struct err *err)
 {
-    struct str host;
-    int port;
+    struct config ignored;
     switch (setting->check.kind) {
     case CHECK_NUMBER:
         return check_number(setting, err);
@@ -324,8 +355,8 @@ static bool check_setting(const struct setting *setting, struct err *err)
         return check_word(setting, err);
     case CHECK_TEXT:
         return check_text(setting, err);
-    case CHECK_ADDRESS:
-        return read_address(setting, &host, &port, err);
+    case CHECK_ADDRESSES:
+        return read_addresses(setting, &ignored, err);
     }
     return false;
 }
@@ -353,11 +384,39 @@ static bool read_hosts(struct arena *arena, const struct setting *setting, struc
                        struct err *err)
 {
     struct err problem = ERR_INIT(arena);
-    if (!hosts_parse(arena, setting->text, out->host, &out->hosts, &problem)) {
+    struct str listen[HTTP_LISTENERS_MAX];
+    bool is_loopback = false;
+    for (int i = 0; i < out->listener_count; i++) {
+        listen[i] = out->listeners[i].host;
+        is_loopback = is_loopback || host_is_loopback(listen[i]);
+    }
+    if (!hosts_parse(arena, setting->text, listen, (size_t)out->listener_count, &out->hosts,
+                     &problem)) {
         return complain(err, setting, arena_format(arena, "%.*s", STR_ARG(problem.message)).data);
     }
-    out->hosts.is_checked = out->auth != AUTH_ON && host_is_loopback(out->host);
+    out->hosts.is_checked = out->auth != AUTH_ON && is_loopback;
     return true;
+}
+
+static bool read_tls(struct arena *arena, const struct setting *settings, struct config *out,
+                     struct err *err)
+{
+    out->tls = (struct http_tls_options){
+        .cert_file = arena_copy_c(arena, settings[SETTING_tls_cert].text),
+        .key_file = arena_copy_c(arena, settings[SETTING_tls_key].text),
+        .client_ca_file = arena_copy_c(arena, settings[SETTING_tls_client_ca].text),
+    };
+    bool uses_tls = config_uses_tls(out);
+    bool has_both = out->tls.cert_file.len > 0 && out->tls.key_file.len > 0;
+    bool has_any =
+        out->tls.cert_file.len > 0 || out->tls.key_file.len > 0 || out->tls.client_ca_file.len > 0;
+    if (uses_tls && !has_both) {
+        return err_set(err, ERR_VALIDATION, "--listen https://... needs --tls-cert and --tls-key");
+    }
+    return uses_tls || !has_any ||
+           err_set(err, ERR_VALIDATION,
+                   "--tls-cert, --tls-key and --tls-client-ca are for --listen https://HOST:PORT, "
+                   "which is missing");
 }
 
 /* Whoever reaches the server may read and change everything unless requests are authenticated. */
@@ -365,7 +424,11 @@ static bool check_exposure(const struct setting *settings, const struct config *
                            struct err *err)
 {
     bool is_insecure = str_eq(settings[SETTING_insecure].text, STR("on"));
-    return config->auth == AUTH_ON || is_insecure || host_is_loopback(config->host) ||
+    bool is_open = false;
+    for (int i = 0; i < config->listener_count; i++) {
+        is_open = is_open || !host_is_loopback(config->listeners[i].host);
+    }
+    return config->auth == AUTH_ON || is_insecure || !is_open ||
            err_set(err, ERR_VALIDATION,
                    "--listen %.*s can be reached from other machines, which could read and change "
                    "everything: use --auth on, or --insecure if that is wanted",
@@ -383,12 +446,12 @@ static bool interpret(struct arena *arena, const struct setting *settings, struc
     if (!read_cors(arena, &settings[SETTING_cors], out, err)) {
         return false;
     }
-    bool good = read_address(&settings[SETTING_listen], &out->host, &out->port, err) &&
+    bool good = read_addresses(&settings[SETTING_listen], out, err) &&
                 auth_mode_from_name(settings[SETTING_auth].text, &out->auth) &&
                 log_level_from_name(settings[SETTING_log_level].text, &out->log_level);
     assert(good); /* the table has the same words */
     if (!read_hosts(arena, &settings[SETTING_host], out, err) ||
-        !check_exposure(settings, out, err)) {
+        !read_tls(arena, settings, out, err) || !check_exposure(settings, out, err)) {
         return false;
     }
     out->users_file = settings[SETTING_users].text;

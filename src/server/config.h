@@ -5,12 +5,14 @@
 #include "auth/auth.h"
 #include "err/err.h"
 #include "base/log.h"
+#include "http/http.h"
 #include "server/cors.h"
 #include "server/hosts.h"
 
 struct config {
-    struct str host;
-    int port;
+    struct http_listener listeners[HTTP_LISTENERS_MAX];
+    int listener_count;
+    struct http_tls_options tls; /* used if a listener is secure */
     struct str store;
     struct str region;
     struct str account;
@@ -53,6 +55,8 @@ struct config {
  * person who typed it. */
 MUST_USE bool config_read(struct arena *arena, int argc, char **argv, struct config *out,
                           struct err *err);
+/* Whether a listener is secure. */
+MUST_USE bool config_uses_tls(const struct config *config);
 /* Prints the list of settings for --help. */
 void config_print_help(void);
 

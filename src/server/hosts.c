@@ -55,12 +55,14 @@ static bool is_host(struct str text)
     return text.len > 0;
 }
 
-bool hosts_parse(struct arena *arena, struct str text, struct str listen, struct hosts *out,
-                 struct err *err)
+bool hosts_parse(struct arena *arena, struct str text, const struct str *listen,
+                 size_t listen_count, struct hosts *out, struct err *err)
 {
-    struct str *names = ARENA_ARRAY(arena, struct str, text.len / 2 + 2);
+    struct str *names = ARENA_ARRAY(arena, struct str, text.len / 2 + 1 + listen_count);
     *out = (struct hosts){.names = names};
-    names[out->count++] = listen;
+    for (size_t i = 0; i < listen_count; i++) {
+        names[out->count++] = listen[i];
+    }
     while (text.len > 0) {
         const char *comma = memchr(text.data, ',', text.len);
         size_t len = comma == NULL ? text.len : (size_t)(comma - text.data);

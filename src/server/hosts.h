@@ -15,10 +15,10 @@ struct hosts {
 /* Whether an address or name to listen on can be reached from this machine only. */
 MUST_USE bool host_is_loopback(struct str host);
 
-/* Reads the names of --host, separated by commas, into `arena`. `listen` is allowed too. False: one
- * is not a host name (ERR_VALIDATION). */
-MUST_USE bool hosts_parse(struct arena *arena, struct str text, struct str listen,
-                          struct hosts *out, struct err *err);
+/* Reads the names of --host, separated by commas, into `arena`. Those of `listen` are allowed too.
+ * False: one is not a host name (ERR_VALIDATION). */
+MUST_USE bool hosts_parse(struct arena *arena, struct str text, const struct str *listen,
+                          size_t listen_count, struct hosts *out, struct err *err);
 
 /* Whether a request with this Host header may be carried out. STR_NULL: it has none, so no browser
  * sent it. */

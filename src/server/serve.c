@@ -1,5 +1,6 @@
 #include "server/serve.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -124,13 +125,24 @@ static void trim_memory(const struct memory_pool *memory, size_t *peak_bytes)
     "{\"__type\":\"com.amazonaws.dynamodb.v20120810#ThrottlingException\",\"message\":"            \
     "\"" ERR_OVERLOADED_TEXT "\"}"
 
+/* For those who look for the reason why a client cannot connect; anybody can cause such lines, so
+ * they are not for the usual log. */
+static void log_tls_failure(const uint8_t peer[16], const char *why)
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+    bool is_ipv4 = memcmp(peer, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
+    inet_ntop(is_ipv4 ? AF_INET : AF_INET6, is_ipv4 ? peer + 12 : peer, text, sizeof(text));
+    log_write(LOG_DEBUG, "server", "TLS handshake with %s failed: %s", text, why);
+}
+
 static struct http_options http_options_of(struct service *service, const struct config *config)
 {
     struct http_options options = http_options_default();
     size_t memory = config->memory_bytes > 0 ? config->memory_bytes : memory_bytes() / 4;
     service->memory.bytes_max = memory;
-    options.host = config->host;
-    options.port = config->port;
+    memcpy(options.listeners, config->listeners, sizeof(options.listeners));
+    options.listener_count = config->listener_count;
+    options.tls_failure = log_tls_failure;
     options.thread_count = thread_count(config);
     options.connections_max = connections_max(config);
     options.rate_bytes_min = config->rate_bytes_min;
@@ -152,6 +164,13 @@ static bool open_audit(struct service *service, const struct config *config, str
 {
     return config->audit_file.len == 0 ||
            audit_open(config->audit_file, config->audit_all, &service->audit, err);
+}
+
+/* Reads the certificates, for the caller to install; NULL: no listener needs any. */
+static bool read_tls(const struct config *config, struct http_tls **out, struct err *err)
+{
+    *out = NULL;
+    return !config_uses_tls(config) || http_tls_create(&config->tls, out, err);
 }
 
 static bool open_service(struct service *service, const struct config *config, struct arena *arena,
@@ -223,7 +242,12 @@ static bool open_service(struct service *service, const struct config *config, s
     };
     service->router = router_create(service->engine, &router_options);
     service->control = control_start(service->store);
-    return http_server_open(&http_options, router_handle, service->router, &service->http, err);
+    struct http_tls *tls;
+    if (!read_tls(config, &tls, err)) {
+        return false;
+    }
+    return http_server_open_tls(&http_options, tls, router_handle, service->router, &service->http,
+                                err);
 }
 
 static void close_service(struct service *service)
@@ -261,12 +285,19 @@ static void reload(struct service *service, const struct config *config)
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     struct config again;
+    struct http_tls *tls = NULL;
     if (config_read(&arena, config->argc, config->argv, &again, &err) &&
-        open_log_file(config->log_file, &arena, &err) && reload_users(service, &err)) {
+        read_tls(&again, &tls, &err) && open_log_file(config->log_file, &arena, &err) &&
+        reload_users(service, &err)) {
         log_setup(again.log_level, again.log_format);
+        if (tls != NULL) {
+            http_server_set_tls(service->http, tls);
+        }
         log_write(LOG_INFO, "server",
-                  "SIGHUP: log reopened; log-level, log-format and users read again");
+                  "SIGHUP: log reopened; log-level, log-format, users%s read again",
+                  tls != NULL ? " and certificates" : "");
     } else {
+        http_tls_destroy(tls);
         log_write(LOG_WARN, "server", "SIGHUP: nothing changed: %.*s", STR_ARG(err.message));
     }
     arena_finish(&arena);
@@ -294,18 +325,37 @@ static int wait_for_end(struct service *service, const struct config *config,
     }
 }
 
+/* http://HOST:PORT of a listener. */
+static void add_address(struct buf *out, const struct service *service, const struct config *config,
+                        int number)
+{
+    const struct http_listener *listener = &config->listeners[number];
+    bool is_ipv6 = memchr(listener->host.data, ':', listener->host.len) != NULL;
+    buf_format(out, "%s://%s%.*s%s:%d", listener->is_secure ? "https" : "http", is_ipv6 ? "[" : "",
+               STR_ARG(listener->host), is_ipv6 ? "]" : "",
+               http_server_listener_port(service->http, number));
+}
+
 /* The line that says where the server is, and the console. */
-static void log_start(const struct config *config, struct arena *arena, int port, int64_t start_us)
+static void log_start(const struct service *service, const struct config *config,
+                      struct arena *arena, int64_t start_us)
 {
     struct str store = store_url_to_show(arena, config->store);
-    char console[320] = "";
-    if (config->console && console_is_built()) {
-        snprintf(console, sizeof(console), "; console: http://%.*s:%d" CONSOLE_TARGET,
-                 STR_ARG(config->host), port);
+    struct buf line = {0};
+    buf_add(&line, STR("gramme " GRAMME_VERSION " serves "));
+    for (int i = 0; i < config->listener_count; i++) {
+        buf_add(&line, i > 0 ? STR(", ") : STR(""));
+        add_address(&line, service, config, i);
     }
-    log_write(LOG_INFO, "server", "gramme %s serves http://%.*s:%d from %.*s (ready in %lld ms)%s",
-              GRAMME_VERSION, STR_ARG(config->host), port, STR_ARG(store),
-              (long long)((clock_monotonic_us() - start_us) / 1000), console);
+    buf_format(&line, " from %.*s (ready in %lld ms)", STR_ARG(store),
+               (long long)((clock_monotonic_us() - start_us) / 1000));
+    if (config->console && console_is_built()) {
+        buf_add(&line, STR("; console: "));
+        add_address(&line, service, config, 0);
+        buf_add(&line, STR(CONSOLE_TARGET));
+    }
+    log_write(LOG_INFO, "server", "%.*s", STR_ARG(buf_str(&line)));
+    buf_finish(&line);
 }
 
 /* Serves for a while longer, so that load balancers notice; another signal ends it at once. */
@@ -340,7 +390,7 @@ int serve(const struct config *config)
     int status = 0;
     if (open_log_file(config->log_file, &arena, &err) &&
         open_service(&service, config, &arena, &err)) {
-        log_start(config, &arena, http_server_port(service.http), start_us);
+        log_start(&service, config, &arena, start_us);
         int signal_number = wait_for_end(&service, config, &signals);
         log_write(LOG_INFO, "server", "stopping on %s",
                   signal_number == SIGTERM ? "SIGTERM" : "SIGINT");

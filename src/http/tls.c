@@ -1,0 +1,192 @@
+/* Certificates, ciphers and protocol versions. http_tls_create() is called when a server is opened
+ * and when certificates are read again, on the main thread; tls_create() for each connection, on
+ * its loop. A connection keeps the settings that it began with. */
+#include "http/http_internal.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+struct http_tls {
+    SSL_CTX *context;
+};
+
+/* Of TLS 1.2; all ciphers of 1.3 are as good. Forward secrecy and authenticated encryption only. */
+#define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
+
+static bool fail(struct err *err, const char *what, struct str file)
+{
+    unsigned long code = ERR_peek_last_error();
+    const char *reason = ERR_reason_error_string(code);
+    if (ERR_GET_LIB(code) == ERR_LIB_SYS || reason == NULL) {
+        reason = strerror(code == 0 ? errno : (int)ERR_GET_REASON(code));
+    }
+    return err_set(err, ERR_INTERNAL, "%s %.*s: %s", what, STR_ARG(file), reason);
+}
+
+/* OpenSSL would ask for a passphrase on the terminal. */
+static int no_passphrase(char *buffer, int size, int is_writing, void *context)
+{
+    (void)buffer, (void)size, (void)is_writing, (void)context;
+    return -1;
+}
+
+static bool check_key_mode(struct str file, struct err *err)
+{
+    struct stat info;
+    if (stat(file.data, &info) != 0) {
+        return err_set(err, ERR_INTERNAL, "cannot read the TLS key %.*s: %s", STR_ARG(file),
+                       strerror(errno));
+    }
+    return (info.st_mode & (S_IROTH | S_IWOTH)) == 0 ||
+           err_set(err, ERR_INTERNAL,
+                   "the TLS key %.*s can be read or written by everybody: use chmod 600",
+                   STR_ARG(file));
+}
+
+static bool load_certificate(SSL_CTX *context, struct str cert, struct str key, struct err *err)
+{
+    if (SSL_CTX_use_certificate_chain_file(context, cert.data) != 1) {
+        return fail(err, "cannot read the TLS certificate", cert);
+    }
+    if (!check_key_mode(key, err)) {
+        return false;
+    }
+    if (SSL_CTX_use_PrivateKey_file(context, key.data, SSL_FILETYPE_PEM) != 1) {
+        bool is_other = ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH ||
+                        ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_TYPE_MISMATCH;
+        return fail(err, is_other ? "the TLS certificate is not that of the key"
+                                  : "cannot read the TLS key (it must not have a passphrase)",
+                    key);
+    }
+    return true;
+}
+
+/* Clients must show a certificate that one of these authorities has signed. */
+static bool require_client_certificate(SSL_CTX *context, struct str ca, struct err *err)
+{
+    STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(ca.data);
+    if (names == NULL || SSL_CTX_load_verify_file(context, ca.data) != 1) {
+        sk_X509_NAME_pop_free(names, X509_NAME_free);
+        return fail(err, "cannot read the TLS client authorities", ca);
+    }
+    SSL_CTX_set_client_CA_list(context, names);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    return true;
+}
+
+/* A client that offers protocols, but not ours, is refused (RFC 7301). */
+static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
+                           const unsigned char *offered, unsigned offered_len, void *context)
+{
+    static const unsigned char ours[] = "\x08http/1.1";
+    (void)ssl, (void)context;
+    unsigned char *chosen;
+    int result = SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, offered,
+                                       offered_len);
+    *out = chosen;
+    return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static bool set_up(SSL_CTX *context, const struct http_tls_options *options, struct err *err)
+{
+    static const unsigned char session_context[] = "gramme";
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                     SSL_OP_PRIORITIZE_CHACHA | SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    /* Sessions are resumed by tickets, which cost no memory here. */
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_session_id_context(context, session_context, sizeof(session_context) - 1);
+    SSL_CTX_set_num_tickets(context, 1);
+    SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+    if (SSL_CTX_set_cipher_list(context, CIPHERS) != 1) {
+        return fail(err, "cannot set the ciphers", STR(CIPHERS));
+    }
+    return load_certificate(context, options->cert_file, options->key_file, err) &&
+           (options->client_ca_file.len == 0 ||
+            require_client_certificate(context, options->client_ca_file, err));
+}
+
+bool http_tls_create(const struct http_tls_options *options, struct http_tls **out, struct err *err)
+{
+    ERR_clear_error();
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (context == NULL) {
+        return err_set(err, ERR_INTERNAL, "OpenSSL does not work");
+    }
+    if (!set_up(context, options, err)) {
+        SSL_CTX_free(context);
+        ERR_clear_error();
+        return false;
+    }
+    *out = mem_zalloc(sizeof(**out));
+    (*out)->context = context;
+    return true;
+}
+
+void http_tls_destroy(struct http_tls *tls)
+{
+    if (tls != NULL) {
+        SSL_CTX_free(tls->context); /* connections hold it too */
+        mem_free(tls);
+    }
+}
+
+void http_server_set_tls(struct http_server *server, struct http_tls *tls)
+{
+    pthread_mutex_lock(&server->tls_mutex);
+    struct http_tls *before = server->tls;
+    server->tls = tls;
+    pthread_mutex_unlock(&server->tls_mutex);
+    http_tls_destroy(before);
+}
+
+static SSL *new_ssl(struct http_server *server)
+{
+    pthread_mutex_lock(&server->tls_mutex);
+    assert(server->tls != NULL);
+    SSL *ssl = SSL_new(server->tls->context);
+    pthread_mutex_unlock(&server->tls_mutex);
+    return ssl;
+}
+
+struct tls *tls_create(struct conn *conn)
+{
+    struct memory_pool *memory = loop_options(conn->loop)->memory;
+    struct tls *tls = mem_zalloc(sizeof(*tls));
+    tls->conn = conn;
+    tls->ssl = new_ssl(conn->loop->server);
+    BIO *bio = tls->ssl == NULL ? NULL : tls_bio_create(tls);
+    if (bio == NULL) {
+        SSL_free(tls->ssl);
+        mem_free(tls);
+        return NULL;
+    }
+    SSL_set_bio(tls->ssl, bio, bio); /* takes it */
+    SSL_set_accept_state(tls->ssl);
+    budget_init(&tls->budget, memory, 0);
+    tls->kept.budget = tls->out.budget = tls->in_flight.budget = &tls->budget;
+    tls->sink = &tls->out;
+    tls->task.run = tls_on_task;
+    memory_pool_add(memory, TLS_CONN_BYTES);
+    return tls;
+}
+
+void tls_destroy(struct tls *tls)
+{
+    if (tls == NULL) {
+        return;
+    }
+    assert(!tls_is_held(tls));
+    SSL_free(tls->ssl);
+    buf_finish(&tls->kept);
+    buf_finish(&tls->out);
+    buf_finish(&tls->in_flight);
+    memory_pool_remove(loop_options(tls->conn->loop)->memory, TLS_CONN_BYTES);
+    mem_free(tls);
+}
