@@ -314,7 +314,7 @@ static bool read_address(struct str text, struct http_listener *out)
     }
     out->host = host;
     out->port = (int)port;
-    return true;
+    return host.len == 0 || memchr(host.data, '/', host.len) == NULL;
 }
 
 static bool read_addresses(const struct setting *setting, struct config *out, struct err *err)

@@ -13,6 +13,7 @@ from waiting import poll
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVES = re.compile(r"serves http://127\.0\.0\.1:(\d+)")
+SERVES_TLS = re.compile(r"serves .*\bhttps://127\.0\.0\.1:(\d+)")
 # What a healthy server never prints: sanitizer reports, failed assertions, our own error lines.
 TROUBLE = re.compile(r"Sanitizer|runtime error:|[Aa]ssertion|Z error |\"level\":\"error\"")
 
@@ -97,6 +98,16 @@ class Server(Process):
     def __init__(self, store="memory:", *options, port=0, start_seconds=60):
         super().__init__(program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", on_postgresql(store),
                          *options, start_seconds=start_seconds)
+
+
+class TlsServer(Server):
+    """A server that also serves with TLS, at self.tls_endpoint; `certificate` is (file, key)."""
+
+    def __init__(self, certificate, *options, store="memory:"):
+        super().__init__(store, "--listen", "https://127.0.0.1:0", "--tls-cert", str(certificate[0]),
+                         "--tls-key", str(certificate[1]), *options)
+        self.tls_port = int(SERVES_TLS.search(self.log())[1])
+        self.tls_endpoint = f"https://127.0.0.1:{self.tls_port}"
 
 
 class Apps(Process):

@@ -37,13 +37,15 @@ class Refused(Exception):
 
 
 class Connection:
-    """A TCP connection that sends bytes and reads whole HTTP responses."""
+    """A TCP connection that sends bytes and reads whole HTTP responses. `tls`, an SSLContext, is for https."""
 
-    def __init__(self, endpoint, timeout=60):
+    def __init__(self, endpoint, timeout=60, tls=None):
         url = urlsplit(endpoint)
         self.host = url.netloc
         self.socket = socket.create_connection((url.hostname, url.port), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=url.hostname, suppress_ragged_eofs=False)
         self.buffer = b""
 
     def send(self, data):
@@ -101,9 +103,9 @@ def request_bytes(host, operation, body, headers="", prefix=TARGET):
 class Client:
     """db.PutItem(TableName=..., Item=...) gives the answer's JSON or raises Refused."""
 
-    def __init__(self, endpoint):
+    def __init__(self, endpoint, tls=None):
         self.endpoint = endpoint
-        self.connection = Connection(endpoint)
+        self.connection = Connection(endpoint, tls=tls)
 
     def send(self, operation, body, headers="", prefix=TARGET):
         """Sends bytes as they are; gives the Answer whatever it is."""
