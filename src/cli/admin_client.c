@@ -149,8 +149,9 @@ static struct str environment(const char *name, const char *default_text)
 static bool run_on_server(const struct admin_arguments *arguments, const char *operation,
                           struct str body, struct buf *out, struct err *err)
 {
-    struct http_address address;
-    if (!http_address_parse(arguments->arena, arguments->endpoint, &address, err)) {
+    struct address address;
+    if (!address_parse(arguments->arena, arguments->endpoint, arguments->ca_file.data, &address,
+                       err)) {
         return false;
     }
     char time[SIGV4_TIME_SIZE];
@@ -223,6 +224,9 @@ static void print_help(const char *command, const struct admin_verb *verbs)
     }
     printf("\nOn a running server (signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY):\n"
            "  --endpoint URL           default http://127.0.0.1:8000, or GRAMME_ENDPOINT\n"
+           "  --ca-file FILE           authorities that an https:// server is trusted by, PEM; "
+           "default\n"
+           "                           those of the system, or AWS_CA_BUNDLE\n"
            "  --region NAME            default us-east-1, or AWS_REGION\n"
            "On a store that no server has open:\n"
            "  --store URL              rocksdb:DIRECTORY\n"
@@ -236,17 +240,12 @@ static struct str *option_value(struct admin_arguments *arguments, const char *n
         const char *name;
         struct str *value;
     } options[] = {
-        {"--account", &arguments->account},
-        {"--action", &arguments->action},
-        {"--endpoint", &arguments->endpoint},
-        {"--id", &arguments->id},
-        {"--master-key-file", &arguments->master_key_file},
-        {"--region", &arguments->region},
-        {"--resource", &arguments->resource},
-        {"--role", &arguments->role},
-        {"--seconds", &arguments->seconds},
-        {"--store", &arguments->store},
-        {"--user", &arguments->user},
+        {"--account", &arguments->account}, {"--action", &arguments->action},
+        {"--ca-file", &arguments->ca_file}, {"--endpoint", &arguments->endpoint},
+        {"--id", &arguments->id},           {"--master-key-file", &arguments->master_key_file},
+        {"--region", &arguments->region},   {"--resource", &arguments->resource},
+        {"--role", &arguments->role},       {"--seconds", &arguments->seconds},
+        {"--store", &arguments->store},     {"--user", &arguments->user},
     };
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         if (strcmp(name, options[i].name) == 0) {

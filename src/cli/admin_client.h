@@ -16,7 +16,8 @@ struct admin_arguments {
     struct str words[ADMIN_WORDS_MAX]; /* behind the verb; STR_NULL: not given */
     size_t word_count;
     struct str endpoint;
-    struct str store; /* STR_NULL: a running server is asked */
+    struct str ca_file; /* STR_NULL: not given; else it ends with NUL */
+    struct str store;   /* STR_NULL: a running server is asked */
     struct str master_key_file;
     struct str region;
     struct str account;

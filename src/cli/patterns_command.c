@@ -18,6 +18,8 @@ static const char help[] =
     "  reset         forgets what was seen\n\n"
     "Options:\n"
     "  --endpoint URL   of the server (default " REMOTE_DEFAULT ", or GRAMME_ENDPOINT)\n"
+    "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"
+    "                   system, or AWS_CA_BUNDLE)\n"
     "  --table NAME     only this table\n"
     "  --junit FILE     check: writes the result as JUnit XML, too\n\n"
     "Requests are signed if AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are set.\n\n"
@@ -28,6 +30,7 @@ struct arguments {
     const char *command;
     const char *file;
     const char *endpoint;
+    const char *ca_file;
     const char *table;
     const char *junit;
 };
@@ -45,7 +48,11 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
         const char *name;
         const char **value;
     } options[] = {
-        {"--endpoint", &out->endpoint}, {"--table", &out->table}, {"--junit", &out->junit}};
+        {"--endpoint", &out->endpoint},
+        {"--ca-file", &out->ca_file},
+        {"--table", &out->table},
+        {"--junit", &out->junit},
+    };
     for (int i = 0; i < argc; i++) {
         size_t k = 0;
         while (k < COUNT_OF(options) && strcmp(argv[i], options[k].name) != 0) {
@@ -183,8 +190,9 @@ int patterns_command(int argc, char **argv)
     struct err err = ERR_INIT(&arena);
     struct remote remote;
     const char *endpoint = arguments.endpoint != NULL ? arguments.endpoint : REMOTE_DEFAULT;
-    status =
-        remote_init(&remote, &arena, endpoint, &err) ? run(&arena, &remote, &arguments, &err) : 2;
+    status = remote_init(&remote, &arena, endpoint, arguments.ca_file, &err)
+                 ? run(&arena, &remote, &arguments, &err)
+                 : 2;
     if (err.code != ERR_NONE && status != 0) {
         fprintf(stderr, "gramme patterns: %.*s\n", STR_ARG(err.message));
     }

@@ -1,15 +1,12 @@
 /* A blocking HTTP client for the insight API of a server. */
 #include "cli/remote.h"
 
-#include <errno.h>
-#include <netdb.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "auth/sigv4.h"
 #include "base/clock.h"
+
+enum { ANSWER_BYTES_MAX = 256 << 20 };
 
 /* --- JSON as a tree --- */
 
@@ -108,54 +105,15 @@ bool json_get_bool(const struct json_node *node, const char *name)
 
 /* --- the connection --- */
 
-bool remote_init(struct remote *remote, struct arena *arena, const char *endpoint, struct err *err)
+bool remote_init(struct remote *remote, struct arena *arena, const char *endpoint,
+                 const char *ca_file, struct err *err)
 {
-    struct str prefix = STR("http://");
-    struct str rest = str_from_c(endpoint);
     *remote = (struct remote){.arena = arena};
-    if (!str_starts_with(rest, prefix)) {
-        return err_set(err, ERR_VALIDATION, "%s is no address of the form http://HOST:PORT",
-                       endpoint);
+    if (!address_parse(arena, str_from_c(endpoint), ca_file, &remote->address, err)) {
+        return false;
     }
-    rest = str_skip(rest, prefix.len);
-    while (rest.len > 0 && rest.data[rest.len - 1] == '/') {
-        rest.len--;
-    }
-    const char *colon = rest.len == 0 ? NULL : memrchr(rest.data, ':', rest.len);
-    size_t len = colon == NULL ? rest.len : (size_t)(colon - rest.data);
-    struct str name = str_make(rest.data, len);
-    if (name.len > 2 && name.data[0] == '[') { /* an IPv6 address */
-        name = str_make(name.data + 1, name.len - 2);
-    }
-    remote->host = arena_copy(arena, rest);
-    remote->name = arena_copy_c(arena, name).data;
-    remote->port = colon == NULL ? "80" : arena_copy_c(arena, str_skip(rest, len + 1)).data;
-    return name.len > 0 ||
-           err_set(err, ERR_VALIDATION, "%s is no address of the form http://HOST:PORT", endpoint);
-}
-
-static int open_socket(const struct remote *remote)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    struct timeval timeout = {.tv_sec = 30};
-    int fd = -1;
-    if (getaddrinfo(remote->name, remote->port, &hints, &found) != 0) {
-        return -1;
-    }
-    for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next) {
-        fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
-        if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    freeaddrinfo(found);
-    if (fd >= 0) {
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    }
-    return fd;
+    remote->host = remote->address.host_header;
+    return true;
 }
 
 /* Signs the request if there are credentials. */
@@ -195,25 +153,6 @@ static void add_signature(const struct remote *remote, const char *method, struc
     buf_add(out, STR("\r\n"));
 }
 
-static bool exchange(int fd, struct str request, struct buf *answer)
-{
-    for (size_t sent = 0; sent < request.len;) {
-        ssize_t count = send(fd, request.data + sent, request.len - sent, MSG_NOSIGNAL);
-        if (count <= 0) {
-            return false;
-        }
-        sent += (size_t)count;
-    }
-    for (;;) { /* until the server closes, as it was asked to */
-        enum { READ_BYTES = 64 * 1024, ANSWER_BYTES_MAX = 256 << 20 };
-        ssize_t count = recv(fd, buf_reserve(answer, READ_BYTES), READ_BYTES, 0);
-        if (count <= 0 || answer->len > ANSWER_BYTES_MAX) {
-            return count == 0;
-        }
-        buf_added(answer, (size_t)count);
-    }
-}
-
 /* The body of an answer, and its status; false: it is not complete. */
 static bool split(struct str answer, int *status, struct str *body)
 {
@@ -251,20 +190,20 @@ bool remote_call(struct remote *remote, const char *method, const char *path,
     struct buf request = {0};
     struct buf answer = {0};
     struct str target = arena_format(remote->arena, "/_gramme/api/%s", path);
-    int fd = open_socket(remote);
-    if (fd < 0) {
-        return err_set(err, ERR_INTERNAL, "cannot connect to %.*s: %s", STR_ARG(remote->host),
-                       strerror(errno));
+    struct connection *connection;
+    if (!connection_open(&remote->address, &connection, err)) {
+        return false;
     }
     buf_format(&request, "%s %.*s HTTP/1.1\r\nHost: %.*s\r\nConnection: close\r\n", method,
                STR_ARG(target), STR_ARG(remote->host));
     add_signature(remote, method, target, &request);
     buf_add(&request, strcmp(method, "POST") == 0 ? STR("Content-Length: 0\r\n\r\n") : STR("\r\n"));
     bool good =
-        exchange(fd, buf_str(&request), &answer)
+        connection_send(connection, buf_str(&request)) &&
+                connection_read_all(connection, ANSWER_BYTES_MAX, &answer)
             ? read_answer(remote, buf_str(&answer), out, err)
             : err_set(err, ERR_INTERNAL, "the connection to %.*s was lost", STR_ARG(remote->host));
-    close(fd);
+    connection_close(connection);
     buf_finish(&request);
     buf_finish(&answer);
     return good;

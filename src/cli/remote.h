@@ -4,6 +4,7 @@
 #define GRAMME_CLI_REMOTE_H
 
 #include "base/buf.h"
+#include "cli/connection.h"
 #include "err/err.h"
 #include "json/reader.h"
 
@@ -28,16 +29,16 @@ bool json_get_bool(const struct json_node *node, const char *name);
 
 struct remote {
     struct arena *arena;
+    struct address address;
     struct str host; /* with the port, for the Host header */
-    const char *name;
-    const char *port;
 };
 
 #define REMOTE_DEFAULT "http://127.0.0.1:8000"
 
-/* Reads an endpoint, http://HOST:PORT. Fails with ERR_VALIDATION. */
+/* Reads an endpoint, http://HOST:PORT or https://HOST:PORT; `ca_file` as in address_parse(). Fails
+ * with ERR_VALIDATION. */
 MUST_USE bool remote_init(struct remote *remote, struct arena *arena, const char *endpoint,
-                          struct err *err);
+                          const char *ca_file, struct err *err);
 /* Sends GET or POST (with an empty body) to /_gramme/api/PATH and parses the answer. Signed with
  * AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY if these are set. *err says what went wrong. */
 MUST_USE bool remote_call(struct remote *remote, const char *method, const char *path,

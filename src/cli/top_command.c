@@ -20,6 +20,8 @@ static const char help[] =
     "partition keys. Keys: q ends, u sorts by units, c by calls, e by errors, l by latency.\n\n"
     "Options:\n"
     "  --endpoint URL   of the server (default " REMOTE_DEFAULT ", or GRAMME_ENDPOINT)\n"
+    "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"
+    "                   system, or AWS_CA_BUNDLE)\n"
     "  --interval S     seconds between two pictures (default 1)\n"
     "  --once           prints one picture of the last minute and ends\n\n"
     "Requests are signed if AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are set.\n";
@@ -46,6 +48,7 @@ struct line {
 
 struct top {
     const char *endpoint;
+    const char *ca_file;
     double interval;
     bool once;
     char sort; /* u, c, e or l */
@@ -256,7 +259,7 @@ static bool print_picture(struct top *top, struct arena *arena, struct err *err)
     struct json_node *findings;
     struct json_node *patterns;
     struct line lines[PATTERNS_SHOWN];
-    if (!remote_init(&remote, arena, top->endpoint, err) ||
+    if (!remote_init(&remote, arena, top->endpoint, top->ca_file, err) ||
         !remote_call(&remote, "GET", "findings?limit=1", &findings, err) ||
         !remote_call(&remote, "GET", "overview", &overview, err) ||
         !remote_call(&remote, "GET", "patterns?limit=200&sort=last", &patterns, err)) {
@@ -362,6 +365,8 @@ static int read_arguments(struct top *top, int argc, char **argv)
             top->once = true;
         } else if (strcmp(argv[i], "--endpoint") == 0 && has_value) {
             top->endpoint = argv[++i];
+        } else if (strcmp(argv[i], "--ca-file") == 0 && has_value) {
+            top->ca_file = argv[++i];
         } else if (strcmp(argv[i], "--interval") == 0 && has_value) {
             char *end;
             top->interval = strtod(argv[++i], &end);

@@ -1,7 +1,7 @@
 /* Threads that compute TLS handshakes: each costs 0.1 to 1 ms of processor time, mostly for a
- * signature, and thousands of clients may come at once. They have a low priority, so the loops go on
- * serving open connections meanwhile. Connections take turns: a thread takes one step of a handshake
- * at a time, in the order in which the bytes for it came.
+ * signature, and thousands of clients may come at once. They have a low priority, so the loops go
+ * on serving open connections meanwhile. Connections take turns: a thread takes one step of a
+ * handshake at a time, in the order in which the bytes for it came.
  *
  * While a `struct tls` is with a thread, its loop leaves it alone; it comes back through the loop's
  * mailbox, as tls->task. */

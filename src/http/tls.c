@@ -57,8 +57,9 @@ static bool load_certificate(SSL_CTX *context, struct str cert, struct str key, 
     if (SSL_CTX_use_PrivateKey_file(context, key.data, SSL_FILETYPE_PEM) != 1) {
         bool is_other = ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH ||
                         ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_TYPE_MISMATCH;
-        return fail(err, is_other ? "the TLS certificate is not that of the key"
-                                  : "cannot read the TLS key (it must not have a passphrase)",
+        return fail(err,
+                    is_other ? "the TLS certificate is not that of the key"
+                             : "cannot read the TLS key (it must not have a passphrase)",
                     key);
     }
     return true;
@@ -84,8 +85,8 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
     static const unsigned char ours[] = "\x08http/1.1";
     (void)ssl, (void)context;
     unsigned char *chosen;
-    int result = SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, offered,
-                                       offered_len);
+    int result =
+        SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, offered, offered_len);
     *out = chosen;
     return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
@@ -95,8 +96,8 @@ static bool set_up(SSL_CTX *context, const struct http_tls_options *options, str
     static const unsigned char session_context[] = "gramme";
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                     SSL_OP_CIPHER_SERVER_PREFERENCE |
-                                     SSL_OP_PRIORITIZE_CHACHA | SSL_OP_IGNORE_UNEXPECTED_EOF);
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA |
+                                     SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     /* Sessions are resumed by tickets, which cost no memory here. */
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

@@ -2,8 +2,8 @@
  * memory only, so it never blocks and makes no system call.
  *
  * A connection with TLS has a `struct tls`; conn->tls is NULL for plain ones. Handshakes are
- * computed on threads of their own (handshake.c), because one costs up to a millisecond of processor
- * time; everything else runs on the connection's loop. */
+ * computed on threads of their own (handshake.c), because one costs up to a millisecond of
+ * processor time; everything else runs on the connection's loop. */
 #ifndef GRAMME_HTTP_TLS_INTERNAL_H
 #define GRAMME_HTTP_TLS_INTERNAL_H
 

@@ -568,3 +568,51 @@ def test_an_address_that_is_taken(server, certificate):
     text = refused_start("--listen", "127.0.0.1:0", "--listen", f"https://127.0.0.1:{server.tls_port}", "--tls-cert",
                          certificate[0], "--tls-key", certificate[1])
     assert "another server listens there" in text
+
+
+# The commands -------------------------------------------------------------------------------------------------------
+
+
+def gramme(*arguments, **environment):
+    return subprocess.run([program(), *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, **environment})
+
+
+def test_commands_on_a_server_with_tls(authority, certificate, directory):
+    master = {"GRAMME_MASTER_KEY": "00112233445566778899aabbccddeeff" * 2}
+    first = {"GRAMME_ROOT_ACCESS_KEY_ID": KEY_ID, "GRAMME_ROOT_SECRET_ACCESS_KEY": SECRET}
+    keys = {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET}
+    other = Authority(directory, "Unknown")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**master, **first}.items():
+            patch.setenv(name, value)
+        started = TlsServer(certificate, "--auth", "on", store=f"rocksdb:{directory}/commands")
+    with started:
+        for endpoint in (started.tls_endpoint, f"https://localhost:{started.tls_port}/"):
+            for command in (["user", "list"], ["patterns", "record"], ["top", "--once"]):
+                done = gramme(*command, "--endpoint", endpoint, "--ca-file", authority.file, **keys)
+                assert done.returncode == 0, (command, done.stderr)
+                done = gramme(*command, GRAMME_ENDPOINT=endpoint, AWS_CA_BUNDLE=str(authority.file), **keys)
+                assert done.returncode == 0, (command, done.stderr)
+                for trusted in ([], ["--ca-file", other.file]):
+                    done = gramme(*command, "--endpoint", endpoint, *trusted, **keys)
+                    assert done.returncode != 0 and "certificate" in done.stderr, (command, done.stderr)
+                done = gramme(*command, "--endpoint", endpoint, "--ca-file", "/no/such/file", **keys)
+                assert done.returncode != 0 and "/no/such/file" in done.stderr, (command, done.stderr)
+        wrong = f"https://127.0.0.2:{started.tls_port}"  # the certificate does not name it; nor is it listened on
+        assert "cannot connect" in gramme("user", "list", "--endpoint", wrong, **keys).stderr
+        done = gramme("user", "list", "--endpoint", f"https://127.0.0.1:{started.port}", **keys)
+        assert done.returncode != 0 and "by TLS" in done.stderr
+
+
+def test_a_certificate_for_another_host(authority, directory):
+    cert, key = authority.make("elsewhere")
+    (directory / "elsewhere.ext").write_text("subjectAltName=DNS:db.example.com\n")
+    subprocess.run(["openssl", "x509", "-req", "-in", directory / "elsewhere.csr", "-CA", authority.file, "-CAkey",
+                    authority.key, "-CAcreateserial", "-extfile", directory / "elsewhere.ext", "-out", cert], check=True,
+                   capture_output=True)
+    with TlsServer((cert, key)) as started:
+        for host in ("127.0.0.1", "localhost"):
+            done = gramme("top", "--once", "--endpoint", f"https://{host}:{started.tls_port}", "--ca-file",
+                          authority.file)
+            assert done.returncode != 0 and "mismatch" in done.stderr, done.stderr
