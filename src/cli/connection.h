@@ -1,5 +1,5 @@
-/* cli/connection.h: a blocking connection to a server, plain or with TLS, for the commands that talk
- * to a running one. */
+/* cli/connection.h: a blocking connection to a server, plain or with TLS, for the commands that
+ * talk to a running one. */
 #ifndef GRAMME_CLI_CONNECTION_H
 #define GRAMME_CLI_CONNECTION_H
 
@@ -15,8 +15,8 @@ struct address {
     struct str ca_file; /* https: the authorities to trust, PEM; STR_NULL: those of the system */
 };
 
-/* Reads http://HOST:PORT or https://HOST:PORT; the texts live in `arena`. `ca_file` may be NULL: then
- * it is the variable AWS_CA_BUNDLE, if that is set. Fails with ERR_VALIDATION. */
+/* Reads http://HOST:PORT or https://HOST:PORT; the texts live in `arena`. `ca_file` may be NULL:
+ * then it is the variable AWS_CA_BUNDLE, if that is set. Fails with ERR_VALIDATION. */
 MUST_USE bool address_parse(struct arena *arena, struct str url, const char *ca_file,
                             struct address *out, struct err *err);
 
@@ -27,10 +27,9 @@ MUST_USE bool connection_open(const struct address *address, struct connection *
                               struct err *err);
 /* Sends all of it. False: the connection is lost, or nothing moved for 30 seconds. */
 MUST_USE bool connection_send(struct connection *connection, struct str bytes);
-/* Adds to `out` all that the server sends until it ends the connection. False: that did not come, or
- * it is more than `bytes_max`. */
-MUST_USE bool connection_read_all(struct connection *connection, size_t bytes_max,
-                                  struct buf *out);
+/* Adds to `out` all that the server sends until it ends the connection. False: that did not come,
+ * or it is more than `bytes_max`. */
+MUST_USE bool connection_read_all(struct connection *connection, size_t bytes_max, struct buf *out);
 /* Accepts NULL. */
 void connection_close(struct connection *connection);
 

@@ -291,9 +291,8 @@ static void after_pump(struct conn *conn)
     if (conn->is_gone) {
         return;
     }
-    if (tls->out.len > 0 && !tls->has_write && write_sink(conn, &tls->out) < 0) {
-        conn_close(conn);
-    } else if (tls->stage == TLS_BROKEN || tls->out.len > CONTROL_BYTES_MAX) {
+    bool is_lost = !tls->has_write && write_sink(conn, &tls->out) < 0;
+    if (is_lost || tls->stage == TLS_BROKEN || tls->out.len > CONTROL_BYTES_MAX) {
         conn_close(conn);
     } else if (tls->stage == TLS_ENDED) {
         read_socket(conn, false);
@@ -386,14 +385,14 @@ static void after_step(struct conn *conn)
 {
     struct tls *tls = conn->tls;
     keep_input(tls);
-    if (write_sink(conn, &tls->out) < 0 || tls->out.len > 0) {
-        conn_close(conn); /* the socket is new: only a client that is gone does not take it */
+    /* The socket is new: only that of a client that is gone does not take all of it. */
+    bool is_lost = write_sink(conn, &tls->out) < 0 || tls->out.len > 0;
+    if (is_lost || conn->loop->is_stopping) {
+        conn_close(conn);
     } else if (tls->stage == TLS_BROKEN) {
         refuse_handshake(conn);
     } else if (tls->stage == TLS_HANDSHAKE) {
         read_socket(conn, true);
-    } else if (conn->loop->is_stopping) {
-        conn_close(conn);
     } else {
         wait_set(conn, WAIT_IDLE);
         tls->input = buf_str(&tls->kept);
