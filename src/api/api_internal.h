@@ -95,6 +95,18 @@ static inline bool api_is_over_budget(const struct api_call *call)
 /* Prepares the engine's part of a call; `done` gets it back with the outcome in .err. */
 struct engine_call api_engine_call(struct api_call *call, void (*done)(struct engine_call *));
 
+/* The four functions below do what the engine's own do, unless older states are simulated. */
+
+/* Starts writes (engine_write_items()). */
+void api_write_items(struct api_call *call, struct items_write *const *writes, size_t count);
+/* Remembers writes that have ended, if they succeeded, so that reads can see the state before. */
+void api_remember_writes(struct api_call *call, const struct items_write *write);
+/* Replaces the row of an item, just read and not consistently, if the read is to be stale. */
+void api_see_past_item(struct api_call *call, const struct table *table, struct str row_key,
+                       struct row *row);
+/* Starts reading a range (engine_read_items()). */
+void api_read_items(struct api_call *call, struct items_read *read);
+
 /* The wording of errors in this call's layer. */
 static inline enum value_wording api_wording(const struct api_call *call)
 {

@@ -312,6 +312,13 @@ static void get_done(struct engine_call *engine_call)
         api_finish(op->call);
         return;
     }
+    for (size_t i = 0; i < op->count; i++) {
+        const struct batch_member *member = &op->members[i];
+        if (member->ran && !member->partiql.request->consistent_read.value) {
+            api_see_past_item(op->call, member->partiql.table, member->key.row,
+                              &op->get.rows[member->row]);
+        }
+    }
     finish(op);
 }
 
@@ -338,6 +345,7 @@ static void write_done(struct engine_call *engine_call)
 {
     struct batch_member *member = CONTAINER_OF(engine_call, struct batch_member, engine.call);
     partiql_name_failure(&member->partiql, &member->write);
+    api_remember_writes(member->batch->call, &member->engine);
     member->err = member->engine.failed ? member->write.err : engine_call->err;
     if (--member->batch->open_count == 0) {
         finish(member->batch);
@@ -358,7 +366,7 @@ static void run_writes(struct batch_execute *op)
             calls[op->open_count++] = &member->engine;
         }
     }
-    engine_write_items(calls, op->open_count);
+    api_write_items(op->call, calls, op->open_count);
 }
 
 static bool any_ran(const struct batch_execute *op)

@@ -324,9 +324,12 @@ static void write_table(struct batch_get *op, struct batch_table *table, size_t 
     JSON_PUT(out, ":[");
     bool first = true;
     for (size_t k = 0; k < table->request->keys.count && !api_is_over_budget(op->call); k++) {
-        const struct row *row = &op->get.rows[table->first + k];
+        struct row *row = &op->get.rows[table->first + k];
         if (is_held_back(op, table->first + k)) {
             continue;
+        }
+        if (!table->request->consistent_read.value) {
+            api_see_past_item(op->call, table->table, op->keys[table->first + k].row, row);
         }
         if (*bytes + row->size > BATCH_BYTES_MAX) {
             table->unprocessed = table->request->keys.count - k;

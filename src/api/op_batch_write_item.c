@@ -277,6 +277,7 @@ static void finish(struct batch_write *op)
             call->err = *err;
         }
         if (!member->is_unprocessed) {
+            api_remember_writes(call, &member->engine);
             write_describe_outcome(&member->access, &member->write);
         }
         capacity_add(
@@ -341,5 +342,5 @@ void op_batch_write_item(struct api_call *call)
         return;
     }
     call->throttling = (struct throttling){0};
-    engine_write_items(calls, op->open_count);
+    api_write_items(call, calls, op->open_count);
 }

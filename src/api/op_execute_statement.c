@@ -119,8 +119,11 @@ static void get_done(struct engine_call *engine_call)
     struct api_call *call = op->call;
     call->err = engine_call->err;
     if (call->err.code == ERR_NONE) {
-        const struct row *row = &op->get.rows[0];
+        struct row *row = &op->get.rows[0];
         const struct condition *where = op->partiql.statement.where->condition;
+        if (!op->request.common.consistent_read.value) {
+            api_see_past_item(call, op->partiql.table, op->key.row, row);
+        }
         begin_items(call);
         if (!value_is_absent(row->item) && condition_holds(where, row->item)) {
             write_row(op, row->item);
@@ -241,7 +244,7 @@ static void read_range(struct execute_statement *op)
         .consistent = op->request.common.consistent_read.value,
         .emit = emit,
     };
-    engine_read_items(&op->read);
+    api_read_items(op->call, &op->read);
 }
 
 /* Finds the keys of the rows that the plan reads. */
@@ -359,6 +362,7 @@ static void write_done(struct engine_call *engine_call)
         }
     }
     if (call->err.code == ERR_NONE) {
+        api_remember_writes(call, &op->engine);
         struct value row = partiql_returned(&op->partiql, &op->write, call->arena);
         begin_items(call);
         if (!value_is_absent(row)) {
@@ -389,7 +393,7 @@ static void run_write(struct execute_statement *op)
         .writes = &op->write,
         .write_count = 1,
     };
-    engine_write_items(&(struct items_write *){&op->engine}, 1);
+    api_write_items(call, &(struct items_write *){&op->engine}, 1);
 }
 
 /* --- the whole --- */

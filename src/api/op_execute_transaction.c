@@ -357,6 +357,7 @@ static void write_done(struct engine_call *engine_call)
         transact_refuse(call, op->writes, op->count);
     }
     transact_meter(call, operations, &op->engine);
+    api_remember_writes(call, &op->engine);
     if (call->err.code == ERR_NONE) {
         JSON_PUT(call->out, "{\"Responses\":[]");
         transact_member_capacity(call, &op->request.return_consumed_capacity, &op->engine);
@@ -378,7 +379,7 @@ static void run_writes(struct execute_transaction *op)
         op->engine.token = scoped_token(op);
         op->engine.token_digest = request_digest(op);
     }
-    engine_write_items(&(struct items_write *){&op->engine}, 1);
+    api_write_items(op->call, &(struct items_write *){&op->engine}, 1);
 }
 
 void op_execute_transaction(struct api_call *call)

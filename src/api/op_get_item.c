@@ -52,18 +52,6 @@ static void write_item(struct get_item *op, const struct row *row)
     value_json_write_item(op->call->out, builder_finish(&builder));
 }
 
-/* An eventually consistent read may find the item as it was before a recent write. */
-static void read_stale(struct get_item *op, struct row *row)
-{
-    struct value old;
-    if (!op->request.consistent_read.value &&
-        simulation_is_stale(op->call->thread->meter, op->table, op->key.row, op->call->arena,
-                            &old)) {
-        row->item = old;
-        row->size = value_is_absent(old) ? 0 : item_size(old);
-    }
-}
-
 static void get_item_done(struct engine_call *engine_call)
 {
     struct get_item *op = CONTAINER_OF(engine_call, struct get_item, get.call);
@@ -71,8 +59,8 @@ static void get_item_done(struct engine_call *engine_call)
     call->err = engine_call->err;
     if (call->err.code == ERR_NONE) {
         struct row *row = &op->get.rows[0];
-        if (UNLIKELY(simulation_is_on(call->thread->meter))) {
-            read_stale(op, row);
+        if (!op->request.consistent_read.value) {
+            api_see_past_item(call, op->table, op->key.row, row);
         }
         api_begin(call);
         if (!value_is_absent(row->item)) {

@@ -328,6 +328,7 @@ static void transact_write_done(struct engine_call *engine_call)
         transact_refuse(call, op->writes, op->count);
     }
     transact_meter(call, operations, &op->engine);
+    api_remember_writes(call, &op->engine);
     if (call->err.code == ERR_NONE) {
         api_begin(call);
         transact_member_capacity(call, &op->request.return_consumed_capacity, &op->engine);
@@ -360,5 +361,5 @@ void op_transact_write_items(struct api_call *call)
     if (!str_is_null(op->request.token)) {
         op->engine.token_digest = request_digest(op);
     }
-    engine_write_items(&(struct items_write *){&op->engine}, 1);
+    api_write_items(call, &(struct items_write *){&op->engine}, 1);
 }

@@ -304,5 +304,5 @@ void page_run(struct page *page, struct key_range range)
     read->filter = page->filter;
     read->consistent = page->request->consistent_read.value;
     read->emit = page->count_only ? NULL : emit;
-    engine_read_items(read);
+    api_read_items(call, read);
 }

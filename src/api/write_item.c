@@ -130,10 +130,7 @@ static void write_item_done(struct engine_call *engine_call)
         }
     }
     if (call->err.code == ERR_NONE) {
-        if (UNLIKELY(simulation_is_on(call->thread->meter))) {
-            simulation_remember(call->thread->meter, op->write.table, op->write.key.row,
-                                op->write.old_item);
-        }
+        api_remember_writes(call, &op->engine);
         api_begin(call);
         write_returned(op);
         api_member_capacity(call, &op->request->return_consumed_capacity, op->write.table,
@@ -185,8 +182,7 @@ void write_item_run(struct write_item *op, const char *operation)
         return;
     }
     op->call->state = op;
-    op->write.want_old = returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD ||
-                         simulation_wants_old(op->call->thread->meter, op->write.table);
+    op->write.want_old = returns == RETURN_ALL_OLD || returns == RETURN_UPDATED_OLD;
     op->write.want_old_on_failure = !str_is_null(op->request->return_on_failure.text) &&
                                     op->request->return_on_failure.value == FAILURE_ALL_OLD;
     op->engine = (struct items_write){
@@ -194,5 +190,5 @@ void write_item_run(struct write_item *op, const char *operation)
         .writes = &op->write,
         .write_count = 1,
     };
-    engine_write_items(&(struct items_write *){&op->engine}, 1);
+    api_write_items(op->call, &(struct items_write *){&op->engine}, 1);
 }

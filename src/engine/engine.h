@@ -269,6 +269,7 @@ void engine_write_items(struct items_write *const *calls, size_t count);
 
 /* --- ranges: Query and Scan --- */
 
+struct past;
 struct items_read {
     struct engine_call call;
     const struct table *table;
@@ -279,6 +280,7 @@ struct items_read {
     size_t limit;                   /* 0: none */
     const struct condition *filter; /* or NULL */
     bool fetch;                     /* local index: read whole items from the table */
+    const struct past *past; /* rows to see instead of the store's (engine/past.h); NULL: none */
     /* Gets each item that passes the filter; on any thread, one at a time. NULL: just count. */
     void (*emit)(struct items_read *read, struct value item);
     /* Set by emit(), while items are fetched: there is no memory for more, and the call will fail.
@@ -293,6 +295,7 @@ struct items_read {
     struct value last_key; /* VALUE_ABSENT: the range was read to its end */
 
     struct store_range range; /* the engine's own, like all below */
+    size_t past_count;        /* rows of `past` that were passed */
     struct store_get get;
     struct str *fetch_keys; /* table rows of the index entries read, with `fetch` */
     size_t fetch_count;

@@ -2,6 +2,7 @@
  * come, straight from the store's memory. Only a local index that must fetch whole items from the
  * table works in two steps: the page's entries first, then their items by key. */
 #include "engine/engine_internal.h"
+#include "engine/past.h"
 
 /* Passes over an item's attributes that take as long as reading and encoding it does. */
 enum { PASSES_PER_READ = 8 };
@@ -62,13 +63,9 @@ static void remember_fetch(struct items_read *read, struct value entry)
     read->fetch_keys[read->fetch_count++] = item_row_of_entry(read, entry);
 }
 
-static bool read_row(struct store_range *range, struct str key, struct str value)
+/* Counts and gives out a row. False: the page ends with it. */
+static bool take_row(struct items_read *read, struct str value)
 {
-    (void)key;
-    struct items_read *read = CONTAINER_OF(range, struct items_read, range);
-    if (UNLIKELY(is_put_off(range, value))) {
-        return false;
-    }
     struct row row = row_decode(value);
     read->scanned_count++;
     read->bytes += row.size;
@@ -82,6 +79,52 @@ static bool read_row(struct store_range *range, struct str key, struct str value
         return false;
     }
     return true;
+}
+
+/* The next row of the past in the direction of the read, or NULL. */
+static const struct past_row *next_past(const struct items_read *read)
+{
+    const struct past *past = read->past;
+    if (past == NULL || read->past_count == past->count) {
+        return NULL;
+    }
+    return &past->rows[read->backward ? past->count - 1 - read->past_count : read->past_count];
+}
+
+/* Takes the rows of the past that come before `key` (STR_NULL: all that are left). False: the page
+ * ends with one of them. */
+static bool take_past(struct items_read *read, struct str key)
+{
+    for (const struct past_row *row = next_past(read); row != NULL; row = next_past(read)) {
+        int order = str_is_null(key) ? -1 : str_cmp(row->key, key);
+        if (read->backward && !str_is_null(key) ? order <= 0 : order >= 0) {
+            break;
+        }
+        read->past_count++;
+        if (!str_is_null(row->row) && !take_row(read, row->row)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_row(struct store_range *range, struct str key, struct str value)
+{
+    struct items_read *read = CONTAINER_OF(range, struct items_read, range);
+    if (UNLIKELY(is_put_off(range, value))) {
+        return false;
+    }
+    if (UNLIKELY(read->past != NULL)) {
+        if (!take_past(read, key)) {
+            return false;
+        }
+        const struct past_row *row = next_past(read);
+        if (row != NULL && str_eq(row->key, key)) {
+            read->past_count++;
+            return str_is_null(row->row) || take_row(read, row->row);
+        }
+    }
+    return take_row(read, value);
 }
 
 static void read_leaving(struct store_range *range)
@@ -161,6 +204,10 @@ static void read_done(struct store_range *range)
 {
     struct items_read *read = CONTAINER_OF(range, struct items_read, range);
     engine_set_store_error(&read->call.err, range->status);
+    if (UNLIKELY(read->past != NULL) && read->call.err.code == ERR_NONE &&
+        value_is_absent(read->last_key)) {
+        (void)take_past(read, STR_NULL); /* what comes behind the last row of the store */
+    }
     read->fetch_mark = arena_mark(read->call.arena);
     fetch_all(read);
 }
@@ -175,6 +222,7 @@ void engine_read_items(struct items_read *read)
     read->fetched_count = 0;
     read->fetched_bytes = 0;
     read->fetch_is_away = false;
+    read->past_count = 0;
     read->stop = false;
     read->last_key = VALUE_ABSENT;
     read->range = (struct store_range){
@@ -186,7 +234,7 @@ void engine_read_items(struct items_read *read)
         .row = read_row,
         .done = read_done,
         .leaving = read_leaving,
-        .rows_wanted = read->limit,
+        .rows_wanted = read->past == NULL ? read->limit : 0,
         .weight = 1,
     };
     if (read->filter != NULL && !read->fetch) {

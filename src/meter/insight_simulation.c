@@ -23,6 +23,7 @@ static const struct {
     {"errorRate", offsetof(struct simulation_settings, error_rate), 1},
     {"conflictRate", offsetof(struct simulation_settings, conflict_rate), 1},
     {"staleReadRate", offsetof(struct simulation_settings, stale_read_rate), 1},
+    {"indexLagMs", offsetof(struct simulation_settings, index_lag_ms), 60000},
     {"latencyMs", offsetof(struct simulation_settings, latency_ms), 60000},
     {"latencyJitterMs", offsetof(struct simulation_settings, latency_jitter_ms), 60000},
 };

@@ -13,7 +13,6 @@ enum {
     PARTITION_READ_UNITS = 3000,
     PARTITION_WRITE_UNITS = 1000,
     TABLE_UNITS_MAX = 40000, /* of an on-demand table, by account */
-    STALE_US = 1000 * 1000,
     UNLIMITED = 1000 * 1000 * 1000,
 };
 
@@ -40,7 +39,7 @@ bool simulation_is_on(const struct meter_thread *thread)
 
 /* --- chance --- */
 
-static double draw(struct simulation *simulation)
+double simulation_draw(struct simulation *simulation)
 {
     simulation->random += 0x9E3779B97F4A7C15u; /* splitmix64 */
     uint64_t z = simulation->random;
@@ -49,15 +48,14 @@ static double draw(struct simulation *simulation)
     return (double)((z ^ z >> 31) >> 11) / (double)(1ull << 53);
 }
 
-/* Draws only if there is something to decide, so that other settings do not change the sequence. */
-static bool happens(struct simulation *simulation, double rate)
+bool simulation_happens(struct simulation *simulation, double rate)
 {
-    return rate > 0 && draw(simulation) < rate;
+    return rate > 0 && simulation_draw(simulation) < rate;
 }
 
 /* --- tables --- */
 
-static struct simulated_table *find_table(struct simulation *simulation, struct str name)
+struct simulated_table *simulation_table(struct simulation *simulation, struct str name)
 {
     struct simulated_table *table = map_get(&simulation->tables, name);
     if (table == NULL) {
@@ -72,24 +70,19 @@ static struct simulated_table *find_table(struct simulation *simulation, struct 
     return table;
 }
 
-static void forget_old_items(struct simulated_table *table)
-{
-    for (size_t i = 0; i < OLD_ITEMS; i++) {
-        mem_free((char *)table->old_items[i].row.data);
-    }
-}
-
 void simulation_restart(struct simulation *simulation)
 {
     size_t at = 0;
     struct str name;
     void *value;
     while (map_next(&simulation->tables, &at, &name, &value)) {
-        forget_old_items(value);
-        mem_free(value);
+        struct simulated_table *table = value;
+        mem_free(table->keys);
+        mem_free(table);
     }
     map_finish(&simulation->tables);
     map_init(&simulation->tables);
+    simulation_forget_writes(simulation);
     simulation->random = simulation->seed;
     atomic_store(&simulation->is_on, simulation->settings.count > 0);
 }
@@ -148,6 +141,9 @@ static struct key_buckets *key_of(struct simulated_table *state, const struct me
 {
     uint64_t seed = access->index == NULL ? 0 : access->index->space;
     uint64_t hash = hash_64_seeded(str_make(access->partition.data, access->partition.len), seed);
+    if (state->keys == NULL) {
+        state->keys = mem_zalloc(SIMULATED_KEYS * sizeof(*state->keys));
+    }
     struct key_buckets *key = &state->keys[hash % SIMULATED_KEYS];
     if (key->hash != hash) {
         *key = (struct key_buckets){.hash = hash};
@@ -268,17 +264,17 @@ static bool admit(struct meter *meter, struct simulated_table *state,
         limit.kind = "KeyRangeThroughput";
     }
     bool is_throttled =
-        happens(simulation, settings->throttle_rate) ||
+        simulation_happens(simulation, settings->throttle_rate) ||
         (settings->throttle != THROTTLE_OFF && !is_within_limits(state, access, &limit)) ||
         !is_within_partition(state, access, &limit);
     if (is_throttled) {
         return throttle(simulation, state, access->table, &limit, meter, arena, out, err);
     }
-    if (happens(simulation, settings->error_rate)) {
+    if (simulation_happens(simulation, settings->error_rate)) {
         simulation->errors++;
         return err_set(err, ERR_INTERNAL, "Internal server error");
     }
-    if (is_write && happens(simulation, settings->conflict_rate)) {
+    if (is_write && simulation_happens(simulation, settings->conflict_rate)) {
         simulation->conflicts++;
         return err_set(err, ERR_TRANSACTION_CONFLICT, "Transaction is ongoing for the item");
     }
@@ -294,7 +290,7 @@ bool simulation_admit(struct meter_thread *thread, const struct meter_access *ac
     }
     struct simulation *simulation = thread->meter->simulation;
     pthread_mutex_lock(&simulation->mutex);
-    struct simulated_table *state = find_table(simulation, access->table->name);
+    struct simulated_table *state = simulation_table(simulation, access->table->name);
     bool is_admitted = state == NULL || admit(thread->meter, state, access, arena, out, err);
     pthread_mutex_unlock(&simulation->mutex);
     return is_admitted;
@@ -324,86 +320,12 @@ void simulation_charge(struct simulation *simulation, const struct meter_access 
     pthread_mutex_lock(&simulation->mutex);
     for (; accesses != NULL; accesses = accesses->next) {
         struct simulated_table *state =
-            accesses->table == NULL ? NULL : find_table(simulation, accesses->table->name);
+            accesses->table == NULL ? NULL : simulation_table(simulation, accesses->table->name);
         if (state != NULL) {
             charge(state, accesses);
         }
     }
     pthread_mutex_unlock(&simulation->mutex);
-}
-
-/* --- stale reads --- */
-
-bool simulation_wants_old(struct meter_thread *thread, const struct table *table)
-{
-    if (LIKELY(!simulation_is_on(thread))) {
-        return false;
-    }
-    struct simulation *simulation = thread->meter->simulation;
-    pthread_mutex_lock(&simulation->mutex);
-    const struct simulated_table *state = find_table(simulation, table->name);
-    bool wanted = state != NULL && state->settings.stale_read_rate > 0;
-    pthread_mutex_unlock(&simulation->mutex);
-    return wanted;
-}
-
-void simulation_remember(struct meter_thread *thread, const struct table *table, struct str row,
-                         struct value old)
-{
-    struct simulation *simulation = thread->meter->simulation;
-    pthread_mutex_lock(&simulation->mutex);
-    struct simulated_table *state = find_table(simulation, table->name);
-    if (state != NULL && state->settings.stale_read_rate > 0) {
-        struct old_item *slot = &state->old_items[state->old_count++ % OLD_ITEMS];
-        char *copy = mem_alloc(row.len + old.len + 1);
-        mem_free((char *)slot->row.data);
-        memcpy(copy, row.data, row.len);
-        slot->row = str_make(copy, row.len);
-        slot->item = VALUE_ABSENT;
-        if (!value_is_absent(old)) {
-            memcpy(copy + row.len, old.data, old.len);
-            slot->item = (struct value){(const uint8_t *)copy + row.len, old.len};
-        }
-        slot->at_us = clock_monotonic_us();
-    }
-    pthread_mutex_unlock(&simulation->mutex);
-}
-
-/* The newest old version of the item, if it is recent. */
-static const struct old_item *find_old(const struct simulated_table *state, struct str row)
-{
-    const struct old_item *found = NULL;
-    int64_t since_us = clock_monotonic_us() - STALE_US;
-    for (size_t i = 0; i < OLD_ITEMS; i++) {
-        const struct old_item *old = &state->old_items[i];
-        if (old->at_us > since_us && str_eq(old->row, row) &&
-            (found == NULL || found->at_us < old->at_us)) {
-            found = old;
-        }
-    }
-    return found;
-}
-
-bool simulation_is_stale(struct meter_thread *thread, const struct table *table, struct str row,
-                         struct arena *arena, struct value *out)
-{
-    if (LIKELY(!simulation_is_on(thread))) {
-        return false;
-    }
-    struct simulation *simulation = thread->meter->simulation;
-    bool is_stale = false;
-    pthread_mutex_lock(&simulation->mutex);
-    const struct simulated_table *state = find_table(simulation, table->name);
-    const struct old_item *old = state == NULL ? NULL : find_old(state, row);
-    if (old != NULL && happens(simulation, state->settings.stale_read_rate)) {
-        struct str copy = arena_copy(arena, str_make((const char *)old->item.data, old->item.len));
-        *out = value_is_absent(old->item) ? VALUE_ABSENT
-                                          : (struct value){(const uint8_t *)copy.data, copy.len};
-        simulation->stale_reads++;
-        is_stale = true;
-    }
-    pthread_mutex_unlock(&simulation->mutex);
-    return is_stale;
 }
 
 /* --- slow answers --- */
@@ -416,11 +338,11 @@ int64_t simulation_delay_us(struct meter_thread *thread, const struct table *tab
     struct simulation *simulation = thread->meter->simulation;
     double ms = 0;
     pthread_mutex_lock(&simulation->mutex);
-    const struct simulated_table *state = find_table(simulation, table->name);
+    const struct simulated_table *state = simulation_table(simulation, table->name);
     if (state != NULL) {
         ms = state->settings.latency_ms;
         if (state->settings.latency_jitter_ms > 0) {
-            ms += state->settings.latency_jitter_ms * draw(simulation);
+            ms += state->settings.latency_jitter_ms * simulation_draw(simulation);
         }
         simulation->delayed_count += ms > 0;
     }

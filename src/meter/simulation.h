@@ -1,11 +1,12 @@
-/* meter/simulation.h: bad days at a desk: throttling, conflicts, server errors, slow answers, stale
- * reads. Off unless the insight API switches it on, per table. Chance is drawn from a seed, so the
- * same calls in the same order meet the same faults; throttling by units depends on the time, too.
- */
+/* meter/simulation.h: simulated faults: throttling, conflicts, server errors, slow answers, stale
+ * reads, index lag. Off unless the insight API switches it on, per table. Random decisions come
+ * from a seed, so the same calls in the same order meet the same faults; throttling by units, index
+ * lag and how stale a read is depend on the time, too. */
 #ifndef GRAMME_METER_SIMULATION_H
 #define GRAMME_METER_SIMULATION_H
 
 #include "base/mailbox.h"
+#include "engine/past.h"
 #include "meter/meter.h"
 
 /* Why a request is throttled, as the service names it. */
@@ -29,14 +30,20 @@ MUST_USE int64_t simulation_delay_us(struct meter_thread *thread, const struct t
 void simulation_post_later(struct meter_thread *thread, struct mailbox *home, struct task *task,
                            int64_t delay_us);
 
-/* Whether old items of the table are wanted, for stale reads. */
-MUST_USE bool simulation_wants_old(struct meter_thread *thread, const struct table *table);
-/* Remembers an item as it was before a write (VALUE_ABSENT: there was none). `row` is its key. */
-void simulation_remember(struct meter_thread *thread, const struct table *table, struct str row,
-                         struct value old);
-/* Whether an eventually consistent read finds an item as it was before a write of the last second;
- * then *out is that, in `arena`. */
+/* Whether writes of the table are to be remembered: with the item as it was before. */
+MUST_USE bool simulation_wants_writes(struct meter_thread *thread, const struct table *table);
+/* Remembers a write that succeeded. Copies what it needs. The oldest writes are forgotten when
+ * there are more than 4,096 of all tables, or more than 8 MiB. */
+void simulation_remember(struct meter_thread *thread, const struct table *table,
+                         const struct past_write *write);
+/* Decides whether an eventually consistent read of one item is stale. Then *out is the item as it
+ * was before the writes of the last second, in `arena`. */
 MUST_USE bool simulation_is_stale(struct meter_thread *thread, const struct table *table,
                                   struct str row, struct arena *arena, struct value *out);
+/* Decides what an eventually consistent read of a range sees: global indexes lag behind, and any
+ * read may be stale. Returns the rows that it sees instead of the store's, in `arena`; NULL: none.
+ */
+const struct past *simulation_past(struct meter_thread *thread, const struct items_read *read,
+                                   struct arena *arena);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/map.h"
+#include "engine/past.h"
 #include "meter/simulation.h"
 
 enum throttle_mode { THROTTLE_OFF, THROTTLE_PROVISIONED, THROTTLE_ON_DEMAND };
@@ -21,6 +22,7 @@ struct simulation_settings {
     double error_rate;
     double conflict_rate;
     double stale_read_rate;
+    double index_lag_ms; /* how long writes take to appear in global indexes */
     double latency_ms;
     double latency_jitter_ms;
 };
@@ -31,7 +33,11 @@ struct bucket {
     int64_t at_us; /* 0: not used yet, and full */
 };
 
-enum { SIMULATED_KEYS = 1024, OLD_ITEMS = 64 };
+enum {
+    SIMULATED_KEYS = 1024,
+    RECENT_WRITES_MAX = 4096, /* of all tables */
+    RECENT_BYTES_MAX = 8 << 20,
+};
 
 struct key_buckets {
     uint64_t hash;
@@ -39,10 +45,12 @@ struct key_buckets {
     struct bucket write;
 };
 
-struct old_item {
-    struct str row;    /* with the item behind it; its own */
-    struct value item; /* VALUE_ABSENT: there was none */
+/* A write of the recent past. Its memory is one allocation, at row.data. */
+struct recent_write {
+    uint32_t space; /* of the table */
     int64_t at_us;
+    size_t bytes;
+    struct past_write write;
 };
 
 /* State of one table. */
@@ -50,9 +58,8 @@ struct simulated_table {
     struct simulation_settings settings;
     struct bucket reads[1 + CAPACITY_INDEX_MAX]; /* of the table, then of its indexes */
     struct bucket writes[1 + CAPACITY_INDEX_MAX];
-    struct key_buckets keys[SIMULATED_KEYS]; /* by hash; a newer key replaces an older one */
-    struct old_item old_items[OLD_ITEMS];    /* a ring */
-    size_t old_count;
+    struct key_buckets
+        *keys; /* SIMULATED_KEYS, by hash; a newer key replaces an older one; NULL: not used yet */
 };
 
 /* A task that is due later. */
@@ -65,9 +72,13 @@ struct delayed {
 
 struct simulation {
     atomic_bool is_on;
-    pthread_mutex_t mutex; /* of everything below */
-    struct map settings;   /* of struct simulation_settings, by table or "*" */
-    struct map tables;     /* of struct simulated_table, made when a call comes */
+    pthread_mutex_t mutex;       /* of everything below */
+    struct map settings;         /* of struct simulation_settings, by table or "*" */
+    struct map tables;           /* of struct simulated_table, made when a call comes */
+    struct recent_write *recent; /* a ring of RECENT_WRITES_MAX, oldest first; NULL: not used yet */
+    size_t recent_first;
+    size_t recent_count;
+    size_t recent_bytes;
     uint64_t seed;
     uint64_t random;
     uint64_t throttled;
@@ -84,12 +95,22 @@ struct simulation {
     bool delay_stopping;
 };
 
-struct meter;
+/* Creates the simulation, switched off. */
 struct simulation *simulation_create(void);
+/* Ends its thread and frees it. Tasks that are still held back are not posted. Accepts NULL. */
 void simulation_destroy(struct simulation *simulation);
-/* Charges what a call consumed. */
+/* Charges what a call consumed to the limits of its tables. Takes the mutex. */
 void simulation_charge(struct simulation *simulation, const struct meter_access *accesses);
 /* Forgets the state of all tables and starts the seed's sequence; the mutex is held. */
 void simulation_restart(struct simulation *simulation);
+/* Forgets recent writes; the mutex is held. */
+void simulation_forget_writes(struct simulation *simulation);
+/* The state of a table; NULL: nothing is simulated on it. The mutex is held. */
+struct simulated_table *simulation_table(struct simulation *simulation, struct str name);
+/* The next number of the seed's sequence, at least 0 and less than 1; the mutex is held. */
+double simulation_draw(struct simulation *simulation);
+/* Decides with probability `rate`. Draws only if there is something to decide, so that a setting of
+ * 0 does not change the sequence; the mutex is held. */
+MUST_USE bool simulation_happens(struct simulation *simulation, double rate);
 
 #endif

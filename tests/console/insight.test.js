@@ -29,10 +29,9 @@ async function traffic(site) {
 
 const site = useSite(traffic);
 
-const insightTest = (name, body) => test(name, (context) => (site.hasInsight ? body() : context.skip("this server does not record its traffic")));
 const api = async (path) => (await fetch(`${site.url}/_gramme/api/${path}`, { headers: { Authorization: "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=00" } })).json();
 
-insightTest("access patterns: sorted, found, and one in detail", async () => {
+test("access patterns: sorted, found, and one in detail", async () => {
   const page = await site.open("patterns");
   const table = page.getByRole("table", { name: "Access patterns" });
   const row = table.getByRole("row", { name: /^Query Orders pk = \? filter status = \?/ });
@@ -57,14 +56,14 @@ insightTest("access patterns: sorted, found, and one in detail", async () => {
   await close(page);
 });
 
-insightTest("the pattern of writes that fail names the error", async () => {
+test("the pattern of writes that fail names the error", async () => {
   const page = await site.open("patterns");
   await page.getByRole("row", { name: /if attribute_not_exists/ }).getByRole("link").click();
   await page.getByRole("row", { name: "ConditionalCheckFailedException 5" }).waitFor();
   await close(page);
 });
 
-insightTest("findings lead to their pattern", async () => {
+test("findings lead to their pattern", async () => {
   const page = await site.open("findings");
   const finding = page.getByRole("listitem").filter({ hasText: "A filter discards most of what" });
   await finding.waitFor();
@@ -77,7 +76,7 @@ insightTest("findings lead to their pattern", async () => {
   await close(page);
 });
 
-insightTest("heat names the heaviest key", async () => {
+test("heat names the heaviest key", async () => {
   const page = await site.open("heat");
   await page.getByRole("link", { name: /^Orders\s*\d/ }).click();
   const first = page.getByRole("table", { name: "Heaviest partition keys" }).getByRole("row").nth(1);
@@ -89,7 +88,7 @@ insightTest("heat names the heaviest key", async () => {
   await close(page);
 });
 
-insightTest("cost: the bill, and what if", async () => {
+test("cost: the bill, and what if", async () => {
   const page = await site.open("cost");
   await page.getByRole("link", { name: TABLE, exact: true }).waitFor();
   await checkAxe(page, "cost");
@@ -110,7 +109,7 @@ insightTest("cost: the bill, and what if", async () => {
   await close(page);
 });
 
-insightTest("the overview shows the traffic, and a table its own", async () => {
+test("the overview shows the traffic, and a table its own", async () => {
   const page = await site.open("");
   await page.getByRole("table", { name: "Patterns by units" }).getByText("Orders").first().waitFor();
   await page.getByRole("img", { name: /^Requests per second: [\d,]+ in all/ }).waitFor();
@@ -121,7 +120,7 @@ insightTest("the overview shows the traffic, and a table its own", async () => {
   await close(page);
 });
 
-insightTest("the insight pages fit a phone", async () => {
+test("the insight pages fit a phone", async () => {
   const page = await site.open("", PHONE);
   for (const [where, heading] of [["", "Patterns by units"], ["patterns", "Access patterns"], ["findings", "Findings"], ["heat", "Heaviest partition keys"], ["cost", "What if"]]) {
     await visit(page, where);

@@ -52,8 +52,8 @@ export async function dynamo(url, operation, input, isRefused = false) {
   return body;
 }
 
-/* Whether the server records its traffic; otherwise it has no insight API, and browsers log its 404. */
-export const hasInsight = async (url) => (await fetch(`${url}/_gramme/api/overview`)).status !== 404;
+/* Whether the server records its traffic (not with --insight off); otherwise it has no insight API, and browsers log its 404. */
+const hasInsight = async (url) => (await fetch(`${url}/_gramme/api/overview`)).status !== 404;
 
 /* Opens a page of the console: where is "tables/Music". */
 export async function open(browser, url, where = "", more = {}) {
@@ -91,7 +91,7 @@ export function useSite(prepare = async () => {}) {
   const site = {};
   before(async () => {
     const [server, browser] = await Promise.all([startServer(), startBrowser()]);
-    Object.assign(site, { server, browser, url: server.url, hasInsight: await hasInsight(server.url) });
+    Object.assign(site, { server, browser, url: server.url });
     await prepare(site);
   });
   after(async () => {

@@ -10,6 +10,7 @@ import pytest
 from boto_config import boto3_config
 from server import ROOT
 from tables import create_table
+from waiting import poll
 from wire import Refused
 
 S = lambda text: {"S": text}
@@ -166,6 +167,122 @@ def test_stale_reads(db, table, insight):
     db.PutItem(TableName=table, Item={"pk": S("fresh")})
     assert "Item" not in db.GetItem(TableName=table, Key={"pk": S("fresh")})
     assert insight.get("simulation")["counts"]["staleReads"] == 2
+
+
+def everything(db, table, **more):
+    """The items of a table in pages of two, by Scan or Query."""
+    read = db.Query if "KeyConditionExpression" in more else db.Scan
+    items, start = [], {}
+    while True:
+        answer = read(TableName=table, Limit=2, **more, **start)
+        items += answer["Items"]
+        if "LastEvaluatedKey" not in answer:
+            return items
+        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
+WRITES = [
+    lambda db, table: db.PutItem(TableName=table, Item={"pk": S("a"), "sk": S("5"), "g": S("x")}),  # new, between others
+    lambda db, table: db.DeleteItem(TableName=table, Key={"pk": S("a"), "sk": S("2")}),
+    lambda db, table: db.UpdateItem(TableName=table, Key={"pk": S("a"), "sk": S("4")}, UpdateExpression="SET g = :g, v = :g",
+                                    ExpressionAttributeValues={":g": S("w")}),  # moves in the index
+    lambda db, table: db.BatchWriteItem(RequestItems={table: [
+        {"PutRequest": {"Item": {"pk": S("a"), "sk": S("0"), "g": S("x")}}}, {"DeleteRequest": {"Key": {"pk": S("a"), "sk": S("8")}}}]}),
+    lambda db, table: db.TransactWriteItems(TransactItems=[
+        {"Put": {"TableName": table, "Item": {"pk": S("b"), "sk": S("0"), "g": S("x"), "v": S("t")}}},
+        {"ConditionCheck": {"TableName": table, "Key": {"pk": S("b"), "sk": S("1")}, "ConditionExpression": "attribute_not_exists(pk)"}}]),
+    lambda db, table: db.ExecuteStatement(Statement=f"""INSERT INTO "{table}" VALUE {{'pk': 'a', 'sk': '9', 'g': 'x'}}"""),
+    lambda db, table: db.BatchExecuteStatement(Statements=[
+        {"Statement": f"""UPDATE "{table}" SET v = 'again' WHERE pk = 'a' AND sk = '4'"""}]),
+    lambda db, table: db.ExecuteTransaction(TransactStatements=[{"Statement": f"""DELETE FROM "{table}" WHERE pk = 'a' AND sk = '6'"""}]),
+]
+BY_KEY = {"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": S("a")}}
+BY_INDEX = {"IndexName": "gsi", "KeyConditionExpression": "g = :p", "ExpressionAttributeValues": {":p": S("x")}}
+BY_LOCAL = {**BY_KEY, "IndexName": "lsi"}
+
+
+@pytest.fixture
+def sorted_table(db):
+    name = create_table(db, "pk sk", gsi={"gsi": "g sk"}, lsi={"lsi": "pk g"})
+    for i in (2, 4, 6, 8):
+        db.PutItem(TableName=name, Item={"pk": S("a"), "sk": S(str(i)), "g": S("x")})
+    return name
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("writes", [[write] for write in WRITES] + [WRITES], ids=[*map(str, range(len(WRITES))), "all"])
+def test_stale_ranges(db, sorted_table, insight, writes, backward):
+    """Query and Scan see all of the writes or none; pages, filters and counts are those of the older state."""
+    ranges = [BY_KEY, BY_INDEX, BY_LOCAL] if not backward else [{**BY_KEY, "ScanIndexForward": False}, {**BY_INDEX, "ScanIndexForward": False}]
+    ranges += [] if backward else [{}, {"IndexName": "gsi"}]
+    simulate(insight, sorted_table, staleReadRate=0.000001)  # remembers writes, and shows them
+    before = [everything(db, sorted_table, **more) for more in ranges]
+    for write in writes:
+        write(db, sorted_table)
+    after = [everything(db, sorted_table, **more) for more in ranges]
+    assert after != before
+    keep = insight.get("simulation")["counts"]["staleReads"]
+    simulate(insight, sorted_table, staleReadRate=0)
+    assert [everything(db, sorted_table, **more) for more in ranges] == after
+    # The same writes again on a table as before, now with stale reads.
+    fresh = create_table(db, "pk sk", gsi={"gsi": "g sk"}, lsi={"lsi": "pk g"})
+    for i in (2, 4, 6, 8):
+        db.PutItem(TableName=fresh, Item={"pk": S("a"), "sk": S(str(i)), "g": S("x")})
+    simulate(insight, fresh, staleReadRate=1)
+    for write in writes:
+        write(db, fresh)
+    started = time.monotonic()
+    seen = [everything(db, fresh, **more) for more in ranges]
+    if time.monotonic() - started < 0.9:  # on a machine that is very busy the second may be over
+        assert seen == before
+        assert insight.get("simulation")["counts"]["staleReads"] > keep
+    assert [everything(db, fresh, ConsistentRead=True, **more) for more in ranges if more.get("IndexName") != "gsi"] == [
+        items for more, items in zip(ranges, after) if more.get("IndexName") != "gsi"]
+
+
+def test_stale_batches_and_statements(db, table, insight):
+    simulate(insight, table, staleReadRate=1)
+    db.PutItem(TableName=table, Item={"pk": S("k1"), "v": S("new")})
+    statement = f"""SELECT v FROM "{table}" WHERE pk = 'k1'"""
+    answers = [
+        lambda consistent: db.BatchGetItem(RequestItems={table: {"Keys": [{"pk": S("k1")}], "ConsistentRead": consistent}})["Responses"][table],
+        lambda consistent: db.ExecuteStatement(Statement=statement, ConsistentRead=consistent)["Items"],
+        lambda consistent: [db.BatchExecuteStatement(Statements=[{"Statement": statement, "ConsistentRead": consistent}])["Responses"][0]["Item"]],
+        lambda consistent: db.ExecuteStatement(Statement=f"""SELECT v FROM "{table}" WHERE v = 'new'""", ConsistentRead=consistent)["Items"],
+    ]
+    for answer in answers:
+        assert not any("v" in item for item in answer(False))
+        assert [item["v"] for item in answer(True)] == [S("new")]
+
+
+def test_index_lag(db, sorted_table, insight):
+    """Global indexes follow their table after indexLagMs; the table itself and local indexes are up to date."""
+    def of_index():
+        return [item["sk"]["S"] for item in db.Query(TableName=sorted_table, **BY_INDEX)["Items"]]
+    simulate(insight, sorted_table, indexLagMs=60_000)
+    db.PutItem(TableName=sorted_table, Item={"pk": S("a"), "sk": S("5"), "g": S("x")})
+    db.UpdateItem(TableName=sorted_table, Key={"pk": S("a"), "sk": S("2")}, UpdateExpression="SET g = :g", ExpressionAttributeValues={":g": S("y")})
+    db.DeleteItem(TableName=sorted_table, Key={"pk": S("a"), "sk": S("8")})
+    assert of_index() == ["2", "4", "6", "8"]
+    moved = {**BY_INDEX, "ExpressionAttributeValues": {":p": S("y")}}
+    assert db.Query(TableName=sorted_table, **moved)["Count"] == 0
+    assert [item["sk"]["S"] for item in db.Scan(TableName=sorted_table, IndexName="gsi")["Items"]] == ["2", "4", "6", "8"]
+    assert [item["sk"]["S"] for item in db.Query(TableName=sorted_table, **BY_KEY)["Items"]] == ["2", "4", "5", "6"]
+    assert "Item" in db.GetItem(TableName=sorted_table, Key={"pk": S("a"), "sk": S("5")})
+    simulate(insight, sorted_table, indexLagMs=0)
+    assert of_index() == ["4", "5", "6"]
+    simulate(insight, sorted_table, indexLagMs=200)
+    db.PutItem(TableName=sorted_table, Item={"pk": S("a"), "sk": S("7"), "g": S("x")})
+    poll(lambda: of_index() == ["4", "5", "6", "7"], 10, "the index has followed")
+
+
+def test_only_so_many_writes_are_remembered(db, sorted_table, insight):
+    """More than 8 MiB of old items: the oldest writes show early, and nothing else breaks."""
+    simulate(insight, sorted_table, indexLagMs=60_000)
+    for i in range(60):
+        db.PutItem(TableName=sorted_table, Item={"pk": S("big"), "sk": S(f"{i:03}"), "g": S("big"), "pad": S("x" * 190_000)})
+    seen = [item["sk"]["S"] for item in everything(db, sorted_table, **{**BY_INDEX, "ExpressionAttributeValues": {":p": S("big")}})]
+    assert 0 < len(seen) < 60 and seen == [f"{i:03}" for i in range(len(seen))]
 
 
 def test_latency(db, table, insight):

@@ -1,4 +1,4 @@
-/* Bad days on demand: throttling, delays, stale reads, conflicts and errors, per table, while the server runs. */
+/* Simulated faults: throttling, delays, stale reads, lagging indexes, conflicts and errors, per table, while the server runs. */
 import { useState } from "preact/hooks";
 import { changeInsight, insight } from "../lib/dynamo.js";
 import { count } from "../lib/format.js";
@@ -7,8 +7,8 @@ import { useTables } from "../lib/schema.js";
 import { Badge, Check, Dialog, Empty, Field, Head, Icon, IconButton, Loaded, Notice, Panel, Select, Stats, toast } from "../ui.jsx";
 import { TableChooser } from "./connect.jsx";
 
-const RATES = [["errorRate", "Errors (HTTP 500)", "of all calls fail"], ["conflictRate", "Transaction conflicts", "of transactions are canceled"], ["staleReadRate", "Stale reads", "of eventually consistent reads are old"]];
-const TIMES = [["latencyMs", "Added latency", "ms for each call"], ["latencyJitterMs", "Jitter", "ms more, at random"], ["indexLagMs", "Index lag", "ms until global indexes show a write"]];
+const RATES = [["throttleRate", "Throttled at random", "of all calls are throttled"], ["errorRate", "Errors (HTTP 500)", "of all calls fail"], ["conflictRate", "Transaction conflicts", "of transactions are canceled"], ["staleReadRate", "Stale reads", "of eventually consistent reads are old"]];
+const TIMES = [["latencyMs", "Added latency", "ms for each call"], ["latencyJitterMs", "Jitter", "ms more, at random"], ["indexLagMs", "Index lag", "ms until global indexes show a write"], ["burstSeconds", "Burst", "s of unused units may be saved up"]];
 const THROTTLES = [["off", "Off"], ["provisioned", "By provisioned units"], ["onDemand", "By on-demand limits"]];
 
 /* Ready-made bad days. */
@@ -42,8 +42,8 @@ export function Simulation() {
 function describeRule(rule) {
   const percent = (rate) => `${Math.round(rate * 1000) / 10} %`;
   return [
-    rule.throttle && rule.throttle !== "off" && `throttled ${rule.throttle === "onDemand" ? "by on-demand limits" : rule.readUnits ? `at ${rule.readUnits} read and ${rule.writeUnits} write units` : "by provisioned units"}`,
-    rule.partitionLimits && rule.throttle !== "off" && "with partition limits",
+    rule.throttle && rule.throttle !== "off" && `throttled ${rule.throttle === "onDemand" ? "by on-demand limits" : rule.readUnits === null && rule.writeUnits === null ? "by provisioned units" : `at ${rule.readUnits ?? "its own"} read and ${rule.writeUnits ?? "its own"} write units`}`,
+    rule.throttleRate > 0 && `${percent(rule.throttleRate)} throttled`, rule.partitionLimits && "partition limits",
     rule.latencyMs > 0 && `${rule.latencyMs} ms slower`, rule.latencyJitterMs > 0 && `up to ${rule.latencyJitterMs} ms jitter`,
     rule.errorRate > 0 && `${percent(rule.errorRate)} errors`, rule.conflictRate > 0 && `${percent(rule.conflictRate)} conflicts`, rule.staleReadRate > 0 && `${percent(rule.staleReadRate)} stale reads`, rule.indexLagMs > 0 && `indexes lag ${rule.indexLagMs} ms`,
   ].filter(Boolean);
@@ -93,9 +93,11 @@ function Rule({ edited, onClose, onSave }) {
   const { names } = useTables();
   const [table, setTable] = useState(edited.table);
   const [isAll, setAll] = useState(edited.table === "*");
-  const [rule, setRule] = useState({ throttle: "off", readUnits: 5, writeUnits: 5, partitionLimits: false, latencyMs: 0, latencyJitterMs: 0, indexLagMs: 0, errorRate: 0, conflictRate: 0, staleReadRate: 0, ...edited.settings });
+  const [rule, setRule] = useState({ throttle: "off", readUnits: 5, writeUnits: 5, burstSeconds: 0, partitionLimits: false, throttleRate: 0, latencyMs: 0, latencyJitterMs: 0, indexLagMs: 0, errorRate: 0, conflictRate: 0, staleReadRate: 0, ...edited.settings });
   const set = (part) => setRule({ ...rule, ...part });
   const number = (name, factor = 1) => ({ type: "number", min: 0, step: "any", value: Math.round(rule[name] * factor * 1000) / 1000, onInput: (event) => set({ [name]: Number(event.currentTarget.value) / factor }) });
+  /* Empty: as the table has them. */
+  const units = (name) => ({ type: "number", min: 0, step: "any", placeholder: "the table's own", value: rule[name] ?? "", onInput: (event) => set({ [name]: event.currentTarget.value === "" ? null : Number(event.currentTarget.value) }) });
   async function save() {
     if (!isAll && !names.includes(table)) {
       throw new Error("Choose a table.");
@@ -108,10 +110,10 @@ function Rule({ edited, onClose, onSave }) {
       <div class="row wide-gap"><Check label="All tables that have no rule of their own" checked={isAll} onChange={setAll} />{!isAll && <TableChooser names={names ?? []} value={table === "*" ? "" : table} onChange={setTable} />}</div>
       <div class="form-row">
         <Field label="Throttling"><Select options={THROTTLES} value={rule.throttle} onChange={(throttle) => set({ throttle })} /></Field>
-        {rule.throttle === "provisioned" && <Field label="Read units per second"><input {...number("readUnits")} /></Field>}
-        {rule.throttle === "provisioned" && <Field label="Write units per second"><input {...number("writeUnits")} /></Field>}
+        {rule.throttle === "provisioned" && <Field label="Read units per second"><input {...units("readUnits")} /></Field>}
+        {rule.throttle === "provisioned" && <Field label="Write units per second"><input {...units("writeUnits")} /></Field>}
       </div>
-      <Check label="Limits of single partitions: 3,000 read and 1,000 write units" checked={rule.partitionLimits} disabled={rule.throttle === "off"} onChange={(partitionLimits) => set({ partitionLimits })} />
+      <Check label="Limits of single partitions: 3,000 read and 1,000 write units" checked={rule.partitionLimits} onChange={(partitionLimits) => set({ partitionLimits })} />
       <div class="form-row">{TIMES.map(([name, label, hint]) => <Field key={name} label={label} hint={hint}><input {...number(name)} /></Field>)}</div>
       <div class="form-row">{RATES.map(([name, label, hint]) => <Field key={name} label={label} hint={`% ${hint}`}><input {...number(name, 100)} max={100} /></Field>)}</div>
     </Dialog>

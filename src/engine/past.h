@@ -1,0 +1,34 @@
+/* engine/past.h: a table or index as it was before some writes, for reads that are to see an older
+ * state. The simulation of stale reads and of index lag (meter/simulation.h) uses it. */
+#ifndef GRAMME_ENGINE_PAST_H
+#define GRAMME_ENGINE_PAST_H
+
+#include "engine/engine.h"
+
+/* One write that is to be left out. */
+struct past_write {
+    struct str row;        /* key of the item's row */
+    struct value old_item; /* VALUE_ABSENT: there was none */
+    struct value new_item; /* VALUE_ABSENT: there is none */
+};
+
+/* A row that differs from what the store has now. */
+struct past_row {
+    struct str key;
+    struct str row; /* STR_NULL: there was none */
+};
+
+/* Rows in ascending order of keys. */
+struct past {
+    const struct past_row *rows;
+    size_t count;
+};
+
+/* Computes which rows of a table (`index` NULL) or index in the range lo <= key < hi were different
+ * before `writes`, which are all writes of a period, in their order. The rows live in `arena` and
+ * borrow from `writes`. */
+struct past past_before(const struct engine *engine, const struct table *table,
+                        const struct index *index, struct str lo, struct str hi,
+                        const struct past_write *writes, size_t count, struct arena *arena);
+
+#endif
