@@ -138,20 +138,26 @@ static struct gramme_answer *try_once(struct gramme_db *db, struct attempt *atte
 
 /* --- retries --- */
 
-/* Operations of streams have distinct names, so the caller need not say. */
-static bool is_of_streams(struct str operation)
+/* Operations have distinct names, so the caller need not say to which group they belong. */
+static enum operation_group find_group(struct str operation)
 {
-#define OP(name_, run_, access_, resource_, summary_) #name_,
-    static const char *const names[] = {
+    static const struct {
+        const char *name;
+        enum operation_group group;
+    } operations[] = {
+#define OP(name_, run_, access_, resource_, summary_) {#name_, GROUP_STREAMS},
 #include "wire/stream_ops.def"
-    };
 #undef OP
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (str_eq(operation, str_from_c(names[i]))) {
-            return true;
+#define OP(name_, run_, access_, resource_, summary_) {#name_, GROUP_GRAMME},
+#include "wire/gramme_ops.def"
+#undef OP
+    };
+    for (size_t i = 0; i < COUNT_OF(operations); i++) {
+        if (str_eq(operation, str_from_c(operations[i].name))) {
+            return operations[i].group;
         }
     }
-    return false;
+    return GROUP_DYNAMODB;
 }
 
 static struct gramme_answer *call_with_retries(struct gramme_db *db, struct attempt *attempt,
@@ -192,7 +198,7 @@ struct gramme_answer *call_service(struct gramme_db *db, struct str operation, s
                                    struct gramme_error **error)
 {
     struct attempt attempt = {
-        .operation = operation, .is_of_streams = is_of_streams(operation), .body = body};
+        .operation = operation, .group = find_group(operation), .body = body};
     return call_with_retries(db, &attempt, error);
 }
 

@@ -6,10 +6,17 @@
 #include "base/buf.h"
 #include "gramme/gramme.h"
 
+/* The lists of operations; each has a target prefix of its own. */
+enum operation_group {
+    GROUP_DYNAMODB,
+    GROUP_STREAMS, /* DynamoDB Streams, a service of its own */
+    GROUP_GRAMME,  /* what only Gramme has */
+};
+
 /* One attempt. */
 struct attempt {
     struct str operation;
-    bool is_of_streams; /* the operation is of DynamoDB Streams, a service of its own */
+    enum operation_group group;
     struct str body;
     struct str page; /* not STR_NULL: a GET of this path and query, in canonical form, instead of an
                       * operation; ends with NUL */
