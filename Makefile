@@ -28,9 +28,9 @@ pages: configure
 	@tools/setup demo
 	@tools/pages
 
-## make build    leave the programs at build/gramme, build/gramme-bench and build/apps/gramme-apps
+## make build    leave the programs at build/gramme, gramme-bench and gramme-client beside it, build/apps/gramme-apps
 build: configure
-	@ninja -C $(BUILD) --quiet gramme gramme-bench apps/gramme-apps
+	@ninja -C $(BUILD) --quiet gramme gramme-bench gramme-client apps/gramme-apps
 
 # The tools that are written in Python install the rest themselves.
 python:

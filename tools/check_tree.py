@@ -10,7 +10,7 @@ import sys
 
 # Includes may point to folders that stand earlier in this list.
 FOLDERS = ["base", "err", "json", "http", "auth", "model", "expr", "partiql", "wire", "codec", "plan", "store", "engine",
-           "meter", "api", "client", "bench", "server", "cli"]
+           "meter", "api", "client", "shell", "bench", "server", "cli"]
 # Headers that only these places may include.
 ONLY_IN = {
     "rocksdb/": ["src/store/rocks/"],
@@ -21,6 +21,7 @@ ONLY_IN = {
     "zlib.h": ["src/http/", "src/base/", "src/client/", "src/server/"],
     "lz4.h": ["src/store/image/"],
     "curl/": ["src/client/"],
+    "histedit.h": ["src/shell/"],
     "openssl/": ["src/auth/", "src/http/", "src/cli/", "src/bench/"],
 }
 # http and wire know nothing of each other, nor do the engine and JSON.
@@ -30,7 +31,7 @@ FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model
              *(("bench", folder) for folder in ("model", "expr", "wire", "codec", "engine", "api", "client"))]
 
 # Folders whose files and functions all have comments; the others follow.
-DOCUMENTED = ["src/base", "src/err", "src/json", "src/model", "src/expr", "src/partiql", "src/wire", "src/codec", "src/plan", "src/client", "src/bench", "include", "apps"]
+DOCUMENTED = ["src/base", "src/err", "src/json", "src/model", "src/expr", "src/partiql", "src/wire", "src/codec", "src/plan", "src/client", "src/shell", "src/bench", "include", "apps"]
 
 # Files that how-tos tell the reader to create.
 TO_CREATE = ["src/api/op_describe_limits.c", "tests/conformance/cases/DescribeLimits.json"]

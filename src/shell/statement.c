@@ -1,0 +1,92 @@
+/* Runs PartiQL statements; \explain. Main thread. */
+#include <ctype.h>
+
+#include "shell/commands_internal.h"
+#include "shell/pages_internal.h"
+#include "shell/text_internal.h"
+
+/* Returns the word that starts at or after `at`; *at is then behind it. */
+static struct str next_word(struct str text, size_t *at)
+{
+    while (*at < text.len && isspace((unsigned char)text.data[*at])) {
+        (*at)++;
+    }
+    size_t start = *at;
+    while (*at < text.len && !isspace((unsigned char)text.data[*at])) {
+        (*at)++;
+    }
+    return str_make(text.data + start, *at - start);
+}
+
+/* Returns the list of columns between SELECT and FROM; STR_NULL if it is a star. */
+static struct str find_columns(struct str text)
+{
+    size_t at = 0;
+    next_word(text, &at);
+    size_t start = at;
+    while (at < text.len) {
+        size_t end = at;
+        struct str word = next_word(text, &at);
+        if (str_eq_nocase(word, STR("FROM"))) {
+            struct str columns = str_make(text.data + start, end - start);
+            return str_contains(columns, STR("*")) ? STR_NULL : columns;
+        }
+    }
+    return STR_NULL;
+}
+
+static void set_capacity(struct gramme_value *parameters)
+{
+    gramme_set_string(parameters, "ReturnConsumedCapacity", "TOTAL");
+}
+
+bool statement_run(struct session *session, struct str text)
+{
+    size_t at = 0;
+    struct str verb = next_word(text, &at);
+    if (str_eq_nocase(verb, STR("DELETE")) &&
+        !confirm(session, "Run %.*s", STR_ARG(text))) {
+        return false;
+    }
+    struct read read = {.operation = "ExecuteStatement", .parameters = gramme_map_create()};
+    read.is_select = str_eq_nocase(verb, STR("SELECT"));
+    read.items.columns = read.is_select ? find_columns(text) : STR_NULL;
+    gramme_set_text(read.parameters, "Statement", text.data, text.len);
+    set_capacity(read.parameters);
+    bool good = pages_run(session, &read);
+    gramme_value_destroy(read.parameters);
+    return good;
+}
+
+bool run_explain(struct session *session, const struct invocation *invocation)
+{
+    struct str text = invocation->rest;
+    while (text.len > 0 && (text.data[text.len - 1] == ';' ||
+                            isspace((unsigned char)text.data[text.len - 1]))) {
+        text.len--;
+    }
+    if (text.len == 0) {
+        return fail_usage(session, invocation);
+    }
+    if (!need_gramme(session, "\\explain")) {
+        return false;
+    }
+    struct gramme_value *parameters = gramme_map_create();
+    gramme_set_text(parameters, "Statement", text.data, text.len);
+    struct gramme_answer *answer;
+    bool good = call(session, session->db, "ExplainStatement", parameters, &answer, NULL);
+    gramme_value_destroy(parameters);
+    if (good) {
+        const char *plan = gramme_get_string(gramme_answer_root(answer), "Plan");
+        struct str rest = str_from_c(plan != NULL ? plan : "");
+        while (rest.len > 0) {
+            const char *newline = memchr(rest.data, '\n', rest.len);
+            size_t len = newline == NULL ? rest.len : (size_t)(newline - rest.data);
+            text_add_safe(&session->out, str_make(rest.data, len));
+            buf_add_char(&session->out, '\n');
+            rest = str_skip(rest, MIN(len + 1, rest.len));
+        }
+        gramme_answer_destroy(answer);
+    }
+    return good;
+}

@@ -1,0 +1,470 @@
+/* \import and \export: items of a table from and to files. JSON lines (plain, or typed as DynamoDB
+ * exports them: {"Item": {...}}) and CSV. Main thread. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "shell/commands_internal.h"
+#include "shell/results_internal.h"
+
+enum { BATCH_ITEMS = 25, ROUNDS_MAX = 12, FIELDS_MAX = 4096, PROGRESS_ITEMS = 10000 };
+
+static bool ends_with(const char *path, const char *end)
+{
+    size_t len = strlen(path);
+    size_t end_len = strlen(end);
+    return len >= end_len && strcmp(path + len - end_len, end) == 0;
+}
+
+/* Finds the format: as given, or by the file's name; typed, which loses nothing, by default. */
+static bool choose_format(struct session *session, const struct invocation *invocation,
+                          enum format *out)
+{
+    struct str given = word_at(invocation, 3);
+    const char *path = invocation->words.text[2].data;
+    if (str_is_null(given)) {
+        *out = ends_with(path, ".csv") ? FORMAT_CSV : FORMAT_TYPED;
+        return true;
+    }
+    *out = str_eq(given, STR("csv"))    ? FORMAT_CSV
+           : str_eq(given, STR("json")) ? FORMAT_JSON
+                                        : FORMAT_TYPED;
+    return *out != FORMAT_TYPED || str_eq(given, STR("typed")) || fail_usage(session, invocation);
+}
+
+/* --- \export --- */
+
+struct export {
+    struct session *session;
+    FILE *file;
+    enum format format;
+    struct target target;
+    struct columns columns; /* CSV: known once all items were seen */
+    size_t count;
+};
+
+/* Reads all items and calls visit with each page. */
+static bool scan_all(struct session *session, struct export *out,
+                     bool (*visit)(struct export *out, const struct gramme_value *items))
+{
+    struct gramme_value *parameters = gramme_map_create();
+    gramme_set_string(parameters, "TableName", out->target.table);
+    if (out->target.index != NULL) {
+        gramme_set_string(parameters, "IndexName", out->target.index);
+    }
+    bool good = true;
+    bool has_more = true;
+    while (good && has_more) {
+        struct gramme_answer *answer;
+        good = call(session, session->db, "Scan", parameters, &answer, NULL);
+        if (good) {
+            const struct gramme_value *next =
+                gramme_get(gramme_answer_root(answer), "LastEvaluatedKey");
+            gramme_set_value(parameters, "ExclusiveStartKey", next);
+            has_more = next != NULL;
+            good = visit(out, gramme_answer_items(answer));
+            gramme_answer_destroy(answer);
+        }
+    }
+    gramme_value_destroy(parameters);
+    return good;
+}
+
+/* CSV: adds the names of new attributes. */
+static bool collect_names(struct export *out, const struct gramme_value *items)
+{
+    struct items list = {.keys = {&out->target.key, &out->target.table_key}};
+    struct gramme_value *known = gramme_map_create();
+    for (size_t i = 0; i < out->columns.count; i++) {
+        gramme_set_null(known, out->columns.names[i]);
+    }
+    items_add(&list, known);
+    for (size_t i = 0; i < gramme_value_count(items); i++) {
+        items_add(&list, gramme_value_at(items, i));
+    }
+    struct columns found;
+    columns_collect(&list, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        found.names[i] = mem_strdup(found.names[i]);
+    }
+    for (size_t i = 0; i < out->columns.count; i++) {
+        mem_free((char *)out->columns.names[i]);
+    }
+    mem_free(out->columns.names);
+    out->columns = found;
+    items_finish(&list);
+    gramme_value_destroy(known);
+    return true;
+}
+
+static void add_csv_row(struct buf *line, const struct export *out, const struct gramme_value *item)
+{
+    struct buf field = {0};
+    for (size_t c = 0; c < out->columns.count; c++) {
+        field.len = 0;
+        if (item == NULL) {
+            buf_add(&field, str_from_c(out->columns.names[c]));
+        } else {
+            results_add_plain(&field, gramme_get(item, out->columns.names[c]));
+        }
+        buf_add(line, c == 0 ? STR("") : STR(","));
+        results_add_csv(line, buf_str(&field));
+    }
+    buf_add_char(line, '\n');
+    buf_finish(&field);
+}
+
+static bool write_items(struct export *out, const struct gramme_value *items)
+{
+    struct buf lines = {0};
+    for (size_t i = 0; i < gramme_value_count(items); i++) {
+        const struct gramme_value *item = gramme_value_at(items, i);
+        if (out->format == FORMAT_CSV) {
+            add_csv_row(&lines, out, item);
+        } else if (out->format == FORMAT_JSON) {
+            results_add_json(&lines, item, GRAMME_PLAIN);
+        } else {
+            buf_add(&lines, STR("{\"Item\":"));
+            results_add_json(&lines, item, GRAMME_TYPED);
+            lines.len--; /* the newline */
+            buf_add(&lines, STR("}\n"));
+        }
+        out->count++;
+    }
+    bool good = fwrite(lines.data, 1, lines.len, out->file) == lines.len;
+    buf_finish(&lines);
+    return good || fail(out->session, "cannot write: %s", strerror(errno));
+}
+
+static bool export_items(struct export *out)
+{
+    struct session *session = out->session;
+    if (out->format != FORMAT_CSV) {
+        return scan_all(session, out, write_items);
+    }
+    if (!scan_all(session, out, collect_names)) { /* a first pass: the header names all columns */
+        return false;
+    }
+    struct buf header = {0};
+    add_csv_row(&header, out, NULL);
+    bool good = fwrite(header.data, 1, header.len, out->file) == header.len;
+    buf_finish(&header);
+    return good ? scan_all(session, out, write_items)
+                : fail(session, "cannot write: %s", strerror(errno));
+}
+
+bool run_export(struct session *session, const struct invocation *invocation)
+{
+    struct export out = {.session = session};
+    if (invocation->words.count < 3 || invocation->words.count > 4) {
+        return fail_usage(session, invocation);
+    }
+    if (!choose_format(session, invocation, &out.format) ||
+        !schema_find(session, invocation->arena, &invocation->words, 1, &out.target)) {
+        return false;
+    }
+    const char *path = invocation->words.text[2].data;
+    bool is_output = strcmp(path, "-") == 0;
+    out.file = is_output ? stdout : fopen(path, "wxe"); /* an existing file is not overwritten */
+    if (out.file == NULL) {
+        return fail(session, "%s: %s", path, strerror(errno));
+    }
+    bool good = export_items(&out);
+    if (!is_output && fclose(out.file) != 0 && good) {
+        good = fail(session, "%s: %s", path, strerror(errno));
+    }
+    if (!is_output && !good) {
+        remove(path); /* half of the items would look like all of them */
+    } else if (good && !is_output) {
+        buf_format(&session->out, "%zu item%s written to %s\n", out.count, PLURAL(out.count), path);
+    }
+    for (size_t i = 0; i < out.columns.count; i++) {
+        mem_free((char *)out.columns.names[i]);
+    }
+    mem_free(out.columns.names);
+    return good;
+}
+
+/* --- \import --- */
+
+struct import {
+    struct session *session;
+    struct target target;
+    enum format format;
+    size_t line; /* of the file, from 1 */
+    size_t count;
+    struct gramme_value *batch; /* list of items */
+};
+
+/* Writes a batch and, after a pause, what the server left undone. */
+static bool write_batch(struct import *in)
+{
+    struct session *session = in->session;
+    struct gramme_value *parameters = gramme_map_create();
+    struct gramme_value *list =
+        gramme_set_list(gramme_set_map(parameters, "RequestItems"), in->target.table);
+    size_t count = gramme_value_count(in->batch);
+    for (size_t i = 0; i < count; i++) {
+        struct gramme_value *put = gramme_set_map(gramme_add_map(list), "PutRequest");
+        gramme_set_value(put, "Item", gramme_value_at(in->batch, i));
+    }
+    bool good = true;
+    bool has_rest = count > 0;
+    for (int round = 0; good && has_rest; round++) {
+        struct gramme_answer *answer;
+        good = call(session, session->db, "BatchWriteItem", parameters, &answer, NULL);
+        if (!good) {
+            break;
+        }
+        const struct gramme_value *rest =
+            gramme_get(gramme_answer_root(answer), "UnprocessedItems");
+        has_rest = gramme_value_count(rest) > 0;
+        gramme_set_value(parameters, "RequestItems", rest);
+        gramme_answer_destroy(answer);
+        if (has_rest && round == ROUNDS_MAX) {
+            good = fail(session, "the server does not keep up");
+        } else if (has_rest && wait_readable(-1, MIN(50 << round, 5000)) < 0) {
+            session->was_interrupted = true;
+            good = fail(session, "interrupted");
+        }
+    }
+    gramme_value_destroy(parameters);
+    gramme_value_destroy(in->batch);
+    in->batch = gramme_list_create();
+    in->count += good ? count : 0;
+    return good;
+}
+
+/* Whether the batch holds an item with the same key: one BatchWriteItem must not. */
+static bool has_same_key(const struct import *in, const struct gramme_value *item)
+{
+    for (size_t i = 0; i < gramme_value_count(in->batch); i++) {
+        bool is_same = true;
+        for (size_t part = 0; part < 2 && in->target.table_key.name[part] != NULL; part++) {
+            const char *name = in->target.table_key.name[part];
+            is_same = is_same && gramme_value_equal(gramme_get(gramme_value_at(in->batch, i), name),
+                                                    gramme_get(item, name));
+        }
+        if (is_same) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool add_item(struct import *in, const struct gramme_value *item)
+{
+    if (gramme_value_type(item) != GRAMME_MAP) {
+        return fail(in->session, "an item is a JSON object");
+    }
+    if (has_same_key(in, item) && !write_batch(in)) {
+        return false;
+    }
+    gramme_add_value(in->batch, item);
+    return gramme_value_count(in->batch) < BATCH_ITEMS || write_batch(in);
+}
+
+/* A line of JSON: {"Item": {typed}} as in exports, typed, or plain. */
+static bool import_json(struct import *in, struct str line)
+{
+    struct gramme_error *error = NULL;
+    struct gramme_value *plain = gramme_value_from_json(line.data, line.len, GRAMME_PLAIN, &error);
+    if (plain == NULL) {
+        return fail_with(in->session, error);
+    }
+    const struct gramme_value *inner = gramme_get(plain, "Item");
+    bool is_wrapped = gramme_value_count(plain) == 1 && gramme_value_type(inner) == GRAMME_MAP;
+    struct gramme_value *item = plain;
+    if (in->format == FORMAT_TYPED) {
+        size_t len;
+        char *json = gramme_value_to_json(is_wrapped ? inner : plain, GRAMME_PLAIN, &len);
+        item = gramme_value_from_json(json, len, GRAMME_TYPED, &error);
+        gramme_free(json);
+        gramme_value_destroy(plain);
+    }
+    bool good = item != NULL ? add_item(in, item) : fail_with(in->session, error);
+    gramme_value_destroy(item);
+    return good;
+}
+
+/* --- CSV --- */
+
+/* Takes one record from *rest; quoted fields may hold newlines. False: a quote is not closed. */
+static bool take_record(struct arena *arena, struct str *rest, struct str *fields, size_t *count)
+{
+    size_t i = 0;
+    *count = 0;
+    for (;;) {
+        char *text = arena_bytes(arena, rest->len - i + 1);
+        size_t len = 0;
+        bool is_quoted = i < rest->len && rest->data[i] == '"';
+        i += is_quoted;
+        while (i < rest->len && (is_quoted || strchr(",\r\n", rest->data[i]) == NULL)) {
+            if (is_quoted && rest->data[i] == '"') {
+                if (i + 1 < rest->len && rest->data[i + 1] == '"') {
+                    i++;
+                } else {
+                    is_quoted = false;
+                    i++;
+                    continue;
+                }
+            }
+            text[len++] = rest->data[i++];
+        }
+        text[len] = '\0';
+        arena_trim(arena, text, rest->len + 1, len + 1);
+        if (is_quoted || *count == FIELDS_MAX) {
+            return false;
+        }
+        fields[(*count)++] = str_make(text, len);
+        bool has_more = i < rest->len && rest->data[i] == ',';
+        if (!has_more) {
+            i += i < rest->len && rest->data[i] == '\r';
+            i += i < rest->len && rest->data[i] == '\n';
+            *rest = str_skip(*rest, i);
+            return true;
+        }
+        i++;
+    }
+}
+
+/* Whether a text is a number as JSON writes it. */
+static bool is_json_number(struct str text)
+{
+    if (text.len == 0 || (!isdigit((unsigned char)text.data[0]) && text.data[0] != '-')) {
+        return false;
+    }
+    struct gramme_error *error = NULL;
+    struct gramme_value *value = gramme_value_from_json(text.data, text.len, GRAMME_PLAIN, &error);
+    bool good = gramme_value_type(value) == GRAMME_NUMBER;
+    gramme_value_destroy(value);
+    gramme_error_destroy(error);
+    return good;
+}
+
+/* Sets an attribute from a field: keys by their type; others are numbers, JSON containers, true,
+ * false, or text. An empty field is no attribute. */
+static bool set_field(struct import *in, struct gramme_value *item, const char *name,
+                      struct str text)
+{
+    for (size_t part = 0; part < 2; part++) {
+        const char *key = in->target.table_key.name[part];
+        if (key != NULL && strcmp(key, name) == 0) {
+            return schema_set_typed(in->session, item, name, in->target.table_key.type[part], text);
+        }
+    }
+    if (text.len == 0) {
+        return true;
+    }
+    if (is_json_number(text)) {
+        gramme_set_number(item, name, text.data);
+    } else if (str_eq(text, STR("true")) || str_eq(text, STR("false"))) {
+        gramme_set_bool(item, name, text.data[0] == 't');
+    } else {
+        struct gramme_value *value = NULL;
+        if (text.data[0] == '{' || text.data[0] == '[') {
+            value = gramme_value_from_json(text.data, text.len, GRAMME_PLAIN, NULL);
+        }
+        if (value != NULL) {
+            gramme_set_value(item, name, value);
+        } else {
+            gramme_set_text(item, name, text.data, text.len);
+        }
+        gramme_value_destroy(value);
+    }
+    return true;
+}
+
+static bool import_csv(struct import *in, struct str rest)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct str *header = ARENA_ARRAY(&arena, struct str, FIELDS_MAX);
+    struct str *fields = ARENA_ARRAY(&arena, struct str, FIELDS_MAX);
+    size_t column_count;
+    size_t count;
+    bool good = take_record(&arena, &rest, header, &column_count) ||
+                fail(in->session, "a quote is not closed");
+    in->line = 1;
+    while (good && rest.len > 0) {
+        struct arena_mark mark = arena_mark(&arena);
+        in->line++;
+        good = take_record(&arena, &rest, fields, &count) ||
+               fail(in->session, "a quote is not closed, or there are too many fields");
+        if (good && count != column_count) {
+            good = (count == 1 && fields[0].len == 0) ||
+                   fail(in->session, "the record has %zu fields, the header %zu", count,
+                        column_count);
+        } else if (good) {
+            struct gramme_value *item = gramme_map_create();
+            for (size_t c = 0; good && c < count; c++) {
+                good = set_field(in, item, header[c].data, fields[c]);
+            }
+            good = good && add_item(in, item);
+            gramme_value_destroy(item);
+        }
+        arena_rewind(&arena, mark);
+    }
+    arena_finish(&arena);
+    return good;
+}
+
+/* Reads lines one by one, so that a file may be larger than memory. */
+static bool import_lines(struct import *in, FILE *file)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t len;
+    bool good = true;
+    while (good && (len = getline(&line, &capacity, file)) >= 0) {
+        in->line++;
+        while (len > 0 && isspace((unsigned char)line[len - 1])) {
+            len--;
+        }
+        good = len == 0 || import_json(in, str_make(line, (size_t)len));
+    }
+    free(line); /* getline()'s */
+    return good;
+}
+
+bool run_import(struct session *session, const struct invocation *invocation)
+{
+    struct import in = {.session = session};
+    if (invocation->words.count < 3 || invocation->words.count > 4) {
+        return fail_usage(session, invocation);
+    }
+    if (!choose_format(session, invocation, &in.format) ||
+        !schema_find(session, invocation->arena, &invocation->words, 1, &in.target)) {
+        return false;
+    }
+    const char *path = invocation->words.text[2].data;
+    in.batch = gramme_list_create();
+    bool good;
+    struct buf text = {0};
+    if (in.format == FORMAT_CSV) {
+        good = read_whole_file(session, path, &text) && import_csv(&in, buf_str(&text));
+    } else {
+        FILE *file = fopen(path, "re");
+        good = file != NULL ? import_lines(&in, file)
+                            : fail(session, "%s: %s", path, strerror(errno));
+        if (file != NULL) {
+            fclose(file);
+        }
+    }
+    good = good && write_batch(&in);
+    if (!good && in.line > 0) {
+        struct buf why = session->message;
+        session->message = (struct buf){0};
+        fail(session, "%s line %zu: %s; %zu item%s were written", path, in.line, why.data, in.count,
+             PLURAL(in.count));
+        buf_finish(&why);
+    } else if (good) {
+        buf_format(&session->out, "%zu item%s written to %s\n", in.count, PLURAL(in.count),
+                   in.target.table);
+    }
+    buf_finish(&text);
+    gramme_value_destroy(in.batch);
+    return good;
+}
