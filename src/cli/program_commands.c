@@ -1,6 +1,6 @@
 /* Commands that are programs of their own, installed beside `gramme`, so that the server does not
- * contain them: `gramme bench` (gramme-bench), `gramme shell` (gramme-client). Replaces this process
- * with the program. Runs on the main thread. */
+ * contain them: `gramme bench` (gramme-bench), `gramme shell` (gramme-client). Replaces this
+ * process with the program. Runs on the main thread. */
 #include "base/mem.h"
 #include "cli/commands.h"
 

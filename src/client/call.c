@@ -197,8 +197,7 @@ static struct gramme_answer *call_with_retries(struct gramme_db *db, struct atte
 struct gramme_answer *call_service(struct gramme_db *db, struct str operation, struct str body,
                                    struct gramme_error **error)
 {
-    struct attempt attempt = {
-        .operation = operation, .group = find_group(operation), .body = body};
+    struct attempt attempt = {.operation = operation, .group = find_group(operation), .body = body};
     return call_with_retries(db, &attempt, error);
 }
 

@@ -12,14 +12,14 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "client/insight.h"
 
 /* One call. Freed by whoever ends last: the waiting thread or the calling one. */
 struct job {
     struct gramme_db *db;
-    char *operation; /* NULL: `text` is the path of a page */
-    char *text;
+    char *operation;
+    char *json; /* NULL: `operation` is a page of Gramme's insight API */
     size_t len;
+    struct gramme_value *page_parameters;
     struct gramme_answer *answer;
     struct gramme_error *error;
     int done_fd;
@@ -48,8 +48,25 @@ void interrupts_init(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
+/* Takes a Ctrl-C that came while the signal was blocked. ppoll() alone would report input that was
+ * typed after it first. */
+static bool take_pending(void)
+{
+    sigset_t pending;
+    struct timespec now = {0};
+    if (sigpending(&pending) != 0 || !sigismember(&pending, SIGINT)) {
+        return false;
+    }
+    sigemptyset(&pending);
+    sigaddset(&pending, SIGINT);
+    return sigtimedwait(&pending, NULL, &now) == SIGINT;
+}
+
 int wait_readable(int fd, int timeout_ms)
 {
+    if (take_pending()) {
+        return -1;
+    }
     struct pollfd poll = {.fd = fd, .events = POLLIN};
     struct timespec time = {timeout_ms / 1000, (long)(timeout_ms % 1000) * 1000000};
     sigset_t mask;
@@ -60,7 +77,7 @@ int wait_readable(int fd, int timeout_ms)
     do {
         count = ppoll(&poll, 1, timeout_ms < 0 ? NULL : &time, &mask);
     } while (count < 0 && !is_interrupted); /* another signal, SIGWINCH for example */
-    return is_interrupted ? -1 : count;
+    return is_interrupted || take_pending() ? -1 : count;
 }
 
 /* --- calls --- */
@@ -72,7 +89,8 @@ static void release(struct job *job)
         gramme_error_destroy(job->error);
         close(job->done_fd);
         mem_free(job->operation);
-        mem_free(job->text);
+        mem_free(job->json);
+        gramme_value_destroy(job->page_parameters);
         mem_free(job);
     }
 }
@@ -80,10 +98,9 @@ static void release(struct job *job)
 static void *run_job(void *context)
 {
     struct job *job = context;
-    job->answer =
-        job->operation == NULL
-            ? insight_fetch(job->db, job->text, &job->error)
-            : gramme_call(job->db, job->operation, job->text, job->len, &job->error);
+    job->answer = job->json == NULL
+                      ? gramme_insight(job->db, job->operation, job->page_parameters, &job->error)
+                      : gramme_call(job->db, job->operation, job->json, job->len, &job->error);
     uint64_t one = 1;
     ssize_t written = write(job->done_fd, &one, sizeof(one));
     (void)written; /* an eventfd of ours takes it */
@@ -92,29 +109,31 @@ static void *run_job(void *context)
     return NULL;
 }
 
-static struct job *start_job(struct gramme_db *db, const char *operation, struct str text)
+static struct job *create_job(struct gramme_db *db, const char *operation)
 {
     struct job *job = mem_zalloc(sizeof(*job));
     job->db = db;
-    job->operation = operation == NULL ? NULL : mem_strdup(operation);
-    job->text = mem_alloc(text.len + 1);
-    memcpy(job->text, text.data, text.len);
-    job->text[text.len] = '\0';
-    job->len = text.len;
+    job->operation = mem_strdup(operation);
     job->done_fd = eventfd(0, EFD_CLOEXEC);
     atomic_init(&job->references, 2);
-    atomic_fetch_add(&running_count, 1);
+    return job;
+}
+
+static void start_job(struct job *job)
+{
     pthread_t thread;
+    atomic_fetch_add(&running_count, 1);
     if (job->done_fd < 0 || pthread_create(&thread, NULL, run_job, job) != 0) {
         abort(); /* neither memory nor file descriptors for a single call */
     }
     pthread_detach(thread);
-    return job;
 }
 
-static bool finish_job(struct session *session, struct job *job, struct gramme_answer **out)
+/* Starts the call and waits for its end, or for Ctrl-C. */
+static bool run_and_wait(struct session *session, struct job *job, struct gramme_answer **out)
 {
     *out = NULL;
+    start_job(job);
     session->was_interrupted = wait_readable(job->done_fd, -1) < 0;
     if (session->was_interrupted) {
         release(job);
@@ -132,7 +151,12 @@ bool call_json(struct session *session, struct gramme_db *db, const char *operat
                struct str json, struct gramme_answer **out, struct usage *usage)
 {
     int64_t start_us = clock_monotonic_us();
-    bool good = finish_job(session, start_job(db, operation, json), out);
+    struct job *job = create_job(db, operation);
+    job->json = mem_alloc(json.len + 1);
+    memcpy(job->json, json.data, json.len);
+    job->json[json.len] = '\0';
+    job->len = json.len;
+    bool good = run_and_wait(session, job, out);
     if (usage != NULL) {
         usage->us += clock_monotonic_us() - start_us;
         usage->units += good ? gramme_answer_units(*out) : 0;
@@ -155,13 +179,12 @@ bool call(struct session *session, struct gramme_db *db, const char *operation,
     return good;
 }
 
-bool call_insight(struct session *session, const char *path, struct gramme_answer **out)
+bool call_insight(struct session *session, const char *page, const struct gramme_value *parameters,
+                  struct gramme_answer **out)
 {
-    struct buf whole = {0};
-    buf_format(&whole, "/_gramme/api/%s", path);
-    bool good = finish_job(session, start_job(session->db, NULL, buf_str(&whole)), out);
-    buf_finish(&whole);
-    return good;
+    struct job *job = create_job(session->db, page);
+    job->page_parameters = gramme_value_copy(parameters);
+    return run_and_wait(session, job, out);
 }
 
 bool calls_are_pending(bool wait)

@@ -27,8 +27,9 @@ MUST_USE bool call(struct session *session, struct gramme_db *db, const char *op
 /* The same with parameters as JSON. */
 MUST_USE bool call_json(struct session *session, struct gramme_db *db, const char *operation,
                         struct str json, struct gramme_answer **out, struct usage *usage);
-/* Fetches a page of Gramme's insight API: "cost?limit=5". */
-MUST_USE bool call_insight(struct session *session, const char *path, struct gramme_answer **out);
+/* Fetches a page of Gramme's insight API: "cost", with a map of parameters. */
+MUST_USE bool call_insight(struct session *session, const char *page,
+                           const struct gramme_value *parameters, struct gramme_answer **out);
 /* Whether abandoned calls are still running; if `wait`, waits for them first. */
 MUST_USE bool calls_are_pending(bool wait);
 

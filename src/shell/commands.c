@@ -100,13 +100,15 @@ bool commands_run(struct session *session, struct str text)
 
 static void print_command(struct session *session, const struct command *command)
 {
+    enum { SUMMARY_COLUMN = 36 };
     size_t start = session->out.len;
     buf_format(&session->out, "  \\%s %s", command->name, command->arguments);
-    size_t width = session->out.len - start;
-    if (width > 35) {
-        buf_format(&session->out, "\n%36s", "");
-    } else {
-        buf_format(&session->out, "%*s", (int)(36 - width), "");
+    if (session->out.len - start >= SUMMARY_COLUMN) {
+        buf_add_char(&session->out, '\n');
+        start = session->out.len;
+    }
+    while (session->out.len - start < SUMMARY_COLUMN) {
+        buf_add_char(&session->out, ' ');
     }
     buf_format(&session->out, "%s", command->summary);
     if (command->alias[0] != '\0') {
@@ -126,10 +128,11 @@ bool run_help(struct session *session, const struct invocation *invocation)
         print_command(session, command);
         return true;
     }
-    buf_add(&session->out, STR("PartiQL statements end with a semicolon and may have several lines:\n"
-                               "  SELECT * FROM \"Music\" WHERE Artist = 'Nina Simone';\n"
-                               "  INSERT INTO \"Music\" VALUE {'Artist': 'a', 'Song': 'b'};\n\n"
-                               "Commands end with their line:\n"));
+    buf_add(&session->out,
+            STR("PartiQL statements end with a semicolon and may have several lines:\n"
+                "  SELECT * FROM \"Music\" WHERE Artist = 'Nina Simone';\n"
+                "  INSERT INTO \"Music\" VALUE {'Artist': 'a', 'Song': 'b'};\n\n"
+                "Commands end with their line:\n"));
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
         print_command(session, &commands[i]);
     }

@@ -69,8 +69,8 @@ static bool prepare_history_file(const char *path)
     make_parents(path);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct stat status;
-    bool good = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                fchmod(fd, 0600) == 0;
+    bool good =
+        fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && fchmod(fd, 0600) == 0;
     if (fd >= 0) {
         close(fd);
     }
@@ -87,7 +87,7 @@ static void append_to_file(struct input *input)
     if (file != NULL) {
         HistEvent event;
         fseek(file, 0, SEEK_END); /* the first entry is preceded by a line that names the format */
-        history(input->history, &event, H_NSAVE_FP, (size_t)1, file);
+        history(input->history, &event, H_NSAVE_FP, (size_t)0, file); /* 0 older ones */
         fclose(file);
     }
 }
@@ -120,8 +120,12 @@ void input_remember(struct input *input, struct str text)
     buf_add(&line, text.len > 0 && text.data[0] == '\\' ? STR("") : STR(";"));
     buf_add_char(&line, '\0');
     HistEvent event;
-    history(input->history, &event, H_ENTER, line.data);
-    append_to_file(input);
+    bool is_repeated = history(input->history, &event, H_FIRST) == 0 && event.str != NULL &&
+                       strcmp(event.str, line.data) == 0;
+    if (!is_repeated) {
+        history(input->history, &event, H_ENTER, line.data);
+        append_to_file(input);
+    }
     buf_finish(&line);
 }
 

@@ -8,36 +8,16 @@
 
 enum { ROWS_MAX = 200 };
 
-/* Appends a text as part of a query string. */
-static void add_encoded(struct buf *out, struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-        if (is_plain) {
-            buf_add_char(out, (char)c);
-        } else {
-            buf_format(out, "%%%02X", (unsigned)c);
-        }
-    }
-}
-
-static bool fetch(struct session *session, const char *what, const char *path, struct str table,
+static bool fetch(struct session *session, const char *page, int limit, struct str table,
                   struct gramme_answer **out)
 {
-    if (!need_gramme(session, what)) {
-        return false;
-    }
-    struct buf whole = {0};
-    buf_add(&whole, str_from_c(path));
+    struct gramme_value *parameters = gramme_map_create();
+    gramme_set_int(parameters, "limit", limit);
     if (!str_is_null(table)) {
-        buf_add(&whole, STR("&table="));
-        add_encoded(&whole, table);
+        gramme_set_text(parameters, "table", table.data, table.len);
     }
-    buf_add_char(&whole, '\0');
-    bool good = call_insight(session, whole.data, out);
-    buf_finish(&whole);
+    bool good = call_insight(session, page, parameters, out);
+    gramme_value_destroy(parameters);
     return good;
 }
 
@@ -75,7 +55,7 @@ bool run_cost(struct session *session, const struct invocation *invocation)
 {
     struct str wanted = word_at(invocation, 1);
     struct gramme_answer *answer;
-    if (!fetch(session, "\\cost", "cost?limit=1000", STR_NULL, &answer)) {
+    if (!need_gramme(session, "\\cost") || !fetch(session, "cost", ROWS_MAX, STR_NULL, &answer)) {
         return false;
     }
     const struct gramme_value *root = gramme_answer_root(answer);
@@ -110,8 +90,8 @@ bool run_cost(struct session *session, const struct invocation *invocation)
 bool run_patterns(struct session *session, const struct invocation *invocation)
 {
     struct gramme_answer *answer;
-    if (!fetch(session, "\\patterns", "patterns?sort=units&limit=200", word_at(invocation, 1),
-               &answer)) {
+    if (!need_gramme(session, "\\patterns") ||
+        !fetch(session, "patterns", ROWS_MAX, word_at(invocation, 1), &answer)) {
         return false;
     }
     static const char *const numbers[] = {"calls", "errors", "readUnits", "writeUnits"};
@@ -136,10 +116,12 @@ bool run_findings(struct session *session, const struct invocation *invocation)
 {
     (void)invocation;
     struct gramme_answer *answer;
-    if (!fetch(session, "\\findings", "findings?limit=200", STR_NULL, &answer)) {
+    if (!need_gramme(session, "\\findings") ||
+        !fetch(session, "findings", ROWS_MAX, STR_NULL, &answer)) {
         return false;
     }
-    static const char *const members[] = {"severity", "table", "index", "title", "evidence", "remedy"};
+    static const char *const members[] = {"severity", "table",    "index",
+                                          "title",    "evidence", "remedy"};
     const struct gramme_value *findings = gramme_get(gramme_answer_root(answer), "findings");
     struct gramme_value *rows = gramme_list_create();
     for (size_t i = 0; i < gramme_value_count(findings); i++) {

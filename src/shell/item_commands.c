@@ -118,13 +118,18 @@ static bool add_condition(struct session *session, const struct invocation *invo
                           const struct target *target, struct gramme_value *parameters,
                           size_t *next)
 {
+    if (target->key.is_composite) {
+        return fail(session, "the key of %s has several attributes in one part: use SELECT",
+                    target->index != NULL ? target->index : target->table);
+    }
     struct gramme_value *names = gramme_set_map(parameters, "ExpressionAttributeNames");
     struct gramme_value *values = gramme_set_map(parameters, "ExpressionAttributeValues");
     gramme_set_string(names, "#p", target->key.name[0]);
     *next = 3;
     struct buf expression = {0};
     buf_add(&expression, STR("#p = :p"));
-    bool good = schema_set_typed(session, values, ":p", target->key.type[0], word_at(invocation, 2));
+    bool good =
+        schema_set_typed(session, values, ":p", target->key.type[0], word_at(invocation, 2));
     struct str word = word_at(invocation, 3);
     for (size_t i = 0; good && i < COUNT_OF(conditions); i++) {
         if (!str_eq(word, str_from_c(conditions[i].word))) {
@@ -139,10 +144,9 @@ static bool add_condition(struct session *session, const struct invocation *invo
         gramme_set_string(names, "#s", target->key.name[1]);
         for (size_t v = 0; good && v < conditions[i].value_count; v++) {
             struct str value = word_at(invocation, 4 + v);
-            good = str_is_null(value)
-                       ? fail_usage(session, invocation)
-                       : schema_set_typed(session, values, v == 0 ? ":s" : ":t",
-                                          target->key.type[1], value);
+            good = str_is_null(value) ? fail_usage(session, invocation)
+                                      : schema_set_typed(session, values, v == 0 ? ":s" : ":t",
+                                                         target->key.type[1], value);
         }
         *next = 4 + conditions[i].value_count;
     }
@@ -154,7 +158,7 @@ static bool add_condition(struct session *session, const struct invocation *invo
 bool run_query(struct session *session, const struct invocation *invocation)
 {
     struct target target;
-    size_t next;
+    size_t next = 3;
     if (invocation->words.count < 3) {
         return fail_usage(session, invocation);
     }
@@ -179,8 +183,8 @@ static struct gramme_value *read_item(struct session *session, const struct invo
         return NULL;
     }
     struct gramme_error *error = NULL;
-    struct gramme_value *item = gramme_value_from_json(
-        json.data, json.len, is_typed ? GRAMME_TYPED : GRAMME_PLAIN, &error);
+    struct gramme_value *item =
+        gramme_value_from_json(json.data, json.len, is_typed ? GRAMME_TYPED : GRAMME_PLAIN, &error);
     if (item == NULL) {
         fail_with(session, error);
     } else if (gramme_value_type(item) != GRAMME_MAP) {

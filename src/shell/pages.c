@@ -82,8 +82,8 @@ static void set_limit(struct read *read, size_t limit)
 static bool fetch(struct session *session, struct read *read, struct batch *batch, size_t total,
                   struct usage *usage, bool *has_more)
 {
-    bool prints_at_once =
-        !session->is_interactive && session->format != FORMAT_TABLE && session->format != FORMAT_CSV;
+    bool prints_at_once = !session->is_interactive && session->format != FORMAT_TABLE &&
+                          session->format != FORMAT_CSV;
     size_t limit = 0;
     *has_more = true;
     while (*has_more) {

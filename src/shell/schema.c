@@ -101,7 +101,7 @@ const struct gramme_value *schema_describe(struct session *session, const char *
 
 /* --- names in commands --- */
 
-static const char *attribute_type(const struct gramme_value *description, const char *name)
+const char *schema_attribute_type(const struct gramme_value *description, const char *name)
 {
     const struct gramme_value *list = gramme_get(description, "AttributeDefinitions");
     for (size_t i = 0; i < gramme_value_count(list); i++) {
@@ -126,8 +126,9 @@ void schema_key(const struct gramme_value *description, const struct gramme_valu
         const char *kind = gramme_get_string(entry, "KeyType");
         if (name != NULL && kind != NULL) {
             int part = strcmp(kind, "HASH") == 0 ? 0 : 1;
+            out->is_composite = out->is_composite || out->name[part] != NULL;
             out->name[part] = name;
-            out->type[part] = attribute_type(description, name);
+            out->type[part] = schema_attribute_type(description, name);
         }
     }
 }
@@ -213,7 +214,8 @@ bool schema_set_typed(struct session *session, struct gramme_value *map, const c
     if (strcmp(type, "N") == 0) {
         gramme_set_number(map, name, text.data);
         const char *problem = gramme_value_problem(map);
-        return problem == NULL || fail(session, "%s is a number, and '%s' is none", name, text.data);
+        return problem == NULL ||
+               fail(session, "%s is a number, and '%s' is none", name, text.data);
     }
     if (strcmp(type, "B") == 0) {
         char *bytes = mem_alloc(BASE64_DECODED_MAX(text.len) + 1);
@@ -279,8 +281,7 @@ void schema_each_table(struct session *session, void (*visit)(void *context, con
                        void *context)
 {
     enum { FRESH_US = 5 * 1000 * 1000 };
-    if (session->table_names == NULL ||
-        clock_monotonic_us() - session->table_names_us > FRESH_US) {
+    if (session->table_names == NULL || clock_monotonic_us() - session->table_names_us > FRESH_US) {
         fetch_names(session);
     }
     for (size_t i = 0; i < gramme_value_count(session->table_names); i++) {
@@ -301,8 +302,8 @@ void schema_each_index(struct session *session, const char *table,
     }
 }
 
-void schema_each_attribute(struct session *session,
-                           void (*visit)(void *context, const char *name), void *context)
+void schema_each_attribute(struct session *session, void (*visit)(void *context, const char *name),
+                           void *context)
 {
     size_t at = 0;
     struct str name;

@@ -1,5 +1,5 @@
-/* shell/schema_internal.h: what the shell knows of tables: descriptions, kept for a minute, and names
- * of attributes that were seen. */
+/* shell/schema_internal.h: what the shell knows of tables: descriptions, kept for a minute, and
+ * names of attributes that were seen. */
 #ifndef GRAMME_SHELL_SCHEMA_INTERNAL_H
 #define GRAMME_SHELL_SCHEMA_INTERNAL_H
 
@@ -10,12 +10,13 @@
 struct key_names {
     const char *name[2]; /* partition key, sort key; [1] is NULL: there is none */
     const char *type[2]; /* "S", "N" or "B" */
+    bool is_composite;   /* a part of it has several attributes, of which the last is named here */
 };
 
 /* A table or an index that a command names. */
 struct target {
     const char *table;
-    const char *index; /* NULL: the table itself */
+    const char *index;                      /* NULL: the table itself */
     const struct gramme_value *description; /* of the table; borrowed from the session's cache */
     struct key_names table_key;
     struct key_names key; /* of the index, if there is one */
@@ -31,6 +32,8 @@ MUST_USE bool schema_find(struct session *session, struct arena *arena, const st
 /* Reads a key schema: of a table's description, or of an index in it. */
 void schema_key(const struct gramme_value *description, const struct gramme_value *of,
                 struct key_names *out);
+/* Returns the type of a key attribute of the table: "S", "N" or "B". */
+const char *schema_attribute_type(const struct gramme_value *description, const char *name);
 /* Builds a primary key into the map `out` from texts, by the types of the key. `sort` may be
  * STR_NULL if there is no sort key. */
 MUST_USE bool schema_set_key(struct session *session, struct gramme_value *out,
@@ -52,7 +55,7 @@ void schema_each_table(struct session *session, void (*visit)(void *context, con
 void schema_each_index(struct session *session, const char *table,
                        void (*visit)(void *context, const char *name), void *context);
 /* Calls visit with the names of attributes that were seen. */
-void schema_each_attribute(struct session *session,
-                           void (*visit)(void *context, const char *name), void *context);
+void schema_each_attribute(struct session *session, void (*visit)(void *context, const char *name),
+                           void *context);
 
 #endif

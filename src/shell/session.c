@@ -112,7 +112,8 @@ bool server_is_gramme(struct session *session)
 {
     if (session->server == SERVER_UNKNOWN) {
         struct gramme_answer *answer = NULL;
-        bool is_gramme = call_json(session, session->db, "ListOperations", STR("{}"), &answer, NULL);
+        bool is_gramme =
+            call_json(session, session->db, "ListOperations", STR("{}"), &answer, NULL);
         gramme_answer_destroy(answer);
         bool is_answered = is_gramme || gramme_error_status(session->error) >= 400;
         if (!is_answered || session->was_interrupted) {

@@ -38,8 +38,8 @@ struct session {
     struct gramme_error *error; /* the same, if the service or the library said so */
     bool was_interrupted;
 
-    struct map tables; /* name -> struct known_table (shell/schema_internal.h) */
-    struct map attributes; /* names of attributes that were seen, for completion */
+    struct map tables;                /* name -> struct known_table (shell/schema_internal.h) */
+    struct map attributes;            /* names of attributes that were seen, for completion */
     struct gramme_value *table_names; /* for completion; NULL: not asked yet */
     int64_t table_names_us;           /* when they were asked for */
     enum server_kind server;

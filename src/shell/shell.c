@@ -36,10 +36,12 @@ static const char help[] =
     "  -k, --keep-going     continue a script after a failure\n"
     "  -t, --timing         print capacity units and time in scripts, too (to standard error)\n"
     "  --region NAME        of the service\n"
-    "  --profile NAME       of the AWS configuration files\n\n"
+    "  --profile NAME       of the AWS configuration files\n"
+    "  --ca-file FILE       certificates to trust instead of the system's, for https://\n\n"
     "Credentials and region come from where the AWS SDKs take them. \\help in the shell lists its\n"
     "commands.\n\n"
-    "Exit status: 0 success, 1 a statement or command failed, 2 wrong options or no such address.\n\n"
+    "Exit status: 0 success, 1 a statement or command failed, 2 wrong options or no such "
+    "address.\n\n"
     "Examples:\n"
     "  gramme shell\n"
     "  gramme shell -c 'SELECT * FROM \"Music\"' -o json\n"
@@ -65,6 +67,7 @@ static bool read_valued(const char *name, const char *value, struct arguments *o
         {"--format", "-o", &out->format},
         {"--region", "", &session->options.region},
         {"--profile", "", &session->options.profile},
+        {"--ca-file", "", &session->options.ca_file},
     };
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         if (strcmp(name, options[i].name) == 0 || strcmp(name, options[i].letter) == 0) {
@@ -188,9 +191,7 @@ int shell_main(int argc, char **argv)
         return status;
     }
     const char *endpoint = getenv("GRAMME_ENDPOINT");
-    session.url = arguments.url != NULL ? arguments.url
-                  : endpoint != NULL    ? endpoint
-                                        : URL_DEFAULT;
+    session.url = arguments.url != NULL ? arguments.url : endpoint != NULL ? endpoint : URL_DEFAULT;
     session.is_terminal = isatty(STDOUT_FILENO) != 0;
     session.is_interactive = session.is_terminal && isatty(STDIN_FILENO) != 0 &&
                              arguments.command == NULL && arguments.file == NULL;

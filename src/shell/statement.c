@@ -44,8 +44,7 @@ bool statement_run(struct session *session, struct str text)
 {
     size_t at = 0;
     struct str verb = next_word(text, &at);
-    if (str_eq_nocase(verb, STR("DELETE")) &&
-        !confirm(session, "Run %.*s", STR_ARG(text))) {
+    if (str_eq_nocase(verb, STR("DELETE")) && !confirm(session, "Run %.*s", STR_ARG(text))) {
         return false;
     }
     struct read read = {.operation = "ExecuteStatement", .parameters = gramme_map_create()};
@@ -61,8 +60,8 @@ bool statement_run(struct session *session, struct str text)
 bool run_explain(struct session *session, const struct invocation *invocation)
 {
     struct str text = invocation->rest;
-    while (text.len > 0 && (text.data[text.len - 1] == ';' ||
-                            isspace((unsigned char)text.data[text.len - 1]))) {
+    while (text.len > 0 &&
+           (text.data[text.len - 1] == ';' || isspace((unsigned char)text.data[text.len - 1]))) {
         text.len--;
     }
     if (text.len == 0) {

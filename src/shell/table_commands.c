@@ -55,26 +55,37 @@ static void add_safe(struct session *session, const char *text)
     text_add_safe(&session->out, str_from_c(text != NULL ? text : "?"));
 }
 
-static void print_key(struct session *session, const struct key_names *key)
+/* Prints the key of a table or index. Parts of an index's key may have several attributes, joined
+ * by plus signs. */
+static void print_key(struct session *session, const struct gramme_value *description,
+                      const struct gramme_value *of)
 {
-    for (size_t part = 0; part < 2 && key->name[part] != NULL; part++) {
-        buf_add(&session->out, part == 0 ? STR("") : STR(", "));
-        add_safe(session, key->name[part]);
-        buf_format(&session->out, " (%s)", key->type[part]);
+    const struct gramme_value *list = gramme_get(of, "KeySchema");
+    const char *last_kind = NULL;
+    for (size_t i = 0; i < gramme_value_count(list); i++) {
+        const struct gramme_value *entry = gramme_value_at(list, i);
+        const char *name = gramme_get_string(entry, "AttributeName");
+        const char *kind = gramme_get_string(entry, "KeyType");
+        if (name == NULL || kind == NULL) {
+            continue;
+        }
+        bool is_same = last_kind != NULL && strcmp(kind, last_kind) == 0;
+        buf_add(&session->out, last_kind == NULL ? STR("") : is_same ? STR(" + ") : STR(", "));
+        add_safe(session, name);
+        buf_format(&session->out, " (%s)", schema_attribute_type(description, name));
+        last_kind = kind;
     }
 }
 
 static void print_index(struct session *session, const struct gramme_value *description,
                         const struct gramme_value *index)
 {
-    struct key_names key;
     const struct gramme_value *projection = gramme_get(index, "Projection");
     const char *status = gramme_get_string(index, "IndexStatus");
-    schema_key(description, index, &key);
     buf_add(&session->out, STR("  "));
     add_safe(session, gramme_get_string(index, "IndexName"));
     buf_add(&session->out, STR(": "));
-    print_key(session, &key);
+    print_key(session, description, index);
     buf_add(&session->out, STR(", projects "));
     add_safe(session, gramme_get_string(projection, "ProjectionType"));
     const struct gramme_value *more = gramme_get(projection, "NonKeyAttributes");
@@ -140,11 +151,11 @@ bool run_describe(struct session *session, const struct invocation *invocation)
     const char *status = gramme_get_string(description, "TableStatus");
     buf_add(&session->out, STR("table "));
     add_safe(session, target.table);
-    buf_format(&session->out, ": %s, %s, %lld items, %lld bytes\nkey: ",
-               status != NULL ? status : "?", billing_of(description),
-               (long long)gramme_get_int(description, "ItemCount", 0),
+    buf_format(&session->out,
+               ": %s, %s, %lld items, %lld bytes\nkey: ", status != NULL ? status : "?",
+               billing_of(description), (long long)gramme_get_int(description, "ItemCount", 0),
                (long long)gramme_get_int(description, "TableSizeBytes", 0));
-    print_key(session, &target.table_key);
+    print_key(session, description, description);
     buf_add_char(&session->out, '\n');
     print_indexes(session, description, "GlobalSecondaryIndexes", "global indexes");
     print_indexes(session, description, "LocalSecondaryIndexes", "local indexes");
@@ -168,8 +179,7 @@ static bool add_key_part(struct session *session, struct gramme_value *parameter
     struct str name = word;
     struct str type = STR("S");
     if (colon != NULL) {
-        name = arena_copy_c(invocation->arena,
-                            str_make(word.data, (size_t)(colon - word.data)));
+        name = arena_copy_c(invocation->arena, str_make(word.data, (size_t)(colon - word.data)));
         type = str_skip(word, name.len + 1);
         if (type.len != 1 || strchr("SNB", type.data[0]) == NULL) {
             return fail(session, "the type of a key is S, N or B, not '%.*s'", STR_ARG(type));
@@ -264,9 +274,8 @@ bool run_drop(struct session *session, const struct invocation *invocation)
     const char *table = invocation->words.text[1].data;
     schema_forget(session, table);
     const struct gramme_value *description = schema_describe(session, table);
-    if (description == NULL ||
-        !confirm(session, "Delete the table %s and its %lld items", table,
-                 (long long)gramme_get_int(description, "ItemCount", 0))) {
+    if (description == NULL || !confirm(session, "Delete the table %s and its %lld items", table,
+                                        (long long)gramme_get_int(description, "ItemCount", 0))) {
         return false;
     }
     struct gramme_value *parameters = gramme_map_create();
@@ -288,9 +297,9 @@ bool run_drop(struct session *session, const struct invocation *invocation)
 /* Whether an operation can neither delete nor overwrite more than one item. */
 static bool is_harmless(struct str operation)
 {
-    static const char *const starts[] = {"Get",      "List",       "Describe",    "Query",
-                                         "Scan",     "BatchGet",   "TransactGet", "Explain",
-                                         "PutItem",  "UpdateItem", "CreateTable", "TagResource"};
+    static const char *const starts[] = {"Get",     "List",       "Describe",    "Query",
+                                         "Scan",    "BatchGet",   "TransactGet", "Explain",
+                                         "PutItem", "UpdateItem", "CreateTable", "TagResource"};
     for (size_t i = 0; i < COUNT_OF(starts); i++) {
         if (str_starts_with(operation, str_from_c(starts[i]))) {
             return true;

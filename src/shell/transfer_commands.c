@@ -36,7 +36,8 @@ static bool choose_format(struct session *session, const struct invocation *invo
 
 /* --- \export --- */
 
-struct export {
+struct export
+{
     struct session *session;
     FILE *file;
     enum format format;
@@ -394,9 +395,9 @@ static bool import_csv(struct import *in, struct str rest)
         good = take_record(&arena, &rest, fields, &count) ||
                fail(in->session, "a quote is not closed, or there are too many fields");
         if (good && count != column_count) {
-            good = (count == 1 && fields[0].len == 0) ||
-                   fail(in->session, "the record has %zu fields, the header %zu", count,
-                        column_count);
+            good =
+                (count == 1 && fields[0].len == 0) ||
+                fail(in->session, "the record has %zu fields, the header %zu", count, column_count);
         } else if (good) {
             struct gramme_value *item = gramme_map_create();
             for (size_t c = 0; good && c < count; c++) {
@@ -447,8 +448,8 @@ bool run_import(struct session *session, const struct invocation *invocation)
         good = read_whole_file(session, path, &text) && import_csv(&in, buf_str(&text));
     } else {
         FILE *file = fopen(path, "re");
-        good = file != NULL ? import_lines(&in, file)
-                            : fail(session, "%s: %s", path, strerror(errno));
+        good =
+            file != NULL ? import_lines(&in, file) : fail(session, "%s: %s", path, strerror(errno));
         if (file != NULL) {
             fclose(file);
         }

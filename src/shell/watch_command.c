@@ -16,7 +16,7 @@ enum {
 
 /* A shard that is being read. */
 struct shard {
-    struct str id; /* in the watch's arena */
+    struct str id;  /* in the watch's arena */
     char *iterator; /* NULL: read to its end */
 };
 
@@ -257,8 +257,7 @@ static bool read_modifiers(struct session *session, const struct invocation *inv
         if (str_eq(invocation->words.text[i], STR("limit")) && str_to_int64(value, &number) &&
             number > 0) {
             watch->shown_max = (size_t)number;
-        } else if (str_eq(invocation->words.text[i], STR("from")) &&
-                   str_eq(value, STR("start"))) {
+        } else if (str_eq(invocation->words.text[i], STR("from")) && str_eq(value, STR("start"))) {
             watch->from_start = true;
         } else {
             return fail_usage(session, invocation);
@@ -282,11 +281,12 @@ bool run_watch(struct session *session, const struct invocation *invocation)
     if (good) {
         watch->arn = gramme_get_string(target.description, "LatestStreamArn");
         good = watch->arn != NULL ? follow(watch)
-                                  : fail(session, "table %s has no stream: enable it with "
-                                                  "\\call UpdateTable {\"TableName\": \"%s\", "
-                                                  "\"StreamSpecification\": {\"StreamEnabled\": "
-                                                  "true, \"StreamViewType\": "
-                                                  "\"NEW_AND_OLD_IMAGES\"}}",
+                                  : fail(session,
+                                         "table %s has no stream: enable it with "
+                                         "\\call UpdateTable {\"TableName\": \"%s\", "
+                                         "\"StreamSpecification\": {\"StreamEnabled\": "
+                                         "true, \"StreamViewType\": "
+                                         "\"NEW_AND_OLD_IMAGES\"}}",
                                          target.table, target.table);
     }
     for (size_t i = 0; i < watch->shard_count; i++) {
