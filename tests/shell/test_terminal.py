@@ -103,6 +103,7 @@ def test_interrupt_drops_the_line(start, endpoint):
     terminal = start(endpoint)
     terminal.send("SELECT nonsense")
     terminal.press("Enter")
+    terminal.wait_for("\n      >")
     terminal.press("C-c")
     terminal.wait_for("^C\ngramme>")
     type_line(terminal, "\\set rows", "rows    100")
@@ -111,11 +112,13 @@ def test_interrupt_drops_the_line(start, endpoint):
 class NeverAnswers(http.server.BaseHTTPRequestHandler):
     """Answers ListTables, and nothing else before it is released."""
 
+    arrived = threading.Event()
     release = threading.Event()
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         if not self.headers["X-Amz-Target"].endswith("ListTables"):
+            self.arrived.set()
             self.release.wait(60)
         body = json.dumps({"TableNames": ["still-there"]}).encode()
         self.send_response(200)
@@ -133,7 +136,7 @@ def test_interrupt_stops_the_query_and_not_the_shell(start):
         terminal = start(f"http://127.0.0.1:{server.server_port}")
         terminal.send('SELECT * FROM "slow";')
         terminal.press("Enter")
-        terminal.wait_for('FROM "slow";')
+        assert NeverAnswers.arrived.wait(30)
         terminal.press("C-c")
         terminal.wait_for("interrupted; the request may still be carried out")
         type_line(terminal, "\\tables", "still-there")
@@ -146,7 +149,7 @@ def test_questions(start, db, endpoint, music):
     terminal = start(endpoint)
     type_line(terminal, f"\\drop {music}", "and its 2 items? [y/N]")
     type_line(terminal, "n", "not done")
-    type_line(terminal, f"\\delete {music} 'Nina Simone' Sinnerman", "[y/N]")
+    type_line(terminal, f"\\delete {music} 'Nina Simone' Sinnerman", lambda screen: screen.count("[y/N]") == 2)
     terminal.press("C-c")
     terminal.wait_for(lambda screen: screen.count("not done") == 2)
     assert db.Scan(TableName=music)["Count"] == 2
