@@ -1,4 +1,5 @@
-/* Pieces that many answers have. */
+/* Writes the members that many responses have: ConsumedCapacity and ItemCollectionMetrics. Called
+ * by the operations on the thread of the call; keeps no state. */
 #include "api/api_internal.h"
 
 static void write_units(struct buf *out, double units, bool transactional, enum capacity_kind kind)
@@ -59,7 +60,7 @@ void api_write_capacity(struct buf *out, const struct table *table, const struct
 void api_write_collection_metrics(struct buf *out, const struct table *table, struct value hash,
                                   int64_t bytes)
 {
-    /* The service estimates: a whole number of GB and the next one. */
+    /* The service reports a range: the size rounded down to whole GB, and one GB more. */
     int64_t gigabytes = bytes >> 30;
     JSON_PUT(out, "{\"ItemCollectionKey\":{");
     json_write_string(out, table->key.hash[0].name);
@@ -72,7 +73,7 @@ void api_write_collection_metrics(struct buf *out, const struct table *table, st
     JSON_PUT(out, "]}");
 }
 
-/* Whether an earlier write is of the same item collection. */
+/* Returns whether an earlier write is in the same item collection. */
 static bool seen_before(const struct item_write *const *writes, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
@@ -84,7 +85,8 @@ static bool seen_before(const struct item_write *const *writes, size_t i)
     return false;
 }
 
-/* The collections of the table of writes[first], which is the first one on it. */
+/* Writes the item collections of the table of writes[first], which is the first write on that
+ * table. */
 static void write_collections(struct buf *out, const struct item_write *const *writes, size_t first,
                               size_t count)
 {

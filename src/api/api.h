@@ -1,6 +1,7 @@
-/* api/api.h: the operations: decode and check a request, call the engine, encode the answer. Knows
- * no socket: a call is the name of an operation and a JSON body, and ends with an HTTP status
- * and a JSON body, so a server and a library in the same process can both make one. */
+/* api/api.h: the operations: decode and check a request, call the engine, encode the response. This
+ * folder knows no sockets: a call is the name of an operation and a JSON body, and ends with an
+ * HTTP status and a JSON body, so both a server and a library in the same process can make
+ * calls. */
 #ifndef GRAMME_API_API_H
 #define GRAMME_API_API_H
 
@@ -10,35 +11,40 @@
 #include "meter/meter.h"
 #include "meter/simulation.h"
 
-/* The state of one thread for its calls: caches. */
+/* The state of one thread that runs calls: the caches of expressions and policies, and the
+ * meter. */
 struct api_thread;
-/* Creates the state of a thread; it must outlive its calls. */
+/* Creates the state of a thread. Only that thread uses it; it must outlive the thread's calls. Free
+ * it with api_thread_destroy(). */
 MUST_USE struct api_thread *api_thread_create(struct engine *engine);
-/* Frees it. Accepts NULL. */
+/* Frees the state of a thread. Accepts NULL. */
 void api_thread_destroy(struct api_thread *thread);
-/* From now on the thread's calls are recorded there. NULL: nowhere. */
+/* Sets where the thread's calls are recorded from now on; NULL: nowhere. Borrows `meter`. */
 void api_thread_set_meter(struct api_thread *thread, struct meter_thread *meter);
 
-/* Which of the service's layers checks the request: they word some errors differently (see enum
+/* Which of the service's two front ends checks the request; their error messages differ (see enum
  * value_wording in wire/value_json.h). */
 enum api_layer {
     LAYER_OLDER,
     LAYER_CURRENT,
-    LAYER_ENVELOPED, /* current, and all that is found before the table is looked up comes after
-                        "1 validation error detected: " */
+    LAYER_ENVELOPED, /* LAYER_CURRENT; errors found before the table is looked up start with "1
+                        validation error detected: " */
 };
 
-/* Lists of operations; each has a target prefix of its own. API_GRAMME: those that DynamoDB does
- * not have. */
+/* The lists of operations; each has its own prefix in the X-Amz-Target header. API_GRAMME: the
+ * operations that DynamoDB does not have. */
 enum api_service { API_DYNAMODB, API_STREAMS, API_GRAMME };
 
-/* Who calls, and by which policies it is decided what he may do. */
+/* The caller of a call, and the policies that decide what the caller may do. The server fills it;
+ * it must live until done(). */
 struct api_guard {
     const struct policy_caller *caller;
-    const struct policy_set *policies;  /* but for those of tables */
-    uint64_t mentions;                  /* of these policies: see policy_mentions() */
-    const struct auth_context *context; /* the keys that depend on caller and connection */
-    /* Told of each refusal; true: the call goes on all the same. */
+    const struct policy_set *policies; /* without those of tables, which authorize.c finds */
+    uint64_t mentions;                 /* the union of policy_mentions() of these policies */
+    const struct auth_context
+        *context; /* the condition keys that depend on the caller and the connection */
+    /* Called for each denied request, on the thread of the call. Returns true if the call is to go
+     * on nevertheless (`--auth warn`). */
     bool (*refused)(const struct api_guard *guard, const struct policy_request *request,
                     const struct policy_decision *decision, struct str text);
 };
@@ -50,48 +56,54 @@ struct api_call {
     enum api_service service;
     struct str operation; /* "GetItem" */
     struct str body;
-    const struct api_guard *guard; /* NULL: the caller may do everything */
-    struct str host;     /* by which the client reached us; STR_NULL: in the same process */
-    struct arena *arena; /* it and `out` may have budgets: a call that exceeds one fails */
+    const struct api_guard *guard; /* NULL: everything is allowed */
+    struct str
+        host; /* the host name that the client used; STR_NULL: a call from the same process */
+    struct arena *arena; /* memory of the call; it and `out` may have budgets, and a call that
+                            exceeds one fails */
     struct mailbox *home;
-    struct buf *out;       /* the answer's body is added to its end */
-    bool out_is_exclusive; /* nobody else uses `out` before done(): any thread may write to it */
+    struct buf *out; /* the response body is appended to it */
+    bool
+        out_is_exclusive; /* nothing else uses `out` before done(), so any thread may write to it */
     void (*done)(struct api_call *call);
-    /* Runs the call once more on a thread where it may take long, instead of done(), because it
-     * reads much. NULL: it may take long here. */
+    /* Called instead of done() if the call would read much: runs the call again on a thread that
+     * may be busy for long. NULL: this thread may be. */
     void (*move)(struct api_call *call);
 
-    int status; /* HTTP */
+    int status; /* HTTP status, set before done() */
 
-    /* For the operations. */
+    /* The members below are for use inside src/api. */
     struct engine *engine;
-    enum api_layer layer; /* set by the operation; older if not */
+    enum api_layer layer; /* set by the operation; LAYER_OLDER by default */
     struct err err;
-    size_t out_start; /* out->len before the answer */
+    size_t out_start; /* out->len before the response */
     bool only_reads;  /* the operation changes nothing */
     const struct op *op;
-    struct str resource; /* the last one that policies were asked about, for the audit log */
-    bool is_authorized;  /* the policies were asked; of calls with a guard */
-    /* While other threads write the answer, `out` is `away_out`; see leave_thread(). */
+    struct str resource; /* the last resource that was authorized, for the audit log */
+    bool is_authorized;  /* the policies have been checked; used if there is a guard */
+    /* While another thread writes the response, `out` points to `away_out` and home_out to the
+     * caller's buffer; see leave_thread(). */
     struct buf *home_out;
     struct buf away_out;
     struct held_table *tables;
-    int64_t start_ns;              /* for the meter; 0: nothing is recorded */
-    struct meter_access *accesses; /* what the operation has described so far */
-    struct throttling throttling;  /* why a simulated limit refused the call */
-    struct task later;             /* a call whose answer is held back: done() runs from it */
-    /* Adds members to the body of an error, each with a comma before it; or NULL. */
+    int64_t start_ns; /* when the call started, for the meter; 0: the call is not recorded */
+    struct meter_access *accesses; /* list of accesses to record; see api_meter() */
+    struct throttling throttling;  /* set if a simulated limit refused the call */
+    struct task later; /* calls done() later, when a response is delayed by the simulation */
+    /* Appends members to the body of an error, each after a comma; or NULL. */
     void (*write_error_members)(struct api_call *call);
-    void *state; /* the operation's own */
+    void *state; /* private to the operation */
 };
 
-/* Whether an operation changes tables or their policies. */
+/* Returns whether the operation changes tables or their policies (ACCESS_ADMIN), for the audit
+ * log. */
 MUST_USE bool api_is_administrative(enum api_service service, struct str name);
 
-/* Whether there is an operation of that name. */
+/* Returns whether the list has an operation with this name. */
 MUST_USE bool api_has_operation(enum api_service service, struct str name);
 
-/* Runs the operation; done() is called on the thread of `home`, possibly before this returns. */
+/* Runs an operation. Calls call->done() or call->move() once, on the thread of `home`, possibly
+ * before it returns. *call and all that it points to must live until then. */
 void api_run(struct api_call *call);
 
 #endif

@@ -1,8 +1,8 @@
-/* Takes ARNs apart. Called while requests are checked, on their threads. */
+/* Parses ARNs. Called while requests are checked, on any thread; keeps no state. */
 #include "api/arn.h"
 
-/* The part of *text before the separator; *text then begins behind it. Without a separator the part
- * is all of it, and *text is STR_NULL. */
+/* Returns the part of *text before the separator, and advances *text past it. Without a separator
+ * it returns all of *text, and sets *text to STR_NULL. */
 static struct str cut(struct str *text, char separator)
 {
     struct str part = *text;

@@ -1,4 +1,4 @@
-/* api/arn.h: the names of tables, and of what belongs to a table, as ARNs. */
+/* api/arn.h: parses the ARNs of tables, indexes and streams. */
 #ifndef GRAMME_API_ARN_H
 #define GRAMME_API_ARN_H
 
@@ -6,14 +6,14 @@
 
 enum arn_kind {
     ARN_NONE,  /* does not begin with "arn:" */
-    ARN_OTHER, /* of something else, or malformed */
+    ARN_OTHER, /* the ARN of another resource, or a malformed one */
     ARN_TABLE,
     ARN_INDEX,
     ARN_STREAM,
 };
 
-/* arn:PARTITION:dynamodb:REGION:ACCOUNT:table/TABLE, and behind it /index/PART or /stream/PART. The
- * texts borrow what was parsed, and are there for the last three kinds only. */
+/* arn:PARTITION:dynamodb:REGION:ACCOUNT:table/TABLE, optionally followed by /index/PART or
+ * /stream/PART. The texts borrow the parsed text; they are set for the last three kinds only. */
 struct arn {
     enum arn_kind kind;
     struct str partition;
@@ -23,7 +23,7 @@ struct arn {
     struct str part; /* name of an index, label of a stream */
 };
 
-/* Of the names only that they are not empty is checked. */
+/* Parses an ARN. Checks of the names only that they are not empty. Any thread. */
 struct arn arn_parse(struct str text);
 
 #endif

@@ -1,6 +1,6 @@
-/* Finds out which actions on which resources a request asks for, and asks the policies. Requests
- * are read by the names of their members, so an operation needs nothing but its line in ops.def.
- * Called by api_decode() on the thread of the request. */
+/* Finds which actions on which resources a request asks for, and decides by the policies. It finds
+ * the members of a request by name, so an operation needs only its line in ops.def. Called by
+ * api_decode() and by the PartiQL operations, on the thread of the call. */
 #include "api/authorize.h"
 
 #include "api/arn.h"
@@ -101,7 +101,7 @@ static bool refuse(const struct question *question, const struct policy_request 
     const struct api_guard *guard = question->call->guard;
     struct str text = policy_denial_text(decision, request);
     if (guard->refused != NULL && guard->refused(guard, request, decision, text)) {
-        return true; /* refusals are only logged */
+        return true; /* `--auth warn`: denials are only logged */
     }
     return err_set_str(err, ERR_ACCESS_DENIED, text);
 }
@@ -131,11 +131,11 @@ static bool decide(struct question *question, struct err *err)
     return decision.is_allowed || refuse(question, &request, &decision, err);
 }
 
-/* Asks one question. A table that does not exist is asked about like any other. */
+/* Decides one question. The table need not exist. */
 static bool ask(struct question *question, struct err *err)
 {
     struct api_call *call = question->call;
-    call->is_authorized = true; /* or refused */
+    call->is_authorized = true; /* or denied: *err is set */
     if (!str_is_null(question->table)) {
         question->description = table_acquire(call->engine, question->table);
     }
@@ -147,7 +147,7 @@ static bool ask(struct question *question, struct err *err)
 
 /* Requests ---------------------------------------------------------------------------------- */
 
-/* A question about the operation itself. */
+/* Returns a question about the operation itself. */
 static struct question begin(struct api_call *call, const struct shape *shape, const void *request)
 {
     return (struct question){
@@ -159,7 +159,7 @@ static struct question begin(struct api_call *call, const struct shape *shape, c
     };
 }
 
-/* Without a name the request is refused anyway, and how is the service's affair. */
+/* Asks about TableName. If it is missing, the operation reports the error. */
 static bool ask_table(struct question *question)
 {
     struct api_call *call = question->call;
@@ -176,12 +176,12 @@ static bool ask_index(struct question *question)
     return ask_table(question);
 }
 
-/* The table or stream of an ARN. */
+/* Asks about the table or stream of an ARN. */
 static bool ask_arn(struct question *question, struct str text)
 {
     struct arn arn = arn_parse(text);
     if (arn.kind != ARN_TABLE && arn.kind != ARN_STREAM) {
-        return true; /* the operation refuses it */
+        return true; /* the operation reports the error */
     }
     question->resource = text;
     if (arn.kind == ARN_TABLE) {
@@ -190,14 +190,14 @@ static bool ask_arn(struct question *question, struct str text)
     return ask(question, &question->call->err);
 }
 
-/* An iterator begins with the stream's ARN. */
+/* Returns the stream's ARN, with which an iterator starts; STR_NULL if there is none. */
 static struct str arn_in_iterator(struct str iterator)
 {
     const char *end = iterator.len == 0 ? NULL : memchr(iterator.data, '|', iterator.len);
     return end == NULL ? STR_NULL : str_make(iterator.data, (size_t)(end - iterator.data));
 }
 
-/* CreateTable: what comes with the table needs a permission of its own. */
+/* CreateTable: asks also for the permissions to set tags and a policy, if the request has them. */
 static bool ask_creation(struct question *question)
 {
     const struct wire_list *tags =
@@ -240,7 +240,7 @@ static bool ask_batch(struct question *question)
     return true;
 }
 
-/* The actions of a transaction's members. */
+/* The action of each kind of TransactItems. */
 static const struct {
     const char *member;
     const char *action;
@@ -292,7 +292,7 @@ static bool authorize(struct api_call *call, const struct shape *shape, const vo
     struct question question = begin(call, shape, request);
     switch (call->op->resource) {
     case RESOURCE_FREE:
-    case RESOURCE_STATEMENTS: /* asked about by authorize_statement() */
+    case RESOURCE_STATEMENTS: /* see authorize_statement() */
         call->is_authorized = call->op->resource == RESOURCE_FREE;
         return true;
     case RESOURCE_ANY:
@@ -354,18 +354,18 @@ bool authorize_statement(struct api_call *call, const struct partiql *partiql,
 
 /* Resource policies ------------------------------------------------------------------------- */
 
-/* A compiled policy, kept by the thread. */
-struct kept_policy {
-    struct str revision; /* of the text that it was compiled from */
+/* An entry of the thread's cache of compiled policies. */
+struct cached_policy {
+    struct str revision; /* revision of the policy's text */
     struct policy *policy;
 };
 
-static void forget(struct kept_policy *kept)
+static void free_cached_policy(struct cached_policy *cached)
 {
-    if (kept != NULL) {
-        policy_destroy(kept->policy);
-        mem_free((char *)kept->revision.data);
-        mem_free(kept);
+    if (cached != NULL) {
+        policy_destroy(cached->policy);
+        mem_free((char *)cached->revision.data);
+        mem_free(cached);
     }
 }
 
@@ -375,19 +375,19 @@ const struct policy *api_resource_policy(struct api_call *call, const struct tab
         return NULL;
     }
     struct map *policies = &call->thread->policies;
-    struct kept_policy *kept = map_get(policies, table->name);
-    if (kept != NULL && str_eq(kept->revision, table->policy_revision)) {
-        return kept->policy;
+    struct cached_policy *cached = map_get(policies, table->name);
+    if (cached != NULL && str_eq(cached->revision, table->policy_revision)) {
+        return cached->policy;
     }
     struct err err = ERR_INIT(call->arena);
-    kept = mem_zalloc(sizeof(*kept));
+    cached = mem_zalloc(sizeof(*cached));
     char *revision = mem_alloc(table->policy_revision.len + 1);
     memcpy(revision, table->policy_revision.data, table->policy_revision.len);
-    kept->revision = str_make(revision, table->policy_revision.len);
-    bool good = policy_parse(table->policy, POLICY_RESOURCE, &kept->policy, &err);
-    assert(good); /* it was parsed before it was stored */
-    forget(map_put(policies, table->name, kept));
-    return kept->policy;
+    cached->revision = str_make(revision, table->policy_revision.len);
+    bool good = policy_parse(table->policy, POLICY_RESOURCE, &cached->policy, &err);
+    assert(good); /* PutResourcePolicy has parsed it */
+    free_cached_policy(map_put(policies, table->name, cached));
+    return cached->policy;
 }
 
 void api_forget_policies(struct api_thread *thread)
@@ -396,7 +396,7 @@ void api_forget_policies(struct api_thread *thread)
     struct str name;
     void *value;
     while (map_next(&thread->policies, &at, &name, &value)) {
-        forget(value);
+        free_cached_policy(value);
     }
     map_finish(&thread->policies);
 }

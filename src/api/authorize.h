@@ -1,9 +1,11 @@
-/* api/authorize.h: whether the caller may do what a request asks for. api_decode() asks as soon as
- * the types of a request are known, and before anything is looked up; statements of PartiQL are
- * asked about when they have been parsed. Nothing is asked if the call has no guard.
+/* api/authorize.h: decides by the policies whether the caller may do what a request asks for.
+ * api_decode() calls it after the request has been decoded and before any table is looked up;
+ * PartiQL statements are authorized after they have been parsed. A call without a guard is not
+ * checked.
  *
  * authorize.c finds the actions and resources of a request, authorize_keys.c fills in the condition
- * keys of one question, authorize_statement.c those of a statement. */
+ * keys of one question, authorize_statement.c those of a PartiQL statement. All functions run on
+ * the thread of the call. */
 #ifndef GRAMME_API_AUTHORIZE_H
 #define GRAMME_API_AUTHORIZE_H
 
@@ -12,67 +14,77 @@
 
 struct partiql;
 
-/* A list of texts that grows in an arena. */
+/* A list of texts that grows in the arena of the call. */
 struct text_list {
     struct str *texts;
     size_t count;
     size_t capacity;
 };
 
-/* One action on one resource, and what of the request belongs to it. */
+/* One question to the policies: an action on a resource, and the part of the request that it
+ * concerns. */
 struct question {
     struct api_call *call;
-    const char *action;            /* "dynamodb:GetItem" */
-    struct str resource;           /* ARN, or "*"; STR_NULL: made from table and index */
-    struct str table;              /* STR_NULL: none */
-    struct str index;              /* STR_NULL: none */
-    const char *enclosing;         /* the transaction that it is part of, or NULL */
-    const struct shape *shape;     /* of what follows, or NULL */
-    const void *request;           /* the decoded struct with its keys, expressions and so on */
-    struct wire_enum capacity;     /* ReturnConsumedCapacity, which may stand outside of that */
+    const char *action;  /* "dynamodb:GetItem" */
+    struct str resource; /* an ARN or "*"; STR_NULL: derived from table and index */
+    struct str table;    /* STR_NULL: none */
+    struct str index;    /* STR_NULL: none */
+    const char
+        *enclosing; /* dynamodb:EnclosingOperation: the transaction that contains it, or NULL */
+    const struct shape *shape;     /* the shape of `request`, or NULL */
+    const void *request;           /* the decoded struct that has the keys, expressions and so on */
+    struct wire_enum capacity;     /* ReturnConsumedCapacity, which may be outside of `request` */
     const struct wire_list *items; /* BatchWriteItem: the requests of one table; else NULL */
-    const struct partiql *partiql; /* a statement; else NULL */
+    const struct partiql *partiql; /* the parsed statement; else NULL */
 
-    const struct table *description; /* acquired by authorize.c; NULL: there is no such table */
+    const struct table *description; /* set by authorize.c; NULL: the table does not exist */
     struct auth_context context;
 };
 
-/* Fills in the condition keys that `mentions` has (CONTEXT_BITs). */
+/* Fills in those condition keys of question->context that are in `mentions` (CONTEXT_BITs). */
 void authorize_fill_keys(struct question *question, uint64_t mentions);
-/* The same for a question about a statement. */
+/* As authorize_fill_keys(), for a question about a PartiQL statement. */
 void authorize_fill_statement(struct question *question, uint64_t mentions);
 
-/* The member of a decoded struct, or NULL if its shape has none of that name and kind. */
+/* Returns a pointer to a member of a decoded struct, or NULL if its shape has no member of this
+ * name and kind. */
 const void *authorize_member(const struct shape *shape, const void *request, const char *name,
                              enum shape_kind kind);
-/* The shape of a member that exists. */
+/* Returns the shape of a member, which must exist. */
 const struct shape *authorize_shape(const struct shape *shape, const char *name);
 
-/* For the functions above. */
+/* Sets a condition key that has one value. */
 void authorize_set(struct question *question, enum context_key_id id, struct str text);
+/* Sets a condition key that has several values. */
 void authorize_set_list(struct question *question, enum context_key_id id,
                         const struct text_list *list);
+/* Adds a text to a list. The list borrows it. */
 void authorize_add_text(struct question *question, struct text_list *list, struct str text);
-/* Adds a value of a partition key as policies see it. Values of other types add nothing. */
+/* Adds a partition key value to a list, in the form that policies compare. Adds nothing for a value
+ * of another type than S, N or B. */
 void authorize_add_value(struct question *question, struct text_list *list, struct value value);
-/* The keys of the table or index; NULL if it does not exist. */
+/* Returns the key schema of the question's table or index; NULL if that does not exist. */
 const struct key_schema *authorize_schema(const struct question *question);
-/* Adds the partition key values of a key or item to lists[0] and so on, one for each attribute. If
- * the table does not exist, all its values: then the answer does not tell. */
+/* Adds the partition key values of a key or item to `lists`, one list for each partition key
+ * attribute. If the table does not exist, adds all values of the item to lists[0], so that the
+ * decision does not reveal whether the table exists. */
 void authorize_add_keys(struct question *question, struct text_list lists[KEY_ATTRIBUTES_MAX],
                         struct value item);
-/* Sets the partition key values of a request; an empty list means that it names none. */
+/* Sets the condition keys of partition key values: dynamodb:LeadingKeys and so on. An empty list:
+ * the request names no value. */
 void authorize_set_keys(struct question *question,
                         const struct text_list lists[KEY_ATTRIBUTES_MAX]);
-/* A visitor that adds the first name of a path to the list in struct attribute_names. */
+/* The context of authorize_visit_path(). */
 struct attribute_names {
     struct question *question;
     struct text_list list;
 };
+/* A visitor for the functions of expr.h: adds the first name of each path to the list of
+ * `attribute_names`, a struct attribute_names. */
 void authorize_visit_path(void *attribute_names, const struct expr_path *path);
 
-/* Whether the caller may run the statement, whose table has not been looked up. False:
- * ERR_ACCESS_DENIED in *err. */
+/* Returns whether the caller may run a parsed statement; called before its table is looked up.
+ * Returns false with ERR_ACCESS_DENIED in *err. */
 MUST_USE bool authorize_statement(struct api_call *call, const struct partiql *partiql,
                                   const struct wire_enum *capacity, const char *enclosing,
                                   struct err *err);

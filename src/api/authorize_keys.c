@@ -1,5 +1,6 @@
-/* Condition keys of requests on items: what a policy may ask about. Only those that some policy of
- * the caller mentions are filled in. Called by authorize.c. */
+/* Fills in the condition keys of a request, such as dynamodb:LeadingKeys and dynamodb:Attributes,
+ * if a policy of the caller mentions them. Called by authorize.c on the thread of the call; keeps
+ * no state. */
 #include "api/authorize.h"
 #include "base/base64.h"
 
@@ -110,7 +111,7 @@ static const void *member(const struct question *question, const char *name, enu
     return authorize_member(question->shape, question->request, name, kind);
 }
 
-/* Calls `add` for each key and item of the request that is well formed. */
+/* Calls `add` for each well-formed key and item of the request. */
 static void each_item(struct question *question,
                       void (*add)(struct question *question, void *context, struct value item),
                       void *context)
@@ -131,7 +132,7 @@ static void each_item(struct question *question,
     }
 }
 
-/* The same for the puts and deletes of BatchWriteItem, each of which is a struct with a Key or an
+/* As each_item(), for the puts and deletes of BatchWriteItem, each of which has a Key or an
  * Item. */
 static void each_written(struct question *question,
                          void (*add)(struct question *question, void *context, struct value item),
@@ -155,7 +156,8 @@ static void each_written(struct question *question,
     }
 }
 
-/* The request's placeholders. False: they are wrong, and the operation will refuse them. */
+/* Makes a scope of the request's names and values. Returns false if they are invalid; the operation
+ * will report the error. */
 static bool make_scope(struct question *question, struct expr_scope *scope)
 {
     struct api_call *call = question->call;
@@ -187,7 +189,7 @@ static void add_keys(struct question *question, void *lists, struct value item)
     authorize_add_keys(question, lists, item);
 }
 
-/* Of a table that does not exist: whatever is compared with. */
+/* For a table that does not exist: adds all expression values. */
 static void add_all_values(struct question *question, struct text_list *list)
 {
     const struct wire_map *values = member(question, "ExpressionAttributeValues", SHAPE_MAP);
@@ -215,9 +217,9 @@ static void add_key_expression(struct question *question, struct str text,
     }
 }
 
-/* Which of the partition key's attributes that is; KEY_ATTRIBUTES_MAX: none. An unknown key may be
- * anything. */
-static size_t hash_number(const struct key_schema *schema, struct str name)
+/* Returns the position of an attribute in the partition key, or KEY_ATTRIBUTES_MAX if it is not
+ * part of it. Returns 0 if the schema is not known. */
+static size_t hash_position(const struct key_schema *schema, struct str name)
 {
     if (schema == NULL) {
         return 0;
@@ -236,7 +238,7 @@ static void add_key_conditions(struct question *question, const struct wire_map 
     const struct key_schema *schema = authorize_schema(question);
     for (size_t i = 0; i < conditions->count; i++) {
         const struct condition_request *condition = api_condition(conditions, i);
-        size_t number = hash_number(schema, conditions->names[i]);
+        size_t number = hash_position(schema, conditions->names[i]);
         if (condition == NULL || number == KEY_ATTRIBUTES_MAX) {
             continue;
         }
@@ -309,7 +311,8 @@ static struct str expression(const struct question *question, const char *name)
     return text == NULL ? STR_NULL : *text;
 }
 
-/* An expression that is wrong adds nothing: the operation will refuse it. */
+/* Adds the names in a condition. An invalid expression adds nothing: the operation will report the
+ * error. */
 static void add_condition(struct question *question, struct expr_scope *scope, const char *name,
                           struct attribute_names *names)
 {
@@ -344,7 +347,7 @@ static void add_projection(struct question *question, struct expr_scope *scope,
     }
 }
 
-/* A key condition has the form of a condition. */
+/* Adds the names in all expressions. A key condition has the syntax of a condition. */
 static void add_expressions(struct question *question, struct attribute_names *names)
 {
     struct expr_scope scope;
@@ -372,7 +375,7 @@ static void fill_attributes(struct question *question)
 
 /* Parameters -------------------------------------------------------------------------------- */
 
-/* Whether the action reads items whose attributes can be chosen. */
+/* Returns whether dynamodb:Select applies: the action reads items. */
 static bool has_select(const struct question *question)
 {
     static const char *const actions[] = {"dynamodb:BatchGetItem", "dynamodb:GetItem",
@@ -425,7 +428,7 @@ static void fill_parameters(struct question *question)
 
 /* Tags of the request ----------------------------------------------------------------------- */
 
-/* Of TagResource and CreateTable; a tag is a struct with Key and Value. */
+/* Sets aws:RequestTag and aws:TagKeys for TagResource and CreateTable; a tag has Key and Value. */
 static void fill_request_tags(struct question *question, const struct wire_list *given)
 {
     const struct shape *shape = authorize_shape(question->shape, "Tags")->element;

@@ -1,13 +1,15 @@
-/* Condition keys of PartiQL statements. Called by authorize.c. */
+/* Fills in the condition keys of a PartiQL statement. Called by authorize.c on the thread of the
+ * call; keeps no state. */
 #include "api/authorize.h"
 #include "api/partiql.h"
 
-/* What the WHERE clause says of the partition key: AND narrows, OR and NOT do not. */
+/* The partition key values that the WHERE clause fixes. Operands of AND are searched for them,
+ * those of OR and NOT are not. */
 struct fixed_keys {
     struct question *question;
     const struct key_schema *schema;
     struct text_list lists[KEY_ATTRIBUTES_MAX];
-    bool is_fixed; /* the first attribute, by = or IN */
+    bool is_fixed; /* the first partition key attribute is fixed by = or IN */
 };
 
 static void add_test(struct fixed_keys *keys, const struct where *test)

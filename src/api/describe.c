@@ -1,5 +1,5 @@
-/* Writes the description of a table as JSON. Called by CreateTable, DescribeTable, UpdateTable and
- * DeleteTable. */
+/* Writes the description of a table as JSON. Called by the table operations and DescribeStream, on
+ * the thread of the call; keeps no state. */
 #include "api/describe.h"
 
 #include "engine/stream.h"
@@ -103,7 +103,8 @@ static void put_on_demand(struct api_call *call, const struct unit_pair *pair)
     api_end(call);
 }
 
-/* WarmThroughput of the table, or of an index. What CreateTable was not asked for it leaves out. */
+/* Writes WarmThroughput of the table or of an index. The response of CreateTable has it only if the
+ * request had it. */
 static void put_warm(struct api_call *call, const struct description *description,
                      const struct index *index)
 {
@@ -166,7 +167,7 @@ static void put_index(struct api_call *call, const struct description *descripti
     if (index->kind == INDEX_GLOBAL) {
         bool with_table = description->status == STATUS_CREATING;
         put_text(call, STR("IndexStatus"), statuses[with_table ? STATUS_CREATING : index->status]);
-        if (index->status == STATUS_CREATING) { /* not so those that came with the table */
+        if (index->status == STATUS_CREATING) { /* only for indexes that UpdateTable creates */
             put_bool(call, STR("Backfilling"), index->backfilling);
         }
         put_throughput(call, &index->throughput);
@@ -281,7 +282,7 @@ static void put_sse(struct api_call *call, const struct description *description
     api_end(call);
 }
 
-/* The members that every description has, up to the indexes. */
+/* Writes the members before the indexes that every description has. */
 static void put_identity(struct api_call *call, const struct description *description)
 {
     const struct table *table = description->table;
@@ -294,7 +295,7 @@ static void put_identity(struct api_call *call, const struct description *descri
     put_billing(call, table, description->status);
 }
 
-/* The members that every description has, behind the indexes. */
+/* Writes the members after the indexes that every description has. */
 static void put_settings(struct api_call *call, const struct description *description)
 {
     const struct table *table = description->table;

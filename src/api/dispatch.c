@@ -1,4 +1,6 @@
-/* From an operation's name to its function, and from its outcome to a body. */
+/* Finds the operation of a call and runs it, holds the call's tables, and writes error responses.
+ * Called by the server and by the in-process client through api.h, and by the operations through
+ * api_internal.h; on the thread of the call. */
 #include "api/api_internal.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -23,7 +25,7 @@ static const struct op gramme_ops[] = {
 };
 #undef OP
 
-/* Tables that the call has acquired. */
+/* A list of the tables that the call holds. */
 struct held_table {
     struct held_table *next;
     const struct table *table;
@@ -86,8 +88,8 @@ static const struct op *find_op(enum api_service service, struct str name)
     return NULL;
 }
 
-/* Unless the caller says otherwise, the buffer of the connection may be in use on its own thread,
- * for answers to earlier requests. Then, before another thread continues, the answer so far is
+/* Called before another thread continues to write the response. Unless call->out_is_exclusive, the
+ * connection's thread may be sending earlier responses from call->out, so the response so far is
  * copied to a buffer of the call. */
 static void leave_thread(void *owner)
 {
@@ -101,7 +103,7 @@ static void leave_thread(void *owner)
     }
 }
 
-/* The budget that the call exceeds, or NULL. */
+/* Returns the budget that the call has exceeded, or NULL. */
 static const struct budget *exceeded_budget(const struct api_call *call)
 {
     if (arena_is_over_budget(call->arena)) {
@@ -110,8 +112,8 @@ static const struct budget *exceeded_budget(const struct api_call *call)
     return budget_state(call->out->budget) == BUDGET_FITS ? NULL : call->out->budget;
 }
 
-/* An answer that there is no memory for is not sent. Only for reads: a write has happened, and its
- * answer is small. */
+/* Replaces the response by an error if the call has exceeded its memory budget. Only for reads: a
+ * write has been executed, and its response is small. */
 static void check_budget(struct api_call *call)
 {
     const struct budget *budget = exceeded_budget(call);
@@ -138,7 +140,7 @@ bool api_has_operation(enum api_service service, struct str name)
     return find_op(service, name) != NULL;
 }
 
-/* A server that has lost its lease may know tables as they were: it answers that it cannot. */
+/* Fails if this server has lost its lease, because its descriptions of tables may be outdated. */
 static bool check_lease(struct api_call *call)
 {
     return LIKELY(engine_may_serve(call->engine)) ||
@@ -182,7 +184,7 @@ void api_run(struct api_call *call)
     }
 }
 
-/* Messages quote what was sent, and that may be megabytes. */
+/* Error messages are cut at this length: they quote the request, which may have megabytes. */
 enum { MESSAGE_BYTES_MAX = 64 * 1024 };
 
 static void write_message(struct buf *out, struct str message)
@@ -190,12 +192,13 @@ static void write_message(struct buf *out, struct str message)
     struct str written = utf8_prefix(message, MESSAGE_BYTES_MAX);
     json_write_string(out, written);
     if (written.len < message.len) {
-        out->len--; /* before the quote */
+        out->len--; /* removes the closing quote */
         JSON_PUT(out, "...\"");
     }
 }
 
-/* The two exceptions spell the member differently. */
+/* Writes why a simulated limit refused the call. The two exceptions spell the member's name
+ * differently. */
 static void write_throttling(struct api_call *call)
 {
     buf_add(call->out, call->err.code == ERR_THROTTLING
@@ -207,7 +210,8 @@ static void write_throttling(struct api_call *call)
     JSON_PUT(call->out, "}]");
 }
 
-/* Errors that come from before the operation have a capital M, and nothing to say is not said. */
+/* Writes an error response. Some errors have the member "Message" instead of "message"; an empty
+ * message is left out. */
 static void write_error(struct api_call *call)
 {
     const struct err *err = &call->err;
@@ -232,21 +236,22 @@ static void write_error(struct api_call *call)
     JSON_PUT(call->out, "}");
 }
 
-/* An operation that forgets to ask the policies must neither read nor write. */
+/* Returns whether the call may access data. False means that the operation has not called
+ * api_decode(), a programming error. */
 static bool is_permitted(const struct api_call *call)
 {
     return LIKELY(call->guard == NULL) || call->is_authorized;
 }
 
-/* Records a call that has ended; one that will run again is recorded then. The meter sees the
- * tables, so they are still held. */
+/* Passes an ended call to the meter, while the tables are still held. A call that will run again is
+ * recorded when that run ends. */
 static void record(struct api_call *call)
 {
     bool runs_again = call->err.code == ERR_TABLE_CHANGED || call->err.code == ERR_TOO_MUCH_HERE;
     if (call->thread->meter == NULL || runs_again) {
         return;
     }
-    struct meter_access refused = {0}; /* before the operation knew what it does */
+    struct meter_access refused = {0}; /* for a call that failed before it described an access */
     if (call->accesses == NULL && call->tables != NULL) {
         refused.table = call->tables->table;
     }
@@ -267,7 +272,7 @@ static void finish_later(struct task *task)
     call->done(call);
 }
 
-/* How long the answer is held back; calls that run again are not. */
+/* Returns how long the simulation delays the response. Calls that run again are not delayed. */
 static int64_t simulated_delay_us(struct api_call *call)
 {
     bool runs_again = call->err.code == ERR_TABLE_CHANGED || call->err.code == ERR_TOO_MUCH_HERE;
@@ -286,7 +291,8 @@ void api_finish(struct api_call *call)
     for (struct held_table *held = call->tables; held != NULL; held = held->next) {
         table_release(held->table);
     }
-    if (call->err.code == ERR_TABLE_CHANGED) { /* under its feet; nothing was written */
+    if (call->err.code ==
+        ERR_TABLE_CHANGED) { /* since api_table(); nothing was written, so the call can run again */
         call->out->len = call->out_start;
         api_run(call);
         return;
@@ -297,7 +303,7 @@ void api_finish(struct api_call *call)
         return;
     }
     if (call->err.code != ERR_NONE) {
-        check_lease(call); /* what is wrong here may be right on the other servers */
+        check_lease(call); /* without a lease the error may come from outdated tables */
         write_error(call);
     }
     assert(call->err.code != ERR_NONE || is_permitted(call));
@@ -309,7 +315,7 @@ void api_finish(struct api_call *call)
     call->done(call);
 }
 
-/* To encode so much takes less than a millisecond. */
+/* A call that reads more bytes moves to another thread. Encoding this much takes less than 1 ms. */
 enum { BYTES_HERE_MAX = 256 * 1024 };
 
 struct engine_call api_engine_call(struct api_call *call, void (*done)(struct engine_call *))

@@ -1,4 +1,5 @@
-/* Responses of ExplainQuery and ExplainStatement: the plan as text. Any thread. */
+/* Writes the response of ExplainQuery and ExplainStatement: the plan as text. Called by these
+ * operations on the thread of the call. */
 #include "api/explain.h"
 
 void api_finish_with_plan(struct api_call *call, const struct plan *plan)

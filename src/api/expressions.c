@@ -1,4 +1,6 @@
-/* What requests say beside their expressions: names, values and the legacy parameters. */
+/* Checks the expressions of requests: names, values, projections, and that they are not mixed with
+ * legacy parameters; converts the legacy parameters. Called by the operations on items, on the
+ * thread of the call; keeps no state. */
 #include "api/api_internal.h"
 #include "expr/legacy.h"
 
@@ -31,7 +33,7 @@ bool api_check_problem(struct api_call *call, const struct value_problem *proble
 
 /* --- mixing --- */
 
-/* "A, B" of those parameters that were given. */
+/* Returns the names of the given legacy parameters as "A, B". */
 static struct str join_legacy(struct arena *arena, const struct expression_request *request)
 {
     struct str list = STR("");
@@ -81,7 +83,8 @@ static bool takes_values(const struct named_text *expression)
     return strcmp(expression->name, "ProjectionExpression") != 0;
 }
 
-/* "A and B are null" of the expressions that could use values; empty if one of them is given. */
+/* Returns "A and B are null" for the expressions that could use values; empty if one of them is
+ * given. */
 static struct str list_missing(struct arena *arena, const struct expression_request *request)
 {
     struct str list = STR("");
@@ -109,7 +112,7 @@ static bool check_values_wanted(struct api_call *call, const struct expression_r
     if (missing.len == 0) {
         return true;
     }
-    /* PutItem and DeleteItem, which have just the one expression, do not say which is missing. */
+    /* PutItem and DeleteItem, which have one expression only, do not name it in the message. */
     bool brief = call->layer == LAYER_ENVELOPED && request->expression_count == 1;
     missing = brief ? STR("") : missing;
     return err_set(&call->err, ERR_VALIDATION,
@@ -142,7 +145,7 @@ bool api_check_mixing(struct api_call *call, const struct expression_request *re
 
 /* --- names and values --- */
 
-/* The older layer says in which value the problem is. */
+/* Checks the values. The older layer names the wrong value in its message. */
 static bool check_value_problems(struct api_call *call, const struct wire_map *values)
 {
     for (size_t i = 0; i < values->count; i++) {
@@ -264,7 +267,7 @@ bool api_check_conditional_operator(struct api_call *call,
     return api_envelope(call);
 }
 
-/* The place of a comparison in the wire's list, as legacy.h names it. */
+/* Converts the index of a ComparisonOperator in its shape to the enum of legacy.h. */
 static enum legacy_operator legacy_operator(int wire)
 {
     static const enum legacy_operator operators[] = {

@@ -1,4 +1,5 @@
-/* Reads the key schemas, indexes and projections of CreateTable and UpdateTable. */
+/* Converts and checks the key schemas, indexes and projections of CreateTable and UpdateTable.
+ * Called by op_create_table.c and index_updates.c, on the thread of the call; keeps no state. */
 #include "api/index_request.h"
 
 #include "err/messages.h"
@@ -11,7 +12,7 @@ bool index_request_definitions(const struct definer *definer, const struct wire_
 {
     struct attribute_definition *definitions =
         ARENA_ARRAY(definer->arena, struct attribute_definition, list->count + 1);
-    if (list->count > DEFINITIONS_MAX) { /* more than all keys of all indexes can be */
+    if (list->count > DEFINITIONS_MAX) { /* more than the keys of all indexes */
         return err_set(definer->err, ERR_VALIDATION, INVALID MESSAGE_KEY_DEFINITIONS);
     }
     for (size_t i = 0; i < list->count; i++) {
@@ -51,7 +52,7 @@ static const struct key_element_request *element_at(const struct wire_list *list
     return ((struct key_element_request *const *)list->elements)[i];
 }
 
-/* "a, b" */
+/* Returns the attribute names of a KeySchema as "a, b". */
 static struct str list_names(struct arena *arena, const struct wire_list *schema)
 {
     struct str names = STR("");
@@ -101,7 +102,7 @@ static bool is_hash(const struct wire_list *schema, size_t i)
     return element_at(schema, i)->type.value == 0;
 }
 
-/* A hash key, and then perhaps a range key; a global index may have several of each. */
+/* Checks the key types: HASH, then optionally RANGE; a global index may have several of each. */
 static bool check_types(const struct wire_list *schema, bool global, struct err *err)
 {
     if (!is_hash(schema, 0)) {
@@ -123,7 +124,7 @@ static bool check_types(const struct wire_list *schema, bool global, struct err 
     return true;
 }
 
-/* Adds the elements of one kind, which stand together. */
+/* Adds the elements of one key type, which are adjacent. */
 static bool add_elements(const struct definer *definer, const struct wire_list *schema, bool hash,
                          struct key_attribute *out, size_t *out_count)
 {

@@ -1,37 +1,41 @@
-/* api/index_request.h: keys and indexes, from the parts of a request that define them to the
- * model's form. CreateTable and UpdateTable share it. Refusals are in *err. */
+/* api/index_request.h: converts the definitions of keys and indexes in CreateTable and UpdateTable
+ * requests to the structs of src/model, and checks them. A function that returns false has set
+ * *definer->err to the service's error. Results are allocated from definer->arena and borrow the
+ * request. */
 #ifndef GRAMME_API_INDEX_REQUEST_H
 #define GRAMME_API_INDEX_REQUEST_H
 
 #include "api/table_request.h"
 
-/* More definitions than any table can use, and more names than a text should list. */
+/* DEFINITIONS_MAX: more definitions than a table can use. NAMES_MAX: how many names an error
+ * message lists. */
 enum { DEFINITIONS_MAX = 2 + TABLE_LSI_MAX + TABLE_GSI_MAX * 2 * KEY_ATTRIBUTES_MAX };
 enum { NAMES_MAX = 32 };
 
-/* Where keys and indexes are defined. */
+/* The context of the functions below. */
 struct definer {
     struct arena *arena;
     struct err *err;
-    struct table *table; /* gets the definitions; its keys and indexes are looked at */
+    struct table *table; /* the table that is being defined */
 };
 
-/* AttributeDefinitions, into definer->table. */
+/* Reads AttributeDefinitions into definer->table. */
 MUST_USE bool index_request_definitions(const struct definer *definer,
                                         const struct wire_list *list);
-/* "a, b": the names of the definitions, for a text. */
+/* Returns the names of the definitions as "a, b", for an error message. */
 struct str index_request_defined_names(const struct definer *definer);
-/* A table and a local index have two keys at most; the model allows more, for global indexes.
- * `path` names the schema in the text. */
+/* Checks that the KeySchema of a table or local index has at most two elements; only global indexes
+ * may have more. `path` names the schema in the error message. */
 MUST_USE bool index_request_check_two_keys(const struct definer *definer,
                                            const struct wire_list *schema, const char *path);
-/* A KeySchema, whose attributes must be defined. */
+/* Reads a KeySchema into *out. Its attributes must be among the definitions of definer->table. */
 MUST_USE bool index_request_schema(const struct definer *definer, const struct wire_list *schema,
                                    enum index_kind kind, struct key_schema *out);
-/* Reads a Projection into out->projection and its names. */
+/* Reads a Projection into the projection members of *out. */
 MUST_USE bool index_request_projection(const struct definer *definer,
                                        const struct projection_request *given, struct index *out);
-/* The limit on projected names in all indexes of a table. */
+/* Checks the limit on the number of projected non-key attributes in all indexes of
+ * definer->table. */
 MUST_USE bool index_request_check_non_key_total(const struct definer *definer);
 
 #endif

@@ -1,6 +1,7 @@
-/* GlobalSecondaryIndexUpdates of UpdateTable: settings of indexes, and indexes that come and go.
- * Which changes the service allows while an index is being created or deleted is not documented in
- * one place: the texts are those that it has been seen to answer with. */
+/* GlobalSecondaryIndexUpdates of UpdateTable: changes settings of indexes, creates and deletes
+ * indexes. AWS does not document in one place which changes are allowed while an index is being
+ * created or deleted; rules and messages are as observed. Called by op_update_table.c on the thread
+ * of the call. */
 #include "api/index_request.h"
 #include "api/table_update.h"
 #include "err/messages.h"
@@ -87,7 +88,7 @@ static bool check_one_action(const struct index_update_request *update, struct e
 
 bool index_updates_check(const struct update_table_request *request, struct err *err)
 {
-    size_t online = 0;
+    size_t added_or_removed = 0;
     if (request->index_updates.given && request->index_updates.count == 0) {
         return err_set(err, ERR_VALIDATION, INVALID "List of GlobalSecondaryIndexUpdates is empty");
     }
@@ -112,8 +113,8 @@ bool index_updates_check(const struct update_table_request *request, struct err 
                                STR_ARG(name));
             }
         }
-        online += update->update == NULL;
-        if (i > TABLE_GSI_MAX || online > 1) {
+        added_or_removed += update->update == NULL;
+        if (i > TABLE_GSI_MAX || added_or_removed > 1) {
             return refuse_second_change(err);
         }
     }
@@ -177,7 +178,7 @@ static bool check_can_create(const struct table_update *update, const struct ind
                    TABLE_GSI_MAX);
 }
 
-/* An index that is just being filled can be deleted. */
+/* Checks that an index can be deleted; it can be during its backfill. */
 static bool check_can_remove(const struct table_update *update, const struct index *index,
                              struct str name)
 {
@@ -212,7 +213,8 @@ static bool check_index_state(const struct table_update *update,
                                    : check_can_remove(update, index, name);
 }
 
-/* Of the table's own settings these wait for an index that is about to be filled, or to go. */
+/* Checks that no setting of the table is changed that cannot change while an index is being
+ * deleted, or created but not yet in its backfill. */
 static bool check_table_state(const struct table_update *update)
 {
     const struct update_table_request *request = update->request;
@@ -315,7 +317,7 @@ static struct str print_schema(struct arena *arena, const struct key_schema *key
     return text;
 }
 
-/* The schema of the table, or of its first index, that has the attribute. */
+/* Returns the first key schema that has the attribute: that of the table or of an index. */
 static const struct key_schema *schema_with(const struct table *table, struct str name)
 {
     for (size_t i = 0; i < table->index_count; i++) {
@@ -326,7 +328,7 @@ static const struct key_schema *schema_with(const struct table *table, struct st
     return &table->key;
 }
 
-/* The key attributes of a new index must have the types that the table knows them by. `defined` has
+/* Checks that the key attributes of a new index have the same types as in the table. `defined` has
  * the definitions of the request. */
 static bool check_same_types(const struct table_update *update, const struct key_schema *key,
                              const struct table *defined)
@@ -351,7 +353,7 @@ static bool check_same_types(const struct table_update *update, const struct key
     return true;
 }
 
-/* A new index's key attributes must be defined in the request itself. */
+/* Reads the definitions of the request, which must include all key attributes of the new index. */
 static bool define_attributes(const struct table_update *update, const struct definer *definer,
                               struct str index)
 {
@@ -388,7 +390,7 @@ static bool make_throughput(const struct table_update *update, const struct inde
            table_request_new_warm(given->warm, update->table, index, err);
 }
 
-/* Definitions of the table and of the request; those that no key needs go. */
+/* Merges the definitions of the table and of the request, and drops those that no key uses. */
 static void add_definitions(const struct table_update *update, const struct table *defined)
 {
     struct arena *arena = update->change->call.arena;
@@ -429,20 +431,20 @@ static bool create_index(const struct table_update *update, const struct index_r
 bool index_updates_change(struct table_update *update)
 {
     const struct update_table_request *request = update->request;
-    const struct index_update_request *online = NULL;
+    const struct index_update_request *added_or_removed = NULL;
     for (size_t i = 0; i < request->index_updates.count; i++) {
         const struct index_update_request *given = index_update_at(request, i);
         if (given->update == NULL) {
-            online = given;
+            added_or_removed = given;
         } else if (!change_settings(update, given->update)) {
             return false;
         }
     }
-    if (online != NULL && online->create != NULL) {
-        return create_index(update, online->create);
+    if (added_or_removed != NULL && added_or_removed->create != NULL) {
+        return create_index(update, added_or_removed->create);
     }
-    if (online != NULL) {
-        const struct index *index = table_index(update->table, online->remove->name);
+    if (added_or_removed != NULL) {
+        const struct index *index = table_index(update->table, added_or_removed->remove->name);
         table_remove_index(update->change, update->table, (size_t)(index - update->table->indexes));
     }
     return true;

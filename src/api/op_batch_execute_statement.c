@@ -1,5 +1,6 @@
-/* Up to 25 statements, all reads of one item or all writes, each on its own: one that fails has its
- * error in its place of the answer. */
+/* BatchExecuteStatement: runs up to 25 PartiQL statements, either all reads of one item or all
+ * writes, independently: the response has a result or an error for each. Called by dispatch.c on
+ * the thread of the call. */
 #include "api/authorize.h"
 #include "api/partiql.h"
 #include "api/write_item.h"
@@ -8,7 +9,7 @@
 enum { STATEMENTS_MAX = 25 };
 
 struct batch_execute_request {
-    struct wire_list statements; /* of struct statement_request pointers */
+    struct wire_list statements; /* elements are struct statement_request pointers */
     struct wire_enum return_consumed_capacity;
 };
 
@@ -50,11 +51,11 @@ struct batch_execute;
 struct batch_member {
     struct batch_execute *batch;
     struct partiql partiql;
-    struct err err;      /* ERR_NONE: it goes well, or did */
-    bool parsed;         /* it counts as a read or write */
-    bool ran;            /* it got as far as its item: the answer names the table */
-    struct item_key key; /* reads */
-    size_t row;          /* of a read, among those of the batch */
+    struct err err; /* ERR_NONE: no error so far */
+    bool parsed;    /* the statement is valid and counts as a read or write */
+    bool ran; /* its key is known and it is sent to the engine; the response names the table */
+    struct item_key key; /* of a read */
+    size_t row;          /* of a read: index in get.rows */
     struct item_write write;
     struct items_write engine;
     struct meter_access access;
@@ -66,13 +67,13 @@ struct batch_execute {
     struct batch_member *members;
     size_t count;
     bool reads;
-    struct item_key *keys; /* of the members that read */
+    struct item_key *keys; /* of the members that are reads */
     size_t key_count;
     struct items_get get;
-    size_t open_count; /* writes without an answer */
+    size_t open_count; /* writes that have not ended */
 };
 
-/* --- what is asked --- */
+/* --- the request --- */
 
 static void parse_member(struct batch_member *member, const struct statement_request *request)
 {
@@ -88,7 +89,7 @@ static void parse_member(struct batch_member *member, const struct statement_req
     }
 }
 
-/* A read must be of one item by its primary key, and nothing else. */
+/* Finds the key of a SELECT, which must read one item by its primary key. */
 static bool find_read_key(struct batch_member *member)
 {
     struct api_call *call = member->batch->call;
@@ -99,7 +100,8 @@ static bool find_read_key(struct batch_member *member)
         return item_key_from_key(call->engine, member->partiql.table, key, call->arena,
                                  &member->key, &member->err);
     }
-    return plan_select(&request, &ignored, &member->err) && /* what is wrong beyond that */
+    return plan_select(&request, &ignored,
+                       &member->err) && /* reports other errors of the statement first */
            err_set(&member->err, ERR_VALIDATION,
                    "Select statements within BatchExecuteStatement must specify the primary key in "
                    "the where clause.");
@@ -121,7 +123,8 @@ static void find_item(struct batch_member *member)
     }
     member->ran = partiql_write(call, partiql, false, &member->write, &member->err);
     member->key = member->write.key;
-    member->write.want_old_on_failure = false; /* the service takes the parameter and no more */
+    member->write.want_old_on_failure =
+        false; /* the service accepts the parameter and ignores it */
 }
 
 static bool check_mixture(struct batch_execute *op)
@@ -171,11 +174,11 @@ static bool check(struct batch_execute *op)
             find_item(&op->members[i]);
         }
     }
-    call->is_authorized = true; /* each statement was asked about, or has an error */
+    call->is_authorized = true; /* each statement was authorized, or has an error */
     return check_duplicates(op);
 }
 
-/* --- the answer --- */
+/* --- the response --- */
 
 static void write_error(struct buf *out, const struct err *err)
 {
@@ -186,7 +189,7 @@ static void write_error(struct buf *out, const struct err *err)
     JSON_PUT(out, "}");
 }
 
-/* What the statement gives back, or VALUE_ABSENT. */
+/* Returns the row that the statement returns, or VALUE_ABSENT. */
 static struct value row_of(struct batch_member *member)
 {
     struct batch_execute *op = member->batch;
@@ -216,7 +219,8 @@ static void write_member(struct batch_member *member)
     JSON_PUT(call->out, "}");
 }
 
-/* A write that failed is charged for the larger of the stored item and the one it carries. */
+/* Returns the consumed capacity. A failed write consumes capacity for the larger of the stored item
+ * and the item in the statement. */
 static struct capacity capacity_of(const struct batch_member *member)
 {
     struct capacity capacity = {0};
@@ -232,7 +236,8 @@ static struct capacity capacity_of(const struct batch_member *member)
     return capacity;
 }
 
-/* By table; one whose statements have all failed is left out. */
+/* Writes the consumed capacity of each table. Tables whose statements have all failed are left
+ * out. */
 static void write_capacities(struct batch_execute *op)
 {
     struct capacity_list list = {0};
@@ -257,7 +262,7 @@ static void write_capacities(struct batch_execute *op)
     }
 }
 
-/* Counts one statement; a batch that fails as a whole is counted as a call. */
+/* Describes one statement for the meter. */
 static void meter_member(struct batch_member *member)
 {
     struct batch_execute *op = member->batch;

@@ -1,10 +1,11 @@
-/* BatchGetItem: reads up to 100 items of several tables, as much as fits a response. */
+/* BatchGetItem: reads up to 100 items of several tables, up to 16 MB. Called by dispatch.c on the
+ * thread of the call. */
 #include "api/api_internal.h"
 #include "err/messages.h"
 
-/* One table's part of the request. */
+/* The part of the request for one table. */
 struct keys_request {
-    struct wire_list keys; /* of struct wire_item */
+    struct wire_list keys; /* elements are struct wire_item */
     struct wire_list attributes_to_get;
     struct wire_bool consistent_read;
     struct str projection_expression;
@@ -12,7 +13,7 @@ struct keys_request {
 };
 
 struct batch_get_request {
-    struct wire_map tables; /* of struct keys_request pointers */
+    struct wire_map tables; /* values are struct keys_request pointers */
     struct wire_enum return_consumed_capacity;
 };
 
@@ -68,7 +69,7 @@ struct batch_table {
     const struct keys_request *request;
     const struct table *table;
     const struct projection *projection;
-    size_t first; /* of its keys among all */
+    size_t first; /* index of its first key in batch_get.keys */
     size_t unprocessed;
 };
 
@@ -79,7 +80,8 @@ struct batch_get {
     size_t table_count;
     struct item_key *keys;
     size_t key_count;
-    bool *held_back; /* by a simulated limit, by key; NULL: none is */
+    bool
+        *held_back; /* for each key, whether a simulated limit refused it; NULL: none was refused */
     struct items_get get;
 };
 
@@ -112,7 +114,7 @@ static bool check_table(struct batch_get *op, struct batch_table *table)
            api_check_used(call, &scope) && check_keys(call, &request->keys);
 }
 
-/* One table with a projection expression and another with AttributesToGet is one mixture. */
+/* Checks that not one table has ProjectionExpression and another AttributesToGet. */
 static bool check_mixture(struct batch_get *op)
 {
     bool legacy = false;
@@ -140,7 +142,7 @@ static bool count_keys(struct batch_get *op)
                    "Too many items requested for the BatchGetItem call");
 }
 
-/* Whether `key` is among the first `count` keys that are asked for from one of the tables. */
+/* Returns whether `key` is among the first `count` keys of a table in the request. */
 static bool has_key(const struct batch_table *table, size_t count, struct value key)
 {
     const struct wire_item *keys = table->request->keys.elements;
@@ -152,7 +154,7 @@ static bool has_key(const struct batch_table *table, size_t count, struct value 
     return false;
 }
 
-/* Whether a key of a table was asked for before. A table may be there twice, by name and by ARN. */
+/* Returns whether the request has the key earlier. A table may occur twice, by name and by ARN. */
 static bool is_duplicate(const struct batch_get *op, size_t table, size_t number, struct value key)
 {
     for (size_t i = 0; i < table; i++) {
@@ -165,7 +167,7 @@ static bool is_duplicate(const struct batch_get *op, size_t table, size_t number
     return has_key(&op->tables[table], number, key);
 }
 
-/* Keys that are there twice are found before the tables are looked for. */
+/* Checks that no key occurs twice; done before the tables are looked up. */
 static bool check_duplicates(struct batch_get *op)
 {
     for (size_t i = 0; i < op->table_count; i++) {
@@ -261,8 +263,8 @@ static bool any_is_held_back(const struct batch_get *op, const struct batch_tabl
     return false;
 }
 
-/* Asks for each key whether simulated limits let it be read. False: they let none, and the call
- * fails. */
+/* Checks each key against the simulated limits. Returns false, with call->err set, if they refuse
+ * all keys. */
 static bool admit_keys(struct batch_get *op)
 {
     struct api_call *call = op->call;
@@ -315,7 +317,7 @@ static void meter_item(struct batch_get *op, const struct batch_table *table, si
     api_meter(op->call, access);
 }
 
-/* Writes the items of one table; what goes over 16 MB in all is left unprocessed. */
+/* Writes the items of one table. Items beyond 16 MB in total are left unprocessed. */
 static void write_table(struct batch_get *op, struct batch_table *table, size_t *bytes,
                         struct capacity *capacity)
 {
@@ -349,7 +351,8 @@ static void write_table(struct batch_get *op, struct batch_table *table, size_t 
     JSON_PUT(out, "]");
 }
 
-/* The rest of a table's keys with its settings, to be sent again as it is. */
+/* Writes a table's entry of UnprocessedKeys: the remaining keys with the request's settings, so
+ * that the client can send it again unchanged. */
 static void write_unprocessed(struct batch_get *op, const struct batch_table *table)
 {
     struct buf *out = op->call->out;

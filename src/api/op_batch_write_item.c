@@ -1,5 +1,5 @@
-/* Up to 25 puts and deletes. Each is a write of its own; that they come together only means that
- * the committer takes them into one group. */
+/* BatchWriteItem: executes up to 25 puts and deletes. Each is a separate write; the store commits
+ * them in one group if it can. Called by dispatch.c on the thread of the call. */
 #include "api/write_item.h"
 #include "err/messages.h"
 
@@ -17,7 +17,8 @@ struct one_request {
 };
 
 struct batch_write_request {
-    struct wire_map tables; /* of struct wire_list of struct one_request pointers */
+    struct wire_map
+        tables; /* values are struct wire_list, with struct one_request pointers as elements */
     struct wire_enum return_consumed_capacity;
     struct wire_enum return_collection_metrics;
 };
@@ -86,13 +87,13 @@ static const struct shape shape_batch_write = {
     .fields = batch_write_fields,
     .size = sizeof(struct batch_write_request),
 };
-/* A bad option is reported before the tables are looked at. */
+/* Invalid options are reported before errors in RequestItems. */
 static const struct field option_fields[] = {OPTION_FIELDS, FIELD_END};
 static const struct shape shape_options = {.kind = SHAPE_STRUCT, .fields = option_fields};
 
 struct batch_write;
 
-/* One write under way. */
+/* One put or delete. */
 struct batch_member {
     struct batch_write *batch;
     const struct one_request *request;
@@ -100,7 +101,7 @@ struct batch_member {
     struct item_write write;
     struct items_write engine;
     struct meter_access access;
-    bool is_unprocessed; /* a simulated limit held it back */
+    bool is_unprocessed; /* refused by a simulated limit */
 };
 
 struct batch_write {
@@ -108,12 +109,12 @@ struct batch_write {
     struct batch_write_request request;
     struct batch_member *members;
     size_t member_count;
-    size_t open_count; /* members without an answer */
+    size_t open_count; /* members that have not ended */
 };
 
 static bool check_member(struct api_call *call, const struct one_request *request)
 {
-    if ((request->put == NULL) == (request->remove == NULL)) { /* for neither of them, too */
+    if ((request->put == NULL) == (request->remove == NULL)) { /* both or neither: the same error */
         return err_set(&call->err, ERR_VALIDATION, MESSAGE_TWO_TYPES);
     }
     if (request->remove != NULL) {
@@ -175,7 +176,8 @@ static bool check(struct batch_write *op)
     return true;
 }
 
-/* A put without its key, or with one of a wrong type, gets the text of a look-up here. */
+/* Finds the key of a put. The error for a missing key attribute, or one of a wrong type, is that of
+ * GetItem here. */
 static bool find_put_key(struct api_call *call, struct item_write *write)
 {
     if (!item_has_key(write->table, write->item)) {
@@ -235,7 +237,8 @@ static void write_request(struct buf *out, const struct one_request *request)
     JSON_PUT(out, "}}");
 }
 
-/* What was held back, by table, to be sent again as it is. Members are in the order of tables. */
+/* Writes the members of UnprocessedItems, by table, as they were sent. op->members are in the order
+ * of tables. */
 static void write_unprocessed(struct batch_write *op)
 {
     struct buf *out = op->call->out;
@@ -336,7 +339,7 @@ void op_batch_write_item(struct api_call *call)
             calls[op->open_count++] = &member->engine;
         }
     }
-    if (op->open_count == 0) { /* nothing is carried out: the call fails */
+    if (op->open_count == 0) { /* all writes were refused: the call fails */
         call->err = refused;
         api_finish(call);
         return;

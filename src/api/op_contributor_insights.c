@@ -1,12 +1,12 @@
-/* DescribeContributorInsights, ListContributorInsights and DescribeKinesisStreamingDestination: who
- * is told of a table's traffic. None of it can be switched on yet, so all of it is off. Called by
- * dispatch.c on the thread of the request. */
+/* DescribeContributorInsights, ListContributorInsights and DescribeKinesisStreamingDestination.
+ * These features cannot be enabled, so the responses report them as disabled. Called by dispatch.c
+ * on the thread of the call. */
 #include "api/table_request.h"
 #include "err/messages.h"
 
 enum { INDEX_NAME_MIN = 3, INDEX_NAME_MAX = 255 };
 
-/* Whether the table is there, and not just being created. */
+/* Checks that the table exists and is not being created. */
 static bool check_table(struct api_call *call, struct str name)
 {
     if (api_table(call, name) != NULL) {
@@ -23,7 +23,7 @@ struct describe_insights_request {
     struct str index_name;
 };
 
-/* The length of IndexName is checked by hand: the service has words of its own for it. */
+/* The shape does not check the length of IndexName: the service has a special message for it. */
 static const struct field describe_insights_fields[] = {
     FIELD(struct describe_insights_request, table_name, "TableName", shape_table_name),
     FIELD(struct describe_insights_request, index_name, "IndexName", shape_string),
@@ -35,7 +35,7 @@ static const struct shape shape_describe_insights = {
     .size = sizeof(struct describe_insights_request),
 };
 
-/* Global indexes have insights, local ones do not. */
+/* Checks that IndexName, if given, is a global index; local indexes have no insights. */
 static bool check_index(struct api_call *call, const struct describe_insights_request *request)
 {
     struct str name = request->index_name;

@@ -1,4 +1,5 @@
-/* CreateTable: checks the request and adds a description to the catalog. */
+/* CreateTable: checks the request, builds the description of the table, and has the engine add it
+ * to the catalog. Called by dispatch.c on the thread of the call. */
 #include "api/describe.h"
 #include "api/index_request.h"
 #include "api/tags.h"
@@ -54,7 +55,7 @@ struct create_table {
     struct api_call *call;
     struct create_table_request request;
     struct table table;
-    struct definer definer; /* of `table` */
+    struct definer definer; /* defines `table` */
     struct table_create engine;
 };
 
@@ -208,8 +209,9 @@ static bool make_global_indexes(struct create_table *op, struct index *out)
                    TABLE_GSI_MAX);
 }
 
-/* The local ones are looked at first, but stand behind the global ones. Room for one of each kind
- * too many, and an end. */
+/* Builds the indexes. Local indexes are checked first, but come after the global ones in the table.
+ * The arrays have room for one index of each kind beyond the limit, and for an empty one at the
+ * end. */
 static bool make_indexes(struct create_table *op)
 {
     size_t global_count = MIN(op->request.global_indexes.count, (size_t)TABLE_GSI_MAX + 1);
@@ -218,7 +220,7 @@ static bool make_indexes(struct create_table *op)
         ARENA_ARRAY(op->call->arena, struct index, global_count + local_count + 1);
     struct index *ordered =
         ARENA_ARRAY(op->call->arena, struct index, global_count + local_count + 1);
-    op->table.indexes = indexes; /* as they come, for their names */
+    op->table.indexes = indexes; /* in order of checks, for check_new_name() */
     if (!make_local_indexes(op, indexes) || !make_global_indexes(op, indexes + local_count)) {
         return false;
     }
@@ -230,7 +232,7 @@ static bool make_indexes(struct create_table *op)
     return true;
 }
 
-/* Adds the names of the schema that the list does not have. */
+/* Adds the names of key attributes to the list, unless the list has them. */
 static void add_used(const struct key_attribute *attributes, size_t count, struct str *used,
                      size_t *used_count)
 {
@@ -245,7 +247,7 @@ static void add_used(const struct key_attribute *attributes, size_t count, struc
     }
 }
 
-/* Every definition must be some key. */
+/* Checks that every attribute definition is used by a key. */
 static bool check_definitions_used(struct create_table *op)
 {
     const struct table *table = &op->table;

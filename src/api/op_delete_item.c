@@ -1,4 +1,5 @@
-/* DeleteItem: deletes one item. */
+/* DeleteItem: deletes one item. The parts that it shares with PutItem and UpdateItem are in
+ * write_item.c. Called by dispatch.c on the thread of the call. */
 #include "api/write_item.h"
 
 struct delete_item_request {

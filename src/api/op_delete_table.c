@@ -1,4 +1,5 @@
-/* DeleteTable: removes a table from the catalog; its rows are deleted in the background. */
+/* DeleteTable: has the engine remove a table from the catalog; its rows are deleted in the
+ * background. Called by dispatch.c on the thread of the call. */
 #include "api/describe.h"
 #include "api/table_request.h"
 

@@ -1,4 +1,5 @@
-/* DescribeLimits and DescribeEndpoints: what is the same for every table. */
+/* DescribeLimits and DescribeEndpoints: properties of the service, not of a table. Called by
+ * dispatch.c on the thread of the call. */
 #include "api/api_internal.h"
 
 static const struct field no_fields[] = {FIELD_END};
@@ -20,7 +21,8 @@ void op_describe_limits(struct api_call *call)
     api_finish(call);
 }
 
-/* Header values may hold other bytes than those that are good in JSON. */
+/* Returns whether the Host header has only printable ASCII, because it is written to the
+ * response. */
 static bool is_host(struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {

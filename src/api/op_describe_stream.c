@@ -1,4 +1,5 @@
-/* DescribeStream: describes a stream and lists its shards. */
+/* DescribeStream: describes a stream and lists its shards. Called by dispatch.c on the thread of
+ * the call. */
 #include "api/describe.h"
 #include "api/stream_request.h"
 
@@ -50,7 +51,7 @@ struct describe_stream {
     struct stream_describe engine;
 };
 
-/* Shards by number: epoch by epoch, slot by slot. */
+/* A range of shards, numbered by epoch, then by slot. */
 struct shard_range {
     uint64_t next;
     uint64_t end;
@@ -107,8 +108,8 @@ static void write_shards(struct api_call *call, const struct describe_stream *op
     }
 }
 
-/* False: the stream never has a shard of that id. Epochs that are still to come count as the next.
- */
+/* Parses a shard id. Returns false if the stream never has a shard with this id. Future epochs
+ * count as the next epoch. */
 static bool parse_shard(const struct describe_stream *op, struct str id, struct stream_shard *out)
 {
     if (!stream_shard_parse(op->engine.stream, id, out)) {
@@ -118,8 +119,8 @@ static bool parse_shard(const struct describe_stream *op, struct str id, struct 
     return true;
 }
 
-/* All shards that there are now, behind the one to start from (none if that is unknown), or just
- * children of another. */
+/* Chooses the shards to list: all existing ones after ExclusiveStartShardId (none if it is
+ * unknown), or the children of the shard in ShardFilter. */
 static bool choose_shards(struct describe_stream *op, struct shard_range *out)
 {
     const struct stream_describe *describe = &op->engine;

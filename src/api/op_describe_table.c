@@ -1,4 +1,5 @@
-/* DescribeTable: describes a table with its sizes. */
+/* DescribeTable: describes a table with its sizes. Called by dispatch.c on the thread of the
+ * call. */
 #include "api/describe.h"
 #include "api/table_request.h"
 

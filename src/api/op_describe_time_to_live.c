@@ -1,4 +1,5 @@
-/* DescribeTimeToLive: reports the attribute by which items expire. */
+/* DescribeTimeToLive: reports the attribute by which items expire. Called by dispatch.c on the
+ * thread of the call. */
 #include "api/table_request.h"
 #include "err/messages.h"
 
@@ -20,7 +21,7 @@ static void write_description(struct api_call *call, const struct table *table)
 {
     static const char *const names[] = {
         [TTL_DISABLED] = "DISABLED",
-        [TTL_ENABLING] = "ENABLED", /* as the service: at once, whatever is still to be done */
+        [TTL_ENABLING] = "ENABLED", /* like the service, which reports ENABLED immediately */
         [TTL_ENABLED] = "ENABLED",
     };
     JSON_PUT(call->out, "{\"TimeToLiveDescription\":{\"TimeToLiveStatus\":");

@@ -1,12 +1,13 @@
-/* ExecuteStatement: runs one PartiQL statement, a SELECT page by page; ExplainStatement: shows the
- * plan of a SELECT. */
+/* ExecuteStatement: runs one PartiQL statement; a SELECT returns one page of items.
+ * ExplainStatement: returns the plan of a SELECT. Called by dispatch.c on the thread of the
+ * call. */
 #include "api/authorize.h"
 #include "api/explain.h"
 #include "api/partiql.h"
 #include "api/write_item.h"
 #include "err/messages.h"
 
-/* An IN of the partition key is read a few values at a time. */
+/* How many partition keys of an IN a page reads at most. */
 enum { READS_PER_PAGE = 10 };
 
 struct execute_statement_request {
@@ -40,27 +41,27 @@ struct execute_statement {
     struct execute_statement_request request;
     struct partiql partiql;
     struct capacity capacity;
-    /* SELECT */
+    /* Of a SELECT. */
     struct plan plan;
     struct item_key key;      /* PLAN_GET */
-    struct key_range *ranges; /* else: the rows to read, in this order */
+    struct key_range *ranges; /* otherwise: the ranges of rows to read, in this order */
     size_t range_count;
-    struct read_position position; /* where the page starts, then where it ends */
+    struct read_position position; /* where the page starts; after the read, where it ends */
     size_t reads;                  /* ranges read for this page */
     size_t rows;                   /* read, before the filter */
-    size_t items;                  /* in the answer */
+    size_t items;                  /* in the response */
     size_t bytes;
-    bool more;     /* the page ended before the plan */
-    bool explains; /* shows the plan instead */
+    bool more;     /* there is another page */
+    bool explains; /* ExplainStatement */
     struct items_get get;
     struct items_read read;
-    /* the others */
+    /* Of the other statements. */
     struct item_write write;
     struct items_write engine;
     struct meter_access access;
 };
 
-/* Describes what a SELECT reads, once it is planned. */
+/* Describes a planned SELECT for the meter, and checks it against the simulated limits. */
 static void describe_select(struct execute_statement *op)
 {
     const struct partiql *partiql = &op->partiql;
@@ -70,7 +71,7 @@ static void describe_select(struct execute_statement *op)
     op->access.flags |= op->request.limit.given ? METER_HAS_LIMIT : 0u;
     op->access.partition = plan_partition(&op->plan);
     api_meter(op->call, &op->access);
-    (void)api_admit(op->call, &op->access); /* a refusal ends the read before it begins */
+    (void)api_admit(op->call, &op->access); /* run_get() and read_range() check call->err */
 }
 
 static void meter_select(struct execute_statement *op)
@@ -247,7 +248,7 @@ static void read_range(struct execute_statement *op)
     api_read_items(op->call, &op->read);
 }
 
-/* Finds the keys of the rows that the plan reads. */
+/* Encodes the key or the ranges of rows that the plan reads. */
 static bool find_rows(struct execute_statement *op)
 {
     struct api_call *call = op->call;
@@ -267,8 +268,8 @@ static bool find_rows(struct execute_statement *op)
     return true;
 }
 
-/* Cuts off what earlier pages have read. */
-static bool go_on(struct execute_statement *op)
+/* Applies NextToken: starts after the last row of the previous page. */
+static bool apply_next_token(struct execute_statement *op)
 {
     struct api_call *call = op->call;
     const struct partiql *partiql = &op->partiql;
@@ -320,7 +321,7 @@ static void run_select(struct execute_statement *op)
     struct api_call *call = op->call;
     const struct plan_request request = partiql_plan_request(call, &op->partiql);
     if (!check_consistency(op) || !check_key_paths(op) ||
-        !plan_select(&request, &op->plan, &call->err) || !find_rows(op) || !go_on(op)) {
+        !plan_select(&request, &op->plan, &call->err) || !find_rows(op) || !apply_next_token(op)) {
         api_finish(call);
         return;
     }
@@ -396,7 +397,7 @@ static void run_write(struct execute_statement *op)
     api_write_items(call, &(struct items_write *){&op->engine}, 1);
 }
 
-/* --- the whole --- */
+/* --- the operations --- */
 
 static bool check_kind(struct execute_statement *op)
 {

@@ -1,5 +1,6 @@
-/* Up to 100 statements, all or none: all reads of one item, as of one instant, or all writes and
- * checks (EXISTS). */
+/* ExecuteTransaction: runs up to 100 PartiQL statements as one transaction: either all reads of one
+ * item, at one instant, or all writes and checks (EXISTS). Called by dispatch.c on the thread of
+ * the call. */
 #include "api/authorize.h"
 #include "api/partiql.h"
 #include "api/transact.h"
@@ -7,7 +8,7 @@
 #include "err/messages.h"
 
 struct execute_transaction_request {
-    struct wire_list statements; /* of struct statement_request pointers */
+    struct wire_list statements; /* elements are struct statement_request pointers */
     struct str token;
     struct wire_enum return_consumed_capacity;
 };
@@ -50,8 +51,8 @@ struct execute_transaction {
     struct api_call *call;
     struct execute_transaction_request request;
     struct partiql *statements;
-    struct item_write *writes; /* of reads only err is used */
-    struct item_key *keys;     /* of reads */
+    struct item_write *writes; /* for reads only err is used */
+    struct item_key *keys;     /* the key of each item */
     size_t count;
     bool reads;
     struct transact_read read;
@@ -63,7 +64,7 @@ static const struct statement_request *request_of(const struct execute_transacti
     return ((struct statement_request *const *)op->request.statements.elements)[i];
 }
 
-/* Fails the whole request for what is wrong with one statement. */
+/* Fails the request with the error of one statement. */
 static bool refuse_statement(struct execute_transaction *op, size_t i, struct str problem)
 {
     return err_set(&op->call->err, ERR_VALIDATION,
@@ -103,7 +104,7 @@ static bool check_mixture(struct execute_transaction *op)
     return true;
 }
 
-/* One statement that the caller may not run refuses the whole request. */
+/* Authorizes each statement. One denied statement fails the request. */
 static bool authorize(struct execute_transaction *op)
 {
     for (size_t i = 0; i < op->count; i++) {
@@ -153,12 +154,12 @@ static bool check_source(const struct partiql *partiql, struct err *err)
     }
 }
 
-/* A read must be of one item by its primary key, and nothing else. */
+/* Checks that a SELECT reads one item by its primary key. */
 static bool check_read(const struct plan_request *request, struct err *err)
 {
     struct plan ignored;
     return !value_is_absent(plan_select_key(request)) ||
-           (plan_select(request, &ignored, err) && /* what is wrong beyond that */
+           (plan_select(request, &ignored, err) && /* reports other errors of the statement first */
             err_set(err, ERR_VALIDATION,
                     "Select statements within ExecuteTransaction must specify the primary key in "
                     "the where clause."));
@@ -176,7 +177,8 @@ static bool check_exists(const struct plan_request *request, struct err *err)
                    "EXISTS() must contain a single item read with additional condition");
 }
 
-/* What of a statement is refused at once. */
+/* Checks the statement for errors that fail the request as a whole, not as a cancellation
+ * reason. */
 static bool check_statement(struct execute_transaction *op, size_t i)
 {
     struct partiql *partiql = &op->statements[i];
@@ -191,7 +193,7 @@ static bool check_statement(struct execute_transaction *op, size_t i)
     return fits || refuse_statement(op, i, problem.message);
 }
 
-/* Tables that are not there are reasons of a cancellation. */
+/* Looks up the tables. A missing table is a cancellation reason. */
 static bool find_tables(struct execute_transaction *op)
 {
     for (size_t i = 0; i < op->count; i++) {
@@ -203,8 +205,8 @@ static bool find_tables(struct execute_transaction *op)
     return true;
 }
 
-/* What is wrong with a key is a reason of a cancellation, except for empty values and items that
- * are too large: these are refused at once. */
+/* Finds the key of a read. An error of a key is a cancellation reason, except for empty key values,
+ * which fail the request. */
 static bool find_read(struct execute_transaction *op, size_t i)
 {
     struct api_call *call = op->call;
@@ -247,7 +249,7 @@ static bool find_items(struct execute_transaction *op)
     return true;
 }
 
-/* Among the keys that are some. */
+/* Checks that no item occurs twice. Statements with errors have no key. */
 static bool check_duplicates(struct execute_transaction *op)
 {
     for (size_t i = 0; i < op->count; i++) {
@@ -300,15 +302,15 @@ static void run_reads(struct execute_transaction *op)
 
 /* --- writes --- */
 
-/* Tokens of this operation are not those of TransactWriteItems, which have at most 36 characters.
- */
+/* Returns the token with a prefix, because tokens of this operation and of TransactWriteItems are
+ * independent. A client's token has at most 36 characters, so no token can contain the prefix. */
 static struct str scoped_token(struct execute_transaction *op)
 {
     return arena_format(op->call->arena, "ExecuteTransaction ClientRequestToken %.*s",
                         STR_ARG(op->request.token));
 }
 
-/* All that decides what the request does. */
+/* Returns a digest of everything that determines what the request does. */
 static struct str request_digest(struct execute_transaction *op)
 {
     struct arena *arena = op->call->arena;
@@ -331,7 +333,7 @@ static struct str request_digest(struct execute_transaction *op)
     return str_make(digest, 16);
 }
 
-static void name_failures(struct execute_transaction *op)
+static void set_insert_errors(struct execute_transaction *op)
 {
     transact_keep_first_reason(op->call, op->writes, op->count);
     for (size_t i = 0; i < op->count; i++) {
@@ -353,7 +355,7 @@ static void write_done(struct engine_call *engine_call)
     struct api_call *call = op->call;
     call->err = engine_call->err;
     if (call->err.code == ERR_NONE && op->engine.failed) {
-        name_failures(op);
+        set_insert_errors(op);
         transact_refuse(call, op->writes, op->count);
     }
     transact_meter(call, operations, &op->engine);

@@ -1,4 +1,4 @@
-/* GetItem: reads one item. */
+/* GetItem: reads one item by primary key. Called by dispatch.c on the thread of the call. */
 #include "api/api_internal.h"
 
 struct get_item_request {
@@ -83,7 +83,7 @@ static bool check_names(struct get_item *op)
     struct api_call *call = op->call;
     const struct get_item_request *request = &op->request;
     if (str_is_null(request->table_name)) {
-        return true; /* reported with the rest */
+        return true; /* wire_validate() reports it */
     }
     return wire_validate_member(&shape_get_item, request, "TableName", WORDING_CURRENT,
                                 &call->err) &&

@@ -1,4 +1,5 @@
-/* GetRecords: reads stream records from a shard iterator on. */
+/* GetRecords: reads stream records from a shard iterator on. Called by dispatch.c on the thread of
+ * the call. */
 #include "api/describe.h"
 #include "api/stream_request.h"
 #include "base/clock.h"
@@ -40,7 +41,8 @@ static const struct stream *stream_of(const struct get_records *op)
     return op->describe.stream;
 }
 
-/* One and the same for a record whenever it is read, and another's nowhere. */
+/* Writes the eventID of a record: a hash of stream and sequence number, so it is unique and the
+ * same in every read. */
 static void write_event_id(struct buf *out, struct arena *arena, const struct stream *stream,
                            struct str sequence)
 {
@@ -61,8 +63,8 @@ static void write_image(struct buf *out, const char *name, struct value image)
     }
 }
 
-/* The guide shows the identity's members with small letters, the model that SDKs read by with
- * large ones; so there are both. */
+/* The developer guide spells the members in lower case, the API model that SDKs use in upper case,
+ * so the record has both. */
 #define SERVICE_IDENTITY                                                                           \
     ",\"userIdentity\":{\"principalId\":\"dynamodb.amazonaws.com\",\"type\":\"Service\","          \
     "\"PrincipalId\":\"dynamodb.amazonaws.com\",\"Type\":\"Service\"}"
@@ -106,7 +108,8 @@ static void finish(struct get_records *op)
     api_finish(op->call);
 }
 
-/* Whether the shard was closed was asked before it was read, so nothing is missed. */
+/* Ends the response. op->describe was fetched before the read, so a shard that was closed then has
+ * no records after those read. */
 static void read_done(struct engine_call *engine_call)
 {
     struct get_records *op = CONTAINER_OF(engine_call, struct get_records, read.call);
@@ -126,7 +129,7 @@ static void read_done(struct engine_call *engine_call)
     finish(op);
 }
 
-/* The shard of an iterator was there when it was made. */
+/* Checks that the shard of the iterator still exists; it did when the iterator was created. */
 static bool check_shard(struct get_records *op)
 {
     const struct stream_describe *describe = &op->describe;
@@ -140,7 +143,8 @@ static bool check_shard(struct get_records *op)
     return true;
 }
 
-/* A stream outlives its table; then the read is counted without one. */
+/* Describes the read for the meter. The stream may outlive its table; then there is no table to
+ * record. */
 static void meter_read(struct get_records *op)
 {
     struct api_call *call = op->call;

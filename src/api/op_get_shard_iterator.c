@@ -1,4 +1,5 @@
-/* GetShardIterator: makes an iterator at a position of a shard. */
+/* GetShardIterator: returns an iterator at a position of a shard. Called by dispatch.c on the
+ * thread of the call. */
 #include "api/stream_request.h"
 #include "err/messages.h"
 
@@ -34,7 +35,7 @@ static const struct shape shape_get_shard_iterator = {
 struct get_shard_iterator {
     struct api_call *call;
     struct get_shard_iterator_request request;
-    uint64_t epoch; /* of the sequence number, if there is one */
+    uint64_t epoch; /* of SequenceNumber, if it is given */
     uint64_t stamp;
     struct stream_shard shard;
     struct stream_describe describe;

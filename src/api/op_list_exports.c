@@ -1,5 +1,5 @@
-/* ListExports and ListImports. Tables cannot be exported or imported yet, so there are none. Called
- * by dispatch.c on the thread of the request. */
+/* ListExports and ListImports. Tables cannot be exported or imported, so the lists are empty.
+ * Called by dispatch.c on the thread of the call. */
 #include "api/api_internal.h"
 #include "api/arn.h"
 
@@ -12,7 +12,7 @@ struct list_request {
 static const struct shape shape_page_limit = {.kind = SHAPE_INTEGER, .min = 1, .max = 25};
 static const struct shape shape_resource_arn = {.kind = SHAPE_STRING, .min = 1, .max = 1024};
 
-/* Groups of 16 hex digits. */
+/* Returns whether the text consists of groups of 16 hexadecimal digits. */
 static bool is_token(struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -54,7 +54,7 @@ static const struct shape shape_list_imports = {
     .size = sizeof(struct list_request),
 };
 
-/* A NextToken is always wrong: no client was ever given one. */
+/* Checks a request. Any NextToken is invalid, because no response has one. */
 static bool check(struct api_call *call, const struct shape *shape)
 {
     struct list_request request;

@@ -1,5 +1,5 @@
-/* ListGlobalTables: global tables of version 2017.11.29, of which the service makes no new ones
- * either. Called by dispatch.c on the thread of the request. */
+/* ListGlobalTables: lists global tables of version 2017.11.29. There are none: that version can no
+ * longer be created on the service either. Called by dispatch.c on the thread of the call. */
 #include "api/api_internal.h"
 
 struct list_global_tables_request {

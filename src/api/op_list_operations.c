@@ -1,5 +1,6 @@
-/* ListOperations: the tables of operations (wire/ops.def and its like) as JSON, for help and
- * completion in shells and consoles. */
+/* ListOperations: returns the lists of operations (wire/ops.def, stream_ops.def, gramme_ops.def) as
+ * JSON, for help texts and completion in the console and in shells. Called by dispatch.c on the
+ * thread of the call. */
 #include "api/api_internal.h"
 
 static const struct field list_operations_fields[] = {FIELD_END};

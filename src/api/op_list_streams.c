@@ -1,4 +1,5 @@
-/* ListStreams: lists streams, of one table or all. */
+/* ListStreams: lists the streams of one table or of all tables. Called by dispatch.c on the thread
+ * of the call. */
 #include "api/stream_request.h"
 #include "err/messages.h"
 

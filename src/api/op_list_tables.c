@@ -1,4 +1,5 @@
-/* ListTables: lists the names of tables, page by page. */
+/* ListTables: lists the names of tables, one page per call. Called by dispatch.c on the thread of
+ * the call. */
 #include "api/api_internal.h"
 
 struct list_tables_request {

@@ -1,5 +1,6 @@
-/* The service gives all tags of a table, at most 50, as one page, so a NextToken is never given and
- * means nothing here. */
+/* ListTagsOfResource: lists the tags of a table. All tags, at most 50, are on one page, so the
+ * response has no NextToken and the request's NextToken is ignored. Called by dispatch.c on the
+ * thread of the call. */
 #include <stdlib.h>
 
 #include "api/tags.h"
@@ -26,7 +27,7 @@ static int key_cmp(const void *a, const void *b)
     return str_cmp(((const struct tag_request *)a)->key, ((const struct tag_request *)b)->key);
 }
 
-/* In order of their keys. */
+/* Writes the tags, sorted by key. */
 static void write_tags(struct api_call *call, const struct table *table)
 {
     struct tag_request *tags = ARENA_ARRAY(call->arena, struct tag_request, table->tag_count + 1);

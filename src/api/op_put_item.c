@@ -1,4 +1,5 @@
-/* PutItem: writes one item. */
+/* PutItem: writes one item. The parts that it shares with UpdateItem and DeleteItem are in
+ * write_item.c. Called by dispatch.c on the thread of the call. */
 #include "api/write_item.h"
 #include "err/messages.h"
 

@@ -1,4 +1,5 @@
-/* Query: reads items of one partition key; ExplainQuery: shows its plan. */
+/* Query: reads items of one partition key. ExplainQuery: returns the plan of a Query. The parts
+ * that Query shares with Scan are in page.c. Called by dispatch.c on the thread of the call. */
 #include "api/explain.h"
 #include "api/page.h"
 
@@ -68,7 +69,7 @@ static bool check_key_condition_expression(struct query *query, struct expr_scop
            expr_key_condition(scope, text, &query->key_expression, &query->page.call->err);
 }
 
-/* What is asked of a key condition after all expressions have been bound. */
+/* Checks the key condition after all expressions have been bound. */
 static bool check_key_condition(struct query *query)
 {
     struct api_call *call = query->page.call;
@@ -111,7 +112,7 @@ static bool check(struct query *query)
            check_key_condition(query);
 }
 
-/* A filter must not name the keys that are queried. */
+/* Sets an error if a filter names a key attribute of the queried table or index. */
 static void visit_filter(void *context, const struct expr_path *path)
 {
     struct query *query = context;
@@ -153,7 +154,7 @@ static void refuse_start(struct page *page, struct str row)
     }
 }
 
-/* A key attribute as the service prints it: AttributeValue: {S:text}. */
+/* Formats a key attribute as in the service's error messages: AttributeValue: {S:text}. */
 static struct str print_key(struct value value, struct arena *arena)
 {
     char digits[NUMBER_TEXT_MAX];
@@ -168,7 +169,7 @@ static struct str print_key(struct value value, struct arena *arena)
                         STR_ARG(text));
 }
 
-/* There is nothing after the only item that a Query without sort key finds. */
+/* Refuses ExclusiveStartKey if the table has no sort key: such a Query finds at most one item. */
 static bool check_restart(struct query *query)
 {
     struct page *page = &query->page;
@@ -179,7 +180,7 @@ static bool check_restart(struct query *query)
     struct str name = page->table->key.hash[0].name;
     struct value hash = value_map_get(page->request->exclusive_start_key.value, name);
     if (!value_eq(hash, query->condition.hash[0])) {
-        return true; /* outside the range: refused later */
+        return true; /* outside the range: page_run() reports it */
     }
     struct str printed = print_key(hash, call->arena);
     return err_set(&call->err, ERR_VALIDATION,
@@ -198,7 +199,7 @@ static bool resolve(struct query *query)
            check_restart(query);
 }
 
-/* Prepares a Query. False: call->err. */
+/* Checks a Query and looks up its table. Returns false with call->err set. */
 static bool prepare(struct query *query, struct api_call *call)
 {
     struct page *page = &query->page;

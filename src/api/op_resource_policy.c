@@ -1,6 +1,6 @@
-/* PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy: policies of tables. A policy is
- * part of the table's description, so it changes with it and goes with it. Called by dispatch.c on
- * the thread of the request. */
+/* PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy: policies of tables. The policy is
+ * part of the table's description in the catalog. Called by dispatch.c on the thread of the
+ * call. */
 #include "api/api_internal.h"
 #include "api/arn.h"
 #include "base/clock.h"
@@ -54,7 +54,7 @@ static bool refuse_arn(struct api_call *call, const char *problem, struct str ar
     return err_set(&call->err, ERR_VALIDATION, INVALID "%s: %.*s", problem, STR_ARG(arn));
 }
 
-/* Whether it names a table or stream of this account and Region. */
+/* Checks that the ARN names a table or stream of this account and Region. */
 static bool check_arn(struct api_call *call, struct str text, const struct arn *arn)
 {
     if (arn->kind == ARN_NONE) {
@@ -147,11 +147,12 @@ struct policy_change {
     struct api_call *call;
     struct policy_request_body request;
     struct arn arn;
-    struct str revision; /* of the policy that was there, or is now; STR_NULL: none */
+    struct str revision; /* of the deleted or the new policy; STR_NULL: none */
     struct table_change engine;
 };
 
-/* A revision id that the client names must be that of the policy; NO_POLICY: there must be none. */
+/* Checks ExpectedRevisionId: the table's policy must have this revision; NO_POLICY: the table must
+ * have no policy. */
 static bool check_revision(struct policy_change *op, const struct table *table)
 {
     struct str expected = op->request.expected;
@@ -164,7 +165,7 @@ static bool check_revision(struct policy_change *op, const struct table *table)
                            STR_ARG(op->request.arn));
 }
 
-/* Milliseconds since 1970, but later than the revision before. */
+/* Returns a new revision id: milliseconds since 1970, greater than the previous one. */
 static struct str next_revision(struct arena *arena, const struct table *table)
 {
     int64_t before = 0;
@@ -256,7 +257,7 @@ void op_delete_resource_policy(struct api_call *call)
     start_change(op, delete_policy);
 }
 
-/* Actions that a table's policy may have; those with wildcards are not looked at. */
+/* Returns whether a table's policy may have the action. Actions with wildcards are not checked. */
 static bool is_table_action(struct str action)
 {
     static const char *const names[] = {"BatchGetItem",

@@ -1,4 +1,5 @@
-/* Scan: reads all items of a table or index, or a segment of them. */
+/* Scan: reads all items of a table or index, or of a segment of it. The parts that Scan shares with
+ * Query are in page.c. Called by dispatch.c on the thread of the call. */
 #include "api/page.h"
 
 struct scan_request {

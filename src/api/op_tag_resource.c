@@ -1,10 +1,10 @@
-/* TagResource and UntagResource: change the tags of a table. Both differ only in the list that they
- * take and in how they change the description. */
+/* TagResource and UntagResource: add and remove tags of a table. They differ only in struct
+ * tags_kind. Called by dispatch.c on the thread of the call. */
 #include "api/tags.h"
 
 struct tags_request {
     struct str arn;
-    struct wire_list list; /* of tags, or of keys */
+    struct wire_list list; /* elements are tags (TagResource) or keys (UntagResource) */
 };
 
 static const struct shape shape_tag_keys = {
@@ -38,10 +38,10 @@ struct tags_op {
     struct tags_request request;
 };
 
-/* What the two operations do differently. */
+/* The differences between the two operations. */
 struct tags_kind {
     const struct shape *shape;
-    const char *empty_message; /* the list is empty */
+    const char *empty_message; /* the error for an empty list */
     bool (*check)(const struct wire_list *list, struct err *err);
     const struct table *(*change)(struct table_change *change, const struct table *table);
 };
@@ -53,7 +53,7 @@ static const struct wire_list *list_of(struct table_change *change)
 
 /* --- TagResource --- */
 
-/* Sets one tag; there is room for one more. */
+/* Sets one tag. The arrays have room for one more. */
 static void set_tag(struct table *table, struct str *names, struct str *values,
                     const struct tag_request *tag)
 {

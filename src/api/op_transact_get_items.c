@@ -1,4 +1,5 @@
-/* TransactGetItems: reads up to 100 items at one instant. */
+/* TransactGetItems: reads up to 100 items at one instant. Called by dispatch.c on the thread of the
+ * call. */
 #include "api/transact.h"
 
 struct get_request {
@@ -13,7 +14,7 @@ struct transact_get_item {
 };
 
 struct transact_get_request {
-    struct wire_list items; /* of struct transact_get_item pointers */
+    struct wire_list items; /* elements are struct transact_get_item pointers */
     struct wire_enum return_consumed_capacity;
 };
 
@@ -66,7 +67,7 @@ struct transact_get {
     const struct projection **projections;
     const struct table **tables;
     struct item_key *keys;
-    struct item_write *reasons; /* only their err is used */
+    struct item_write *reasons; /* only the member err is used */
     size_t count;
     struct transact_read read;
 };
@@ -143,7 +144,8 @@ static void describe_item(struct transact_read *read, size_t i, struct meter_acc
     };
 }
 
-/* An entry whose projection matches nothing has no Item. */
+/* Applies the projection. Returns VALUE_ABSENT if no attribute matches: then the response has no
+ * Item. */
 static struct value project(struct transact_read *read, size_t i, struct value item)
 {
     const struct transact_get *op = CONTAINER_OF(read, struct transact_get, read);

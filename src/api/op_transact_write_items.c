@@ -1,10 +1,11 @@
-/* TransactWriteItems: writes up to 100 items, all or none. */
+/* TransactWriteItems: writes up to 100 items as one transaction. Called by dispatch.c on the thread
+ * of the call. */
 #include "api/transact.h"
 #include "api/write_item.h"
 #include "base/hash.h"
 #include "err/messages.h"
 
-/* Put, Update, Delete and ConditionCheck have nearly the same members. */
+/* A Put, Update, Delete or ConditionCheck, which have nearly the same members. */
 struct action_request {
     struct str table_name;
     struct wire_item key;
@@ -17,11 +18,11 @@ struct action_request {
 };
 
 struct transact_item {
-    struct action_request *actions[4]; /* by enum write_kind */
+    struct action_request *actions[4]; /* indexed by enum write_kind */
 };
 
 struct transact_write_request {
-    struct wire_list items; /* of struct transact_item pointers */
+    struct wire_list items; /* elements are struct transact_item pointers */
     struct str token;
     struct wire_enum return_consumed_capacity;
     struct wire_enum return_collection_metrics;
@@ -115,7 +116,7 @@ struct transact_write {
     struct items_write engine;
 };
 
-/* The one action of an item. */
+/* Finds the action of an item, which must have exactly one. */
 static bool find_action(struct transact_write *op, size_t i, const struct transact_item *item)
 {
     struct err *err = &op->call->err;
@@ -169,7 +170,7 @@ static bool check_put_size(struct api_call *call, struct item_write *write)
            err_set(&call->err, ERR_VALIDATION, MESSAGE_ITEM_SIZE);
 }
 
-/* Actions are looked at one after the other: the first one that is wrong is the one to tell. */
+/* Checks one action. The service reports the first action that has an error. */
 static bool check_action(struct transact_write *op, size_t i)
 {
     struct api_call *call = op->call;
@@ -222,8 +223,8 @@ static bool read_key(struct transact_write *op, struct item_write *write)
            update_check_keys(write, &write->err);
 }
 
-/* Finds the item's key. What is wrong with it cancels the transaction, as a reason of that item,
- * except for empty key values and items that are too large: these are refused at once. */
+/* Finds the item's key. An error of a key is a cancellation reason, except for empty key values and
+ * items that are too large, which fail the request. */
 static bool find_key(struct transact_write *op, size_t i)
 {
     struct api_call *call = op->call;
@@ -264,7 +265,8 @@ static void digest_text(struct builder *builder, struct str text)
     builder_add_string(builder, str_is_null(text) ? STR("") : text);
 }
 
-/* All that decides what the request does, in one form: order of names and values does not count. */
+/* Returns a digest of everything that determines what the request does. The order of names and
+ * values does not matter. */
 static struct str request_digest(struct transact_write *op)
 {
     struct arena *arena = op->call->arena;
@@ -298,7 +300,7 @@ static struct str request_digest(struct transact_write *op)
     return str_make(digest, 16);
 }
 
-/* --- the answer --- */
+/* --- the response --- */
 
 static void write_collections(struct transact_write *op)
 {

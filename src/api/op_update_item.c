@@ -1,4 +1,5 @@
-/* UpdateItem: changes attributes of one item. */
+/* UpdateItem: changes attributes of one item. The parts that it shares with PutItem and DeleteItem
+ * are in write_item.c. Called by dispatch.c on the thread of the call. */
 #include "api/write_item.h"
 #include "expr/legacy.h"
 
@@ -6,7 +7,7 @@ struct update_item_request {
     struct write_request common;
     struct wire_item key;
     struct str update_expression;
-    struct wire_map attribute_updates; /* of struct attribute_update pointers */
+    struct wire_map attribute_updates; /* values are struct attribute_update pointers */
 };
 
 /* One entry of AttributeUpdates. */
@@ -94,7 +95,7 @@ static bool check_update_expression(struct update_item *update)
            api_envelope(call);
 }
 
-/* A bad ReturnValues is reported alone. */
+/* Checks the model's constraints. An invalid ReturnValues is reported alone. */
 static bool check_constraints(struct update_item *update)
 {
     struct err *err = &update->op.call->err;
@@ -137,7 +138,7 @@ static bool check(struct update_item *update)
            api_check_used(call, &op->scope);
 }
 
-/* Key attributes must not be changed, by any action. */
+/* A visitor that sets an error if an update changes a key attribute. */
 static void visit_path(void *context, const struct expr_path *path)
 {
     const struct key_paths *paths = context;

@@ -1,5 +1,6 @@
-/* UpdateTable: changes the settings of a table. Changes of indexes: index_updates.c; combinations
- * that are not allowed: update_company.c. */
+/* UpdateTable: changes the settings of a table. index_updates.c changes its indexes, and
+ * update_company.c checks which changes one request may combine. Called by dispatch.c on the thread
+ * of the call; the engine calls change_table() there too. */
 #include "api/describe.h"
 #include "api/table_update.h"
 #include "base/clock.h"
@@ -40,7 +41,7 @@ struct update_table {
     struct update_table_request request;
     struct str name;
     struct table_change engine;
-    const struct table *shown; /* in the answer */
+    const struct table *shown; /* the description in the response */
     struct table_describe describe;
 };
 
@@ -51,7 +52,8 @@ static bool refuse(struct table_change *change, const char *text)
     return err_set(&change->call.err, ERR_VALIDATION, "%s", text);
 }
 
-/* Notes increases and decreases; the day of a decrease is UTC's. */
+/* Sets the units, and records the time of an increase and the number of decreases on this UTC
+ * day. */
 static void set_throughput(struct throughput *throughput, const struct throughput_request *given,
                            int64_t now_ms)
 {
@@ -79,7 +81,7 @@ static bool wants_on_demand(const struct update_table_request *request, const st
                : request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST;
 }
 
-/* Whether the request gives the index a throughput. */
+/* Returns whether the request sets ProvisionedThroughput of the index. */
 static bool provisions_index(const struct update_table_request *request, struct str name)
 {
     for (size_t i = 0; i < request->index_updates.count; i++) {
@@ -91,7 +93,7 @@ static bool provisions_index(const struct update_table_request *request, struct 
     return false;
 }
 
-/* Whoever becomes provisioned needs throughput for each global index. */
+/* Checks that a change to PROVISIONED sets ProvisionedThroughput of each global index. */
 static bool check_indexes_provisioned(struct table_change *change,
                                       const struct update_table_request *request,
                                       const struct table *table)
@@ -144,7 +146,6 @@ static bool change_billing(struct table_change *change, const struct update_tabl
     return true;
 }
 
-/* Refuses a change that changes nothing, except where there was none before. */
 bool table_update_units(const struct table_update *update, const struct throughput_request *given,
                         struct str index, struct throughput *throughput)
 {
@@ -165,7 +166,7 @@ bool table_update_units(const struct table_update *update, const struct throughp
         what, str_is_null(index) ? "" : " ", STR_ARG(index), what, read, read, what, write, write);
 }
 
-/* -1 removes a ceiling, an absent member keeps it. */
+/* -1 removes a maximum; an absent member keeps it. */
 bool table_update_ceiling(const struct table_update *update, const struct pair_request *given,
                           struct unit_pair *ceiling)
 {
@@ -230,8 +231,10 @@ static bool change_sse(struct update_table *op, const struct sse_request *sse, s
     return true;
 }
 
-/* WarmThroughput never decreases, so what the old mode and units gave becomes a setting. */
-static void keep_warm(const struct table *before, struct table *table, struct index *indexes)
+/* Stores the current WarmThroughput in the new description, because it must not decrease when the
+ * billing mode or the units change. */
+static void store_current_warm(const struct table *before, struct table *table,
+                               struct index *indexes)
 {
     table->warm = table_warm(before, NULL);
     for (size_t i = 0; i < before->index_count; i++) {
@@ -241,14 +244,14 @@ static void keep_warm(const struct table *before, struct table *table, struct in
     }
 }
 
-/* Units that are being changed show as they were. */
+/* The response has the units as they were before the change. */
 static void show_units(struct throughput *shown, const struct throughput *before)
 {
     shown->read_units = before->read_units;
     shown->write_units = before->write_units;
 }
 
-/* A ceiling that is removed shows as it was asked for, -1. */
+/* The response has -1 for a maximum that the request removes. */
 static void show_ceiling(struct unit_pair *shown, const struct pair_request *given)
 {
     if (given != NULL && given->read.given && given->read.value == -1) {
@@ -259,10 +262,12 @@ static void show_ceiling(struct unit_pair *shown, const struct pair_request *giv
     }
 }
 
-/* As the service describes a table whose change has just begun. */
-static const struct table *being_updated(struct arena *arena,
-                                         const struct update_table_request *request,
-                                         const struct table *before, const struct table *after)
+/* Returns the description for the response: as the service describes a table while a change is in
+ * progress. */
+static const struct table *description_during_update(struct arena *arena,
+                                                     const struct update_table_request *request,
+                                                     const struct table *before,
+                                                     const struct table *after)
 {
     struct table *shown = ARENA_NEW(arena, struct table);
     *shown = *after;
@@ -326,7 +331,7 @@ static const struct table *change_table(struct table_change *change, const struc
         .indexes = indexes,
         .now_ms = now_ms,
     };
-    keep_warm(before, table, indexes);
+    store_current_warm(before, table, indexes);
     if (!index_updates_check_states(&update) ||
         !change_billing(change, request, table, indexes, now_ms) ||
         (request->throughput != NULL &&
@@ -346,12 +351,12 @@ static const struct table *change_table(struct table_change *change, const struc
     if (request->deletion_protection.given) {
         table->deletion_protection = request->deletion_protection.value;
     }
-    op->shown = being_updated(op->call->arena, request, before, table);
+    op->shown = description_during_update(op->call->arena, request, before, table);
     return table;
 }
 
-/* Changes that leave the table ACTIVE. */
-static bool is_at_once(const struct update_table_request *request)
+/* Returns whether the request has only changes during which the table stays ACTIVE. */
+static bool stays_active(const struct update_table_request *request)
 {
     bool alone = str_is_null(request->billing_mode.text) && request->throughput == NULL &&
                  request->index_updates.count == 0 && request->stream == NULL;
@@ -359,7 +364,7 @@ static bool is_at_once(const struct update_table_request *request)
                      request->on_demand != NULL || request->warm != NULL);
 }
 
-/* Sizes are read after the change, for the answer. */
+/* Writes the response after the change, when the engine has read the table's sizes. */
 static void describe_done(struct engine_call *engine_call)
 {
     struct update_table *op = CONTAINER_OF(engine_call, struct update_table, describe.call);
@@ -372,7 +377,7 @@ static void describe_done(struct engine_call *engine_call)
                        &(struct description){
                            .table = op->shown,
                            .sizes = &op->describe.sizes,
-                           .status = is_at_once(&op->request) ? STATUS_ACTIVE : STATUS_UPDATING,
+                           .status = stays_active(&op->request) ? STATUS_ACTIVE : STATUS_UPDATING,
                            .sse_is_updating = op->request.sse != NULL,
                            .warm_is_updating = op->request.warm != NULL,
                        });
@@ -412,7 +417,7 @@ static bool check_throughput(const struct update_table_request *request, struct 
            table_request_throughput(request->throughput, &checked, err);
 }
 
-/* Whether a view type is given if and only if the stream is to be enabled. */
+/* Checks that a view type is given if and only if the stream is enabled. */
 static bool check_stream(const struct stream_request *stream, struct err *err)
 {
     bool has_view = stream != NULL && !str_is_null(stream->view.text);

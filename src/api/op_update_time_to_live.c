@@ -1,4 +1,5 @@
-/* UpdateTimeToLive: sets the attribute by which items expire, or stops expiry. */
+/* UpdateTimeToLive: sets the attribute by which items expire, or disables expiry. Called by
+ * dispatch.c on the thread of the call. */
 #include "api/table_request.h"
 #include "base/clock.h"
 #include "engine/expiry.h"
@@ -42,10 +43,11 @@ struct update_ttl {
     struct table_change engine;
 };
 
-/* A second change is refused for so long: measured as more than 1,811 s and less than 1,872 s. */
+/* The minimum time between two changes: measured on the service as more than 1,811 s and less than
+ * 1,872 s. */
 #define INTERVAL_MS ((int64_t)31 * 60 * 1000)
 
-/* What is asked for is looked at before when it is. */
+/* Checks a change: first its contents, then the time since the previous change. */
 static bool check_change(const struct ttl_request *ttl, const struct table *table, struct err *err)
 {
     bool is_on = table->ttl == TTL_ENABLED || table->ttl == TTL_ENABLING;

@@ -1,4 +1,6 @@
-/* One page of items, for Query and Scan: checks, reading, and the answer. */
+/* Reads one page of items, for Query and Scan: checks, the read, and the response. Called by
+ * op_query.c and op_scan.c on the thread of the call. emit() may run on another thread while the
+ * call waits. */
 #include "api/page.h"
 
 #include "err/messages.h"
@@ -33,7 +35,7 @@ static bool check_select(struct page *page)
     return true;
 }
 
-/* The service words a Query's refusals as the validation errors of writes, a Scan's are bare. */
+/* A Query's errors start with "1 validation error detected: ", those of a Scan do not. */
 bool page_check_select(struct page *page)
 {
     return check_select(page) || (page->is_query && api_prefix_error(page->call));
@@ -49,8 +51,8 @@ bool page_check_legacy(struct page *page)
 
 #define STARTING_KEY "The provided starting key is invalid"
 
-/* Numbers and equal members are found before the service knows that it is a starting key. */
-static bool found_early(const struct value_problem *problem)
+/* Returns whether the service reports this problem without naming the starting key. */
+static bool is_reported_as_value(const struct value_problem *problem)
 {
     return problem->fault == FAULT_NUMBER || problem->fault == FAULT_DUPLICATES ||
            (problem->fault == FAULT_EMPTY_SET && problem->type == VALUE_NS);
@@ -60,7 +62,7 @@ bool page_check_start_key(struct page *page)
 {
     struct api_call *call = page->call;
     const struct value_problem *problem = &page->request->exclusive_start_key.problem;
-    if (problem->fault == FAULT_NONE || found_early(problem)) {
+    if (problem->fault == FAULT_NONE || is_reported_as_value(problem)) {
         return api_check_problem(call, problem);
     }
     struct str text = value_problem_text(problem, api_wording(call), call->arena);
@@ -75,7 +77,8 @@ bool page_check_expressions(struct page *page, struct expr_scope *scope)
            api_projection(page->call, scope, request->projection_expression, &page->projection);
 }
 
-/* A Query's filter may use only what the index holds; in a Scan the rest is just not there. */
+/* Checks that a Query's filter uses only attributes that the index has. In a Scan other attributes
+ * are treated as absent. */
 static bool check_filter_projected(struct page *page)
 {
     struct unprojected found = unprojected_init(page->call->arena, page->table, page->index);
@@ -88,7 +91,8 @@ static bool check_filter_projected(struct page *page)
                    STR_ARG(page->index->name), STR_ARG(found.names));
 }
 
-/* A local index fetches what it lacks from the table; a global one cannot. */
+/* Checks that the index has the requested attributes. Attributes that a local index lacks are
+ * fetched from the table; a global index cannot do that. */
 static bool check_projected(struct page *page)
 {
     struct err *err = &page->call->err;
@@ -187,7 +191,7 @@ static struct capacity page_capacity(const struct page *page)
     return capacity;
 }
 
-/* What was read, for the meter. */
+/* Completes the access for the meter with what was read. */
 static void meter_page(struct page *page)
 {
     struct meter_access *access = &page->access;
@@ -224,8 +228,8 @@ static void page_done(struct engine_call *engine_call)
     api_finish(call);
 }
 
-/* Checks ExclusiveStartKey against the schema of table and index, before anything else that needs
- * the table. */
+/* Encodes ExclusiveStartKey and checks it against the keys of table and index. The service does so
+ * before all other checks that need the table. */
 static bool find_start_row(struct page *page)
 {
     struct api_call *call = page->call;

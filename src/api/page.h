@@ -1,10 +1,12 @@
-/* api/page.h: what Query and Scan share: one page of items of a table or index. */
+/* api/page.h: reads one page of items of a table or index, for Query and Scan. All functions run on
+ * the thread of the call; one that returns false has set call->err. */
 #ifndef GRAMME_API_PAGE_H
 #define GRAMME_API_PAGE_H
 
 #include "api/api_internal.h"
 #include "engine/range.h"
 
+/* The request members that Query and Scan share; the operation's own struct has it as `common`. */
 struct page_request {
     struct str table_name;
     struct str index_name;
@@ -22,7 +24,8 @@ struct page_request {
     struct wire_map values;
 };
 
-/* In the order in which errors come out; the operations' own stand before or between. */
+/* Their fields, for the operation's table of fields. The order of the table is the order of errors,
+ * so the operations put their own fields before or between these groups. */
 #define PAGE_SELECT_FIELDS(struct_)                                                                \
     FIELD(struct_, common.select, "Select", shape_select),                                         \
         FIELD(struct_, common.index_name, "IndexName", shape_index_name)
@@ -39,6 +42,7 @@ struct page_request {
         FIELD(struct_, common.names, "ExpressionAttributeNames", shape_name_map),                  \
         FIELD(struct_, common.values, "ExpressionAttributeValues", shape_value_map)
 
+/* A Query or Scan that is being processed. */
 struct page {
     struct api_call *call;
     const struct page_request *request;
@@ -48,32 +52,33 @@ struct page {
     const struct condition *filter;
     const struct projection *projection;
     bool count_only;
-    struct str
-        start_row; /* where ExclusiveStartKey is in the table or index; STR_NULL: not given */
-    /* Says why a start key that fits the schema is not in the range: sets call->err. */
+    struct str start_row; /* encoded row key of ExclusiveStartKey in the table or index; STR_NULL:
+                             not given */
+    /* Sets call->err for a start key that matches the key schema but is outside of the range. */
     void (*refuse_start)(struct page *page, struct str row);
     struct items_read read;
     struct meter_access access;
-    struct capacity capacity; /* consumed, once it is read */
+    struct capacity capacity; /* consumed; set after the read */
 };
 
-/* Checks Select and the parameters that it excludes. Like the three functions below it needs no
- * table. */
+/* Checks Select and the parameters that it excludes. Called, like the three functions below, before
+ * the table is looked up. */
 MUST_USE bool page_check_select(struct page *page);
-/* Checks the legacy parameters. */
+/* Checks the legacy parameters and converts them to page->filter and page->projection. */
 MUST_USE bool page_check_legacy(struct page *page);
-/* Checks the value of ExclusiveStartKey. */
+/* Checks that the values in ExclusiveStartKey are well formed. */
 MUST_USE bool page_check_start_key(struct page *page);
-/* Binds the filter and the projection. */
+/* Parses and binds the filter and projection expressions. */
 MUST_USE bool page_check_expressions(struct page *page, struct expr_scope *scope);
-/* Finds table and index, and the row of ExclusiveStartKey, which must fit their keys. */
+/* Looks up the table and the index, and encodes ExclusiveStartKey, which must match their keys. */
 MUST_USE bool page_find(struct page *page);
-/* Whether it is a Query of a table without sort key: it finds one item at most, so there is no
- * second page. Table and index are known. */
+/* Returns whether the page is a Query of a table without a sort key: it finds at most one item, so
+ * there is no second page. Call it after page_find(). */
 MUST_USE bool page_has_one_row(const struct page *page);
-/* Checks that the requested attributes can be read from the table or index. */
+/* Checks that the table or index has the attributes that the request projects or filters by. */
 MUST_USE bool page_check_attributes(struct page *page);
-/* Cuts the range at ExclusiveStartKey and reads. On error the call has ended. */
+/* Starts the read of `range`, from ExclusiveStartKey on, and ends the call when it is done or
+ * fails. */
 void page_run(struct page *page, struct key_range range);
 
 #endif

@@ -1,5 +1,7 @@
-/* What the PartiQL operations share: parsing a statement, finding its table and index, making its
- * write, writing its rows. */
+/* Functions that the PartiQL operations share: parse a statement, look up its table and index,
+ * convert it to a write, write its rows. Called by op_execute_statement.c,
+ * op_batch_execute_statement.c and op_execute_transaction.c on the thread of the call; keeps no
+ * state. */
 #include "api/partiql.h"
 
 #include "api/write_item.h"
@@ -92,8 +94,8 @@ struct plan_request partiql_plan_request(struct api_call *call, const struct par
 
 /* --- writes --- */
 
-static bool insert(struct api_call *call, const struct partiql *partiql, struct item_write *out,
-                   struct err *err)
+static bool convert_insert(struct api_call *call, const struct partiql *partiql,
+                           struct item_write *out, struct err *err)
 {
     const struct table *table = partiql->table;
     out->kind = WRITE_PUT;
@@ -105,10 +107,10 @@ static bool insert(struct api_call *call, const struct partiql *partiql, struct 
            item_check_size(table, out->item, out->item_size, err);
 }
 
-/* An UPDATE needs the item to be there; a DELETE is content if it is not; EXISTS asks for the item
- * and for more than its key. */
-static bool change(struct api_call *call, const struct partiql *partiql, bool transaction,
-                   struct item_write *out, struct err *err)
+/* Converts an UPDATE, DELETE or EXISTS. UPDATE and EXISTS require that the item exists; a DELETE of
+ * a missing item succeeds. */
+static bool convert_change(struct api_call *call, const struct partiql *partiql, bool transaction,
+                           struct item_write *out, struct err *err)
 {
     static const enum write_kind kinds[] = {
         [STATEMENT_UPDATE] = WRITE_UPDATE,
@@ -153,8 +155,8 @@ bool partiql_write(struct api_call *call, const struct partiql *partiql, bool tr
         .err = ERR_INIT(call->arena),
     };
     return partiql->statement.kind == STATEMENT_INSERT
-               ? insert(call, partiql, out, err)
-               : change(call, partiql, transaction, out, err);
+               ? convert_insert(call, partiql, out, err)
+               : convert_change(call, partiql, transaction, out, err);
 }
 
 void partiql_name_failure(const struct partiql *partiql, struct item_write *write)

@@ -1,5 +1,6 @@
-/* api/partiql.h: what ExecuteStatement, BatchExecuteStatement and ExecuteTransaction share: a
- * statement of a request, its table, its write, and its rows in the answer. */
+/* api/partiql.h: functions that ExecuteStatement, BatchExecuteStatement and ExecuteTransaction
+ * share: parse a statement, find its table, convert it to a write, and write rows to the response.
+ * All run on the thread of the call. A function that returns false has set *err. */
 #ifndef GRAMME_API_PARTIQL_H
 #define GRAMME_API_PARTIQL_H
 
@@ -17,7 +18,7 @@ struct statement_request {
 extern const struct shape shape_statement;
 extern const struct shape shape_parameters;
 
-/* A statement under way. */
+/* A statement that is being processed. */
 struct partiql {
     const struct statement_request *request;
     struct statement statement;
@@ -25,59 +26,62 @@ struct partiql {
     const struct index *index; /* or NULL */
 };
 
-/* Reports faults of the parameters' values; the service does so before it parses the statement. */
+/* Checks the values of the parameters; the service reports their errors before it parses the
+ * statement. */
 MUST_USE bool partiql_check_parameters(struct api_call *call,
                                        const struct statement_request *request, struct err *err);
-/* Parses the statement of a request. */
+/* Parses the statement of a request into out->statement. *out borrows `request` and call->arena. */
 MUST_USE bool partiql_parse(struct api_call *call, const struct statement_request *request,
                             struct partiql *out, struct err *err);
-/* Finds the table. False: *err. */
+/* Looks up the table and sets partiql->table. */
 MUST_USE bool partiql_find_table(struct api_call *call, struct partiql *partiql, struct err *err);
-/* Finds the index, if the statement names one. Fails for an index that PartiQL cannot read, and for
- * every index in a write. */
+/* Looks up the index, if the statement names one, and sets partiql->index. Fails for an index that
+ * PartiQL cannot read, and for any index in a write. */
 MUST_USE bool partiql_find_index(struct partiql *partiql, struct err *err);
-/* What src/plan needs to know of the statement. */
+/* Returns the input of the planner (src/plan) for a statement whose table and index are known. */
 struct plan_request partiql_plan_request(struct api_call *call, const struct partiql *partiql);
 
-/* Whether it is a SELECT. */
+/* Returns whether the statement is a SELECT. */
 static inline bool partiql_is_read(const struct partiql *partiql)
 {
     return partiql->statement.kind == STATEMENT_SELECT;
 }
 
-/* The write of an INSERT, UPDATE, DELETE or EXISTS whose table is known. *err: what the statement
- * gets wrong. In a transaction, problems of keys are worded as TransactWriteItems does. */
+/* Converts an INSERT, UPDATE, DELETE or EXISTS whose table is known to a write in *out.
+ * `transaction`: errors about keys are worded as by TransactWriteItems. */
 MUST_USE bool partiql_write(struct api_call *call, const struct partiql *partiql, bool transaction,
                             struct item_write *out, struct err *err);
-/* Describes a SELECT for the meter; `operation` is a literal. The WHERE clause is its filter. */
+/* Fills in *access with a SELECT, for the meter; the WHERE clause is recorded as its filter.
+ * `operation` is a string literal. */
 void partiql_describe_read(struct meter_access *access, const char *operation,
                            const struct partiql *partiql);
-/* "ExecuteStatement Insert", and so on: the meter's name for a write. */
+/* Returns the meter's name of a write: "ExecuteStatement Insert" and so on. */
 const char *partiql_write_name(const struct partiql *partiql);
-/* INSERT's condition, if it failed, is a duplicate key. */
+/* Changes the error of an INSERT whose condition failed to DuplicateItem. */
 void partiql_name_failure(const struct partiql *partiql, struct item_write *write);
-/* The row of RETURNING after the write has succeeded, or VALUE_ABSENT. */
+/* Returns the row of RETURNING after the write has succeeded, or VALUE_ABSENT. */
 struct value partiql_returned(const struct partiql *partiql, const struct item_write *write,
                               struct arena *arena);
 
-/* Returns an item as the columns of a SELECT have it, in `arena` if it differs. */
+/* Returns the columns of a SELECT from an item: the item itself, or a map in `arena`. */
 struct value partiql_row(struct arena *arena, const struct statement *statement, struct value item);
-/* Writes an item as the columns of a SELECT have it. */
+/* Writes the columns of a SELECT from an item to `out`. `arena` is scratch memory. */
 void partiql_write_row(struct buf *out, struct arena *arena, const struct statement *statement,
                        struct value item);
 
-/* --- NextToken: where a SELECT goes on --- */
+/* --- NextToken: where the next page of a SELECT starts --- */
 
 struct read_position {
-    uint32_t range;        /* of the plan */
-    struct value last_key; /* the last one read; VALUE_ABSENT: none of that range yet */
+    uint32_t range; /* index of the plan's range */
+    struct value
+        last_key; /* key of the last row read; VALUE_ABSENT: nothing of that range was read */
 };
 
-/* Returns a NextToken: opaque text, valid for this statement with these parameters on this table
- * only. */
+/* Returns a NextToken in `arena`: opaque text, valid only for this statement with these parameters
+ * on this table. */
 struct str partiql_token_write(const struct partiql *partiql, const struct read_position *position,
                                struct arena *arena);
-/* Reads a NextToken. False: ERR_VALIDATION. */
+/* Parses a NextToken. Returns false with ERR_VALIDATION if it is not one of this statement. */
 MUST_USE bool partiql_token_read(const struct partiql *partiql, struct str text,
                                  struct read_position *out, struct arena *arena, struct err *err);
 

@@ -1,4 +1,5 @@
-/* Shapes that many requests have, and the names of tables. */
+/* The shapes that many requests share, and checks of table names. The shapes are constants; the
+ * functions run on the thread of the call. */
 #include "api/api_internal.h"
 
 #define AWS "com.amazonaws.dynamodb.v20120810."
@@ -38,14 +39,14 @@ struct str api_table_in_arn(struct str arn)
     return STR_NULL;
 }
 
-/* The table's name in an ARN, else `given` itself. */
+/* Returns the table name in an ARN; `given` itself if it is not an ARN. */
 static struct str name_in_arn(struct str given)
 {
     struct str name = api_table_in_arn(given);
     return str_is_null(name) ? given : name;
 }
 
-/* The model allows what an ARN may be; letters and the length of a name are looked at later. */
+/* A name or an ARN. api_check_table_name() checks the characters and the length of the name. */
 const struct shape shape_table_name = {
     .kind = SHAPE_STRING,
     .min = 1,
@@ -114,7 +115,8 @@ const struct shape shape_return_values = {
     .values =
         (const char *const[]){"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW", NULL},
     .terse = true,
-    .terse_values = "ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE", /* as the service has it */
+    .terse_values =
+        "ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE", /* spelled like this by the service */
 };
 const struct shape shape_return_on_failure = {
     .kind = SHAPE_ENUM,
@@ -146,7 +148,7 @@ const struct shape shape_new_index_name = {
 };
 const struct shape shape_limit = {.kind = SHAPE_INTEGER, .min = 1};
 
-/* In the order in which the service prints them. */
+/* In the order in which the service lists them in error messages. */
 static const struct shape shape_comparison = {
     .kind = SHAPE_ENUM,
     .values = (const char *const[]){"IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT",

@@ -1,4 +1,5 @@
-/* What the operations of streams share: ARNs, shards, iterators. */
+/* Functions that the stream operations share: ARNs, shards, iterators. Called on the thread of the
+ * call; keeps no state. */
 #include "api/stream_request.h"
 
 #include "api/arn.h"

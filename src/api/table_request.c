@@ -1,4 +1,6 @@
-/* Reads parts of CreateTable and UpdateTable requests: names, throughput, streams, tags. */
+/* The shapes of CreateTable and UpdateTable requests, and the conversion and checks of their parts:
+ * names, throughput, streams, encryption. Called by the table operations on the thread of the call;
+ * keeps no state. */
 #include "api/table_request.h"
 
 #include "base/hash.h"
@@ -268,16 +270,16 @@ bool table_request_on_demand(const struct pair_request *given, enum billing_mode
     "See: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"                       \
     "on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
 
-/* Which member is below the floor: "Read", "Write", or NULL. Absent members are not. */
-static const char *below_floor(const struct pair_request *given, struct unit_pair floor)
+/* Returns which given member is below the minimum: "Read", "Write", or NULL. */
+static const char *member_below(const struct pair_request *given, struct unit_pair minimum)
 {
-    return given->read.given && given->read.value < floor.read      ? "Read"
-           : given->write.given && given->write.value < floor.write ? "Write"
-                                                                    : NULL;
+    return given->read.given && given->read.value < minimum.read      ? "Read"
+           : given->write.given && given->write.value < minimum.write ? "Write"
+                                                                      : NULL;
 }
 
-/* "One or more ...: Requested ReadUnitsPerSecond for WarmThroughput for table is lower than " and
- * `than`. */
+/* Sets the error "... Requested ReadUnitsPerSecond for WarmThroughput for table is lower than
+ * THAN". */
 static bool refuse_warm(const char *member, const struct index *index, const char *than,
                         struct err *err)
 {
@@ -301,7 +303,7 @@ bool table_request_new_warm(const struct pair_request *given, struct table *tabl
     if (given == NULL) {
         return true;
     }
-    const char *member = below_floor(given, table_warm(table, index));
+    const char *member = member_below(given, table_warm(table, index));
     if (member != NULL && table->billing == BILLING_PAY_PER_REQUEST) {
         return refuse_warm(member, index, "initial throughput for OnDemand. " SEE_INITIAL, err);
     }
@@ -322,7 +324,7 @@ bool table_request_raise_warm(const struct pair_request *given, struct table *ta
     if (given == NULL) {
         return true;
     }
-    const char *member = below_floor(given, table_warm(table, index));
+    const char *member = member_below(given, table_warm(table, index));
     if (member != NULL) {
         return refuse_warm(member, index,
                            "current WarmThroughput, decreasing WarmThroughput is not supported",
@@ -356,8 +358,8 @@ bool table_request_check_sse(const struct sse_request *sse, struct err *err)
     return problem == NULL || err_set(err, ERR_VALIDATION, INVALID "%s", problem);
 }
 
-/* The ARN of the key that the service itself would manage: one per account and Region, so its id is
- * derived from these. */
+/* Returns the ARN of the key that the service would manage. There is one per account and Region, so
+ * its id is derived from these. */
 static struct str default_key(struct api_call *call)
 {
     struct str region = engine_region(call->engine);
@@ -374,7 +376,8 @@ static struct str default_key(struct api_call *call)
                         id[14], id[15]);
 }
 
-/* A key may be named by its ARN, its id or an alias. We know no aliases but the default key's. */
+/* Returns the ARN of a key given by its ARN, its id or an alias. The default key's alias is the
+ * only one that is known. */
 static struct str key_arn(struct api_call *call, struct str key)
 {
     const struct str alias = STR("alias/aws/dynamodb");

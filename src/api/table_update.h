@@ -1,5 +1,6 @@
-/* api/table_update.h: what UpdateTable is made of: settings of the table in op_update_table.c, its
- * indexes in index_updates.c, which changes may come together in update_company.c. */
+/* api/table_update.h: shared by the files of UpdateTable: op_update_table.c changes settings of the
+ * table, index_updates.c its indexes, and update_company.c checks which changes one request may
+ * combine. */
 #ifndef GRAMME_API_TABLE_UPDATE_H
 #define GRAMME_API_TABLE_UPDATE_H
 
@@ -17,15 +18,15 @@ struct update_table_request {
     struct wire_list definitions;
     struct wire_enum billing_mode;
     struct throughput_request *throughput;
-    struct wire_list index_updates; /* of struct index_update_request pointers */
+    struct wire_list index_updates; /* elements are struct index_update_request pointers */
     struct stream_request *stream;
     struct sse_request *sse;
     struct wire_enum table_class;
     struct wire_bool deletion_protection;
     struct pair_request *on_demand;
     struct pair_request *warm;
-    struct wire_list replica_updates; /* of struct replica_update_request pointers */
-    struct wire_enum consistency;     /* MultiRegionConsistency; means nothing without replicas */
+    struct wire_list replica_updates; /* elements are struct replica_update_request pointers */
+    struct wire_enum consistency;     /* MultiRegionConsistency; no effect without replicas */
 };
 
 /* One of ReplicaUpdates. */
@@ -41,40 +42,41 @@ struct replica_update_request {
 extern const struct shape shape_index_updates;
 extern const struct shape shape_replica_updates;
 
-/* A change under way. */
+/* An UpdateTable that is being processed. */
 struct table_update {
-    struct table_change *change; /* refusals go to change->call.err */
+    struct table_change *change; /* errors are set in change->call.err */
     const struct update_table_request *request;
     const struct table *before;
     struct table *table;   /* the new description */
-    struct index *indexes; /* its indexes; none has come or gone yet */
+    struct index *indexes; /* the indexes of `table`, before any is created or deleted */
     int64_t now_ms;
 };
 
-/* index_updates.c */
+/* index_updates.c: returns entry `i` of GlobalSecondaryIndexUpdates. */
 const struct index_update_request *index_update_at(const struct update_table_request *request,
                                                    size_t i);
-/* What can be said of the updates before the table is known. */
+/* index_updates.c: checks the index updates of a request before the table is looked up. */
 MUST_USE bool index_updates_check(const struct update_table_request *request, struct err *err);
-/* Whether the table and its indexes are in a state to be changed like this. */
+/* index_updates.c: checks that the states of the table and its indexes allow the request. */
 MUST_USE bool index_updates_check_states(const struct table_update *update);
-/* Settings of indexes, then indexes that come or go. */
+/* index_updates.c: changes settings of indexes, then creates and deletes indexes in
+ * update->table. */
 MUST_USE bool index_updates_change(struct table_update *update);
 
-/* update_company.c */
-/* The request changes something, and only what may be changed together. */
+/* update_company.c: checks that the request changes something, and that one request may combine its
+ * changes. */
 MUST_USE bool update_company_check(const struct update_table_request *request, struct err *err);
-/* ReplicaUpdates. There is one Region, so no replica can come, and none is there to change or go:
- * always false, with the reason in *err. `call` is the operation's, for its Region. */
+/* update_company.c: refuses ReplicaUpdates. There is only one Region, so there are no replicas:
+ * always returns false, with the service's error in *err. `call` supplies the Region. */
 bool update_company_refuse_replicas(struct api_call *call,
                                     const struct update_table_request *request, struct err *err);
 
-/* op_update_table.c: sets new units, unless they are the same as before. `index` is the name of the
- * index that gets the units; STR_NULL: the table. */
+/* op_update_table.c: changes the provisioned units of the table, or of the index named `index` if
+ * it is not STR_NULL. Fails if the units are the same as before. */
 MUST_USE bool table_update_units(const struct table_update *update,
                                  const struct throughput_request *given, struct str index,
                                  struct throughput *throughput);
-/* op_update_table.c: sets new limits of OnDemandThroughput. */
+/* op_update_table.c: changes the maximums of OnDemandThroughput. */
 MUST_USE bool table_update_ceiling(const struct table_update *update,
                                    const struct pair_request *given, struct unit_pair *ceiling);
 

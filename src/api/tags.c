@@ -1,5 +1,7 @@
-/* Tags. Lengths, letters and texts are as measured on the service; keys and values are held to the
- * pattern ^([\p{L}\p{Z}\p{N}_.:/=+\-@]*)$ that all of AWS has for tags. */
+/* Checks tags and the ARNs of tagged tables, and changes a table's tags. Lengths, characters and
+ * messages are as measured on the service; keys and values must match AWS's pattern for tags,
+ * ^([\p{L}\p{Z}\p{N}_.:/=+\-@]*)$. Called by CreateTable and the tag operations on the thread of
+ * the call; keeps no state. */
 #include "api/tags.h"
 
 #include "api/arn.h"
@@ -36,7 +38,8 @@ static bool is_ascii_tag_char(char c)
            (c != '\0' && strchr(" _.:/=+-@", c) != NULL);
 }
 
-/* Blocks of what is neither letter, digit nor space; the rest of Unicode is taken for these. */
+/* Returns whether the code point is in a Unicode block of symbols. All other code points count as
+ * letters, digits or spaces. */
 static bool is_symbol(uint32_t code_point)
 {
     static const struct {
@@ -181,7 +184,7 @@ bool tags_table_name(struct api_call *call, struct str text, struct str *out)
         return err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
     }
     *out = arn.table;
-    if (arn.kind == ARN_STREAM) { /* streams have no tags */
+    if (arn.kind == ARN_STREAM) { /* streams cannot have tags */
         tags_refuse_missing(call, text);
         return false;
     }

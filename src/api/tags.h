@@ -1,5 +1,5 @@
-/* api/tags.h: what CreateTable, TagResource, UntagResource and ListTagsOfResource share: tags and
- * the ARNs of what bears them. */
+/* api/tags.h: checks of tags and of the ARNs of tagged tables, for CreateTable, TagResource,
+ * UntagResource and ListTagsOfResource. */
 #ifndef GRAMME_API_TAGS_H
 #define GRAMME_API_TAGS_H
 
@@ -10,36 +10,37 @@ struct tag_request {
     struct str value;
 };
 
-/* A list of struct tag_request pointers. The model's lengths are not in it: the service has words
- * of its own for them. */
+/* A list of struct tag_request pointers. The shape does not check the lengths: tags_check() does,
+ * because the service has special error messages for them. */
 extern const struct shape shape_tags;
 
-/* The tag at `i` of such a list. */
+/* Returns tag `i` of such a list. */
 static inline const struct tag_request *tags_at(const struct wire_list *tags, size_t i)
 {
     return ((struct tag_request *const *)tags->elements)[i];
 }
 
-/* How many there are, their lengths and letters, and that no key comes twice. */
+/* Checks the number of tags, their lengths and characters, and that no key occurs twice. */
 MUST_USE bool tags_check(const struct wire_list *tags, struct err *err);
-/* The same for a list of keys to remove; of these one may come twice. */
+/* Checks a list of tag keys to remove in the same way; a key may occur twice. */
 MUST_USE bool tags_check_keys(const struct wire_list *keys, struct err *err);
-/* More tags than a table may have. Returns false. */
+/* Sets the error for more tags than a table may have. Returns false. */
 bool tags_refuse_count(struct err *err);
 
-/* The table's name in an ARN (STR_NULL: absent) of this account and Region; refusals are in
- * call->err. */
+/* Sets *out to the table name in an ARN (STR_NULL: the request has none), which must be of this
+ * account and Region. Returns false with call->err set. */
 MUST_USE bool tags_table_name(struct api_call *call, struct str arn, struct str *out);
-/* Sets the error of a call on a table that does not exist. */
+/* Sets call->err for a table that does not exist. */
 void tags_refuse_missing(struct api_call *call, struct str arn);
 
-/* A change of a table's tags under way. */
+/* A change of a table's tags that is being processed. */
 struct tags_change {
     struct api_call *call;
     struct str arn;
     struct table_change engine;
 };
-/* Has `change` make the new description, and answers the call with an empty body. */
+/* Starts to change a table. The engine calls `change` to make the new description; then the call
+ * ends with an empty body or an error. */
 void tags_start_change(struct tags_change *op, struct str table_name,
                        const struct table *(*change)(struct table_change *change,
                                                      const struct table *table));

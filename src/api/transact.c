@@ -1,4 +1,6 @@
-/* What transactions share: cancellation reasons, limits, capacity, and reads. */
+/* Functions that the transaction operations share: cancellation reasons, limits, consumed capacity,
+ * reads. Called by op_transact_get_items.c, op_transact_write_items.c and op_execute_transaction.c
+ * on the thread of the call; keeps no state. */
 #include "api/transact.h"
 
 #include "api/write_item.h"
@@ -119,15 +121,15 @@ void transact_admit(struct api_call *call, struct item_write *writes, size_t cou
         write_describe(&access, "", &writes[i]);
         if (!simulation_admit(call->thread->meter, &access, call->arena, &ignored,
                               &writes[i].err)) {
-            return; /* the others are not looked at any more */
+            return; /* one reason cancels the transaction */
         }
     }
 }
 
 /* --- capacity --- */
 
-/* A replay costs reads of the images that the first call wrote: their sizes, a
- * little-endian u32 each. */
+/* A request with a known token consumes read capacity for the items that the first request wrote.
+ * This returns their sizes, one little-endian u32 each. */
 struct str transact_note_sizes(struct items_write *write)
 {
     size_t len = write->write_count * NOTE_SIZE_LEN;
@@ -139,7 +141,7 @@ struct str transact_note_sizes(struct items_write *write)
     return str_make(sizes, len);
 }
 
-/* The size that the first call noted of its write `i`. */
+/* Returns the size of write `i` that the first request with this token stored. */
 static size_t replayed_size(const struct items_write *engine, size_t i)
 {
     return (i + 1) * NOTE_SIZE_LEN <= engine->replay_note.len
@@ -167,7 +169,8 @@ void transact_member_capacity(struct api_call *call, const struct wire_enum *wan
 
 /* --- metering --- */
 
-/* A replay reads the images of the first call; a cancelled transaction is charged nothing. */
+/* Records one write. A request with a known token counts as reads; a cancelled transaction consumes
+ * nothing. */
 static void meter_write(struct api_call *call, const char *const operations[4],
                         const struct items_write *engine, size_t i)
 {

@@ -1,59 +1,64 @@
-/* api/transact.h: what the transaction operations share: the reasons of a cancellation, limits, and
- * what the writes cost. */
+/* api/transact.h: functions that the transaction operations share: cancellation reasons, limits,
+ * consumed capacity, and reads. All run on the thread of the call. A function that returns false
+ * has set call->err. */
 #ifndef GRAMME_API_TRANSACT_H
 #define GRAMME_API_TRANSACT_H
 
 #include "api/api_internal.h"
 
-/* Leaves only the first write that has a reason against it with one: the service stops there when
- * it looks at keys, and in ExecuteTransaction always. */
+/* Clears the errors of all writes after the first that has one, because the service stops at the
+ * first wrong key, and in ExecuteTransaction at any first error. */
 void transact_keep_first_reason(struct api_call *call, struct item_write *writes, size_t count);
-/* Whether no write has a reason against it, its err. Else sets call->err to
+/* Returns whether no write has its err set. Otherwise sets call->err to
  * TransactionCanceledException with one reason per write; the writes must live until the call
  * ends. */
 MUST_USE bool transact_check_reasons(struct api_call *call, const struct item_write *writes,
                                      size_t count);
-/* Cancels likewise after the engine has refused; but an empty index key is the whole request's
- * fault. */
+/* Sets call->err after the engine has refused the transaction: TransactionCanceledException as
+ * above, or ValidationException if a write has an empty index key. */
 void transact_refuse(struct api_call *call, const struct item_write *writes, size_t count);
 
 /* A read of several items at one instant, for TransactGetItems and ExecuteTransaction. The caller
- * sets the first members and calls transact_read_start(), which answers the call. */
+ * sets the members before `get` and calls transact_read_start(). */
 struct transact_read {
     struct api_call *call;
     const struct wire_enum *return_consumed_capacity;
-    const struct table **tables; /* of each item */
+    const struct table **tables; /* the table of each item */
     const struct item_key *keys;
     size_t count;
-    /* Returns what the response has for an item that exists; VALUE_ABSENT: nothing. Called for each
-     * item in order. */
+    /* Returns the value that the response has for an item that exists; VALUE_ABSENT: none. Called
+     * for each item in order. */
     struct value (*project)(struct transact_read *read, size_t i, struct value item);
-    /* Tells the meter what item i is read for; the numbers are set afterwards. */
+    /* Sets the operation and attributes of *access for item i, for the meter; the counts are set
+     * afterwards. */
     void (*describe)(struct transact_read *read, size_t i, struct meter_access *access);
     struct items_get get;
 };
-/* Starts the read. */
+/* Starts the read; when it is done, writes the response and ends the call. *read must live as long
+ * as the call. */
 void transact_read_start(struct transact_read *read);
 
 /* ClientRequestToken. */
 extern const struct shape shape_request_token;
 
-/* Sets call->err for two operations on one item; returns false. */
+/* Sets call->err for two operations on one item. Returns false. */
 bool transact_refuse_duplicate(struct api_call *call);
-/* The limit on all items that are to be put. */
+/* Checks the limit on the total size of the items to put. */
 MUST_USE bool transact_check_size(struct api_call *call, const struct item_write *writes,
                                   size_t count);
 
-/* Asks for each write whether simulated limits let it pass; one that does not has its err set. */
+/* Sets the err of each write that the simulated limits refuse. */
 void transact_admit(struct api_call *call, struct item_write *writes, size_t count);
-/* Describes what a transaction wrote, or would have written, for the meter; `operation` is the name
- * of the operation, with a space. */
+/* Records the writes of a transaction, executed or cancelled, for the meter. `operations` are the
+ * meter's names by enum write_kind. */
 void transact_meter(struct api_call *call, const char *const operations[4],
                     const struct items_write *engine);
 
-/* To be remembered with a token: what transact_member_capacity() needs for a replay. */
+/* Returns the sizes of the written items, to be stored with the ClientRequestToken;
+ * transact_member_capacity() needs them when the same request comes again. */
 struct str transact_note_sizes(struct items_write *write);
-/* The member ConsumedCapacity of writes that were carried out, now or before. */
+/* Writes the member ConsumedCapacity of writes that were executed by this request, or by an earlier
+ * one with the same token. */
 void transact_member_capacity(struct api_call *call, const struct wire_enum *wanted,
                               const struct items_write *engine);
 

@@ -1,6 +1,6 @@
-/* Which changes one UpdateTable may ask for together, and ReplicaUpdates. The service wants one
- * change per call, with a few exceptions; texts and precedence are as measured in October 2026.
- * Called by op_update_table.c on the thread of the request. */
+/* Checks which changes one UpdateTable may combine, and refuses ReplicaUpdates. The service allows
+ * one change per request, with a few exceptions; messages and their precedence are as measured in
+ * October 2026. Called by op_update_table.c on the thread of the call; keeps no state. */
 #include "api/table_update.h"
 
 #define INVALID "One or more parameter values were invalid: "
@@ -46,7 +46,7 @@ const struct shape shape_replica_updates = {
     .element = &shape_replica_update,
 };
 
-/* --- what may come together --- */
+/* --- combinations --- */
 
 static bool refuse(struct err *err, const char *text)
 {
@@ -61,7 +61,7 @@ static bool changes_anything(const struct update_table_request *request)
            request->on_demand != NULL || request->warm != NULL || request->replica_updates.given;
 }
 
-/* How many of the request's parts are there; BillingMode and its ProvisionedThroughput are one. */
+/* Counts the changes in the request; BillingMode and ProvisionedThroughput count as one. */
 static int count_changes(const struct update_table_request *request)
 {
     bool capacity = !str_is_null(request->billing_mode.text) || request->throughput != NULL;
@@ -71,13 +71,14 @@ static int count_changes(const struct update_table_request *request)
            (request->warm != NULL) + request->replica_updates.given;
 }
 
-/* Parts that must be alone. If several are there, the first of this list is named. */
+/* Checks the changes that cannot be combined with any other. The error names the first in this
+ * list. */
 static bool check_alone(const struct update_table_request *request, struct err *err)
 {
     const struct {
         bool given;
         const char *text;
-    } lonely[] = {
+    } exclusive[] = {
         {request->replica_updates.given,
          "Replica modification must be the only operation in the request"},
         {request->sse != NULL,
@@ -87,9 +88,9 @@ static bool check_alone(const struct update_table_request *request, struct err *
         {request->deletion_protection.given,
          "DeletionProtection modification must be the only operation in the request"},
     };
-    for (size_t i = 0; i < COUNT_OF(lonely); i++) {
-        if (lonely[i].given && count_changes(request) > 1) {
-            return refuse(err, lonely[i].text);
+    for (size_t i = 0; i < COUNT_OF(exclusive); i++) {
+        if (exclusive[i].given && count_changes(request) > 1) {
+            return refuse(err, exclusive[i].text);
         }
     }
     return true;
@@ -105,7 +106,8 @@ static bool creates_or_deletes_index(const struct update_table_request *request)
     return false;
 }
 
-/* An index comes or goes alone, but for new settings of other indexes and for BillingMode. */
+/* Checks that creating or deleting an index is combined only with settings of other indexes and
+ * with BillingMode. */
 static bool check_index_company(const struct update_table_request *request, struct err *err)
 {
     if (!creates_or_deletes_index(request)) {
@@ -126,7 +128,7 @@ static bool check_index_company(const struct update_table_request *request, stru
                        "WarmThroughput");
 }
 
-/* Throughput, stream and WarmThroughput with each other. */
+/* Checks the combinations of throughput, stream, OnDemandThroughput and WarmThroughput. */
 static bool check_capacity_company(const struct update_table_request *request, struct err *err)
 {
     bool has_mode = !str_is_null(request->billing_mode.text);

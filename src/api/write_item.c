@@ -1,4 +1,6 @@
-/* What PutItem, UpdateItem and DeleteItem share: conditions, return values, the response. */
+/* One write of an item, for PutItem, UpdateItem and DeleteItem: condition, ReturnValues, response.
+ * Called by these operations on the thread of the call; write_describe() also by the batch,
+ * transaction and PartiQL operations. */
 #include "api/write_item.h"
 
 int write_item_returns(const struct write_request *request)
@@ -6,8 +8,8 @@ int write_item_returns(const struct write_request *request)
     return str_is_null(request->return_values.text) ? RETURN_NONE : request->return_values.value;
 }
 
-/* Without the table's name or the subject an older part of the service answers, with everything
- * that is wrong; else the name is looked at first, and alone. */
+/* Checks TableName and Item or Key. If one of them is missing, the older layer reports all errors;
+ * otherwise an invalid name is reported alone. */
 static bool check_subject(struct write_item *op, const struct shape *shape, const void *decoded,
                           const struct wire_item *subject)
 {

@@ -1,11 +1,13 @@
-/* api/write_item.h: what PutItem, UpdateItem and DeleteItem share: one write, its condition, and
- * the answer. */
+/* api/write_item.h: one write of an item, for PutItem, UpdateItem and DeleteItem: request members,
+ * condition, response. All functions run on the thread of the call; one that returns false has set
+ * call->err, or *err if it has that parameter. */
 #ifndef GRAMME_API_WRITE_ITEM_H
 #define GRAMME_API_WRITE_ITEM_H
 
 #include "api/api_internal.h"
 
-/* Request members that all three have; each operation's own struct starts with it. */
+/* The request members that the three operations share; each operation's own struct has it as
+ * `common`, first. */
 struct write_request {
     struct str table_name;
     struct wire_map expected;
@@ -19,8 +21,8 @@ struct write_request {
     struct wire_map values;
 };
 
-/* Their fields, for the operation's table. First those whose errors come first; the operation's own
- * and WRITE_REQUEST_EXPRESSIONS stand behind them. */
+/* Their fields, for the operation's table of fields. The order of the table is the order of errors:
+ * first these, then the operation's own fields and WRITE_REQUEST_EXPRESSIONS. */
 #define WRITE_REQUEST_FIELDS(struct_)                                                              \
     FIELD(struct_, common.return_consumed_capacity, "ReturnConsumedCapacity",                      \
           shape_return_consumed_capacity),                                                         \
@@ -39,7 +41,7 @@ struct write_request {
         FIELD(struct_, common.names, "ExpressionAttributeNames", shape_name_map),                  \
         FIELD(struct_, common.values, "ExpressionAttributeValues", shape_value_map)
 
-/* One such operation under way. */
+/* A PutItem, UpdateItem or DeleteItem that is being processed. */
 struct write_item {
     struct api_call *call;
     const struct write_request *request;
@@ -50,30 +52,33 @@ struct write_item {
     struct meter_access access;
 };
 
-/* ReturnValues as given, RETURN_NONE if not. */
+/* Returns the value of ReturnValues, or RETURN_NONE if it is not given. */
 int write_item_returns(const struct write_request *request);
 
-/* Decodes the request into `decoded`, which op->request and `subject` (its Item or Key) point into,
- * and checks what makes the other checks pointless: no table name, no item, a bad name. */
+/* Decodes the request into `decoded`; op->request and `subject` (its Item or Key) point into it.
+ * Checks first what the service reports alone: a missing or invalid table name, a missing Item or
+ * Key. */
 MUST_USE bool write_item_decode(struct write_item *op, const struct shape *shape, void *decoded,
                                 const struct wire_item *subject);
-/* The expressions that PutItem and DeleteItem have, into op->expressions. */
+/* Fills in op->expressions for PutItem and DeleteItem. */
 void write_item_list_expressions(struct write_item *op);
-/* PutItem and DeleteItem give nothing else back. */
+/* Checks that ReturnValues is NONE or ALL_OLD, for PutItem and DeleteItem. */
 MUST_USE bool write_item_check_returns(struct write_item *op);
-/* Expected or ConditionExpression, into op->write.condition. The scope is ready. */
+/* Sets op->write.condition from Expected or ConditionExpression. op->scope must be set. */
 MUST_USE bool write_item_condition(struct write_item *op);
 
-/* Refuses an update that changes a key attribute, or goes inside one. */
+/* Checks that an update neither changes a key attribute nor has a path into one. */
 MUST_USE bool update_check_keys(const struct item_write *write, struct err *err);
 
-/* Describes a write for the meter, before it is started; and adds what came of it. `operation` is a
+/* Fills in *access with a write for the meter, before the write is started. `operation` is a string
  * literal. */
 void write_describe(struct meter_access *access, const char *operation,
                     const struct item_write *write);
+/* Adds the result of the write to *access. */
 void write_describe_outcome(struct meter_access *access, const struct item_write *write);
 
-/* Sends the write to the engine; the answer is made from its outcome. */
+/* Sends the write to the engine; when it is done, writes the response and ends the call.
+ * `operation` is the meter's name, a string literal. */
 void write_item_run(struct write_item *op, const char *operation);
 
 #endif

@@ -1,4 +1,4 @@
-/* The names of the modes. */
+/* Maps the values of the option `--auth` to modes. Called while settings are read, at start. */
 #include "auth/auth.h"
 
 bool auth_mode_from_name(struct str name, enum auth_mode *out)

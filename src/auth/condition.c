@@ -64,8 +64,8 @@ bool policy_condition_operator_parse(struct str name, struct condition_operator 
 
 /* Values ----------------------------------------------------------------------------------- */
 
-/* Copies `text` with a NUL behind it, if it fits. */
-static bool to_c(struct str text, char *out, size_t size)
+/* Copies `text` to `out`, followed by a NUL. Returns false if it is too long or contains a NUL. */
+static bool copy_as_c_string(struct str text, char *out, size_t size)
 {
     if (text.len >= size || (text.len > 0 && memchr(text.data, '\0', text.len) != NULL)) {
         return false;
@@ -79,7 +79,7 @@ static bool parse_number(struct str text, double *out)
 {
     char copy[64];
     char *end = copy;
-    if (text.len == 0 || !to_c(text, copy, sizeof(copy)) ||
+    if (text.len == 0 || !copy_as_c_string(text, copy, sizeof(copy)) ||
         strchr("+-.0123456789", copy[0]) == NULL) {
         return false;
     }
@@ -128,7 +128,7 @@ static bool parse_time(const char *text, struct tm *parts, double *out_fraction,
 static bool parse_date(struct str text, double *out)
 {
     char copy[64];
-    if (!to_c(text, copy, sizeof(copy))) {
+    if (!copy_as_c_string(text, copy, sizeof(copy))) {
         return false;
     }
     struct tm parts = {.tm_mday = 1};
@@ -161,7 +161,7 @@ static bool parse_address(struct str text, uint8_t out[16], bool *out_is_v4)
 {
     char copy[INET6_ADDRSTRLEN];
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-    if (!to_c(text, copy, sizeof(copy))) {
+    if (!copy_as_c_string(text, copy, sizeof(copy))) {
         return false;
     }
     memcpy(out, mapped, sizeof(mapped));
@@ -341,7 +341,7 @@ static bool any_passes(const struct condition *condition, struct context_values 
     return false;
 }
 
-/* Null with the values true and false. */
+/* Evaluates the operator Null: true means that the key is absent. */
 static bool null_holds(const struct condition *condition, bool is_empty)
 {
     for (size_t i = 0; i < condition->value_count; i++) {
@@ -352,7 +352,7 @@ static bool null_holds(const struct condition *condition, bool is_empty)
     return false;
 }
 
-/* The request has no value for the key. */
+/* Returns whether a condition holds for a request that has no value for its key. */
 static bool holds_without_value(const struct condition_operator *op)
 {
     return op->is_if_exists || op->quantifier == QUANTIFIER_ALL ||

@@ -27,7 +27,7 @@ enum condition_comparison {
     COMPARE_LIKE,
 };
 
-/* How many of a key's values must hold. */
+/* How many of the request's values of a key must match: ForAllValues, ForAnyValue, or neither. */
 enum condition_quantifier { QUANTIFIER_NONE, QUANTIFIER_ALL, QUANTIFIER_ANY };
 
 struct condition_operator {
@@ -35,16 +35,16 @@ struct condition_operator {
     enum condition_comparison comparison;
     enum condition_quantifier quantifier;
     bool is_negated;
-    bool is_if_exists; /* a request without the key passes */
+    bool is_if_exists; /* IfExists: the condition holds if the request does not have the key */
 };
 
-/* Addresses are IPv6; IPv4 is mapped (::ffff:a.b.c.d). */
+/* A range of addresses. All are IPv6; an IPv4 address is mapped (::ffff:a.b.c.d). */
 struct condition_network {
     uint8_t address[16];
     int prefix_len; /* in bits, 0 to 128 */
 };
 
-/* One value of a policy, by type. */
+/* One value of a condition in a policy; the operator's type says which member is used. */
 union condition_value {
     struct pattern string;
     struct arn_pattern arn;
@@ -61,17 +61,19 @@ struct condition {
     size_t value_count;
 };
 
-/* "ForAnyValue:StringLikeIfExists" in its parts. False: no such operator. */
+/* Parses the name of an operator, such as "ForAnyValue:StringLikeIfExists". Returns false if there
+ * is no such operator. */
 MUST_USE bool policy_condition_operator_parse(struct str name, struct condition_operator *out);
-/* Compiles one value; it lives as long as `arena` and `text`. `has_variables`: the policy's version
- * knows variables. False: not a value of that type (ERR_VALIDATION). */
+/* Compiles one value of a condition. *out borrows `arena` and `text`. `has_variables`: `${...}` is
+ * a variable in this policy's version. Returns false with ERR_VALIDATION if the text is not a value
+ * of the operator's type. */
 MUST_USE bool policy_condition_value_parse(struct arena *arena, const struct condition_operator *op,
                                            struct str text, bool has_variables,
                                            union condition_value *out, struct err *err);
-/* Whether the request satisfies the condition. */
+/* Returns whether the request satisfies the condition. May allocate from input->arena. */
 MUST_USE bool policy_condition_holds(const struct condition *condition,
                                      const struct pattern_input *input);
-/* Adds the CONTEXT_BITs of its key and of its values' variables to *set. */
+/* Adds the CONTEXT_BIT of the condition's key, and of each variable in its values, to *set. */
 void policy_condition_add_keys(const struct condition *condition, uint64_t *set);
 
 #endif

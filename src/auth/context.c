@@ -1,5 +1,5 @@
-/* The condition keys of requests: names to numbers, and the values of a request. Called while
- * policies are parsed and evaluated, on any thread; keeps no state. */
+/* Finds condition keys by name, and their values in a request. Called while policies are parsed and
+ * evaluated, on any thread; keeps no state. */
 #include "auth/context.h"
 
 #define CONTEXT_KEY(name_, text_, multivalued_) {.name = (text_), .is_multivalued = (multivalued_)},
@@ -57,7 +57,8 @@ struct context_values context_find(const struct auth_context *context, struct co
     }
     const struct context_tags *family = &context->tags[key.id - CONTEXT_KEY_COUNT];
     for (size_t i = 0; i < family->count; i++) {
-        /* The names of tags are part of the key's name, which compares without case. */
+        /* The tag's name is part of the key's name, and key names compare without regard to case.
+         */
         if (str_eq_nocase(family->tags[i].name, key.tag)) {
             return (struct context_values){
                 .values = &family->tags[i].value, .count = 1, .is_present = true};

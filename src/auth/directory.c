@@ -1,5 +1,7 @@
-/* Snapshots of users, roles and policies: look-up, references, and the policies that everybody has.
- * Records are read by directory_read.c and written by directory_write.c. */
+/* Snapshots of users, roles and policies: creation, references, look-up, and the built-in policies.
+ * Called by the server when it loads a directory (one thread) and by sign_in.c and the
+ * administration commands when they look something up (any thread). directory_read.c reads records,
+ * directory_write.c writes them. */
 #include "auth/directory_internal.h"
 #include "base/mem.h"
 
@@ -47,18 +49,18 @@ bool directory_is_built_in(struct str name)
     return false;
 }
 
-bool directory_keep_policy(struct directory *directory, struct map *map, struct str name,
-                           struct str document, struct err *err)
+bool directory_put_policy(struct directory *directory, struct map *map, struct str name,
+                          struct str document, struct err *err)
 {
     struct policy *policy;
     if (!policy_parse(document, POLICY_IDENTITY, &policy, err)) {
         return false;
     }
-    struct directory_policy *kept = ARENA_NEW(&directory->arena, struct directory_policy);
-    kept->name = arena_copy(&directory->arena, name);
-    kept->document = arena_copy(&directory->arena, document);
-    kept->policy = policy;
-    map_put(map, kept->name, kept);
+    struct directory_policy *entry = ARENA_NEW(&directory->arena, struct directory_policy);
+    entry->name = arena_copy(&directory->arena, name);
+    entry->document = arena_copy(&directory->arena, document);
+    entry->policy = policy;
+    map_put(map, entry->name, entry);
     return true;
 }
 
@@ -76,8 +78,8 @@ struct directory *directory_create(struct str account)
     struct err err = ERR_INIT(&directory->arena);
     for (size_t i = 0; i < COUNT_OF(built_in); i++) {
         bool good =
-            directory_keep_policy(directory, &directory->built_in, str_from_c(built_in[i].name),
-                                  str_from_c(built_in[i].document), &err);
+            directory_put_policy(directory, &directory->built_in, str_from_c(built_in[i].name),
+                                 str_from_c(built_in[i].document), &err);
         assert(good);
     }
     return directory;
@@ -206,7 +208,7 @@ const struct directory_policy *directory_find_policy(const struct directory *dir
     return policy != NULL ? policy : map_get(&directory->built_in, name);
 }
 
-static const void *next_of(const struct map *map, size_t *at)
+static const void *next_value(const struct map *map, size_t *at)
 {
     struct str name;
     void *value;
@@ -217,10 +219,10 @@ const struct directory_principal *directory_next_principal(const struct director
                                                            enum directory_kind kind, size_t *at)
 {
     assert(kind != DIRECTORY_POLICY);
-    return next_of(kind == DIRECTORY_USER ? &directory->users : &directory->roles, at);
+    return next_value(kind == DIRECTORY_USER ? &directory->users : &directory->roles, at);
 }
 
 const struct directory_policy *directory_next_policy(const struct directory *directory, size_t *at)
 {
-    return next_of(&directory->policies, at);
+    return next_value(&directory->policies, at);
 }

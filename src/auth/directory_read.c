@@ -1,8 +1,10 @@
-/* Reads the records of users, roles and policies: one function for each kind of JSON object. Called
- * by whoever loads a directory, on its own thread. */
+/* Parses the JSON records of users, roles and policies, one function for each kind of object.
+ * Called while a directory is loaded, by the thread that loads it; the snapshot is not shared
+ * yet. */
 #include "auth/directory_internal.h"
 #include "json/reader.h"
 
+/* The record that is being parsed. */
 struct record {
     struct directory *directory;
     const struct seal_key *key;
@@ -46,7 +48,7 @@ bool directory_is_secret(struct str secret)
 
 /* Pieces of JSON ---------------------------------------------------------------------------- */
 
-/* Fails if the reader has found no error of its own to report. */
+/* Reports a member that is unknown or has a value of the wrong type. Returns false. */
 static bool bad_member(struct record *record, struct str name)
 {
     return err_set(record->err, ERR_VALIDATION, "member '%.*s' is unknown or has the wrong type",
@@ -120,7 +122,7 @@ static bool read_tags(struct record *record, struct context_tags *out)
 
 /* Keys -------------------------------------------------------------------------------------- */
 
-/* A secret as it is, in memory of its own; not in the arena. */
+/* Reads a secret in plain text and copies it to the secret arena only. */
 static bool read_secret(struct record *record, struct directory_key *key)
 {
     struct json_string text;
@@ -219,7 +221,7 @@ static bool read_trust(struct record *record, struct directory_principal *role)
         return false;
     }
     role->trust_document = arena_copy(&record->directory->arena, raw);
-    policy_destroy(role->trust); /* of a member that stands twice */
+    policy_destroy(role->trust); /* set already if the record has the member twice */
     role->trust = NULL;
     return policy_parse(raw, POLICY_TRUST, &role->trust, record->err);
 }
@@ -262,7 +264,8 @@ static bool read_member(struct record *record, struct str name,
            read_number(record, &principal->session_seconds_max);
 }
 
-/* Role names and ids follow from what the record says; a file may leave the id out. */
+/* Checks a principal after all members have been read, and derives its ARN. The id defaults to the
+ * name. */
 static bool complete_principal(struct record *record, struct directory_principal *principal)
 {
     struct directory *directory = record->directory;
@@ -327,7 +330,7 @@ static bool keep_policy(struct record *record, struct str name, struct str docum
                        STR_ARG(name));
     }
     struct err problem = ERR_INIT(record->err->arena);
-    return directory_keep_policy(directory, &directory->policies, name, document, &problem) ||
+    return directory_put_policy(directory, &directory->policies, name, document, &problem) ||
            err_set(record->err, ERR_VALIDATION, "policy '%.*s': %.*s", STR_ARG(name),
                    STR_ARG(problem.message));
 }
@@ -367,8 +370,8 @@ static bool read_record(struct record *record, enum directory_kind kind)
     }
 }
 
-/* Text with escapes is unescaped into an arena of its own, which is not kept: a secret may be in
- * it. */
+/* The reader unescapes text into an arena of its own, freed here, because the text may be a
+ * secret. */
 bool directory_add(struct directory *directory, enum directory_kind kind, struct str text,
                    const struct seal_key *key, struct err *err)
 {

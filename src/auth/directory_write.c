@@ -1,5 +1,5 @@
-/* Writes the records of users, roles and policies, in the form that directory_read.c reads. Called
- * by whoever changes or exports a directory. */
+/* Writes users, roles and policies as the JSON records that directory_read.c parses. Called when a
+ * directory is changed or exported, on the thread that does so; keeps no state. */
 #include "auth/directory_internal.h"
 #include "json/writer.h"
 

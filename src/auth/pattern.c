@@ -1,6 +1,7 @@
-/* Wildcards and variables of policies. A pattern is compiled once into parts; a match expands its
- * variables and compares part by part, going back to the latest `*` when a part does not fit: at
- * most (length of pattern) x (length of text) steps. Called on any thread; keeps no state. */
+/* Compiles and matches patterns with wildcards and variables. A pattern is compiled once into
+ * parts; a match expands the variables and compares part by part, and backtracks to the latest `*`
+ * when a part does not match: at most (length of pattern) x (length of text) steps. Called on any
+ * thread; keeps no state. */
 #include "auth/pattern.h"
 
 enum part_kind {
@@ -45,7 +46,7 @@ static struct str trim(struct str text)
     return text;
 }
 
-static size_t find(struct str text, char c)
+static size_t index_of(struct str text, char c)
 {
     const char *at = text.len > 0 ? memchr(text.data, c, text.len) : NULL;
     return at != NULL ? (size_t)(at - text.data) : text.len;
@@ -62,7 +63,7 @@ static bool parse_default(struct str text, struct str *out)
     return true;
 }
 
-/* variable = "${" ( "*" | "?" | "$" | key [ "," default ] ) "}"; `text` is what stands between the
+/* variable = "${" ( "*" | "?" | "$" | key [ "," default ] ) "}"; `text` is the text between the
  * braces. */
 static bool compile_variable(struct compiler *compiler, struct str text)
 {
@@ -70,7 +71,7 @@ static bool compile_variable(struct compiler *compiler, struct str text)
         add_part(compiler, (struct pattern_part){.kind = PART_LITERAL, .text = text});
         return true;
     }
-    size_t comma = find(text, ',');
+    size_t comma = index_of(text, ',');
     struct str name = trim(str_make(text.data, comma));
     struct str fallback = STR_NULL;
     if (name.len == 0 ||
@@ -104,7 +105,7 @@ static size_t literal_len(struct str rest, unsigned syntax)
     return len;
 }
 
-/* Compiles what stands at the beginning of *rest and skips it. */
+/* Compiles the first part of *rest and advances *rest past it. */
 static bool compile_part(struct compiler *compiler, struct str *rest, unsigned syntax)
 {
     size_t len = literal_len(*rest, syntax);
@@ -116,7 +117,7 @@ static bool compile_part(struct compiler *compiler, struct str *rest, unsigned s
         enum part_kind kind = rest->data[0] == '*' ? PART_ANY_RUN : PART_ANY_ONE;
         add_part(compiler, (struct pattern_part){.kind = kind});
     } else {
-        size_t close = find(*rest, '}');
+        size_t close = index_of(*rest, '}');
         if (close == rest->len) {
             return err_set(compiler->err, ERR_VALIDATION,
                            "the policy variable in \"%.*s\" has no end", STR_ARG(*rest));
@@ -130,12 +131,12 @@ static bool compile_part(struct compiler *compiler, struct str *rest, unsigned s
     return true;
 }
 
-/* How many parts the text can have at the most. */
+/* Returns an upper bound of the number of parts in `text`. */
 static size_t parts_max(struct str text)
 {
     size_t count = 1;
     for (size_t i = 0; i < text.len; i++) {
-        count += strchr("*?$", text.data[i]) != NULL ? 2 : 0; /* and a literal behind it */
+        count += strchr("*?$", text.data[i]) != NULL ? 2 : 0; /* the part and a literal after it */
     }
     return count;
 }
@@ -169,7 +170,8 @@ void pattern_add_keys(const struct pattern *pattern, uint64_t *set)
 
 /* Matching --------------------------------------------------------------------------------- */
 
-/* The parts with a literal instead of each variable; NULL if one has no value. */
+/* Returns the parts with each variable replaced by a literal, in input->arena; NULL if a variable
+ * has no value. */
 static const struct pattern_part *expand(const struct pattern *pattern,
                                          const struct pattern_input *input)
 {
@@ -191,7 +193,7 @@ static const struct pattern_part *expand(const struct pattern *pattern,
     return parts;
 }
 
-/* How many bytes the first character of `text` has; continuation bytes belong to it. */
+/* Returns the length in bytes of the first UTF-8 character of `text`. */
 static size_t character_len(struct str text)
 {
     size_t len = 1;
@@ -201,9 +203,9 @@ static size_t character_len(struct str text)
     return len;
 }
 
-/* Whether the part stands at the beginning of `text`, and its length there. */
-static bool part_fits(const struct pattern_part *part, struct str text, bool nocase,
-                      size_t *out_len)
+/* Returns whether `text` starts with the part; *out_len is the length of the match. */
+static bool part_matches_start(const struct pattern_part *part, struct str text, bool nocase,
+                               size_t *out_len)
 {
     if (part->kind == PART_ANY_ONE) {
         *out_len = text.len > 0 ? character_len(text) : 0;
@@ -221,18 +223,18 @@ static bool parts_match(const struct pattern_part *parts, size_t count, struct s
                         bool nocase)
 {
     size_t at = 0;
-    size_t run = count; /* the latest `*`; count: none yet */
+    size_t run = count; /* index of the latest `*`; count: none yet */
     struct str run_text = text;
     while (at < count || text.len > 0) {
         size_t len;
         if (at < count && parts[at].kind == PART_ANY_RUN) {
             run = at++;
             run_text = text;
-        } else if (at < count && part_fits(&parts[at], text, nocase, &len)) {
+        } else if (at < count && part_matches_start(&parts[at], text, nocase, &len)) {
             text = str_skip(text, len);
             at++;
         } else if (run < count && run_text.len > 0) {
-            run_text = str_skip(run_text, 1); /* the run takes one byte more */
+            run_text = str_skip(run_text, 1); /* the `*` matches one more byte */
             text = run_text;
             at = run + 1;
         } else {
@@ -267,7 +269,8 @@ bool pattern_matches_nocase(const struct pattern *pattern, struct str text,
 
 /* ARNs ------------------------------------------------------------------------------------- */
 
-/* The end of the part that `text` begins with: its first colon that is not inside a variable. */
+/* Returns the length of the first part of `text`: it ends at the first colon outside of a
+ * variable. */
 static size_t arn_part_len(struct str text)
 {
     bool in_variable = false;
@@ -313,7 +316,7 @@ bool arn_pattern_matches(const struct arn_pattern *pattern, struct str arn,
 {
     for (int i = 0; i < pattern->part_count; i++) {
         bool is_last = i == pattern->part_count - 1;
-        size_t len = is_last ? arn.len : find(arn, ':');
+        size_t len = is_last ? arn.len : index_of(arn, ':');
         if (!pattern_matches(&pattern->parts[i], str_make(arn.data, len), input) ||
             (!is_last && len == arn.len)) {
             return false;

@@ -1,5 +1,6 @@
-/* auth/pattern.h: texts in policies that stand for many: `*` for any run of characters, `?` for one
- * character, and policy variables such as `${aws:username}`. */
+/* auth/pattern.h: patterns in policies: `*` matches any run of characters, `?` one character, and a
+ * policy variable such as `${aws:username}` the value that the request has for it. Any thread may
+ * use a compiled pattern. */
 #ifndef GRAMME_AUTH_PATTERN_H
 #define GRAMME_AUTH_PATTERN_H
 
@@ -15,35 +16,37 @@ enum pattern_syntax {
 struct pattern_part;
 
 struct pattern {
-    struct str literal;         /* the whole text, if there is neither wildcard nor variable */
+    struct str literal;         /* the whole text, if it has neither wildcards nor variables */
     struct pattern_part *parts; /* otherwise */
     size_t part_count;
     bool has_variables;
 };
 
-/* Compiles `text`; the pattern and what it borrows of `text` live as long as `arena` and `text`.
- * False: a variable is not well formed (ERR_VALIDATION). */
+/* Compiles `text`; `syntax` is a set of enum pattern_syntax bits. *out borrows `arena` and `text`.
+ * Returns false with ERR_VALIDATION if a variable is not well formed. */
 MUST_USE bool pattern_compile(struct arena *arena, struct str text, unsigned syntax,
                               struct pattern *out, struct err *err);
 
-/* What a match needs besides the two texts. */
+/* What a match needs besides the pattern and the text. */
 struct pattern_input {
     const struct auth_context *context;
-    struct arena *arena; /* for the text of variables; the caller rewinds or resets it */
+    struct arena *arena; /* scratch memory for expanded variables; the caller resets it */
 };
 
-/* Whether the pattern stands for the whole of `text`. The text that a variable inserts is literal:
- * its `*` is no wildcard. A variable without a value and without a default matches nothing. */
+/* Returns whether the pattern matches the whole of `text`. The value of a variable is compared
+ * literally: a `*` in it is not a wildcard. A variable that has neither a value nor a default
+ * matches nothing. */
 MUST_USE bool pattern_matches(const struct pattern *pattern, struct str text,
                               const struct pattern_input *input);
-/* The same without regard to the case of ASCII letters. */
+/* As pattern_matches(), without regard to the case of ASCII letters. */
 MUST_USE bool pattern_matches_nocase(const struct pattern *pattern, struct str text,
                                      const struct pattern_input *input);
 
 /* Adds the CONTEXT_BIT of each variable to *set. */
 void pattern_add_keys(const struct pattern *pattern, uint64_t *set);
 
-/* An ARN is six texts joined by colons; the sixth may contain colons. Each is matched alone. */
+/* An ARN consists of six parts joined by colons; the sixth may contain colons. Each part is matched
+ * separately. */
 enum { ARN_PARTS = 6 };
 
 struct arn_pattern {
@@ -51,12 +54,13 @@ struct arn_pattern {
     int part_count; /* 0: the pattern `*`, which matches every text */
 };
 
-/* Compiles an ARN with wildcards in all parts, and variables in the parts from `variables_from` on
- * (ARN_PARTS: nowhere). A pattern with fewer parts must end in `*`, which stands for the rest.
- * False: it is not an ARN (ERR_VALIDATION). */
+/* Compiles an ARN that may have wildcards in every part, and variables in the parts from number
+ * `variables_from` on (ARN_PARTS: in none). A pattern with fewer parts must end in `*`, which
+ * matches the remaining parts. *out borrows `arena` and `text`. Returns false with ERR_VALIDATION
+ * if the text is not an ARN. */
 MUST_USE bool arn_pattern_compile(struct arena *arena, struct str text, int variables_from,
                                   struct arn_pattern *out, struct err *err);
-/* Whether the pattern stands for `arn`. */
+/* Returns whether the pattern matches `arn`. */
 MUST_USE bool arn_pattern_matches(const struct arn_pattern *pattern, struct str arn,
                                   const struct pattern_input *input);
 /* Adds the CONTEXT_BIT of each variable to *set. */

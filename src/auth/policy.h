@@ -1,9 +1,9 @@
-/* auth/policy.h: IAM policies: documents that say which principals may carry out which actions on
- * which resources, and under which conditions. docs/internals/policies.md has the language and the
- * decision.
+/* auth/policy.h: IAM policies: documents that say which principals may perform which actions on
+ * which resources, and under which conditions. docs/internals/policies.md describes the language
+ * and how a decision is made.
  *
- * A policy is compiled once by policy_parse() and does not change afterwards, so any number of
- * threads may evaluate it. */
+ * policy_parse() compiles a policy once; it does not change afterwards, so any number of threads
+ * may evaluate it. Every function here can be called on any thread. */
 #ifndef GRAMME_AUTH_POLICY_H
 #define GRAMME_AUTH_POLICY_H
 
@@ -14,24 +14,25 @@
 struct policy;
 
 enum policy_kind {
-    POLICY_IDENTITY, /* of a user or role, a boundary, a session: Principal is forbidden */
+    POLICY_IDENTITY, /* of a user, role, permissions boundary or session: Principal is forbidden */
     POLICY_RESOURCE, /* of a table or stream: Principal is required */
     POLICY_TRUST,    /* who may assume a role: Principal is required, Resource is forbidden */
 };
 
-/* Compiles a document. The policy is the caller's, for policy_destroy(); it borrows nothing. False:
- * the document is not a policy; *err is ERR_VALIDATION, its message says where and why. */
+/* Compiles a document. The caller owns *out and frees it with policy_destroy(); it borrows nothing.
+ * Returns false if the document is not a valid policy: *err is ERR_VALIDATION, its message says
+ * where and why. */
 MUST_USE bool policy_parse(struct str document, enum policy_kind kind, struct policy **out,
                            struct err *err);
-/* Accepts NULL. */
+/* Frees a policy. Accepts NULL. */
 void policy_destroy(struct policy *policy);
 
-/* The keys that conditions and variables of the policy ask for, as CONTEXT_BITs: the caller may
- * leave all others empty. */
+/* Returns the CONTEXT_BITs of all condition keys that the policy refers to, in conditions and
+ * variables. The caller need not fill in any other key for it. */
 MUST_USE uint64_t policy_mentions(const struct policy *policy);
 
-/* Calls visit(context, action) for each entry of Action and NotAction, until it returns false.
- * Returns whether all were visited. */
+/* Calls visit(context, action) for each entry of Action and NotAction until visit returns false.
+ * Returns whether all entries were visited. */
 bool policy_each_action(const struct policy *policy,
                         bool (*visit)(void *context, struct str action), void *context);
 
@@ -41,7 +42,7 @@ enum caller_kind {
     CALLER_ROLE_SESSION,
 };
 
-/* Who asks. */
+/* The principal that sent a request. */
 struct policy_caller {
     enum caller_kind kind;
     struct str
@@ -50,18 +51,18 @@ struct policy_caller {
     struct str account;
 };
 
-/* One question. */
+/* One action on one resource by one caller, about which policies decide. */
 struct policy_request {
     const struct policy_caller *caller;
     struct str action;   /* "dynamodb:GetItem" */
     struct str resource; /* an ARN, or "*" */
     const struct auth_context *context;
-    struct arena *arena; /* for work that ends with the call */
+    struct arena *arena; /* scratch memory, and for texts of policy_denial_text() */
 };
 
 enum policy_effect { POLICY_NO_MATCH, POLICY_ALLOW, POLICY_DENY };
 
-/* How directly a resource policy's Principal names the caller; later ones are more direct. */
+/* How a resource policy's Principal matches the caller, from the least to the most direct. */
 enum principal_match {
     PRINCIPAL_NO_MATCH,
     PRINCIPAL_ACCOUNT,
@@ -70,15 +71,16 @@ enum principal_match {
     PRINCIPAL_SELF,   /* the user or session itself, or "*" with a condition on aws:PrincipalArn */
 };
 
-/* What one policy says of a request. */
+/* The result of one policy for a request. */
 struct policy_answer {
     enum policy_effect effect;
-    enum principal_match principal; /* of a resource or trust policy that allows */
-    size_t statement;               /* which one decided, from 0; of POLICY_ALLOW and POLICY_DENY */
-    struct str sid;                 /* its Sid, or STR_NULL; borrows the policy */
+    enum principal_match principal; /* how a resource or trust policy matched the caller */
+    size_t statement; /* index of the statement that decided, for POLICY_ALLOW and POLICY_DENY */
+    struct str sid;   /* its Sid, or STR_NULL; borrows the policy */
 };
 
-/* A matching Deny wins over any Allow. */
+/* Evaluates one policy. A matching Deny takes precedence over any Allow. The result borrows the
+ * policy. */
 MUST_USE struct policy_answer policy_evaluate(const struct policy *policy,
                                               const struct policy_request *request);
 
@@ -102,18 +104,19 @@ struct policy_set {
 
 struct policy_decision {
     bool is_allowed;
-    bool is_explicit;          /* denied by a matching Deny, not for want of an Allow */
-    enum policy_source source; /* which kind of policy decided, or which one lacks an Allow */
-    size_t identity; /* SOURCE_IDENTITY: which of the set's; meaningless without a statement */
+    bool is_explicit;          /* denied by a matching Deny, not by the absence of an Allow */
+    enum policy_source source; /* the kind of policy that decided, or that has no matching Allow */
+    size_t identity; /* SOURCE_IDENTITY: index in the set's identity policies, if a statement
+                        matched */
     struct policy_answer answer;
 };
 
-/* Decides by all policies of the set, as IAM does within one account. */
+/* Decides by all policies of the set, by IAM's rules for requests within one account. */
 MUST_USE struct policy_decision policy_decide(const struct policy_set *set,
                                               const struct policy_request *request);
 
-/* The text of AccessDeniedException, in the request's arena: "User: ARN is not authorized to
- * perform: ACTION on resource: ARN because ...". The decision is a denial. */
+/* Returns the message of AccessDeniedException, in the request's arena: "User: ARN is not
+ * authorized to perform: ACTION on resource: ARN because ...". The decision must be a denial. */
 MUST_USE struct str policy_denial_text(const struct policy_decision *decision,
                                        const struct policy_request *request);
 

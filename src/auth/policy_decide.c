@@ -1,5 +1,5 @@
-/* Decisions: what one policy says of a request, and what all that apply say together. Called for
- * every checked request on the thread that serves it; keeps no state. */
+/* Evaluates one policy for a request, and decides by all policies that apply. Called for every
+ * checked request on the thread that serves it; keeps no state. */
 #include "auth/policy_internal.h"
 
 /* One statement ---------------------------------------------------------------------------- */
@@ -15,7 +15,8 @@ static bool action_matches(const struct statement *statement, struct str action,
     return statement->is_not_action;
 }
 
-/* A trust policy names no resource: it stands for the role that it belongs to. */
+/* Returns whether the statement applies to the resource. A trust policy names no resource: it
+ * applies to its role. */
 static bool resource_matches(const struct policy *policy, const struct statement *statement,
                              struct str resource, const struct pattern_input *input)
 {
@@ -40,7 +41,7 @@ static bool conditions_hold(const struct statement *statement, const struct patt
     return true;
 }
 
-static bool asks_for_principal_arn(const struct statement *statement)
+static bool has_principal_arn_condition(const struct statement *statement)
 {
     for (size_t i = 0; i < statement->condition_count; i++) {
         if (statement->conditions[i].key.id == CONTEXT_AWS_PRINCIPAL_ARN) {
@@ -71,7 +72,7 @@ static enum principal_match match_principal(const struct principal *principal,
     return PRINCIPAL_NO_MATCH;
 }
 
-/* The most direct way in which the statement names the caller. */
+/* Returns the most direct way in which the statement's principals match the caller. */
 static enum principal_match principal_matches(const struct statement *statement,
                                               const struct policy_caller *caller)
 {
@@ -83,10 +84,11 @@ static enum principal_match principal_matches(const struct statement *statement,
     if (statement->is_not_principal) {
         return best == PRINCIPAL_NO_MATCH ? PRINCIPAL_ANYONE : PRINCIPAL_NO_MATCH;
     }
-    return best == PRINCIPAL_ANYONE && asks_for_principal_arn(statement) ? PRINCIPAL_SELF : best;
+    return best == PRINCIPAL_ANYONE && has_principal_arn_condition(statement) ? PRINCIPAL_SELF
+                                                                              : best;
 }
 
-/* Whether all of the statement but its principals matches. */
+/* Returns whether the action, the resource and the conditions of the statement match. */
 static bool statement_matches(const struct policy *policy, const struct statement *statement,
                               const struct policy_request *request,
                               const struct pattern_input *input)
@@ -130,7 +132,7 @@ struct policy_answer policy_evaluate(const struct policy *policy,
 
 /* All policies ----------------------------------------------------------------------------- */
 
-/* What the policies say, before they are weighed. */
+/* The results of the single policies of a set. */
 struct answers {
     struct policy_answer identity;
     size_t identity_number;
@@ -174,7 +176,7 @@ static struct policy_decision decided(enum policy_source source, const struct an
     };
 }
 
-/* A matching Deny, wherever it stands. */
+/* Sets *out if one of the policies has a matching Deny. */
 static bool find_deny(const struct answers *answers, struct policy_decision *out)
 {
     const struct {
@@ -195,15 +197,16 @@ static bool find_deny(const struct answers *answers, struct policy_decision *out
     return false;
 }
 
-/* An account as the principal only passes the decision on to identity policies. */
+/* An Allow for the whole account does not allow by itself: an identity policy must allow too. */
 static bool resource_allows(const struct answers *answers)
 {
     return answers->resource.effect == POLICY_ALLOW &&
            answers->resource.principal != PRINCIPAL_ACCOUNT;
 }
 
-/* No policy denies. */
-static struct policy_decision weigh(const struct policy_set *set, const struct answers *answers)
+/* Decides if no policy has a matching Deny. */
+static struct policy_decision decide_without_deny(const struct policy_set *set,
+                                                  const struct answers *answers)
 {
     bool by_resource = resource_allows(answers);
     if (by_resource && answers->resource.principal == PRINCIPAL_SELF) {
@@ -223,7 +226,8 @@ static struct policy_decision weigh(const struct policy_set *set, const struct a
                : decided(SOURCE_RESOURCE, answers, answers->resource);
 }
 
-/* The root of the account is limited by resource policies alone, and can always delete them. */
+/* Decides for the root of the account: only a resource policy can deny, and it cannot deny deleting
+ * itself. */
 static struct policy_decision decide_root(const struct policy_set *set,
                                           const struct policy_request *request)
 {
@@ -248,7 +252,7 @@ struct policy_decision policy_decide(const struct policy_set *set,
     };
     evaluate_identity(set, request, &answers);
     struct policy_decision decision;
-    return find_deny(&answers, &decision) ? decision : weigh(set, &answers);
+    return find_deny(&answers, &decision) ? decision : decide_without_deny(set, &answers);
 }
 
 struct str policy_denial_text(const struct policy_decision *decision,

@@ -7,9 +7,9 @@
 
 enum principal_kind {
     PRINCIPAL_IS_ANYONE,
-    PRINCIPAL_IS_ACCOUNT, /* `text` is its number */
+    PRINCIPAL_IS_ACCOUNT, /* `text` is the account number */
     PRINCIPAL_IS_ARN,     /* `text` is the ARN of a user, role or session */
-    PRINCIPAL_IS_OTHER,   /* a service or an identity provider: never one of our callers */
+    PRINCIPAL_IS_OTHER,   /* a service or an identity provider: never matches a caller */
 };
 
 struct principal {
@@ -20,7 +20,7 @@ struct principal {
 struct statement {
     struct str sid; /* STR_NULL: none */
     bool is_deny;
-    bool is_not_action;    /* NotAction: all but these */
+    bool is_not_action;    /* NotAction: the statement applies to all actions except these */
     bool is_not_resource;  /* NotResource */
     bool is_not_principal; /* NotPrincipal */
     struct pattern *actions;
@@ -35,11 +35,11 @@ struct statement {
 };
 
 struct policy {
-    struct arena arena; /* all below, and a copy of the document */
+    struct arena arena; /* all memory below, and a copy of the document */
     enum policy_kind kind;
     struct statement *statements;
     size_t statement_count;
-    uint64_t mentions; /* CONTEXT_BITs */
+    uint64_t mentions; /* see policy_mentions() */
 };
 
 #endif

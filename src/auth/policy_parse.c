@@ -1,20 +1,21 @@
-/* From the JSON text of a policy to struct policy. Two passes over the text: the first finds the
- * Version, which decides whether `${...}` is a variable; the second compiles the statements. Called
- * when a policy is stored or loaded, on any thread; keeps no state. */
+/* Compiles the JSON text of a policy in two passes: the first finds the Version, which decides
+ * whether `${...}` is a variable; the second compiles the statements. Called when a policy is
+ * stored or loaded, on any thread; keeps no state. */
 #include <stdio.h>
 
 #include "auth/policy_internal.h"
 #include "base/mem.h"
 #include "json/reader.h"
 
-/* A list grows by doubling in the policy's arena. */
+/* Appends an element to a list in the policy's arena. The capacity doubles when the count is a
+ * power of two. */
 #define LIST_ADD(arena_, list_, count_)                                                            \
     ((list_) = list_room((arena_), (list_), (count_), sizeof(*(list_))), &(list_)[(count_)++])
 
 static void *list_room(struct arena *arena, void *list, size_t count, size_t size)
 {
     if (count > 0 && (count & (count - 1)) != 0) {
-        return list; /* room is doubled at powers of two */
+        return list; /* there is room for one more */
     }
     void *grown = arena_zalloc(arena, MAX(count * 2, (size_t)1) * size);
     if (count > 0) {
@@ -43,14 +44,14 @@ static bool fail_name(struct parser *parser, const char *why, struct str name)
                    STR_ARG(name));
 }
 
-/* The reader has met a mistake, or another kind of value than was asked for. */
+/* Reports a syntax error of the JSON, or a value of the wrong type. Returns false. */
 static bool fail_json(struct parser *parser)
 {
     return parser->reader.mistake != NULL ? fail(parser, parser->reader.mistake)
                                           : fail(parser, "this kind of value is not allowed here");
 }
 
-/* An inner function has set the error without a place: put it in front. */
+/* Reports an error of an inner function, with the place in front of it. Returns false. */
 static bool fail_inner(struct parser *parser, const struct err *inner)
 {
     return err_set(parser->err, ERR_VALIDATION, "%s: %.*s", parser->place, STR_ARG(inner->message));
@@ -153,7 +154,7 @@ static bool is_account(struct str text)
     return good;
 }
 
-/* The account of arn:aws:iam::A:root, or STR_NULL. */
+/* Returns the account in arn:aws:iam::ACCOUNT:root, or STR_NULL for another ARN. */
 static struct str account_of_root(struct str arn)
 {
     static const char head[] = "arn:aws:iam::";
@@ -229,7 +230,7 @@ static bool add_condition_value(struct parser *parser, void *target, struct str 
            fail_inner(parser, &inner);
 }
 
-/* Whether the operator that began with condition `first` has this key already. */
+/* Returns whether the operator whose conditions start at index `first` has this key already. */
 static bool has_condition(const struct statement *statement, size_t first, struct context_key key)
 {
     for (size_t i = first; key.id != CONTEXT_UNKNOWN && i < statement->condition_count; i++) {
@@ -358,7 +359,7 @@ static bool has_either(unsigned seen, enum element a, enum element b)
     return (seen & (ELEMENT_BIT(a) | ELEMENT_BIT(b))) != 0;
 }
 
-/* Which elements a statement must and must not have. */
+/* Checks that the statement has the required elements and none that exclude each other. */
 static bool check_elements(struct parser *parser, unsigned seen)
 {
     enum policy_kind kind = parser->policy->kind;
@@ -452,7 +453,7 @@ static bool read_version(struct parser *parser)
            fail_name(parser, "unknown Version", text);
 }
 
-/* The first pass: names, and the Version. */
+/* First pass: checks the member names and reads the Version. */
 static bool read_outline(struct parser *parser)
 {
     enum { VERSION = 1, ID = 2, STATEMENT = 4 };
@@ -480,7 +481,7 @@ static bool read_outline(struct parser *parser)
     return (seen & STATEMENT) != 0 || fail(parser, "Statement is missing");
 }
 
-/* The second pass. The names are known to be good. */
+/* Second pass: compiles the statements. The member names have been checked. */
 static bool read_body(struct parser *parser)
 {
     struct json_string name;

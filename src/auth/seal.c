@@ -1,5 +1,5 @@
-/* AES-256-GCM by OpenSSL. Called when the directory is loaded, keys are made, and session tokens
- * are issued and checked; keeps no state. */
+/* AES-256-GCM with OpenSSL. Called when the directory is loaded, access keys are created, and
+ * session tokens are issued and checked; on any thread; keeps no state. */
 #include "auth/seal.h"
 
 #include <openssl/evp.h>
@@ -60,9 +60,9 @@ bool seal_key_parse(struct str text, struct seal_key *out, struct err *err)
                "a master key is 32 random bytes, written as 64 hexadecimal digits or as base64");
 }
 
-/* Feeds purpose and name, each with its length, as data that is authenticated only. */
-static void add_context(EVP_CIPHER_CTX *cipher, bool is_encryption, const char *purpose,
-                        struct str name)
+/* Adds purpose and name, each with its length, as additional authenticated data. */
+static void add_authenticated_data(EVP_CIPHER_CTX *cipher, bool is_encryption, const char *purpose,
+                                   struct str name)
 {
     struct str parts[] = {str_from_c(purpose), name};
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
@@ -92,7 +92,7 @@ struct str seal_text(const struct seal_key *key, const char *purpose, struct str
     int good = cipher != NULL &&
                EVP_EncryptInit_ex(cipher, EVP_aes_256_gcm(), NULL, key->bytes, sealed + 1);
     assert(good == 1);
-    add_context(cipher, true, purpose, name);
+    add_authenticated_data(cipher, true, purpose, name);
     good = EVP_EncryptUpdate(cipher, body, &len, (const unsigned char *)text.data, (int)text.len) &&
            EVP_EncryptFinal_ex(cipher, body + len, &rest) &&
            EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_GCM_GET_TAG, TAG_LEN, body + text.len);
@@ -114,7 +114,7 @@ static bool decrypt(const struct seal_key *key, const char *purpose, struct str 
     int good = cipher != NULL &&
                EVP_DecryptInit_ex(cipher, EVP_aes_256_gcm(), NULL, key->bytes, sealed + 1);
     assert(good == 1);
-    add_context(cipher, false, purpose, name);
+    add_authenticated_data(cipher, false, purpose, name);
     good = EVP_DecryptUpdate(cipher, out, &len, body, (int)text_len) &&
            EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_GCM_SET_TAG, TAG_LEN, body + text_len) &&
            EVP_DecryptFinal_ex(cipher, out + len, &rest) > 0;

@@ -1,5 +1,5 @@
-/* Memory for secrets: pages of their own, marked MADV_DONTDUMP and locked. Called wherever secret
- * keys are held; each arena belongs to its caller. */
+/* Allocates memory for secrets in separate pages, marked MADV_DONTDUMP and locked with mlock().
+ * Called on any thread; each arena belongs to its caller. */
 #include "auth/secret.h"
 
 #include <openssl/crypto.h>
@@ -11,7 +11,7 @@ enum { BLOCK_BYTES_MIN = 16 * 1024, ALIGNMENT = 16 };
 
 struct secret_block {
     struct secret_block *next;
-    size_t size; /* of the mapping, this struct included */
+    size_t size; /* of the whole mapping, including this struct */
     size_t used;
 };
 
@@ -23,7 +23,7 @@ static struct secret_block *map_block(size_t size)
         abort();
     }
     madvise(memory, size, MADV_DONTDUMP);
-    (void)mlock(memory, size); /* may exceed RLIMIT_MEMLOCK; then it can be swapped out */
+    (void)mlock(memory, size); /* fails beyond RLIMIT_MEMLOCK; then the pages may be swapped out */
     struct secret_block *block = memory;
     block->size = size;
     block->used = sizeof(*block);

@@ -1,27 +1,29 @@
-/* auth/secret.h: memory for secret keys: not in core dumps, not in swap if the system allows, and
- * overwritten before it is freed. */
+/* auth/secret.h: memory for secrets: excluded from core dumps, locked in RAM if the system allows
+ * it, and overwritten before it is freed. */
 #ifndef GRAMME_AUTH_SECRET_H
 #define GRAMME_AUTH_SECRET_H
 
 #include "base/str.h"
 
-/* An arena of such memory; {0} is an empty one. Belongs to one thread at a time. */
+/* An arena of such memory; {0} is an empty one. One thread at a time may use it. */
 struct secret_block;
 struct secret_arena {
     struct secret_block *blocks;
 };
 
-/* `size` zeroed bytes, aligned for any type, valid until secret_arena_finish(). */
+/* Returns `size` zeroed bytes, aligned for any type, valid until secret_arena_finish(). */
 MUST_USE void *secret_alloc(struct secret_arena *arena, size_t size);
+/* Returns a copy of `text` in the arena, valid until secret_arena_finish(). */
 MUST_USE struct str secret_copy(struct secret_arena *arena, struct str text);
-/* Overwrites and frees all. */
+/* Overwrites and frees all memory of the arena, which is empty afterwards. */
 void secret_arena_finish(struct secret_arena *arena);
 
-/* Overwrites bytes that held a secret. The compiler does not leave it out. */
+/* Overwrites bytes that held a secret, in a way that the compiler cannot optimize out. */
 void secret_erase(void *bytes, size_t size);
 
-/* The value of an environment variable as a copy in `arena`; STR_NULL if it is not set. Overwrites
- * the original, so that neither a core dump nor /proc/PID/environ has it. */
+/* Returns a copy of an environment variable's value in `arena`, or STR_NULL if it is not set.
+ * Overwrites the original, so that neither a core dump nor /proc/PID/environ contains it. Not
+ * safe while another thread reads the environment. */
 MUST_USE struct str secret_take_environment(struct secret_arena *arena, const char *name);
 
 #endif

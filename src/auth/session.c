@@ -1,4 +1,5 @@
-/* Temporary credentials: sealing and opening tokens. Called by STS operations and by sign_in.c. */
+/* Issues session tokens (called by the STS operations) and decrypts them (called by sign_in.c). Any
+ * thread; keeps no state. */
 #include "auth/session.h"
 
 #include "base/mem.h"
@@ -16,7 +17,8 @@ void session_random_text(char *out, size_t len, bool is_key_id)
     unsigned char bytes[64];
     assert(len <= sizeof(bytes));
     random_system(bytes, len);
-    for (size_t i = 0; i < len; i++) { /* 32 and 64 letters: no letter is likelier than another */
+    for (size_t i = 0; i < len;
+         i++) { /* alphabets of 32 and 64: every character is equally likely */
         out[i] = is_key_id ? key_letters[bytes[i] & 31] : secret_letters[bytes[i] & 63];
     }
     secret_erase(bytes, sizeof(bytes));
@@ -91,7 +93,7 @@ static bool read_member(struct auth_session *session, struct json_reader *reader
 
 static bool read_session(struct auth_session *session, struct str text)
 {
-    struct arena scratch; /* of unescaped text: policies have escapes, secrets have none */
+    struct arena scratch; /* for unescaped text: policies contain escapes, secrets do not */
     arena_init(&scratch);
     struct json_reader reader;
     json_reader_init(&reader, &scratch, text);

@@ -1,5 +1,5 @@
-/* auth/session.h: temporary credentials. All that the server must know of a session is in its
- * token, sealed with the master key: nothing is stored. */
+/* auth/session.h: temporary credentials. The session token contains all data of the session,
+ * encrypted with the master key; the server stores nothing. Any thread. */
 #ifndef GRAMME_AUTH_SESSION_H
 #define GRAMME_AUTH_SESSION_H
 
@@ -10,23 +10,24 @@
 enum { SESSION_KEY_ID_LEN = 20, SESSION_SECRET_LEN = 40 };
 #define SESSION_KEY_PREFIX "ASIA"
 
-/* A session as its token describes it. Counted, because calls outlive a cache's entry. */
+/* The contents of a session token. Reference-counted, because a running call may outlive the cache
+ * entry. */
 struct auth_session {
     atomic_int references;
-    struct secret_arena secrets; /* all texts below */
+    struct secret_arena secrets; /* the memory of all texts below */
     struct str token;
     struct str access_key_id;
     struct str secret;
-    bool is_role;         /* else the session of a user or of root */
-    struct str principal; /* name of the role or user */
+    bool is_role;         /* false: the session of a user or of root */
+    struct str principal; /* the name of the role or user */
     struct str name;      /* RoleSessionName; STR_NULL: GetSessionToken */
     int64_t issued;       /* seconds since 1970, like the next */
     int64_t expires;
-    struct str document;   /* of the session policy; STR_NULL: none */
-    struct policy *policy; /* the same, compiled */
+    struct str document;   /* the session policy's text; STR_NULL: none */
+    struct policy *policy; /* `document`, compiled */
 };
 
-/* What a new session is to be. */
+/* The properties of a new session. */
 struct session_request {
     const struct directory_principal *principal;
     struct str name;
@@ -42,16 +43,20 @@ struct session_credentials {
     struct str token;
 };
 
+/* Creates credentials for a new session. The texts of *out are in `arena`. */
 void session_issue(const struct seal_key *key, const struct session_request *request,
                    struct arena *arena, struct session_credentials *out);
-/* Opens a token; NULL if it is not one of ours for that access key. The caller has a reference. */
+/* Decrypts a token. Returns a session with one reference, owned by the caller; NULL if the token
+ * was not issued with this key for this access key id. */
 MUST_USE struct auth_session *session_open(const struct seal_key *key, struct str access_key_id,
                                            struct str token);
+/* Adds a reference and returns `session`. */
 struct auth_session *session_hold(struct auth_session *session);
-/* Accepts NULL. */
+/* Drops a reference; the last one erases and frees the session. Accepts NULL. */
 void session_release(struct auth_session *session);
 
-/* Writes `len` random letters and digits. */
+/* Writes `len` (at most 64) random characters to `out`: those of access key ids (A-Z 2-7) or of
+ * secrets (base64). */
 void session_random_text(char *out, size_t len, bool is_key_id);
 
 #endif

@@ -1,5 +1,6 @@
-/* Checks who sent a request. Called for every request when signatures are checked, on the thread
- * that serves it. The key of a day costs four HMACs, so it is kept; so are opened sessions. */
+/* Authenticates requests. Called for every request when signatures are checked, on the thread that
+ * serves it. Deriving the signing key of a day takes four HMACs, so derived keys are cached, and
+ * decrypted sessions too. */
 #include "auth/sign_in.h"
 
 #include "base/hash.h"
@@ -7,9 +8,10 @@
 
 enum { CACHE_SLOTS = 64, KEY_ID_MAX = 128, REGION_MAX = 64, SERVICE_MAX = 16 };
 
-/* The signing key of one access key, day, region and service. */
+/* A cache entry: the signing key of one access key, day, region and service. */
 struct day_key {
-    uint64_t publication; /* of the directory; of sessions 0: their secret never changes */
+    uint64_t publication; /* of the directory that has the secret; 0 for sessions, whose secret
+                             never changes */
     size_t id_len;
     size_t region_len;
     size_t service_len;
@@ -22,10 +24,10 @@ struct day_key {
 
 struct sign_in {
     struct sign_in_options options;
-    struct directory *directory; /* a reference to the one of `publication`, or NULL */
+    struct directory *directory; /* an owned reference to the directory of `publication`, or NULL */
     uint64_t publication;
     struct secret_arena secrets;
-    struct day_key *day_keys; /* CACHE_SLOTS of them, not dumped */
+    struct day_key *day_keys; /* CACHE_SLOTS entries, in `secrets` */
     struct auth_session *sessions[CACHE_SLOTS];
 };
 
@@ -63,8 +65,9 @@ struct directory *directory_current(struct directory_source *source)
     return directory;
 }
 
-/* The thread's own reference; takes the lock only when another directory was published. */
-static struct directory *refresh(struct sign_in *sign_in)
+/* Returns the current directory, borrowed from `sign_in`. Takes the lock only after a new directory
+ * was published. */
+static struct directory *current_directory(struct sign_in *sign_in)
 {
     struct directory_source *source = sign_in->options.source;
     uint64_t newest = atomic_load_explicit(&source->publication, memory_order_acquire);
@@ -113,8 +116,8 @@ static size_t slot_of(struct str id)
     return hash_64(id) % CACHE_SLOTS;
 }
 
-static bool is_day_key(const struct day_key *slot, const struct sigv4_claim *claim,
-                       struct str service, uint64_t publication)
+static bool is_entry_for(const struct day_key *slot, const struct sigv4_claim *claim,
+                         struct str service, uint64_t publication)
 {
     return slot->publication == publication &&
            str_eq(str_make(slot->id, slot->id_len), claim->access_key_id) &&
@@ -123,13 +126,14 @@ static bool is_day_key(const struct day_key *slot, const struct sigv4_claim *cla
            str_eq(str_make(slot->service, slot->service_len), service);
 }
 
-/* The key that signs such a request, in the cache or in `scratch` if it does not fit there. */
+/* Returns the signing key of a request: in the cache, or in `scratch` if its names are too long for
+ * a cache entry. */
 static const unsigned char *day_key(struct sign_in *sign_in, const struct sigv4_claim *claim,
                                     struct str service, struct str secret, uint64_t publication,
                                     unsigned char scratch[SIGV4_HASH_LEN])
 {
     struct day_key *slot = &sign_in->day_keys[slot_of(claim->access_key_id)];
-    if (is_day_key(slot, claim, service, publication)) {
+    if (is_entry_for(slot, claim, service, publication)) {
         return slot->key;
     }
     if (claim->access_key_id.len > KEY_ID_MAX || claim->region.len > REGION_MAX ||
@@ -151,7 +155,8 @@ static const unsigned char *day_key(struct sign_in *sign_in, const struct sigv4_
     return slot->key;
 }
 
-/* The session of a token, or NULL; the cache has the reference. */
+/* Returns the session of the claim's token, or NULL if it has no valid token. The cache owns the
+ * reference. */
 static struct auth_session *find_session(struct sign_in *sign_in, const struct sigv4_claim *claim)
 {
     struct auth_session **slot = &sign_in->sessions[slot_of(claim->access_key_id)];
@@ -195,10 +200,10 @@ static bool is_temporary(const struct sigv4_claim *claim)
     return str_starts_with(claim->access_key_id, STR(SESSION_KEY_PREFIX));
 }
 
-/* What a claim's key id stands for. */
+/* The access key that a claim names. */
 struct found_key {
     const struct directory_principal *principal;
-    struct auth_session *session; /* borrowed; NULL: a long-term key */
+    struct auth_session *session; /* borrowed from the cache; NULL: a long-term key */
     struct str secret;
     uint64_t publication;
 };
@@ -227,7 +232,7 @@ static bool find_session_key(struct sign_in *sign_in, const struct directory *di
 static bool find_key(struct sign_in *sign_in, const struct sigv4_claim *claim,
                      struct found_key *out, struct err *err)
 {
-    const struct directory *directory = refresh(sign_in);
+    const struct directory *directory = current_directory(sign_in);
     if (directory != NULL) {
         const struct directory_key *key = directory_find_key(directory, claim->access_key_id);
         if (key != NULL && !key->is_disabled && !key->user->is_disabled) {
@@ -279,9 +284,10 @@ static bool check_token(const struct sign_in_request *request, const struct sigv
            err_set(err, ERR_EXPIRED_TOKEN, "The security token included in the request is expired");
 }
 
-/* The caller's names, as policies and error texts use them. */
-static void describe(const struct sign_in_request *request, const struct directory *directory,
-                     const struct found_key *found, struct auth_caller *out)
+/* Sets the caller's ARNs and ids, as policies and error messages use them. */
+static void set_caller_names(const struct sign_in_request *request,
+                             const struct directory *directory, const struct found_key *found,
+                             struct auth_caller *out)
 {
     const struct directory_principal *principal = found->principal;
     struct str account = directory_account(directory);
@@ -317,7 +323,7 @@ bool sign_in_check(struct sign_in *sign_in, const struct sign_in_request *reques
     out->session = found.session == NULL ? NULL : session_hold(found.session);
     out->principal = found.principal;
     out->access_key_id = claim.access_key_id;
-    describe(request, sign_in->directory, &found, out);
+    set_caller_names(request, sign_in->directory, &found, out);
     return true;
 }
 

@@ -1,5 +1,6 @@
-/* The signature is an HMAC of the time, the scope and a hash of the request in one canonical form,
- * with a key made from the secret, day, region and service. */
+/* Computes signatures: an HMAC of the time, the scope and a hash of the canonical request, with a
+ * key derived from secret, day, region and service. Called by the client library and by
+ * sigv4_check.c, on any thread; keeps no state. */
 #include "auth/sigv4.h"
 
 #include <openssl/crypto.h>
@@ -57,7 +58,8 @@ static void add_lower(struct buf *out, struct str text)
     }
 }
 
-/* Without spaces at both ends, and one for each run of them. */
+/* Appends `text` without leading and trailing spaces, and with each run of spaces replaced by
+ * one. */
 static void add_trimmed(struct buf *out, struct str text)
 {
     bool space = false;
@@ -136,7 +138,7 @@ static void add_scope(struct buf *out, const struct sigv4_scope *scope)
                STR_ARG(scope->region), STR_ARG(scope->service));
 }
 
-/* The signature of a request by the secret key of `scope`. */
+/* Writes the signature of a request, made with the secret key of `scope`, to `out`. */
 static void sign(const struct sigv4_request *request, const struct sigv4_header *headers,
                  const struct sigv4_scope *scope, char out[SIGV4_HEX_LEN])
 {

@@ -1,6 +1,6 @@
-/* The server's side of SigV4: reads what a request claims, in the order in which the service
- * checks it, and recomputes the signature. Called for every request when signatures are checked, on
- * the thread that serves it; keeps no state. */
+/* Verifies SigV4 on the server: reads what a request claims, in the order in which the service
+ * checks it, and recomputes the signature. Called by sign_in.c for every request when signatures
+ * are checked, on the thread that serves it; keeps no state. */
 #include "auth/sigv4_check.h"
 
 #include <openssl/crypto.h>
@@ -31,7 +31,7 @@ static size_t find(struct str text, char c)
     return at != NULL ? (size_t)(at - text.data) : text.len;
 }
 
-/* Cuts off what stands before the next `end`, and `end` itself. */
+/* Returns the text before the next `end`, and advances *rest past `end`. */
 static struct str take_until(struct str *rest, char end)
 {
     size_t len = find(*rest, end);
@@ -40,7 +40,7 @@ static struct str take_until(struct str *rest, char end)
     return taken;
 }
 
-/* The first header of that name, or STR_NULL. */
+/* Returns the value of the first header with this name, or STR_NULL. */
 static struct str find_header(const struct sigv4_head *head, struct str name)
 {
     for (size_t i = 0; i < head->header_count; i++) {
@@ -71,7 +71,7 @@ static int hex_value(char c)
                                   : -1;
 }
 
-/* Undoes percent-encoding; a `%` without two digits stays. */
+/* Decodes percent-encoding; a `%` that is not followed by two hexadecimal digits is kept. */
 static struct str percent_decode(struct arena *arena, struct str text)
 {
     char *out = arena_bytes(arena, text.len);
@@ -95,7 +95,7 @@ static bool is_unreserved(char c)
            c == '_' || c == '.' || c == '~';
 }
 
-/* Encodes all bytes but A-Z a-z 0-9 - _ . ~ and those in `also`. */
+/* Percent-encodes all bytes except A-Z a-z 0-9 - _ . ~ and those in `also`. */
 static struct str percent_encode(struct arena *arena, struct str text, const char *also)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -123,7 +123,7 @@ static size_t count_of(struct str text, char c)
     return count;
 }
 
-/* The query's parameters in the order in which they came. */
+/* Returns the parameters of a query string in order of arrival. */
 static struct parameters read_query(struct arena *arena, struct str query)
 {
     struct parameters parameters = {
@@ -142,7 +142,7 @@ static struct parameters read_query(struct arena *arena, struct str query)
     return parameters;
 }
 
-/* The first parameter of that name with its encoding undone, or STR_NULL. */
+/* Returns the decoded value of the first parameter with this name, or STR_NULL. */
 static struct str find_parameter(struct arena *arena, const struct parameters *parameters,
                                  struct str name)
 {
@@ -213,7 +213,8 @@ struct parts {
     struct str token;
 };
 
-/* authorization = algorithm { (" " | ",") name "=" value }; the last of a name counts. */
+/* authorization = algorithm { (" " | ",") name "=" value }; of several values of one name the last
+ * counts. */
 static bool read_authorization(struct str header, struct parts *out, struct err *err)
 {
     struct str rest = header;
@@ -340,7 +341,7 @@ static bool parse_http_date(struct str text, int64_t *out_ms)
     return true;
 }
 
-/* The time in SigV4's form; *out_ms is what it means. */
+/* Parses the time of a request. *out is the time in SigV4's form. */
 static bool read_time(struct arena *arena, struct str sent, struct str *out, int64_t *out_ms,
                       struct err *err)
 {
@@ -394,7 +395,7 @@ static bool has_name(struct str names, struct str wanted)
     return false;
 }
 
-/* Each failing part of the scope adds its sentence. */
+/* Checks the credential scope. The error has one sentence for each wrong part. */
 static bool check_scope(struct arena *arena, const struct sigv4_expected *expected,
                         const struct sigv4_claim *claim, struct str service, struct str terminator,
                         struct err *err)
@@ -442,7 +443,7 @@ static bool read_credential(struct arena *arena, const struct sigv4_expected *ex
     return check_scope(arena, expected, claim, service, rest, err);
 }
 
-/* The first half -------------------------------------------------------------------------- */
+/* Reading the claim ------------------------------------------------------------------------ */
 
 static bool read_parts(struct arena *arena, const struct sigv4_head *head, struct parts *out,
                        bool *out_is_in_query, struct err *err)
@@ -508,9 +509,9 @@ bool sigv4_claim_read(struct arena *arena, const struct sigv4_head *head,
     return read_credential(arena, expected, parts.credential, out, err);
 }
 
-/* The second half ------------------------------------------------------------------------- */
+/* Verifying the signature ------------------------------------------------------------------ */
 
-/* All values of a header, joined by commas in order of arrival; empty if it is absent. */
+/* Returns all values of a header, joined by commas in order of arrival; empty if it is absent. */
 static struct str join_values(struct arena *arena, const struct sigv4_head *head, struct str name)
 {
     struct str joined = STR_NULL;
@@ -526,7 +527,7 @@ static struct str join_values(struct arena *arena, const struct sigv4_head *head
     return str_is_null(joined) ? STR("") : joined;
 }
 
-/* The list of names is part of what is signed, in lower case. */
+/* The list of signed header names must be in lower case, as it was when it was signed. */
 static bool has_upper_case(struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -542,7 +543,7 @@ static int compare_headers(const void *a, const void *b)
     return str_cmp(((const struct sigv4_header *)a)->name, ((const struct sigv4_header *)b)->name);
 }
 
-/* The signed headers with their values, sorted. */
+/* Returns the signed headers with their values, sorted by name, in `arena`. */
 static struct sigv4_header *signed_headers(struct arena *arena, const struct sigv4_head *head,
                                            struct str names, size_t *out_count)
 {
