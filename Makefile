@@ -82,7 +82,7 @@ fresh: python
 	@tools/setup fresh
 	@tools/fresh $(ARGS)
 
-## make install  copy program, library, header and gramme.pc to PREFIX (default /usr/local)
+## make install  copy programs, library, header, man pages and completions to PREFIX (default /usr/local)
 install: configure
 	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) >/dev/null
 	@ninja -C $(BUILD) --quiet

@@ -219,8 +219,13 @@ static void print_help(const char *command, const struct admin_verb *verbs)
 {
     printf("Usage:\n");
     for (const struct admin_verb *verb = verbs; verb->name != NULL; verb++) {
+        enum { SUMMARY_COLUMN = 46 };
         int width = printf("  gramme %s %s %s", command, verb->name, verb->arguments);
-        printf("%*s%s\n", width < 46 ? 46 - width : 1, "", verb->summary);
+        if (width > SUMMARY_COLUMN - 2) {
+            width = 0; /* too long: the summary gets a line of its own */
+            printf("\n");
+        }
+        printf("%*s%s\n", SUMMARY_COLUMN - width, "", verb->summary);
     }
     printf("\nOn a running server (signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY):\n"
            "  --endpoint URL           default http://127.0.0.1:8000, or GRAMME_ENDPOINT\n"

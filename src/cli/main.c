@@ -33,18 +33,10 @@ int help_command(int argc, char **argv)
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
         const struct command *command = &commands[i];
         int width = printf("  gramme %s %s", command->name, command->arguments);
-        printf("%*s%s\n", width < 27 ? 27 - width : 1, "", command->summary);
+        printf("%*s%s\n", MAX(37 - width, 2), "", command->summary);
     }
     printf("\nAny AWS SDK and the AWS CLI can talk to it:\n"
            "  aws dynamodb list-tables --endpoint-url http://127.0.0.1:8000\n");
-    return 0;
-}
-
-int version_command(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    printf("gramme %s\n", GRAMME_VERSION);
     return 0;
 }
 

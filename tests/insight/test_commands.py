@@ -1,7 +1,6 @@
 """`gramme patterns` and `gramme top`."""
 
 import json
-import os
 import subprocess
 import xml.etree.ElementTree
 
@@ -9,6 +8,7 @@ import pytest
 
 from server import program
 from tables import create_table
+from terminal import Terminal
 from waiting import poll
 
 S = lambda text: {"S": text}
@@ -159,32 +159,6 @@ def test_top_once(db, table, gramme):
     text = gramme("top", "--once")
     assert f"GetItem {table} pk = ? AND sk = ?" in text
     assert f"{table}  hot" in text and "findings: " in text
-
-
-class Terminal:
-    """A program in tmux, on a server of its own."""
-
-    def __init__(self, *command):
-        self.tmux = ["tmux", "-L", f"gramme-test-{os.getpid()}", "-f", "/dev/null"]
-        subprocess.run([*self.tmux, "kill-server"], capture_output=True, check=False)
-        subprocess.run([*self.tmux, "new-session", "-d", "-x", "100", "-y", "30", *command], check=True)
-        subprocess.run([*self.tmux, "set-option", "-g", "remain-on-exit", "on"], check=True)
-
-    def screen(self):
-        return subprocess.run([*self.tmux, "capture-pane", "-p"], capture_output=True, text=True, check=True).stdout
-
-    def has_ended(self):
-        return subprocess.run([*self.tmux, "display-message", "-p", "#{pane_dead}"], capture_output=True, text=True,
-                              check=True).stdout.strip() == "1"
-
-    def press(self, key):
-        subprocess.run([*self.tmux, "send-keys", key], check=True)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        subprocess.run([*self.tmux, "kill-server"], capture_output=True, check=False)
 
 
 def test_top_in_a_terminal(db, table, server):

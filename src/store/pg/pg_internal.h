@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/random.h"
+#include "store/formats.h"
 #include "store/pg/members.h"
 #include "store/pg/pg.h"
 #include "store/space_set.h"
@@ -24,7 +25,6 @@ enum statement {
 };
 
 enum {
-    PG_FORMAT = 1,  /* of what the table holds */
     PG_READERS = 8, /* connections for gets and ranges */
     PG_WRITERS = 8, /* connections for updates */
     PG_CONNS = PG_READERS + PG_WRITERS,

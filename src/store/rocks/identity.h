@@ -5,11 +5,12 @@
 #define GRAMME_STORE_ROCKS_IDENTITY_H
 
 #include "err/err.h"
+#include "store/formats.h"
 #include "store/wal/files.h"
 #include "store/wal/sealed.h"
 
-/* 3: identity in RocksDB, older log (upgrade.c). 4: this file, and the log of store/wal. */
-enum { STORE_FORMAT = 4 };
+/* Formats: 3: identity in RocksDB, older log (upgrade.c). 4: this file, and the log of store/wal.
+ */
 
 struct identity {
     uint32_t format;

@@ -16,7 +16,7 @@
 #include "store/rocks/rocks_internal.h"
 #include "base/bytes.h"
 
-enum { OLD_FORMAT = 3, FORMAT_ROW_LEN = 12, OLD_HEADER_LEN = 16 };
+enum { OLD_FORMAT = STORE_FORMAT_OLDEST, FORMAT_ROW_LEN = 12, OLD_HEADER_LEN = 16 };
 
 struct old_log {
     struct rocks *rocks;
