@@ -122,6 +122,7 @@ static void add_signature(const struct remote *remote, const char *method, struc
 {
     const char *id = getenv("AWS_ACCESS_KEY_ID");
     const char *secret = getenv("AWS_SECRET_ACCESS_KEY");
+    const char *token = getenv("AWS_SESSION_TOKEN");
     const char *region = getenv("AWS_REGION");
     char time[SIGV4_TIME_SIZE];
     if (id == NULL || secret == NULL) {
@@ -131,14 +132,17 @@ static void add_signature(const struct remote *remote, const char *method, struc
     sigv4_format_time(clock_wall_ms(), time);
     const char *question = memchr(path.data, '?', path.len);
     size_t len = question == NULL ? path.len : (size_t)(question - path.data);
-    const struct sigv4_header headers[] = {{STR("host"), remote->host},
-                                           {STR("x-amz-date"), str_from_c(time)}};
+    bool is_temporary = token != NULL && *token != 0;
+    const struct sigv4_header headers[] = {
+        {STR("host"), remote->host},
+        {STR("x-amz-date"), str_from_c(time)},
+        {STR("x-amz-security-token"), is_temporary ? str_from_c(token) : STR("")}};
     struct sigv4_request request = {
         .method = str_from_c(method),
         .path = str_make(path.data, len),
         .query = question == NULL ? STR("") : str_skip(path, len + 1),
         .headers = headers,
-        .header_count = COUNT_OF(headers),
+        .header_count = is_temporary ? 3 : 2,
         .body = STR(""),
     };
     struct sigv4_scope scope = {
@@ -148,6 +152,9 @@ static void add_signature(const struct remote *remote, const char *method, struc
         .service = STR("dynamodb"),
         .time = str_from_c(time),
     };
+    if (is_temporary) {
+        buf_format(out, "X-Amz-Security-Token: %s\r\n", token);
+    }
     buf_format(out, "X-Amz-Date: %s\r\nAuthorization: ", time);
     sigv4_sign(&request, &scope, out);
     buf_add(out, STR("\r\n"));
@@ -177,6 +184,7 @@ static bool read_answer(struct remote *remote, struct str answer, struct json_no
     if (status != 200) {
         struct str text = json_get_text(*out, "error");
         text = text.len > 0 ? text : json_get_text(*out, "message");
+        text = text.len > 0 ? text : json_get_text(*out, "Message"); /* of AccessDenied */
         return err_set(err, ERR_INTERNAL, "%.*s answers %d%s%.*s", STR_ARG(remote->host), status,
                        text.len > 0 ? ": " : " (is it a gramme with --insight on?)", STR_ARG(text));
     }

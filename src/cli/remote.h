@@ -40,7 +40,8 @@ struct remote {
 MUST_USE bool remote_init(struct remote *remote, struct arena *arena, const char *endpoint,
                           const char *ca_file, struct err *err);
 /* Sends GET or POST (with an empty body) to /_gramme/api/PATH and parses the answer. Signed with
- * AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY if these are set. *err says what went wrong. */
+ * AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN, of temporary credentials) if
+ * these are set. *err says what went wrong. */
 MUST_USE bool remote_call(struct remote *remote, const char *method, const char *path,
                           struct json_node **out, struct err *err);
 

@@ -4,9 +4,12 @@ import json
 import subprocess
 import xml.etree.ElementTree
 
+import boto3
 import pytest
 
-from server import program
+from boto_config import boto3_config
+from server import Server, program
+from signing import KEY_ID, SECRET, SignedClient, write_users
 from tables import create_table
 from terminal import Terminal
 from waiting import poll
@@ -178,3 +181,55 @@ def test_top_in_a_terminal(db, table, server):
             terminal.press(key)
         terminal.press("q")
         poll(terminal.has_ended, 30, "the end")
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """A server that checks signatures: root, a reader who may see insight, and one who may not; with a table and a call."""
+    def allow(*actions):
+        return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": "*"}]}
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, []), ("ada", "AKIAADA", SECRET, ["sees"]), ("bob", "AKIABOB", SECRET, ["reads"])],
+                        [{"name": "viewer", "trust": {"Version": "2012-10-17", "Statement": [
+                            {"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "sts:AssumeRole"}]}, "policies": ["sees"]}],
+                        {"sees": allow("gramme:GetInsight", "dynamodb:*", "sts:AssumeRole"), "reads": allow("dynamodb:*")})
+    with Server("memory:", "--auth", "on", "--users", users) as server, SignedClient(server.endpoint, key_id=KEY_ID) as client:
+        client.call("CreateTable", TableName="Guarded", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                    AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+        client.call("GetItem", TableName="Guarded", Key={"pk": S("a")})
+        yield server
+
+
+def run_as(server, key, *arguments, **more):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    credentials = {} if key is None else {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1", **more}
+    return subprocess.run([program(), *arguments, "--endpoint", server.endpoint], capture_output=True, text=True, check=False, timeout=60,
+                          env={**environment, **credentials})
+
+
+@pytest.mark.parametrize("command", [("patterns", "list"), ("patterns", "record"), ("top", "--once")])
+def test_signed(guarded, command):
+    """With --auth on the commands sign; what is refused is said, with a status."""
+    for key in (KEY_ID, "AKIAADA"):
+        done = run_as(guarded, key, *command)
+        assert done.returncode == 0 and "GetItem Guarded" in done.stdout, done
+    refused = run_as(guarded, "AKIABOB", *command)
+    assert refused.returncode != 0 and "gramme:GetInsight" in refused.stderr and "GetItem Guarded" not in refused.stdout, refused
+    for wrong in (run_as(guarded, None, *command), run_as(guarded, "AKIANOBODY", *command),
+                  run_as(guarded, KEY_ID, *command, AWS_SECRET_ACCESS_KEY="wrong")):
+        assert wrong.returncode != 0 and "answers 4" in wrong.stderr and "GetItem Guarded" not in wrong.stdout, wrong
+
+
+def test_signed_changes_need_their_own_permission(guarded):
+    refused = run_as(guarded, "AKIAADA", "patterns", "reset")
+    assert refused.returncode != 0 and "gramme:ChangeInsight" in refused.stderr, refused
+    assert "GetItem Guarded" in run_as(guarded, "AKIAADA", "patterns", "list").stdout
+    assert run_as(guarded, KEY_ID, "patterns", "reset").returncode == 0
+    assert "GetItem Guarded" not in run_as(guarded, KEY_ID, "patterns", "list").stdout
+
+
+def test_signed_with_temporary_credentials(guarded):
+    sts = boto3.client("sts", endpoint_url=guarded.endpoint,
+                       **{**boto3_config(), "aws_access_key_id": "AKIAADA", "aws_secret_access_key": SECRET})
+    made = sts.assume_role(RoleArn="arn:aws:iam::000000000000:role/viewer", RoleSessionName="session")["Credentials"]
+    done = run_as(guarded, made["AccessKeyId"], "patterns", "list", AWS_SECRET_ACCESS_KEY=made["SecretAccessKey"], AWS_SESSION_TOKEN=made["SessionToken"])
+    assert done.returncode == 0 and "GetItem Guarded" in done.stdout, done
