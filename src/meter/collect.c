@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "meter/simulation_internal.h"
 
-enum { COLLECT_MS = 1000, KEEP_MS = 10 * 1000, SPARE_BLOCKS = 4 };
+enum { COLLECT_MS = 1000, KEEP_MS = 10 * 1000, SPARE_BLOCKS = 8 };
 
 struct meter_thread *meter_thread(struct meter *meter, int number)
 {

@@ -128,21 +128,75 @@ static uint64_t median_count(const struct heat_place *place)
     return count == 0 ? 1 : MAX(counts[count / 2], (uint64_t)1);
 }
 
+/* The largest count of those that must go if `keep` counters are to stay. */
+static uint64_t cut_for(const struct heat_place *place, size_t keep)
+{
+    uint64_t *counts = mem_alloc((place->counter_count + 1) * sizeof(*counts));
+    size_t count = 0;
+    for (size_t i = 0; i < place->counter_max; i++) {
+        if (place->counters[i].hash != 0) {
+            counts[count++] = place->counters[i].count;
+        }
+    }
+    qsort(counts, count, sizeof(*counts), compare_counts);
+    uint64_t cut = count > keep ? counts[count - keep - 1] : 0;
+    mem_free(counts);
+    return cut;
+}
+
+/* Changes the number of counters of a place; without those whose count is at most `cut`. */
+static void resize(struct heat *heat, struct heat_place *place, size_t wanted, uint64_t cut)
+{
+    heat->counters_total -= place->counter_max;
+    heat->bytes -= place->counter_max * sizeof(struct heat_counter);
+    rebuild(place, wanted, cut);
+    heat->counters_total += wanted;
+    heat->bytes += wanted * sizeof(struct heat_counter);
+}
+
+/* Halves the counters of the place that has the most. False: all have the minimum. */
+static bool shrink_largest(struct heat *heat)
+{
+    struct heat_place *largest = NULL;
+    for (size_t i = 0; i < HEAT_PLACE_SLOTS; i++) {
+        struct heat_place *place = heat->slots[i];
+        if (place != NULL && (largest == NULL || place->counter_max > largest->counter_max)) {
+            largest = place;
+        }
+    }
+    if (largest == NULL || largest->counter_max <= HEAT_COUNTERS_MIN) {
+        return false;
+    }
+    size_t wanted = largest->counter_max / 2;
+    resize(heat, largest, wanted, cut_for(largest, wanted / 2));
+    return true;
+}
+
+/* The first counters of a place; others give theirs if all are in use. */
+static void give_first_counters(struct heat *heat, struct heat_place *place)
+{
+    while (heat->counters_total + HEAT_COUNTERS_MIN > HEAT_COUNTERS_TOTAL && shrink_largest(heat)) {
+    }
+    if (heat->counters_total + HEAT_COUNTERS_MIN <= HEAT_COUNTERS_TOTAL) {
+        resize(heat, place, HEAT_COUNTERS_MIN, 0);
+    }
+}
+
 /* Makes room for one more: more counters, as far as all places together may have them, or fewer
  * keys. False: there is no room for any. */
 static bool make_room(struct heat *heat, struct heat_place *place)
 {
-    if (place->counter_count < place->counter_max / 4 * 3) {
-        return true;
-    }
-    size_t wanted = place->counter_max == 0 ? HEAT_COUNTERS_MIN : place->counter_max * 2;
-    size_t more = wanted - place->counter_max;
-    if (wanted <= HEAT_COUNTERS_MAX && heat->counters_total + more <= HEAT_COUNTERS_TOTAL) {
-        rebuild(place, wanted, 0);
-        heat->counters_total += more;
-        heat->bytes += more * sizeof(struct heat_counter);
-    } else if (place->counter_max > 0) {
-        rebuild(place, place->counter_max, median_count(place));
+    size_t wanted = place->counter_max * 2;
+    if (place->counter_max == 0) {
+        give_first_counters(heat, place);
+    } else if (place->counter_count >= place->counter_max / 4 * 3) {
+        bool may_grow = wanted <= HEAT_COUNTERS_MAX &&
+                        heat->counters_total + place->counter_max <= HEAT_COUNTERS_TOTAL;
+        if (may_grow) {
+            resize(heat, place, wanted, 0);
+        } else {
+            rebuild(place, place->counter_max, median_count(place));
+        }
     }
     return place->counter_max > 0;
 }

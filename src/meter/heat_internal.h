@@ -3,8 +3,9 @@
  * a hash table of counters. When it is full, the median of all counts is subtracted from each,
  * those that reach zero go, and the place's `offset` grows by it. So a key was used at least
  * `count` and at most `count + offset` times, and one without a counter at most `offset` times;
- * adding costs one probe, and two moved counters now and then. Not thread-safe: the meter's mutex
- * guards it. */
+ * adding costs one probe, and two moved counters now and then. When all places together have as
+ * many counters as there may be, a new place gets some of the one that has the most. Not
+ * thread-safe: the meter's mutex guards it. */
 #ifndef GRAMME_METER_HEAT_INTERNAL_H
 #define GRAMME_METER_HEAT_INTERNAL_H
 
@@ -12,7 +13,7 @@
 #include "meter/block_internal.h"
 
 enum {
-    HEAT_COUNTERS_MIN = 64,
+    HEAT_COUNTERS_MIN = 16,           /* of one place; all places together can have so many */
     HEAT_COUNTERS_MAX = 1024,         /* of one place */
     HEAT_COUNTERS_TOTAL = 100 * 1000, /* of all places */
     HEAT_RANGES = 64,

@@ -22,7 +22,7 @@ enum {
     TABLE_MINUTES_KEPT = 60,
     KNOWN_SLOTS = 1024,
     METER_BYTES_MAX = 64 << 20, /* of everything; the parts below have bounds that add up to less */
-    BLOCKS_BYTES_MAX = 12 << 20,
+    BLOCKS_BYTES_MAX = 16 << 20,
 };
 
 /* Units of a pattern or table on one index. */
