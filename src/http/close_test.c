@@ -137,7 +137,7 @@ static void test_second_server_is_refused(void **state)
     options.port = testing.port;
     struct err err = ERR_INIT(&testing.arena);
     struct http_server *second = NULL;
-    assert_false(http_server_open(&options, NULL, NULL, &second, &err));
+    assert_false(testing_open_server(&options, NULL, NULL, &second, &err));
     assert_null(second);
     assert_true(str_contains(err.message, STR("another server listens there")));
     testing_close(&testing);
@@ -160,7 +160,7 @@ static void test_hosts(void **state)
         struct err err = ERR_INIT(&arena);
         struct http_server *server = NULL;
         options.host = str_from_c(cases[i].host);
-        if (http_server_open(&options, NULL, NULL, &server, &err) != cases[i].works) {
+        if (testing_open_server(&options, NULL, NULL, &server, &err) != cases[i].works) {
             fail_msg("%s: %.*s", cases[i].host, STR_ARG(err.message));
         }
         struct client client;

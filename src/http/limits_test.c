@@ -42,18 +42,6 @@ static void test_refused_heads(void **state)
     testing_close(&testing);
 }
 
-/* Sends so many bytes more, whatever becomes of them. */
-static void send_fill(struct client *client, size_t count)
-{
-    char fill[4096];
-    memset(fill, 'x', sizeof(fill));
-    for (size_t sent = 0; sent < count; sent += sizeof(fill)) {
-        if (send(client->fd, fill, MIN(sizeof(fill), count - sent), MSG_NOSIGNAL) < 0) {
-            return;
-        }
-    }
-}
-
 static void test_head_too_large(void **state)
 {
     (void)state;
@@ -63,7 +51,7 @@ static void test_head_too_large(void **state)
     struct client client;
     client_open(&client, testing.port);
     client_send(&client, STR("GET / HTTP/1.1\r\nX: "));
-    send_fill(&client, 2000);
+    client_send_fill(&client, 2000);
     client_read(&client);
     assert_int_equal(client.status, 431);
     client_close(&client);
@@ -76,7 +64,7 @@ static void check_too_large(struct testing_server *testing, const char *head, si
     client_open(&client, testing->port);
     client_send(&client, STR("POST /echo HTTP/1.1\r\nHost: a\r\n"));
     client_send(&client, str_from_c(head));
-    send_fill(&client, body_len);
+    client_send_fill(&client, body_len);
     CHECK_ANSWER(&client, 413, "413 Content Too Large: request body too large\n");
     shutdown(client.fd, SHUT_WR);
     client_read_end(&client);
@@ -195,8 +183,10 @@ static void test_connection_cap(void **state)
     }
     struct client late;
     client_open(&late, testing.port);
-    client_request(&late, "/echo", "out");
-    CHECK_ANSWER(&late, 503, "503 Service Unavailable: too many connections\n");
+    if (!TESTING_TLS) { /* to be told so it would have to shake hands first */
+        client_request(&late, "/echo", "out");
+        CHECK_ANSWER(&late, 503, "503 Service Unavailable: too many connections\n");
+    }
     client_read_end(&late);
     client_close(&late);
     client_close(&clients[0]);

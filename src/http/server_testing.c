@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
@@ -174,11 +176,13 @@ void testing_open(struct testing_server *testing, const struct http_options *opt
     memset(testing, 0, sizeof(*testing));
     arena_init(&testing->arena);
     pthread_mutex_init(&testing->mutex, NULL);
+    signal(SIGPIPE,
+           SIG_IGN); /* OpenSSL, as a client, writes to sockets that the server has closed */
     testing->worker_mailbox = waiting_mailbox_create();
     testing->worker_end.run = end_worker;
     assert_int_equal(pthread_create(&testing->worker, NULL, work_main, testing), 0);
     struct err err = ERR_INIT(&testing->arena);
-    if (!http_server_open(options, handle, testing, &testing->server, &err)) {
+    if (!testing_open_server(options, handle, testing, &testing->server, &err)) {
         fail_msg("%.*s", STR_ARG(err.message));
     }
     testing->port = http_server_port(testing->server);
@@ -274,7 +278,9 @@ bool client_try_open(struct client *client, int port)
     setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    return connect(client->fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    bool good = connect(client->fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    client->ssl = good && TESTING_TLS ? testing_tls_connect(client->fd) : NULL;
+    return good;
 }
 
 void client_open(struct client *client, int port)
@@ -284,6 +290,7 @@ void client_open(struct client *client, int port)
 
 void client_close(struct client *client)
 {
+    SSL_free(client->ssl);
     close(client->fd);
     buf_finish(&client->in);
 }
@@ -295,12 +302,34 @@ void client_abort(struct client *client)
     client_close(client);
 }
 
+/* How many were sent; -1: the connection is lost. */
+static ssize_t send_some(struct client *client, struct str text)
+{
+    if (!TESTING_TLS) {
+        return send(client->fd, text.data, text.len, MSG_NOSIGNAL);
+    }
+    size_t sent = 0;
+    bool good = client->ssl != NULL && SSL_write_ex(client->ssl, text.data, text.len, &sent) == 1;
+    return good ? (ssize_t)sent : -1;
+}
+
 void client_send(struct client *client, struct str text)
 {
     while (text.len > 0) {
-        ssize_t sent = send(client->fd, text.data, text.len, MSG_NOSIGNAL);
+        ssize_t sent = send_some(client, text);
         assert_true(sent > 0);
         text = str_skip(text, (size_t)sent);
+    }
+}
+
+void client_send_fill(struct client *client, size_t count)
+{
+    char fill[4096];
+    memset(fill, 'x', sizeof(fill));
+    for (size_t sent = 0; sent < count; sent += sizeof(fill)) {
+        if (send_some(client, str_make(fill, MIN(sizeof(fill), count - sent))) < 0) {
+            return;
+        }
     }
 }
 
@@ -313,9 +342,26 @@ void client_request(struct client *client, const char *target, const char *body)
     buf_finish(&text);
 }
 
+/* How many came; 0: the end; -1: an error. */
+static ssize_t receive_some(struct client *client, char *to, size_t size)
+{
+    size_t got = 0;
+    if (!TESTING_TLS) {
+        return recv(client->fd, to, size, 0);
+    }
+    if (client->ssl == NULL) {
+        return 0;
+    }
+    ERR_clear_error();
+    if (SSL_read_ex(client->ssl, to, size, &got) == 1) {
+        return (ssize_t)got;
+    }
+    return SSL_get_error(client->ssl, 0) == SSL_ERROR_ZERO_RETURN ? 0 : -1;
+}
+
 void client_receive_some(struct client *client, size_t bytes_max)
 {
-    ssize_t count = recv(client->fd, buf_reserve(&client->in, bytes_max), bytes_max, 0);
+    ssize_t count = receive_some(client, buf_reserve(&client->in, bytes_max), bytes_max);
     if (count < 0) {
         fail_msg("recv: %s", strerror(errno));
     }

@@ -6,6 +6,7 @@
 
 #include "base/testing.h"
 #include "http/http.h"
+#include "http/tls_testing.h"
 
 /* What the handler does is chosen by the target:
  *   /echo    answers at once with the body
@@ -52,6 +53,7 @@ void testing_wait_connections(struct testing_server *testing, int count);
 
 struct client {
     int fd;
+    SSL *ssl; /* NULL: plain, or the server did not shake hands: it has closed */
     struct buf in;
     size_t at; /* before it: answers that have been read */
     int status;
@@ -66,6 +68,8 @@ void client_close(struct client *client);
 /* Closes so that the server gets a reset. */
 void client_abort(struct client *client);
 void client_send(struct client *client, struct str text);
+/* Sends so many bytes more, whatever becomes of them. */
+void client_send_fill(struct client *client, size_t count);
 /* Sends a request with a body, "" for none. */
 void client_request(struct client *client, const char *target, const char *body);
 /* Takes what is there, at most so much, for client_read() to find. */

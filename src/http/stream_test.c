@@ -49,7 +49,7 @@ static void open_streaming(struct streaming *streaming)
     struct err err = ERR_INIT(&arena);
     struct http_options options = testing_options();
     options.failure = describe;
-    assert_true(http_server_open(&options, handle, streaming, &streaming->server, &err));
+    assert_true(testing_open_server(&options, handle, streaming, &streaming->server, &err));
     arena_finish(&arena);
 }
 

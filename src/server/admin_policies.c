@@ -49,7 +49,7 @@ bool admin_put_policy(struct admin *admin, const struct admin_request *request)
     struct buf record = {0};
     directory_write_policy(request->policy, request->document, &record);
     admin_add_change(admin, DIRECTORY_POLICY, request->policy,
-               arena_copy(admin->arena, buf_str(&record)));
+                     arena_copy(admin->arena, buf_str(&record)));
     buf_finish(&record);
     admin_answer_name(admin, "PolicyName", request->policy);
     return true;

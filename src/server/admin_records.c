@@ -1,5 +1,5 @@
-/* What the administration operations share: finds users and roles, saves changed records, writes parts of answers. On the
- * thread of the operation. */
+/* What the administration operations share: finds users and roles, saves changed records, writes
+ * parts of answers. On the thread of the operation. */
 #include "server/admin_internal.h"
 
 enum { ID_LEN = 21 };
@@ -19,7 +19,7 @@ bool admin_require(struct admin *admin, struct str text, const char *member)
 
 /* A copy of a user or role, to be changed and saved; NULL: *err. */
 struct directory_principal *admin_edit(struct admin *admin, enum directory_kind kind,
-                                        struct str name)
+                                       struct str name)
 {
     const struct directory_principal *found = kind == DIRECTORY_USER
                                                   ? directory_find_user(admin->directory, name)
@@ -40,7 +40,7 @@ struct directory_principal *admin_edit_user(struct admin *admin, struct str name
 
 /* The user or role of a request that takes either. */
 struct directory_principal *admin_edit_principal(struct admin *admin,
-                                                  const struct admin_request *request)
+                                                 const struct admin_request *request)
 {
     if (str_is_null(request->user) == str_is_null(request->role)) {
         err_set(admin->err, ERR_VALIDATION, "Either UserName or RoleName is required");
@@ -53,7 +53,7 @@ struct directory_principal *admin_edit_principal(struct admin *admin,
 /* Saving ------------------------------------------------------------------------------------ */
 
 void admin_add_change(struct admin *admin, enum directory_kind kind, struct str name,
-                       struct str value)
+                      struct str value)
 {
     assert(admin->change_count < RECORD_CHANGES_MAX);
     admin->changes[admin->change_count++] =

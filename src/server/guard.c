@@ -210,7 +210,8 @@ static void set_connection_keys(struct guarded_call *call)
     set_key(call, CONTEXT_AWS_CURRENT_TIME, time_text(arena, now));
     set_key(call, CONTEXT_AWS_EPOCH_TIME, arena_format(arena, "%lld", (long long)now));
     set_key(call, CONTEXT_AWS_REQUESTED_REGION, call->guard->options.region);
-    set_key(call, CONTEXT_AWS_SECURE_TRANSPORT, STR("false"));
+    set_key(call, CONTEXT_AWS_SECURE_TRANSPORT,
+            call->exchange->is_secure ? STR("true") : STR("false"));
     set_key(call, CONTEXT_AWS_SOURCE_IP, guard_peer(call->exchange));
     if (!str_is_null(agent)) {
         set_key(call, CONTEXT_AWS_USER_AGENT, agent);

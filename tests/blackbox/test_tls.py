@@ -18,10 +18,10 @@ import pytest
 from boto_config import boto3_config
 from certificates import Authority, client_context
 from server import TlsServer, program
-from signing import KEY_ID, SECRET, write_users
+from signing import KEY_ID, SECRET, SignedClient, write_users
 from tables import create_table
 from waiting import poll
-from wire import Client, Connection, request_bytes
+from wire import Client, Connection, Refused, request_bytes
 
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 HANDSHAKE_SECONDS = 10  # the server's deadline
@@ -155,6 +155,18 @@ def test_auth_on_at_an_address_for_everybody(authority, certificate, directory):
         client = boto3.client("dynamodb", endpoint_url=started.tls_endpoint, verify=str(authority.file), **config)
         assert client.list_tables()["TableNames"] == []
         assert "https://0.0.0.0:" in started.log()
+
+
+def test_policies_know_whether_it_is_tls(authority, certificate, directory):
+    only_by_tls = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "dynamodb:ListTables", "Resource": "*",
+                                                           "Condition": {"Bool": {"aws:SecureTransport": "true"}}}]}
+    users = write_users(directory / "secure.json", [("somebody", KEY_ID, SECRET, ["only-by-tls"])],
+                        policies={"only-by-tls": only_by_tls})
+    with TlsServer(certificate, "--auth", "on", "--users", users) as started:
+        with SignedClient(started.tls_endpoint, tls=client_context(authority)) as client:
+            assert client.ListTables() == {"TableNames": []}
+        with SignedClient(started.endpoint) as client, pytest.raises(Refused, match="AccessDenied"):
+            client.ListTables()
 
 
 # What is refused ----------------------------------------------------------------------------------------------------

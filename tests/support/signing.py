@@ -82,8 +82,8 @@ def request_bytes(headers, body, target="/", method="POST"):
 class SignedClient:
     """Like wire.Client, but each request is signed: client.GetItem(TableName=..., Key=...)."""
 
-    def __init__(self, endpoint, key_id=KEY_ID, secret=SECRET, token=None, target=TARGET, **options):
-        self.connection = Connection(endpoint)
+    def __init__(self, endpoint, key_id=KEY_ID, secret=SECRET, token=None, target=TARGET, tls=None, **options):
+        self.connection = Connection(endpoint, tls=tls)
         self.key = dict(key_id=key_id, secret=secret, token=token)
         self.target = target
         self.options = options

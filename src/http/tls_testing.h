@@ -1,0 +1,22 @@
+/* http/tls_testing.h: the server tests of this folder also run with TLS: they are compiled a second
+ * time with TESTING_TLS defined to 1. */
+#ifndef GRAMME_HTTP_TLS_TESTING_H
+#define GRAMME_HTTP_TLS_TESTING_H
+
+#include <openssl/ssl.h>
+
+#include "http/http.h"
+
+#ifndef TESTING_TLS
+#define TESTING_TLS 0
+#endif
+
+/* Opens a server like http_server_open(), on options->host and port; with TLS if TESTING_TLS. */
+MUST_USE bool testing_open_server(const struct http_options *options, http_handler *handler,
+                                  void *context, struct http_server **out, struct err *err);
+/* A self-signed certificate, made at the first call. */
+MUST_USE bool testing_tls_create(struct http_tls **out, struct err *err);
+/* Shakes hands on a connected socket. NULL: the server did not want to. The caller frees it. */
+MUST_USE SSL *testing_tls_connect(int fd);
+
+#endif
