@@ -56,9 +56,11 @@ const struct op *api_operations(enum api_service service, size_t *out_count);
 /* Decodes the body into *out (see wire_decode()), and checks whether the policies allow the
  * request. Every operation calls it first. */
 MUST_USE bool api_decode(struct api_call *call, const struct shape *shape, void *out);
-/* Returns the compiled policy of a table, or NULL if it has none. The thread's cache owns it; valid
- * until the next call of this function. */
-const struct policy *api_resource_policy(struct api_call *call, const struct table *table);
+struct arn;
+/* Returns the compiled policy of the table or stream that `arn` names, or NULL if it has none. The
+ * thread's cache owns it; valid until the next call of this function. */
+const struct policy *api_resource_policy(struct api_call *call, const struct table *table,
+                                         const struct arn *arn);
 /* Frees the cached policies of a thread. */
 void api_forget_policies(struct api_thread *thread);
 

@@ -5,6 +5,7 @@
 
 #include "api/arn.h"
 #include "api/partiql.h"
+#include "api/resource_policy.h"
 #include "base/mem.h"
 
 /* Members ----------------------------------------------------------------------------------- */
@@ -85,7 +86,8 @@ static void fill_tags(struct question *question)
 static void fill_context(struct question *question, uint64_t mentions)
 {
     question->context = *question->call->guard->context;
-    if ((mentions & CONTEXT_BIT(CONTEXT_RESOURCE_TAG)) != 0 && question->description != NULL) {
+    bool is_tagged = question->description != NULL && question->stream == NULL;
+    if ((mentions & CONTEXT_BIT(CONTEXT_RESOURCE_TAG)) != 0 && is_tagged) {
         fill_tags(question);
     }
     if (question->partiql != NULL) {
@@ -113,7 +115,10 @@ static bool decide(struct question *question, struct err *err)
     struct policy_set policies = *guard->policies;
     uint64_t mentions = guard->mentions;
     if (question->description != NULL) {
-        policies.resource = api_resource_policy(call, question->description);
+        static const struct arn table_itself = {.kind = ARN_TABLE};
+        policies.resource =
+            api_resource_policy(call, question->description,
+                                question->stream != NULL ? question->stream : &table_itself);
     }
     if (policies.resource != NULL) {
         mentions |= policy_mentions(policies.resource);
@@ -184,9 +189,8 @@ static bool ask_arn(struct question *question, struct str text)
         return true; /* the operation reports the error */
     }
     question->resource = text;
-    if (arn.kind == ARN_TABLE) {
-        question->table = arn.table;
-    }
+    question->table = arn.table;
+    question->stream = arn.kind == ARN_STREAM ? &arn : NULL;
     return ask(question, &question->call->err);
 }
 
@@ -369,24 +373,37 @@ static void free_cached_policy(struct cached_policy *cached)
     }
 }
 
-const struct policy *api_resource_policy(struct api_call *call, const struct table *table)
+static struct str copy_text(struct str text)
 {
-    if (LIKELY(str_is_null(table->policy))) {
+    char *copy = mem_alloc(text.len + 1);
+    memcpy(copy, text.data, text.len);
+    return str_make(copy, text.len);
+}
+
+const struct policy *api_resource_policy(struct api_call *call, const struct table *table,
+                                         const struct arn *arn)
+{
+    if (LIKELY(arn->kind == ARN_TABLE && str_is_null(table->policy))) {
+        return NULL;
+    }
+    struct resource_policy policy = resource_policy_get(call->arena, table, arn);
+    if (str_is_null(policy.text)) {
         return NULL;
     }
     struct map *policies = &call->thread->policies;
-    struct cached_policy *cached = map_get(policies, table->name);
-    if (cached != NULL && str_eq(cached->revision, table->policy_revision)) {
+    struct str name = arn->kind == ARN_TABLE
+                          ? table->name /* a name has no slash */
+                          : arena_format(call->arena, "%.*s/stream", STR_ARG(table->name));
+    struct cached_policy *cached = map_get(policies, name);
+    if (cached != NULL && str_eq(cached->revision, policy.revision)) {
         return cached->policy;
     }
     struct err err = ERR_INIT(call->arena);
     cached = mem_zalloc(sizeof(*cached));
-    char *revision = mem_alloc(table->policy_revision.len + 1);
-    memcpy(revision, table->policy_revision.data, table->policy_revision.len);
-    cached->revision = str_make(revision, table->policy_revision.len);
-    bool good = policy_parse(table->policy, POLICY_RESOURCE, &cached->policy, &err);
-    assert(good); /* PutResourcePolicy has parsed it */
-    free_cached_policy(map_put(policies, table->name, cached));
+    cached->revision = copy_text(policy.revision);
+    bool good = policy_parse(policy.text, POLICY_RESOURCE, &cached->policy, &err);
+    assert(good); /* PutResourcePolicy or CreateTable has parsed it */
+    free_cached_policy(map_put(policies, name, cached));
     return cached->policy;
 }
 

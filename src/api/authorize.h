@@ -25,10 +25,11 @@ struct text_list {
  * concerns. */
 struct question {
     struct api_call *call;
-    const char *action;  /* "dynamodb:GetItem" */
-    struct str resource; /* an ARN or "*"; STR_NULL: derived from table and index */
-    struct str table;    /* STR_NULL: none */
-    struct str index;    /* STR_NULL: none */
+    const char *action;       /* "dynamodb:GetItem" */
+    struct str resource;      /* an ARN or "*"; STR_NULL: derived from table and index */
+    struct str table;         /* STR_NULL: none */
+    struct str index;         /* STR_NULL: none */
+    const struct arn *stream; /* the resource is this stream of the table; else NULL */
     const char
         *enclosing; /* dynamodb:EnclosingOperation: the transaction that contains it, or NULL */
     const struct shape *shape;     /* the shape of `request`, or NULL */

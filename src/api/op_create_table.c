@@ -2,6 +2,7 @@
  * to the catalog. Called by dispatch.c on the thread of the call. */
 #include "api/describe.h"
 #include "api/index_request.h"
+#include "api/resource_policy.h"
 #include "api/tags.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -18,6 +19,7 @@ struct create_table_request {
     struct stream_request *stream;
     struct sse_request *sse;
     struct wire_list tags;
+    struct str policy;
     struct wire_enum table_class;
     struct wire_bool deletion_protection;
     struct pair_request *warm;
@@ -37,6 +39,7 @@ static const struct field create_table_fields[] = {
     FIELD(struct create_table_request, stream, "StreamSpecification", shape_stream),
     FIELD(struct create_table_request, sse, "SSESpecification", shape_sse),
     FIELD(struct create_table_request, tags, "Tags", shape_tags),
+    FIELD(struct create_table_request, policy, "ResourcePolicy", shape_string),
     FIELD(struct create_table_request, table_class, "TableClass", shape_table_class),
     FIELD(struct create_table_request, deletion_protection, "DeletionProtectionEnabled",
           shape_bool),
@@ -345,6 +348,17 @@ static bool make_tags(struct create_table *op)
     return true;
 }
 
+static bool make_policy(struct create_table *op)
+{
+    struct str policy = op->request.policy;
+    if (str_is_null(policy)) {
+        return true;
+    }
+    op->table.policy = policy;
+    op->table.policy_revision = resource_policy_revision(op->call->arena, STR_NULL);
+    return resource_policy_check(op->call, ARN_TABLE, policy);
+}
+
 static bool make_settings(struct create_table *op)
 {
     const struct create_table_request *request = &op->request;
@@ -363,7 +377,7 @@ static bool make_settings(struct create_table *op)
     return table_request_on_demand(request->on_demand, table->billing, "table", &table->on_demand,
                                    &op->call->err) &&
            table_request_new_warm(request->warm, table, NULL, &op->call->err) && make_stream(op) &&
-           make_tags(op);
+           make_tags(op) && make_policy(op);
 }
 
 static bool check(struct create_table *op)

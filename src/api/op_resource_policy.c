@@ -1,17 +1,14 @@
-/* PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy: policies of tables. The policy is
- * part of the table's description in the catalog. Called by dispatch.c on the thread of the
- * call. */
+/* PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy: policies of tables and streams.
+ * The policy is part of the table's description in the catalog. Called by dispatch.c on the thread
+ * of the call. */
 #include "api/api_internal.h"
 #include "api/arn.h"
-#include "base/clock.h"
+#include "api/resource_policy.h"
 #include "engine/stream.h"
 
 #define INVALID         "One or more parameter values were invalid: "
-#define INVALID_POLICY  INVALID "Invalid policy document: "
 #define NO_POLICY       "NO_POLICY"
 #define POLICY_NOT_HERE "Resource-based policy not found for the provided ResourceArn: %.*s"
-
-enum { POLICY_BYTES_MAX = 20 * 1024 };
 
 struct policy_request_body {
     struct str arn;
@@ -126,16 +123,21 @@ void op_get_resource_policy(struct api_call *call)
         api_finish(call);
         return;
     }
-    const struct table *table = arn.kind == ARN_TABLE ? api_table(call, arn.table) : NULL;
-    if (arn.kind == ARN_TABLE && table == NULL) {
+    const struct table *table = api_table(call, arn.table);
+    struct resource_policy policy = {STR_NULL, STR_NULL};
+    if (table != NULL) {
+        policy = resource_policy_get(call->arena, table, &arn);
+    }
+    if (table == NULL && arn.kind == ARN_TABLE) {
         refuse_missing_table(call, &arn);
-    } else if (table == NULL || str_is_null(table->policy)) {
+    } else if (str_is_null(policy.text)) {
+        call->err = ERR_INIT(call->arena); /* the table of a stream may be gone */
         refuse_no_policy(call, request.arn);
     } else {
         JSON_PUT(call->out, "{\"Policy\":");
-        json_write_string(call->out, table->policy);
+        json_write_string(call->out, policy.text);
         JSON_PUT(call->out, ",\"RevisionId\":");
-        json_write_string(call->out, table->policy_revision);
+        json_write_string(call->out, policy.revision);
         JSON_PUT(call->out, "}");
     }
     api_finish(call);
@@ -151,58 +153,59 @@ struct policy_change {
     struct table_change engine;
 };
 
-/* Checks ExpectedRevisionId: the table's policy must have this revision; NO_POLICY: the table must
- * have no policy. */
-static bool check_revision(struct policy_change *op, const struct table *table)
+/* Checks ExpectedRevisionId: the policy must have this revision; NO_POLICY: there must be none. */
+static bool check_revision(struct policy_change *op, struct resource_policy policy)
 {
     struct str expected = op->request.expected;
     if (str_is_null(expected)) {
         return true;
     }
-    bool fits = str_eq(expected, STR(NO_POLICY)) ? str_is_null(table->policy)
-                                                 : str_eq(expected, table->policy_revision);
+    bool fits = str_eq(expected, STR(NO_POLICY)) ? str_is_null(policy.text)
+                                                 : str_eq(expected, policy.revision);
     return fits || err_set(&op->engine.call.err, ERR_POLICY_NOT_FOUND, POLICY_NOT_HERE,
                            STR_ARG(op->request.arn));
 }
 
-/* Returns a new revision id: milliseconds since 1970, greater than the previous one. */
-static struct str next_revision(struct arena *arena, const struct table *table)
+/* Returns a copy of the table with another policy. NULL: the error is set. */
+static const struct table *with_policy(struct policy_change *op, const struct table *table,
+                                       struct resource_policy policy)
 {
-    int64_t before = 0;
-    if (!str_is_null(table->policy_revision) && !str_to_int64(table->policy_revision, &before)) {
-        before = 0;
+    struct table *changed = ARENA_NEW(op->call->arena, struct table);
+    *changed = *table;
+    if (!resource_policy_set(op->call->arena, changed, &op->arn, policy)) {
+        err_set(&op->engine.call.err, ERR_VALIDATION,
+                INVALID "A newer stream of the table has been enabled: %.*s",
+                STR_ARG(op->request.arn));
+        return NULL;
     }
-    return arena_format(arena, "%lld", (long long)MAX(clock_wall_ms(), before + 1));
+    return changed;
 }
 
 static const struct table *put_policy(struct table_change *change, const struct table *table)
 {
     struct policy_change *op = CONTAINER_OF(change, struct policy_change, engine);
-    if (!check_revision(op, table)) {
+    struct arena *arena = change->call.arena;
+    struct resource_policy policy = resource_policy_get(arena, table, &op->arn);
+    if (!check_revision(op, policy)) {
         return NULL;
     }
-    struct table *changed = ARENA_NEW(change->call.arena, struct table);
-    *changed = *table;
-    bool is_same = !str_is_null(table->policy) && str_eq(table->policy, op->request.policy);
-    if (!is_same) {
-        changed->policy = op->request.policy;
-        changed->policy_revision = next_revision(change->call.arena, table);
+    if (str_is_null(policy.text) || !str_eq(policy.text, op->request.policy)) {
+        policy.text = op->request.policy;
+        policy.revision = resource_policy_revision(arena, policy.revision);
     }
-    op->revision = changed->policy_revision;
-    return changed;
+    op->revision = policy.revision;
+    return with_policy(op, table, policy);
 }
 
 static const struct table *delete_policy(struct table_change *change, const struct table *table)
 {
     struct policy_change *op = CONTAINER_OF(change, struct policy_change, engine);
-    if (!check_revision(op, table)) {
+    struct resource_policy policy = resource_policy_get(change->call.arena, table, &op->arn);
+    if (!check_revision(op, policy)) {
         return NULL;
     }
-    struct table *changed = ARENA_NEW(change->call.arena, struct table);
-    *changed = *table;
-    op->revision = table->policy_revision;
-    changed->policy = changed->policy_revision = STR_NULL;
-    return changed;
+    op->revision = policy.revision;
+    return with_policy(op, table, (struct resource_policy){STR_NULL, STR_NULL});
 }
 
 static void change_done(struct engine_call *engine_call)
@@ -237,112 +240,23 @@ static void start_change(struct policy_change *op,
     engine_change_table(&op->engine);
 }
 
-/* Streams cannot have a policy yet. */
-static bool check_is_table(struct policy_change *op)
-{
-    return op->arn.kind == ARN_TABLE ||
-           err_set(&op->call->err, ERR_VALIDATION,
-                   INVALID "Resource-based policies of streams are not supported: %.*s",
-                   STR_ARG(op->request.arn));
-}
-
 void op_delete_resource_policy(struct api_call *call)
 {
     struct policy_change *op = ARENA_NEW(call->arena, struct policy_change);
     op->call = call;
-    if (!check_request(call, &shape_delete_policy, &op->request, &op->arn) || !check_is_table(op)) {
+    if (!check_request(call, &shape_delete_policy, &op->request, &op->arn)) {
         api_finish(call);
         return;
     }
     start_change(op, delete_policy);
 }
 
-/* Returns whether a table's policy may have the action. Actions with wildcards are not checked. */
-static bool is_table_action(struct str action)
-{
-    static const char *const names[] = {"BatchGetItem",
-                                        "BatchWriteItem",
-                                        "ConditionCheckItem",
-                                        "CreateBackup",
-                                        "DeleteItem",
-                                        "DeleteResourcePolicy",
-                                        "DeleteTable",
-                                        "DescribeContinuousBackups",
-                                        "DescribeContributorInsights",
-                                        "DescribeKinesisStreamingDestination",
-                                        "DescribeTable",
-                                        "DescribeTimeToLive",
-                                        "DisableKinesisStreamingDestination",
-                                        "EnableKinesisStreamingDestination",
-                                        "ExportTableToPointInTime",
-                                        "GetItem",
-                                        "GetResourcePolicy",
-                                        "ListTagsOfResource",
-                                        "PartiQLDelete",
-                                        "PartiQLInsert",
-                                        "PartiQLSelect",
-                                        "PartiQLUpdate",
-                                        "PutItem",
-                                        "PutResourcePolicy",
-                                        "Query",
-                                        "RestoreTableToPointInTime",
-                                        "Scan",
-                                        "TagResource",
-                                        "UntagResource",
-                                        "UpdateContinuousBackups",
-                                        "UpdateContributorInsights",
-                                        "UpdateItem",
-                                        "UpdateKinesisStreamingDestination",
-                                        "UpdateTable",
-                                        "UpdateTimeToLive"};
-    static const struct str prefix = {"dynamodb:", 9};
-    if (memchr(action.data, '*', action.len) != NULL ||
-        memchr(action.data, '?', action.len) != NULL) {
-        return true;
-    }
-    if (action.len <= prefix.len || !str_eq_nocase(str_make(action.data, prefix.len), prefix)) {
-        return false;
-    }
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (str_eq_nocase(str_skip(action, prefix.len), str_from_c(names[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool visit_action(void *context, struct str action)
-{
-    struct err *err = context;
-    return is_table_action(action) ||
-           err_set(err, ERR_VALIDATION,
-                   INVALID_POLICY "The following action names are invalid: \"%.*s\"",
-                   STR_ARG(action));
-}
-
-static bool check_document(struct api_call *call, struct str document)
-{
-    struct policy *policy = NULL;
-    struct err problem = ERR_INIT(call->arena);
-    if (document.len > POLICY_BYTES_MAX) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       INVALID "Resource policy size exceeds the maximum of %d bytes",
-                       POLICY_BYTES_MAX);
-    }
-    if (!policy_parse(document, POLICY_RESOURCE, &policy, &problem)) {
-        return err_set(&call->err, ERR_VALIDATION, INVALID_POLICY "%.*s", STR_ARG(problem.message));
-    }
-    bool good = policy_each_action(policy, visit_action, &call->err);
-    policy_destroy(policy);
-    return good;
-}
-
 void op_put_resource_policy(struct api_call *call)
 {
     struct policy_change *op = ARENA_NEW(call->arena, struct policy_change);
     op->call = call;
-    if (!check_request(call, &shape_put_policy, &op->request, &op->arn) || !check_is_table(op) ||
-        !check_document(call, op->request.policy)) {
+    if (!check_request(call, &shape_put_policy, &op->request, &op->arn) ||
+        !resource_policy_check(call, op->arn.kind, op->request.policy)) {
         api_finish(call);
         return;
     }

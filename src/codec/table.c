@@ -151,6 +151,9 @@ static void put_settings(struct map_writer *map, const struct table *table)
     put_string(map, STR("sse_key_arn"), table->sse_key_arn);
     put_string(map, STR("policy"), table->policy);
     put_string(map, STR("policy_revision"), table->policy_revision);
+    put_string(map, STR("stream_policy"), table->stream_policy);
+    put_string(map, STR("stream_policy_revision"), table->stream_policy_revision);
+    put_int(map, STR("stream_policy_since"), table->stream_policy_since_ms);
     put_strings(map, STR("tag_names"), table->tag_names, table->tag_count);
     put_strings(map, STR("tag_values"), table->tag_values, table->tag_count);
 }
@@ -353,6 +356,9 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
     out->sse_key_arn = get_string(arena, map, STR("sse_key_arn"));
     out->policy = get_string(arena, map, STR("policy"));
     out->policy_revision = get_string(arena, map, STR("policy_revision"));
+    out->stream_policy = get_string(arena, map, STR("stream_policy"));
+    out->stream_policy_revision = get_string(arena, map, STR("stream_policy_revision"));
+    out->stream_policy_since_ms = get_int(map, STR("stream_policy_since"));
     out->tag_count = get_strings(arena, map, STR("tag_names"), &out->tag_names);
     get_strings(arena, map, STR("tag_values"), &out->tag_values);
 }

@@ -120,6 +120,9 @@ struct table {
     struct str sse_key_arn;
     struct str policy; /* resource policy, a JSON document; STR_NULL: none, like the next */
     struct str policy_revision;
+    struct str stream_policy; /* the same of the stream that began at stream_policy_since_ms */
+    struct str stream_policy_revision;
+    int64_t stream_policy_since_ms;
     const struct str *tag_names;
     const struct str *tag_values;
     size_t tag_count;

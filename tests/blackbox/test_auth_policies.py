@@ -584,6 +584,113 @@ def test_a_policy_survives_a_restart(tmp_path):
         assert outcome(server, "empty", *X_PUT) != "allow"
 
 
+# --- policies of streams, and with a new table ---
+
+def streamed(name):
+    return {**table(name, ["UserId"], {}), "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}}
+
+
+def stream_questions(arn):
+    shard = "shardId-" + "0" * 20 + "-00000000"
+    return [("DescribeStream", {"StreamArn": arn}),
+            ("GetShardIterator", {"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "LATEST"}),
+            ("GetRecords", {"ShardIterator": f"{arn}|1|x"})]
+
+
+def test_a_stream_policy(server):
+    with connect(server, "root") as root:
+        root.CreateTable(**streamed("Flow"))
+        arn = root.DescribeTable(TableName="Flow")["Table"]["LatestStreamArn"]
+
+        def put_policy(*statements, **more):
+            document = json.dumps(policy(*({**statement, "Resource": arn} for statement in statements)))
+            return root.PutResourcePolicy(ResourceArn=arn, Policy=document, **more)["RevisionId"]
+        names = [operation for operation, _ in stream_questions(arn)]
+        for operation, members in stream_questions(arn):
+            assert outcome(server, "empty", operation, members, STREAMS_TARGET) != "allow"
+            put_policy(to(arn_of("empty"), "Allow", operation))
+            assert outcome(server, "empty", operation, members, STREAMS_TARGET) == "allow"
+            for other, its_members in stream_questions(arn):
+                if other != operation:
+                    assert outcome(server, "empty", other, its_members, STREAMS_TARGET) != "allow"
+            assert outcome(server, "nobody", operation, members, STREAMS_TARGET) != "allow"
+        put_policy(to("*", "Deny", *names))
+        for operation, members in stream_questions(arn):
+            assert outcome(server, "full", operation, members,
+                           STREAMS_TARGET).endswith("with an explicit deny in a resource-based policy")
+        # that of the table is another one
+        with pytest.raises(Refused, match="PolicyNotFound"):
+            root.GetResourcePolicy(ResourceArn=ARN + "table/Flow")
+        first = root.GetResourcePolicy(ResourceArn=arn)["RevisionId"]
+        with pytest.raises(Refused, match="PolicyNotFound"):
+            put_policy(to("*", "Allow", "GetRecords"), ExpectedRevisionId="NO_POLICY")
+        second = put_policy(to("*", "Allow", "GetRecords"), ExpectedRevisionId=first)
+        assert root.DeleteResourcePolicy(ResourceArn=arn) == {"RevisionId": second}
+        assert root.DeleteResourcePolicy(ResourceArn=arn) == {}
+        with pytest.raises(Refused, match="PolicyNotFound"):
+            root.GetResourcePolicy(ResourceArn=arn)
+        for bad in ("GetItem", "ListStreams"):
+            with pytest.raises(Refused, match="action names are invalid"):
+                put_policy(to("*", "Allow", bad))
+        with pytest.raises(Refused, match="Stream: .* not found for Table: Flow"):
+            root.PutResourcePolicy(ResourceArn=ARN + "table/Flow/stream/2020-01-01T00:00:00.000",
+                                   Policy=json.dumps(policy(to("*", "Allow", "GetRecords"))))
+
+
+def test_a_stream_policy_belongs_to_one_stream(tmp_path):
+    """It outlives the end of the stream and a restart, and is not that of the next stream."""
+    users = write_users(tmp_path / "users.json", [user("root"), user("empty")])
+    store, options = f"rocksdb:{tmp_path}/data", ("--auth", "on", "--users", users)
+    on = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+    with Server(store, *options) as server, connect(server, "root") as root:
+        root.CreateTable(**streamed("Flow"))
+        arn = root.DescribeTable(TableName="Flow")["Table"]["LatestStreamArn"]
+        document = json.dumps(policy({**to(arn_of("empty"), "Allow", "DescribeStream"), "Resource": "*"}))
+        root.PutResourcePolicy(ResourceArn=arn, Policy=document)
+        root.UpdateTable(TableName="Flow", StreamSpecification={"StreamEnabled": False})
+    with Server(store, *options) as server, connect(server, "root") as root:
+        assert outcome(server, "empty", "DescribeStream", {"StreamArn": arn}, STREAMS_TARGET) == "allow"
+        root.UpdateTable(TableName="Flow", StreamSpecification=on)
+        newer = root.DescribeTable(TableName="Flow")["Table"]["LatestStreamArn"]
+        assert newer != arn
+        for stream in (arn, newer):
+            assert outcome(server, "empty", "DescribeStream", {"StreamArn": stream}, STREAMS_TARGET) != "allow"
+            with pytest.raises(Refused, match="PolicyNotFound"):
+                root.GetResourcePolicy(ResourceArn=stream)
+        with pytest.raises(Refused, match="A newer stream of the table has been enabled"):
+            root.PutResourcePolicy(ResourceArn=arn, Policy=document)
+        root.DeleteTable(TableName="Flow")
+        with pytest.raises(Refused, match="NotFound"):
+            root.GetResourcePolicy(ResourceArn=newer)
+
+
+def test_a_table_that_is_made_with_a_policy(server):
+    document = json.dumps(policy({**to(arn_of("empty"), "Allow", "GetItem"), "Resource": ARN + "table/Born"}))
+    with connect(server, "root") as root:
+        for bad in ("{", json.dumps(policy(to("*", "Allow", "ListTables")))):
+            with pytest.raises(Refused, match="Invalid policy document"):
+                root.CreateTable(**table("Born", ["UserId"], {}), ResourcePolicy=bad)
+        root.CreateTable(**table("Born", ["UserId"], {}), ResourcePolicy=document)
+        got = root.GetResourcePolicy(ResourceArn=ARN + "table/Born")
+        assert got["Policy"] == document and len(got["RevisionId"]) == 13
+    members = {"TableName": "Born", "Key": {"UserId": {"S": "a"}}}
+    assert outcome(server, "empty", "GetItem", members) == "allow"
+    assert outcome(server, "nobody", "GetItem", members) != "allow"
+
+
+def test_a_table_with_a_policy_asks_for_both_actions(tmp_path):
+    users = write_users(tmp_path / "users.json", [user("both", "both"), user("one", "one")],
+                        policies={"both": policy(allow("CreateTable"), allow("PutResourcePolicy")),
+                                  "one": policy(allow("CreateTable"))})
+    document = json.dumps(policy({**to("*", "Allow", "GetItem"), "Resource": "*"}))
+    with Server("memory:", "--auth", "on", "--users", users) as started:
+        members = {**table("Two", ["UserId"], {}), "ResourcePolicy": document}
+        assert "dynamodb:PutResourcePolicy on resource" in outcome(started, "one", "CreateTable", members)
+        assert outcome(started, "both", "CreateTable", members) == "allow"
+        with connect(started, "both") as client, pytest.raises(Refused, match="ResourceInUse"):
+            client.CreateTable(**members)
+
+
 def test_warn_carries_out_what_policies_deny(tmp_path):
     users = write_users(tmp_path / "users.json", [user("nobody")])
     with Server("memory:", "--auth", "warn", "--users", users) as server:
