@@ -192,6 +192,14 @@ void api_member_capacities(struct api_call *call, const struct wire_enum *wanted
     buf_add_char(call->out, ']');
 }
 
+void api_write_failed_item(struct buf *out, struct value item)
+{
+    if (!value_is_absent(item)) {
+        JSON_PUT(out, ",\"Item\":");
+        value_json_write_item(out, item);
+    }
+}
+
 const char *api_short_code(enum err_code code)
 {
     switch (code) {

@@ -9,6 +9,9 @@
 #include "json/writer.h"
 #include "wire/shape.h"
 
+/* The start of many messages of ValidationException. */
+#define INVALID "One or more parameter values were invalid: "
+
 struct api_thread {
     struct engine *engine;
     struct expr_cache *cache;
@@ -311,6 +314,9 @@ void api_member_collections(struct api_call *call, const struct wire_enum *wante
 /* Writes one ItemCollectionMetrics object. */
 void api_write_collection_metrics(struct buf *out, const struct table *table, struct value hash,
                                   int64_t bytes);
+
+/* Writes the member Item of a failed condition, after a comma; nothing if `item` is absent. */
+void api_write_failed_item(struct buf *out, struct value item);
 
 /* Returns the Code of an error in CancellationReasons or in the Error of a statement. */
 const char *api_short_code(enum err_code code);

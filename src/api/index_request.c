@@ -4,8 +4,6 @@
 
 #include "err/messages.h"
 
-#define INVALID "One or more parameter values were invalid: "
-
 /* --- definitions --- */
 
 bool index_request_definitions(const struct definer *definer, const struct wire_list *list)

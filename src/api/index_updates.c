@@ -47,8 +47,7 @@ const struct shape shape_index_updates = {
     .element = &shape_index_update,
 };
 
-#define INVALID "One or more parameter values were invalid: "
-#define IN_USE  "Attempt to change a resource which is still in use: "
+#define IN_USE "Attempt to change a resource which is still in use: "
 
 static bool refuse_second_change(struct err *err)
 {
@@ -383,11 +382,7 @@ static bool make_throughput(const struct table_update *update, const struct inde
                                "for index: %.*s",
                        STR_ARG(given->name));
     }
-    return (given->throughput == NULL ||
-            table_request_throughput(given->throughput, &index->throughput, err)) &&
-           table_request_on_demand(given->on_demand, update->table->billing, "index",
-                                   &index->on_demand, err) &&
-           table_request_new_warm(given->warm, update->table, index, err);
+    return table_request_new_index(given, update->table, index, err);
 }
 
 /* Merges the definitions of the table and of the request, and drops those that no key uses. */

@@ -93,18 +93,11 @@ static void parse_member(struct batch_member *member, const struct statement_req
 static bool find_read_key(struct batch_member *member)
 {
     struct api_call *call = member->batch->call;
-    const struct plan_request request = partiql_plan_request(call, &member->partiql);
-    struct plan ignored;
-    struct value key = plan_select_key(&request);
-    if (!value_is_absent(key)) {
-        return item_key_from_key(call->engine, member->partiql.table, key, call->arena,
-                                 &member->key, &member->err);
-    }
-    return plan_select(&request, &ignored,
-                       &member->err) && /* reports other errors of the statement first */
-           err_set(&member->err, ERR_VALIDATION,
-                   "Select statements within BatchExecuteStatement must specify the primary key in "
-                   "the where clause.");
+    struct value key;
+    return partiql_select_key(call, &member->partiql, "BatchExecuteStatement", &key,
+                              &member->err) &&
+           item_key_from_key(call->engine, member->partiql.table, key, call->arena, &member->key,
+                             &member->err);
 }
 
 static void find_item(struct batch_member *member)

@@ -62,8 +62,6 @@ struct create_table {
     struct table_create engine;
 };
 
-#define INVALID "One or more parameter values were invalid: "
-
 /* --- keys --- */
 
 static bool make_keys(struct create_table *op)
@@ -120,15 +118,7 @@ static bool make_global_settings(struct create_table *op, const struct index_req
         return err_set(err, ERR_VALIDATION, INVALID MESSAGE_THROUGHPUT_MISSING,
                        STR_ARG(given->name));
     }
-    if (given->throughput != NULL &&
-        !table_request_throughput(given->throughput, &out->throughput, err)) {
-        return false;
-    }
-    if (!table_request_on_demand(given->on_demand, op->table.billing, "index", &out->on_demand,
-                                 err)) {
-        return false;
-    }
-    return table_request_new_warm(given->warm, &op->table, out, err);
+    return table_request_new_index(given, &op->table, out, err);
 }
 
 static bool check_new_name(struct create_table *op, const struct index *index)
@@ -364,9 +354,7 @@ static bool make_settings(struct create_table *op)
     const struct create_table_request *request = &op->request;
     struct table *table = &op->table;
     table->class_given = !str_is_null(request->table_class.text);
-    table->class = table->class_given && request->table_class.value == 1
-                       ? TABLE_CLASS_INFREQUENT_ACCESS
-                       : TABLE_CLASS_STANDARD;
+    table->class = table_request_class(&request->table_class);
     table->deletion_protection = request->deletion_protection.value;
     if (!table_request_check_sse(request->sse, &op->call->err)) {
         return false;

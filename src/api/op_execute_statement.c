@@ -343,10 +343,7 @@ static void run_select(struct execute_statement *op)
 static void write_failed_item(struct api_call *call)
 {
     const struct execute_statement *op = call->state;
-    if (!value_is_absent(op->write.old_item)) {
-        JSON_PUT(call->out, ",\"Item\":");
-        value_json_write_item(call->out, op->write.old_item);
-    }
+    api_write_failed_item(call->out, op->write.old_item);
 }
 
 static void write_done(struct engine_call *engine_call)

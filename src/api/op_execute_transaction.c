@@ -4,7 +4,6 @@
 #include "api/authorize.h"
 #include "api/partiql.h"
 #include "api/transact.h"
-#include "base/hash.h"
 #include "err/messages.h"
 
 struct execute_transaction_request {
@@ -52,6 +51,7 @@ struct execute_transaction {
     struct execute_transaction_request request;
     struct partiql *statements;
     struct item_write *writes; /* for reads only err is used */
+    struct value *read_keys;   /* the primary key of each read */
     struct item_key *keys;     /* the key of each item */
     size_t count;
     bool reads;
@@ -127,6 +127,7 @@ static bool check(struct execute_transaction *op)
     op->count = op->request.statements.count;
     op->statements = ARENA_ARRAY(call->arena, struct partiql, op->count);
     op->writes = ARENA_ARRAY(call->arena, struct item_write, op->count);
+    op->read_keys = ARENA_ARRAY(call->arena, struct value, op->count);
     op->keys = ARENA_ARRAY(call->arena, struct item_key, op->count);
     return parse(op) && check_mixture(op) && authorize(op);
 }
@@ -154,23 +155,13 @@ static bool check_source(const struct partiql *partiql, struct err *err)
     }
 }
 
-/* Checks that a SELECT reads one item by its primary key. */
-static bool check_read(const struct plan_request *request, struct err *err)
+static bool check_exists(struct api_call *call, const struct partiql *partiql, struct err *err)
 {
-    struct plan ignored;
-    return !value_is_absent(plan_select_key(request)) ||
-           (plan_select(request, &ignored, err) && /* reports other errors of the statement first */
-            err_set(err, ERR_VALIDATION,
-                    "Select statements within ExecuteTransaction must specify the primary key in "
-                    "the where clause."));
-}
-
-static bool check_exists(const struct plan_request *request, struct err *err)
-{
+    const struct plan_request request = partiql_plan_request(call, partiql);
     struct value key;
     bool more = false;
-    struct err ignored = ERR_INIT(request->arena);
-    return (plan_write_key(request, (struct plan_write){.is_exists = true}, &key, &more,
+    struct err ignored = ERR_INIT(call->arena);
+    return (plan_write_key(&request, (struct plan_write){.is_exists = true}, &key, &more,
                            &ignored) &&
             more) ||
            err_set(err, ERR_VALIDATION,
@@ -181,14 +172,14 @@ static bool check_exists(const struct plan_request *request, struct err *err)
  * reason. */
 static bool check_statement(struct execute_transaction *op, size_t i)
 {
-    struct partiql *partiql = &op->statements[i];
-    const struct plan_request request = partiql_plan_request(op->call, partiql);
+    const struct partiql *partiql = &op->statements[i];
     struct err problem = ERR_INIT(op->call->arena);
     bool fits = check_source(partiql, &problem);
     if (fits && partiql->statement.kind == STATEMENT_SELECT) {
-        fits = check_read(&request, &problem);
+        fits = partiql_select_key(op->call, partiql, "ExecuteTransaction", &op->read_keys[i],
+                                  &problem);
     } else if (fits && partiql->statement.kind == STATEMENT_EXISTS) {
-        fits = check_exists(&request, &problem);
+        fits = check_exists(op->call, partiql, &problem);
     }
     return fits || refuse_statement(op, i, problem.message);
 }
@@ -211,8 +202,7 @@ static bool find_read(struct execute_transaction *op, size_t i)
 {
     struct api_call *call = op->call;
     const struct table *table = op->statements[i].table;
-    const struct plan_request request = partiql_plan_request(call, &op->statements[i]);
-    struct value key = plan_select_key(&request);
+    struct value key = op->read_keys[i];
     struct err *reason = &op->writes[i].err;
     return item_check_empty_keys(table, key, false, &call->err) &&
            (item_key_from_key(call->engine, table, key, call->arena, &op->keys[i], reason) ||
@@ -327,10 +317,7 @@ static struct str request_digest(struct execute_transaction *op)
             builder_add_value(&builder, parameters[k].value);
         }
     }
-    struct value all = builder_finish(&builder);
-    char *digest = arena_bytes(arena, 16);
-    hash_128(str_make(all.data, all.len), 0, (uint8_t *)digest);
-    return str_make(digest, 16);
+    return transact_digest(&builder, arena);
 }
 
 static void set_insert_errors(struct execute_transaction *op)

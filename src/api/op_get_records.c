@@ -188,7 +188,7 @@ static bool check(struct get_records *op)
     }
     if (op->request.limit.given && op->request.limit.value > RECORDS_MAX) {
         return err_set(&call->err, ERR_VALIDATION,
-                       STREAM_INVALID "Limit should be less than or equal to %d", RECORDS_MAX);
+                       INVALID "Limit should be less than or equal to %d", RECORDS_MAX);
     }
     if (!stream_iterator_read(op->request.iterator, engine_seed(call->engine), call->arena,
                               &op->iterator)) {

@@ -59,7 +59,7 @@ static bool check(struct api_call *call, struct list_streams_request *request, s
     }
     if (request->limit.given && request->limit.value > STREAMS_MAX) {
         return err_set(&call->err, ERR_VALIDATION,
-                       STREAM_INVALID "Limit cannot be greater than the maximum allowed size: %d",
+                       INVALID "Limit cannot be greater than the maximum allowed size: %d",
                        STREAMS_MAX);
     }
     *after = STR_NULL;

@@ -2,7 +2,6 @@
  * of the call. */
 #include "api/transact.h"
 #include "api/write_item.h"
-#include "base/hash.h"
 #include "err/messages.h"
 
 /* A Put, Update, Delete or ConditionCheck, which have nearly the same members. */
@@ -294,10 +293,7 @@ static struct str request_digest(struct transact_write *op)
         }
         builder_close_map(&builder, open, (uint32_t)action->values.count);
     }
-    struct value all = builder_finish(&builder);
-    char *digest = arena_bytes(arena, 16);
-    hash_128(str_make(all.data, all.len), 0, (uint8_t *)digest);
-    return str_make(digest, 16);
+    return transact_digest(&builder, arena);
 }
 
 /* --- the response --- */

@@ -145,8 +145,8 @@ static void visit_path(void *context, const struct expr_path *path)
     struct str name = path->steps[0].name;
     if (key_schema_has(&paths->table->key, name)) {
         err_set(paths->err, ERR_VALIDATION,
-                "One or more parameter values were invalid: Cannot update attribute %.*s. This "
-                "attribute is part of the key",
+                INVALID "Cannot update attribute %.*s. This "
+                        "attribute is part of the key",
                 STR_ARG(name));
     }
 }

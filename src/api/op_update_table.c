@@ -45,8 +45,6 @@ struct update_table {
     struct table_describe describe;
 };
 
-#define INVALID "One or more parameter values were invalid: "
-
 static bool refuse(struct table_change *change, const char *text)
 {
     return err_set(&change->call.err, ERR_VALIDATION, "%s", text);
@@ -344,8 +342,7 @@ static const struct table *change_table(struct table_change *change, const struc
     }
     if (!str_is_null(request->table_class.text)) {
         table->class_given = true;
-        table->class =
-            request->table_class.value == 1 ? TABLE_CLASS_INFREQUENT_ACCESS : TABLE_CLASS_STANDARD;
+        table->class = table_request_class(&request->table_class);
         table->class_changed_ms = now_ms;
     }
     if (request->deletion_protection.given) {

@@ -92,6 +92,20 @@ struct plan_request partiql_plan_request(struct api_call *call, const struct par
     };
 }
 
+bool partiql_select_key(struct api_call *call, const struct partiql *partiql, const char *operation,
+                        struct value *out, struct err *err)
+{
+    const struct plan_request request = partiql_plan_request(call, partiql);
+    struct plan ignored;
+    *out = plan_select_key(&request);
+    return !value_is_absent(*out) ||
+           (plan_select(&request, &ignored, err) &&
+            err_set(err, ERR_VALIDATION,
+                    "Select statements within %s must specify the primary key in the where "
+                    "clause.",
+                    operation));
+}
+
 /* --- writes --- */
 
 static bool convert_insert(struct api_call *call, const struct partiql *partiql,

@@ -41,6 +41,11 @@ MUST_USE bool partiql_find_index(struct partiql *partiql, struct err *err);
 /* Returns the input of the planner (src/plan) for a statement whose table and index are known. */
 struct plan_request partiql_plan_request(struct api_call *call, const struct partiql *partiql);
 
+/* Sets *out to the primary key of a SELECT, which must read one item by it. `operation` is named in
+ * the error; another error of the statement takes precedence. */
+MUST_USE bool partiql_select_key(struct api_call *call, const struct partiql *partiql,
+                                 const char *operation, struct value *out, struct err *err);
+
 /* Returns whether the statement is a SELECT. */
 static inline bool partiql_is_read(const struct partiql *partiql)
 {

@@ -9,8 +9,6 @@
 extern const struct shape shape_stream_arn;
 extern const struct shape shape_shard_id;
 
-#define STREAM_INVALID "One or more parameter values were invalid: "
-
 /* Checks that `arn` is arn:PARTITION:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL. */
 MUST_USE bool stream_request_check_arn(struct api_call *call, struct str arn);
 

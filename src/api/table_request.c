@@ -5,9 +5,7 @@
 
 #include "base/hash.h"
 
-#define AWS     "com.amazonaws.dynamodb.v20120810."
-#define INVALID "One or more parameter values were invalid: "
-
+#define AWS "com.amazonaws.dynamodb.v20120810."
 static const struct shape shape_key_name = {.kind = SHAPE_STRING, .min = 1, .max = 255};
 static const struct shape shape_scalar_type = {
     .kind = SHAPE_ENUM,
@@ -332,6 +330,22 @@ bool table_request_raise_warm(const struct pair_request *given, struct table *ta
     }
     set_warm(given, index != NULL ? &index->warm : &table->warm);
     return true;
+}
+
+bool table_request_new_index(const struct index_request *given, struct table *table,
+                             struct index *out, struct err *err)
+{
+    return (given->throughput == NULL ||
+            table_request_throughput(given->throughput, &out->throughput, err)) &&
+           table_request_on_demand(given->on_demand, table->billing, "index", &out->on_demand,
+                                   err) &&
+           table_request_new_warm(given->warm, table, out, err);
+}
+
+enum table_class table_request_class(const struct wire_enum *given)
+{
+    bool is_infrequent = !str_is_null(given->text) && given->value == 1;
+    return is_infrequent ? TABLE_CLASS_INFREQUENT_ACCESS : TABLE_CLASS_STANDARD;
 }
 
 /* --- encryption --- */

@@ -92,6 +92,14 @@ MUST_USE bool table_request_new_warm(const struct pair_request *given, struct ta
 MUST_USE bool table_request_raise_warm(const struct pair_request *given, struct table *table,
                                        struct index *index, struct err *err);
 
+/* Converts and checks ProvisionedThroughput, OnDemandThroughput and WarmThroughput of a new global
+ * index of *table. The caller has checked that the billing mode allows ProvisionedThroughput. */
+MUST_USE bool table_request_new_index(const struct index_request *given, struct table *table,
+                                      struct index *out, struct err *err);
+
+/* Returns the TableClass; TABLE_CLASS_STANDARD if it is not given. */
+enum table_class table_request_class(const struct wire_enum *given);
+
 /* Checks that the members of SSESpecification are consistent. */
 MUST_USE bool table_request_check_sse(const struct sse_request *sse, struct err *err);
 /* Sets the encryption of *table from an SSESpecification that has been checked. */

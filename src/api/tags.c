@@ -8,9 +8,7 @@
 #include "base/utf8.h"
 #include "err/messages.h"
 
-#define AWS     "com.amazonaws.dynamodb.v20120810."
-#define INVALID "One or more parameter values were invalid: "
-
+#define AWS "com.amazonaws.dynamodb.v20120810."
 enum { TAG_KEY_MAX = 128, TAG_VALUE_MAX = 256 };
 
 static const struct field tag_fields[] = {

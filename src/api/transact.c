@@ -4,10 +4,10 @@
 #include "api/transact.h"
 
 #include "api/write_item.h"
-
 #include "base/bytes.h"
+#include "base/hash.h"
 
-enum { NOTE_SIZE_LEN = 4 };
+enum { NOTE_SIZE_LEN = 4, TOKEN_DIGEST_LEN = 16 };
 
 const struct shape shape_request_token = {.kind = SHAPE_STRING, .min = 1, .max = 36};
 
@@ -22,9 +22,8 @@ static void write_reason(struct buf *out, const struct item_write *write)
         write->err.code == ERR_CONDITIONAL_CHECK_FAILED || write->err.code == ERR_DUPLICATE_ITEM;
     JSON_PUT(out, "{\"Code\":");
     json_write_plain_string(out, str_from_c(api_short_code(write->err.code)));
-    if (condition && !value_is_absent(write->old_item)) {
-        JSON_PUT(out, ",\"Item\":");
-        value_json_write_item(out, write->old_item);
+    if (condition) {
+        api_write_failed_item(out, write->old_item);
     }
     if (write->err.code != ERR_NONE) {
         JSON_PUT(out, ",\"Message\":");
@@ -94,6 +93,14 @@ void transact_refuse(struct api_call *call, const struct item_write *writes, siz
     if (call->err.code == ERR_NONE) {
         cancel(call, writes, count);
     }
+}
+
+struct str transact_digest(struct builder *builder, struct arena *arena)
+{
+    struct value all = builder_finish(builder);
+    char *digest = arena_bytes(arena, TOKEN_DIGEST_LEN);
+    hash_128(str_make(all.data, all.len), 0, (uint8_t *)digest);
+    return str_make(digest, TOKEN_DIGEST_LEN);
 }
 
 bool transact_refuse_duplicate(struct api_call *call)

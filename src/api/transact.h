@@ -40,6 +40,9 @@ void transact_read_start(struct transact_read *read);
 
 /* ClientRequestToken. */
 extern const struct shape shape_request_token;
+/* Finishes `builder`, to which the caller has added everything that determines what a request does,
+ * and returns its digest in `arena`, to be stored with the token. */
+struct str transact_digest(struct builder *builder, struct arena *arena);
 
 /* Sets call->err for two operations on one item. Returns false. */
 bool transact_refuse_duplicate(struct api_call *call);

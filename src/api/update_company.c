@@ -3,8 +3,6 @@
  * October 2026. Called by op_update_table.c on the thread of the call; keeps no state. */
 #include "api/table_update.h"
 
-#define INVALID "One or more parameter values were invalid: "
-
 static const struct field replica_fields[] = {
     FIELD_REQUIRED(struct replica_request, region, "RegionName", shape_string),
     FIELD_END,

@@ -112,11 +112,8 @@ static void write_metrics(struct write_item *op)
 
 static void write_failed_item(struct api_call *call)
 {
-    struct write_item *op = call->state;
-    if (!value_is_absent(op->write.old_item)) {
-        JSON_PUT(call->out, ",\"Item\":");
-        value_json_write_item(call->out, op->write.old_item);
-    }
+    const struct write_item *op = call->state;
+    api_write_failed_item(call->out, op->write.old_item);
 }
 
 static void write_item_done(struct engine_call *engine_call)
