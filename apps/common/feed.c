@@ -155,7 +155,11 @@ static void follow_stream(struct feed *feed)
             end_pass(live, wanted, false);
             rest(live, RETRY_MS, false);
         } else { /* iterators are too old, or the table is another one */
+            log_write(LOG_WARN, "live", "%s: the position in the stream is lost: %s: %s",
+                      live->options.app->table, gramme_error_code(error),
+                      gramme_error_message(error));
             gramme_error_destroy(error);
+            rest(live, RETRY_MS, false);
             return;
         }
         gramme_error_destroy(error);

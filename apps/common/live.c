@@ -165,6 +165,15 @@ static void send_ready(struct client *client)
 
 /* --- what the reader says --- */
 
+/* The client comes back by itself, and is asked again who it is and what it may see. */
+static void end_connection(struct client *client)
+{
+    if (!client->is_leaving) {
+        client->is_leaving = true;
+        http_stream_close(client->stream);
+    }
+}
+
 static void take_change(struct live *live, struct message *message)
 {
     const struct app_live *app = live->options.app;
@@ -179,20 +188,23 @@ static void take_change(struct live *live, struct message *message)
         if (client->is_ready) {
             send_change(client, number, message->old_image, message->new_image);
         }
-        if (app->must_rejoin != NULL && !client->is_leaving &&
+        if (app->must_rejoin != NULL &&
             app->must_rejoin(&client->who, message->old_image, message->new_image)) {
-            client->is_leaving = true;
-            http_stream_close(client->stream);
+            end_connection(client);
         }
     }
 }
 
+/* The reader has a position. If it had one before, changes may have been missed since: among them
+ * those that alter what a client may see. */
 static void take_ready(struct live *live, const struct message *message)
 {
     live->source = message->source;
     new_epoch(live);
     for (struct client *client = live->clients; client != NULL; client = client->next) {
-        if (client->is_ready) {
+        if (client->is_ready && live->options.app->must_rejoin != NULL) {
+            end_connection(client);
+        } else if (client->is_ready) {
             send_event(client, "reload", "{}");
         } else {
             send_ready(client);

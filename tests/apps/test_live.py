@@ -6,6 +6,7 @@ import uuid
 import pytest
 
 from events import Events
+from recorder import Recorder
 from rest import Rest
 from server import Apps, Server
 from waiting import poll
@@ -118,6 +119,25 @@ def test_an_account_that_is_deactivated_hears_nothing_more(apps, tasks):
         riser.wait("ready")
         admin.put("/users/leaver-live/status", {"status": "ACTIVE"})
         assert "user" in [event.data["type"] for event in riser.wait("change")]  # an admin sees other users
+
+
+def test_a_lost_position_in_the_stream():
+    """What happened meanwhile is not known: pages read again, and who may have lost a right is asked again."""
+    with Server("memory:") as server, Recorder(server.endpoint) as recorder, Apps(recorder.endpoint) as apps:
+        admin = Rest(f"{apps.endpoint}/tasks/api").acting_as("boss", "admin")
+        assert admin.post("/users", {"userId": "leaver", "email": "x@example.com"}).status == 201
+        with listen(apps, "tasks", "leaver") as leaver, listen(apps, "tickets", "ana") as ana:
+            leaver.wait("ready")
+            ana.wait("ready")
+            recorder.refused["GetRecords"] = "TrimmedDataAccessException"
+            assert admin.put("/users/leaver/status", {"status": "DEACTIVATED"}).status == 204
+            poll(lambda: leaver.is_over, 10, "the connection is ended")
+            recorder.refused.clear()
+            ana.wait("reload")
+            Rest(f"{apps.endpoint}/tickets/api").acting_as("ana").post("/tickets", {"issue_description": "afterwards"})
+            ana.wait("change")
+        with listen(apps, "tasks", "leaver") as leaver:
+            assert leaver.status == 403
 
 
 def test_the_database_dies_and_returns(tmp_path):

@@ -65,6 +65,7 @@ class Recorder:
         self.permissions = set()
         self.insight = None  # the answer to GET /_gramme/api/patterns
         self.lost = []  # operations whose next answer does not arrive
+        self.refused = {}  # operations that are refused, with the name of the error
         recorder = self
         target = urlsplit(endpoint).netloc
 
@@ -85,6 +86,9 @@ class Recorder:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 if operation not in NO_CAPACITY | STREAMS:
                     request["ReturnConsumedCapacity"] = "TOTAL"
+                if operation in recorder.refused:
+                    self.refuse(recorder.refused[operation])
+                    return
                 headers = {name: value for name, value in self.headers.items() if name.lower() in PASSED_ON}
                 self.upstream.request("POST", "/", json.dumps(request).encode(), headers)
                 response = self.upstream.getresponse()
@@ -102,6 +106,14 @@ class Recorder:
                 for name, value in response.getheaders():
                     if name.lower() in ("content-type", "content-length", "x-amz-crc32"):
                         self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            def refuse(self, name):
+                content = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{name}", "message": "refused by the test"}).encode()
+                self.send_response(400)
+                self.send_header("Content-Type", "application/x-amz-json-1.0")
+                self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
 
