@@ -165,12 +165,13 @@ def test_an_event_as_the_document_writes_it(shared):
 # --- calendar ---
 
 def test_events_are_their_owner_s(calendar):
+    """In an even year: the tests of the calendar take odd ones at random."""
     ana, ben = calendar.acting_as("ana"), calendar.acting_as("ben")
-    event = ana.post("/events", {"title": "Ana", "start": "2951-01-01", "end": "2951-01-03"}).body
+    event = ana.post("/events", {"title": "Ana", "start": "2950-07-01", "end": "2950-07-03"}).body
     try:
         assert (event["owner"], event["mayChange"]) == ("ana", True)
         assert ben.get(f"/events/{event['id']}").body["mayChange"] is False
-        body = {"title": "Ben", "start": "2951-01-01", "end": "2951-01-03"}
+        body = {"title": "Ben", "start": "2950-07-01", "end": "2950-07-03"}
         for reply in (ben.put(f"/events/{event['id']}", body, {"If-Match": '"1"'}),
                       ben.delete(f"/events/{event['id']}", {"If-Match": '"1"'})):
             assert refusal(reply) == (403, "not_allowed") and "ana" in reply.body["error"]["message"]
