@@ -148,16 +148,16 @@ def test_an_event_as_the_document_writes_it(shared):
     db, apps = shared
     calendar = Rest(f"{apps.endpoint}/calendar/api").acting_as("ana")
     event_id = str(uuid.uuid4())
-    put(db, "cal-app-sam", PK="EVENT", SK=event_id, startDate="2041-05-02", endDate="2041-05-04", title="Dana", version=1)
-    for night in ("2041-05-02", "2041-05-03"):
+    put(db, "cal-app-sam", PK="EVENT", SK=event_id, startDate="2042-08-02", endDate="2042-08-04", title="Dana", version=1)
+    for night in ("2042-08-02", "2042-08-03"):
         put(db, "cal-app-sam", PK="SLOT", SK=night)  # without an owner
-    reply = calendar.post("/events", {"title": "Ana", "start": "2041-05-03", "end": "2041-05-05"})
+    reply = calendar.post("/events", {"title": "Ana", "start": "2042-08-03", "end": "2042-08-05"})
     assert refusal(reply) == (409, "overlap")
-    assert reply.body["error"]["message"] == "Dana has the night of 2041-05-03"
-    assert reply.body["error"]["taken"] == [{"night": "2041-05-03", "eventId": event_id, "title": "Dana"}]
+    assert reply.body["error"]["message"] == "Dana has the night of 2042-08-03"
+    assert reply.body["error"]["taken"] == [{"night": "2042-08-03", "eventId": event_id, "title": "Dana"}]
     found = calendar.get(f"/events/{event_id}").body
     assert found["mayChange"] is True and "owner" not in found
-    body = {"title": "Dana", "start": "2041-05-02", "end": "2041-05-05"}
+    body = {"title": "Dana", "start": "2042-08-02", "end": "2042-08-05"}
     assert calendar.put(f"/events/{event_id}", body, {"If-Match": '"1"'}).status == 200
     assert calendar.delete(f"/events/{event_id}", {"If-Match": '"2"'}).status == 204
 
