@@ -1,7 +1,9 @@
 """The library as it is installed: what it exports, and what a user compiles."""
 
+import concurrent.futures
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -10,7 +12,7 @@ from c_programs import BUILD, LIBRARY, ROOT, clean_environment, compile_program,
 
 USER = ROOT / "tests" / "client" / "user.c"
 STANDARDS = [("cc", "c99", "c"), ("cc", "c17", "c"), ("c++", "c++17", "c++")]
-
+COMPILER = ["ccache", "cc"] if shutil.which("ccache") else ["cc"]
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,39 @@ def declared_functions():
     header = (ROOT / "include" / "gramme" / "gramme.h").read_text()
     header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     return set(re.findall(r"\b(gramme_\w+)\(", header))
+
+
+def compile_all(sources, directory, flags):
+    """Compiles C files, two at a time; gives the objects."""
+    def compile_one(source):
+        target = directory / (str(source.relative_to(directory)).replace("/", "_") + ".o")
+        done = run([*COMPILER, "-std=gnu17", "-D_GNU_SOURCE", '-DGRAMME_VERSION="0"', "-c", source, "-o", target, *flags], os.environ)
+        assert done.returncode == 0, done.stderr
+        return target
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(compile_one, sources))
+
+
+def test_the_applications_need_the_installed_library_only(installed, tmp_path):
+    """Their own sources and what they serve with (base, err, http); of the library its header and the shared object. Nothing else of
+    this tree is there to be included or linked."""
+    for folder in ("apps", "src/base", "src/err", "src/http"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("node_modules", "page", "*_test.c", "*testing.[ch]"))
+    for path in sorted(tmp_path.glob("apps/*/*.json")):
+        if path.stem in ("schema", "patterns", "workload"):
+            name = f"{path.parent.name}_{path.stem}"
+            assert run([ROOT / "tools/embed", name, path, tmp_path / f"{name}.c"], os.environ).returncode == 0
+    others = run(["pkg-config", "--cflags", "--libs", "cjose", "libcurl", "libcrypto", "libssl", "libuv", "libxxhash", "zlib", "libdeflate"],
+                 os.environ).stdout.split()
+    flags = [f"-I{tmp_path}", f"-I{tmp_path}/src", *pkg_config(installed, "--cflags", "--libs"), *others, "-lpthread", "-lm", *sanitizer_flags()]
+    objects = compile_all(sorted(tmp_path.rglob("*.c")), tmp_path, [flag for flag in flags if not flag.startswith(("-l", "-L"))])
+    done = run(["cc", *objects, "-o", tmp_path / "gramme-apps", *flags], os.environ)
+    assert done.returncode == 0, done.stderr
+    library, = installed[0].rglob("libgramme.so.0")
+    environment = clean_environment(tmp_path, LD_LIBRARY_PATH=str(library.parent))
+    assert "--create-tables" in run([tmp_path / "gramme-apps", "--help"], environment).stdout
+    done = run([tmp_path / "gramme-apps", "--db", "nowhere:"], environment)
+    assert done.returncode == 1 and "BadAddress" in done.stderr  # the library's own words
 
 
 def test_exports():
