@@ -365,3 +365,30 @@ def test_failover_to_the_synchronous_standby():
         for pk in ("a", "b"):
             least, _ = check_counter(servers, table, pk, workers)
             assert least > 20
+
+
+def test_counters_of_servers_that_are_gone_are_folded(database):
+    """Each server adds to rows of its own; restarts must not leave more and more of them."""
+    name = f"c{os.urandom(6).hex()}"
+    url = database.create_database(name)
+    writers = 8  # of a server, each with its own row
+    table = unique_name()
+    for turn in range(4):
+        server = Server(url)
+        with Client(server.endpoint) as db:
+            if turn == 0:
+                create_table(db, "pk", name=table)
+            for i in range(40):
+                db.PutItem(TableName=table, Item=item(pk=f"{turn}-{i}"))
+            poll(lambda: int(database.sql("SELECT count(*) FROM gramme.kv WHERE b = 67 AND get_byte(k, 4) = 67 "
+                                          "AND substring(k from length(k) - 13 for 8) = '\\x0000000000000000'::bytea", name)) >= (turn > 0),
+                 20, "there is a folded row")
+            poll(lambda: int(database.sql("SELECT max(n) FROM (SELECT count(*) AS n FROM gramme.kv WHERE b = 67 "
+                                          "GROUP BY substring(k for length(k) - 14)) AS counts", name)) <= writers + 1,
+                 20, "rows of earlier servers are gone")
+            assert db.DescribeTable(TableName=table)["Table"]["ItemCount"] == 40 * (turn + 1)
+        if turn % 2:
+            server.stop()
+        else:
+            server.process.kill()
+            server.process.wait()

@@ -1,6 +1,6 @@
 /* The thread that renews the lease of this process and watches the others: see members.h. It has a
- * connection of its own and waits for each answer. Dropped spaces are emptied here, too, by one
- * process at a time. */
+ * connection of its own and waits for each answer. If the process is the leader, its chores
+ * (chores.c) run here, too, in pieces between heartbeats. */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/pg/chores.h"
 #include "store/pg/pg_internal.h"
 
 enum { OTHERS_MAX = 1024, PROGRESS_LEN = 16, JOIN_ATTEMPTS = 5 };
@@ -39,7 +40,7 @@ struct members {
     atomic_uint_least64_t newest_at_join;
     atomic_bool is_leader;
     atomic_bool is_fenced; /* somebody found it out */
-    atomic_bool has_drops;
+    struct chores *chores; /* of the thread */
 
     pthread_mutex_t mutex; /* of all below */
     void (*changed)(void *context);
@@ -51,37 +52,7 @@ struct members {
     struct store_progress slowest;
 };
 
-/* SQL -------------------------------------------------------------------------------------- */
-
-static PGresult *query(struct members *members, const char *sql, const struct param *params,
-                       size_t count)
-{
-    const char *values[PG_PARAMS_MAX];
-    int lengths[PG_PARAMS_MAX];
-    int formats[PG_PARAMS_MAX];
-    for (size_t i = 0; i < count; i++) {
-        values[i] = params[i].data;
-        lengths[i] = (int)params[i].len;
-        formats[i] = 1;
-    }
-    return PQexecParams(members->pq, sql, (int)count, NULL, values, lengths, formats, 1);
-}
-
-/* How many rows a statement wrote or found; negative: it failed. */
-static int run(struct members *members, const char *sql, const struct param *params, size_t count)
-{
-    PGresult *result = query(members, sql, params, count);
-    int rows = -1;
-    if (PQresultStatus(result) == PGRES_COMMAND_OK) {
-        rows = atoi(PQcmdTuples(result));
-    } else if (PQresultStatus(result) == PGRES_TUPLES_OK) {
-        rows = PQntuples(result);
-    } else if (strcmp(pg_state(result), "55P03") != 0) {
-        log_write(LOG_WARN, "store", "PostgreSQL: %s", PQresultErrorMessage(result));
-    }
-    PQclear(result);
-    return rows;
-}
+/* Keys ------------------------------------------------------------------------------------- */
 
 struct own_key {
     uint8_t bytes[OWN_KEY_MAX];
@@ -114,10 +85,10 @@ static bool take_number(struct members *members, uint64_t *out)
 {
     struct own_key key;
     struct param params[] = {plain_key(&key, OWN_JOINS)};
-    PGresult *result = query(members,
-                             "INSERT INTO gramme.kv AS t VALUES (74, $1::bytea, 1, '') "
-                             "ON CONFLICT (b, k) DO UPDATE SET wid = t.wid + 1 RETURNING wid",
-                             params, 1);
+    PGresult *result = pg_query(members->pq,
+                                "INSERT INTO gramme.kv AS t VALUES (74, $1::bytea, 1, '') "
+                                "ON CONFLICT (b, k) DO UPDATE SET wid = t.wid + 1 RETURNING wid",
+                                params, 1);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
     *out = ok ? get_u64_be(PQgetvalue(result, 0, 0)) : 0;
     PQclear(result);
@@ -133,18 +104,18 @@ static bool write_rows(struct members *members, uint64_t number)
     pthread_mutex_unlock(&members->mutex);
     struct own_key key;
     struct param params[] = {number_key(&key, OWN_MEMBER, number), {progress, sizeof(progress)}};
-    if (run(members, "INSERT INTO gramme.kv VALUES (77, $1::bytea, 1, $2::bytea)", params, 2) !=
-        1) {
+    if (pg_run(members->pq, "INSERT INTO gramme.kv VALUES (77, $1::bytea, 1, $2::bytea)", params,
+               2) != 1) {
         return false;
     }
     struct own_key marker;
     struct param_int last;
     struct param marks[] = {number_key(&marker, OWN_MARKER, number),
                             param_int32(&last, PG_CONNS - 1)};
-    return run(members,
-               "INSERT INTO gramme.kv SELECT 87, $1::bytea || int2send(n::int2), 0, '' "
-               "FROM generate_series(0, $2::int4) AS n",
-               marks, 2) == PG_CONNS;
+    return pg_run(members->pq,
+                  "INSERT INTO gramme.kv SELECT 87, $1::bytea || int2send(n::int2), 0, '' "
+                  "FROM generate_series(0, $2::int4) AS n",
+                  marks, 2) == PG_CONNS;
 }
 
 /* What others have announced so far must be known here before this process may serve. */
@@ -152,8 +123,8 @@ static bool read_newest(struct members *members, uint64_t *out)
 {
     struct own_key key;
     struct param params[] = {plain_key(&key, OWN_NEWEST)};
-    PGresult *result =
-        query(members, "SELECT wid FROM gramme.kv WHERE b = 78 AND k = $1::bytea", params, 1);
+    PGresult *result = pg_query(
+        members->pq, "SELECT wid FROM gramme.kv WHERE b = 78 AND k = $1::bytea", params, 1);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
     *out = ok && PQntuples(result) > 0 ? get_u64_be(PQgetvalue(result, 0, 0)) : 0;
     PQclear(result);
@@ -165,7 +136,7 @@ static bool hold_session(struct members *members, uint64_t number)
 {
     struct param_int memory;
     struct param params[] = {param_int32(&memory, (int32_t)number)};
-    return run(members, "SELECT pg_advisory_lock(7166, $1::int4)", params, 1) == 1;
+    return pg_run(members->pq, "SELECT pg_advisory_lock(7166, $1::int4)", params, 1) == 1;
 }
 
 static bool join(struct members *members)
@@ -173,11 +144,11 @@ static bool join(struct members *members)
     uint64_t number;
     uint64_t newest;
     atomic_store(&members->lease_until_ns, 0);
-    if (!take_number(members, &number) || run(members, "BEGIN", NULL, 0) < 0) {
+    if (!take_number(members, &number) || pg_run(members->pq, "BEGIN", NULL, 0) < 0) {
         return false;
     }
     bool ok = write_rows(members, number);
-    if (run(members, ok ? "COMMIT" : "ROLLBACK", NULL, 0) < 0 || !ok ||
+    if (pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) < 0 || !ok ||
         !read_newest(members, &newest)) {
         return false;
     }
@@ -203,10 +174,10 @@ static bool write_newest(struct members *members, uint64_t seen)
     struct own_key key;
     struct param_int wid;
     struct param params[] = {plain_key(&key, OWN_NEWEST), param_int64(&wid, (int64_t)seen)};
-    return run(members,
-               "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
-               "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
-               params, 2) == 1;
+    return pg_run(members->pq,
+                  "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
+                  "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
+                  params, 2) == 1;
 }
 
 /* 1: renewed; 0: excluded; negative: PostgreSQL does not answer. */
@@ -217,9 +188,10 @@ static int beat(struct members *members, struct store_progress progress)
     struct own_key key;
     struct param params[] = {number_key(&key, OWN_MEMBER, atomic_load(&members->number)),
                              {row, sizeof(row)}};
-    return run(members,
-               "UPDATE gramme.kv SET wid = wid + 1, v = $2::bytea WHERE b = 77 AND k = $1::bytea",
-               params, 2);
+    return pg_run(
+        members->pq,
+        "UPDATE gramme.kv SET wid = wid + 1, v = $2::bytea WHERE b = 77 AND k = $1::bytea", params,
+        2);
 }
 
 static struct other *find_other(struct members *members, uint64_t number)
@@ -264,15 +236,18 @@ static void forget_unlisted(struct members *members)
             members->others[kept++].is_listed = false;
         }
     }
+    if (kept < members->other_count) {
+        chores_note_death(members->chores);
+    }
     members->other_count = kept;
 }
 
 static bool list_members(struct members *members)
 {
-    PGresult *result = query(members,
-                             "SELECT k, wid, v FROM gramme.kv WHERE b = 77 "
-                             "AND k >= '\\x000000004d' AND k < '\\x000000004e' ORDER BY k",
-                             NULL, 0);
+    PGresult *result = pg_query(members->pq,
+                                "SELECT k, wid, v FROM gramme.kv WHERE b = 77 "
+                                "AND k >= '\\x000000004d' AND k < '\\x000000004e' ORDER BY k",
+                                NULL, 0);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
     int64_t now_ns = clock_monotonic_ns();
     for (int i = 0; ok && i < PQntuples(result); i++) {
@@ -288,11 +263,11 @@ static bool list_members(struct members *members)
 /* Notes whose sessions are open. */
 static bool list_sessions(struct members *members)
 {
-    PGresult *result = query(members,
-                             "SELECT objid::int8 FROM pg_locks WHERE locktype = 'advisory' "
-                             "AND classid = 7166 AND granted AND database = "
-                             "(SELECT oid FROM pg_database WHERE datname = current_database())",
-                             NULL, 0);
+    PGresult *result = pg_query(members->pq,
+                                "SELECT objid::int8 FROM pg_locks WHERE locktype = 'advisory' "
+                                "AND classid = 7166 AND granted AND database = "
+                                "(SELECT oid FROM pg_database WHERE datname = current_database())",
+                                NULL, 0);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
     int64_t now_ns = clock_monotonic_ns();
     for (int i = 0; ok && i < PQntuples(result); i++) {
@@ -319,19 +294,20 @@ static void exclude(struct members *members, const struct other *other)
     struct own_key end;
     struct param markers[] = {number_key(&first, OWN_MARKER, other->number),
                               number_key(&end, OWN_MARKER, other->number + 1)};
-    if (run(members, "BEGIN", NULL, 0) < 0) {
+    if (pg_run(members->pq, "BEGIN", NULL, 0) < 0) {
         return;
     }
-    bool ok =
-        run(members, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0 &&
-        run(members, "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8",
-            params, 2) == 1 &&
-        run(members, "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
-            markers, 2) >= 0;
-    if (run(members, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok) {
+    bool ok = pg_run(members->pq, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0 &&
+              pg_run(members->pq,
+                     "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8",
+                     params, 2) == 1 &&
+              pg_run(members->pq,
+                     "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
+                     markers, 2) >= 0;
+    if (pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok) {
         log_write(LOG_WARN, "store", "server %llu is gone: excluded",
                   (unsigned long long)other->number);
-        (void)run(members, "NOTIFY gramme", NULL, 0);
+        (void)pg_run(members->pq, "NOTIFY gramme", NULL, 0);
     }
 }
 
@@ -365,53 +341,6 @@ static void compare(struct members *members)
     pthread_mutex_unlock(&members->mutex);
 }
 
-/* Dropped spaces --------------------------------------------------------------------------- */
-
-/* wid of a dropped space's row is 1 until its rows are gone, then 2. */
-static bool empty_space(struct members *members, struct param key)
-{
-    uint8_t lo[STORE_SPACE_LEN];
-    uint8_t hi[STORE_SPACE_LEN];
-    uint32_t space = get_u32_be((const uint8_t *)key.data + STORE_SPACE_LEN + 1);
-    put_u32_be(lo, space);
-    put_u32_be(hi, space + 1);
-    struct param params[] = {{lo, sizeof(lo)}, {hi, sizeof(hi)}};
-    int count = run(members,
-                    "DELETE FROM gramme.kv AS d USING (SELECT s.b, s.k "
-                    "FROM generate_series(0, 255) AS g(n), LATERAL (SELECT b, k FROM gramme.kv "
-                    "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT 1000) AS s "
-                    "LIMIT 1000) AS s WHERE d.b = s.b AND d.k = s.k",
-                    params, 2);
-    if (count == 0) {
-        return run(members, "UPDATE gramme.kv SET wid = 2 WHERE b = 68 AND k = $1::bytea", &key,
-                   1) == 1;
-    }
-    return count > 0;
-}
-
-/* A piece of the work, so that heartbeats go on; false: there is none left. */
-static bool empty_some_spaces(struct members *members)
-{
-    enum { AT_ONCE = 64 };
-    int64_t until_ns = clock_monotonic_ns() + (int64_t)100 * 1000 * 1000;
-    struct param_int limit;
-    struct param params[] = {param_int64(&limit, AT_ONCE)};
-    PGresult *result = query(members,
-                             "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND "
-                             "k < '\\x0000000045' AND wid = 1 LIMIT $1::int8",
-                             params, 1);
-    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
-    int count = ok ? PQntuples(result) : 0;
-    for (int i = 0;
-         ok && i < count && clock_monotonic_ns() < until_ns && !atomic_load(&members->pg->closing);
-         i++) {
-        struct param key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)};
-        ok = empty_space(members, key);
-    }
-    PQclear(result);
-    return ok && count > 0;
-}
-
 /* The thread ------------------------------------------------------------------------------- */
 
 static bool open_connection(struct members *members)
@@ -420,7 +349,7 @@ static bool open_connection(struct members *members)
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     members->pq = pg_connect(members->pg, false, &err);
-    bool ok = members->pq != NULL && run(members, "LISTEN gramme", NULL, 0) >= 0 &&
+    bool ok = members->pq != NULL && pg_run(members->pq, "LISTEN gramme", NULL, 0) >= 0 &&
               (!members->has_joined || hold_session(members, atomic_load(&members->number)));
     if (!ok) {
         log_write(LOG_WARN, "store", "the lease cannot be renewed: %.*s", STR_ARG(err.message));
@@ -543,7 +472,7 @@ static void work(struct members *members, struct store_progress *last)
         return;
     }
     if (is_new) {
-        (void)run(members, "NOTIFY gramme", NULL, 0);
+        (void)pg_run(members->pq, "NOTIFY gramme", NULL, 0);
     }
     tell(members);
 }
@@ -554,12 +483,8 @@ static void *members_main(void *arg)
     struct store_progress last = {0};
     while (!atomic_load(&members->pg->closing)) {
         work(members, &last);
-        bool more = false;
-        if (members->pq != NULL && atomic_load(&members->is_leader) &&
-            atomic_load(&members->has_drops)) {
-            more = empty_some_spaces(members);
-            atomic_store(&members->has_drops, more);
-        }
+        bool more = members->pq != NULL && atomic_load(&members->is_leader) &&
+                    chores_run(members->chores, members->pq);
         wait_for_news(members, more ? 0 : members->pq == NULL ? 100 : MEMBERS_BEAT_MS);
     }
     return NULL;
@@ -583,7 +508,7 @@ bool members_open(struct pg *pg, struct err *err)
     pthread_mutex_init(&members->mutex, NULL);
     pthread_cond_init(&members->is_watching, NULL);
     members->announced = (struct store_progress){INT64_MAX, INT64_MAX}; /* nobody waits for it */
-    atomic_store(&members->has_drops, true); /* perhaps of an earlier run */
+    members->chores = chores_create(pg);
     bool ok = false;
     for (int i = 0; i < JOIN_ATTEMPTS && !ok; i++) { /* a lock may be held a moment longer */
         ok = open_connection(members) && join(members) && round_of_beats(members);
@@ -608,11 +533,12 @@ static void leave(struct members *members)
     struct param params[] = {number_key(&key, OWN_MEMBER, number)};
     struct param markers[] = {number_key(&key, OWN_MARKER, number),
                               number_key(&end, OWN_MARKER, number + 1)};
-    (void)run(members, "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
-              markers, 2);
+    (void)pg_run(members->pq,
+                 "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea", markers,
+                 2);
     params[0] = number_key(&key, OWN_MEMBER, number);
-    (void)run(members, "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea", params, 1);
-    (void)run(members, "NOTIFY gramme", NULL, 0);
+    (void)pg_run(members->pq, "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea", params, 1);
+    (void)pg_run(members->pq, "NOTIFY gramme", NULL, 0);
 }
 
 void members_close(struct pg *pg)
@@ -629,6 +555,7 @@ void members_close(struct pg *pg)
         leave(members);
     }
     PQfinish(members->pq);
+    chores_destroy(members->chores);
     close(members->wake_fd);
     pthread_cond_destroy(&members->is_watching);
     pthread_mutex_destroy(&members->mutex);
@@ -658,7 +585,7 @@ void members_note_fence(struct pg *pg, uint64_t number)
 
 void members_note_drop(struct pg *pg)
 {
-    atomic_store(&pg->members->has_drops, true);
+    chores_note_drop(pg->members->chores);
     wake(pg->members);
 }
 

@@ -276,6 +276,10 @@ MUST_USE bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_opti
 MUST_USE bool pg_load_drops(struct pg *pg, PGconn *pq, struct err *err);
 /* The SQLSTATE of a result; "" if it has none. */
 const char *pg_state(const PGresult *result);
+/* Runs a statement with binary parameters and waits for its result, which the caller clears. */
+PGresult *pg_query(PGconn *pq, const char *sql, const struct param *params, size_t count);
+/* The same; returns how many rows it wrote or found; negative: it failed, and the log says why. */
+int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count);
 
 /* conn.c: on the I/O thread. */
 /* Sends a statement; its result goes to `handle`. If the connection is lost the handler is called

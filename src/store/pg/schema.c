@@ -2,6 +2,8 @@
  * store, and by the connector. */
 #include <stdio.h>
 
+#include <stdlib.h>
+
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -49,6 +51,34 @@ const char *pg_state(const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     return state != NULL ? state : "";
+}
+
+PGresult *pg_query(PGconn *pq, const char *sql, const struct param *params, size_t count)
+{
+    const char *values[PG_PARAMS_MAX];
+    int lengths[PG_PARAMS_MAX];
+    int formats[PG_PARAMS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        values[i] = params[i].data;
+        lengths[i] = (int)params[i].len;
+        formats[i] = 1;
+    }
+    return PQexecParams(pq, sql, (int)count, NULL, values, lengths, formats, 1);
+}
+
+int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count)
+{
+    PGresult *result = pg_query(pq, sql, params, count);
+    int rows = -1;
+    if (PQresultStatus(result) == PGRES_COMMAND_OK) {
+        rows = atoi(PQcmdTuples(result));
+    } else if (PQresultStatus(result) == PGRES_TUPLES_OK) {
+        rows = PQntuples(result);
+    } else if (strcmp(pg_state(result), "55P03") != 0) {
+        log_write(LOG_WARN, "store", "PostgreSQL: %s", PQresultErrorMessage(result));
+    }
+    PQclear(result);
+    return rows;
 }
 
 /* libpq ends its messages with a line feed, and puts several lines where several hosts failed. */

@@ -1,0 +1,243 @@
+/* Work of the leader for all members: see chores.h. On the thread of members.c, with its connection. */
+#include "store/pg/chores.h"
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+struct chores {
+    struct pg *pg;
+    atomic_bool has_drops;
+    atomic_bool has_deaths;
+    struct buf fold_from; /* where the next piece of folding begins; empty: at the first counter */
+};
+
+struct chores *chores_create(struct pg *pg)
+{
+    struct chores *chores = mem_zalloc(sizeof(*chores));
+    chores->pg = pg;
+    atomic_store(&chores->has_drops, true); /* perhaps of an earlier run, like the next */
+    atomic_store(&chores->has_deaths, true);
+    return chores;
+}
+
+void chores_destroy(struct chores *chores)
+{
+    buf_finish(&chores->fold_from);
+    mem_free(chores);
+}
+
+void chores_note_drop(struct chores *chores)
+{
+    atomic_store(&chores->has_drops, true);
+}
+
+void chores_note_death(struct chores *chores)
+{
+    atomic_store(&chores->has_deaths, true);
+}
+
+/* Dropped spaces --------------------------------------------------------------------------- */
+
+/* wid of a dropped space's row is 1 until its rows are gone, then 2. */
+static bool empty_space(PGconn *pq, struct param key)
+{
+    uint8_t lo[STORE_SPACE_LEN];
+    uint8_t hi[STORE_SPACE_LEN];
+    uint32_t space = get_u32_be((const uint8_t *)key.data + STORE_SPACE_LEN + 1);
+    put_u32_be(lo, space);
+    put_u32_be(hi, space + 1);
+    struct param params[] = {{lo, sizeof(lo)}, {hi, sizeof(hi)}};
+    int count = pg_run(pq,
+                    "DELETE FROM gramme.kv AS d USING (SELECT s.b, s.k "
+                    "FROM generate_series(0, 255) AS g(n), LATERAL (SELECT b, k FROM gramme.kv "
+                    "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT 1000) AS s "
+                    "LIMIT 1000) AS s WHERE d.b = s.b AND d.k = s.k",
+                    params, 2);
+    if (count == 0) {
+        return pg_run(pq, "UPDATE gramme.kv SET wid = 2 WHERE b = 68 AND k = $1::bytea", &key,
+                   1) == 1;
+    }
+    return count > 0;
+}
+
+/* A piece of the work, so that heartbeats go on; false: there is none left. */
+static bool empty_some_spaces(struct chores *chores, PGconn *pq)
+{
+    enum { AT_ONCE = 64 };
+    int64_t until_ns = clock_monotonic_ns() + (int64_t)100 * 1000 * 1000;
+    struct param_int limit;
+    struct param params[] = {param_int64(&limit, AT_ONCE)};
+    PGresult *result = pg_query(pq,
+                             "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND "
+                             "k < '\\x0000000045' AND wid = 1 LIMIT $1::int8",
+                             params, 1);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    int count = ok ? PQntuples(result) : 0;
+    for (int i = 0;
+         ok && i < count && clock_monotonic_ns() < until_ns && !atomic_load(&chores->pg->closing);
+         i++) {
+        struct param key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)};
+        ok = empty_space(pq, key);
+    }
+    PQclear(result);
+    return ok && count > 0;
+}
+
+/* Counters --------------------------------------------------------------------------------- */
+
+/* A counter is the sum of its rows, one for each writer that has added to it (counter_key() in
+ * write.c). The rows of members that are gone are replaced by one row, that of member 0.
+ *
+ * A member has its row before it adds to counters, and writes nothing any more once that row is
+ * gone. So the parts are read first and the members afterwards: who is missing then is gone. */
+
+enum { FOLD_ROWS = 512, MEMBER_LEN = 8 };
+
+static struct str cell(const PGresult *result, int row, int column)
+{
+    return str_make(PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
+}
+
+/* The key of a part without its slot. */
+static struct str counter_of(struct str part_key)
+{
+    return str_make(part_key.data, part_key.len - PG_COUNTER_SLOT_LEN);
+}
+
+static struct str member_of(struct str part_key)
+{
+    return str_make(part_key.data + part_key.len - PG_COUNTER_SLOT_LEN, MEMBER_LEN);
+}
+
+static PGresult *read_parts(struct chores *chores, PGconn *pq)
+{
+    static const uint8_t first[] = {0, 0, 0, 0, OWN_COUNTER};
+    struct str from = buf_str(&chores->fold_from);
+    struct param_int limit;
+    struct param params[] = {from.len > 0 ? param_bytes(from)
+                                          : (struct param){first, sizeof(first)},
+                             param_int64(&limit, FOLD_ROWS)};
+    return pg_query(pq,
+                    "SELECT k FROM gramme.kv WHERE b = 67 AND k > $1::bytea "
+                    "AND k < '\\x0000000044' ORDER BY k LIMIT $2::int8",
+                    params, 2);
+}
+
+/* Whether a member is listed in the result: keys of members' rows. */
+static bool is_alive(const PGresult *members, struct str number)
+{
+    for (int i = 0; i < PQntuples(members); i++) {
+        struct str key = cell(members, i, 0);
+        if (key.len == STORE_SPACE_LEN + 1 + MEMBER_LEN &&
+            memcmp(key.data + STORE_SPACE_LEN + 1, number.data, MEMBER_LEN) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes the part of member 0: the sum of deleted parts. */
+static bool write_sum(PGconn *pq, struct str counter, struct store_count sum)
+{
+    uint8_t key[OWN_KEY_MAX] = {0};
+    char value[STORE_COUNT_LEN];
+    memcpy(key, counter.data, counter.len);
+    store_count_encode(sum, value);
+    struct param params[] = {{key, counter.len + PG_COUNTER_SLOT_LEN}, {value, sizeof(value)}};
+    return pg_run(pq, "INSERT INTO gramme.kv VALUES (67, $1::bytea, 0, $2::bytea)", params, 2) == 1;
+}
+
+/* Replaces the parts of one counter, that of member 0 among them, by their sum, in a transaction. Parts that
+ * somebody else has deleted meanwhile do not count. */
+static bool fold_counter(PGconn *pq, const struct str *keys, size_t count)
+{
+    struct str counter = counter_of(keys[0]);
+    uint8_t zero[OWN_KEY_MAX] = {0};
+    memcpy(zero, counter.data, counter.len);
+    struct str all[FOLD_ROWS + 1];
+    memcpy(all, keys, count * sizeof(*keys));
+    all[count] = str_make(zero, counter.len + PG_COUNTER_SLOT_LEN);
+    struct buf memory = {0};
+    struct param params[] = {param_array(&memory, all, count + 1)};
+    if (pg_run(pq, "BEGIN", NULL, 0) < 0) {
+        buf_finish(&memory);
+        return false;
+    }
+    PGresult *deleted =
+        pg_query(pq, "DELETE FROM gramme.kv WHERE b = 67 AND k = ANY($1::bytea[]) RETURNING v", params, 1);
+    bool ok = PQresultStatus(deleted) == PGRES_TUPLES_OK;
+    struct store_count sum = {0};
+    for (int i = 0; ok && i < PQntuples(deleted); i++) {
+        struct store_count part = store_count_value(cell(deleted, i, 0));
+        sum.count += part.count;
+        sum.bytes += part.bytes;
+    }
+    ok = ok && (PQntuples(deleted) == 0 || write_sum(pq, counter, sum));
+    PQclear(deleted);
+    buf_finish(&memory);
+    return pg_run(pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
+}
+
+/* Folds the parts of dead members that are in the result; false: PostgreSQL failed. */
+static bool fold_parts(PGconn *pq, const PGresult *parts, const PGresult *members)
+{
+    struct str keys[FOLD_ROWS];
+    size_t count = 0;
+    bool ok = true;
+    for (int i = 0; ok && i < PQntuples(parts); i++) {
+        struct str key = cell(parts, i, 0);
+        static const char zero[MEMBER_LEN];
+        bool is_dead = memcmp(member_of(key).data, zero, MEMBER_LEN) != 0 &&
+                       !is_alive(members, member_of(key));
+        if (count > 0 && !str_eq(counter_of(key), counter_of(keys[0]))) {
+            ok = fold_counter(pq, keys, count);
+            count = 0;
+        }
+        if (is_dead) {
+            keys[count++] = key;
+        }
+    }
+    return ok && (count == 0 || fold_counter(pq, keys, count));
+}
+
+/* False: all counters have been looked at, or PostgreSQL failed; it is tried again after the next death. */
+static bool fold_some_counters(struct chores *chores, PGconn *pq)
+{
+    PGresult *parts = read_parts(chores, pq);
+    PGresult *members = pg_query(pq,
+                                 "SELECT k FROM gramme.kv WHERE b = 77 AND k >= '\\x000000004d' "
+                                 "AND k < '\\x000000004e'",
+                                 NULL, 0);
+    bool ok = PQresultStatus(parts) == PGRES_TUPLES_OK &&
+              PQresultStatus(members) == PGRES_TUPLES_OK && fold_parts(pq, parts, members);
+    int count = ok ? PQntuples(parts) : 0;
+    chores->fold_from.len = 0;
+    bool more = count == FOLD_ROWS;
+    if (more) {
+        buf_add(&chores->fold_from, cell(parts, count - 1, 0));
+    }
+    PQclear(parts);
+    PQclear(members);
+    return more;
+}
+
+bool chores_run(struct chores *chores, PGconn *pq)
+{
+    bool more = false;
+    if (atomic_load(&chores->has_drops)) {
+        atomic_store(&chores->has_drops, false);
+        more = empty_some_spaces(chores, pq);
+        if (more) {
+            atomic_store(&chores->has_drops, true);
+        }
+    }
+    if (atomic_load(&chores->has_deaths)) {
+        atomic_store(&chores->has_deaths, false);
+        if (fold_some_counters(chores, pq)) {
+            atomic_store(&chores->has_deaths, true);
+            more = true;
+        }
+    }
+    return more;
+}
