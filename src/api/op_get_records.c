@@ -44,10 +44,12 @@ static const struct stream *stream_of(const struct get_records *op)
 /* Writes the eventID of a record: a hash of stream and sequence number, so it is unique and the
  * same in every read. */
 static void write_event_id(struct buf *out, struct arena *arena, const struct stream *stream,
-                           struct str sequence)
+                           uint32_t slot, struct str sequence)
 {
     uint8_t hash[16];
-    hash_128(arena_format(arena, "%.*s|%.*s", STR_ARG(stream->path), STR_ARG(sequence)), 0, hash);
+    hash_128(arena_format(arena, "%.*s|%u|%.*s", STR_ARG(stream->path), (unsigned)slot,
+                          STR_ARG(sequence)),
+             0, hash);
     JSON_PUT(out, "{\"eventID\":\"");
     for (size_t i = 0; i < sizeof(hash); i++) {
         buf_format(out, "%02x", hash[i]);
@@ -84,7 +86,7 @@ static void write_record(struct stream_read *read, uint64_t stamp,
     struct str sequence = stream_sequence(call->arena, op->shard.epoch, stamp);
     struct str region = engine_region(call->engine);
     buf_add(out, read->count > 0 ? STR(",") : STR(""));
-    write_event_id(out, call->arena, stream_of(op), sequence);
+    write_event_id(out, call->arena, stream_of(op), op->shard.slot, sequence);
     buf_format(out,
                ",\"eventName\":\"%s\",\"eventVersion\":\"1.1\",\"eventSource\":\"aws:dynamodb\","
                "\"awsRegion\":\"%.*s\",\"dynamodb\":{\"ApproximateCreationDateTime\":%lld.0,"

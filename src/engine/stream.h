@@ -5,7 +5,8 @@
  * partition key. Shard (k, s) is the parent of (k + 1, s). So lineage follows from numbers, and an
  * item's records are in order if parents are read before their children.
  *
- * A record's number is the stamp that the store gives it at commit; it grows over all shards. */
+ * A record's number is the stamp that the store gives it at commit; it grows within a slot, and is
+ * unique there. */
 #ifndef GRAMME_ENGINE_STREAM_H
 #define GRAMME_ENGINE_STREAM_H
 

@@ -27,6 +27,7 @@ sys.path.insert(0, str(HERE.parent / "support"))
 
 import streams  # noqa: E402
 from server import Server  # noqa: E402
+from waiting import poll  # noqa: E402
 from wire import TARGET, Client  # noqa: E402
 
 RUN = re.compile(r"(.)\1{9999,}")
@@ -125,6 +126,9 @@ class Replay:
     def answer(self, operation, case):
         for step, request in case.get("setup", []):
             self.send(step, request)
+            if step == "DeleteTable":
+                poll(lambda name=request["TableName"]: self.send("DescribeTable", {"TableName": name})[0] == 400, 30,
+                     "the table is deleted")
         status, response = self.send(operation, case["request"])
         return {"status": status, "response": plain(response)}
 

@@ -1,4 +1,5 @@
-/* Work of the leader for all members: see chores.h. On the thread of members.c, with its connection. */
+/* Work of the leader for all members: see chores.h. On the thread of members.c, with its
+ * connection. */
 #include "store/pg/chores.h"
 
 #include "base/bytes.h"
@@ -49,14 +50,14 @@ static bool empty_space(PGconn *pq, struct param key)
     put_u32_be(hi, space + 1);
     struct param params[] = {{lo, sizeof(lo)}, {hi, sizeof(hi)}};
     int count = pg_run(pq,
-                    "DELETE FROM gramme.kv AS d USING (SELECT s.b, s.k "
-                    "FROM generate_series(0, 255) AS g(n), LATERAL (SELECT b, k FROM gramme.kv "
-                    "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT 1000) AS s "
-                    "LIMIT 1000) AS s WHERE d.b = s.b AND d.k = s.k",
-                    params, 2);
+                       "DELETE FROM gramme.kv AS d USING (SELECT s.b, s.k "
+                       "FROM generate_series(0, 255) AS g(n), LATERAL (SELECT b, k FROM gramme.kv "
+                       "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT 1000) AS s "
+                       "LIMIT 1000) AS s WHERE d.b = s.b AND d.k = s.k",
+                       params, 2);
     if (count == 0) {
-        return pg_run(pq, "UPDATE gramme.kv SET wid = 2 WHERE b = 68 AND k = $1::bytea", &key,
-                   1) == 1;
+        return pg_run(pq, "UPDATE gramme.kv SET wid = 2 WHERE b = 68 AND k = $1::bytea", &key, 1) ==
+               1;
     }
     return count > 0;
 }
@@ -69,9 +70,9 @@ static bool empty_some_spaces(struct chores *chores, PGconn *pq)
     struct param_int limit;
     struct param params[] = {param_int64(&limit, AT_ONCE)};
     PGresult *result = pg_query(pq,
-                             "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND "
-                             "k < '\\x0000000045' AND wid = 1 LIMIT $1::int8",
-                             params, 1);
+                                "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND "
+                                "k < '\\x0000000045' AND wid = 1 LIMIT $1::int8",
+                                params, 1);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
     int count = ok ? PQntuples(result) : 0;
     for (int i = 0;
@@ -148,8 +149,8 @@ static bool write_sum(PGconn *pq, struct str counter, struct store_count sum)
     return pg_run(pq, "INSERT INTO gramme.kv VALUES (67, $1::bytea, 0, $2::bytea)", params, 2) == 1;
 }
 
-/* Replaces the parts of one counter, that of member 0 among them, by their sum, in a transaction. Parts that
- * somebody else has deleted meanwhile do not count. */
+/* Replaces the parts of one counter, that of member 0 among them, by their sum, in a transaction.
+ * Parts that somebody else has deleted meanwhile do not count. */
 static bool fold_counter(PGconn *pq, const struct str *keys, size_t count)
 {
     struct str counter = counter_of(keys[0]);
@@ -164,8 +165,8 @@ static bool fold_counter(PGconn *pq, const struct str *keys, size_t count)
         buf_finish(&memory);
         return false;
     }
-    PGresult *deleted =
-        pg_query(pq, "DELETE FROM gramme.kv WHERE b = 67 AND k = ANY($1::bytea[]) RETURNING v", params, 1);
+    PGresult *deleted = pg_query(
+        pq, "DELETE FROM gramme.kv WHERE b = 67 AND k = ANY($1::bytea[]) RETURNING v", params, 1);
     bool ok = PQresultStatus(deleted) == PGRES_TUPLES_OK;
     struct store_count sum = {0};
     for (int i = 0; ok && i < PQntuples(deleted); i++) {
@@ -201,7 +202,8 @@ static bool fold_parts(PGconn *pq, const PGresult *parts, const PGresult *member
     return ok && (count == 0 || fold_counter(pq, keys, count));
 }
 
-/* False: all counters have been looked at, or PostgreSQL failed; it is tried again after the next death. */
+/* False: all counters have been looked at, or PostgreSQL failed; it is tried again after the next
+ * death. */
 static bool fold_some_counters(struct chores *chores, PGconn *pq)
 {
     PGresult *parts = read_parts(chores, pq);

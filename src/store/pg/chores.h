@@ -1,6 +1,7 @@
-/* store/pg/chores.h: what the leader does for all members: deletes the rows of dropped spaces, and adds up what members
- * that are gone have added to counters. Runs on the thread of members.c, in pieces of about 100 ms, so that heartbeats
- * go on. Any member may become the leader and continue. */
+/* store/pg/chores.h: what the leader does for all members: deletes the rows of dropped spaces, and
+ * adds up what members that are gone have added to counters. Runs on the thread of members.c, in
+ * pieces of about 100 ms, so that heartbeats go on. Any member may become the leader and continue.
+ */
 #ifndef GRAMME_STORE_PG_CHORES_H
 #define GRAMME_STORE_PG_CHORES_H
 
