@@ -6,7 +6,7 @@ import { boto3Code, cliCode, partiqlCode } from "../../console/src/lib/code.js";
 import { csvHead, csvItems, csvLine, csvReader } from "../../console/src/lib/csv.js";
 import { jsonSplitter, parseJson } from "../../console/src/lib/json.js";
 import { findKinds } from "../../console/src/lib/kinds.js";
-import { planOf, statementsOf } from "../../console/src/lib/plan.js";
+import { isExplainable, readPlan, statementsOf, writeOf } from "../../console/src/lib/plan.js";
 import { sign } from "../../console/src/lib/sign.js";
 import { fromPlain, itemFromText, itemSize, plainJson, problemOf, same } from "../../console/src/lib/values.js";
 
@@ -127,19 +127,20 @@ test("kinds are found by type attribute or by the form of keys", () => {
   assert.deepEqual(findKinds([], sources, "T"), []);
 });
 
-test("plans of PartiQL statements follow the service's rule", () => {
-  const sources = [{ name: null, hash: ["pk"], range: ["sk"] }, { name: "by_x", hash: ["x"], range: [] }];
+test("PartiQL statements: what is asked of the server, and its plans", () => {
   const rows = [
-    ["SELECT * FROM t WHERE pk = 'a'", "Query"], ['SELECT * FROM "t" WHERE "pk" = ? AND sk BETWEEN 1 AND 2', "Query"], ["SELECT * FROM t WHERE pk IN ['a','b']", "Query"],
-    ["SELECT * FROM t", "Scan"], ["SELECT * FROM t WHERE sk = 'a'", "Scan"], ["SELECT * FROM t WHERE pk > 'a'", "Scan"], ["SELECT * FROM t WHERE NOT pk = 'a'", "Scan"],
-    ["SELECT * FROM t WHERE pk = 'a' OR sk = 'b'", "Scan"], ["SELECT * FROM t WHERE pk = 'a' OR pk = 'b'", "Query"], ["SELECT * FROM t WHERE (pk = 'a' AND (sk = 'b' OR sk = 'c'))", "Query"],
-    ["SELECT * FROM t WHERE sk BETWEEN 1 AND 2 AND pk = 'x'", "Query"], ["SELECT * FROM t WHERE contains(sk, 'pk = 1')", "Scan"],
-    ['SELECT * FROM "t"."by_x" WHERE x = 1 ORDER BY x', "Query"], ['SELECT * FROM "t"."by_x" WHERE pk = 1', "Scan"], ["INSERT INTO t VALUE {'pk': 1}", "Write"], ["UPDATE t SET a = 1 WHERE pk = 1", "Write"],
-    ["EXPLAIN x", null], ['SELECT * FROM "t"."none" WHERE x = 1', null],
+    ["SELECT * FROM t WHERE pk = 'a'", true], ['SELECT * FROM "t"."by_x" WHERE x = 1 ORDER BY x', true], ["SELECT * FROM t", true], ["SELECT * FROM t WHERE pk IN ['a','b']", true],
+    ["SELECT * FROM other", false], ["SELECT * FROM t WHERE", false], ["SELECT * FROM t WHERE pk =", false], ["SELECT * FROM t WHERE pk IN ['a'", false], ["SELECT * FROM t WHERE pk = 'a' AND", false],
+    ["SELECT * FROM t WHERE pk = 'a", false], ["SELECT", false], ["INSERT INTO t VALUE {'pk': 1}", false], ["", false],
   ];
-  for (const [statement, kind] of rows) {
-    assert.equal(planOf(statement, sources).kind, kind, statement);
+  for (const [statement, isAsked] of rows) {
+    assert.equal(isExplainable(statement, ["t"]), isAsked, statement);
   }
+  assert.equal(writeOf("INSERT INTO t VALUE {'pk': 1}").text, "Writes one item of t");
+  assert.equal(writeOf("UPDATE t SET a = 1 WHERE pk = 1").kind, "write");
+  assert.equal(writeOf("SELECT * FROM t"), null);
+  assert.deepEqual(readPlan('query music.by_year\n  range: artist = "a", year > 1965\n  order: descending\n'), { kind: "query", text: "Queries music.by_year", details: ['range: artist = "a", year > 1965', "order: descending"] });
+  assert.deepEqual(readPlan("scan music\n"), { kind: "scan", text: "Reads every item of music", details: [] });
   assert.deepEqual(statementsOf("SELECT ';' FROM a; -- note\n ;UPDATE \"b;\" SET x=1").map((one) => one.text), ["SELECT ';' FROM a", 'UPDATE "b;" SET x=1']);
 });
 

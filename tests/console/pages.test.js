@@ -127,16 +127,21 @@ test("PartiQL: plan, result, units, error", async () => {
     await page.keyboard.type(text);
   };
   await type(`SELECT * FROM "Calls" WHERE userId = 'ana'`);
-  await page.getByText("Query of Calls by userId").waitFor();
+  await page.getByText("Queries Calls").waitFor(); /* the server's own plan */
+  await page.getByText('range: userId = "ana"').waitFor();
   await page.keyboard.press("Control+Enter");
   await page.getByRole("status").filter({ hasText: /^\d+ items[\d.]+ units/ }).waitFor();
   await type(`SELECT callId FROM "Calls"; UPDATE "Calls" SET x = 1 WHERE userId = 'nobody' AND sk = '1'`);
-  await page.getByText("Scan: reads every item of Calls").waitFor();
+  await page.getByText("Reads every item of Calls").waitFor();
+  await page.getByText("Changes one item of Calls").waitFor();
   await page.getByRole("button", { name: "Run 2 statements" }).click();
   await page.getByRole("status").filter({ hasText: /^100 items/ }).waitFor();
   await page.getByText("ConditionalCheckFailedException").waitFor();
   await page.getByRole("button", { name: "More" }).click();
   await page.getByRole("status").filter({ hasText: /^160 items/ }).waitFor();
+  await type(`SELECT * FROM "Calls" WHERE userId = 1`);
+  await page.getByRole("list", { name: "Plan" }).getByText("Key attribute's data type should match").waitFor();
+  await checkAxe(page, "PartiQL with plans");
   await close(page);
 });
 

@@ -105,7 +105,7 @@ function bare(answer) {
 
 /* Calls an operation; gives the answer, or throws a ServerError. */
 export async function call(operation, input = {}, signal = undefined) {
-  const prefix = STREAM_OPERATIONS.includes(operation) ? "DynamoDBStreams_20120810" : "DynamoDB_20120810";
+  const prefix = STREAM_OPERATIONS.includes(operation) ? "DynamoDBStreams_20120810" : operation === "ExplainStatement" ? "Gramme_20261115" : "DynamoDB_20120810";
   return bare(await send({
     method: "POST",
     path: "/",

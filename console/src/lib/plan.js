@@ -1,5 +1,4 @@
-/* How the server carries out a PartiQL statement: read from its text and the table's keys, by the service's rule. A
- * SELECT whose WHERE fixes the partition key (by = or IN, in every branch of an OR) is a Query; any other reads all. */
+/* PartiQL statements in a text, and the server's plans of them (ExplainStatement). */
 const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|[A-Za-z_][\w]*|\d+(?:\.\d+)?|<=|>=|<>|[^\s]/g;
 
 export function tokensOf(text) {
@@ -42,80 +41,25 @@ export function targetOf(text) {
   return { verb, table: nameOf(tokens[at + 1]), index: tokens[at + 2] === "." ? nameOf(tokens[at + 3]) : null };
 }
 
-/* Splits tokens at a word that is in no parentheses; the AND of a BETWEEN is part of it. */
-function splitAt(tokens, word) {
-  const parts = [[]];
-  let depth = 0;
-  let between = false;
-  for (const token of tokens) {
-    depth += "([{".includes(token) ? 1 : ")]}".includes(token) ? -1 : 0;
-    if (isWord(token, "BETWEEN")) {
-      between = true;
-    }
-    if (depth === 0 && isWord(token, word) && !(word === "AND" && between)) {
-      parts.push([]);
-    } else {
-      if (isWord(token, "AND")) {
-        between = false;
-      }
-      parts.at(-1).push(token);
-    }
-  }
-  return parts;
-}
-
-function unwrap(tokens) {
-  let inner = tokens;
-  while (inner[0] === "(" && inner.at(-1) === ")") {
-    let depth = 0;
-    const closes = inner.findIndex((token) => {
-      depth += token === "(" ? 1 : token === ")" ? -1 : 0;
-      return depth === 0;
-    });
-    if (closes !== inner.length - 1) {
-      break;
-    }
-    inner = inner.slice(1, -1);
-  }
-  return inner;
-}
-
-/* Whether the condition fixes the attribute. */
-function fixes(tokens, name) {
-  const inner = unwrap(tokens);
-  const branches = splitAt(inner, "OR");
-  if (branches.length > 1) {
-    return branches.every((branch) => fixes(branch, name));
-  }
-  const terms = splitAt(inner, "AND");
-  if (terms.length > 1) {
-    return terms.some((term) => fixes(term, name));
-  }
-  const term = unwrap(inner);
-  return nameOf(term[0]) === name && (term[1] === "=" || isWord(term[1], "IN"));
-}
-
-/* {kind: "Query"|"Scan"|"Write"|null, text}; sources as sourcesOf() gives them, or null if the table is not known. */
-export function planOf(text, sources) {
-  const target = targetOf(text);
-  if (!target) {
-    return { kind: null, text: "" };
-  }
-  if (target.verb !== "SELECT") {
-    return { kind: "Write", text: `${target.verb === "INSERT" ? "Writes" : "Changes"} one item of ${target.table}` };
-  }
-  const source = sources?.find((one) => one.name === target.index);
-  if (!source) {
-    return { kind: null, text: "" };
-  }
-  const where = target.index ? `${target.table}.${target.index}` : target.table;
+/* Whether a statement may have a plan: a SELECT of a table that exists, whose text does not end in the middle. The server refuses others,
+ * and so it is not asked while they are typed. */
+export function isExplainable(text, names) {
   const tokens = tokensOf(text);
-  const from = tokens.findIndex((token) => isWord(token, "WHERE"));
-  const until = tokens.findIndex((token, i) => i > from && isWord(token, "ORDER"));
-  const condition = from < 0 ? [] : tokens.slice(from + 1, until < 0 ? undefined : until);
-  if (condition.length > 0 && source.hash.every((name) => fixes(condition, name))) {
-    const sorted = source.range.length > 0 && condition.map(nameOf).includes(source.range[0]);
-    return { kind: "Query", text: `Query of ${where} by ${source.hash.join(" + ")}${sorted ? ` and ${source.range[0]}` : ""}` };
-  }
-  return { kind: "Scan", text: `Scan: reads every item of ${where}, whatever the condition, because it does not fix ${source.hash.join(" and ")}` };
+  const target = targetOf(text);
+  const depth = tokens.reduce((sum, token) => sum + ("([{".includes(token) ? 1 : ")]}".includes(token) ? -1 : 0), 0);
+  return target?.verb === "SELECT" && names.includes(target.table) && depth === 0 && !tokens.includes("'") && !tokens.includes('"') && !/^(where|and|or|not|in|by|from|between|order|=|<|>|<=|>=|<>|,|\.)$/i.test(tokens.at(-1));
+}
+
+/* What a statement that writes does; null of others. */
+export function writeOf(text) {
+  const target = targetOf(text);
+  return target && target.verb !== "SELECT" ? { kind: "write", text: `${target.verb === "INSERT" ? "Writes" : "Changes"} one item of ${target.table}`, details: [] } : null;
+}
+
+/* The plan of ExplainStatement, a text with the kind and the table or index in its first line: {kind, text, details}. */
+export function readPlan(text) {
+  const [first, ...details] = text.trimEnd().split("\n").map((line) => line.trim());
+  const [kind, ...where] = first.split(" ");
+  const texts = { get: "Gets one item of", query: "Queries", scan: "Reads every item of" };
+  return { kind, text: `${texts[kind] ?? kind} ${where.join(" ")}`, details };
 }

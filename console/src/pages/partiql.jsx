@@ -3,8 +3,9 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Editor } from "../editor.jsx";
 import { call, timed } from "../lib/dynamo.js";
 import { count, duration, plural, unit } from "../lib/format.js";
-import { planOf, statementsOf, targetOf } from "../lib/plan.js";
-import { columnsOf, describe, keyOf, knownTable, primaryKey, sourcesOf, useTables } from "../lib/schema.js";
+import { useSettled } from "../lib/load.js";
+import { isExplainable, readPlan, statementsOf, targetOf, writeOf } from "../lib/plan.js";
+import { columnsOf, describe, keyOf, knownTable, primaryKey, useTables } from "../lib/schema.js";
 import { Grid } from "../table/grid.jsx";
 import { ItemDialog } from "../table/item_dialog.jsx";
 import { Badge, Empty, Failure, Head, Icon, Panel, toast } from "../ui.jsx";
@@ -31,6 +32,24 @@ async function run(statement, before, signal) {
   };
 }
 
+const PLAN_COLOURS = { get: "good", query: "good", scan: "warn", write: "accent", error: "bad" };
+const PLANS_MAX = 10;
+
+/* The server's plan of each statement, once it is no longer being typed; null: it has none. */
+function usePlans(statements, names) {
+  const [plans, setPlans] = useState({});
+  const texts = useSettled(JSON.stringify(statements.map((one) => one.text)), 400);
+  useEffect(() => {
+    const abort = new AbortController();
+    for (const text of JSON.parse(texts).slice(0, PLANS_MAX).filter((one) => !plans[one] && isExplainable(one, names))) {
+      call("ExplainStatement", { Statement: text }, abort.signal).then(({ Plan }) => readPlan(Plan), (error) => (error.name === "ValidationException" ? { kind: "error", text: error.message, details: [] } : null))
+        .then((plan) => plan && !abort.signal.aborted && setPlans((old) => ({ ...old, [text]: plan })));
+    }
+    return () => abort.abort();
+  }, [texts, names.length]);
+  return statements.map((one) => plans[one.text] ?? writeOf(one.text));
+}
+
 export function PartiQL({ query }) {
   const { names } = useTables();
   const [text, setText] = useState(query.statement ?? remembered()[0] ?? "");
@@ -51,13 +70,12 @@ export function PartiQL({ query }) {
   }, [query.statement]);
   const statements = useMemo(() => statementsOf(text), [text]);
   const targets = [...new Set(statements.map((one) => targetOf(one.text)?.table).filter((name) => name && names?.includes(name)))];
-  useEffect(() => { /* plans and completion need the tables' keys */
+  useEffect(() => { /* completion needs the tables' keys */
     for (const name of targets.filter((one) => !knownTable(one))) {
       describe(name).then(() => setKnown((old) => old + 1), () => {});
     }
   }, [targets.join()]);
-  const sourcesFor = (name) => (knownTable(name) ? sourcesOf(knownTable(name)) : null);
-  const plans = statements.map((one) => planOf(one.text, sourcesFor(targetOf(one.text)?.table)));
+  const plans = usePlans(statements, names ?? []);
 
   async function execute() {
     if (statements.length === 0 || isBusy) {
@@ -106,8 +124,8 @@ export function PartiQL({ query }) {
           <div class="body">
             <Editor label="PartiQL statement" language="sql" value={text} epoch={epoch} onInput={setText} onRun={execute} minHeight={110} maxHeight={360} names={completions} />
             <ul class="plans" aria-label="Plan">
-              {plans.map((plan, i) => plan.kind && (
-                <li key={i}><Badge kind={{ Query: "good", Scan: "warn", Write: "accent" }[plan.kind]}>{plan.kind.toLowerCase()}</Badge> {plan.text}</li>
+              {plans.map((plan, i) => plan && (
+                <li key={i}><Badge kind={PLAN_COLOURS[plan.kind]}>{plan.kind}</Badge> {plan.text}{plan.details.map((line) => <div key={line} class="muted small">{line}</div>)}</li>
               ))}
             </ul>
           </div>
