@@ -41,6 +41,7 @@ DOCUMENTED = [
     "src/wire",
     "src/codec",
     "src/plan",
+    "src/meter",
     "src/client",
     "src/shell",
     "src/bench",

@@ -1,5 +1,6 @@
-/* meter/block_internal.h: what one thread has recorded since the collector came by last. A block
- * belongs to its thread while that records, then to whoever has exchanged it for another one. */
+/* meter/block_internal.h: what one thread has recorded since the collector last took its block. A
+ * block belongs to its thread while that records, then to the thread that exchanged it for another.
+ */
 #ifndef GRAMME_METER_BLOCK_INTERNAL_H
 #define GRAMME_METER_BLOCK_INTERNAL_H
 
@@ -9,6 +10,8 @@
 /* Latencies by size: two buckets for each power of two, from 8 microseconds on. */
 enum { LATENCY_BUCKETS = 44, ERROR_KINDS = 6, HEAT_KEY_MAX = 70 };
 
+/* The bucket of a latency: bucket b holds those from latency_bucket_end(b - 1) up to, and without,
+ * latency_bucket_end(b). */
 static inline unsigned latency_bucket(uint64_t us)
 {
     if (us < 8) {
@@ -26,7 +29,7 @@ static inline uint64_t latency_bucket_end(unsigned bucket)
     return (uint64_t)1 << power | (bucket % 2 == 1 ? (uint64_t)1 << (power - 1) : 0);
 }
 
-/* What a pattern is, in words. Made when a block meets it first. */
+/* A pattern as text. Made when it is recorded in a block for the first time. */
 struct pattern_text {
     uint64_t id; /* hash of `text` */
     struct str text;
@@ -105,15 +108,18 @@ struct block {
     uint64_t events_lost;
 };
 
+/* Creates an empty block of about so many bytes, at least 64 KiB. */
 struct block *block_create(size_t bytes);
+/* Frees a block. Accepts NULL. */
 void block_destroy(struct block *block);
-/* Empties it. */
+/* Empties a block; pointers to its texts become invalid. */
 void block_reset(struct block *block);
+/* The memory of a block, in bytes; about. */
 size_t block_bytes(const struct block *block);
-/* Whether a thread should hand it over before it records more. */
+/* Whether the thread must exchange the block for an empty one before it records more. */
 bool block_is_full(const struct block *block);
 
-/* What a thread says of one access. */
+/* One access that is to be recorded. */
 struct recording {
     const struct meter_call *call;
     const struct meter_access *access;
@@ -126,7 +132,7 @@ void block_record(struct block *block, const struct recording *recording);
 
 /* The fingerprint by which a block finds a pattern: of the same table in the same version. */
 uint64_t pattern_fingerprint(const struct meter_call *call, const struct meter_access *access);
-/* Its text, in `arena`. */
+/* Describes the pattern of an access as text, in `arena`. */
 const struct pattern_text *pattern_describe(struct arena *arena, const struct meter_call *call,
                                             const struct meter_access *access);
 /* The request with values masked, or STR_NULL if it is long or no JSON. */

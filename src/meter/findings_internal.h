@@ -1,5 +1,5 @@
-/* meter/findings_internal.h: findings in the making: each rule looks at patterns, tables or heat
- * and reports what it finds with evidence and remedy. */
+/* meter/findings_internal.h: the search for findings: each rule looks at patterns, tables or heat
+ * and adds what it finds with evidence and remedy. */
 #ifndef GRAMME_METER_FINDINGS_INTERNAL_H
 #define GRAMME_METER_FINDINGS_INTERNAL_H
 
@@ -38,8 +38,10 @@ enum { FINDINGS_MAX = 1000 };
 /* Adds a finding; texts are in the arena of the request. */
 void finding_add(struct search *search, const struct finding *finding);
 
-/* The rules; the mutex is held. */
+/* Runs the rules that look at one pattern each, on all patterns. The mutex is held. */
 void findings_of_patterns(struct search *search);
+/* Runs the rules about a table, its indexes and keys; `number` is its place in search->tables. The
+ * mutex is held. */
 void findings_of_table(struct search *search, size_t number);
 
 #endif

@@ -1,5 +1,5 @@
-/* Findings that one pattern shows: scans, filters, consistency, conditions, large items. The mutex
- * is held. */
+/* Findings that one pattern shows: scans, filters, consistency, conditions, large items. On a
+ * slow thread of the HTTP server; the mutex is held. */
 #include "meter/findings_internal.h"
 
 enum {

@@ -1,4 +1,5 @@
-/* Findings about a table, its indexes, its keys and its items. The mutex is held. */
+/* Findings about a table, its indexes, its keys and its items. On a slow thread of the HTTP server;
+ * the mutex is held. */
 #include "meter/findings_internal.h"
 
 enum {

@@ -67,11 +67,13 @@ struct heat {
     int64_t since_ms;
 };
 
+/* Frees all memory of heat; a zeroed struct is empty again. */
 void heat_finish(struct heat *heat);
+/* Forgets all places and what was counted. */
 void heat_forget(struct heat *heat);
-/* Says which table or index a space is; the first time, or again. */
+/* Names the table or index of a space, unless it is known already. At most HEAT_PLACES_MAX. */
 void heat_name_place(struct heat *heat, uint32_t space, struct str table, struct str index);
-/* Counts one access. Those of places without a name are lost. */
+/* Counts one access of a key. If the place has no name it is added to heat->lost instead. */
 void heat_add(struct heat *heat, const struct heat_event *event, const char *key);
 /* The place, or NULL. An empty index is the table. */
 struct heat_place *heat_find(const struct heat *heat, struct str table, struct str index);

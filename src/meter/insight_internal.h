@@ -25,6 +25,7 @@ struct str insight_parameter(struct insight *insight, const char *name, size_t n
 /* A number within bounds, or `otherwise` if it is not given. Anything else is a mistake. */
 double insight_number(struct insight *insight, const char *name, double otherwise, double min,
                       double max);
+/* The parameter `limit`: 1 to LIMIT_MAX. */
 size_t insight_limit(struct insight *insight, size_t otherwise);
 /* Notes the first mistake. */
 void insight_refuse(struct insight *insight, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -33,25 +34,37 @@ void insight_refuse(struct insight *insight, const char *format, ...) PRINTF_LIK
  * acquired: table_release(). False: there is no such table. */
 MUST_USE bool insight_table(struct insight *insight, struct str name, const struct table **out,
                             struct table_sizes *sizes);
-/* All tables with their sizes, in order of names. Released by insight_release_tables(). */
+/* Tables with their sizes, in order of names. */
 struct insight_tables {
     const struct table **tables;
     struct table_sizes *sizes;
     size_t count;
 };
+/* All tables, acquired, in the arena of the request. Waits for the store; not while the mutex is
+ * held. */
 void insight_all_tables(struct insight *insight, struct insight_tables *out);
+/* Releases the tables. */
 void insight_release_tables(struct insight_tables *tables);
 
-/* A string, or null if it is STR_NULL. */
+/* Writes a JSON string, or null if it is STR_NULL. */
 void insight_write_text(struct buf *out, struct str text);
 
-/* The pages. Those that read what was gathered take the mutex themselves. */
+/* The pages. Each writes its answer to insight->out, or notes a mistake; those that read what was
+ * gathered take the meter's mutex themselves. */
+
+/* GET patterns and GET patterns/ID. */
 void insight_patterns(struct insight *insight);
+/* GET heat. */
 void insight_heat(struct insight *insight);
+/* GET cost. */
 void insight_cost(struct insight *insight);
+/* GET prices. */
 void insight_prices(struct insight *insight);
+/* GET findings. */
 void insight_findings(struct insight *insight);
+/* The number of findings of the last search; searches if that is old. */
 size_t insight_finding_count(struct insight *insight);
+/* GET and POST simulation. */
 void insight_simulation(struct insight *insight);
 
 #endif

@@ -1,4 +1,4 @@
-/* GET patterns and GET patterns/ID of the insight API. */
+/* GET patterns and GET patterns/ID of the insight API. Runs on a slow thread of the HTTP server. */
 #include "meter/insight_internal.h"
 
 #include <stdlib.h>

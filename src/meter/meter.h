@@ -1,10 +1,10 @@
-/* meter/meter.h: what finished calls were: access patterns, capacity units, latency, heat. The
- * operations describe each item operation in a struct meter_access; api/dispatch.c hands them over
- * when the call ends, with meter_record(). Everything else (insight API, metrics, findings, cost)
- * is read from what a collector thread gathers from there.
+/* meter/meter.h: records finished calls: access patterns, capacity units, latency, heat. The
+ * operations describe each item operation in a struct meter_access; api/dispatch.c passes them to
+ * meter_record() when the call ends. Everything else (insight API, metrics, findings, cost) reads
+ * the sums of a collector thread.
  *
  * Each thread that runs calls records into a block of its own and takes no lock. About once a
- * second, or when somebody asks, the collector exchanges the block for an empty one. */
+ * second, and when the insight API is asked, the collector exchanges the block for an empty one. */
 #ifndef GRAMME_METER_METER_H
 #define GRAMME_METER_METER_H
 
@@ -27,7 +27,7 @@ MUST_USE bool meter_create(struct engine *engine, const struct meter_options *op
                            struct meter **out, struct err *err);
 /* Writes what is to be kept and ends the thread. No call may be under way. Accepts NULL. */
 void meter_destroy(struct meter *meter);
-/* What thread `number` records with. */
+/* The recorder of thread `number`, from 0 to thread_count - 1. */
 struct meter_thread *meter_thread(struct meter *meter, int number);
 
 enum meter_flag {
@@ -79,7 +79,8 @@ struct meter_call {
     enum err_code err;
 };
 
-/* Counts a call that has ended, on its thread. */
+/* Records a call that has ended, on its thread: no other thread uses `thread`. Never waits for a
+ * lock, unless all blocks are full of patterns. */
 void meter_record(struct meter_thread *thread, const struct meter_call *call,
                   const struct meter_access *accesses);
 

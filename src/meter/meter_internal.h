@@ -1,6 +1,6 @@
-/* meter/meter_internal.h: what the collector has gathered. All of it is guarded by meter->mutex,
- * except the threads' current blocks (exchanged atomically) and the queue of full blocks
- * (queue_mutex, which is taken inside mutex, never the other way round). */
+/* meter/meter_internal.h: what the collector thread has added up. All of it is guarded by
+ * meter->mutex, except the threads' current blocks (exchanged atomically) and the queue of full
+ * blocks (queue_mutex, which is taken inside mutex, never the other way round). */
 #ifndef GRAMME_METER_METER_INTERNAL_H
 #define GRAMME_METER_METER_INTERNAL_H
 
@@ -149,8 +149,9 @@ size_t meter_bytes(const struct meter *meter);
 struct pattern *meter_pattern(const struct meter *meter, uint64_t id);
 /* Finds or makes it; if there are too many, the pattern "other" of the table. */
 struct pattern *meter_pattern_for(struct meter *meter, const struct pattern_text *text);
-/* NULL name: of calls on no table. */
+/* Finds or makes the sums of a table; STR_NULL: of calls on no table. */
 struct table_sums *meter_table_for(struct meter *meter, struct str name);
+/* Finds or makes the units of an index in a list. */
 struct arm *arm_for(struct meter *meter, struct arm_list *list, struct str name);
 
 /* Adds up two sums of one pattern. */
@@ -159,10 +160,15 @@ void pattern_sums_add(struct pattern_sums *to, const struct pattern_sums *from);
 uint64_t latency_quantile(const uint32_t latencies[LATENCY_BUCKETS], double part, uint64_t max_us);
 
 /* --- kept across restarts (keep.c); on the collector's thread, without the mutex --- */
+
+/* Reads the patterns that were stored, and adds them to those recorded since the start. */
 void meter_load(struct meter *meter);
+/* Stores the patterns that have changed, and erases forgotten ones. Waits for the store. */
 void meter_save(struct meter *meter);
 
 /* --- a pattern as JSON, in the API and in the store (pattern_json.c) --- */
+
+/* Writes a pattern; with `whole` also what only the store and patterns/ID need. */
 void pattern_write(struct buf *out, const struct pattern *pattern, bool whole);
 /* Reads a stored one back; false if it is not well-formed. */
 MUST_USE bool pattern_read(struct meter *meter, struct str json);

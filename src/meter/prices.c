@@ -1,4 +1,4 @@
-/* Prices of capacity, storage and stream reads. Read when the server starts. */
+/* Prices of capacity, storage and stream reads. Read by meter_create(), when the server starts. */
 #include "meter/prices_internal.h"
 
 #include <errno.h>

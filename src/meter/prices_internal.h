@@ -1,5 +1,5 @@
-/* meter/prices_internal.h: what capacity costs. From a JSON file; the built-in ones are such a text
- * too (prices.c). */
+/* meter/prices_internal.h: prices of capacity, storage and stream reads, from a JSON file; the
+ * built-in ones are such a text too (prices.c). */
 #ifndef GRAMME_METER_PRICES_INTERNAL_H
 #define GRAMME_METER_PRICES_INTERNAL_H
 
@@ -37,9 +37,11 @@ struct prices_list {
 /* Reads the file, or the built-in prices if `path` is STR_NULL. ERR_VALIDATION says what is wrong
  * with it. */
 MUST_USE bool prices_load(struct prices_list *list, struct str path, struct err *err);
+/* Frees what prices_load() has read. */
 void prices_finish(struct prices_list *list);
 /* The prices of that name; of the default if it is empty. NULL: there are none. */
 const struct prices *prices_find(const struct prices_list *list, struct str name);
+/* Writes all prices as JSON, for GET prices. */
 void prices_write(struct buf *out, const struct prices_list *list);
 
 #endif

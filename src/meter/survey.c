@@ -1,4 +1,4 @@
-/* A look at the items of a table. On the thread that answers a request of the insight API. */
+/* Samples the items of a table, for heat and findings. Runs on a slow thread of the HTTP server. */
 #include "meter/survey_internal.h"
 
 #include "base/clock.h"

@@ -1,6 +1,6 @@
-/* meter/survey_internal.h: a look at the items of a table: its largest item collections, its
- * largest item, and what its sort keys look like. Reads a bounded part of the table, spread over
- * it, and is kept for a minute. */
+/* meter/survey_internal.h: samples the items of a table: the largest item collections, the largest
+ * item, the form of sort keys. Reads a bounded part of the table, spread over it; the result is
+ * kept for a minute. */
 #ifndef GRAMME_METER_SURVEY_INTERNAL_H
 #define GRAMME_METER_SURVEY_INTERNAL_H
 
@@ -40,12 +40,12 @@ struct survey {
     struct survey_sort_keys sort_keys;
 };
 
-/* Looks at the table, or remembers a look that is less than a minute old. Waits for the store; not
+/* Samples the table, or returns a sample that is less than a minute old. Waits for the store; not
  * while the mutex is held. has_table false: there is no such table. */
 void survey_table(struct insight *insight, struct str name, struct survey *out);
 /* Writes ,"collections":[...],"collectionsAt":... */
 void survey_write_collections(struct buf *out, const struct survey *survey);
-/* Forgets all. */
+/* Forgets all samples. The mutex is held, or no other thread uses the meter. */
 void survey_forget(struct meter *meter);
 
 /* Writes a key as it is in a survey or a counter. */

@@ -1,5 +1,5 @@
-/* Patterns in words: the fingerprint that finds one, and its text. On the thread of the call; the
- * text is made only when a block meets the pattern first. */
+/* The fingerprint and the text of a pattern. On the thread of the call; the text is made only when
+ * a pattern is recorded in a block for the first time. */
 #include "meter/block_internal.h"
 
 #include "base/hash.h"

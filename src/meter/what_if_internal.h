@@ -33,6 +33,7 @@ struct what_if_part {
     double bytes;
 };
 
+/* Assumes nothing: everything stays as it is. */
 struct what_if what_if_nothing(void);
 /* Reads the parameters of a request; mistakes are noted in it. Reads entries of indexes. */
 void what_if_read(struct insight *insight, struct what_if *out);
