@@ -59,6 +59,7 @@ struct execute_statement {
     struct item_write write;
     struct items_write engine;
     struct meter_access access;
+    struct meter_key *keys; /* of `access`: one for each range that was read; NULL: there is one */
 };
 
 /* Describes a planned SELECT for the meter, and checks it against the simulated limits. */
@@ -70,6 +71,10 @@ static void describe_select(struct execute_statement *op)
     op->access.flags |= op->plan.backward ? METER_BACKWARD : 0u;
     op->access.flags |= op->request.limit.given ? METER_HAS_LIMIT : 0u;
     op->access.partition = plan_partition(&op->plan);
+    if (op->plan.kind == PLAN_QUERY && op->plan.range_count > 1 && api_is_metered(op->call)) {
+        op->keys = ARENA_ARRAY(op->call->arena, struct meter_key, op->plan.range_count);
+        op->access.keys = op->keys;
+    }
     api_meter(op->call, &op->access);
     (void)api_admit(op->call, &op->access); /* run_get() and read_range() check call->err */
 }
@@ -185,6 +190,10 @@ static void count_units(struct execute_statement *op)
 {
     const struct partiql *partiql = &op->partiql;
     double units = capacity_read_units(op->read.bytes, op->read.consistent);
+    if (op->keys != NULL) {
+        op->keys[op->access.key_count++] =
+            (struct meter_key){.key = op->plan.ranges[op->position.range].hash[0], .units = units};
+    }
     if (partiql->index == NULL) {
         op->capacity.table += units;
         return;

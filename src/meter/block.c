@@ -150,16 +150,20 @@ static void log_index_keys(struct block *block, const struct meter_access *acces
 static void log_keys(struct block *block, const struct meter_access *access, int64_t now_ns)
 {
     bool is_write = (access->flags & METER_WRITE) != 0;
+    uint32_t space = access->index != NULL ? access->index->space : access->table->space;
+    for (size_t i = 0; i < access->key_count; i++) {
+        log_key(block, space, access->keys[i].key, access->keys[i].units, false, now_ns);
+    }
     if (value_is_absent(access->partition)) {
         return;
     }
     if (access->index != NULL) {
         size_t place = (size_t)(access->index - access->table->indexes);
         double units = access->arms == NULL ? 0 : access->arms->indexes[place];
-        log_key(block, access->index->space, access->partition, units, false, now_ns);
+        log_key(block, space, access->partition, units, false, now_ns);
         return;
     }
-    log_key(block, access->table->space, access->partition, access->table_units, is_write, now_ns);
+    log_key(block, space, access->partition, access->table_units, is_write, now_ns);
     if (is_write && access->arms != NULL && !value_is_absent(access->item)) {
         log_index_keys(block, access, now_ns);
     }

@@ -41,6 +41,12 @@ enum meter_flag {
     METER_STREAM = 128, /* GetRecords */
 };
 
+/* A partition key that was read, and the units that it took. */
+struct meter_key {
+    struct value key;
+    double units;
+};
+
 /* One operation on one item, or one page of a Query or Scan. Lives until the call has ended, like
  * everything that it points to. Members that do not apply are 0. */
 struct meter_access {
@@ -57,7 +63,9 @@ struct meter_access {
     const struct projection *projection;
     const struct column *columns; /* of a PartiQL SELECT */
     size_t column_count;
-    struct value partition;      /* the partition key that is read or written, of index or table */
+    struct value partition;       /* the partition key that is read or written, of index or table */
+    const struct meter_key *keys; /* several that are read, instead of `partition` */
+    size_t key_count;
     struct value item;           /* written: what is in it of index keys makes heat of indexes */
     double table_units;          /* consumed on the table */
     const struct capacity *arms; /* consumed on indexes; NULL: nothing */

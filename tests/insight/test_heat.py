@@ -65,6 +65,21 @@ def test_units_ranges_and_limits(db, insight):
     assert [c["items"] for c in heat["collections"]] == [10, 10, 10] and all(c["exact"] for c in heat["collections"])
 
 
+def test_partiql_ranges(db, insight):
+    """A statement that reads several partitions makes heat of each, with its own units."""
+    table = create_table(db, "pk sk", gsi={"gsi": "g"})
+    for key, size in (("small", 100), ("large", 20_000)):
+        db.PutItem(TableName=table, Item={"pk": S(key), "sk": S("1"), "g": S(key), "pad": S("x" * size)})
+    insight.post("reset")
+    for _ in range(3):
+        db.ExecuteStatement(Statement=f"""SELECT sk FROM "{table}" WHERE pk IN ['small', 'large', 'absent']""")
+    keys = {key["key"]["S"]: (key["accesses"], key["readUnits"]) for key in insight.get("heat", table=table)["keys"]}
+    assert keys == {"small": (3, 1.5), "large": (3, 7.5), "absent": (3, 1.5)}
+    db.ExecuteStatement(Statement=f"""SELECT sk FROM "{table}"."gsi" WHERE g = 'small' OR g = 'large'""")
+    keys = {key["key"]["S"]: key["accesses"] for key in insight.get("heat", table=table, index="gsi")["keys"]}
+    assert keys == {"small": 1, "large": 1}
+
+
 def test_key_over_the_limit(db, insight):
     """A second with more than 1,000 write units on one key."""
     table = create_table(db, "pk")
