@@ -10,7 +10,7 @@ import sys
 
 # Includes may point to folders that stand earlier in this list.
 FOLDERS = ["base", "err", "json", "http", "auth", "model", "expr", "partiql", "wire", "codec", "plan", "store", "engine",
-           "meter", "api", "client", "shell", "bench", "server", "cli"]
+           "meter", "api", "client", "mcp", "shell", "bench", "server", "cli"]
 # Headers that only these places may include.
 ONLY_IN = {
     "rocksdb/": ["src/store/rocks/"],
@@ -43,6 +43,7 @@ DOCUMENTED = [
     "src/plan",
     "src/meter",
     "src/client",
+    "src/mcp",
     "src/shell",
     "src/bench",
     "include",

@@ -1,6 +1,6 @@
 /* Commands that are programs of their own, installed beside `gramme`, so that the server does not
- * contain them: `gramme bench` (gramme-bench), `gramme shell` (gramme-client). Replaces this
- * process with the program. Runs on the main thread. */
+ * contain them: `gramme bench` (gramme-bench), `gramme shell` and `gramme mcp` (gramme-client).
+ * Replaces this process with the program. Runs on the main thread. */
 #include "base/mem.h"
 #include "cli/commands.h"
 
@@ -52,5 +52,11 @@ int bench_command(int argc, char **argv)
 int shell_command(int argc, char **argv)
 {
     char command[] = "shell";
+    return run_program("gramme-client", command, argc, argv);
+}
+
+int mcp_command(int argc, char **argv)
+{
+    char command[] = "mcp";
     return run_program("gramme-client", command, argc, argv);
 }

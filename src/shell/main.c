@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "mcp/mcp.h"
 #include "shell/shell.h"
 
 int main(int argc, char **argv)
@@ -11,12 +12,13 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"shell", shell_main}};
+    } commands[] = {{"shell", shell_main}, {"mcp", mcp_main}};
     for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
             return commands[i].run(argc - 2, argv + 2);
         }
     }
-    fprintf(stderr, "gramme-client: started by `gramme shell`; see gramme --help\n");
+    fprintf(stderr,
+            "gramme-client: started by `gramme shell` and `gramme mcp`; see gramme --help\n");
     return 2;
 }
