@@ -317,12 +317,13 @@ class Differ:
 
     @staticmethod
     def settled(client, name):
-        """The table's description when none of its indexes comes or goes any more."""
+        """The table's description when none of its indexes comes or goes any more. Asked seldom: a DescribeTable while
+        DynamoDB Local adds an index can end that for good ("no such column: indexKey_0")."""
         def probe():
             answer = client.call("DescribeTable", {"TableName": name})
             states = {i["IndexStatus"] for i in answer.body["Table"].get("GlobalSecondaryIndexes", [])} if answer.is_ok() else set()
             return answer if states <= {"ACTIVE", "UPDATING"} else None
-        return poll(probe, 60, f"the indexes of {name} are settled")
+        return poll(probe, 120, f"the indexes of {name} are settled", pause=0.3)
 
     def drop(self, name):
         self.generator.tables.pop(name, None)

@@ -3,12 +3,12 @@
 import time
 
 
-def poll(probe, seconds, what):
-    """The first true value that probe() gives, asked again and again for at most `seconds`."""
+def poll(probe, seconds, what, pause=0.005):
+    """The first true value that probe() gives, asked again and again for at most `seconds`, with pauses between."""
     deadline = time.monotonic() + seconds
     while True:
         value = probe()
         if value:
             return value
         assert time.monotonic() < deadline, f"waited {seconds} s in vain: {what}"
-        time.sleep(0.005)
+        time.sleep(pause)
