@@ -2,8 +2,13 @@
 #include "store/store.h"
 
 #include "base/bytes.h"
-#include "store/pg/pg.h"
-#include "store/rocks/rocks.h"
+
+/* The functions that open stores, each of its own folder. */
+#define STORE_KIND(prefix_, rest_, open_)                                                          \
+    bool open_(struct str rest, const struct store_options *options, struct store **out,           \
+               struct err *err);
+#include "store/stores.def"
+#undef STORE_KIND
 
 struct kind {
     struct str prefix; /* of the URL */

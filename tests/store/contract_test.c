@@ -8,13 +8,20 @@
 static const struct variant variants[] = {
     {.name = "rocksdb", .on_disk = true, .cache_bytes = (size_t)8 << 20},
     {.name = "rocksdb, cold", .on_disk = true, .cache_bytes = (size_t)96 << 10, .cold = true},
-    {.name = "memory", .cache_bytes = (size_t)8 << 20},
-    {.name = "memory, eval twice", .cache_bytes = (size_t)8 << 20, .eval_twice = true},
+    {.name = "memory", .url = "memory:", .cache_bytes = (size_t)8 << 20},
+    {.name = "memory, eval twice",
+     .url = "memory:",
+     .cache_bytes = (size_t)8 << 20,
+     .eval_twice = true},
     {.name = "rocksdb, slow", .on_disk = true, .cache_bytes = (size_t)8 << 20, .slow = true},
     {.name = "postgresql", .postgresql = true},
     {.name = "postgresql, faults", .postgresql = true, .faults = true},
     {.name = "postgresql, slow", .postgresql = true, .eval_twice = true, .slow = true},
-    {.name = "memory, slow", .cache_bytes = (size_t)8 << 20, .eval_twice = true, .slow = true},
+    {.name = "memory, slow",
+     .url = "memory:",
+     .cache_bytes = (size_t)8 << 20,
+     .eval_twice = true,
+     .slow = true},
 };
 
 static const struct contract_case *const lists[] = {update_cases, read_cases, range_cases,

@@ -1,7 +1,8 @@
 /* The store that lets calls fail: each kind does what it says, to the call it was planned for. */
 #include "support.h"
 
-static const struct variant in_memory = {.name = "memory", .cache_bytes = (size_t)1 << 20};
+static const struct variant in_memory = {
+    .name = "memory", .url = "memory:", .cache_bytes = (size_t)1 << 20};
 
 static int set_up(void **state)
 {

@@ -70,7 +70,7 @@ static struct store *open_inner(const struct fixture *fixture)
         return store;
     }
     return variant->on_disk ? open_store(fixture->directory, variant->cache_bytes)
-                            : open_url(STR("memory:"), variant->cache_bytes);
+                            : open_url(str_from_c(variant->url), variant->cache_bytes);
 }
 
 static void open_variant(struct fixture *fixture)

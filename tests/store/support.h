@@ -16,6 +16,7 @@
 /* How the store under test is made; every case of the contract runs with each. */
 struct variant {
     const char *name;
+    const char *url; /* NULL: it is on_disk or on PostgreSQL */
     bool on_disk;
     size_t cache_bytes;
     bool cold;       /* rows are moved into files, and the cache holds next to none of them */
