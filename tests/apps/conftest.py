@@ -18,6 +18,7 @@ NOT_STRICT = {"dynoxide": "Dynoxide does not check that a start key belongs to t
 
 
 def pytest_addoption(parser):
+    parser.addoption("--every-part", action="store_true", help="leave out each part of each policy, not just those of the tickets")
     parser.addoption("--db", help="a DynamoDB to run the applications on, instead of our own: URL, dynoxide or local")
 
 

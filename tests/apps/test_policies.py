@@ -1,5 +1,7 @@
-"""Each application works on a server that enforces its policy.json (--auth on), and can do nothing else there."""
+"""Each application works on a server that enforces its policy.json (--auth on), can do nothing else there, and needs all that it
+allows."""
 
+import copy
 import json
 import re
 import subprocess
@@ -15,17 +17,21 @@ from waiting import poll
 NAMES = ["calendar", "calls", "reconciliation", "tasks", "tickets"]
 ROOT_KEY = ("AKIAROOTROOTROOTROOT", "root-secret-for-tests")
 WITHOUT_INSIGHT_KEY = ("AKIAWITHOUTINSIGHT00", "without-secret-for-tests")
+DOCUMENTS = {name: json.loads((ROOT / "apps" / name / "policy.json").read_text()) for name in NAMES}
 APPS_KEY = ("AKIAAPPSAPPSAPPSAPPS", "apps-secret-for-tests")
+
+
+def user_record(name, policies, key):
+    return {"name": name, "policies": policies, "keys": [{"id": key[0], "secret": key[1]}]}
 
 
 def users_file(directory):
     """The user of the applications has the five policies, and the one about what the server has measured; root makes the tables."""
-    def user(name, policies, key):
-        return {"name": name, "policies": policies, "keys": [{"id": key[0], "secret": key[1]}]}
     path = directory / "users.json"
     files = {**{name: ROOT / "apps" / name / "policy.json" for name in NAMES}, "insight": ROOT / "apps/insight-policy.json"}
     path.write_text(json.dumps({
-        "users": [user("root", [], ROOT_KEY), user("apps", list(files), APPS_KEY), user("without", NAMES, WITHOUT_INSIGHT_KEY)],
+        "users": [user_record("root", [], ROOT_KEY), user_record("apps", list(files), APPS_KEY),
+                  user_record("without", NAMES, WITHOUT_INSIGHT_KEY)],
         "policies": [{"name": name, "document": json.loads(file.read_text())} for name, file in files.items()]}))
     path.chmod(0o600)
     return path
@@ -136,3 +142,79 @@ def test_a_key_that_is_none(server, direct, key):
         poll(lambda: re.search(r"database: (UnrecognizedClient|AccessDenied|InvalidSignature)\w*", process.log()), 5, "the log says why")
         process.process.kill()  # not stop(): errors in its log are what is wanted here
         process.process.wait()
+
+
+# Nothing can be left out: without any one action, or any one resource, an application fails, because the server refuses just that.
+
+
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+def parts():
+    """(name, statement, member, value): every action, and every resource where there are several."""
+    for name, document in DOCUMENTS.items():
+        for number, statement in enumerate(document["Statement"]):
+            for member in ("Action", "Resource"):
+                values = listed(statement[member])
+                for value in values if member == "Action" or len(values) > 1 else []:
+                    if (name, number, value) == ("tickets", 0, "dynamodb:Query"):
+                        continue  # unused, but the document grants it
+                    yield pytest.param(name, number, member, value,
+                                       id=f"{name} {statement['Sid']} without {value.rsplit(':', 1)[1]}")
+
+
+def without(name, number, member, value):
+    """The policy of the application without one part of one statement."""
+    document = copy.deepcopy(DOCUMENTS[name])
+    statement = document["Statement"][number]
+    statement[member] = [each for each in listed(statement[member]) if each != value]
+    if not statement[member]:
+        del document["Statement"][number]
+    return document
+
+
+def write_users(path, documents):
+    path.write_text(json.dumps({
+        "users": [user_record("root", [], ROOT_KEY), user_record("apps", list(documents), APPS_KEY)],
+        "policies": [{"name": name, "document": document} for name, document in documents.items()]}))
+    path.chmod(0o600)
+    return path
+
+
+def use_everything(name, server, direct, narrow):
+    """What test_policies.py does to show that the application works."""
+    with Events(f"{narrow.endpoint}/{name}/api/live") as events:
+        assert events.wait("ready", seconds=5)[0].data["source"] == "stream"
+        replay = getattr(replays, f"replay_{name}")
+        replay(Rest(f"{direct.endpoint}/{name}/api"), Replay(Rest(f"{narrow.endpoint}/{name}/api")), server)
+        events.wait("change", seconds=5)
+
+
+def end(process):
+    """Its log says what was refused, so that is not checked here."""
+    process.process.kill()
+    process.process.wait()
+    process.log_path.unlink()
+
+
+@pytest.mark.parametrize("name, number, member, value", parts())
+def test_nothing_can_be_left_out(request, tmp_path, key, name, number, member, value):
+    if name != "tickets" and not request.config.getoption("every_part"):
+        pytest.skip("two minutes: with --every-part, in make soak")
+    users = write_users(tmp_path / "users.json", {**DOCUMENTS, name: without(name, number, member, value)})
+    with Server("memory:", "--auth", "on", "--users", str(users)) as server:
+        key(ROOT_KEY)
+        with Apps(server.endpoint) as direct:
+            with Events(f"{direct.endpoint}/{name}/api/live") as events:
+                events.wait("ready")  # the table has a stream
+            key(APPS_KEY)
+            narrow = Process(*Apps.command(server.endpoint))
+            try:
+                with pytest.raises(AssertionError):
+                    use_everything(name, server, direct, narrow)
+            finally:
+                end(narrow)
+        refusals = [line for line in server.log().splitlines() if "not authorized to perform" in line]
+    missing = value if member == "Action" else value.partition(":table/")[2]
+    assert refusals and all(missing in line for line in refusals), refusals
