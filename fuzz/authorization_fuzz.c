@@ -1,7 +1,7 @@
-/* Heads of signed requests: the request target on the first line, a header on each other one. What
- * is claimed is read, and the signature computed over the canonical request. Properties: the same
- * head gives the same claim or error twice; what a claim says of the scope is part of it; a
- * signature that was made with another key is refused. */
+/* Fuzzes sigv4_check.h. Input: the head of a signed request, with the request target on the first
+ * line and one header on each other line. The target reads the claim and computes the signature
+ * over the canonical request. Properties: the same head gives the same claim or error twice; the
+ * parts of the scope are parts of the claim; a signature made with another key is refused. */
 #include "auth/sigv4_check.h"
 
 #include <stdlib.h>

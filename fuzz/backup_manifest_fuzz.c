@@ -1,4 +1,5 @@
-/* The file BACKUP of a backup. Property: what can be read is written again as the same bytes. */
+/* Fuzzes the parser of a backup's manifest. Input: a file BACKUP. Property: a manifest that can be
+ * parsed is written as the same bytes. */
 #include "store/backup/backup_manifest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

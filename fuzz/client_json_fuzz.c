@@ -1,5 +1,6 @@
-/* A letter that chooses the form, and JSON. Properties: what the client library reads it writes,
- * and reads and writes again as the same text; copies are written the same. */
+/* Fuzzes the JSON reader and writer of the client library. Input: a letter that chooses the form,
+ * and JSON. Properties: a value that was read can be written, and reading and writing that gives
+ * the same text; copies are written the same. */
 #include "client/value_tree_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         gramme_value_from_json((const char *)data + 1, size - 1, form, NULL);
     size_t len;
     char *json = gramme_value_to_json(value, form, &len);
-    if (json != NULL) { /* else it was refused, or is too deep to be written */
+    if (json != NULL) { /* NULL: refused, or too deep to be written */
         check_again(str_make(json, len), form);
     }
     gramme_free(json);

@@ -1,7 +1,7 @@
-/* The text of an expression, taken as each kind in turn, with a fixed scope and a fixed item.
- * Properties: an expression from the cache does what a freshly parsed one does, down to the text of
- * the error; what comes out of an item is a well-formed value; and what an update says that it
- * wrote is in the new item. */
+/* Fuzzes expressions. Input: a text, parsed as each kind of expression in turn, with a fixed scope
+ * and a fixed item. Properties: an expression from the cache gives the same result or error as one
+ * that was just parsed; results are well-formed values; the attributes that an update reports as
+ * written are in the new item. */
 #include "expr/expr.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { VALUE_COUNT = 7, NAME_COUNT = 3 };
 
-/* What all runs share; made once. */
+/* State that all runs share; created once. */
 struct world {
     struct arena arena;
     struct expr_cache *cache;
@@ -206,7 +206,7 @@ static void run_update(struct world *world, struct expr_scope *scope, struct str
     buf_format(out, "%zu", update_overhead(update));
 }
 
-/* All that the text does, as bytes. */
+/* Evaluates the text as every kind of expression and writes all results to *out. */
 static void run_all(struct world *world, struct expr_cache *cache, struct str text, struct buf *out)
 {
     static const struct str names[NAME_COUNT] = {{"#a", 2}, {"#b", 2}, {"#odd", 4}};

@@ -1,6 +1,6 @@
-/* Requests as bytes. Property: how the bytes were cut into pieces on their way does not change what
- * is understood. The first byte of the input is the size of a piece; the rest is read whole, in
- * such pieces, and byte by byte. */
+/* Fuzzes the HTTP parser. Input: a byte for the size of a piece, and the bytes of requests, which
+ * are parsed as a whole, in pieces of that size, and byte by byte. Property: the result is the same
+ * each time. */
 #include "http/chunked.h"
 #include "http/head_internal.h"
 

@@ -1,6 +1,6 @@
-/* Compressed bodies. Properties: the plain text never passes the limit by more than one byte, and
- * what was decoded comes back after encoding and decoding again. The first byte of the input
- * chooses the coding. */
+/* Fuzzes the decoder of compressed bodies. Input: a byte that chooses the coding, and the body.
+ * Properties: the decoded text never exceeds the limit by more than one byte; encoding and decoding
+ * it again gives the same text. */
 #include "http/coding_internal.h"
 
 #include <stdlib.h>

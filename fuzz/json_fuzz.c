@@ -1,5 +1,5 @@
-/* JSON text. Properties: what json_skip() accepts is what reading piece by piece accepts; and what
- * was read, written again, reads as the same. */
+/* Fuzzes the JSON reader. Input: JSON text. Properties: json_skip() accepts the same texts as
+ * reading value by value; a value that is written and read again is the same. */
 #include "json/reader.h"
 
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static void copy_value(struct json_reader *reader, struct buf *out)
     }
 }
 
-/* Whether it was accepted; what was understood goes to *out. */
+/* Returns whether the text was accepted, and writes the values that were read to *out. */
 static bool copy_text(struct str text, struct buf *out)
 {
     struct arena arena;

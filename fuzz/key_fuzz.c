@@ -1,5 +1,6 @@
-/* Two byte strings, separated by the first byte's value as length. Properties: the order of grouped
- * keys is the order of the strings; a prefix's range holds just the strings that start with it. */
+/* Fuzzes the encoding of keys. Input: two byte strings; the first byte is the length of the first
+ * one. Properties: encoded keys have the order of the strings; the range of a prefix contains
+ * exactly the strings that start with it. */
 #include "codec/key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

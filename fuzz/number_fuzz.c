@@ -1,6 +1,6 @@
-/* Two numbers as text, separated by a space. Properties: what is parsed is valid and its text
- * parses to itself; the order of bytes is the order of numbers (by the sign of the difference);
- * sums commute and a + b - b is a. */
+/* Fuzzes numbers. Input: two numbers as text, separated by a space. Properties: a parsed number is
+ * valid and its text parses to the same number; the order of encoded bytes is the order of numbers
+ * (by the sign of the difference); a + b = b + a, and a + b - b = a. */
 #include "model/number.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (has_a && has_b) {
         check_pair(&a, &b);
     }
-    if (number_is_valid(text)) { /* raw bytes that claim to be a number */
+    if (number_is_valid(text)) { /* the input itself as an encoded number */
         struct number raw = {.len = (uint8_t)size};
         memcpy(raw.bytes, data, size);
         check_round_trip(&raw);

@@ -1,7 +1,7 @@
-/* The text of a statement, with as many parameters as it wants, applied to a fixed item.
- * Properties: the same text does the same twice, down to the text of the error; errors of valid
- * UTF-8 are valid UTF-8; what comes out of an item is a well-formed value; and what an update says
- * that it wrote is in the new item. */
+/* Fuzzes PartiQL. Input: the text of a statement, which gets as many parameters as it has
+ * placeholders and is applied to a fixed item. Properties: the same text gives the same result or
+ * error twice; error messages for valid UTF-8 are valid UTF-8; results are well-formed values; the
+ * attributes that an update reports as written are in the new item. */
 #include "partiql/partiql.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { PARAMETER_COUNT = 6, TEXT_MAX = 16384 };
 
-/* What all runs share; made once. */
+/* State that all runs share; created once. */
 struct world {
     struct arena arena;
     struct value parameters[PARAMETER_COUNT];
@@ -41,7 +41,8 @@ static void add_list(struct builder *builder)
     builder_close_list(builder, open, 2);
 }
 
-/* {a: "ab", b: 5, c: <"a", "b">, d: ["a", 1], e: true}; and once more inside as f. */
+/* Adds {a: "ab", b: 5, c: <"a", "b">, d: ["a", 1], e: true}; if `outer`, with the same map again as
+ * f. */
 static void add_map(struct builder *builder, bool outer)
 {
     size_t open = builder_open(builder, VALUE_M);
@@ -166,7 +167,7 @@ static void add_statement(struct world *world, const struct statement *statement
     }
 }
 
-/* All that the text does, as bytes. */
+/* Runs the statement and writes all results to *out. */
 static void run(struct world *world, struct str text, struct buf *out)
 {
     static const struct str mismatch = {

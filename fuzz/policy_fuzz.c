@@ -1,6 +1,7 @@
-/* Policy documents of all kinds, and decisions by those that are good. Properties: the same
- * document is accepted or refused alike twice, with the same text; a policy never allows what
- * another statement of it denies; the arena of the question is all that a decision allocates. */
+/* Fuzzes IAM policies. Input: a policy document, which is parsed as each kind; valid ones decide
+ * about requests. Properties: the same document gives the same result or error twice; a policy
+ * never allows what one of its statements denies; a decision allocates memory from the request's
+ * arena only. */
 #include "auth/policy.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static void set_key(struct auth_context *context, enum context_key_id id, const 
         (struct context_values){.values = values, .count = count, .is_present = true};
 }
 
-/* A request with a value for most keys. */
+/* Sets a value for most condition keys. */
 static void fill_context(struct auth_context *context)
 {
     static const struct str user = {"u1", 2};

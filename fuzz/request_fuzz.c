@@ -1,6 +1,6 @@
-/* A whole request: a line with the operation's name ("streams." before those of streams), then its
- * body. Behind it are two tables in memory. Properties: every request is answered, and every answer
- * is JSON. */
+/* Fuzzes whole requests, on two tables in memory. Input: a line with the operation's name (with
+ * "streams." before stream operations), then the body. Properties: every request gets a response,
+ * and every response is JSON. */
 #include <stdlib.h>
 
 #include "api/api.h"
@@ -94,7 +94,7 @@ static void open_world(void)
     mailbox = waiting_mailbox_create();
 }
 
-/* Brings back what requests may have taken away. */
+/* Creates the tables that requests may have deleted. */
 static void set_up(void)
 {
     for (size_t i = 0; i < COUNT_OF(setup); i++) {

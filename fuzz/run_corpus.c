@@ -1,5 +1,5 @@
-/* Runs a fuzz target over files: the corpus as a plain test, without a fuzzer.
- * Usage: run_corpus DIRECTORY */
+/* Runs a fuzz target on each file of a directory, without a fuzzer, so that corpora and past
+ * crashes are plain tests. Usage: run_corpus DIRECTORY */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ static int run_file(const char *path)
     static uint8_t data[1 << 20];
     size_t size = fread(data, 1, sizeof(data), file);
     fclose(file);
-    uint8_t *exact = malloc(size + 1); /* so that a sanitizer sees one byte too many */
+    uint8_t *exact = malloc(
+        size + 1); /* allocated with its exact size, so that a sanitizer detects reads beyond it */
     memcpy(exact, data, size);
     LLVMFuzzerTestOneInput(exact, size);
     free(exact);

@@ -1,6 +1,7 @@
-/* A text, taken for a shard iterator, a shard id and a sequence number; and its bytes, made into an
- * iterator. Properties: what is taken for one is written back the same; an iterator is read back as
- * it was written, and is refused with any other byte in it. */
+/* Fuzzes shard iterators, shard ids and sequence numbers. Input: a text that is parsed as each of
+ * them; and numbers of which an iterator is made. Properties: a text that can be parsed is written
+ * as the same text; an iterator can be read after it was written, and is refused if any byte was
+ * changed. */
 #include "base/bytes.h"
 #include "engine/stream.h"
 #include "engine/stream_iterator.h"
@@ -34,7 +35,8 @@ static uint64_t take(const uint8_t **at)
     return number;
 }
 
-/* Four numbers, where to change a byte and how, and the rest is the ARN. */
+/* Input of a new iterator: four numbers, the position and value of a changed byte; the rest is the
+ * ARN. */
 enum { NUMBERS_LEN = 4 * 8 + 2 + 1 };
 
 static void check_made(struct arena *arena, const uint8_t *data, size_t size)

@@ -1,6 +1,7 @@
-/* RocksDB's files as `gramme check` reads them. The first byte says what the rest is: a manifest,
- * the contents of a block (of data, or of an index with differences), or a block with its trailer.
- * Property: nothing is read outside of the input, and every key that is returned came from it. */
+/* Fuzzes the readers of RocksDB's files that `gramme check` uses. Input: a byte that chooses the
+ * kind, and a manifest, the contents of a block (data, or an index with delta encoding), or a block
+ * with its trailer. Properties: nothing outside of the input is read, and every returned key is
+ * part of it. */
 #include "store/image/block.h"
 #include "store/image/manifest.h"
 
@@ -33,7 +34,7 @@ static void walk(struct str contents, bool has_delta_values)
     block_iter_finish(&iter);
 }
 
-/* As much as fits; the checksum is not asked for, because the fuzzer could not guess it. */
+/* Opens a block. The checksum is not verified, because a fuzzer cannot guess it. */
 static void open_block(struct str stored)
 {
     if (stored.len < BLOCK_TRAILER_LEN) {

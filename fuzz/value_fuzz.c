@@ -1,5 +1,5 @@
-/* An item as JSON. Properties: what is accepted is a well-formed value; written and read again it
- * is the same bytes. */
+/* Fuzzes items in JSON. Input: an item. Properties: an accepted item is a well-formed value;
+ * written and read again it has the same bytes. */
 #include "wire/value_json.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static void check(bool truth)
     }
 }
 
-/* VALUE_ABSENT: refused, or something is wrong with it. */
+/* Parses an item. Returns VALUE_ABSENT if it is refused or has a problem. */
 static struct value read_item(struct arena *arena, struct str text)
 {
     struct json_reader json;

@@ -1,7 +1,6 @@
-/* Segments of the write-ahead log, and the small structures that end in a checksum (identity,
- * state). Properties: nothing is read outside of the input; a correction changes one bit, or the
- * CRC; what was
- * decoded is encoded as the same bytes. */
+/* Fuzzes the parsers of write-ahead log segments and of the structures that end in a checksum
+ * (identity, state). Properties: nothing outside of the input is read; a correction changes one
+ * bit, or the CRC; a decoded structure is encoded as the same bytes. */
 #include "base/mem.h"
 #include "store/wal/wal_format.h"
 
@@ -35,7 +34,8 @@ static void read_record(const uint8_t *data, uint8_t *copy, size_t size)
     if (wal_record_decode(str_make(copy, size), expected.salt, &found)) {
         assert(found.payload.len <= size - WAL_RECORD_HEADER_LEN);
     } else if (wal_record_correct(copy, size, expected, &found)) {
-        memcpy(copy + 4, data + 4, 4); /* the CRC: any of its bits, the other checksum is right */
+        memcpy(copy + 4, data + 4,
+               4); /* the CRC may differ in any bit, because the other checksum is correct */
         assert(different_bits(data, copy, size) <= 1);
         assert(found.record.number == expected.number);
     }

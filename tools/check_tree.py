@@ -50,6 +50,8 @@ DOCUMENTED = [
     "apps",
     "src/auth",
     "src/api",
+    "tests/store",
+    "fuzz",
 ]
 
 # Files that how-tos tell the reader to create.

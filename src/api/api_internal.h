@@ -5,6 +5,7 @@
 #define GRAMME_API_API_INTERNAL_H
 
 #include "api/api.h"
+#include "api/arn.h"
 #include "base/map.h"
 #include "json/writer.h"
 #include "wire/shape.h"
@@ -137,6 +138,8 @@ MUST_USE bool api_check_table_name(struct api_call *call, struct str name);
 /* Returns the name in arn:aws:dynamodb:region:account:table/name, borrowed from `arn`; STR_NULL if
  * it is not such an ARN. */
 struct str api_table_in_arn(struct str arn);
+/* Checks that an ARN, `text`, is that of a table or stream; `kind` is what arn_parse() found. */
+MUST_USE bool api_check_resource_arn(struct api_call *call, struct str text, enum arn_kind kind);
 /* Returns the table with this name and holds it until the call ends. Returns NULL with call->err
  * set if it does not exist. */
 const struct table *api_table(struct api_call *call, struct str name);

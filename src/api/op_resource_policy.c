@@ -6,7 +6,6 @@
 #include "api/resource_policy.h"
 #include "engine/stream.h"
 
-#define INVALID         "One or more parameter values were invalid: "
 #define NO_POLICY       "NO_POLICY"
 #define POLICY_NOT_HERE "Resource-based policy not found for the provided ResourceArn: %.*s"
 
@@ -46,28 +45,15 @@ static const struct shape shape_put_policy = POLICY_SHAPE(put_policy_fields);
 
 /* The resource ------------------------------------------------------------------------------ */
 
-static bool refuse_arn(struct api_call *call, const char *problem, struct str arn)
-{
-    return err_set(&call->err, ERR_VALIDATION, INVALID "%s: %.*s", problem, STR_ARG(arn));
-}
-
 /* Checks that the ARN names a table or stream of this account and Region. */
 static bool check_arn(struct api_call *call, struct str text, const struct arn *arn)
 {
-    if (arn->kind == ARN_NONE) {
-        return refuse_arn(call, "ARNs must start with 'arn:'", text);
-    }
-    if (arn->kind == ARN_OTHER) {
-        return refuse_arn(call, "Provided Arn is not a DynamoDB resource arn", text);
-    }
-    if (arn->kind == ARN_INDEX) {
-        return refuse_arn(call,
-                          "Invalid resource arn provided, only table or stream is accepted. "
-                          "Provided resource arn",
-                          text);
+    if (!api_check_resource_arn(call, text, arn->kind)) {
+        return false;
     }
     if (!str_eq(arn->region, engine_region(call->engine)) || !str_eq(arn->partition, STR("aws"))) {
-        return refuse_arn(call, "Invalid resource Arn", text);
+        return err_set(&call->err, ERR_VALIDATION, INVALID "Invalid resource Arn: %.*s",
+                       STR_ARG(text));
     }
     return str_eq(arn->account, engine_account(call->engine)) ||
            err_set(&call->err, ERR_VALIDATION,
@@ -131,7 +117,7 @@ void op_get_resource_policy(struct api_call *call)
     if (table == NULL && arn.kind == ARN_TABLE) {
         refuse_missing_table(call, &arn);
     } else if (str_is_null(policy.text)) {
-        call->err = ERR_INIT(call->arena); /* the table of a stream may be gone */
+        call->err = ERR_INIT(call->arena); /* the table of a stream may have been deleted */
         refuse_no_policy(call, request.arn);
     } else {
         JSON_PUT(call->out, "{\"Policy\":");

@@ -1,12 +1,10 @@
-/* Policies of tables and streams: where they are in a table's description, and what they may say.
- * Called by op_resource_policy.c, op_create_table.c and authorize.c on the thread of the request.
- */
+/* Finds, sets and checks the policies of tables and streams. Called by op_resource_policy.c,
+ * op_create_table.c and authorize.c on the thread of the call; keeps no state. */
 #include "api/resource_policy.h"
 
 #include "base/clock.h"
 #include "engine/stream.h"
 
-#define INVALID        "One or more parameter values were invalid: "
 #define INVALID_POLICY INVALID "Invalid policy document: "
 
 enum { POLICY_BYTES_MAX = 20 * 1024 };
@@ -47,7 +45,7 @@ bool resource_policy_set(struct arena *arena, struct table *table, const struct 
     return true;
 }
 
-/* Milliseconds since 1970, but later than the revision before. */
+/* The id is the time in milliseconds since 1970, but greater than the previous id. */
 struct str resource_policy_revision(struct arena *arena, struct str before)
 {
     int64_t last = 0;
@@ -57,7 +55,7 @@ struct str resource_policy_revision(struct arena *arena, struct str before)
     return arena_format(arena, "%lld", (long long)MAX(clock_wall_ms(), last + 1));
 }
 
-/* What a policy may say --------------------------------------------------------------------- */
+/* Checks ------------------------------------------------------------------------------------ */
 
 static const char *const table_actions[] = {
     "BatchGetItem",
@@ -102,7 +100,7 @@ static const char *const stream_actions[] = {
     "GetShardIterator",     "PutResourcePolicy", NULL,
 };
 
-/* Actions with wildcards are not looked at. */
+/* Returns whether the action is among `names`. Actions with wildcards are not checked. */
 static bool is_good_action(const char *const *names, struct str action)
 {
     static const struct str prefix = {"dynamodb:", 9};

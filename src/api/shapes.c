@@ -215,3 +215,24 @@ bool api_check_table_name(struct api_call *call, struct str name)
     }
     return true;
 }
+
+bool api_check_resource_arn(struct api_call *call, struct str text, enum arn_kind kind)
+{
+    const char *problem = NULL;
+    switch (kind) {
+    case ARN_NONE:
+        problem = "ARNs must start with 'arn:'";
+        break;
+    case ARN_OTHER:
+        problem = "Provided Arn is not a DynamoDB resource arn";
+        break;
+    case ARN_INDEX:
+        problem = "Invalid resource arn provided, only table or stream is accepted. Provided "
+                  "resource arn";
+        break;
+    case ARN_TABLE:
+    case ARN_STREAM:
+        return true;
+    }
+    return err_set(&call->err, ERR_VALIDATION, INVALID "%s: %.*s", problem, STR_ARG(text));
+}

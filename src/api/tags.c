@@ -152,31 +152,21 @@ bool tags_check_keys(const struct wire_list *keys, struct err *err)
 
 /* --- ARNs --- */
 
-static bool refuse_arn(struct api_call *call, const char *problem, struct str arn)
-{
-    return err_set(&call->err, ERR_VALIDATION, "%s%.*s", problem, STR_ARG(arn));
-}
-
 bool tags_table_name(struct api_call *call, struct str text, struct str *out)
 {
     if (text.len == 0) {
         return err_set(&call->err, ERR_VALIDATION, "Invalid TableArn");
     }
     struct arn arn = arn_parse(text);
-    if (arn.kind == ARN_NONE) {
-        return refuse_arn(call, INVALID "ARNs must start with 'arn:': ", text);
-    }
-    if (arn.kind == ARN_INDEX) {
-        return refuse_arn(call,
-                          INVALID "Invalid resource arn provided, only table or stream is "
-                                  "accepted. Provided resource arn: ",
-                          text);
-    }
-    if (arn.kind == ARN_OTHER || arn.table.len < TABLE_NAME_MIN || arn.table.len > TABLE_NAME_MAX) {
-        return refuse_arn(call, INVALID "Provided Arn is not a DynamoDB resource arn: ", text);
+    bool is_name = arn.table.len >= TABLE_NAME_MIN && arn.table.len <= TABLE_NAME_MAX;
+    bool names_table = arn.kind == ARN_TABLE || arn.kind == ARN_STREAM;
+    if (!api_check_resource_arn(call, text, names_table && !is_name ? ARN_OTHER : arn.kind)) {
+        return false;
     }
     if (!str_eq(arn.region, engine_region(call->engine))) {
-        return refuse_arn(call, "Invalid TableArn: Invalid ResourceArn provided as input ", text);
+        return err_set(&call->err, ERR_VALIDATION,
+                       "Invalid TableArn: Invalid ResourceArn provided as input %.*s",
+                       STR_ARG(text));
     }
     if (!str_eq(arn.account, engine_account(call->engine))) {
         return err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");

@@ -1,4 +1,4 @@
-/* Rule 4: append. */
+/* Cases of the contract for rule 4: append. Run by contract_test. */
 #include "contract.h"
 
 #include <stdatomic.h>
@@ -16,7 +16,7 @@ static struct str prefix_of(struct arena *arena, uint64_t part)
     return str_make(key_number(arena, 7, part, 0).data, STORE_PREFIX_LEN);
 }
 
-/* All rows of a part with a stamp of at least `from`. */
+/* Returns all rows of a part with a stamp of at least `from`. */
 static struct rows read_log(struct client *client, uint64_t part, uint64_t from)
 {
     struct rows rows =
@@ -68,7 +68,8 @@ static void one_update_appends_in_its_order(struct fixture *fixture)
     assert_int_equal(number_of(rows.values[1]), 2);
 }
 
-/* Readers follow the log, each from behind the last stamp it saw: none of them misses a row. */
+/* Readers follow the log, each continuing after the last stamp that it has read; no reader may miss
+ * a row. */
 enum { LOG_PARTS = 2, LOG_WRITERS = 3, LOG_READERS = 2, LOG_ROUNDS = 150 };
 
 struct following {
@@ -97,7 +98,8 @@ static void follow_log(struct worker *worker)
     size_t seen = 0;
     bool over = false;
     while (!over) {
-        over = atomic_load(&following->writers) == 0; /* and one last look */
+        over = atomic_load(&following->writers) ==
+               0; /* reads once more after the last writer has ended */
         for (uint64_t part = 0; part < LOG_PARTS; part++) {
             client_reset(worker->client);
             struct rows rows = read_log(worker->client, part, next[part]);

@@ -1,3 +1,5 @@
+/* Replaces system calls of the test program by versions that fail on demand. Linked into disk_test;
+ * any thread calls the replaced functions, the tests arm them. */
 #include "bad_disk.h"
 
 #include <errno.h>
@@ -11,7 +13,7 @@ enum { KIND_COUNT = BAD_BUT_FOR_PROBE + 1 };
 
 static atomic_int to_fail[KIND_COUNT];
 static atomic_int failed[KIND_COUNT];
-static atomic_int armed_count; /* kinds that may fail: else nobody looks at names */
+static atomic_int armed_count; /* number of armed kinds; if 0, file names are not looked up */
 
 void bad_disk_fail(enum bad_disk_kind kind, int count)
 {
@@ -32,7 +34,8 @@ void bad_disk_heal(void)
     }
 }
 
-/* Counts down; stays armed at zero until the next bad_disk_fail(), which does no harm. */
+/* Returns whether this call is to fail, and counts it. The kind stays armed after its last failure,
+ * which only costs time. */
 static bool is_due(enum bad_disk_kind kind)
 {
     int left = atomic_load(&to_fail[kind]);
@@ -63,7 +66,7 @@ static bool ends_with(const char *name, const char *end)
     return len >= end_len && strcmp(name + len - end_len, end) == 0;
 }
 
-/* Only the log and its state are written with this. */
+/* The write-ahead log and its state are the only files written with pwritev(). */
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
     if (atomic_load(&armed_count) > 0) {

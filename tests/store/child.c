@@ -1,3 +1,5 @@
+/* Child processes of store tests: starts them, and passes reports to the parent through a pipe.
+ * Called by durable_test and disk_test on the main thread. */
 #include "child.h"
 
 #include <fcntl.h>
@@ -51,7 +53,7 @@ void child_report(uint64_t id, enum store_status status)
 {
     struct report report = {.id = id, .status = (uint64_t)status};
     if (write(REPORT_FD, &report, sizeof(report)) != (ssize_t)sizeof(report)) {
-        _exit(1); /* the parent is gone */
+        _exit(1); /* the parent has ended */
     }
 }
 

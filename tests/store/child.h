@@ -1,6 +1,6 @@
-/* tests/store/child.h: runs a part of a test in a process of its own, which can be killed, and
- * which reports on its way. The child is the test program itself, with "child NAME DIRECTORY
- * NUMBER" as arguments: RocksDB's threads would not survive a mere fork. */
+/* tests/store/child.h: runs a part of a test in a child process, which sends reports and can be
+ * killed. The child executes the test program again with the arguments "child NAME DIRECTORY
+ * NUMBER", because RocksDB's threads do not survive fork(). */
 #ifndef GRAMME_TESTS_STORE_CHILD_H
 #define GRAMME_TESTS_STORE_CHILD_H
 
@@ -18,17 +18,19 @@ struct child {
     int pipe;
 };
 
+/* Starts a child process with the task `name`. */
 void child_start(struct child *child, const char *name, const char *directory, uint64_t number);
-/* The next report; waits for it. False: there will be no more. */
+/* Waits for the next report. Returns false if the child has ended. */
 bool child_read(struct child *child, struct report *out);
+/* Sends SIGKILL to the child. */
 void child_kill(struct child *child);
 /* Waits for the end of the child and returns its exit status; -1 if it was killed. */
 int child_wait(struct child *child);
 
-/* In the child: tells the parent. */
+/* Called in the child: sends a report to the parent. */
 void child_report(uint64_t id, enum store_status status);
 
-/* In main(): what the child was asked to do, or NULL in the parent. */
+/* Called in main(): returns the NAME of the child's task, or NULL in the parent. */
 const char *child_name(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
-/* tests/store/contract.h: what every store keeps (the rules at the top of store/store.h), as lists
- * of cases. contract_test.c runs all of them over all variants. */
+/* tests/store/contract.h: test cases for the rules at the top of store/store.h, which every store
+ * must keep. contract_test.c runs all of them with all variants. */
 #ifndef GRAMME_TESTS_STORE_CONTRACT_H
 #define GRAMME_TESTS_STORE_CONTRACT_H
 

@@ -1,4 +1,4 @@
-/* Runs every case of the contract over every variant of the store. With arguments, only cases
+/* Runs every case of the contract with every variant of the store. With arguments, runs only cases
  * whose names ("rocksdb/ranges agree with a model") contain one of them. */
 #include "contract.h"
 
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     bool has_postgresql = getenv("GRAMME_POSTGRESQL") != NULL;
     for (size_t v = 0; v < COUNT_OF(variants); v++) {
         if (variants[v].postgresql != has_postgresql) {
-            continue; /* the one or the other: PostgreSQL is a test of its own */
+            continue; /* PostgreSQL and the other variants run as separate tests */
         }
         for (size_t l = 0; l < COUNT_OF(lists); l++) {
             for (const struct contract_case *c = lists[l]; c->name != NULL; c++) {

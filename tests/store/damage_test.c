@@ -1,5 +1,5 @@
-/* A bad block in a table: requests for its rows fail, everything else goes on, and nothing loops.
- */
+/* Tests a store with a damaged block in a table: reads of its rows fail, all other calls work, and
+ * nothing is retried for ever. */
 #include "support.h"
 
 #include <dirent.h>
@@ -33,7 +33,7 @@ static struct str row_value(struct client *client, uint64_t id, uint64_t version
     return str_make(bytes, ROW_BYTES);
 }
 
-/* In the middle, where the bad block is; an update would have to read its row. */
+/* Returns whether the row may be in the damaged block, in the middle of the table. */
 static bool is_near_damage(uint64_t id)
 {
     return id > ROWS / 2 - 100 && id < ROWS / 2 + 100;
@@ -80,7 +80,7 @@ static void damage_middle(const char *path)
     close(fd);
 }
 
-/* How many of the even rows cannot be read; all others are right. */
+/* Returns how many of the even rows cannot be read. Checks all others. */
 static size_t count_unreadable(struct client *client)
 {
     size_t failed = 0;
@@ -125,7 +125,7 @@ static void only_rows_of_the_block_are_lost(void **state)
     fixture_close(&fixture);
 }
 
-/* Odd rows, none of them in the block, are written until the tables are to be merged, and long
+/* Writes odd rows, none of which is in the damaged block, until a compaction is due, and long
  * after. */
 static void compactions_stop_and_writes_go_on(void **state)
 {

@@ -1,5 +1,6 @@
-/* Rules 5 and 6 on a disk that fails: what was acknowledged stays, what was refused never turns
- * up, nobody pays for a neighbour, reads go on, and the store recovers by itself. */
+/* Tests rules 5 and 6 with disk errors: acknowledged writes stay, failed writes never appear, an
+ * error of one update does not fail others in its group, reads work, and the store recovers without
+ * help. */
 #include "bad_disk.h"
 #include "child.h"
 
@@ -32,7 +33,7 @@ static struct rows read_space(struct client *client, uint32_t space)
     return rows;
 }
 
-/* Counts in a row, in a counter and in a log: running twice would show in each. */
+/* Increments a row, a counter and a log; a second execution would be visible in each. */
 static bool eval_count(void *context, struct arena *arena, const struct str *rows,
                        struct store_batch *batch)
 {
@@ -67,7 +68,7 @@ static void check_count(struct client *client, uint64_t expected)
     }
 }
 
-/* Many updates at once, while the next call of a kind fails. */
+/* Starts many updates while the next call of a kind fails. */
 static void count_in_groups(struct fixture *fixture, enum bad_disk_kind kind)
 {
     enum { COUNT = 40 };
@@ -94,7 +95,7 @@ static void groups_are_run_again_after_a_failed_write(void **state)
     count_in_groups(*state, BAD_LOG_WRITE);
 }
 
-/* The whole group is in the log; it must not be in there twice. */
+/* The group's record is in the log when the sync fails; it must not be applied twice. */
 static void groups_are_run_again_after_a_failed_sync(void **state)
 {
     count_in_groups(*state, BAD_LOG_SYNC);
@@ -119,8 +120,8 @@ static void wait_until_writable(struct client *client)
     }
 }
 
-/* Whatever fails: updates are refused at once, reads and conditions go on, and all is well when
- * the disk is. */
+/* While calls of a kind fail, updates fail without delay and reads and conditions work; when the
+ * disk works again, all calls do. */
 static void endure(struct fixture *fixture, enum bad_disk_kind kind)
 {
     struct client *client = client_create(fixture);
@@ -163,13 +164,13 @@ static void a_log_that_cannot_be_synced(void **state)
     endure(*state, BAD_LOG_SYNC);
 }
 
-/* The database can be closed, but not opened again other than for reading. */
+/* The database can be closed, but opened again only for reading. */
 static void a_disk_that_fails_while_opening(void **state)
 {
     endure(*state, BAD_BUT_FOR_PROBE);
 }
 
-/* It recovers without anybody writing: then the first write finds it well. */
+/* The store recovers while there are no writes, so that the next write succeeds. */
 static void recovers_while_nobody_writes(void **state)
 {
     struct fixture *fixture = *state;
@@ -185,7 +186,8 @@ static void recovers_while_nobody_writes(void **state)
     check_count(client, 2);
 }
 
-/* When a failed record cannot be made void, nobody knows. */
+/* If a failed record cannot be invalidated, the outcome of its updates is unknown, and the status
+ * says so. */
 static void what_cannot_be_decided_says_so(void **state)
 {
     struct fixture *fixture = *state;
@@ -203,7 +205,7 @@ static void what_cannot_be_decided_says_so(void **state)
     check_count(client, count);
 }
 
-/* Once the next one is written, a write that nobody knew the end of is not there for good. */
+/* After the next record is written, an update with an unknown outcome is definitely not applied. */
 static void the_next_write_decides(void **state)
 {
     struct fixture *fixture = *state;
@@ -221,7 +223,7 @@ static void the_next_write_decides(void **state)
     check_count(client, 4);
 }
 
-/* Flushing the memtable fails in the background; the writer does not even notice. */
+/* A failed flush of the memtable in the background does not fail any write. */
 static void a_table_that_cannot_be_written(void **state)
 {
     struct fixture *fixture = *state;
@@ -241,7 +243,7 @@ static void a_table_that_cannot_be_written(void **state)
     check_count(client, 20);
 }
 
-/* Spaces that are dropped meanwhile are dropped when it works again. */
+/* Spaces that are dropped during disk errors are deleted when the disk works again. */
 static void drops_wait_for_the_disk(void **state)
 {
     struct fixture *fixture = *state;
@@ -260,7 +262,7 @@ static void drops_wait_for_the_disk(void **state)
     assert_int_equal(client_try_put(client, key, STR("w")), STORE_GONE);
 }
 
-/* Readers all the time, while the database is closed and opened under them again and again. */
+/* Readers work while the database is closed and opened repeatedly. */
 enum { STEADY_ROWS = 500 };
 
 struct steady {
@@ -335,8 +337,8 @@ static void readers_notice_nothing(void **state)
     assert_true(atomic_load(&steady.reads) > 0);
 }
 
-/* A child that reports how each of its writes ended, on a disk whose log now and then (number 0)
- * cannot be synced, until it is killed. */
+/* A child that reports the result of each write until it is killed, while syncs of the log fail
+ * from time to time (number 0). */
 static void write_badly(const char *directory, uint64_t first)
 {
     struct client *client = client_create_alone(open_store(directory, 1 << 20));
@@ -387,7 +389,7 @@ static void refused_writes_do_not_survive_a_kill(void **state)
     fixture->store = open_store(fixture->directory, 1 << 20);
 }
 
-/* The neighbours of a row that is too big for the disk are written all the same. */
+/* A row that is too large for the disk does not fail other updates of its group. */
 struct sized {
     size_t bytes;
 };
@@ -401,7 +403,7 @@ static bool eval_sized(void *context, struct arena *arena, const struct str *row
     return true;
 }
 
-/* Files may not grow beyond 3 MB: logs must be begun anew, and one row never fits. */
+/* Files are limited to 3 MB: new log segments are needed, and one row never fits. */
 static int write_with_file_limit(const char *directory)
 {
     enum { COUNT = 24, BIG = 11 };
@@ -421,7 +423,7 @@ static int write_with_file_limit(const char *directory)
     for (size_t i = 0; i < COUNT; i++) {
         child_report(i, client_finish(&changes[i]));
     }
-    for (size_t i = 0; i < COUNT; i++) { /* what was refused for want of time works now */
+    for (size_t i = 0; i < COUNT; i++) { /* updates that timed out succeed now */
         child_report(i, client_update(client, &keys[i], 1, eval_sized, &sizes[i]));
     }
     store_close(store);
@@ -457,7 +459,7 @@ static void nobody_pays_for_a_big_neighbour(void **state)
     fixture->clients = client;
 }
 
-/* A real file system of a few MB that is filled up by somebody else. Needs root. */
+/* A real file system of a few MB that another process fills up. Needs root. */
 static bool mount_small(const char *directory, const char *size)
 {
     return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -542,8 +544,8 @@ static enum store_status put_row(struct client *client, uint64_t number)
     return client_update(client, &key, 1, eval_sized, &sized);
 }
 
-/* Writes until the disk is full: from then on nothing is put any more, but rows can be erased, all
- * of them, also after a restart; and with room for the reserve rows are put again. */
+/* Writes until the disk is full. From then on puts fail, but all rows can be deleted, also after a
+ * restart; when there is room for the reserve again, puts succeed. */
 static int use_reserve(const char *directory)
 {
     if (!mount_small(directory, "size=128m")) {
@@ -567,7 +569,7 @@ static int use_reserve(const char *directory)
     for (uint64_t i = 0; i < count; i++) {
         client_reset(client);
         client_erase(client, key_number(&client->arena, 7, i, 0));
-        if (i <= count / 2) { /* a restart may find room for the reserve, and then for rows */
+        if (i <= count / 2) { /* after a restart there may be room for the reserve and for rows */
             assert_int_equal(put_row(client, count), STORE_FAILED);
         }
         if (i == count / 2) {

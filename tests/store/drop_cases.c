@@ -1,4 +1,4 @@
-/* Dropping spaces. */
+/* Cases of the contract for dropping spaces. Run by contract_test. */
 #include "contract.h"
 
 #include <unistd.h>
@@ -87,7 +87,7 @@ static bool eval_big_rows(void *context, struct arena *arena, const struct str *
     for (size_t i = 0; i < 50; i++) {
         char *data = arena_bytes(arena, 20000);
         for (size_t at = 0; at < 20000; at += 8) {
-            uint64_t noise = random_next(&random); /* does not compress */
+            uint64_t noise = random_next(&random); /* incompressible */
             memcpy(data + at, &noise, 8);
         }
         store_batch_put(batch, i, str_make(data, 20000));

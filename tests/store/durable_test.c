@@ -1,5 +1,4 @@
-/* Rule 6, and what else must outlive the process: rows, stamps, drops, the seed; also when the
- * process is killed. */
+/* Tests rule 6: rows, stamps, drops and the seed survive a restart and a killed process. */
 #include "child.h"
 
 #include <dirent.h>
@@ -28,7 +27,7 @@ static struct rows read_space(struct client *client, uint32_t space)
     return rows;
 }
 
-/* Each id has two rows, a place in a log and a share in a counter, all written by one update. */
+/* Each id has two rows, a log row and an addition to a counter, all written by one update. */
 static bool eval_entry(void *context, struct arena *arena, const struct str *rows,
                        struct store_batch *batch)
 {
@@ -54,7 +53,7 @@ static bool has_entry(struct client *client, uint64_t id)
     return first;
 }
 
-/* All of an entry is there, or nothing. */
+/* Checks that all parts of each entry exist, or none. */
 static void check_entries(struct client *client)
 {
     struct rows entries = read_space(client, 7);
@@ -96,7 +95,7 @@ static void rows_outlive_the_store(void **state)
     fixture_close(&fixture);
 }
 
-/* Each start may leave a log file behind; they must not pile up. */
+/* Each start may leave a log file; old ones must be deleted. */
 static void log_files_do_not_pile_up(void **state)
 {
     (void)state;
@@ -128,7 +127,7 @@ static void write_file(struct fixture *fixture, struct client *client, uint64_t 
     client_reset(client);
 }
 
-/* While much is written files are left for a while, and when that ends they are merged. */
+/* Compactions are delayed under load, and run when the load ends. */
 static void files_are_merged_when_little_is_written(void **state)
 {
     (void)state;
@@ -186,7 +185,7 @@ static void seeds_differ(void **state)
     fixture_close(&other);
 }
 
-/* Opening must fail, with a message that says this. */
+/* Checks that opening fails with a message that contains `expected`. */
 static void check_refused(const char *directory, const char *expected)
 {
     struct arena arena;
@@ -230,7 +229,7 @@ static void write_raw(const char *directory, const char *key, size_t key_len, co
     rocksdb_options_destroy(options);
 }
 
-/* A table of its own, in the last level, where nothing merges it. */
+/* Adds a table file in the last level, where no compaction merges it. */
 static void add_table(rocksdb_t *db, const char *directory, struct str key, struct str row)
 {
     char path[100];
@@ -354,7 +353,7 @@ static void kill_a_writer(const char *directory, uint64_t first, uint64_t after_
     struct child child;
     child_start(&child, "write", directory, first);
     struct report report;
-    assert_true(child_read(&child, &report)); /* it is at work */
+    assert_true(child_read(&child, &report)); /* the child is writing */
     uint64_t *acknowledged = NULL;
     size_t count = 0;
     int64_t until = clock_monotonic_us() + (int64_t)after_us;

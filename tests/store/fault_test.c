@@ -1,4 +1,4 @@
-/* The store that lets calls fail: each kind does what it says, to the call it was planned for. */
+/* Tests store/fault: each kind of fault has the documented effect, on the planned call. */
 #include "support.h"
 
 static const struct variant in_memory = {

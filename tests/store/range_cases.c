@@ -1,5 +1,5 @@
-/* Ranges, in both directions; in the cold variant most of them are begun on the caller's thread and
- * ended by a worker. */
+/* Cases of the contract for ranges, in both directions. In the cold variant most of them start on
+ * the caller's thread and are continued by a worker. Run by contract_test. */
 #include "contract.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@ static struct str space_key(uint32_t space)
     return str_make(keys + (size_t)4 * space, 4);
 }
 
-/* The sorts of the rows, one after the other. */
+/* Returns the sort parts of the rows, concatenated. */
 static struct str sorts_of(struct client *client, struct range_spec spec)
 {
     struct rows rows = client_range(client, spec);
@@ -77,7 +77,7 @@ static void bounds(struct fixture *fixture)
     CHECK_STR_EQ("an empty space", sorts_of(client, all), STR(""));
 }
 
-/* Random writes beside a sorted array of what should be there, and random ranges over both. */
+/* Compares random ranges, after random writes, with a sorted array as the model. */
 enum { MODEL_PARTS = 13, MODEL_SORTS = 211, MODEL_KEYS = MODEL_PARTS * MODEL_SORTS };
 
 struct model {
@@ -99,7 +99,8 @@ static struct str model_key(struct arena *arena, uint64_t id)
     return str_make(copy, STORE_PREFIX_LEN + (size_t)len);
 }
 
-/* Rows that fill blocks: the cold variant should lose its way in the middle of a range. */
+/* Returns a row large enough that a range spans several blocks, so that the cold variant has to
+ * wait for reads in the middle. */
 static struct str model_row(struct arena *arena, uint64_t value)
 {
     struct random random;
@@ -139,7 +140,7 @@ static bool eval_model(void *context, struct arena *arena, const struct str *row
     return true;
 }
 
-/* Writes a stretch of keys, or scattered ones. */
+/* Writes adjacent or scattered keys. */
 static void write_to_model(struct client *client, struct model *model, struct random *random)
 {
     struct model_write write = {.model = model, .count = 1 + random_below(random, 100)};
@@ -203,7 +204,8 @@ static void agree_with_a_model(struct fixture *fixture)
     mem_free(model);
 }
 
-/* Odd rows come and go while even ones stay: a range has every even row, in order, once. */
+/* Odd rows are written and deleted while even ones stay: a range must return every even row once,
+ * in order. */
 enum { BUSY_ROWS = 400, BUSY_RANGES = 60 };
 
 struct busy {
@@ -270,7 +272,7 @@ static void rows_come_and_go_meanwhile(struct fixture *fixture)
     run_threads(fixture, 3, work_on_busy, &busy);
 }
 
-/* A queue that was emptied: many dead rows before the only live one. */
+/* An emptied queue: many deleted rows before the only live one. */
 struct stretch {
     bool erase;
     size_t count;

@@ -1,4 +1,5 @@
-/* Gets: one row or many, at one instant or not, in the cache or not. */
+/* Cases of the contract for gets: one row or many, with or without a snapshot, cached or not. Run
+ * by contract_test. */
 #include "contract.h"
 
 #include <stdatomic.h>
@@ -31,8 +32,8 @@ static void no_keys_at_all(struct fixture *fixture)
     assert_int_equal(client_get_many(client, NULL, 0, true, NULL), STORE_OK);
 }
 
-/* A row that only `index` writes, and reads right after: it is never older than what was
- * acknowledged, whoever reads. */
+/* Thread 0 writes a row, the others read it: a read must never return a row older than the last
+ * acknowledged write. */
 enum { LINEAR_THREADS = 3, LINEAR_ROUNDS = 150 };
 
 struct linear {

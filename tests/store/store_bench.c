@@ -42,17 +42,17 @@ static void make_key(char key[KEY_LEN], uint64_t id)
     memcpy(key + STORE_PREFIX_LEN, &id, 8);
 }
 
-/* What is measured; all of it is open at the same time. */
+/* The stores under measurement; all are open at the same time. */
 struct bench {
     int fsync_fd;
     rocksdb_t *bare;
-    struct store *store; /* everything in memory or cache */
-    struct store *cold;  /* the cache is much too small */
+    struct store *store; /* all rows are in memory or cached */
+    struct store *cold;  /* the cache is much smaller than the data */
     struct waiting_mailbox *box;
     struct random random;
 };
 
-/* Each measure runs for `seconds` and returns how much it did. */
+/* Each measurement runs for `seconds` and returns the number of operations. */
 static double measure_fsync(struct bench *bench, size_t bytes)
 {
     static const char data[65536];
@@ -92,7 +92,7 @@ static double measure_bare(struct bench *bench, size_t per_batch)
     return count;
 }
 
-/* One thread that keeps so many updates under way, as a loop would. */
+/* One thread that keeps this many updates in flight, like an event loop. */
 struct load {
     struct bench *bench;
     struct store *store;
@@ -100,7 +100,7 @@ struct load {
     double count;
     size_t under_way;
     bool over;
-    uint64_t fill; /* if not 0: every key up to it in turn */
+    uint64_t fill; /* if not 0: writes every key up to it once */
 };
 
 struct slot {

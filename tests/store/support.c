@@ -1,3 +1,5 @@
+/* Creates stores of each variant, and clients that wait for their calls. Used by all store tests;
+ * each client is used by one thread. */
 #include "support.h"
 
 #include <ftw.h>
@@ -216,7 +218,7 @@ struct str key_number(struct arena *arena, uint32_t space, uint64_t part, uint64
     return str_make(key, STORE_PREFIX_LEN + 8);
 }
 
-/* A read that is under way. */
+/* A read that is in progress. */
 struct reading {
     struct store_get get;
     struct client *client;
@@ -277,7 +279,7 @@ struct ranging {
     struct rows rows;
     size_t rows_max;
     bool done;
-    bool left; /* the thread of the client */
+    bool left; /* the store has called range.leaving */
 };
 
 static void note_leaving(struct store_range *range)
@@ -404,7 +406,7 @@ enum store_status client_update(struct client *client, const struct str *keys, s
                                 eval_function *eval, void *context)
 {
     struct change change;
-    bool may_block = client->update_count++ % 2 == 0; /* both ways must do the same */
+    bool may_block = client->update_count++ % 2 == 0; /* both values must give the same result */
     start(client, &change, keys, count, eval, context, may_block);
     return client_finish(&change);
 }

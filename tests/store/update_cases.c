@@ -1,4 +1,4 @@
-/* Rules 1, 2, 3, 5 and 7: updates. */
+/* Cases of the contract for updates: rules 1, 2, 3, 5 and 7. Run by contract_test. */
 #include "contract.h"
 
 #include <stdatomic.h>
@@ -117,7 +117,8 @@ static bool eval_increment(void *context, struct arena *arena, const struct str 
     return true;
 }
 
-/* All at once from one thread: they meet in groups and must see each other there. */
+/* Starts all updates from one thread, so that they are committed in groups, in which each must see
+ * the earlier ones. */
 static void updates_in_flight_see_each_other(struct fixture *fixture)
 {
     enum { COUNT = 500 };
@@ -169,7 +170,7 @@ static void threads_count_to_the_total(struct fixture *fixture)
     assert_int_equal(total, COUNTER_THREADS * COUNTER_ROUNDS * COUNTER_IN_FLIGHT);
 }
 
-/* Money moves between accounts; whoever looks at all of them at once sees the same sum. */
+/* Transfers money between accounts; every snapshot of all accounts must have the same sum. */
 enum { ACCOUNTS = 12, MONEY_EACH = 100, TRANSFERS = 300 };
 
 struct bank {
@@ -246,7 +247,7 @@ static void transfers_keep_the_sum(struct fixture *fixture)
     assert_true(atomic_load(&bank.looks) > 0);
 }
 
-/* One update writes many rows; a snapshot never sees some of them old and some new. */
+/* One update writes many rows; a snapshot must contain all or none of its changes. */
 enum { TOGETHER = 100, TOGETHER_ROUNDS = 60 };
 
 struct together {
@@ -303,7 +304,7 @@ static void hundred_rows_change_together(struct fixture *fixture)
     assert_int_equal(number_of(client_get(client, together.keys[TOGETHER - 1])), TOGETHER_ROUNDS);
 }
 
-/* Rows by value, kept beside rows by key as an index would be. */
+/* Keeps rows by value consistent with rows by key, like an index. */
 enum { INDEXED = 10, INDEX_THREADS = 4, INDEX_ROUNDS = 100 };
 
 struct indexed_change {
@@ -357,7 +358,7 @@ static void owned_rows_follow_their_owner(struct fixture *fixture)
     assert_int_equal(index.count, present);
 }
 
-/* Counters that everybody adds to, with updates of rows that nobody shares. */
+/* All threads add to the same counters, in updates of rows that they do not share. */
 enum { ADD_THREADS = 4, ADDS = 150 };
 
 struct adding {
@@ -452,7 +453,7 @@ static void big_keys(struct fixture *fixture)
     struct random random;
     random_init_seed(&random, 1);
     for (size_t i = STORE_PREFIX_LEN; i < key_len; i++) {
-        key[i] = (char)random_next(&random); /* does not compress */
+        key[i] = (char)random_next(&random); /* incompressible */
     }
     key[3] = 7;
     for (int i = 0; i < 10; i++) {
@@ -489,7 +490,7 @@ static bool eval_big_put(void *context, struct arena *arena, const struct str *r
     return true;
 }
 
-/* More than fits one group, by count and by bytes. */
+/* Starts more updates than fit in one group, by count and by bytes. */
 static void many_big_updates_in_flight(struct fixture *fixture)
 {
     enum { COUNT = 1500, ROW = 8000 };
