@@ -109,7 +109,7 @@ static void show_pending(const struct identity *who, const struct gramme_value *
     static const char *const names[][2] = {
         {"TenantId", "tenantId"},           {"CallId", "callId"},
         {"AudioReceived", "audioReceived"}, {"ProcessingStatus", "processingStatus"},
-        {"Attempts", "attempts"},           {"NotBefore", "notBefore"},
+        {"NotBefore", "notBefore"},
     };
     (void)who;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -137,6 +137,7 @@ static void show_call(const struct identity *who, const struct gramme_value *ite
 {
     const struct gramme_value *resolved = gramme_get(item, "Resolved");
     show_pending(who, item, out);
+    gramme_set_value(out, "attempts", gramme_get(item, "Attempts"));
     show_deliveries(gramme_get(item, "Deliveries"), gramme_set_list(out, "deliveries"));
     if (resolved != NULL) {
         struct gramme_value *map = gramme_set_map(out, "resolved");

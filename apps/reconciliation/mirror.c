@@ -58,7 +58,6 @@ static void *make_entry(const struct gramme_value *item)
     entry->pk = copy(item, "GSI_Recon_PK");
     entry->sk = mem_strdup(sk);
     entry->not_before = copy(item, "NotBefore");
-    entry->attempts = gramme_get_int(item, "Attempts", 0);
     entry->audio = gramme_get_bool(item, "AudioReceived", true);
     return entry;
 }
@@ -168,9 +167,6 @@ static void add_item(struct gramme_value *list, const struct entry *entry)
     }
     if (entry->not_before != NULL) {
         gramme_set_string(item, "NotBefore", entry->not_before);
-    }
-    if (entry->attempts > 0) {
-        gramme_set_int(item, "Attempts", entry->attempts);
     }
 }
 

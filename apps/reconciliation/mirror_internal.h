@@ -13,7 +13,6 @@ struct entry {
     char *sk;         /* "time#tenant" */
     char *not_before; /* NULL: none */
     int64_t when;
-    int64_t attempts;
     bool audio;
 };
 

@@ -142,3 +142,22 @@ testBoth("the service desk changes the status; the caller sees it, its history, 
   await site.close(page);
   await site.close(desk);
 });
+
+testBoth("choosing a status by arrow key does not save at once", async (context) => {
+  const ticket = await openTicket(newCaller(), "By key");
+  const statusOf = async () => (await site.rest("GET", `/tickets/api/tickets/${ticket.ticket_id}`)).body.status;
+  const page = await site.open(`/tickets/?ticket=${ticket.ticket_id}`, { user: "desk", ...context });
+  const select = page.getByLabel("Status of the ticket");
+  await select.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("button", { name: "Save" }).waitFor();
+  assert.equal(await statusOf(), "open");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
+  assert.equal(await select.inputValue(), "open");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.locator(".toast").first().waitFor();
+  assert.equal(await statusOf(), "in_progress");
+  await site.close(page);
+});

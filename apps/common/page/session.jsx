@@ -4,11 +4,13 @@ import { createContext, render } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 import { createClient, onSignInRequired } from "./api.js";
 import { Field, FormDialog, InfoDialog } from "./dialog.jsx";
-import { useLoad } from "./load.js";
+import { useEvery, useLoad } from "./load.js";
 import { toast } from "./toasts.jsx";
 
 const auth = createClient("/auth");
 const ROLES = ["admin", "provider", "agent", "operator"];
+const CLOCK_SECONDS = 20;
+const tabs = new BroadcastChannel("gramme-session"); /* each tab says who is signed in when it opens */
 const Session = createContext(null);
 
 /* {user: {id, name, email, roles}, mode, has(role)}; admins have every role. Null before sign-in. */
@@ -24,6 +26,8 @@ export function startPage(Page, Frame) {
 function Root({ Page, Frame }) {
   const load = useLoad(() => auth.get("/session"), []);
   const data = load.data;
+  const [, setTick] = useState(0);
+  useEvery(CLOCK_SECONDS, () => setTick((tick) => tick + 1)); /* "in 5 minutes" is rendered anew as time passes */
   const isFailed = new URLSearchParams(location.search).get("signIn") === "failed";
   const mustSignIn = data !== null && data.user === null;
   useEffect(() => {
@@ -50,12 +54,36 @@ function Root({ Page, Frame }) {
   return <Session.Provider value={session}><Page /></Session.Provider>;
 }
 
-/* Shown when the session ended while the page is open. The page stays, with what is typed in it: signing in opens another tab. */
+/* The user whom another tab has signed in, if that is not the one of this page: its requests are theirs from then on. */
+function useOtherUser() {
+  const user = useSession()?.user;
+  const [other, setOther] = useState(null);
+  useEffect(() => {
+    if (!user) {
+      return undefined;
+    }
+    const take = ({ data }) => setOther(data.id === user.id ? null : data);
+    tabs.addEventListener("message", take);
+    tabs.postMessage({ id: user.id, name: user.name });
+    return () => tabs.removeEventListener("message", take);
+  }, [user?.id]);
+  return other;
+}
+
+/* Shown when the session ended, or somebody else signed in, while the page is open. The page stays, with what is typed in it:
+ * signing in opens another tab. */
 export function SessionBanner() {
   const [signIn, setSignIn] = useState(null);
+  const other = useOtherUser();
   useEffect(() => onSignInRequired(setSignIn), []);
   return (
     <div class="connection" role="status" aria-label="Session">
+      {other && (
+        <p>
+          You signed in as {other.name || other.id} in another tab. What you do here is done as {other.name || other.id}, too.{" "}
+          <button class="plain small link" onClick={() => location.reload()}>Show their page</button>
+        </p>
+      )}
       {signIn && (
         <p>
           Your session is over. <a href={`${signIn}?return=/`} target="_blank" rel="noopener">Sign in in another tab</a>, then go on

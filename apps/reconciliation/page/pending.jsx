@@ -64,7 +64,6 @@ function Row({ call, show, settle }) {
         {!call.audioReceived && <span class="badge bad">no audio</span>}{" "}
         {call.processingStatus !== "SUCCESS" && <span class="badge warn">{call.processingStatus.toLowerCase()}</span>}{" "}
         {call.abandoned && <span class="badge">abandoned</span>}{" "}
-        {call.attempts > 0 && <small>{call.attempts === 1 ? "1 delivery" : `${call.attempts} deliveries`}</small>}{" "}
         {call.notBefore > new Date().toISOString() && <small>again {agoText(call.notBefore)}</small>}
       </td>
       <td role="cell"><span class="on-phone">shard </span>{call.shard}</td>
