@@ -55,7 +55,7 @@ DOCUMENTED = [
 ]
 
 # Files that how-tos tell the reader to create.
-TO_CREATE = ["src/api/op_describe_limits.c", "tests/conformance/cases/DescribeLimits.json"]
+TO_CREATE = ["src/api/op_describe_limits.c", "tests/conformance/cases/DescribeLimits.json", "src/store/NAME/"]
 
 errors = []
 
@@ -156,6 +156,14 @@ def check_folders():
             errors.append(f"src/{folder}: has no README.md")
 
 
+def check_named_docs():
+    """Documents that comments of sources name must exist."""
+    for path in tracked("src/*.c", "src/*.h", "apps/*.c", "apps/*.h", "include/*.h", "tests/*.c", "tests/*.h", "fuzz/*.c"):
+        for name in set(re.findall(r"\bdocs/[\w./-]+\.md\b", pathlib.Path(path).read_text())):
+            if not pathlib.Path(name).exists():
+                errors.append(f"{path}: names {name}, which does not exist")
+
+
 def check_docs():
     for path in tracked("*.md"):
         text = pathlib.Path(path).read_text()
@@ -169,6 +177,7 @@ check_apps()
 check_comments()
 check_folders()
 check_docs()
+check_named_docs()
 for error in errors:
     print(error, file=sys.stderr)
 sys.exit(1 if errors else 0)

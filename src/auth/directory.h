@@ -1,6 +1,7 @@
 /* auth/directory.h: users, their access keys, roles and policies, as one immutable snapshot. It is
  * built from records (one JSON object for each user, role and policy), which come from the store or
- * from a file; docs/internals/directory.md describes them.
+ * from a file; docs/security.md, "Users in a file", shows their form, and directory_read.c has all
+ * members.
  *
  * A snapshot is reference-counted. Any number of threads may read it while each holds a reference.
  * Pointers and texts that the functions below return live as long as the snapshot. */

@@ -1,6 +1,6 @@
 /* auth/policy.h: IAM policies: documents that say which principals may perform which actions on
- * which resources, and under which conditions. docs/internals/policies.md describes the language
- * and how a decision is made.
+ * which resources, and under which conditions. docs/security.md, "Policies", describes what is
+ * supported.
  *
  * policy_parse() compiles a policy once; it does not change afterwards, so any number of threads
  * may evaluate it. Every function here can be called on any thread. */
