@@ -24,6 +24,11 @@ void clock_move_wall(int64_t by_ms)
     atomic_fetch_add(&moved_ms, by_ms);
 }
 
+int64_t clock_wall_moved_ms(void)
+{
+    return atomic_load_explicit(&moved_ms, memory_order_relaxed);
+}
+
 int64_t clock_monotonic_us(void)
 {
     struct timespec now;

@@ -11,6 +11,8 @@ int64_t clock_wall_us(void);
 /* Moves the wall clock of this process forward, or back if `by_ms` is negative. For tests
  * (`--test-clock on`). */
 void clock_move_wall(int64_t by_ms);
+/* By how much clock_move_wall() has moved it: for times that come from another machine's clock. */
+int64_t clock_wall_moved_ms(void);
 /* A clock that never goes back; only differences are meaningful. */
 int64_t clock_monotonic_us(void);
 /* The same in nanoseconds. */

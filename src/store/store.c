@@ -116,6 +116,40 @@ void store_drop_space(struct store *store, uint32_t space)
     store->ops->drop_space(store, space);
 }
 
+static bool write_nothing(struct store_update *update, const struct str *rows,
+                          struct store_batch *batch)
+{
+    (void)update;
+    (void)rows;
+    (void)batch;
+    return false;
+}
+
+static void finish_settle(struct store_update *update)
+{
+    struct store_settle *settle = CONTAINER_OF(update, struct store_settle, update);
+    settle->status = update->status == STORE_NO_WRITE ? STORE_OK : update->status;
+    settle->time_ns = update->time_ns;
+    settle->done(settle);
+}
+
+/* An update that writes nothing: when it is done, all that were evaluated before it are decided. */
+void store_settle(struct store *store, struct store_settle *settle)
+{
+    if (store->ops->settle != NULL) {
+        store->ops->settle(store, settle);
+        return;
+    }
+    settle->update = (struct store_update){
+        .arena = settle->arena,
+        .home = settle->home,
+        .eval = write_nothing,
+        .done = finish_settle,
+        .wants_time = true,
+    };
+    store_update(store, &settle->update);
+}
+
 void store_watch(struct store *store, void (*changed)(void *context), void *context)
 {
     if (store->ops->watch != NULL) {

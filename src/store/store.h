@@ -25,6 +25,10 @@
  *  6. STORE_OK only when the bytes are on disk. What cannot be decided says STORE_UNKNOWN.
  *  7. add is for counters and never makes two writers wait for each other. A counter's key is not
  *     declared, and is read by a get with `are_counters`.
+ *  8. Times of updates (`wants_time`) respect causality: if an update was done before another one
+ *     was started, or wrote a key that the other one declares, its time is the smaller one, also
+ *     across processes, restarts and clocks that are set back. So the updates up to a time are a
+ *     consistent cut of all of them, and store_settle() says which times are complete.
  *
  * A request struct belongs to the caller and must live until its done() has been called, always
  * on the thread of `home` and possibly before the function that started it returns. It is started
@@ -132,6 +136,9 @@ struct store_update {
     /* How often eval passes over each byte of the rows, about; 0 is 1. With `prepare`. */
     size_t weight;
     bool is_prepared; /* set by the store, for eval */
+    /* Eval needs the time of the update: rule 8. Set by the store before each call of eval. */
+    bool wants_time;
+    int64_t time_ns; /* since 1970; differs from that of every other update of the same key */
 
     enum store_status status;
 
@@ -211,6 +218,22 @@ void store_update_all(struct store *store, struct store_update *const *updates, 
  * that was dropped is never used again. */
 void store_drop_space(struct store *store, uint32_t space);
 
+/* Asks up to which time all updates are decided: every update whose time is at most `time_ns` is
+ * carried out and can be read, or never will be, and all others get larger times. Writers may be
+ * delayed by a few milliseconds. */
+struct store_settle {
+    struct arena *arena; /* the store's until done() */
+    struct mailbox *home;
+    void (*done)(struct store_settle *settle);
+
+    enum store_status status; /* STORE_OK, or another one: try again */
+    int64_t time_ns;
+
+    struct store_update update; /* the store's own */
+    void *internal;
+};
+void store_settle(struct store *store, struct store_settle *settle);
+
 /* A random number, made when the store was and the same ever after: the seed of hashes that are
  * stored. */
 uint64_t store_seed(const struct store *store);
@@ -250,6 +273,8 @@ struct store_ops {
     /* `is_alone`: store_update() started it, not store_update_all(). */
     void (*update)(struct store *store, struct store_update *update, bool is_alone);
     void (*drop_space)(struct store *store, uint32_t space);
+    /* NULL: updates are evaluated one after the other, so an update is enough. */
+    void (*settle)(struct store *store, struct store_settle *settle);
     /* NULL, like all below: it is not shared. */
     void (*watch)(struct store *store, void (*changed)(void *context), void *context);
     void (*announce)(struct store *store, struct store_progress progress);

@@ -15,5 +15,6 @@ extern const struct contract_case read_cases[];
 extern const struct contract_case range_cases[];
 extern const struct contract_case append_cases[];
 extern const struct contract_case drop_cases[];
+extern const struct contract_case time_cases[];
 
 #endif

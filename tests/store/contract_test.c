@@ -25,7 +25,7 @@ static const struct variant variants[] = {
 };
 
 static const struct contract_case *const lists[] = {update_cases, read_cases, range_cases,
-                                                    append_cases, drop_cases};
+                                                    append_cases, drop_cases, time_cases};
 
 struct run {
     const struct variant *variant;

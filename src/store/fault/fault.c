@@ -118,6 +118,7 @@ static bool eval_odd(struct store_update *update, const struct str *rows, struct
 {
     struct odd_update *odd = CONTAINER_OF(update, struct odd_update, update);
     odd->original->is_prepared = update->is_prepared;
+    odd->original->time_ns = update->time_ns;
     if (odd->eval_twice) {
         odd->original->eval(odd->original, rows, batch);
         store_batch_start(batch, update);
@@ -177,6 +178,11 @@ static void fault_drop_space(struct store *store, uint32_t space)
     store_drop_space(fault_of(store)->inner, space);
 }
 
+static void fault_settle(struct store *store, struct store_settle *settle)
+{
+    store_settle(fault_of(store)->inner, settle);
+}
+
 static void fault_close(struct store *store)
 {
     struct fault *fault = fault_of(store);
@@ -190,6 +196,7 @@ static const struct store_ops fault_ops = {
     .range = fault_range,
     .update = fault_update,
     .drop_space = fault_drop_space,
+    .settle = fault_settle,
 };
 
 struct store *fault_create(struct store *inner)

@@ -402,7 +402,7 @@ static void evaluate(struct group *group)
 
 /* Locking ---------------------------------------------------------------------------------- */
 
-enum { TAG_BEGIN = -3, TAG_MARK = -2, TAG_LOCK = -1 }; /* others: a slot */
+enum { TAG_TIME = -4, TAG_BEGIN = -3, TAG_MARK = -2, TAG_LOCK = -1 }; /* others: a slot */
 
 static void keep_result(struct group *group, PGresult *result)
 {
@@ -453,6 +453,10 @@ static void take_locked(struct conn *conn, void *owner, size_t tag, PGresult *re
     } else if (tag == (size_t)TAG_MARK) {
         group->is_fenced = strcmp(PQcmdTuples(result), "1") != 0;
         PQclear(result);
+    } else if (tag == (size_t)TAG_TIME) {
+        int64_t time_us = (int64_t)get_u64_be(PQgetvalue(result, 0, 0));
+        group->time_ns = (time_us + clock_wall_moved_ms() * 1000) * 1000;
+        PQclear(result);
     } else if (tag == (size_t)TAG_BEGIN || tag == (size_t)TAG_LOCK) {
         PQclear(result);
     } else {
@@ -495,6 +499,16 @@ static void renew_member(struct conn *conn)
     }
 }
 
+static bool wants_time(const struct group *group)
+{
+    for (size_t i = 0; i < group->job_count; i++) {
+        if (group->jobs[i]->update->wants_time) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void group_begin(struct group *group)
 {
     struct conn *conn = group->conn;
@@ -511,6 +525,10 @@ void group_begin(struct group *group)
     conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_locked, group, (size_t)TAG_BEGIN);
     conn_send(conn, STATEMENT_MARK, params, 3, take_locked, group, (size_t)TAG_MARK);
     send_locks(group);
+    if (wants_time(group)) {
+        group->outstanding++;
+        conn_send(conn, STATEMENT_TIME, NULL, 0, take_locked, group, (size_t)TAG_TIME);
+    }
     conn_sync(conn);
     if (pg_fault_is_due(group->pg, PG_FAULT_SERIALIZE)) {
         memcpy(group->sqlstate, "40001", 6);

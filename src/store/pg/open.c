@@ -153,6 +153,7 @@ static const struct store_ops pg_ops = {
     .range = pg_range,
     .update = pg_update,
     .drop_space = pg_drop_space,
+    .settle = pg_settle,
     .watch = members_watch,
     .announce = members_announce,
     .slowest = members_slowest,

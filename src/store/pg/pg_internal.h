@@ -164,6 +164,7 @@ struct group {
     struct task task; /* to the slow thread and back */
     enum group_phase phase;
     int64_t wid;
+    int64_t time_ns;     /* of the first member, if one wants it; that of others follows */
     int64_t deadline_ns; /* until then it must be decided */
     struct update_job *jobs[PG_GROUP_MAX];
     enum store_status outcomes[PG_GROUP_MAX]; /* of eval: STORE_OK wants to write */
@@ -324,6 +325,8 @@ void pg_start_waiting_ranges(struct pg *pg);
 /* update.c, group.c, write.c */
 void pg_update(struct store *store, struct store_update *update, bool is_alone);
 void pg_drop_space(struct store *store, uint32_t space);
+/* settle.c */
+void pg_settle(struct store *store, struct store_settle *settle);
 /* Starts transactions as long as there is something to do and a writer is free. */
 void pg_start_groups(struct pg *pg);
 /* Ends updates and groups that have waited too long. */

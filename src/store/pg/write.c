@@ -112,6 +112,7 @@ void group_evaluate(struct group *group)
     for (size_t i = 0; i < group->job_count; i++) {
         struct update_job *job = group->jobs[i];
         rows = mem_realloc(rows, (job->update->key_count + 1) * sizeof(*rows));
+        job->update->time_ns = group->time_ns + (int64_t)i;
         bool writes = evaluate(group, job->update, &batch, rows);
         group->outcomes[i] = writes ? STORE_OK : STORE_NO_WRITE;
         if (writes && !fits(&batch)) {

@@ -31,6 +31,7 @@ struct group {
     struct counters *counters;
     bool is_lost; /* a counter could not be read: the group cannot be written */
     bool stamped;
+    bool timed; /* some member has used the time */
     struct store_update *members[GROUP_UPDATES_MAX];
     size_t member_count;
     size_t warming_count; /* updates that are with a worker or a slow thread */
@@ -122,8 +123,20 @@ enum evaluation {
     NEEDS_PREPARING, /* it is too expensive */
 };
 
+/* Evals run one after the other, so a clock that never stands still gives rule 8. */
+static void set_time(struct group *group, struct store_update *update)
+{
+    struct rocks *rocks = group->rocks;
+    rocks->last_time_ns = MAX(rocks->last_time_ns + 1, clock_wall_us() * 1000);
+    update->time_ns = rocks->last_time_ns;
+    group->timed = true;
+}
+
 static void run_eval(struct group *group, struct store_update *update, const struct str *rows)
 {
+    if (update->wants_time) {
+        set_time(group, update);
+    }
     store_batch_start(&group->batch, update);
     bool writes = update->eval(update, rows, &group->batch);
     update->status = writes ? STORE_OK : STORE_NO_WRITE;
@@ -325,12 +338,12 @@ static void write_counters(struct group *group)
     }
 }
 
-static void write_stamp(struct group *group)
+static void write_number(struct group *group, const char *name, uint64_t number)
 {
     char key[STORE_PREFIX_LEN];
-    rocks_own_key(key, "stamp");
+    rocks_own_key(key, name);
     char row[8];
-    put_u64_le(row, group->rocks->last_stamp);
+    put_u64_le(row, number);
     rocksdb_writebatch_put(group->writes, key, sizeof(key), row, sizeof(row));
 }
 
@@ -343,10 +356,13 @@ static enum written write_all(struct group *group)
     }
     write_counters(group);
     if (group->stamped) {
-        write_stamp(group);
+        write_number(group, "stamp", group->rocks->last_stamp);
     }
     if (rocksdb_writebatch_count(group->writes) == 0) {
         return WRITTEN;
+    }
+    if (group->timed) {
+        write_number(group, "time", (uint64_t)group->rocks->last_time_ns);
     }
     if (UNLIKELY(rocks->health.broken)) {
         return NOT_WRITTEN;
@@ -375,6 +391,7 @@ static void clear(struct group *group)
     overlay_clear(group->newest);
     group->is_lost = false;
     group->stamped = false;
+    group->timed = false;
     size_t bytes;
     rocksdb_writebatch_data(group->writes, &bytes);
     if (UNLIKELY(bytes > kept_bytes_max)) {
@@ -704,20 +721,31 @@ void rocks_update(struct store *store, struct store_update *update, bool is_alon
     }
 }
 
-bool rocks_load_stamp(struct rocks *rocks, struct err *err)
+/* A number of the store's own; 0: there is none. */
+static bool load_number(struct rocks *rocks, const char *name, uint64_t *out, struct err *err)
 {
     char key[STORE_PREFIX_LEN];
-    rocks_own_key(key, "stamp");
+    rocks_own_key(key, name);
     struct str row;
     rocksdb_pinnableslice_t *pin;
+    *out = 0;
     if (rocks_read(rocks, rocks->db, rocks->read_blocking, str_make(key, sizeof(key)), &row,
                    &pin) != READ_OK) {
         return err_set(err, ERR_INTERNAL, "cannot read the store in %s", rocks->path);
     }
     if (pin != NULL) {
         assert(row.len == 8);
-        rocks->last_stamp = get_u64_le(row.data);
+        *out = get_u64_le(row.data);
         rocksdb_pinnableslice_destroy(pin);
     }
     return true;
+}
+
+bool rocks_load_numbers(struct rocks *rocks, struct err *err)
+{
+    uint64_t time_ns = 0;
+    bool ok = load_number(rocks, "stamp", &rocks->last_stamp, err) &&
+              load_number(rocks, "time", &time_ns, err);
+    rocks->last_time_ns = (int64_t)time_ns;
+    return ok;
 }

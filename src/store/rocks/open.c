@@ -289,7 +289,7 @@ bool rocks_open_directory(struct str directory, const struct store_options *opti
     rocks->seed_wanted = options->seed;
     rocks->scrub_bytes_per_second = rocks->env == NULL ? options->scrub_bytes_per_second : 0;
     rocks->is_open = (rocks->env != NULL ? open_in_memory(rocks, err) : open_on_disk(rocks, err)) &&
-                     rocks_load_stamp(rocks, err) && rocks_load_drops(rocks, err);
+                     rocks_load_numbers(rocks, err) && rocks_load_drops(rocks, err);
     if (rocks->is_open && rocks->env == NULL) {
         reserve_open(&rocks->reserve, rocks->path, options->reserve_bytes);
     }

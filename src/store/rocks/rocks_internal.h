@@ -108,6 +108,7 @@ struct rocks {
     struct wal *wal;
     struct health health;
     uint64_t last_stamp;
+    int64_t last_time_ns; /* of an update */
     uint32_t *drops; /* spaces to be dropped with the next commit */
     size_t drop_count;
     size_t drop_capacity;
@@ -209,7 +210,7 @@ MUST_USE enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db,
 /* commit.c */
 MUST_USE struct group *rocks_group_create(struct rocks *rocks);
 void rocks_group_destroy(struct group *group);
-MUST_USE bool rocks_load_stamp(struct rocks *rocks, struct err *err);
+MUST_USE bool rocks_load_numbers(struct rocks *rocks, struct err *err);
 void rocks_update(struct store *store, struct store_update *update, bool is_alone);
 void *rocks_committer_main(void *rocks);
 
