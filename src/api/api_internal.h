@@ -32,6 +32,8 @@ enum resource_kind {
     RESOURCE_INDEX,       /* the table of TableName, or its index IndexName */
     RESOURCE_NEW_TABLE,   /* the table of TableName; further actions for Tags and ResourcePolicy */
     RESOURCE_ARN,         /* the table or stream of ResourceArn */
+    RESOURCE_BACKUP,      /* the backup of BackupArn */
+    RESOURCE_RESTORE,     /* the source, and the new table TargetTableName, which is written to */
     RESOURCE_STREAM,      /* the stream of StreamArn */
     RESOURCE_ITERATOR,    /* the stream of ShardIterator */
     RESOURCE_BATCH,       /* each table of RequestItems */

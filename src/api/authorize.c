@@ -3,6 +3,8 @@
  * api_decode() and by the PartiQL operations, on the thread of the call. */
 #include "api/authorize.h"
 
+#include "api/backup_request.h"
+
 #include "api/arn.h"
 #include "api/partiql.h"
 #include "api/resource_policy.h"
@@ -194,6 +196,47 @@ static bool ask_arn(struct question *question, struct str text)
     return ask(question, &question->call->err);
 }
 
+/* The backup of an ARN. Its table may be gone, and has no say. */
+static bool ask_backup(struct question *question)
+{
+    struct str text = member_text(question->shape, question->request, "BackupArn");
+    struct backup_arn_parts parts;
+    if (str_is_null(text) || !backup_request_split(text, &parts)) {
+        return true; /* the operation refuses it */
+    }
+    question->resource = text;
+    bool is_allowed = ask(question, &question->call->err);
+    question->resource = STR_NULL;
+    return is_allowed;
+}
+
+/* A restore: on the source, and on the new table with all that reads and writes its items. */
+static bool ask_restore(struct question *question)
+{
+    static const char *const actions[] = {
+        NULL, /* the operation itself */
+        "dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:GetItem",
+        "dynamodb:PutItem",        "dynamodb:Query",      "dynamodb:Scan",
+        "dynamodb:UpdateItem",
+    };
+    struct str target = member_text(question->shape, question->request, "TargetTableName");
+    struct str name = member_text(question->shape, question->request, "SourceTableName");
+    struct str arn = member_text(question->shape, question->request, "SourceTableArn");
+    struct err *err = &question->call->err;
+    question->table = name.len > 0 ? name : api_table_in_arn(arn);
+    if (!ask_backup(question) || (question->table.len > 0 && !ask(question, err))) {
+        return false;
+    }
+    question->table = target;
+    for (size_t i = 0; target.len > 0 && i < COUNT_OF(actions); i++) {
+        question->action = actions[i] == NULL ? question->call->op->action : actions[i];
+        if (!ask(question, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Returns the stream's ARN, with which an iterator starts; STR_NULL if there is none. */
 static struct str arn_in_iterator(struct str iterator)
 {
@@ -313,6 +356,10 @@ static bool authorize(struct api_call *call, const struct shape *shape, const vo
         return ask_creation(&question);
     case RESOURCE_ARN:
         return ask_arn(&question, member_text(shape, request, "ResourceArn"));
+    case RESOURCE_BACKUP:
+        return ask_backup(&question);
+    case RESOURCE_RESTORE:
+        return ask_restore(&question);
     case RESOURCE_STREAM:
         return ask_arn(&question, member_text(shape, request, "StreamArn"));
     case RESOURCE_ITERATOR:

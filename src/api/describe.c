@@ -1,4 +1,4 @@
-/* Writes the description of a table as JSON. Called by the table operations and DescribeStream, on
+/* Writes the description of a table as JSON. Called by the operations on tables and backups and DescribeStream, on
  * the thread of the call; keeps no state. */
 #include "api/describe.h"
 
@@ -87,7 +87,7 @@ static void put_throughput(struct api_call *call, const struct throughput *throu
     api_end(call);
 }
 
-static void put_on_demand(struct api_call *call, const struct unit_pair *pair)
+void describe_on_demand(struct api_call *call, const struct unit_pair *pair)
 {
     if (pair->read == 0 && pair->write == 0) {
         return;
@@ -122,7 +122,7 @@ static void put_warm(struct api_call *call, const struct description *descriptio
     api_end(call);
 }
 
-static void put_projection(struct api_call *call, const struct index *index)
+void describe_index_projection(struct api_call *call, const struct index *index)
 {
     static const char *const types[] = {
         [PROJECTION_ALL] = "ALL",
@@ -163,15 +163,18 @@ static void put_index(struct api_call *call, const struct description *descripti
     api_member(call, STR("IndexName"));
     json_write_plain_string(call->out, index->name);
     describe_key_schema(call, &index->key);
-    put_projection(call, index);
+    describe_index_projection(call, index);
     if (index->kind == INDEX_GLOBAL) {
         bool with_table = description->status == STATUS_CREATING;
-        put_text(call, STR("IndexStatus"), statuses[with_table ? STATUS_CREATING : index->status]);
+        if (table->restore.space == 0) { /* not of a table that is being restored */
+            put_text(call, STR("IndexStatus"),
+                     statuses[with_table ? STATUS_CREATING : index->status]);
+        }
         if (index->status == STATUS_CREATING) { /* only for indexes that UpdateTable creates */
             put_bool(call, STR("Backfilling"), index->backfilling);
         }
         put_throughput(call, &index->throughput);
-        put_on_demand(call, &index->on_demand);
+        describe_on_demand(call, &index->on_demand);
         put_warm(call, description, index);
     }
     put_int(call, STR("IndexSizeBytes"), sizes->index_bytes[number]);
@@ -265,15 +268,14 @@ static void put_class(struct api_call *call, const struct table *table)
     api_end(call);
 }
 
-static void put_sse(struct api_call *call, const struct description *description)
+void describe_sse(struct api_call *call, const struct table *table, bool is_updating)
 {
-    const struct table *table = description->table;
-    if (!table->sse_kms && !description->sse_is_updating) {
+    if (!table->sse_kms && !is_updating) {
         return;
     }
     api_member(call, STR("SSEDescription"));
     api_begin(call);
-    put_text(call, STR("Status"), description->sse_is_updating ? "UPDATING" : "ENABLED");
+    put_text(call, STR("Status"), is_updating ? "UPDATING" : "ENABLED");
     if (table->sse_kms) {
         put_text(call, STR("SSEType"), "KMS");
         api_member(call, STR("KMSMasterKeyArn"));
@@ -295,15 +297,34 @@ static void put_identity(struct api_call *call, const struct description *descri
     put_billing(call, table, description->status);
 }
 
+static void put_restore(struct api_call *call, const struct restore_source *restore)
+{
+    if (restore->space == 0) {
+        return;
+    }
+    api_member(call, STR("RestoreSummary"));
+    api_begin(call);
+    if (!str_is_null(restore->backup_arn)) {
+        api_member(call, STR("SourceBackupArn"));
+        json_write_plain_string(call->out, restore->backup_arn);
+    }
+    api_member(call, STR("SourceTableArn"));
+    json_write_plain_string(call->out, restore->table_arn);
+    describe_date(call, STR("RestoreDateTime"), restore->time_ms);
+    put_bool(call, STR("RestoreInProgress"), true);
+    api_end(call);
+}
+
 /* Writes the members after the indexes that every description has. */
 static void put_settings(struct api_call *call, const struct description *description)
 {
     const struct table *table = description->table;
     put_stream(call, table);
-    put_sse(call, description);
+    put_restore(call, &table->restore);
+    describe_sse(call, table, description->sse_is_updating);
     put_class(call, table);
     put_bool(call, STR("DeletionProtectionEnabled"), table->deletion_protection);
-    put_on_demand(call, &table->on_demand);
+    describe_on_demand(call, &table->on_demand);
     put_warm(call, description, NULL);
 }
 

@@ -23,6 +23,12 @@ void describe_deleted_table(struct api_call *call, const struct table *table);
 
 /* Writes the member KeySchema. Also for descriptions of streams, like the functions below. */
 void describe_key_schema(struct api_call *call, const struct key_schema *key);
+/* Writes the member Projection of an index. */
+void describe_index_projection(struct api_call *call, const struct index *index);
+/* Writes the member OnDemandThroughput, if it is set. */
+void describe_on_demand(struct api_call *call, const struct unit_pair *pair);
+/* Writes the member SSEDescription, if there is something to describe. */
+void describe_sse(struct api_call *call, const struct table *table, bool is_updating);
 /* Writes a member whose value is a date, in seconds with a fraction. */
 void describe_date(struct api_call *call, struct str name, int64_t ms);
 /* Returns the name of a StreamViewType. */

@@ -1,5 +1,6 @@
-/* ListBackups and DescribeContinuousBackups. Backups cannot be made yet, so there are none, and no
- * table can be restored to a point in time. Called by dispatch.c on the thread of the request. */
+/* ListBackups: lists backups in the order of their creation. Called by dispatch.c on the thread of
+ * the request. */
+#include "api/backup_request.h"
 #include "api/table_request.h"
 
 #define INVALID         "One or more parameter values were invalid: "
@@ -15,8 +16,7 @@ struct list_backups_request {
 };
 
 static const struct shape shape_backup_limit = {.kind = SHAPE_INTEGER, .min = 1, .max = 100};
-static const struct shape shape_time = {.kind = SHAPE_TIMESTAMP};
-static const struct shape shape_backup_arn = {.kind = SHAPE_STRING, .min = 37, .max = 1024};
+enum { TYPE_USER, TYPE_SYSTEM, TYPE_AWS_BACKUP, TYPE_ALL };
 static const struct shape shape_backup_type = {
     .kind = SHAPE_ENUM,
     .values = (const char *const[]){"USER", "SYSTEM", "AWS_BACKUP", "ALL", NULL},
@@ -24,8 +24,8 @@ static const struct shape shape_backup_type = {
 static const struct field list_backups_fields[] = {
     FIELD(struct list_backups_request, table_name, "TableName", shape_table_name),
     FIELD(struct list_backups_request, limit, "Limit", shape_backup_limit),
-    FIELD(struct list_backups_request, lower_ms, "TimeRangeLowerBound", shape_time),
-    FIELD(struct list_backups_request, upper_ms, "TimeRangeUpperBound", shape_time),
+    FIELD(struct list_backups_request, lower_ms, "TimeRangeLowerBound", shape_timestamp),
+    FIELD(struct list_backups_request, upper_ms, "TimeRangeUpperBound", shape_timestamp),
     FIELD(struct list_backups_request, start, "ExclusiveStartBackupArn", shape_backup_arn),
     FIELD(struct list_backups_request, type, "BackupType", shape_backup_type),
     FIELD_END,
@@ -59,50 +59,73 @@ static bool check_range(struct api_call *call, const struct list_backups_request
                    INVALID "Time range lower bound must be less than or equal to upper bound");
 }
 
-void op_list_backups(struct api_call *call)
-{
+enum { BACKUPS_PER_PAGE = 100 };
+
+struct list_backups {
+    struct api_call *call;
     struct list_backups_request request;
-    if (api_decode(call, &shape_list_backups, &request) &&
-        wire_validate(&shape_list_backups, &request, WORDING_OLDER, &call->err) &&
-        (str_is_null(request.table_name) || api_check_table_name(call, request.table_name)) &&
-        check_range(call, &request) && check_start(call, request.start)) {
-        JSON_PUT(call->out, "{\"BackupSummaries\":[]}");
+    struct backup_list engine;
+};
+
+static void list_done(struct engine_call *engine_call)
+{
+    struct list_backups *op = CONTAINER_OF(engine_call, struct list_backups, engine.call);
+    struct api_call *call = op->call;
+    const struct backup_list *list = &op->engine;
+    call->err = engine_call->err;
+    if (call->err.code == ERR_NONE) {
+        api_begin(call);
+        api_member(call, STR("BackupSummaries"));
+        buf_add_char(call->out, '[');
+        for (size_t i = 0; i < list->count; i++) {
+            buf_add(call->out, i > 0 ? STR(",") : STR(""));
+            api_begin(call);
+            backup_request_summary(call, list->entries[i].row_name, &list->entries[i].backup, NULL,
+                                   true);
+            api_end(call);
+        }
+        buf_add_char(call->out, ']');
+        if (list->more) {
+            struct str last = list->entries[list->count - 1].row_name;
+            api_member(call, STR("LastEvaluatedBackupArn"));
+            json_write_plain_string(call->out, backup_arn(call->engine, call->arena, last));
+        }
+        api_end(call);
     }
     api_finish(call);
 }
 
-struct describe_backups_request {
-    struct str table_name;
-};
-
-static const struct field describe_backups_fields[] = {
-    FIELD(struct describe_backups_request, table_name, "TableName", shape_table_name),
-    FIELD_END,
-};
-static const struct shape shape_describe_backups = {
-    .kind = SHAPE_STRUCT,
-    .fields = describe_backups_fields,
-    .size = sizeof(struct describe_backups_request),
-};
-
-static void describe(struct api_call *call, struct str name)
+static void start(struct list_backups *op)
 {
-    if (api_table(call, name) == NULL) {
-        call->err = ERR_INIT(call->arena);
-        err_set(&call->err, ERR_TABLE_NOT_FOUND, "Table not found: %.*s", STR_ARG(name));
-        return;
-    }
-    JSON_PUT(call->out,
-             "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"ENABLED\","
-             "\"PointInTimeRecoveryDescription\":{\"PointInTimeRecoveryStatus\":\"DISABLED\"}}}");
+    struct api_call *call = op->call;
+    const struct list_backups_request *request = &op->request;
+    struct backup_arn_parts parts;
+    bool has_start = !str_is_null(request->start) && backup_request_split(request->start, &parts);
+    size_t type = str_is_null(request->type.text) ? TYPE_USER : (size_t)request->type.value;
+    op->engine = (struct backup_list){
+        .call = api_engine_call(call, list_done),
+        .after = has_start ? backup_row_name(call->arena, parts.id, parts.table) : STR_NULL,
+        .table_name = request->table_name,
+        .user = type == TYPE_USER || type == TYPE_ALL,
+        .system = type == TYPE_SYSTEM || type == TYPE_ALL,
+        .from_ms = request->lower_ms.given ? request->lower_ms.value : 0,
+        .until_ms = request->upper_ms.given ? MAX(request->upper_ms.value, 1) : 0,
+        .limit = request->limit.given ? (size_t)request->limit.value : BACKUPS_PER_PAGE,
+    };
+    engine_list_backups(&op->engine);
 }
 
-void op_describe_continuous_backups(struct api_call *call)
+void op_list_backups(struct api_call *call)
 {
-    struct describe_backups_request request;
-    if (api_decode(call, &shape_describe_backups, &request) &&
-        table_request_check_name(call, &shape_describe_backups, &request, request.table_name)) {
-        describe(call, request.table_name);
+    struct list_backups *op = ARENA_NEW(call->arena, struct list_backups);
+    struct list_backups_request *request = &op->request;
+    op->call = call;
+    if (api_decode(call, &shape_list_backups, request) &&
+        wire_validate(&shape_list_backups, request, WORDING_OLDER, &call->err) &&
+        (str_is_null(request->table_name) || api_check_table_name(call, request->table_name)) &&
+        check_range(call, request) && check_start(call, request->start)) {
+        start(op);
+        return;
     }
     api_finish(call);
 }

@@ -158,6 +158,33 @@ static void put_settings(struct map_writer *map, const struct table *table)
     put_strings(map, STR("tag_values"), table->tag_values, table->tag_count);
 }
 
+static void put_restore(struct map_writer *map, const struct restore_source *restore)
+{
+    struct map_writer inner = open_map(entry(map, STR("restore")));
+    put_string(&inner, STR("backup_row"), restore->backup_row);
+    put_string(&inner, STR("backup_arn"), restore->backup_arn);
+    put_string(&inner, STR("table_arn"), restore->table_arn);
+    put_int(&inner, STR("time"), restore->time_ms);
+    put_int(&inner, STR("instant"), restore->instant_ns);
+    put_int(&inner, STR("space"), restore->space);
+    put_int(&inner, STR("history_space"), restore->history_space);
+    close_map(&inner);
+}
+
+static void put_recovery(struct map_writer *map, const struct table *table)
+{
+    put_int(map, STR("history_space"), table->history_space);
+    put_int(map, STR("history_since"), (int64_t)table->history_since);
+    put_int(map, STR("history_holds"), table->history_holds);
+    put_int(map, STR("recovery"), table->recovery);
+    put_int(map, STR("recovery_enabled"), table->recovery_enabled_ms);
+    put_int(map, STR("recovery_since"), table->recovery_since_ns);
+    put_int(map, STR("recovery_days"), table->recovery_days);
+    if (table->restore.space != 0) {
+        put_restore(map, &table->restore);
+    }
+}
+
 struct str table_encode(struct arena *arena, const struct table *table)
 {
     struct builder builder;
@@ -180,6 +207,7 @@ struct str table_encode(struct arena *arena, const struct table *table)
         put_index(entry(&map, STR(DELETING_INDEX)), table->deleting_index);
     }
     put_settings(&map, table);
+    put_recovery(&map, table);
     put_int(&map, STR("space"), table->space);
     put_int(&map, STR("collection_space"), table->collection_space);
     close_map(&map);
@@ -363,6 +391,29 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
     get_strings(arena, map, STR("tag_values"), &out->tag_values);
 }
 
+static void get_recovery(struct arena *arena, struct value map, struct table *out)
+{
+    out->history_space = (uint32_t)get_int(map, STR("history_space"));
+    out->history_since = (uint64_t)get_int(map, STR("history_since"));
+    out->history_holds = (uint32_t)get_int(map, STR("history_holds"));
+    out->recovery = get_int(map, STR("recovery")) != 0;
+    out->recovery_enabled_ms = get_int(map, STR("recovery_enabled"));
+    out->recovery_since_ns = get_int(map, STR("recovery_since"));
+    out->recovery_days = (uint32_t)get_int(map, STR("recovery_days"));
+    struct value inner = value_map_get(map, STR("restore"));
+    if (value_type(inner) == VALUE_M) {
+        out->restore = (struct restore_source){
+            .backup_row = get_string(arena, inner, STR("backup_row")),
+            .backup_arn = get_string(arena, inner, STR("backup_arn")),
+            .table_arn = get_string(arena, inner, STR("table_arn")),
+            .time_ms = get_int(inner, STR("time")),
+            .instant_ns = get_int(inner, STR("instant")),
+            .space = (uint32_t)get_int(inner, STR("space")),
+            .history_space = (uint32_t)get_int(inner, STR("history_space")),
+        };
+    }
+}
+
 bool table_decode(struct arena *arena, struct str bytes, struct table *out, struct err *err)
 {
     if (bytes.len < 2 || bytes.data[0] != TABLE_VERSION || !value_is_valid(str_skip(bytes, 1))) {
@@ -384,6 +435,7 @@ bool table_decode(struct arena *arena, struct str bytes, struct table *out, stru
     get_indexes(arena, map, out);
     get_deleting_index(arena, map, out);
     get_settings(arena, map, out);
+    get_recovery(arena, map, out);
     out->space = (uint32_t)get_int(map, STR("space"));
     out->collection_space = (uint32_t)get_int(map, STR("collection_space"));
     return true;

@@ -9,6 +9,8 @@
  *   catalog | "next"  |          the next free space, u32
  *   catalog | "version" |        see follow.h
  *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are
+ *   catalog | "kept"  | space    the description of a deleted table whose items in `space` backups
+ *                                still need (engine/backup.h)
  *
  * Streams have rows of their own: see stream_catalog.c. */
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "codec/table.h"
+#include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "err/messages.h"
 
@@ -280,12 +283,18 @@ void engine_list_tables(struct engine *engine, struct arena *arena, struct str a
     out->count = MIN(out->count, limit);
 }
 
-enum { TABLE_SPACES_MAX = 3 + CAPACITY_INDEX_MAX };
+enum { TABLE_SPACES_MAX = 4 + CAPACITY_INDEX_MAX };
 
-static size_t table_spaces(const struct table *table, uint32_t out[TABLE_SPACES_MAX])
+/* The spaces that go with a deleted table; if `is_kept`, without what backups need. */
+static size_t table_spaces(const struct table *table, bool is_kept, uint32_t out[TABLE_SPACES_MAX])
 {
     size_t count = 0;
-    out[count++] = table->space;
+    if (!is_kept) {
+        out[count++] = table->space;
+    }
+    if (!is_kept && table->history_space != 0) {
+        out[count++] = table->history_space;
+    }
     if (table->collection_space != 0) {
         out[count++] = table->collection_space;
     }
@@ -378,6 +387,7 @@ bool catalog_read_all(struct engine *engine, struct arena *arena, struct catalog
     read_rows(engine, arena, "table", &out->tables, err);
     read_rows(engine, arena, "stream", &out->streams, err);
     read_rows(engine, arena, "drop", &out->drops, err);
+    read_rows(engine, arena, "kept", &out->kept, err);
     return err->code == ERR_NONE;
 }
 
@@ -408,10 +418,23 @@ static bool is_known(struct engine *engine, const struct table *table)
     return known;
 }
 
-static void drop_spaces_here(struct engine *engine, const struct table *table)
+/* What we know of the table may be older than what was deleted: so the store says what is kept. */
+static bool is_kept(const struct catalog_snapshot *snapshot, const struct table *table)
+{
+    for (size_t i = 0; i < snapshot->kept.count; i++) {
+        struct str sort = str_skip(snapshot->kept.keys[i], STORE_PREFIX_LEN);
+        if (sort.len == 4 && get_u32_be(sort.data) == table->space) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void drop_spaces_here(struct engine *engine, const struct catalog_snapshot *snapshot,
+                             const struct table *table)
 {
     uint32_t spaces[TABLE_SPACES_MAX];
-    size_t count = table_spaces(table, spaces);
+    size_t count = table_spaces(table, is_kept(snapshot, table), spaces);
     for (size_t i = 0; i < count; i++) {
         store_drop_space(engine->store, spaces[i]);
     }
@@ -424,8 +447,8 @@ static bool is_any(const struct table *table)
 }
 
 /* Forgets tables that are not in the snapshot. */
-static void withdraw_others(struct engine *engine, const struct map *names, uint64_t version,
-                            struct arena *arena)
+static void withdraw_others(struct engine *engine, const struct catalog_snapshot *snapshot,
+                            const struct map *names, uint64_t version, struct arena *arena)
 {
     const struct table **known;
     size_t count = catalog_collect(engine, is_any, arena, &known);
@@ -433,7 +456,7 @@ static void withdraw_others(struct engine *engine, const struct map *names, uint
         const struct table *stored = map_get(names, known[i]->name);
         if (stored == NULL || !is_same_table(stored, known[i])) {
             withdraw(engine, known[i], version);
-            drop_spaces_here(engine, known[i]);
+            drop_spaces_here(engine, snapshot, known[i]);
         }
         table_release(known[i]);
     }
@@ -458,7 +481,7 @@ void catalog_replace_all(struct engine *engine, const struct catalog_snapshot *s
                           first);
         }
     }
-    withdraw_others(engine, &names, first, &arena);
+    withdraw_others(engine, snapshot, &names, first, &arena);
     streams_replace_all(engine, &snapshot->streams, version);
     map_finish(&names);
     arena_finish(&arena);
@@ -499,14 +522,37 @@ static struct mailbox *publisher(struct engine *engine)
 
 /* --- CreateTable --- */
 
+/* The name is taken. */
+static bool refuse_name(struct table_create *create, struct str row, bool is_restore)
+{
+    struct table table;
+    struct err *err = &create->call.err;
+    struct str name = create->wanted->name;
+    if (!table_decode(create->call.arena, row, &table, err)) {
+        return false;
+    }
+    if (is_restore && table.restore.space != 0) {
+        return err_set(err, ERR_TABLE_IN_USE, MESSAGE_TABLE_IS_RESTORED, STR_ARG(name),
+                       STR_ARG(table.restore.backup_arn));
+    }
+    if (table.restore.space != 0) {
+        return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_IS_USED, STR_ARG(name));
+    }
+    return err_set(err, is_restore ? ERR_TABLE_ALREADY_EXISTS : ERR_RESOURCE_IN_USE,
+                   MESSAGE_TABLE_EXISTS, STR_ARG(name));
+}
+
 static bool create_eval(struct store_update *update, const struct str *rows,
                         struct store_batch *batch)
 {
     struct table_create *create = CONTAINER_OF(update, struct table_create, update);
     create->call.err.code = ERR_NONE;
+    bool is_restore = !str_is_null(create->backup_key);
     if (!str_is_null(rows[0])) {
-        return err_set(&create->call.err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_EXISTS,
-                       STR_ARG(create->wanted->name));
+        return refuse_name(create, rows[0], is_restore);
+    }
+    if (is_restore && !backup_begin_restore(create, rows[3], batch)) {
+        return false;
     }
     struct arena *arena = create->call.arena;
     struct table table = *create->wanted;
@@ -547,6 +593,7 @@ static void create_done(struct store_update *update)
         stream_publish(engine, create->stream_row, create->version);
         create->table = publish(engine, create->row, create->version, &create->call.err);
         follow_note_change(engine, create->version);
+        service_wake(&engine->recovery);
     }
     follow_finish_call(&create->call, ok ? create->version : 0);
 }
@@ -554,14 +601,15 @@ static void create_done(struct store_update *update)
 void engine_create_table(struct table_create *create)
 {
     struct engine_call *call = &create->call;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, 3);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, 4);
     keys[0] = catalog_key(call->arena, "table", create->wanted->name);
     keys[1] = catalog_key(call->arena, "next", STR(""));
     keys[2] = follow_version_key(call->arena);
+    keys[3] = create->backup_key;
     create->table = NULL;
     create->update = (struct store_update){
         .keys = keys,
-        .key_count = 3,
+        .key_count = str_is_null(create->backup_key) ? 3 : 4,
         .arena = call->arena,
         .home = publisher(call->engine),
         .eval = create_eval,
@@ -593,9 +641,11 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     }
     struct table *table = ARENA_NEW(change->call.arena, struct table);
     if (!table_decode(change->call.arena, rows[0], table, err) ||
-        !check_not_creating(change->call.engine, table, err)) {
+        (!change->may_be_creating && !check_not_creating(change->call.engine, table, err))) {
         return false;
     }
+    change->version = follow_version_after(rows[2]);
+    change->extra_row = update->key_count > CHANGE_EXTRA ? rows[CHANGE_EXTRA] : STR_NULL;
     uint32_t next_space = get_u32_be(rows[1].data);
     change->next_space = next_space;
     change->dropped_count = 0;
@@ -608,7 +658,6 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     }
     struct table changed = *made;
     changed.version = table->version + 1;
-    change->version = follow_version_after(rows[2]);
     store_batch_put(batch, 2, follow_version_row(change->call.arena, change->version));
     change->row = table_encode(change->call.arena, &changed);
     store_batch_put(batch, 0, change->row);
@@ -638,6 +687,7 @@ static void change_done(struct store_update *update)
             catalog_drop_spaces(change->call.engine, change->dropped, change->dropped_count);
         }
         service_wake(&change->call.engine->backfill);
+        service_wake(&change->call.engine->recovery);
     }
     follow_finish_call(&change->call, ok ? change->version : 0);
 }
@@ -645,14 +695,16 @@ static void change_done(struct store_update *update)
 void engine_change_table(struct table_change *change)
 {
     struct engine_call *call = &change->call;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, 3);
+    struct str *keys = ARENA_ARRAY(call->arena, struct str, CHANGE_EXTRA + 1);
     keys[0] = catalog_key(call->arena, "table", change->name);
     keys[1] = catalog_key(call->arena, "next", STR(""));
     keys[2] = follow_version_key(call->arena);
+    keys[CHANGE_EXTRA] = change->extra_key;
     change->table = NULL;
     change->update = (struct store_update){
         .keys = keys,
-        .key_count = 3,
+        .key_count = str_is_null(change->extra_key) ? CHANGE_EXTRA : CHANGE_EXTRA + 1,
+        .wants_time = true,
         .arena = call->arena,
         .home = publisher(call->engine),
         .eval = change_eval,
@@ -691,8 +743,12 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
     if (table.stream != STREAM_NONE) {
         remove->stream_row = stream_stop(remove->call.engine, &table, batch, remove->call.arena);
     }
+    remove->is_kept = table.history_space != 0;
+    if (remove->is_kept) {
+        backup_keep_deleted(remove, &table, batch);
+    }
     uint32_t spaces[TABLE_SPACES_MAX];
-    size_t count = table_spaces(&table, spaces);
+    size_t count = table_spaces(&table, remove->is_kept, spaces);
     for (size_t i = 0; i < count; i++) {
         store_batch_put_owned(batch, catalog_drop_key(remove->call.arena, spaces[i]), STR(""));
     }
@@ -714,8 +770,11 @@ static void delete_done(struct store_update *update)
         withdraw(engine, remove->table, remove->version);
         follow_note_change(engine, remove->version);
         uint32_t spaces[TABLE_SPACES_MAX];
-        size_t count = table_spaces(remove->table, spaces);
-        catalog_drop_spaces(engine, spaces, count);
+        size_t count = table_spaces(remove->table, remove->is_kept, spaces);
+        if (count > 0) {
+            catalog_drop_spaces(engine, spaces, count);
+        }
+        service_wake(&engine->recovery);
     }
     follow_finish_call(&remove->call, ok ? remove->version : 0);
 }

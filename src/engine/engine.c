@@ -27,6 +27,7 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     engine->seed = store_seed(store);
     engine->table_delay_ms = options->table_delay_ms;
     engine->ttl_delay_ms = options->ttl_delay_ms;
+    engine->recovery_lag_ms = options->recovery_lag_ms;
     engine->sweeps = expiry_sweeps_create();
     trusted_clock_init(&engine->clock, options->clock_confirm_ms > 0 ? options->clock_confirm_ms
                                                                      : CLOCK_CONFIRM_MS);
@@ -40,7 +41,8 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
         !copy_check_finished(store, err) || !follow_open(engine, err) ||
         !streams_load(engine, err) || !engine_clock_load(engine, err) ||
         !service_start(&engine->backfill, engine, backfill_round, err) ||
-        !service_start(&engine->expiry, engine, expiry_round, err)) {
+        !service_start(&engine->expiry, engine, expiry_round, err) ||
+        !service_start(&engine->recovery, engine, recovery_round, err)) {
         engine_close(engine);
         return false;
     }
@@ -56,10 +58,12 @@ void engine_close(struct engine *engine)
     }
     service_stop(&engine->backfill);
     service_stop(&engine->expiry);
+    service_stop(&engine->recovery);
     service_stop(&engine->housekeeper);
     follow_close(engine); /* last: it makes known what the others change */
     service_finish(&engine->backfill);
     service_finish(&engine->expiry);
+    service_finish(&engine->recovery);
     service_finish(&engine->housekeeper);
     service_finish(&engine->follow.service);
     expiry_sweeps_destroy(engine->sweeps);
@@ -75,6 +79,7 @@ void engine_clock_moved(struct engine *engine)
     atomic_store(&engine->clock.is_confirmed, true);
     service_wake(&engine->housekeeper);
     expiry_clock_moved(engine);
+    service_wake(&engine->recovery);
 }
 
 bool engine_clock_is_doubted(const struct engine *engine)

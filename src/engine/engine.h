@@ -23,6 +23,7 @@ struct engine_options {
     struct str account;
     int64_t table_delay_ms;   /* how long tables stay CREATING, UPDATING, DELETING */
     int64_t ttl_delay_ms;     /* how long items outlive their time */
+    int64_t recovery_lag_ms;  /* how far the latest restorable time is behind now */
     int64_t clock_confirm_ms; /* how long a clock that jumped must run evenly; 0: an hour */
     /* Of streams; 0: as the service has it. */
     uint32_t stream_shards; /* open at a time, of one that is enabled from now on; 0: by capacity */
@@ -105,6 +106,8 @@ void engine_describe_table(struct table_describe *describe);
 struct table_create {
     struct engine_call call;
     const struct table *wanted;
+    /* A table that is to be restored: the key of the backup's row; STR_NULL: it is not. */
+    struct str backup_key;
     const struct table *table; /* acquired; the caller releases it. NULL on error */
     struct store_update update;
     struct str row;
@@ -113,7 +116,7 @@ struct table_create {
 };
 void engine_create_table(struct table_create *create);
 
-enum { TABLE_CHANGE_DROPS_MAX = 4 };
+enum { TABLE_CHANGE_DROPS_MAX = 4, CHANGE_EXTRA = 3 };
 
 /* Replaces the description of a table. `change` gets the newest description and makes the new one
  * (in call.arena) or sets call.err; it may run more than once. */
@@ -121,9 +124,13 @@ struct table_change {
     struct engine_call call;
     struct str name;
     const struct table *(*change)(struct table_change *change, const struct table *table);
+    struct str extra_key;      /* of a further row that `change` needs; STR_NULL: none */
+    bool may_be_creating;      /* the table may be CREATING */
     const struct table *table; /* the new one, acquired; NULL on error */
 
     /* For `change`, set anew each time it runs. */
+    uint64_t version;                         /* of the catalog, with this change */
+    struct str extra_row;                     /* CHANGE_EXTRA is its index in the batch */
     uint32_t next_space;                      /* take a space for new rows: next_space++ */
     uint32_t dropped[TABLE_CHANGE_DROPS_MAX]; /* spaces whose rows are to go */
     size_t dropped_count;
@@ -132,7 +139,6 @@ struct table_change {
     struct store_update update; /* the engine's own, like all below */
     struct str row;
     struct str stream_row;
-    uint64_t version;
 };
 void engine_change_table(struct table_change *change);
 
@@ -145,6 +151,7 @@ struct table_delete {
     struct engine_call call;
     struct str name;
     const struct table *table; /* as it was, acquired; NULL on error */
+    bool is_kept;              /* backups need its items */
     struct store_update update;
     struct str row;
     struct str stream_row;

@@ -40,6 +40,8 @@ struct engine {
     struct service housekeeper;
     struct service backfill;
     struct service expiry;
+    struct service recovery; /* backups and restores: recovery_service.c */
+    int64_t recovery_lag_ms;
     struct expiry_sweeps *sweeps; /* of that service */
 };
 
@@ -72,6 +74,7 @@ struct catalog_snapshot {
     struct catalog_rows tables;
     struct catalog_rows streams;
     struct catalog_rows drops;
+    struct catalog_rows kept;
 };
 MUST_USE bool catalog_read_all(struct engine *engine, struct arena *arena,
                                struct catalog_snapshot *out, struct err *err);
@@ -105,6 +108,7 @@ void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t c
 /* One round of each service. */
 int64_t housekeeper_round(struct service *service);
 int64_t backfill_round(struct service *service);
+int64_t recovery_round(struct service *service);
 
 /* backfill.c: whether an index of the table is being created or deleted. */
 bool index_is_changing(const struct table *table);

@@ -156,6 +156,7 @@ static bool read_again(struct engine *engine, struct err *err)
             catalog_replace_all(engine, &snapshot, version);
             atomic_store(&follow->seen, version);
             service_wake(&engine->backfill);
+            service_wake(&engine->recovery);
         }
     }
     arena_finish(&arena);

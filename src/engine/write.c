@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
+#include "engine/history.h"
 #include "engine/token.h"
 #include "engine/walk.h"
 #include "err/messages.h"
@@ -224,6 +225,9 @@ static bool carry_out(const struct items_write *call, struct item_write *write, 
     }
     if (write->table->stream_space != 0) {
         stream_append(call->call.engine, write, old.item, batch, arena);
+    }
+    if (write->table->history_space != 0) {
+        history_append(write, old_row, call->update.time_ns, batch, arena);
     }
     if (collection != NULL) {
         collection->bytes += grown;
@@ -487,6 +491,16 @@ static size_t declare_cursors(struct items_write *call, struct str *keys, size_t
     return count;
 }
 
+static bool keeps_history(const struct items_write *call)
+{
+    for (size_t i = 0; i < call->write_count; i++) {
+        if (call->writes[i].table->history_space != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void declare(struct items_write *call)
 {
     struct arena *arena = call->call.arena;
@@ -509,6 +523,7 @@ static void declare(struct items_write *call)
         .eval = write_eval,
         .done = write_done,
         .weight = write_weight(call),
+        .wants_time = keeps_history(call),
     };
     call->kept_rows = NULL;
     call->next = NULL;

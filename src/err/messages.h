@@ -20,6 +20,11 @@
 #define MESSAGE_INVALID_STREAM_ARN "Invalid StreamArn: %.*s"
 /* name */
 #define MESSAGE_TABLE_EXISTS "Table already exists: %.*s"
+/* name, ARN of a backup */
+#define MESSAGE_TABLE_IS_RESTORED "Table: %.*s is already being restored from backup: %.*s"
+/* name */
+#define MESSAGE_TABLE_IS_USED                                                                      \
+    "Attempt to change a resource which is still in use: Table is being used: %.*s"
 /* name */
 #define MESSAGE_TABLE_IS_CREATING                                                                  \
     "Attempt to change a resource which is still in use: Table is being created: %.*s"
@@ -30,6 +35,28 @@
     "Resource cannot be deleted as it is currently protected against deletion. Disable "           \
     "deletion protection first."
 #define MESSAGE_TRIMMED "The operation attempted to read past the oldest stream record in a shard."
+
+/* --- backups --- */
+
+/* ARN */
+#define MESSAGE_BACKUP_NOT_FOUND "Backup not found: %.*s"
+/* ARN; of DeleteBackup */
+#define MESSAGE_BACKUP_IS_RESTORED "Backup is being used to restore table: %.*s"
+/* ARN; of RestoreTableFromBackup */
+#define MESSAGE_BACKUP_IS_USED "Backup is being used to restore another table: %.*s"
+/* ARN, time */
+#define MESSAGE_SYSTEM_BACKUP                                                                      \
+    "Invalid Request: User is not allowed to delete the system backup with arn %.*s. It will "     \
+    "automatically expire on %.*s"
+/* name */
+#define MESSAGE_BACKUPS_BEGIN                                                                      \
+    "Backups are being enabled for the table: %.*s. Please retry later"
+/* name */
+#define MESSAGE_RECOVERY_IS_OFF "Point in time recovery is not enabled for table '%.*s'"
+/* times: wanted, earliest, latest */
+#define MESSAGE_RESTORE_TIME                                                                       \
+    "RestoreDateTime '%.*s' must be within EarliestRestorableDateTime '%.*s' and "                 \
+    "LatestRestorableDateTime '%.*s'"
 
 /* --- keys --- */
 

@@ -81,6 +81,18 @@ struct index {
     bool backfilling;       /* the backfill of existing items is running */
 };
 
+/* Where the items of a table that is being restored come from: the items of `space` as of an
+ * instant, by the versions in `history_space` (engine/history.h). */
+struct restore_source {
+    struct str backup_row; /* the name of the backup's row: codec/backup.h */
+    struct str backup_arn; /* STR_NULL: a restore to a point in time */
+    struct str table_arn;
+    int64_t time_ms; /* RestoreDateTime */
+    int64_t instant_ns;
+    uint32_t space; /* 0: the table is not being restored */
+    uint32_t history_space;
+};
+
 struct table {
     struct str name;
     uint32_t version; /* incremented by each change of the description; starts at 1 */
@@ -126,6 +138,16 @@ struct table {
     const struct str *tag_names;
     const struct str *tag_values;
     size_t tag_count;
+
+    /* Earlier versions of items, for backups and point-in-time recovery: engine/history.h. */
+    uint32_t history_space; /* 0: none are kept */
+    uint64_t history_since; /* the catalog's version with which keeping them began */
+    uint32_t history_holds; /* how many backups need them */
+    bool recovery;          /* point-in-time recovery is on; zeros if not: */
+    int64_t recovery_enabled_ms;
+    int64_t recovery_since_ns; /* from when on it can be restored; 0: not known yet */
+    uint32_t recovery_days;
+    struct restore_source restore;
 
     uint32_t space;            /* the space of its items */
     uint32_t collection_space; /* the space of sizes of item collections; 0 without local indexes */

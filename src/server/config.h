@@ -37,6 +37,7 @@ struct config {
     int64_t drain_ms;
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;
+    int64_t recovery_lag_ms;
     int64_t clock_confirm_ms;
     int64_t stream_shards; /* 0: by the capacity of the table */
     int64_t stream_shard_ms;

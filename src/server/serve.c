@@ -187,6 +187,7 @@ static bool open_service(struct service *service, const struct config *config, s
         .account = config->account,
         .table_delay_ms = config->table_delay_ms,
         .ttl_delay_ms = config->ttl_delay_ms,
+        .recovery_lag_ms = config->recovery_lag_ms,
         .clock_confirm_ms = config->clock_confirm_ms,
         .stream_shards = (uint32_t)config->stream_shards,
         .stream_shard_ms = config->stream_shard_ms,

@@ -44,7 +44,7 @@ def test_help_names_every_setting():
     text = gramme("serve", "--help").stdout
     for name in ("listen", "store", "region", "account", "threads", "cache-mb", "memory-mb", "min-rate",
                  "connections", "auth",
-                 "table-delay-ms", "ttl-delay-ms", "clock-confirm-ms", "log-file", "test-clock", "log-level", "log-format", "config"):
+                 "table-delay-ms", "ttl-delay-ms", "recovery-lag-ms", "clock-confirm-ms", "log-file", "test-clock", "log-level", "log-format", "config"):
         assert f"--{name} " in text
 
 

@@ -1,0 +1,43 @@
+/* engine/backup_internal.h: what the catalog and the recovery service need of backups. */
+#ifndef GRAMME_ENGINE_BACKUP_INTERNAL_H
+#define GRAMME_ENGINE_BACKUP_INTERNAL_H
+
+#include "engine/backup.h"
+#include "engine/service.h"
+
+/* The key of a backup's row. */
+struct str backup_key(struct arena *arena, struct str row_name);
+/* The key of the row that describes a deleted table whose items are in `space`. */
+struct str kept_key(struct arena *arena, uint32_t space);
+
+/* For evals. */
+
+/* A new table is to be restored from the backup in `row`: notes that in the backup, the fourth
+ * declared key. False: create->call.err. */
+MUST_USE bool backup_begin_restore(struct table_create *create, struct str row,
+                                   struct store_batch *batch);
+/* A table with a history is deleted: keeps its description, and makes the system backup if
+ * point-in-time recovery is on. */
+void backup_keep_deleted(struct table_delete *remove, struct table *table,
+                         struct store_batch *batch);
+
+/* restore.c: copies the next items of a table that is being restored, or ends the restore. */
+struct restoring;
+enum restore_result {
+    RESTORE_MORE,
+    RESTORE_LATER,  /* --table-delay-ms is not over */
+    RESTORE_FAILED, /* the store did: the same can be tried again */
+    RESTORE_OVER
+};
+/* `*state` is NULL at first, and the function's own. */
+MUST_USE enum restore_result restore_step(struct service *service, const struct table *table,
+                                          struct restoring **state);
+/* The number of the table's space: which restore a state belongs to. */
+uint32_t restoring_space(const struct restoring *state);
+void restoring_destroy(struct restoring *state);
+
+/* history_trim.c: erases records that no instant needs; returns in how many milliseconds to look
+ * again. Of the housekeeper. */
+void history_trim(struct service *service);
+
+#endif

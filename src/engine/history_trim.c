@@ -1,0 +1,5 @@
+#include "engine/backup_internal.h"
+void history_trim(struct service *service)
+{
+    (void)service;
+}

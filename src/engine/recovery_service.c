@@ -1,0 +1,400 @@
+/* The recovery service: gives backups their instant, says from when on a table can be restored to a
+ * point in time, copies the items of tables that are being restored, and deletes backups that are
+ * over. All of it is in the catalog, so a restart, or another server, goes on where it was. */
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "engine/backup_internal.h"
+#include "engine/engine_internal.h"
+
+enum { POLL_MS = 5, RETRY_MS = 200, IDLE_MS = 60 * 1000, FOLLOWER_MS = 500, BACKUPS_AT_ONCE = 64 };
+/* An internal backup that no restore uses: the server was stopped in between. */
+static const int64_t orphan_ms = (int64_t)10 * 60 * 1000;
+
+/* A restore under way, from round to round. */
+struct restore_entry {
+    struct restore_entry *next;
+    struct restoring *state;
+};
+
+struct round {
+    struct service *service;
+    struct arena arena;
+    struct restore_entry *restores;
+    bool is_pending; /* something cannot be done yet */
+    bool has_failed; /* the store did */
+};
+
+/* --- requests that are waited for --- */
+
+struct settle_wait {
+    struct store_settle settle;
+    bool done;
+};
+
+static void settle_done(struct store_settle *settle)
+{
+    CONTAINER_OF(settle, struct settle_wait, settle)->done = true;
+}
+
+/* Returns the time up to which all updates are decided; 0: not known. */
+static int64_t settle(struct round *round)
+{
+    struct settle_wait wait = {
+        .settle =
+            {
+                .arena = &round->arena,
+                .home = waiting_mailbox_box(round->service->mailbox),
+                .done = settle_done,
+            },
+    };
+    store_settle(round->service->engine->store, &wait.settle);
+    waiting_mailbox_run(round->service->mailbox, &wait.done);
+    return wait.settle.status == STORE_OK ? wait.settle.time_ns : 0;
+}
+
+struct call_wait {
+    bool done;
+};
+
+static void call_done(struct engine_call *call)
+{
+    ((struct call_wait *)call->owner)->done = true;
+}
+
+static struct engine_call waited_call(struct round *round, struct call_wait *wait)
+{
+    *wait = (struct call_wait){0};
+    return (struct engine_call){
+        .engine = round->service->engine,
+        .arena = &round->arena,
+        .home = waiting_mailbox_box(round->service->mailbox),
+        .err = ERR_INIT(&round->arena),
+        .done = call_done,
+        .owner = wait,
+    };
+}
+
+static bool delete_backup(struct round *round, struct str row_name)
+{
+    struct call_wait wait;
+    struct backup_delete remove = {
+        .call = waited_call(round, &wait), .row_name = row_name, .by_service = true};
+    engine_delete_backup(&remove);
+    waiting_mailbox_run(round->service->mailbox, &wait.done);
+    enum err_code code = remove.call.err.code;
+    return code == ERR_NONE || code == ERR_BACKUP_NOT_FOUND;
+}
+
+/* --- backups that are being made --- */
+
+struct size_get {
+    struct store_get get;
+    struct str key;
+    struct store_count size;
+    bool done;
+};
+
+static void size_done(struct store_get *get)
+{
+    struct size_get *size = CONTAINER_OF(get, struct size_get, get);
+    if (get->status == STORE_OK) {
+        size->size = store_count_value(get->rows[0]);
+    }
+    size->done = true;
+}
+
+static struct store_count read_size(struct round *round, uint32_t space)
+{
+    struct size_get size = {.key = space_fact_key(&round->arena, space, SPACE_SIZE)};
+    size.get = (struct store_get){
+        .keys = &size.key,
+        .key_count = 1,
+        .are_counters = true,
+        .arena = &round->arena,
+        .home = waiting_mailbox_box(round->service->mailbox),
+        .done = size_done,
+    };
+    store_get(round->service->engine->store, &size.get);
+    waiting_mailbox_run(round->service->mailbox, &size.done);
+    return size.size;
+}
+
+struct completion {
+    struct service_update update;
+    struct str key;
+    int64_t instant_ns;
+    struct store_count size;
+};
+
+static bool complete_eval(struct store_update *update, const struct str *rows,
+                          struct store_batch *batch)
+{
+    const struct completion *completion = CONTAINER_OF(update, struct completion, update.update);
+    struct err err = ERR_INIT(update->arena);
+    struct backup backup;
+    if (str_is_null(rows[0]) || !backup_decode(update->arena, rows[0], &backup, &err) ||
+        backup.state != BACKUP_CREATING) {
+        return false;
+    }
+    backup.state = BACKUP_AVAILABLE;
+    backup.instant_ns = completion->instant_ns;
+    if (backup.kind == BACKUP_SYSTEM) { /* it was made without reading counters */
+        backup.size_bytes = completion->size.bytes;
+        backup.item_count = completion->size.count;
+    }
+    store_batch_put(batch, 0, backup_encode(update->arena, &backup));
+    return true;
+}
+
+/* Every call records the table's changes by now, so any instant will do that is settled. */
+static void complete_backup(struct round *round, const struct backup_entry *entry)
+{
+    if (!follow_is_settled(round->service->engine, entry->backup.ready_version)) {
+        round->is_pending = true;
+        return;
+    }
+    struct completion completion = {
+        .key = backup_key(&round->arena, entry->row_name),
+        .instant_ns = settle(round),
+        .size = read_size(round, entry->backup.table.space),
+    };
+    completion.update.update = (struct store_update){
+        .keys = &completion.key,
+        .key_count = 1,
+        .arena = &round->arena,
+        .eval = complete_eval,
+    };
+    enum store_status status = completion.instant_ns == 0
+                                   ? STORE_BUSY
+                                   : service_update(round->service, &completion.update);
+    round->has_failed = round->has_failed || (status != STORE_OK && status != STORE_NO_WRITE);
+}
+
+/* --- backups that are over --- */
+
+static bool is_being_restored(struct round *round, const struct backup *backup)
+{
+    if (str_is_null(backup->target)) {
+        return false;
+    }
+    const struct table *table = table_acquire(round->service->engine, backup->target);
+    bool is_restored = table != NULL && table->restore.space != 0;
+    table_release(table);
+    return is_restored;
+}
+
+static bool is_over(struct round *round, const struct backup *backup)
+{
+    int64_t now_ms = trusted_clock_ms(&round->service->engine->clock);
+    if (backup->kind == BACKUP_SYSTEM) {
+        return backup->expires_ms != 0 && backup->expires_ms <= now_ms &&
+               str_is_null(backup->target);
+    }
+    if (backup->kind != BACKUP_INTERNAL || is_being_restored(round, backup)) {
+        return false;
+    }
+    return backup->created_ms + orphan_ms <= now_ms;
+}
+
+static void look_at_backup(struct round *round, const struct backup_entry *entry)
+{
+    if (entry->backup.state == BACKUP_CREATING) {
+        complete_backup(round, entry);
+    } else if (is_over(round, &entry->backup)) {
+        bool ok = delete_backup(round, entry->row_name);
+        round->has_failed = round->has_failed || !ok;
+    }
+}
+
+/* All backups, some at a time. */
+static void look_at_backups(struct round *round)
+{
+    struct buf after = {0};
+    bool more = true;
+    while (more && !service_is_stopping(round->service)) {
+        struct call_wait wait;
+        arena_reset(&round->arena);
+        struct backup_list list = {
+            .call = waited_call(round, &wait),
+            .after = after.len > 0 ? arena_copy(&round->arena, buf_str(&after)) : STR_NULL,
+            .user = true,
+            .system = true,
+            .internal = true,
+            .limit = BACKUPS_AT_ONCE,
+        };
+        engine_list_backups(&list);
+        waiting_mailbox_run(round->service->mailbox, &wait.done);
+        if (list.call.err.code != ERR_NONE) {
+            round->has_failed = true;
+            break;
+        }
+        for (size_t i = 0; i < list.count; i++) {
+            look_at_backup(round, &list.entries[i]);
+        }
+        more = list.more;
+        after.len = 0;
+        if (list.count > 0) {
+            buf_add(&after, list.entries[list.count - 1].row_name);
+        }
+    }
+    buf_finish(&after);
+}
+
+/* --- point-in-time recovery that has been enabled --- */
+
+static bool is_beginning(const struct table *table)
+{
+    return table->recovery && table->recovery_since_ns == 0;
+}
+
+struct beginning {
+    struct service_change change;
+    int64_t since_ns;
+};
+
+static const struct table *set_since(struct table_change *change, const struct table *before)
+{
+    const struct beginning *beginning = CONTAINER_OF(change, struct beginning, change.change);
+    if (!is_beginning(before) || before->history_since > change->version) {
+        err_set(&change->call.err, ERR_RESOURCE_NOT_FOUND, "recovery is not being enabled");
+        return NULL;
+    }
+    struct table *table = ARENA_NEW(change->call.arena, struct table);
+    *table = *before;
+    table->recovery_since_ns = beginning->since_ns;
+    return table;
+}
+
+static void begin_recovery(struct round *round, const struct table *table)
+{
+    if (!follow_is_settled(round->service->engine, table->history_since)) {
+        round->is_pending = true;
+        return;
+    }
+    struct beginning beginning = {
+        .change.change = {.call.arena = &round->arena, .name = table->name, .change = set_since},
+        .since_ns = settle(round),
+    };
+    if (beginning.since_ns != 0) {
+        service_change(round->service, &beginning.change);
+    }
+    round->has_failed = round->has_failed || beginning.since_ns == 0;
+}
+
+static void begin_recoveries(struct round *round)
+{
+    struct arena arena;
+    arena_init(&arena);
+    const struct table **tables;
+    size_t count = catalog_collect(round->service->engine, is_beginning, &arena, &tables);
+    for (size_t i = 0; i < count; i++) {
+        begin_recovery(round, tables[i]);
+        table_release(tables[i]);
+    }
+    arena_finish(&arena);
+}
+
+/* --- restores --- */
+
+static bool is_restoring(const struct table *table)
+{
+    return table->restore.space != 0;
+}
+
+static struct restore_entry *entry_of(struct round *round, const struct table *table)
+{
+    for (struct restore_entry *entry = round->restores; entry != NULL; entry = entry->next) {
+        if (entry->state != NULL && restoring_space(entry->state) == table->space) {
+            return entry;
+        }
+    }
+    struct restore_entry *entry = mem_zalloc(sizeof(*entry));
+    entry->next = round->restores;
+    round->restores = entry;
+    return entry;
+}
+
+static void destroy_restores(struct round *round)
+{
+    while (round->restores != NULL) {
+        struct restore_entry *entry = round->restores;
+        round->restores = entry->next;
+        if (entry->state != NULL) {
+            restoring_destroy(entry->state);
+        }
+        mem_free(entry);
+    }
+}
+
+/* Before the first chunk all updates up to the instant must be decided. */
+static bool is_instant_settled(struct round *round, const struct table *table,
+                               const struct restore_entry *entry)
+{
+    return entry->state != NULL || settle(round) >= table->restore.instant_ns;
+}
+
+/* True: there is more to do at once. */
+static bool restore_table(struct round *round, const struct table *table)
+{
+    struct restore_entry *entry = entry_of(round, table);
+    if (!is_instant_settled(round, table, entry)) {
+        round->is_pending = true;
+        return false;
+    }
+    enum restore_result result = restore_step(round->service, table, &entry->state);
+    if (result == RESTORE_OVER) {
+        restoring_destroy(entry->state);
+        entry->state = NULL;
+        if (str_is_null(table->restore.backup_arn)) { /* an internal backup: of no more use */
+            bool ok = delete_backup(round, table->restore.backup_row);
+            round->has_failed = round->has_failed || !ok;
+        }
+    }
+    round->is_pending = round->is_pending || result == RESTORE_LATER;
+    round->has_failed = round->has_failed || result == RESTORE_FAILED;
+    return result == RESTORE_MORE;
+}
+
+/* One chunk of each, so that none waits for another. */
+static bool restore_some(struct round *round)
+{
+    struct arena arena;
+    arena_init(&arena);
+    const struct table **tables;
+    bool more = false;
+    size_t count = catalog_collect(round->service->engine, is_restoring, &arena, &tables);
+    for (size_t i = 0; i < count; i++) {
+        more = (!service_is_stopping(round->service) && restore_table(round, tables[i])) || more;
+        table_release(tables[i]);
+    }
+    arena_finish(&arena);
+    return more;
+}
+
+/* --- the round --- */
+
+int64_t recovery_round(struct service *service)
+{
+    if (!store_is_leader(service->engine->store)) {
+        return FOLLOWER_MS;
+    }
+    struct round round = {.service = service};
+    arena_init(&round.arena);
+    bool more;
+    do { /* backups do not wait for long restores */
+        round.is_pending = false;
+        round.has_failed = false;
+        look_at_backups(&round);
+        begin_recoveries(&round);
+        more = restore_some(&round);
+        int64_t until_us = clock_monotonic_us() + (int64_t)50 * 1000;
+        while (more && clock_monotonic_us() < until_us && !service_is_stopping(service)) {
+            more = restore_some(&round);
+        }
+    } while (more && !service_is_stopping(service));
+    destroy_restores(&round);
+    arena_finish(&round.arena);
+    return round.has_failed ? RETRY_MS : round.is_pending ? POLL_MS : IDLE_MS;
+}

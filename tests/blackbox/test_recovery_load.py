@@ -1,0 +1,221 @@
+"""Backups and restores under a load of writes with transactions, and SIGKILL at random points: each restored table is what a
+replay of the acknowledged writes gives.
+
+Each writer owns its keys and writes one after the other, so what it has written up to an instant is the first n of its writes:
+all that were acknowledged before the instant, and none that was begun after it. GRAMME_KILLS and GRAMME_ROUNDS make it longer."""
+
+import contextlib
+import itertools
+import os
+import random
+import threading
+import time
+
+import pytest
+
+from backups import everything, set_recovery, wait_available, wait_restored
+from server import Server
+from tables import create_table
+from values import item, plain
+from waiting import poll
+from wire import Client, Refused
+
+KILLS = int(os.environ.get("GRAMME_KILLS", "6"))
+ROUNDS = int(os.environ.get("GRAMME_ROUNDS", "20"))
+WRITERS, KEYS = 3, 12
+LOST = (OSError, ValueError, EOFError, AssertionError)  # what a client sees of a server that is killed
+
+
+class Writer(threading.Thread):
+    """Writes to its own keys; `log` has (begun, acknowledged, {key: number, or None if deleted})."""
+
+    def __init__(self, run, number):
+        super().__init__()
+        self.run_of, self.number, self.log = run, number, []
+        self.random = random.Random(number)
+        self.failure = None
+
+    def key(self, i):
+        return {"pk": f"w{self.number}", "sk": i}
+
+    def requests(self, n):
+        """One write, or a transaction of two: (keys with their new number, the call)."""
+        kind = self.random.choice(["put", "put", "update", "delete", "transact"])
+        i, k = self.random.sample(range(KEYS), 2)
+        table = self.run_of.table
+        if kind == "delete":
+            return {i: None}, lambda db: db.DeleteItem(TableName=table, Key=item(self.key(i)))
+        if kind == "update":
+            return {i: n}, lambda db: db.UpdateItem(TableName=table, Key=item(self.key(i)), UpdateExpression="SET n = :n, g = :g",
+                                                    ExpressionAttributeValues={":n": {"N": str(n)}, ":g": {"S": f"g{n % 3}"}})
+        if kind == "transact":
+            return {i: n, k: n}, lambda db: db.TransactWriteItems(TransactItems=[
+                {"Put": {"TableName": table, "Item": item(self.key(key), n=n, g=f"g{n % 3}")}} for key in (i, k)])
+        return {i: n}, lambda db: db.PutItem(TableName=table, Item=item(self.key(i), n=n, g=f"g{n % 3}"))
+
+    def was_written(self, changes):
+        """After a lost answer: reads whether the write has happened. Nobody else writes these keys."""
+        before = self.state(len(self.log))
+        if all(before.get(key) == number for key, number in changes.items()):
+            return True  # it changes nothing
+        def probe():
+            with contextlib.suppress(*LOST, Refused), self.run_of.connect() as db:
+                key, number = next((k, v) for k, v in changes.items() if before.get(k) != v)
+                found = db.GetItem(TableName=self.run_of.table, Key=item(self.key(key)), ConsistentRead=True).get("Item")
+                now = plain(found)["n"] if found else None
+                return ("yes" if now == number else "no")
+            return None
+        return poll(probe, 60, "the server answers again") == "yes"
+
+    def run(self):
+        try:
+            n = 0
+            while not self.run_of.is_over:
+                with contextlib.suppress(OSError), self.run_of.connect() as db:
+                    while not self.run_of.is_over:
+                        n += 1
+                        changes, call = self.requests(n)
+                        begun = time.time()
+                        try:
+                            call(db)
+                        except LOST:
+                            if self.was_written(changes):
+                                self.log.append((begun, time.time(), changes))
+                            break
+                        self.log.append((begun, time.time(), changes))
+        except BaseException as failure:  # told by the main thread
+            self.failure = failure
+
+    def state(self, count):
+        state = {}
+        for _, _, changes in self.log[:count]:
+            state.update(changes)
+        return {key: number for key, number in state.items() if number is not None}
+
+    def check(self, found, lower, upper):
+        """The items are those of the first n writes, for an n that an instant between the two times allows."""
+        first = sum(acknowledged < lower for _, acknowledged, _ in self.log)
+        last = sum(begun <= upper for begun, _, _ in self.log)
+        assert any(self.state(count) == found for count in range(first, last + 1)), (
+            f"writer {self.number}: none of the states {first} to {last}: {found}, {self.state(first)}, {self.state(last)}")
+
+
+class Run:
+    def __init__(self, store):
+        self.store, self.server, self.is_over = store, Server(store, "--recovery-lag-ms", "0"), False
+        with self.connect() as db:
+            self.table = create_table(db, key="pk sk:N", gsi={"by-g": "g"})
+            set_recovery(db, self.table, True)
+        self.writers = [Writer(self, number) for number in range(WRITERS)]
+        self.backups = []  # ARN, not before, not after
+        self.restored = []  # table, not before, not after
+        self.random = random.Random(7)
+        self.names = (f"restored-{number}" for number in itertools.count())
+
+    def connect(self):
+        return Client(self.server.endpoint)
+
+    def restart(self):
+        self.server.kill()
+        self.server = Server(self.store, "--recovery-lag-ms", "0", port=self.server.port)
+
+    def back_up(self, db):
+        before = time.time()
+        arn = db.CreateBackup(TableName=self.table, BackupName="backup")["BackupDetails"]["BackupArn"]
+        self.backups.append([arn, before, None])
+
+    def restore_backup(self, db):
+        name = next(self.names)
+        arn, before, after = self.random.choice([backup for backup in self.backups if backup[2] is not None])
+        self.restored.append([name, before, after])
+        try:
+            db.RestoreTableFromBackup(TargetTableName=name, BackupArn=arn)
+        except Refused as refused:
+            assert refused.type == "BackupInUseException", refused  # a restore from it goes on after the kill
+
+    def restore_second(self, db):
+        second = self.random.randint(self.since, int(time.time()) - 1)
+        name = next(self.names)
+        self.restored.append([name, second, second])
+        db.RestoreTableToPointInTime(SourceTableName=self.table, TargetTableName=name, RestoreDateTime=second)
+
+    def settle(self, db):
+        """What was begun is either there as a whole or not at all."""
+        for backup in self.backups:
+            if backup[2] is None:
+                wait_available(db, backup[0])
+                backup[2] = time.time()
+        names = [name for page in (db.ListTables(), db.ListTables(ExclusiveStartTableName="restored")) for name in page["TableNames"]]
+        self.restored = [restored for restored in self.restored if restored[0] in names]
+        for name, _, _ in self.restored:
+            wait_restored(db, name)
+
+    def check(self, db):
+        for name, lower, upper in self.restored:
+            found = everything(db, name)
+            assert [entry for entry in found[None] if "g" in entry] == found["by-g"]
+            items = [plain(entry) for entry in found[None]]
+            for writer in self.writers:
+                writer.check({int(entry["sk"]): int(entry["n"]) for entry in items if entry["pk"] == f"w{writer.number}"},
+                             lower, upper)
+
+    def begin(self):
+        with self.connect() as db:
+            self.since = int(time.time()) + 2
+            for writer in self.writers:
+                writer.start()
+            self.back_up(db)
+            poll(lambda: time.time() > self.since + 2, 10, "some seconds to restore to")
+            self.settle(db)
+
+    def end(self):
+        self.is_over = True
+        for writer in self.writers:
+            writer.join(90)
+            assert writer.failure is None, writer.failure
+            assert len(writer.log) > 50
+        with self.connect() as db:
+            self.settle(db)
+            self.check(db)
+            assert all(backup["BackupStatus"] == "AVAILABLE" for backup in db.ListBackups()["BackupSummaries"])
+        self.server.stop()
+
+
+@pytest.fixture
+def run(tmp_path):
+    if "GRAMME_ENDPOINT" in os.environ:
+        pytest.skip("needs a server of its own")
+    started = Run(f"rocksdb:{tmp_path / 'store'}")
+    yield started
+    started.is_over = True
+    for writer in started.writers:
+        if writer.is_alive():
+            writer.join(90)
+    if started.server.process.poll() is None:
+        started.server.kill()
+
+
+def test_under_load(run):
+    run.begin()
+    with run.connect() as db:
+        for _ in range(ROUNDS):
+            run.back_up(db)
+            run.settle(db)
+            run.restore_backup(db)
+            run.restore_second(db)
+    assert len(run.restored) == 2 * ROUNDS
+    run.end()
+
+
+def test_killed(run):
+    run.begin()
+    for number in range(KILLS):
+        with contextlib.suppress(*LOST), run.connect() as db:
+            for action in run.random.sample([run.back_up, run.restore_backup, run.restore_second], 2):
+                action(db)
+        time.sleep(run.random.choice([0, 0.002, 0.01, 0.05]))  # a point of the work, whichever
+        run.restart()
+        if number % 3 == 2:
+            with run.connect() as db:
+                run.settle(db)
+    run.end()
