@@ -215,8 +215,12 @@ static bool ask_restore(struct question *question)
 {
     static const char *const actions[] = {
         NULL, /* the operation itself */
-        "dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:GetItem",
-        "dynamodb:PutItem",        "dynamodb:Query",      "dynamodb:Scan",
+        "dynamodb:BatchWriteItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:Query",
+        "dynamodb:Scan",
         "dynamodb:UpdateItem",
     };
     struct str target = member_text(question->shape, question->request, "TargetTableName");

@@ -25,8 +25,8 @@ void backup_request_word_error(struct err *err, struct str table_name);
 /* Finds a table for such an operation, kept until the call ends. NULL: call->err. */
 const struct table *backup_request_table(struct api_call *call, struct str name);
 
-/* Writes the members of a BackupSummary, or of BackupDetails: then without the table. `status` NULL:
- * that of the backup. */
+/* Writes the members of a BackupSummary, or of BackupDetails: then without the table. `status`
+ * NULL: that of the backup. */
 void backup_request_summary(struct api_call *call, struct str row_name, const struct backup *backup,
                             const char *status, bool with_table);
 /* Writes the answer of DescribeBackup and DeleteBackup. */

@@ -143,8 +143,9 @@ static const struct index *find_source(const struct restorer *restorer, enum ind
         }
     }
     err_set(&restorer->call->err, ERR_VALIDATION,
-            INVALID_REQUEST "Index %.*s does not match a secondary index that existed in the source "
-                            "table and cannot be created during the restore operation",
+            INVALID_REQUEST
+            "Index %.*s does not match a secondary index that existed in the source "
+            "table and cannot be created during the restore operation",
             STR_ARG(given->name));
     return NULL;
 }
@@ -239,10 +240,10 @@ static bool apply_indexes(struct restorer *restorer)
     const struct restore_overrides *overrides = restorer->overrides;
     struct table *table = restorer->table;
     size_t count = 0;
-    struct index *indexes = ARENA_ARRAY(restorer->call->arena, struct index,
-                                        restorer->source->index_count +
-                                            overrides->global_indexes.count +
-                                            overrides->local_indexes.count + 1);
+    struct index *indexes =
+        ARENA_ARRAY(restorer->call->arena, struct index,
+                    restorer->source->index_count + overrides->global_indexes.count +
+                        overrides->local_indexes.count + 1);
     if (!add_indexes(restorer, INDEX_GLOBAL, &overrides->global_indexes, indexes, &count)) {
         return false;
     }

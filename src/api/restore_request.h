@@ -26,7 +26,6 @@ struct restore_overrides {
 
 /* Applies the overrides to *table, a copy of the source's description. False: call->err. */
 MUST_USE bool restore_request_apply(struct api_call *call,
-                                    const struct restore_overrides *overrides,
-                                    struct table *table);
+                                    const struct restore_overrides *overrides, struct table *table);
 
 #endif

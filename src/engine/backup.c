@@ -518,9 +518,9 @@ void backup_prepare_restore(struct table_create *create, struct table *table, st
     table->restore = (struct restore_source){
         .backup_row = row_name,
         .backup_arn = is_internal ? STR_NULL : backup_arn(engine, arena, row_name),
-        .table_arn = arena_format(arena, "arn:aws:dynamodb:%.*s:%.*s:table/%.*s",
-                                  STR_ARG(engine->region), STR_ARG(engine->account),
-                                  STR_ARG(source)),
+        .table_arn =
+            arena_format(arena, "arn:aws:dynamodb:%.*s:%.*s:table/%.*s", STR_ARG(engine->region),
+                         STR_ARG(engine->account), STR_ARG(source)),
         .time_ms = is_internal ? backup->instant_ns / 1000000 : backup->created_ms,
         .instant_ns = backup->instant_ns,
         .space = backup->table.space,
@@ -664,7 +664,8 @@ static const struct table *add_pin(struct table_change *change, const struct tab
         .name = STR("point-in-time"),
         .table = *made,
     };
-    pin->row_name = make_row_name(call->arena, pin->backup.created_ms, random_number(), table->name);
+    pin->row_name =
+        make_row_name(call->arena, pin->backup.created_ms, random_number(), table->name);
     store_batch_put_owned(change->batch, backup_key(call->arena, pin->row_name),
                           backup_encode(call->arena, &pin->backup));
     return made;

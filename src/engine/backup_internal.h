@@ -36,8 +36,15 @@ MUST_USE enum restore_result restore_step(struct service *service, const struct 
 uint32_t restoring_space(const struct restoring *state);
 void restoring_destroy(struct restoring *state);
 
-/* history_trim.c: erases records that no instant needs; returns in how many milliseconds to look
- * again. Of the housekeeper. */
+/* history_trim.c: erases records that no instant needs, where a pass is due. Of the housekeeper. */
 void history_trim(struct service *service);
+/* Frees what is known from one pass to the next. */
+void history_forget_trims(struct engine *engine);
+
+/* Requests that are waited for, on the service's thread. */
+/* The rows and bytes of a space; zeros if the store cannot be read. */
+struct store_count service_space_size(struct service *service, uint32_t space, struct arena *arena);
+/* store_settle(); 0: not known. */
+int64_t service_settle(struct service *service, struct arena *arena);
 
 #endif

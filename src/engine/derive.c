@@ -5,6 +5,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
+#include "engine/history.h"
 #include "engine/walk.h"
 
 const char *derive_check_item(struct inventory *inventory, const struct table *table,
@@ -28,6 +29,20 @@ const char *derive_check_item(struct inventory *inventory, const struct table *t
         return "the size of the item is wrong";
     }
     return NULL;
+}
+
+const char *derive_check_record(struct inventory *inventory, const struct table *table,
+                                struct str key, struct str value, struct arena *arena)
+{
+    struct str row_key = history_row_key(arena, table->space, key);
+    bool good;
+    struct str before = history_row_before(value, &good);
+    if (str_is_null(row_key) || !good) {
+        return "an earlier version of an item cannot be read";
+    }
+    struct checked_item item;
+    return str_is_null(before) ? NULL
+                               : derive_check_item(inventory, table, row_key, before, arena, &item);
 }
 
 struct derivation {

@@ -22,6 +22,11 @@ MUST_USE const char *derive_check_item(struct inventory *inventory, const struct
                                        struct checked_item *out);
 
 /* One derived row. */
+/* What is wrong with a record of the history of a table whose items are in table->space; NULL:
+ * nothing. */
+const char *derive_check_record(struct inventory *inventory, const struct table *table,
+                                struct str key, struct str value, struct arena *arena);
+
 struct derived_row {
     const struct space_info *space;
     struct str key;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "engine/backup_internal.h"
 #include "engine/copy.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
@@ -67,6 +68,7 @@ void engine_close(struct engine *engine)
     service_finish(&engine->housekeeper);
     service_finish(&engine->follow.service);
     expiry_sweeps_destroy(engine->sweeps);
+    history_forget_trims(engine);
     catalog_unload(engine);
     streams_finish(&engine->streams);
     pthread_rwlock_destroy(&engine->tables_lock);

@@ -42,7 +42,8 @@ struct engine {
     struct service expiry;
     struct service recovery; /* backups and restores: recovery_service.c */
     int64_t recovery_lag_ms;
-    struct expiry_sweeps *sweeps; /* of that service */
+    struct trimmed_history *trimmed; /* of the housekeeper: history_trim.c */
+    struct expiry_sweeps *sweeps;    /* of that service */
 };
 
 /* catalog.c */

@@ -49,8 +49,9 @@ struct str history_row_key(struct arena *arena, uint32_t space, struct str recor
 
 struct str history_row_before(struct str record, bool *out_good)
 {
-    *out_good = record.len >= 1 && record.data[0] == RECORD_VERSION &&
-                (record.len == 1 || (record.len > 1 + ROW_HEAD_LEN && record.data[1] == ROW_VERSION));
+    *out_good =
+        record.len >= 1 && record.data[0] == RECORD_VERSION &&
+        (record.len == 1 || (record.len > 1 + ROW_HEAD_LEN && record.data[1] == ROW_VERSION));
     return *out_good && record.len > 1 ? str_skip(record, 1) : STR_NULL;
 }
 

@@ -29,7 +29,7 @@ struct history_chunk {
     struct past *pasts;
     size_t past_count;
     size_t bytes;
-    bool is_bad; /* a record cannot be read */
+    bool is_bad;    /* a record cannot be read */
     struct str end; /* the chunk ends before this row key; STR_NULL: at the end of the space */
 };
 
@@ -135,8 +135,7 @@ static bool read_history(struct history_chunk *chunk)
     uint32_t space = reader->source.history_space;
     struct str start = space_start(chunk->arena, space);
     chunk->range.range = (struct store_range){
-        .lo = str_is_null(reader->from) ? start
-                                        : history_prefix(chunk->arena, space, reader->from),
+        .lo = str_is_null(reader->from) ? start : history_prefix(chunk->arena, space, reader->from),
         .hi = str_is_null(chunk->end) ? key_after_prefix(chunk->arena, start)
                                       : history_prefix(chunk->arena, space, chunk->end),
         .arena = &chunk->reader->scratch,

@@ -1,5 +1,436 @@
+/* Erases records of histories that no instant needs any more. A record at time t of an item, whose
+ * record before that is of time p, is what restores the instants from p up to t, t excluded. It is
+ * needed while there is a backup of one of these instants, or one of them is within the window of
+ * point-in-time recovery.
+ *
+ * Which records are needed is decided after store_settle(): whatever backup is not listed then gets
+ * an instant that is later than the settled time, or than the window's begin, and neither needs
+ * what is erased here. Of the housekeeper, on its thread. */
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/table.h"
 #include "engine/backup_internal.h"
+#include "engine/engine_internal.h"
+#include "engine/history.h"
+#include "engine/walk.h"
+
+enum { ERASE_MAX = 512, PASS_ROWS = 4096, BACKUPS_AT_ONCE = 64 };
+static const int64_t hour_ms = (int64_t)60 * 60 * 1000;
+static const int64_t day_ns = (int64_t)24 * 60 * 60 * 1000 * 1000000;
+
+/* What is known of a history from one pass to the next; of the housekeeper. */
+struct trimmed_history {
+    struct trimmed_history *next;
+    uint32_t space;
+    uint32_t holds;    /* of the description, at the last pass */
+    uint32_t days;     /* likewise */
+    int64_t rows;      /* after it */
+    int64_t passed_ms; /* by the trusted clock */
+    bool is_seen;
+};
+
+struct trim {
+    struct service *service;
+    struct arena arena;      /* of the round */
+    struct arena scratch;    /* of a piece of work */
+    int64_t settled_ns;      /* all updates up to then are decided */
+    struct backup_list list; /* all backups, some at a time */
+    bool has_failed;
+
+    /* The history of one table. */
+    uint32_t space;
+    int64_t window_ns; /* instants from here on are needed */
+    int64_t *instants; /* of backups, ascending because backups are */
+    size_t instant_count;
+    size_t instant_capacity;
+    struct service_range range;
+    struct service_update update;
+    struct str declared;
+    struct buf from;   /* where the next range begins */
+    struct buf prefix; /* of the records of the item that was read last */
+    int64_t before_ns; /* its last record; 0: none */
+    struct str keys[ERASE_MAX];
+    size_t count;
+    int64_t bytes;
+    size_t seen;
+    bool is_end;
+};
+
+/* --- waiting for the store --- */
+
+struct count_get {
+    struct store_get get;
+    struct str key;
+    struct store_count size;
+    bool done;
+};
+
+static void count_done(struct store_get *get)
+{
+    struct count_get *count = CONTAINER_OF(get, struct count_get, get);
+    if (get->status == STORE_OK) {
+        count->size = store_count_value(get->rows[0]);
+    }
+    count->done = true;
+}
+
+struct store_count service_space_size(struct service *service, uint32_t space, struct arena *arena)
+{
+    struct count_get count = {.key = space_fact_key(arena, space, SPACE_SIZE)};
+    count.get = (struct store_get){
+        .keys = &count.key,
+        .key_count = 1,
+        .are_counters = true,
+        .arena = arena,
+        .home = waiting_mailbox_box(service->mailbox),
+        .done = count_done,
+    };
+    store_get(service->engine->store, &count.get);
+    waiting_mailbox_run(service->mailbox, &count.done);
+    return count.size;
+}
+
+struct settle_wait {
+    struct store_settle settle;
+    bool done;
+};
+
+static void settle_done(struct store_settle *settle)
+{
+    CONTAINER_OF(settle, struct settle_wait, settle)->done = true;
+}
+
+int64_t service_settle(struct service *service, struct arena *arena)
+{
+    struct settle_wait wait = {
+        .settle = {.arena = arena,
+                   .home = waiting_mailbox_box(service->mailbox),
+                   .done = settle_done},
+    };
+    store_settle(service->engine->store, &wait.settle);
+    waiting_mailbox_run(service->mailbox, &wait.done);
+    return wait.settle.status == STORE_OK ? wait.settle.time_ns : 0;
+}
+
+/* --- which instants are needed --- */
+
+struct list_wait {
+    bool done;
+};
+
+static void list_done(struct engine_call *call)
+{
+    ((struct list_wait *)call->owner)->done = true;
+}
+
+static void add_instant(struct trim *trim, int64_t instant_ns)
+{
+    if (trim->instant_count == trim->instant_capacity) {
+        trim->instant_capacity = MAX(2 * trim->instant_capacity, (size_t)16);
+        trim->instants =
+            mem_realloc(trim->instants, trim->instant_capacity * sizeof(*trim->instants));
+    }
+    trim->instants[trim->instant_count++] = instant_ns;
+}
+
+/* The instants of the backups that need this history. */
+static bool collect_instants(struct trim *trim)
+{
+    struct buf after = {0};
+    bool ok = true;
+    bool more = true;
+    trim->instant_count = 0;
+    while (ok && more) {
+        struct list_wait wait = {0};
+        arena_reset(&trim->scratch);
+        trim->list = (struct backup_list){
+            .call = {.engine = trim->service->engine,
+                     .arena = &trim->scratch,
+                     .home = waiting_mailbox_box(trim->service->mailbox),
+                     .err = ERR_INIT(&trim->scratch),
+                     .done = list_done,
+                     .owner = &wait},
+            .after = after.len > 0 ? arena_copy(&trim->scratch, buf_str(&after)) : STR_NULL,
+            .user = true,
+            .system = true,
+            .internal = true,
+            .limit = BACKUPS_AT_ONCE,
+        };
+        engine_list_backups(&trim->list);
+        waiting_mailbox_run(trim->service->mailbox, &wait.done);
+        ok = trim->list.call.err.code == ERR_NONE;
+        more = trim->list.more;
+        for (size_t i = 0; ok && i < trim->list.count; i++) {
+            const struct backup *backup = &trim->list.entries[i].backup;
+            if (backup->table.history_space == trim->space && backup->instant_ns != 0) {
+                add_instant(trim, backup->instant_ns);
+            }
+        }
+        after.len = 0;
+        if (ok && trim->list.count > 0) {
+            buf_add(&after, trim->list.entries[trim->list.count - 1].row_name);
+        }
+    }
+    buf_finish(&after);
+    return ok;
+}
+
+/* Whether an instant from `from_ns` up to `until_ns`, that excluded, is needed. */
+static bool is_needed(const struct trim *trim, int64_t from_ns, int64_t until_ns)
+{
+    if (until_ns > trim->window_ns) {
+        return true;
+    }
+    for (size_t i = 0; i < trim->instant_count; i++) {
+        if (trim->instants[i] >= from_ns && trim->instants[i] < until_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- a pass --- */
+
+static bool look_at_record(struct store_range *range, struct str key, struct str value)
+{
+    struct trim *trim = CONTAINER_OF(range, struct trim, range.range);
+    if (key.len < STORE_PREFIX_LEN + HISTORY_TIME_LEN) {
+        return true; /* `gramme check` reports it */
+    }
+    if (trim->count == ERASE_MAX || trim->seen == PASS_ROWS) {
+        trim->is_end = false;
+        return false;
+    }
+    trim->seen++;
+    struct str prefix = str_make(key.data, key.len - HISTORY_TIME_LEN);
+    if (!str_eq(prefix, buf_str(&trim->prefix))) {
+        trim->prefix.len = 0;
+        buf_add(&trim->prefix, prefix);
+        trim->before_ns = 0;
+    }
+    int64_t time_ns = history_time_ns(key);
+    if (!is_needed(trim, trim->before_ns, time_ns)) {
+        trim->keys[trim->count++] = arena_copy(&trim->scratch, key);
+        trim->bytes += (int64_t)value.len;
+    }
+    trim->before_ns = time_ns;
+    trim->from.len = 0;
+    buf_add(&trim->from, key);
+    buf_add_char(&trim->from, '\0');
+    return true;
+}
+
+static bool erase_eval(struct store_update *update, const struct str *rows,
+                       struct store_batch *batch)
+{
+    (void)rows;
+    struct trim *trim = CONTAINER_OF(update, struct trim, update.update);
+    for (size_t i = 0; i < trim->count; i++) {
+        store_batch_erase_owned(batch, trim->keys[i]);
+    }
+    space_count(batch, update->arena, trim->space, -(int64_t)trim->count, -trim->bytes);
+    return true;
+}
+
+/* Nobody else writes these rows; the declared key is only there to have one. */
+static bool erase(struct trim *trim)
+{
+    trim->declared = walk_cursor_key(&trim->scratch, trim->space);
+    trim->update.update = (struct store_update){
+        .keys = &trim->declared,
+        .key_count = 1,
+        .arena = &trim->scratch,
+        .eval = erase_eval,
+    };
+    return trim->count == 0 || service_update(trim->service, &trim->update) == STORE_OK;
+}
+
+/* Reads some records, and erases those that are not needed. */
+static bool trim_some(struct trim *trim)
+{
+    int64_t start_us = clock_monotonic_us();
+    arena_reset(&trim->scratch);
+    struct key_writer writer;
+    key_start(&writer, &trim->scratch, trim->space);
+    struct str start = key_finish(&writer);
+    trim->count = 0;
+    trim->bytes = 0;
+    trim->seen = 0;
+    trim->is_end = true;
+    trim->range.range = (struct store_range){
+        .lo = trim->from.len > 0 ? arena_copy(&trim->scratch, buf_str(&trim->from)) : start,
+        .hi = key_after_prefix(&trim->scratch, start),
+        .arena = &trim->scratch,
+        .row = look_at_record,
+    };
+    bool ok = service_range(trim->service, &trim->range) == STORE_OK && erase(trim);
+    service_give_way(trim->service, clock_monotonic_us() - start_us);
+    return ok;
+}
+
+static bool pass(struct trim *trim, const struct table *table)
+{
+    struct engine *engine = trim->service->engine;
+    trim->space = table->history_space;
+    trim->settled_ns = service_settle(trim->service, &trim->arena);
+    if (trim->settled_ns == 0 || !collect_instants(trim)) {
+        return false;
+    }
+    trim->window_ns = trim->settled_ns;
+    if (table->recovery) {
+        int64_t now_ns = MIN(trim->settled_ns, trusted_clock_ms(&engine->clock) * 1000000);
+        trim->window_ns = now_ns - (int64_t)table->recovery_days * day_ns;
+    }
+    trim->from.len = 0;
+    trim->prefix.len = 0;
+    trim->before_ns = 0;
+    bool ok = true;
+    do {
+        ok = trim_some(trim);
+    } while (ok && !trim->is_end && !service_is_stopping(trim->service));
+    return ok && trim->is_end;
+}
+
+/* --- which histories --- */
+
+static struct trimmed_history *known_history(struct engine *engine, uint32_t space)
+{
+    struct trimmed_history *known = engine->trimmed;
+    while (known != NULL && known->space != space) {
+        known = known->next;
+    }
+    if (known == NULL) {
+        known = mem_zalloc(sizeof(*known));
+        known->space = space;
+        known->next = engine->trimmed;
+        engine->trimmed = known;
+    }
+    return known;
+}
+
+/* A pass reads the whole history: so it is made when there is something to gain. */
+static bool is_due(struct trim *trim, const struct table *table,
+                   const struct trimmed_history *known, int64_t rows)
+{
+    int64_t now_ms = trusted_clock_ms(&trim->service->engine->clock);
+    int64_t interval_ms = table->recovery ? (int64_t)table->recovery_days * hour_ms : hour_ms;
+    return rows > 0 &&
+           (known->holds != table->history_holds || known->days != table->recovery_days ||
+            now_ms >= known->passed_ms + interval_ms || rows > 2 * known->rows + PASS_ROWS);
+}
+
+static void trim_history(struct trim *trim, const struct table *table)
+{
+    struct engine *engine = trim->service->engine;
+    struct trimmed_history *known = known_history(engine, table->history_space);
+    known->is_seen = true;
+    int64_t rows = service_space_size(trim->service, table->history_space, &trim->arena).count;
+    if (is_due(trim, table, known, rows) && pass(trim, table)) {
+        known->rows = service_space_size(trim->service, table->history_space, &trim->arena).count;
+        known->holds = table->history_holds;
+        known->days = table->recovery_days;
+        known->passed_ms = trusted_clock_ms(&engine->clock);
+        if (known->rows < rows) {
+            log_write(LOG_DEBUG, "recovery", "table %.*s: %lld of %lld earlier versions are erased",
+                      STR_ARG(table->name), (long long)(rows - known->rows), (long long)rows);
+        }
+    }
+    arena_reset(&trim->arena);
+}
+
+static bool has_history(const struct table *table)
+{
+    return table->history_space != 0;
+}
+
+static void trim_tables(struct trim *trim)
+{
+    struct arena arena;
+    arena_init(&arena);
+    const struct table **tables;
+    size_t count = catalog_collect(trim->service->engine, has_history, &arena, &tables);
+    for (size_t i = 0; i < count; i++) {
+        if (!service_is_stopping(trim->service)) {
+            trim_history(trim, tables[i]);
+        }
+        table_release(tables[i]);
+    }
+    arena_finish(&arena);
+}
+
+/* Deleted tables: their descriptions are in the store only. */
+struct kept_read {
+    struct service_range range;
+    struct arena arena;
+    struct str rows[ERASE_MAX];
+    size_t count;
+};
+
+static bool keep_row(struct store_range *range, struct str key, struct str value)
+{
+    (void)key;
+    struct kept_read *read = CONTAINER_OF(range, struct kept_read, range.range);
+    read->rows[read->count++] = arena_copy(&read->arena, value);
+    return read->count < ERASE_MAX;
+}
+
+static void trim_kept(struct trim *trim)
+{
+    struct kept_read *read = mem_zalloc(sizeof(*read));
+    struct str prefix = catalog_key(&read->arena, "kept", STR(""));
+    read->range.range = (struct store_range){
+        .lo = prefix,
+        .hi = key_after_prefix(&read->arena, prefix),
+        .arena = &trim->scratch,
+        .row = keep_row,
+    };
+    if (service_range(trim->service, &read->range) == STORE_OK) {
+        for (size_t i = 0; i < read->count && !service_is_stopping(trim->service); i++) {
+            struct table table;
+            struct err err = ERR_INIT(&read->arena);
+            if (table_decode(&read->arena, read->rows[i], &table, &err)) {
+                trim_history(trim, &table);
+            }
+        }
+    }
+    arena_finish(&read->arena);
+    mem_free(read);
+}
+
+static void forget_unseen(struct engine *engine)
+{
+    struct trimmed_history **at = &engine->trimmed;
+    while (*at != NULL) {
+        struct trimmed_history *known = *at;
+        if (known->is_seen) {
+            known->is_seen = false;
+            at = &known->next;
+        } else {
+            *at = known->next;
+            mem_free(known);
+        }
+    }
+}
+
+void history_forget_trims(struct engine *engine)
+{
+    forget_unseen(engine);
+    forget_unseen(engine);
+}
+
 void history_trim(struct service *service)
 {
-    (void)service;
+    struct trim *trim = mem_zalloc(sizeof(*trim));
+    trim->service = service;
+    trim_tables(trim);
+    trim_kept(trim);
+    forget_unseen(service->engine);
+    buf_finish(&trim->from);
+    buf_finish(&trim->prefix);
+    mem_free(trim->instants);
+    arena_finish(&trim->arena);
+    arena_finish(&trim->scratch);
+    mem_free(trim);
 }

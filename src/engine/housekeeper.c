@@ -1,5 +1,6 @@
 /* The housekeeper: what nobody waits for and is not urgent. It is also the home of store requests
  * that belong to no call. */
+#include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/token.h"
 
@@ -13,5 +14,6 @@ int64_t housekeeper_round(struct service *service)
     }
     token_sweep(service, trusted_clock_ms(&service->engine->clock));
     stream_trim(service);
+    history_trim(service);
     return MIN((int64_t)ROUND_MS, stream_trim_interval_ms(service->engine));
 }

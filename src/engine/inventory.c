@@ -3,6 +3,7 @@
 #include "engine/inventory.h"
 
 #include "base/mem.h"
+#include "codec/backup.h"
 #include "codec/table.h"
 #include "engine/engine_internal.h"
 
@@ -92,6 +93,9 @@ static bool assign_spaces(struct inventory *inventory, const struct table *table
     if (table->deleting_index != NULL) {
         good = assign(inventory, table->deleting_index->space, SPACE_LEAVING, NULL, NULL) && good;
     }
+    if (table->history_space != 0) {
+        good = assign(inventory, table->history_space, SPACE_HISTORY, table, NULL) && good;
+    }
     return good;
 }
 
@@ -138,6 +142,36 @@ static bool add_table(struct inventory *inventory, struct str name, struct str v
     return true;
 }
 
+/* A deleted table whose items backups need. */
+static bool add_kept(struct inventory *inventory, struct str sort, struct str value,
+                     inventory_report *report, void *context)
+{
+    struct table *table = ARENA_NEW(&inventory->arena, struct table);
+    struct err err = ERR_INIT(&inventory->arena);
+    bool good = sort.len == 4 && table_decode(&inventory->arena, value, table, &err) &&
+                is_sound(table) && table->space == store_key_space(sort) &&
+                assign(inventory, table->space, SPACE_KEPT, table, NULL) &&
+                assign(inventory, table->history_space, SPACE_HISTORY, table, NULL);
+    if (!good) {
+        report(context, STR(""), "the description of a deleted table with backups cannot be read");
+    }
+    return good;
+}
+
+static bool add_backup(struct inventory *inventory, struct str value, inventory_report *report,
+                       void *context)
+{
+    struct backup backup;
+    struct err err = ERR_INIT(&inventory->arena);
+    if (!backup_decode(&inventory->arena, value, &backup, &err) || !is_sound(&backup.table) ||
+        backup.table.history_space < SPACE_FIRST_FREE) {
+        report(context, STR(""), "a backup cannot be read");
+        return false;
+    }
+    inventory_find(inventory, backup.table.history_space)->backups++;
+    return true;
+}
+
 static bool add_stream(struct inventory *inventory, struct str sort, struct str value,
                        inventory_report *report, void *context)
 {
@@ -166,6 +200,12 @@ static bool add_catalog_row(struct inventory *inventory, struct str key, struct 
     }
     if (is_part(key, "stream")) {
         return add_stream(inventory, sort, value, report, context);
+    }
+    if (is_part(key, "kept")) {
+        return add_kept(inventory, sort, value, report, context);
+    }
+    if (is_part(key, "backup")) {
+        return add_backup(inventory, value, report, context);
     }
     if (is_part(key, "next") && value.len == 4) {
         inventory->next_space = store_key_space(value);
@@ -245,6 +285,16 @@ bool inventory_add(struct inventory *inventory, struct str key, struct str value
     }
 }
 
+static void check_backups(const struct space_info *info, inventory_report *report, void *context)
+{
+    if (info->backups > 0 && info->role != SPACE_HISTORY) {
+        report(context, STR(""), "the items that a backup needs are missing");
+    }
+    if (info->role == SPACE_HISTORY && info->backups != info->table->history_holds) {
+        report(context, info->table->name, "the number of the table's backups is wrong");
+    }
+}
+
 void inventory_seal(struct inventory *inventory, inventory_report *report, void *context)
 {
     for (size_t i = 0; i < inventory->space_count; i++) {
@@ -253,6 +303,7 @@ void inventory_seal(struct inventory *inventory, inventory_report *report, void 
             report(context, info->table != NULL ? info->table->name : STR(""),
                    "the number of a space is larger than the next free one");
         }
+        check_backups(info, report, context);
     }
     for (size_t i = 0; i < inventory->table_count; i++) {
         const struct table *table = inventory->tables[i];
@@ -293,6 +344,12 @@ struct str inventory_describe(struct inventory *inventory, uint32_t space, struc
         return arena_format(arena, "times of expiry of table \"%.*s\"", STR_ARG(info->table->name));
     case SPACE_STREAM:
         return arena_format(arena, "stream of table \"%.*s\"", STR_ARG(info->stream->table.name));
+    case SPACE_KEPT:
+        return arena_format(arena, "items of deleted table \"%.*s\", for its backups",
+                            STR_ARG(info->table->name));
+    case SPACE_HISTORY:
+        return arena_format(arena, "earlier versions of items of table \"%.*s\"",
+                            STR_ARG(info->table->name));
     case SPACE_LEAVING:
         return STR("rows that are being deleted");
     default:

@@ -13,7 +13,9 @@ enum space_role {
     SPACE_COLLECTIONS, /* sizes of item collections */
     SPACE_EXPIRY,      /* items by time of expiry */
     SPACE_STREAM,
-    SPACE_LEAVING /* to be dropped: its rows do not count any more */
+    SPACE_KEPT,    /* items of a deleted table that has backups */
+    SPACE_HISTORY, /* earlier versions of items, of a table or a deleted one */
+    SPACE_LEAVING  /* to be dropped: its rows do not count any more */
 };
 
 /* A stream, as its row in the catalog describes it. */
@@ -29,6 +31,7 @@ struct space_info {
     const struct inventory_stream *stream;
     bool has_size;
     struct store_count size;  /* as stored */
+    uint32_t backups;         /* SPACE_HISTORY: how many need it */
     struct str cursor;        /* while the space is being filled; STR_NULL: it is complete */
     struct store_count found; /* for the user of the inventory */
     void *extra;

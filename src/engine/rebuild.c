@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "codec/backup.h"
+#include "codec/table.h"
 #include "engine/derive.h"
 #include "engine/engine_internal.h"
 #include "engine/stream_internal.h"
@@ -398,6 +400,28 @@ static void add_token(struct rebuilder *rebuilder, struct str key, struct str va
     put(rebuilder, str_make(by_age, sizeof(by_age)), STR(""));
 }
 
+/* Backups -------------------------------------------------------------------------------------- */
+
+/* Items of deleted tables, and earlier versions. */
+static void add_kept_row(struct rebuilder *rebuilder, struct space_info *info, struct str key,
+                         struct str value)
+{
+    struct checked_item item = {0};
+    bool is_history = info->role == SPACE_HISTORY;
+    const char *problem = is_history ? derive_check_record(&rebuilder->inventory, info->table, key,
+                                                           value, &rebuilder->arena)
+                                     : derive_check_item(&rebuilder->inventory, info->table, key,
+                                                         value, &rebuilder->arena, &item);
+    if (problem != NULL) {
+        report(rebuilder, REBUILD_LOST, info->table->name,
+               arena_format(&rebuilder->arena, "an item of a backup is lost: %s", problem).data);
+        return;
+    }
+    info->found.count++;
+    info->found.bytes += is_history ? (int64_t)value.len : (int64_t)item.row.size;
+    put(rebuilder, key, value);
+}
+
 /* The catalog ---------------------------------------------------------------------------------- */
 
 static bool is_part(struct str key, const char *part)
@@ -412,6 +436,10 @@ static bool is_part(struct str key, const char *part)
 static bool is_taken_over(struct rebuilder *rebuilder, struct str key)
 {
     struct str sort = str_skip(key, STORE_PREFIX_LEN);
+    if (is_part(key, "kept")) {
+        return sort.len == 4 &&
+               inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_KEPT;
+    }
     if (is_part(key, "stream")) {
         return sort.len == 4 &&
                inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_STREAM;
@@ -425,6 +453,50 @@ static bool is_taken_over(struct rebuilder *rebuilder, struct str key)
         }
     }
     return false;
+}
+
+/* A backup is saved if the history that it needs is known. */
+static bool is_backup_saved(struct rebuilder *rebuilder, struct str value)
+{
+    struct backup backup;
+    struct err err = ERR_INIT(&rebuilder->arena);
+    return backup_decode(&rebuilder->arena, value, &backup, &err) &&
+           inventory_find(&rebuilder->inventory, backup.table.history_space)->role == SPACE_HISTORY;
+}
+
+/* The description of a table, deleted or not, with as many backups as were found. */
+static void put_table(struct rebuilder *rebuilder, struct str key, struct str value)
+{
+    struct table table;
+    struct err err = ERR_INIT(&rebuilder->arena);
+    if (!table_decode(&rebuilder->arena, value, &table, &err)) {
+        return; /* it could be read in the first pass */
+    }
+    uint32_t backups = table.history_space == 0
+                           ? 0
+                           : inventory_find(&rebuilder->inventory, table.history_space)->backups;
+    if (backups != table.history_holds) {
+        table.history_holds = backups;
+        value = table_encode(&rebuilder->arena, &table);
+    }
+    put(rebuilder, key, value);
+}
+
+static void put_catalog_row(struct rebuilder *rebuilder, struct str key, struct str value)
+{
+    if (is_part(key, "backup")) {
+        if (is_backup_saved(rebuilder, value)) {
+            put(rebuilder, key, value);
+        } else {
+            report(rebuilder, REBUILD_LOST, STR(""), "a backup is lost");
+        }
+    } else if (is_taken_over(rebuilder, key)) {
+        if (is_part(key, "table") || is_part(key, "kept")) {
+            put_table(rebuilder, key, value);
+        } else {
+            put(rebuilder, key, value);
+        }
+    }
 }
 
 static void put_next_space(struct rebuilder *rebuilder)
@@ -445,7 +517,8 @@ static void put_facts(struct rebuilder *rebuilder)
 {
     for (size_t i = 0; i < rebuilder->inventory.space_count; i++) {
         const struct space_info *info = &rebuilder->inventory.spaces[i];
-        bool has_size = info->role == SPACE_ITEMS || info->role == SPACE_INDEX;
+        bool has_size = info->role == SPACE_ITEMS || info->role == SPACE_INDEX ||
+                        info->role == SPACE_KEPT || info->role == SPACE_HISTORY;
         if (has_size && info->found.count > 0) {
             put(rebuilder, space_fact_key(&rebuilder->arena, info->space, SPACE_SIZE),
                 str_make(&info->found, sizeof(info->found)));
@@ -466,9 +539,7 @@ static void add_in_second_pass(struct rebuilder *rebuilder, struct str key, stru
     uint32_t space = store_key_space(key);
     switch (space) {
     case SPACE_CATALOG:
-        if (is_taken_over(rebuilder, key)) {
-            put(rebuilder, key, value);
-        }
+        put_catalog_row(rebuilder, key, value);
         return;
     case SPACE_RECORDS:
         put(rebuilder, key, value);
@@ -485,8 +556,10 @@ static void add_in_second_pass(struct rebuilder *rebuilder, struct str key, stru
     if (space < SPACE_FIRST_FREE) {
         return; /* made anew */
     }
-    const struct space_info *info = inventory_find(&rebuilder->inventory, space);
-    if (info->role == SPACE_ITEMS) {
+    struct space_info *info = inventory_find(&rebuilder->inventory, space);
+    if (info->role == SPACE_KEPT || info->role == SPACE_HISTORY) {
+        add_kept_row(rebuilder, info, key, value);
+    } else if (info->role == SPACE_ITEMS) {
         add_item(rebuilder, info, key, value, is_stale);
     } else if (info->role == SPACE_STREAM) {
         add_stream_row(rebuilder, key, value);

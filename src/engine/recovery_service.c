@@ -28,32 +28,6 @@ struct round {
 
 /* --- requests that are waited for --- */
 
-struct settle_wait {
-    struct store_settle settle;
-    bool done;
-};
-
-static void settle_done(struct store_settle *settle)
-{
-    CONTAINER_OF(settle, struct settle_wait, settle)->done = true;
-}
-
-/* Returns the time up to which all updates are decided; 0: not known. */
-static int64_t settle(struct round *round)
-{
-    struct settle_wait wait = {
-        .settle =
-            {
-                .arena = &round->arena,
-                .home = waiting_mailbox_box(round->service->mailbox),
-                .done = settle_done,
-            },
-    };
-    store_settle(round->service->engine->store, &wait.settle);
-    waiting_mailbox_run(round->service->mailbox, &wait.done);
-    return wait.settle.status == STORE_OK ? wait.settle.time_ns : 0;
-}
-
 struct call_wait {
     bool done;
 };
@@ -88,38 +62,6 @@ static bool delete_backup(struct round *round, struct str row_name)
 }
 
 /* --- backups that are being made --- */
-
-struct size_get {
-    struct store_get get;
-    struct str key;
-    struct store_count size;
-    bool done;
-};
-
-static void size_done(struct store_get *get)
-{
-    struct size_get *size = CONTAINER_OF(get, struct size_get, get);
-    if (get->status == STORE_OK) {
-        size->size = store_count_value(get->rows[0]);
-    }
-    size->done = true;
-}
-
-static struct store_count read_size(struct round *round, uint32_t space)
-{
-    struct size_get size = {.key = space_fact_key(&round->arena, space, SPACE_SIZE)};
-    size.get = (struct store_get){
-        .keys = &size.key,
-        .key_count = 1,
-        .are_counters = true,
-        .arena = &round->arena,
-        .home = waiting_mailbox_box(round->service->mailbox),
-        .done = size_done,
-    };
-    store_get(round->service->engine->store, &size.get);
-    waiting_mailbox_run(round->service->mailbox, &size.done);
-    return size.size;
-}
 
 struct completion {
     struct service_update update;
@@ -157,8 +99,8 @@ static void complete_backup(struct round *round, const struct backup_entry *entr
     }
     struct completion completion = {
         .key = backup_key(&round->arena, entry->row_name),
-        .instant_ns = settle(round),
-        .size = read_size(round, entry->backup.table.space),
+        .instant_ns = service_settle(round->service, &round->arena),
+        .size = service_space_size(round->service, entry->backup.table.space, &round->arena),
     };
     completion.update.update = (struct store_update){
         .keys = &completion.key,
@@ -275,7 +217,7 @@ static void begin_recovery(struct round *round, const struct table *table)
     }
     struct beginning beginning = {
         .change.change = {.call.arena = &round->arena, .name = table->name, .change = set_since},
-        .since_ns = settle(round),
+        .since_ns = service_settle(round->service, &round->arena),
     };
     if (beginning.since_ns != 0) {
         service_change(round->service, &beginning.change);
@@ -332,7 +274,8 @@ static void destroy_restores(struct round *round)
 static bool is_instant_settled(struct round *round, const struct table *table,
                                const struct restore_entry *entry)
 {
-    return entry->state != NULL || settle(round) >= table->restore.instant_ns;
+    return entry->state != NULL ||
+           service_settle(round->service, &round->arena) >= table->restore.instant_ns;
 }
 
 /* True: there is more to do at once. */

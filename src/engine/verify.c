@@ -225,6 +225,28 @@ static void add_item(struct verifier *verifier, struct space_info *info, struct 
     add_to_collection(verifier, table, key, bytes);
 }
 
+/* Backups -------------------------------------------------------------------------------------- */
+
+/* Items of deleted tables, and earlier versions: nothing is derived from them. */
+static void add_kept_row(struct verifier *verifier, struct space_info *info, struct str key,
+                         struct str value)
+{
+    struct checked_item item = {0};
+    bool is_history = info->role == SPACE_HISTORY;
+    const char *problem = is_history ? derive_check_record(&verifier->inventory, info->table, key,
+                                                           value, &verifier->arena)
+                                     : derive_check_item(&verifier->inventory, info->table, key,
+                                                         value, &verifier->arena, &item);
+    if (problem != NULL) {
+        if (!verifier->is_second_pass) {
+            tell_row(verifier, false, info->table->name, problem, hex(&verifier->arena, key));
+        }
+        return;
+    }
+    info->found.count++;
+    info->found.bytes += is_history ? (int64_t)value.len : (int64_t)item.row.size;
+}
+
 /* Derived rows --------------------------------------------------------------------------------- */
 
 static void add_index_entry(struct verifier *verifier, struct space_info *info, struct str key,
@@ -377,6 +399,10 @@ static void add_row_of_space(struct verifier *verifier, struct str key, struct s
     case SPACE_STREAM:
         add_stream_row(verifier, info, key, value);
         break;
+    case SPACE_KEPT:
+    case SPACE_HISTORY:
+        add_kept_row(verifier, info, key, value);
+        break;
     case SPACE_UNKNOWN:
         info->found.count++;
         break;
@@ -413,15 +439,19 @@ static struct str name_of(const struct space_info *info)
 
 static void check_size(struct verifier *verifier, const struct space_info *info)
 {
-    if ((info->role != SPACE_ITEMS && info->role != SPACE_INDEX) ||
+    bool is_counted = info->role == SPACE_ITEMS || info->role == SPACE_INDEX ||
+                      info->role == SPACE_KEPT || info->role == SPACE_HISTORY;
+    if (!is_counted ||
         (info->size.count == info->found.count && info->size.bytes == info->found.bytes)) {
         return;
     }
     struct str index = info->index != NULL ? info->index->name : STR("");
+    const char *what = info->index != NULL           ? ":"
+                       : info->role == SPACE_HISTORY ? "earlier versions:"
+                                                     : "items:";
     struct str text = arena_format(
         &verifier->arena, "%s%.*s%s %lld rows of %lld bytes were counted, %lld of %lld are there",
-        info->index != NULL ? "index " : "", STR_ARG(index),
-        info->index != NULL ? ":" : "items:", (long long)info->size.count,
+        info->index != NULL ? "index " : "", STR_ARG(index), what, (long long)info->size.count,
         (long long)info->size.bytes, (long long)info->found.count, (long long)info->found.bytes);
     tell(verifier, false, info->table->name, text.data);
 }

@@ -49,8 +49,7 @@
     "Invalid Request: User is not allowed to delete the system backup with arn %.*s. It will "     \
     "automatically expire on %.*s"
 /* name */
-#define MESSAGE_BACKUPS_BEGIN                                                                      \
-    "Backups are being enabled for the table: %.*s. Please retry later"
+#define MESSAGE_BACKUPS_BEGIN "Backups are being enabled for the table: %.*s. Please retry later"
 /* name */
 #define MESSAGE_RECOVERY_IS_OFF "Point in time recovery is not enabled for table '%.*s'"
 /* times: wanted, earliest, latest */

@@ -4,9 +4,12 @@
 #define GRAMME_STORE_FORMATS_H
 
 enum {
-    STORE_FORMAT = 4,        /* of a store on disk */
+    STORE_FORMAT = 5,        /* of a store on disk */
     STORE_FORMAT_OLDEST = 3, /* the oldest that is upgraded */
-    PG_FORMAT = 1,           /* of a store on PostgreSQL */
+    PG_FORMAT = 2,           /* of a store on PostgreSQL */
+    /* The formats before tables could keep a history of their items. */
+    STORE_FORMAT_WITHOUT_HISTORY = 4,
+    PG_FORMAT_WITHOUT_HISTORY = 1,
 };
 
 #endif

@@ -104,6 +104,8 @@ static const char *kind_of(struct inventory *inventory, struct str key)
                                         [SPACE_COLLECTIONS] = "collections",
                                         [SPACE_EXPIRY] = "expiry",
                                         [SPACE_STREAM] = NULL,
+                                        [SPACE_KEPT] = "items",
+                                        [SPACE_HISTORY] = "items",
                                         [SPACE_LEAVING] = NULL};
     return space >= FIRST_FREE ? names[inventory_find(inventory, space)->role] : NULL;
 }

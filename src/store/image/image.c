@@ -362,11 +362,12 @@ static bool read_identity(struct image *image, struct err *err)
     image->summary.has_identity = result == IDENTITY_FOUND;
     image->summary.seed = image->identity.seed;
     image->summary.format = image->identity.format;
-    if (result == IDENTITY_FOUND && image->identity.format != STORE_FORMAT) {
+    if (result == IDENTITY_FOUND && !identity_format_is_readable(image->identity.format)) {
         return err_set(err, ERR_INTERNAL,
-                       "the store in %s has format %u; this version reads format %d only (a start "
-                       "of the server upgrades older ones)",
-                       image->options.directory, image->identity.format, STORE_FORMAT);
+                       "the store in %s has format %u; this version reads formats %d and %d only "
+                       "(a start of the server upgrades older ones)",
+                       image->options.directory, image->identity.format,
+                       STORE_FORMAT_WITHOUT_HISTORY, STORE_FORMAT);
     }
     if (result != IDENTITY_FOUND) {
         report(image, FINDING_DAMAGE, "STORE",

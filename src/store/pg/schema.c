@@ -235,11 +235,12 @@ static bool write_identity(struct pg *pg, PGconn *pq, struct str key,
 
 static bool check_identity(struct pg *pg, struct str row, struct str owner, struct err *err)
 {
-    if (row.len < IDENTITY_LEN || get_u32_be(row.data) != PG_FORMAT) {
+    uint32_t format = row.len < IDENTITY_LEN ? 0 : get_u32_be(row.data);
+    if (format != PG_FORMAT && format != PG_FORMAT_WITHOUT_HISTORY) {
         return err_set(err, ERR_INTERNAL,
                        "PostgreSQL at %s: the table gramme.kv was made by another version of "
                        "Gramme (format %u, this is %d)",
-                       pg->server, row.len < 4 ? 0 : (unsigned)get_u32_be(row.data), PG_FORMAT);
+                       pg->server, format, PG_FORMAT);
     }
     pg->store.seed = get_u64_be(row.data + 4);
     struct str stored = str_skip(row, IDENTITY_LEN);
@@ -249,6 +250,33 @@ static bool check_identity(struct pg *pg, struct str row, struct str owner, stru
                        pg->server, STR_ARG(stored), STR_ARG(owner));
     }
     return true;
+}
+
+/* From format 1 to 2 only the number changes: it keeps out servers that would not write histories.
+ * Part of the transaction that has read it. */
+static bool upgrade_identity(struct pg *pg, PGconn *pq, struct str key, struct str row,
+                             struct err *err)
+{
+    if (get_u32_be(row.data) == PG_FORMAT) {
+        return true;
+    }
+    struct buf upgraded = {0};
+    buf_add(&upgraded, row);
+    put_u32_be(upgraded.data, PG_FORMAT);
+    const char *values[] = {key.data, upgraded.data};
+    int lengths[] = {(int)key.len, (int)upgraded.len};
+    int formats[] = {1, 1};
+    PGresult *result =
+        PQexecParams(pq, "UPDATE gramme.kv SET v = $2::bytea WHERE b = 73 AND k = $1::bytea", 2,
+                     NULL, values, lengths, formats, 1);
+    bool ok = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+    buf_finish(&upgraded);
+    if (ok) {
+        log_write(LOG_INFO, "store", "the store in PostgreSQL at %s was upgraded to format %d",
+                  pg->server, PG_FORMAT);
+    }
+    return ok || set_sql_error(err, pg, "the table gramme.kv cannot be written", pq);
 }
 
 static bool load_identity(struct pg *pg, PGconn *pq, const struct store_options *options,
@@ -261,9 +289,9 @@ static bool load_identity(struct pg *pg, PGconn *pq, const struct store_options 
     if (!ok) {
         ok = set_sql_error(err, pg, "the table gramme.kv cannot be read", pq);
     } else if (!PQgetisnull(result, 0, 0)) {
-        ok = check_identity(pg,
-                            str_make(PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0)),
-                            options->owner, err);
+        struct str row = str_make(PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0));
+        ok = check_identity(pg, row, options->owner, err) &&
+             upgrade_identity(pg, pq, name, row, err);
     } else if (*PQgetvalue(result, 0, 1) != 0) {
         ok = err_set(err, ERR_INTERNAL,
                      "PostgreSQL at %s: the table gramme.kv holds rows of something else",

@@ -10,7 +10,14 @@
 #include "store/wal/sealed.h"
 
 /* Formats: 3: identity in RocksDB, older log (upgrade.c). 4: this file, and the log of store/wal.
- */
+ * 5: tables may keep a history of their items, which servers that know format 4 only would not
+ * write. */
+
+/* Whether a store of this format can be read as it is. */
+static inline bool identity_format_is_readable(uint32_t format)
+{
+    return format == STORE_FORMAT || format == STORE_FORMAT_WITHOUT_HISTORY;
+}
 
 struct identity {
     uint32_t format;

@@ -284,10 +284,24 @@ static bool check_store(struct rocks *rocks, struct err *err)
     return good;
 }
 
+/* From format 4 to 5 only the number changes: it keeps out servers that would not write histories.
+ * If it is interrupted between the two copies, it is done again. */
+static bool upgrade_identity(struct rocks *rocks, struct err *err)
+{
+    uint32_t before = rocks->identity.format;
+    rocks->identity.format = STORE_FORMAT;
+    if (!identity_write(rocks->files, rocks->path, &rocks->identity, err)) {
+        return false;
+    }
+    log_write(LOG_INFO, "store", "the store in %s was upgraded from format %u to %d", rocks->path,
+              before, STORE_FORMAT);
+    return true;
+}
+
 static bool use_store(struct rocks *rocks, bool is_incomplete, struct err *err)
 {
     uint32_t format = rocks->identity.format;
-    if (format != STORE_FORMAT) {
+    if (!identity_format_is_readable(format)) {
         return err_set(err, ERR_INTERNAL,
                        "the store in %s has format %u, but this version of gramme knows formats up "
                        "to %d only",
@@ -295,6 +309,9 @@ static bool use_store(struct rocks *rocks, bool is_incomplete, struct err *err)
     }
     if (!check_store(rocks, err)) {
         return false;
+    }
+    if (format != STORE_FORMAT) {
+        return upgrade_identity(rocks, err);
     }
     if (is_incomplete) {
         log_write(LOG_WARN, "store", "one of %s/STORE and STORE.copy was bad and is written again",

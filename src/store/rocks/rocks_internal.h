@@ -109,7 +109,7 @@ struct rocks {
     struct health health;
     uint64_t last_stamp;
     int64_t last_time_ns; /* of an update */
-    uint32_t *drops; /* spaces to be dropped with the next commit */
+    uint32_t *drops;      /* spaces to be dropped with the next commit */
     size_t drop_count;
     size_t drop_capacity;
 };

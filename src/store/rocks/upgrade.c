@@ -6,7 +6,7 @@
  *
  * The records are applied and flushed to tables, then the new log and the identity are written, and
  * last the old files are deleted. If it is interrupted, the next start finds format 3 again, or
- * format 4 with old files left, which rocks_delete_old_log() deletes. */
+ * the newest format with old files left, which rocks_delete_old_log() deletes. */
 #include <errno.h>
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -169,7 +169,7 @@ static bool take_format(struct rocks *rocks, struct str row, struct err *err)
 {
     const uint8_t *at = (const uint8_t *)row.data;
     uint32_t version = row.len >= 4 ? get_u32_le(at) : 0;
-    if (version == STORE_FORMAT) {
+    if (identity_format_is_readable(version)) {
         return err_set(err, ERR_INTERNAL,
                        "the store in %s is damaged: STORE and STORE.copy are missing; nothing was "
                        "changed; `gramme repair %s` saves what is left",
@@ -178,7 +178,7 @@ static bool take_format(struct rocks *rocks, struct str row, struct err *err)
     if (version != OLD_FORMAT || row.len != FORMAT_ROW_LEN) {
         return err_set(err, ERR_INTERNAL,
                        "the store in %s has format %u, but this version of gramme knows formats %d "
-                       "and %d only",
+                       "to %d only",
                        rocks->path, version, OLD_FORMAT, STORE_FORMAT);
     }
     identity_make(&rocks->identity);
