@@ -58,10 +58,14 @@ bool backup_request_row(struct api_call *call, struct str text, struct str *out)
 
 void backup_request_word_error(struct err *err, struct str table_name)
 {
-    struct err before = *err;
-    if (before.code == ERR_RESOURCE_NOT_FOUND) {
+    enum err_code code = err->code;
+    if (code != ERR_RESOURCE_NOT_FOUND && code != ERR_RESOURCE_IN_USE) {
+        return;
+    }
+    err->code = ERR_NONE; /* it is set anew */
+    if (code == ERR_RESOURCE_NOT_FOUND) {
         err_set(err, ERR_TABLE_NOT_FOUND, "Table not found: %.*s", STR_ARG(table_name));
-    } else if (before.code == ERR_RESOURCE_IN_USE) {
+    } else {
         err_set(err, ERR_CONTINUOUS_BACKUPS_UNAVAILABLE, MESSAGE_BACKUPS_BEGIN,
                 STR_ARG(table_name));
     }

@@ -63,22 +63,25 @@ static void print_totals(struct store_report *report, const struct image_summary
         printf(
             "{\"damaged\":%s,\"findings\":%llu,\"corrected\":%llu,\"files\":%llu,\"bytes\":%llu,"
             "\"records\":%llu,\"rows\":%llu,\"tables\":%llu,\"items\":%llu,\"indexEntries\":%llu,"
-            "\"streamRecords\":%llu}\n",
+            "\"streamRecords\":%llu,\"earlierVersions\":%llu}\n",
             report->damage_count > 0 ? "true" : "false", (unsigned long long)report->damage_count,
             (unsigned long long)report->corrected_count, (unsigned long long)summary->table_count,
             (unsigned long long)summary->table_bytes, (unsigned long long)summary->record_count,
             (unsigned long long)totals->rows, (unsigned long long)totals->tables,
             (unsigned long long)totals->items, (unsigned long long)totals->index_entries,
-            (unsigned long long)totals->stream_records);
+            (unsigned long long)totals->stream_records,
+            (unsigned long long)totals->earlier_versions);
         return;
     }
     printf("%llu files of tables (%llu MiB), %llu records of the log behind them: %llu rows\n",
            (unsigned long long)summary->table_count,
            (unsigned long long)(summary->table_bytes >> 20),
            (unsigned long long)summary->record_count, (unsigned long long)totals->rows);
-    printf("%llu tables: %llu items, %llu index entries, %llu stream records\n",
+    printf("%llu tables: %llu items, %llu index entries, %llu stream records, "
+           "%llu earlier versions of items\n",
            (unsigned long long)totals->tables, (unsigned long long)totals->items,
-           (unsigned long long)totals->index_entries, (unsigned long long)totals->stream_records);
+           (unsigned long long)totals->index_entries, (unsigned long long)totals->stream_records,
+           (unsigned long long)totals->earlier_versions);
 }
 
 /* Files of a backup against its manifest, and every block of its tables. */

@@ -38,6 +38,9 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     pthread_rwlock_init(&engine->tables_lock, NULL);
     map_init(&engine->tables);
     streams_init(&engine->streams, options);
+    service_prepare(&engine->backfill, engine);
+    service_prepare(&engine->expiry, engine);
+    service_prepare(&engine->recovery, engine);
     if (!service_start(&engine->housekeeper, engine, housekeeper_round, err) ||
         !copy_check_finished(store, err) || !follow_open(engine, err) ||
         !streams_load(engine, err) || !engine_clock_load(engine, err) ||

@@ -6,6 +6,8 @@
  * Which records are needed is decided after store_settle(): whatever backup is not listed then gets
  * an instant that is later than the settled time, or than the window's begin, and neither needs
  * what is erased here. Of the housekeeper, on its thread. */
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -42,7 +44,7 @@ struct trim {
     /* The history of one table. */
     uint32_t space;
     int64_t window_ns; /* instants from here on are needed */
-    int64_t *instants; /* of backups, ascending because backups are */
+    int64_t *instants; /* of backups, ascending */
     size_t instant_count;
     size_t instant_capacity;
     struct service_range range;
@@ -135,6 +137,13 @@ static void add_instant(struct trim *trim, int64_t instant_ns)
     trim->instants[trim->instant_count++] = instant_ns;
 }
 
+static int instant_cmp(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a;
+    int64_t right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
 /* The instants of the backups that need this history. */
 static bool collect_instants(struct trim *trim)
 {
@@ -174,6 +183,9 @@ static bool collect_instants(struct trim *trim)
         }
     }
     buf_finish(&after);
+    if (trim->instant_count > 0) {
+        qsort(trim->instants, trim->instant_count, sizeof(*trim->instants), instant_cmp);
+    }
     return ok;
 }
 
@@ -183,12 +195,17 @@ static bool is_needed(const struct trim *trim, int64_t from_ns, int64_t until_ns
     if (until_ns > trim->window_ns) {
         return true;
     }
-    for (size_t i = 0; i < trim->instant_count; i++) {
-        if (trim->instants[i] >= from_ns && trim->instants[i] < until_ns) {
-            return true;
+    size_t low = 0; /* the first instant that is not before `from_ns` */
+    size_t high = trim->instant_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (trim->instants[middle] < from_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return false;
+    return low < trim->instant_count && trim->instants[low] < until_ns;
 }
 
 /* --- a pass --- */
@@ -328,13 +345,17 @@ static void trim_history(struct trim *trim, const struct table *table)
     known->is_seen = true;
     int64_t rows = service_space_size(trim->service, table->history_space, &trim->arena).count;
     if (is_due(trim, table, known, rows) && pass(trim, table)) {
-        known->rows = service_space_size(trim->service, table->history_space, &trim->arena).count;
+        struct store_count left =
+            service_space_size(trim->service, table->history_space, &trim->arena);
+        known->rows = left.count;
         known->holds = table->history_holds;
         known->days = table->recovery_days;
         known->passed_ms = trusted_clock_ms(&engine->clock);
-        if (known->rows < rows) {
-            log_write(LOG_DEBUG, "recovery", "table %.*s: %lld of %lld earlier versions are erased",
-                      STR_ARG(table->name), (long long)(rows - known->rows), (long long)rows);
+        if (left.count < rows) {
+            log_write(LOG_INFO, "recovery",
+                      "table %.*s: %lld earlier versions of items erased, %lld of %.1f MiB kept",
+                      STR_ARG(table->name), (long long)(rows - left.count), (long long)left.count,
+                      (double)left.bytes / (1 << 20));
         }
     }
     arena_reset(&trim->arena);

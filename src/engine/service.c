@@ -27,16 +27,23 @@ static void be_due(struct task *task)
     atomic_store(&service->woken, false);
 }
 
-bool service_start(struct service *service, struct engine *engine,
-                   int64_t (*round)(struct service *service), struct err *err)
+void service_prepare(struct service *service, struct engine *engine)
 {
     service->engine = engine;
-    service->round = round;
     service->mailbox = waiting_mailbox_create();
     service->wake.run = be_due;
     atomic_init(&service->open_count, 0);
     atomic_init(&service->stopping, false);
     atomic_init(&service->woken, false);
+}
+
+bool service_start(struct service *service, struct engine *engine,
+                   int64_t (*round)(struct service *service), struct err *err)
+{
+    if (service->mailbox == NULL) {
+        service_prepare(service, engine);
+    }
+    service->round = round;
     service->started = pthread_create(&service->thread, NULL, service_main, service) == 0;
     return service->started || err_set(err, ERR_INTERNAL, "cannot start a thread");
 }

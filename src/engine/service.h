@@ -27,6 +27,9 @@ struct service {
     uint_fast64_t calls_seen; /* of the engine, when it last gave way */
 };
 
+/* Makes a service that can be woken, though it is not started yet: for services that wake each
+ * other. */
+void service_prepare(struct service *service, struct engine *engine);
 MUST_USE bool service_start(struct service *service, struct engine *engine,
                             int64_t (*round)(struct service *service), struct err *err);
 /* Waits for its end; it can still be woken, to no effect. Does nothing to one that was not started.

@@ -207,6 +207,10 @@ void engine_clock_look(struct service *service)
     int64_t before_ms = offset_of(clock);
     enum trusted_look look = trusted_clock_look(clock, wall_ms, boot_ms);
     log_look(clock, look, wall_ms, boot_ms);
+    if (offset_of(clock) > before_ms + TRUSTED_JUMP_MS) { /* something may be over at once */
+        service_wake(&service->engine->recovery);
+        service_wake(&service->engine->housekeeper);
+    }
     if (was_doubted && look != TRUSTED_DOUBTED && offset_of(clock) != before_ms) {
         expiry_clock_moved(service->engine); /* what was swept says nothing any more */
     }

@@ -243,6 +243,7 @@ static void add_kept_row(struct verifier *verifier, struct space_info *info, str
         }
         return;
     }
+    verifier->totals.earlier_versions += is_history && !verifier->is_second_pass;
     info->found.count++;
     info->found.bytes += is_history ? (int64_t)value.len : (int64_t)item.row.size;
 }

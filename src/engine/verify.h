@@ -26,6 +26,7 @@ struct verify_totals {
     uint64_t items;
     uint64_t index_entries;
     uint64_t stream_records;
+    uint64_t earlier_versions; /* of items: engine/history.h */
 };
 
 MUST_USE struct verifier *verifier_create(uint64_t seed, verify_report *report, void *context);

@@ -83,6 +83,7 @@ def expect(server, name, operation, members, wanted, action=None, resource=None)
 # --- every operation ---
 
 KEY = {"UserId": {"S": "a"}, "GameTitle": {"S": "b"}}
+BACKUP = ARN + "table/GameScores/backup/01489602797149-73d8d5bc"
 STREAM = ARN + "table/GameScores/stream/2026-01-01T00:00:00.000"
 SCHEMA = {"AttributeDefinitions": [{"AttributeName": "UserId", "AttributeType": "S"},
                                    {"AttributeName": "GameTitle", "AttributeType": "S"}],
@@ -100,10 +101,13 @@ OPERATIONS = {
                               "PartiQLSelect", T),
     "BatchGetItem": ({"RequestItems": {"GameScores": {"Keys": [KEY]}}}, None, T),
     "BatchWriteItem": ({"RequestItems": {"GameScores": [{"PutRequest": {"Item": KEY}}]}}, None, T),
+    "CreateBackup": (on_table(BackupName="backup"), None, T),
     "CreateTable": (on_table(**SCHEMA), None, T),
+    "DeleteBackup": ({"BackupArn": BACKUP}, None, BACKUP),
     "DeleteItem": (on_table(Key=KEY), None, T),
     "DeleteResourcePolicy": ({"ResourceArn": T}, None, T),
     "DeleteTable": ({"TableName": "Missing"}, None, ARN + "table/Missing"),
+    "DescribeBackup": ({"BackupArn": BACKUP}, None, BACKUP),
     "DescribeContinuousBackups": (on_table(), None, T),
     "DescribeContributorInsights": (on_table(), None, T),
     "DescribeEndpoints": ({}, "free", "*"),
@@ -127,12 +131,16 @@ OPERATIONS = {
     "PutResourcePolicy": ({"ResourceArn": T, "Policy": "{}"}, None, T),
     "Query": (on_table(IndexName="O", KeyConditionExpression="#o = :o", ExpressionAttributeNames={"#o": "Owner"},
                        ExpressionAttributeValues={":o": {"S": "a"}}), None, T + "/index/O"),
+    "RestoreTableFromBackup": ({"BackupArn": BACKUP, "TargetTableName": "Restored"}, None, BACKUP),
+    "RestoreTableToPointInTime": ({"SourceTableName": "GameScores", "TargetTableName": "Restored", "UseLatestRestorableTime": True},
+                                  None, T),
     "Scan": (on_table(), None, T),
     "TagResource": ({"ResourceArn": T, "Tags": []}, None, T),
     "TransactGetItems": ({"TransactItems": [{"Get": on_table(Key=KEY)}]}, "GetItem", T),
     "TransactWriteItems": ({"TransactItems": [{"ConditionCheck": on_table(
         Key=KEY, ConditionExpression="attribute_exists(UserId)")}]}, "ConditionCheckItem", T),
     "UntagResource": ({"ResourceArn": T, "TagKeys": []}, None, T),
+    "UpdateContinuousBackups": (on_table(PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": False}), None, T),
     "UpdateItem": (on_table(Key=KEY, UpdateExpression="SET Wins = :w", ExpressionAttributeValues={":w": {"N": "1"}}), None, T),
     "UpdateTable": (on_table(), None, T),
     "UpdateTimeToLive": (on_table(), None, T),

@@ -58,7 +58,7 @@ def test_a_table_that_is_being_made(start_server):
 
 def test_what_would_change_something_is_unknown(db):
     table = create_table(db)
-    for operation in ("CreateBackup", "UpdateContinuousBackups", "EnableKinesisStreamingDestination",
-                      "UpdateContributorInsights", "ExportTableToPointInTime", "ImportTable", "RestoreTableFromBackup", "CreateGlobalTable"):
+    for operation in ("EnableKinesisStreamingDestination", "UpdateContributorInsights", "ExportTableToPointInTime", "ImportTable",
+                      "CreateGlobalTable"):
         with refused("UnknownOperationException"):
             db.call(operation, {"TableName": table})

@@ -78,6 +78,26 @@ def test_a_store_of_format_3_is_upgraded(tmp_path, sample):
         assert numbers_of(server, "Old") == list(range(1, 61))
 
 
+@pytest.mark.parametrize("sample", ["format4", "format4-killed"])
+def test_a_store_of_format_4_is_upgraded(tmp_path, sample):
+    """Samples with a stream and an index. The upgrade is logged once; then the store has backups like any other."""
+    directory = tmp_path / "store"
+    with tarfile.open(DATA / f"{sample}.tar.gz") as archive:
+        archive.extractall(directory)
+    assert subprocess.run([program(), "check", directory], stdout=subprocess.DEVNULL, timeout=60).returncode == 0
+    server = Server(f"rocksdb:{directory}")
+    assert numbers_of(server, "Old") == list(range(1, 60))
+    assert server.log().count("was upgraded from format 4 to 5") == 1
+    with Client(server.endpoint) as db:
+        arn = db.CreateBackup(TableName="Old", BackupName="first")["BackupDetails"]["BackupArn"]
+    server.kill()
+    assert (directory / "STORE").read_bytes() == (directory / "STORE.copy").read_bytes()
+    with Server(f"rocksdb:{directory}") as server, Client(server.endpoint) as db:
+        assert "upgraded" not in server.log()
+        assert db.DescribeBackup(BackupArn=arn)["BackupDescription"]["SourceTableDetails"]["ItemCount"] == 59
+        assert db.Scan(TableName="Old", IndexName="by-number")["Count"] == 59
+
+
 def test_an_interrupted_upgrade_goes_on(tmp_path):
     """The old log is still there, because the process ended before it was deleted."""
     directory = tmp_path / "store"

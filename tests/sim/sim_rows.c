@@ -94,9 +94,10 @@ static const char *kind_of(struct inventory *inventory, struct str key)
         return "tokens by age";
     }
     if (space == CATALOG) {
-        bool is_needed = memcmp(key.data + 4, "table", 5) == 0 ||
-                         memcmp(key.data + 4, "next", 4) == 0 ||
-                         memcmp(key.data + 4, "stream", 6) == 0;
+        bool is_needed =
+            memcmp(key.data + 4, "table", 5) == 0 || memcmp(key.data + 4, "next", 4) == 0 ||
+            memcmp(key.data + 4, "stream", 6) == 0 || memcmp(key.data + 4, "backup", 6) == 0 ||
+            memcmp(key.data + 4, "kept", 4) == 0;
         return is_needed ? "catalog" : NULL;
     }
     static const char *const names[] = {[SPACE_ITEMS] = "items",

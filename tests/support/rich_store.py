@@ -1,5 +1,5 @@
 """A store with a little of everything that is stored: indexes of each kind and projection, item collections,
-expiry, streams, tokens, deleted tables; in tables of RocksDB and in the log."""
+expiry, streams, tokens, deleted tables, backups and earlier versions of items; in tables of RocksDB and in the log."""
 
 import pathlib
 import shutil
@@ -9,6 +9,7 @@ import time
 from server import Server, program
 from tables import all_items, create_table, put_all
 from values import item
+from waiting import poll
 from wire import Client
 
 WIDE, SLIM = "wide", "slim"
@@ -25,6 +26,13 @@ def fill(server, large=0, wide=WIDE_ITEMS, slim=SLIM_ITEMS):
         create_table(db, name="gone", key="pk")
         db.UpdateTimeToLive(TableName=WIDE, TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
         db.PutItem(TableName="gone", Item=item(pk="a"))
+        db.CreateBackup(TableName="gone", BackupName="of-a-deleted-table")
+        db.CreateBackup(TableName=SLIM, BackupName="empty")
+        db.UpdateContinuousBackups(TableName=WIDE, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True})
+        poll(lambda: all(backup["BackupStatus"] == "AVAILABLE" for backup in db.ListBackups()["BackupSummaries"]), 30,
+             "the backups are available")
+        db.PutItem(TableName="gone", Item=item(pk="a", number=1))
+        db.PutItem(TableName="gone", Item=item(pk="b"))
         now = int(time.time())
         put_all(db, WIDE, [item(pk=f"p{i % 9}", sk=i, a=f"a{i % 7}", g="g", s=i, l=f"l{i % 5}", extra="e" * 20,
                                 ttl=now + 86400 + i, text="t" * (i % 50)) for i in range(wide)])
