@@ -249,8 +249,27 @@ def test_operation(server, name):
         f"User: arn:aws:iam::{ACCOUNT}:user/{name}-not is not authorized to perform: dynamodb:{wanted} on resource: "
         f"{resource} with an explicit deny in an identity-based policy")
     assert "no identity-based policy allows" in outcome(server, f"{name}-others", name, request, target)
-    if resource != T + "/index/O__":
+    if name.startswith("RestoreTable"):  # the new table needs permissions, too
+        assert "table/Restored because no identity-based policy allows" in outcome(server, f"{name}-only", name, request, target)
+    elif resource != T + "/index/O__":
         assert outcome(server, f"{name}-only", name, request, target) == "allow"
+
+
+RESTORE_ACTIONS = ["RestoreTableFromBackup", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem"]
+
+
+def test_restores_read_and_write_the_new_table(tmp_path):
+    """Of the actions on the new table none may be missing."""
+    new = ARN + "table/Restored"
+    policies = {left_out: policy(allow("RestoreTableFromBackup", BACKUP),
+                                 allow([action for action in RESTORE_ACTIONS if action != left_out], new))
+                for left_out in ["none", *RESTORE_ACTIONS]}
+    path = write_users(tmp_path / "users.json", [user(name, name) for name in policies], policies=policies)
+    request = {"BackupArn": BACKUP, "TargetTableName": "Restored"}
+    with Server("memory:", "--auth", "on", "--users", path) as server:
+        expect(server, "none", "RestoreTableFromBackup", request, "allow")
+        for action in RESTORE_ACTIONS:
+            expect(server, action, "RestoreTableFromBackup", request, "impl", action, new)
 
 
 def check_batch_statement(server, request):

@@ -545,11 +545,11 @@ static void find_seed(void *context, const char *name)
     size_t len = strlen(name);
     struct buf bytes = {0};
     if (len > 4 && strcmp(name + len - 4, ".log") == 0 && read_file(image, name, &bytes)) {
-        static const char row[STORE_PREFIX_LEN + 1 + 4] =
-            "\0\0\0\0format\0\0\0\0\0\0\0\0\0\0\x0c\x04";
+        static const char row[STORE_PREFIX_LEN + 1] = "\0\0\0\0format\0\0\0\0\0\0\0\0\0\0\x0c";
         const char *at = memmem(bytes.data, bytes.len, row, sizeof(row));
-        if (at != NULL && (size_t)(bytes.data + bytes.len - at) >= sizeof(row) + 8) {
-            image->summary.seed = get_u64_le((const uint8_t *)at + sizeof(row));
+        if (at != NULL && (size_t)(bytes.data + bytes.len - at) >= sizeof(row) + 12 &&
+            identity_format_is_readable(get_u32_le((const uint8_t *)at + sizeof(row)))) {
+            image->summary.seed = get_u64_le((const uint8_t *)at + sizeof(row) + 4);
         }
     }
     buf_finish(&bytes);
