@@ -3,6 +3,9 @@
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 
+/* How often a service that is to stop looks whether requests of no call are still under way. */
+enum { STOPPING_MS = 5 };
+
 static void *service_main(void *arg)
 {
     struct service *service = arg;
@@ -14,6 +17,9 @@ static void *service_main(void *arg)
             next_us = service->round(service) * 1000 + clock_monotonic_us();
         }
         int64_t left_ms = (next_us - clock_monotonic_us()) / 1000;
+        if (service_is_stopping(service)) { /* a round may have taken the wake-up of the stop */
+            left_ms = MIN(left_ms, (int64_t)STOPPING_MS);
+        }
         bool again = service->is_due && !service_is_stopping(service);
         waiting_mailbox_run_for(service->mailbox, again ? 0 : MAX(left_ms, 1));
     }
