@@ -1,5 +1,5 @@
-/* Writes the description of a table as JSON. Called by the operations on tables and backups and DescribeStream, on
- * the thread of the call; keeps no state. */
+/* Writes the description of a table as JSON. Called by the operations on tables and backups and
+ * DescribeStream, on the thread of the call; keeps no state. */
 #include "api/describe.h"
 
 #include "engine/stream.h"

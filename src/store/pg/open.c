@@ -50,6 +50,7 @@ static struct pg *create(struct str rest)
     pg->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pg->connector_box = waiting_mailbox_create();
     pg->slow_box = waiting_mailbox_create();
+    pthread_mutex_init(&pg->settle_mutex, NULL);
     map_init(&pg->busy);
     space_set_init(&pg->gone);
     for (int i = 0; i < PG_CONNS; i++) {
@@ -82,6 +83,7 @@ static void destroy(struct pg *pg)
     }
     space_set_finish(&pg->gone);
     map_finish(&pg->busy);
+    pthread_mutex_destroy(&pg->settle_mutex);
     waiting_mailbox_destroy(pg->slow_box);
     waiting_mailbox_destroy(pg->connector_box);
     close(pg->wake_fd);

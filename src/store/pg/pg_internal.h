@@ -236,6 +236,8 @@ struct pg {
     struct space_set gone;
     struct pg_faults faults;
     struct members *members;
+    pthread_mutex_t settle_mutex; /* for the next; a leaf */
+    struct settling *settlings;   /* the first one is under way: settle.c */
 };
 
 static inline struct pg *pg_of(struct store *store)

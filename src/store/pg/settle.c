@@ -1,12 +1,15 @@
 /* Settling: waits until every transaction whose time was read before now has ended. A transaction
  * locks its writer's marker row first, reads the server's clock, and holds the lock until it ends.
  * So: read the clock, list the markers of all members, lock each of them once. Whoever read an
- * earlier time had its marker locked before, and has ended when we get the lock. Steps are ordinary
- * requests of this store; on the thread of the caller's home. */
+ * earlier time had its marker locked before, and has ended when we get the lock. One marker at a
+ * time, each in an update of its own, so that no writer waits for another one's long transaction;
+ * and one caller at a time, because two could wait for each other's writer. Steps are ordinary
+ * requests of this store. */
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
 
 struct settling {
+    struct settling *next; /* that waits for its turn */
     struct store_settle *settle;
     struct pg *pg;
     struct store_range range;
@@ -14,11 +17,44 @@ struct settling {
     struct str *markers;
     size_t count;
     size_t capacity;
+    size_t at; /* the marker that is locked next */
 };
+
+static void start(struct settling *settling);
+
+/* The next one, if there is one, begins. */
+static void pass_turn(struct settling *settling)
+{
+    struct pg *pg = settling->pg;
+    pthread_mutex_lock(&pg->settle_mutex);
+    assert(pg->settlings == settling);
+    pg->settlings = settling->next;
+    struct settling *next = pg->settlings;
+    pthread_mutex_unlock(&pg->settle_mutex);
+    if (next != NULL) {
+        start(next);
+    }
+}
+
+/* Returns whether it is this one's turn at once. */
+static bool take_turn(struct settling *settling)
+{
+    struct pg *pg = settling->pg;
+    pthread_mutex_lock(&pg->settle_mutex);
+    struct settling **last = &pg->settlings;
+    while (*last != NULL) {
+        last = &(*last)->next;
+    }
+    *last = settling;
+    bool is_first = pg->settlings == settling;
+    pthread_mutex_unlock(&pg->settle_mutex);
+    return is_first;
+}
 
 static void finish(struct settling *settling, enum store_status status)
 {
     struct store_settle *settle = settling->settle;
+    pass_turn(settling);
     arena_finish(&settling->range_arena);
     mem_free(settling->markers);
     mem_free(settling);
@@ -35,10 +71,34 @@ static bool write_nothing(struct store_update *update, const struct str *rows,
     return false;
 }
 
+static void locked(struct store_update *update);
+
+static void lock_next(struct settling *settling)
+{
+    struct store_settle *settle = settling->settle;
+    if (settling->at == settling->count) {
+        finish(settling, STORE_OK);
+        return;
+    }
+    settle->update = (struct store_update){
+        .keys = &settling->markers[settling->at++],
+        .key_count = 1,
+        .arena = settle->arena,
+        .home = settle->home,
+        .eval = write_nothing,
+        .done = locked,
+    };
+    pg_update(&settling->pg->store, &settle->update, true);
+}
+
 static void locked(struct store_update *update)
 {
     struct store_settle *settle = CONTAINER_OF(update, struct store_settle, update);
-    finish(settle->internal, update->status == STORE_NO_WRITE ? STORE_OK : update->status);
+    if (update->status == STORE_NO_WRITE) {
+        lock_next(settle->internal);
+    } else {
+        finish(settle->internal, update->status);
+    }
 }
 
 static bool keep_marker(struct store_range *range, struct str key, struct str value)
@@ -61,16 +121,7 @@ static void listed(struct store_range *range)
         finish(settling, range->status);
         return;
     }
-    struct store_settle *settle = settling->settle;
-    settle->update = (struct store_update){
-        .keys = settling->markers,
-        .key_count = settling->count,
-        .arena = settle->arena,
-        .home = settle->home,
-        .eval = write_nothing,
-        .done = locked,
-    };
-    pg_update(&settling->pg->store, &settle->update, true);
+    lock_next(settling);
 }
 
 static void list_markers(struct store_update *update)
@@ -98,13 +149,9 @@ static void list_markers(struct store_update *update)
     pg_range(&settling->pg->store, &settling->range);
 }
 
-void pg_settle(struct store *store, struct store_settle *settle)
+static void start(struct settling *settling)
 {
-    struct settling *settling = mem_zalloc(sizeof(*settling));
-    settling->settle = settle;
-    settling->pg = pg_of(store);
-    arena_init(&settling->range_arena);
-    settle->internal = settling;
+    struct store_settle *settle = settling->settle;
     settle->update = (struct store_update){
         .arena = settle->arena,
         .home = settle->home,
@@ -112,5 +159,17 @@ void pg_settle(struct store *store, struct store_settle *settle)
         .done = list_markers,
         .wants_time = true,
     };
-    pg_update(store, &settle->update, true);
+    pg_update(&settling->pg->store, &settle->update, true);
+}
+
+void pg_settle(struct store *store, struct store_settle *settle)
+{
+    struct settling *settling = mem_zalloc(sizeof(*settling));
+    settling->settle = settle;
+    settling->pg = pg_of(store);
+    arena_init(&settling->range_arena);
+    settle->internal = settling;
+    if (take_turn(settling)) {
+        start(settling);
+    }
 }
