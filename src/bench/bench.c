@@ -160,6 +160,14 @@ static bool run_and_report(const struct bench_options *options, struct source *s
            report_run_json(options->json, options, &plan, &result, err);
 }
 
+static enum target_auth auth_of(const struct bench_options *options)
+{
+    if (str_eq(options->auth, STR("sign"))) {
+        return TARGET_AUTH_SIGN;
+    }
+    return str_eq(options->auth, STR("none")) ? TARGET_AUTH_NONE : TARGET_AUTH_DUMMY;
+}
+
 static bool bench_workload(const struct bench_options *options, const struct workload *workload,
                            bool *out_clean, struct err *err)
 {
@@ -174,7 +182,7 @@ static bool bench_workload(const struct bench_options *options, const struct wor
         return err_set(err, ERR_VALIDATION, "load needs --items 2 or more");
     }
     bool good =
-        target_init(&target, options->endpoint, str_eq(options->auth, STR("dummy")), err) &&
+        target_init(&target, options->endpoint, auth_of(options), err) &&
         source_init(&source, workload, &table, &target, err) &&
         (!is_raw || make_raw(options, &target, &raw, err)) &&
         (is_raw || options->no_setup || prepare_table(options, &table, &target, loads, err));
@@ -183,6 +191,7 @@ static bool bench_workload(const struct bench_options *options, const struct wor
     good = good && run_and_report(options, &source, out_clean, err) &&
            (!loads || load_first_item(&source, err));
     source_finish(&source);
+    target_finish(&target);
     buf_finish(&raw);
     return good;
 }

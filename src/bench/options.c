@@ -142,8 +142,9 @@ static bool check(const struct bench_options *given, struct err *err)
                        has_work ? "--limit goes without a work item"
                                 : "name a work item, or a limit with --limit");
     }
-    if (!str_eq(given->auth, STR("dummy")) && !str_eq(given->auth, STR("none"))) {
-        return err_set(err, ERR_VALIDATION, "--auth is dummy or none");
+    if (!str_eq(given->auth, STR("dummy")) && !str_eq(given->auth, STR("sign")) &&
+        !str_eq(given->auth, STR("none"))) {
+        return err_set(err, ERR_VALIDATION, "--auth is dummy, sign or none");
     }
     return true;
 }

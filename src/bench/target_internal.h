@@ -3,24 +3,47 @@
 #ifndef GRAMME_BENCH_TARGET_INTERNAL_H
 #define GRAMME_BENCH_TARGET_INTERNAL_H
 
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 
+#include "auth/sigv4.h"
 #include "base/buf.h"
 #include "err/err.h"
+
+/* What the Authorization header of requests is. */
+enum target_auth {
+    TARGET_AUTH_NONE,  /* there is none */
+    TARGET_AUTH_DUMMY, /* one that nobody signed */
+    TARGET_AUTH_SIGN,  /* signed with the credentials in the environment */
+};
 
 struct target {
     struct str authority; /* host and port as in the URL */
     struct str path;
-    bool auth; /* send an Authorization header */
+    SSL_CTX *tls; /* NULL: plain */
+    enum target_auth auth;
+    const char *access_key_id; /* TARGET_AUTH_SIGN; so are the next two */
+    char time[SIGV4_TIME_SIZE];
+    unsigned char key[SIGV4_HASH_LEN];
     struct sockaddr_storage address;
     socklen_t address_len;
 };
 
-/* Reads `url`, http://HOST[:PORT][/PATH], which must live as long as the target. */
-MUST_USE bool target_init(struct target *target, struct str url, bool auth, struct err *err);
+/* Reads `url`, http[s]://HOST[:PORT][/PATH], which must live as long as the target.
+ * TARGET_AUTH_SIGN takes AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, region us-east-1, and the
+ * time of this call for all requests. The caller ends it with target_finish(), also on failure. */
+MUST_USE bool target_init(struct target *target, struct str url, enum target_auth auth,
+                          struct err *err);
+void target_finish(struct target *target);
 
 /* Returns a connected socket with TCP_NODELAY; -1 and errno on failure. */
 MUST_USE int target_connect(const struct target *target);
+/* Starts TLS on a connected socket, blocking; the certificate is not checked. The caller frees the
+ * result. NULL: the server refuses. */
+MUST_USE SSL *target_start_tls(const struct target *target, int fd);
+/* Signs a request that target_add_request() made, and whose body has changed since, if requests are
+ * signed. */
+void target_sign(const struct target *target, struct buf *request);
 
 /* Appends a complete request of a DynamoDB operation. */
 void target_add_request(const struct target *target, struct str operation, struct str body,

@@ -36,6 +36,8 @@ static void on_closed(uv_handle_t *handle)
     struct conn *conn = CONTAINER_OF((uv_tcp_t *)handle, struct conn, tcp);
     mem_free(conn->unsent);
     conn->unsent = NULL;
+    SSL_free(conn->ssl);
+    conn->ssl = NULL;
 }
 
 static void close_handle(uv_handle_t *handle)
@@ -75,9 +77,28 @@ static void on_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(conn->worker->read_buffer, READ_BUFFER_BYTES);
 }
 
+/* Shakes hands, blocking; then OpenSSL gets memory instead of the socket. */
+static bool start_tls(struct conn *conn, int fd)
+{
+    const struct target *target = conn->worker->plan->source->target;
+    if (target->tls == NULL) {
+        return true;
+    }
+    conn->ssl = target_start_tls(target, fd);
+    if (conn->ssl == NULL) {
+        return false;
+    }
+    SSL_set_bio(conn->ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    return true;
+}
+
 static bool open_conn(struct conn *conn, int fd)
 {
     struct worker *worker = conn->worker;
+    if (!start_tls(conn, fd)) {
+        close(fd);
+        return false;
+    }
     if (uv_tcp_init(&worker->loop, &conn->tcp) != 0) {
         close(fd);
         return false;
@@ -148,8 +169,24 @@ static void on_written(uv_write_t *write, int status)
     conn->unsent = NULL;
 }
 
+/* The encrypted form of `bytes`, in memory of the connection; plain ones as they are. */
+static struct str encrypt(struct conn *conn, struct str bytes)
+{
+    if (conn->ssl == NULL) {
+        return bytes;
+    }
+    BIO *out = SSL_get_wbio(conn->ssl);
+    char *data = NULL;
+    (void)BIO_reset(out);
+    int written = SSL_write(conn->ssl, bytes.data, (int)bytes.len);
+    assert(written == (int)bytes.len); /* memory takes all */
+    long len = BIO_get_mem_data(out, &data);
+    return str_make(data, (size_t)len);
+}
+
 static void send_bytes(struct conn *conn, struct str bytes)
 {
+    bytes = encrypt(conn, bytes);
     uv_buf_t buffer = uv_buf_init((char *)bytes.data, (unsigned)bytes.len);
     int sent = uv_try_write((uv_stream_t *)&conn->tcp, &buffer, 1);
     size_t rest = bytes.len - (size_t)MAX(sent, 0);
@@ -348,14 +385,8 @@ static void on_lost(struct conn *conn)
     reopen(conn);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+static void on_bytes(struct conn *conn, struct str input)
 {
-    struct conn *conn = CONTAINER_OF((uv_tcp_t *)stream, struct conn, tcp);
-    if (got < 0) {
-        on_lost(conn);
-        return;
-    }
-    struct str input = str_make(buffer->base, (size_t)got);
     while (input.len > 0 && conn->open) {
         enum reader_status status = conn->busy ? reader_take(&conn->reader, &input) : READER_BAD;
         if (status == READER_BAD) {
@@ -367,6 +398,34 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
             return;
         }
         on_answer(conn);
+    }
+}
+
+static void on_encrypted(struct conn *conn, struct str input)
+{
+    struct worker *worker = conn->worker;
+    BIO_write(SSL_get_rbio(conn->ssl), input.data, (int)input.len);
+    int got = 1;
+    while (got > 0 && conn->open) {
+        got = SSL_read(conn->ssl, worker->plain_buffer, READ_BUFFER_BYTES);
+        if (got > 0) {
+            on_bytes(conn, str_make(worker->plain_buffer, (size_t)got));
+        }
+    }
+    if (conn->open && SSL_get_error(conn->ssl, got) != SSL_ERROR_WANT_READ) {
+        on_lost(conn);
+    }
+}
+
+static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buffer)
+{
+    struct conn *conn = CONTAINER_OF((uv_tcp_t *)stream, struct conn, tcp);
+    if (got < 0) {
+        on_lost(conn);
+    } else if (conn->ssl != NULL) {
+        on_encrypted(conn, str_make(buffer->base, (size_t)got));
+    } else {
+        on_bytes(conn, str_make(buffer->base, (size_t)got));
     }
 }
 
@@ -407,6 +466,7 @@ bool worker_connect(struct worker *worker, struct err *err)
     }
     uv_timer_init(&worker->loop, &worker->watch_timer);
     worker->read_buffer = mem_alloc(READ_BUFFER_BYTES);
+    worker->plain_buffer = source->target->tls != NULL ? mem_alloc(READ_BUFFER_BYTES) : NULL;
     worker->conns = mem_zalloc((size_t)worker->conn_count * sizeof(*worker->conns));
     generator_init(&worker->generator, worker->plan->source);
     for (int i = 0; i < worker->conn_count; i++) {
@@ -480,5 +540,6 @@ void worker_destroy(struct worker *worker)
     }
     generator_finish(&worker->generator);
     mem_free(worker->read_buffer);
+    mem_free(worker->plain_buffer);
     mem_free(worker->conns);
 }

@@ -13,6 +13,7 @@ struct worker;
 struct conn {
     struct worker *worker;
     uv_tcp_t tcp;
+    SSL *ssl; /* NULL: plain. It reads and writes memory */
     bool open;
     bool busy;    /* a request is in progress */
     bool resend;  /* after the connection has been made again */
@@ -65,6 +66,7 @@ struct worker {
     uint64_t done_before; /* responses when the timer last fired */
     int silent_seconds;
     char *read_buffer;
+    char *plain_buffer; /* what was decrypted; NULL: plain */
 };
 
 /* Opens the connections. Main thread, before worker_main(). */

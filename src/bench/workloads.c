@@ -222,6 +222,7 @@ const struct request *generator_fill(struct generator *generator, const struct d
     values.start_partition = place->partition;
     values.start_sort = place->sort;
     request_fill(request, generator->source->table, &values, generator->source->text, &random);
+    target_sign(generator->source->target, &request->bytes);
     return request;
 }
 

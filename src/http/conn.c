@@ -99,6 +99,11 @@ uv_buf_t conn_room(struct conn *conn)
     return uv_buf_init(loop->discarded, DISCARD_BYTES);
 }
 
+void conn_stay_idle(struct conn *conn)
+{
+    release_desk(conn);
+}
+
 static void on_end(struct conn *conn)
 {
     conn->is_reading = false; /* libuv has stopped */

@@ -325,6 +325,8 @@ MUST_USE uv_buf_t conn_room(struct conn *conn);
 /* `count` bytes have come to conn_room(); UV_EOF: the client sends no more, and reading has
  * stopped; another negative number: the connection is broken. */
 void conn_received(struct conn *conn, ssize_t count);
+/* No bytes came to conn_room() of a connection that had no desk: it needs none yet. */
+void conn_stay_idle(struct conn *conn);
 /* Whether what the client sends is of no interest any more. */
 MUST_USE bool conn_is_ignored(const struct conn *conn);
 /* Sends no more, but reads until the client is done too, so that it sees the last answer. */

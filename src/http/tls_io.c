@@ -84,13 +84,13 @@ static ssize_t encrypt(struct tls *tls, struct buf *sink, const uv_buf_t *bufs, 
     for (size_t i = 0; good && i < count && taken < TLS_WRITE_BYTES; i++) {
         size_t size = MIN((size_t)bufs[i].len, TLS_WRITE_BYTES - taken);
         size_t written = 0;
-        ERR_clear_error();
         good = size == 0 || SSL_write_ex(tls->ssl, bufs[i].base, size, &written) == 1;
         taken += written;
     }
     tls->sink = &tls->out;
     if (!good) {
         tls->stage = TLS_BROKEN;
+        ERR_clear_error();
     }
     return good ? (ssize_t)taken : -1;
 }
@@ -208,21 +208,6 @@ static void read_socket(struct conn *conn, bool wanted)
     }
 }
 
-/* Decrypts into `room` until it is full; false: there is no more now, and tls->stage says why. */
-static bool decrypt(struct tls *tls, uv_buf_t room, size_t *out_count)
-{
-    size_t count = 0;
-    int result = 1;
-    while (result == 1 && count < room.len) {
-        size_t got = 0;
-        ERR_clear_error();
-        result = SSL_read_ex(tls->ssl, room.base + count, room.len - count, &got);
-        count += got;
-    }
-    *out_count = count;
-    return result == 1;
-}
-
 /* What an SSL function that failed means for the connection. */
 static void note_failure(struct tls *tls)
 {
@@ -231,17 +216,29 @@ static void note_failure(struct tls *tls)
         tls->stage = TLS_ENDED;
     } else if (reason != SSL_ERROR_WANT_READ) {
         tls->stage = TLS_BROKEN;
+        ERR_clear_error();
     }
 }
 
-/* Whether a byte can be read: a desk is not taken for a part of a record, nor for messages of TLS
- * itself. */
-static bool has_bytes(struct tls *tls)
+/* Decrypts into `room`. Sets *out_more to whether there is more for which there was no room; if
+ * there is not, tls->stage says whether there will be. */
+static size_t decrypt(struct tls *tls, uv_buf_t room, bool *out_more)
 {
-    char byte;
-    size_t count;
-    ERR_clear_error();
-    return SSL_peek_ex(tls->ssl, &byte, 1, &count) == 1;
+    size_t count = 0;
+    bool more = true;
+    while (more && count < room.len) {
+        size_t got = 0;
+        if (SSL_read_ex(tls->ssl, room.base + count, room.len - count, &got) != 1) {
+            note_failure(tls);
+            more = false;
+        } else {
+            count += got;
+            /* Asking once more would only tell that input is missing. */
+            more = tls->input.len > 0 || SSL_has_pending(tls->ssl) == 1;
+        }
+    }
+    *out_more = more;
+    return count;
 }
 
 /* Keeps the input that there was no room for. */
@@ -269,15 +266,15 @@ static void pump(struct conn *conn)
 {
     struct tls *tls = conn->tls;
     bool more = true;
+    ERR_clear_error(); /* else SSL_get_error() would report what others have left there */
     tls->is_pumping = true;
     while (more && wants_bytes(conn)) {
-        size_t count = 0;
-        more = has_bytes(tls) && decrypt(tls, conn_room(conn), &count);
-        if (!more) {
-            note_failure(tls);
-        }
+        bool is_idle = conn->desk == NULL;
+        size_t count = decrypt(tls, conn_room(conn), &more);
         if (count > 0) {
             conn_received(conn, (ssize_t)count);
+        } else if (is_idle) {
+            conn_stay_idle(conn); /* a part of a record, or a message of TLS itself */
         }
     }
     tls->is_pumping = false;

@@ -9,7 +9,9 @@ import subprocess
 import threading
 
 import pytest
-from server import Server, program
+from certificates import Authority
+from server import Server, TlsServer, program
+from signing import KEY_ID, SECRET, write_users
 from tables import create_table
 from waiting import poll
 from wire import Client
@@ -144,7 +146,7 @@ def test_wrong_arguments(server):
     assert "there is no workload 'fly'" in bench("fly", status=2)
     assert "unknown option --wings" in bench("get", "--wings", 2, status=2)
     assert "gsi10 needs an index" in on(server, "gsi10", "--gsi", 0, status=2)
-    assert "is not http://HOST:PORT" in bench("get", "--endpoint", "https://x", status=2)
+    assert "is not http[s]://HOST:PORT" in bench("get", "--endpoint", "ftp://x", status=2)
     assert "does not answer: Connection refused" in bench("get", "--endpoint", "http://127.0.0.1:1", status=1)
 
 
@@ -239,3 +241,21 @@ def test_generator_missing(tmp_path):
     done = subprocess.run([alone, "bench", "get"], text=True, capture_output=True, timeout=30, check=False)
     assert done.returncode == 1
     assert f"cannot run {tmp_path}/gramme-bench: No such file" in done.stderr
+
+
+@pytest.mark.parametrize("work", ["get", "put", "query1mb"])
+def test_signed_and_by_tls(tmp_path, monkeypatch, work):
+    """A server that checks signatures accepts what is signed, plain and by TLS, and nothing else."""
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, [])])
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with TlsServer(Authority(tmp_path).make("server"), "--auth", "on", "--users", users) as server:
+        for endpoint in (server.endpoint, server.tls_endpoint):
+            command = [program(), "bench", work, "--endpoint", endpoint, "--requests", "50", "--items", "200",
+                       "--connections", "4", "--json", "-"]
+            done = subprocess.run([*command, "--auth", "sign"], capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode == 0, done.stderr
+            row = json.loads(done.stdout)
+            assert row["requests"] == 50 and row["errors"] == {}
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode != 0

@@ -105,6 +105,20 @@ def agreement_goals(results):
     yield Goal("the generator: off from what wrk says of the same server", off, 0.1, True)
 
 
+def security_goals(results):
+    def best(mode):
+        return results.best(section="security", mode=mode)
+    signed, unsigned = best("signed"), best("unsigned")
+    over = signed["server_cpu_us"] - unsigned["server_cpu_us"] if signed and unsigned else None
+    yield Goal("10. signature and policy of a GetItem: us of CPU", over, 8, True)
+    yield Goal("10. its requests/s, of those without", ratio(signed, unsigned), 0.7)
+    yield Goal("10. GetItem by TLS on kept connections: requests/s, of plain ones", ratio(best("tls"), best("plain")), 0.8)
+    beside = [row for row in results.find(section="security", mode="beside handshakes") if row["handshakes"] >= 5000]
+    p99 = min((row["latency_us"]["p99"] for row in beside), default=None)
+    yield Goal("10. p99 of GetItem beside 5,000 handshakes, of that without",
+               divide(p99, results.lowest("p99", section="security", mode="alone")), 2, True)
+
+
 def all_goals(results):
-    for goals in (get_goals, latency_goals, growth_goals, start_goals, agreement_goals):
+    for goals in (get_goals, latency_goals, growth_goals, start_goals, security_goals, agreement_goals):
         yield from goals(results)

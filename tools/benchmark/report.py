@@ -122,6 +122,10 @@ class Report:
         labels += [(f"scan, {segments} segment(s)", {"section": "big", "segments": segments, "peer": name})
                    for segments in (1, 4) for name in self.peers]
         self.measured("Loading (25 items a request) and scanning", labels)
+        labels = [(f"get, {text}", {"section": "security", "mode": mode, "peer": "gramme"}) for mode, text in (
+            ("plain", "plain"), ("tls", "by TLS, kept connections"), ("unsigned", "signed, not checked"),
+            ("signed", "signature and policy checked"), ("alone", "2,000/s"), ("beside handshakes", "2,000/s beside handshakes"))]
+        self.measured("Security", labels)
 
     def mixed(self):
         rows = []
