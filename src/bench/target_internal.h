@@ -34,6 +34,7 @@ struct target {
  * time of this call for all requests. The caller ends it with target_finish(), also on failure. */
 MUST_USE bool target_init(struct target *target, struct str url, enum target_auth auth,
                           struct err *err);
+/* Frees what target_init() made. */
 void target_finish(struct target *target);
 
 /* Returns a connected socket with TCP_NODELAY; -1 and errno on failure. */
