@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -280,6 +281,7 @@ bool client_try_open(struct client *client, int port)
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     bool good = connect(client->fd, (struct sockaddr *)&address, sizeof(address)) == 0;
     client->ssl = good && TESTING_TLS ? testing_tls_connect(client->fd) : NULL;
+    pthread_mutex_init(&client->ssl_mutex, NULL);
     return good;
 }
 
@@ -291,6 +293,7 @@ void client_open(struct client *client, int port)
 void client_close(struct client *client)
 {
     SSL_free(client->ssl);
+    pthread_mutex_destroy(&client->ssl_mutex);
     close(client->fd);
     buf_finish(&client->in);
 }
@@ -302,6 +305,16 @@ void client_abort(struct client *client)
     client_close(client);
 }
 
+/* Whether an SSL function is to be called again: waits until the socket is ready for it. The SSL is
+ * not locked meanwhile. */
+static bool wait_for_ssl(const struct client *client, int reason)
+{
+    enum { PATIENCE_MS = 20000 };
+    bool is_read = reason == SSL_ERROR_WANT_READ;
+    struct pollfd poll_fd = {.fd = client->fd, .events = is_read ? POLLIN : POLLOUT};
+    return (is_read || reason == SSL_ERROR_WANT_WRITE) && poll(&poll_fd, 1, PATIENCE_MS) > 0;
+}
+
 /* How many were sent; -1: the connection is lost. */
 static ssize_t send_some(struct client *client, struct str text)
 {
@@ -309,8 +322,16 @@ static ssize_t send_some(struct client *client, struct str text)
         return send(client->fd, text.data, text.len, MSG_NOSIGNAL);
     }
     size_t sent = 0;
-    bool good = client->ssl != NULL && SSL_write_ex(client->ssl, text.data, text.len, &sent) == 1;
-    return good ? (ssize_t)sent : -1;
+    int reason = SSL_ERROR_SSL;
+    do {
+        pthread_mutex_lock(&client->ssl_mutex);
+        ERR_clear_error();
+        bool good =
+            client->ssl != NULL && SSL_write_ex(client->ssl, text.data, text.len, &sent) == 1;
+        reason = good || client->ssl == NULL ? SSL_ERROR_NONE : SSL_get_error(client->ssl, 0);
+        pthread_mutex_unlock(&client->ssl_mutex);
+    } while (wait_for_ssl(client, reason));
+    return sent > 0 ? (ssize_t)sent : -1;
 }
 
 void client_send(struct client *client, struct str text)
@@ -352,11 +373,16 @@ static ssize_t receive_some(struct client *client, char *to, size_t size)
     if (client->ssl == NULL) {
         return 0;
     }
-    ERR_clear_error();
-    if (SSL_read_ex(client->ssl, to, size, &got) == 1) {
-        return (ssize_t)got;
-    }
-    return SSL_get_error(client->ssl, 0) == SSL_ERROR_ZERO_RETURN ? 0 : -1;
+    int reason;
+    do {
+        pthread_mutex_lock(&client->ssl_mutex);
+        ERR_clear_error();
+        reason = SSL_read_ex(client->ssl, to, size, &got) == 1 ? SSL_ERROR_NONE
+                                                               : SSL_get_error(client->ssl, 0);
+        pthread_mutex_unlock(&client->ssl_mutex);
+    } while (wait_for_ssl(client, reason));
+    bool is_end = reason == SSL_ERROR_NONE || reason == SSL_ERROR_ZERO_RETURN;
+    return is_end ? (ssize_t)got : -1;
 }
 
 void client_receive_some(struct client *client, size_t bytes_max)

@@ -53,7 +53,8 @@ void testing_wait_connections(struct testing_server *testing, int count);
 
 struct client {
     int fd;
-    SSL *ssl; /* NULL: plain, or the server did not shake hands: it has closed */
+    SSL *ssl;                  /* NULL: plain, or the server did not shake hands: it has closed */
+    pthread_mutex_t ssl_mutex; /* a test may send on another thread than it receives */
     struct buf in;
     size_t at; /* before it: answers that have been read */
     int status;

@@ -1,5 +1,6 @@
 #include "http/tls_testing.h"
 
+#include <fcntl.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -78,5 +79,7 @@ SSL *testing_tls_connect(int fd)
         SSL_free(ssl);
         return NULL;
     }
+    SSL_set_mode(ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_ENABLE_PARTIAL_WRITE);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     return ssl;
 }

@@ -16,7 +16,8 @@ MUST_USE bool testing_open_server(const struct http_options *options, http_handl
                                   void *context, struct http_server **out, struct err *err);
 /* A self-signed certificate, made at the first call. */
 MUST_USE bool testing_tls_create(struct http_tls **out, struct err *err);
-/* Shakes hands on a connected socket. NULL: the server did not want to. The caller frees it. */
+/* Shakes hands on a connected socket, which then is non-blocking. NULL: the server did not want to.
+ * The caller frees it. */
 MUST_USE SSL *testing_tls_connect(int fd);
 
 #endif
