@@ -17,7 +17,7 @@ static X509 *make_certificate(EVP_PKEY *key)
     X509_NAME *name = X509_get_subject_name(certificate);
     ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
     X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(certificate), 24 * 3600);
+    X509_gmtime_adj(X509_getm_notAfter(certificate), 86400);
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"test", -1, -1, 0);
     X509_set_issuer_name(certificate, name);
     X509_set_pubkey(certificate, key);
