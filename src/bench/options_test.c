@@ -28,7 +28,7 @@ static const struct {
      "'nan' is no value for --seconds: expected a number from 0.01 to 86400"},
     {{"get", "--fresh=yes"}, "--fresh takes no value"},
     {{"get", "--colour", "red"}, "unknown option --colour"},
-    {{"get", "--auth", "any"}, "--auth is dummy or none"},
+    {{"get", "--auth", "any"}, "--auth is dummy, sign or none"},
 };
 
 static void test_arguments(void **state)
