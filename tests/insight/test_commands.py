@@ -1,6 +1,7 @@
 """`gramme patterns` and `gramme top`."""
 
 import json
+import os
 import subprocess
 import xml.etree.ElementTree
 
