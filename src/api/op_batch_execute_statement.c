@@ -367,6 +367,21 @@ static void run_writes(struct batch_execute *op)
     api_write_items(op->call, calls, op->open_count);
 }
 
+/* Checks the simulated limits for each statement; one that is refused has an error of its own. */
+static void admit_members(struct batch_execute *op)
+{
+    struct api_call *call = op->call;
+    for (size_t i = 0; simulation_is_on(call->thread->meter) && i < op->count; i++) {
+        struct batch_member *member = &op->members[i];
+        struct throttling ignored;
+        struct meter_access access = {.flags = op->reads ? 0u : METER_WRITE,
+                                      .table = member->partiql.table,
+                                      .partition = member->key.hash};
+        member->ran = member->ran && simulation_admit(call->thread->meter, &access, call->arena,
+                                                      &ignored, &member->err);
+    }
+}
+
 static bool any_ran(const struct batch_execute *op)
 {
     for (size_t i = 0; i < op->count; i++) {
@@ -383,7 +398,10 @@ void op_batch_execute_statement(struct api_call *call)
     op->call = call;
     if (!check(op)) {
         api_finish(call);
-    } else if (!any_ran(op)) {
+        return;
+    }
+    admit_members(op);
+    if (!any_ran(op)) {
         finish(op);
     } else if (op->reads) {
         run_reads(op);

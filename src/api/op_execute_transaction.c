@@ -357,6 +357,10 @@ static void write_done(struct engine_call *engine_call)
 
 static void run_writes(struct execute_transaction *op)
 {
+    if (!transact_admit(op->call, op->writes, op->count)) {
+        api_finish(op->call);
+        return;
+    }
     op->engine = (struct items_write){
         .call = api_engine_call(op->call, write_done),
         .writes = op->writes,

@@ -344,8 +344,7 @@ void op_transact_write_items(struct api_call *call)
         api_finish(call);
         return;
     }
-    transact_admit(call, op->writes, op->count);
-    if (!transact_check_reasons(call, op->writes, op->count)) {
+    if (!transact_admit(call, op->writes, op->count)) {
         api_finish(call);
         return;
     }

@@ -120,7 +120,20 @@ bool transact_check_size(struct api_call *call, const struct item_write *writes,
                    "Transaction payload size cannot exceed 4MB. Payload Size: %zu", bytes);
 }
 
-void transact_admit(struct api_call *call, struct item_write *writes, size_t count)
+/* Ends the check of the simulated limits with an item that they refuse: the transaction is
+ * cancelled, or fails as a whole with InternalServerError. Returns false. */
+static bool refuse_item(struct api_call *call, const struct item_write *writes, size_t count,
+                        size_t refused)
+{
+    if (writes[refused].err.code == ERR_INTERNAL) {
+        call->err = writes[refused].err;
+    } else {
+        cancel(call, writes, count);
+    }
+    return false;
+}
+
+bool transact_admit(struct api_call *call, struct item_write *writes, size_t count)
 {
     for (size_t i = 0; simulation_is_on(call->thread->meter) && i < count; i++) {
         struct meter_access access;
@@ -128,9 +141,10 @@ void transact_admit(struct api_call *call, struct item_write *writes, size_t cou
         write_describe(&access, "", &writes[i]);
         if (!simulation_admit(call->thread->meter, &access, call->arena, &ignored,
                               &writes[i].err)) {
-            return; /* one reason cancels the transaction */
+            return refuse_item(call, writes, count, i);
         }
     }
+    return true;
 }
 
 /* --- capacity --- */
@@ -260,8 +274,34 @@ static void read_done(struct engine_call *engine_call)
     api_finish(call);
 }
 
+/* Checks the simulated limits for each item that is read. */
+static bool admit_read(struct transact_read *read)
+{
+    struct api_call *call = read->call;
+    if (LIKELY(!simulation_is_on(call->thread->meter))) {
+        return true;
+    }
+    struct item_write *reasons = ARENA_ARRAY(call->arena, struct item_write, read->count);
+    for (size_t i = 0; i < read->count; i++) {
+        reasons[i] = (struct item_write){.err = ERR_INIT(call->arena)};
+    }
+    for (size_t i = 0; i < read->count; i++) {
+        struct throttling ignored;
+        struct meter_access access = {.table = read->tables[i], .partition = read->keys[i].hash};
+        if (!simulation_admit(call->thread->meter, &access, call->arena, &ignored,
+                              &reasons[i].err)) {
+            return refuse_item(call, reasons, read->count, i);
+        }
+    }
+    return true;
+}
+
 void transact_read_start(struct transact_read *read)
 {
+    if (!admit_read(read)) {
+        api_finish(read->call);
+        return;
+    }
     read->get = (struct items_get){
         .call = api_engine_call(read->call, read_done),
         .keys = read->keys,

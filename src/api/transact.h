@@ -50,8 +50,8 @@ bool transact_refuse_duplicate(struct api_call *call);
 MUST_USE bool transact_check_size(struct api_call *call, const struct item_write *writes,
                                   size_t count);
 
-/* Sets the err of each write that the simulated limits refuse. */
-void transact_admit(struct api_call *call, struct item_write *writes, size_t count);
+/* Checks the simulated limits. False: they refuse a write, and call->err is set. */
+MUST_USE bool transact_admit(struct api_call *call, struct item_write *writes, size_t count);
 /* Records the writes of a transaction, executed or cancelled, for the meter. `operations` are the
  * meter's names by enum write_kind. */
 void transact_meter(struct api_call *call, const char *const operations[4],

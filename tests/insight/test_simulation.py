@@ -169,6 +169,33 @@ def test_stale_reads(db, table, insight):
     assert insight.get("simulation")["counts"]["staleReads"] == 2
 
 
+def test_refused_statements_and_transactions(db, table, insight):
+    """Every operation on items takes part: errors of single statements, cancelled transactions, nothing done."""
+    insert = f"""INSERT INTO "{table}" VALUE {{'pk': 'new'}}"""
+    select = f"""SELECT * FROM "{table}" WHERE pk = 'k1'"""
+    read = [{"Get": {"TableName": table, "Key": {"pk": S("k1")}}}, {"Get": {"TableName": table, "Key": {"pk": S("k2")}}}]
+    transactions = [lambda: db.ExecuteTransaction(TransactStatements=[{"Statement": insert}]),
+                    lambda: db.ExecuteTransaction(TransactStatements=[{"Statement": select}]),
+                    lambda: db.TransactGetItems(TransactItems=read)]
+    simulate(insight, table, throttleRate=1)
+    for statement in (insert, select):
+        answer = db.BatchExecuteStatement(Statements=[{"Statement": statement}])["Responses"][0]
+        assert answer["Error"]["Code"] == "ThrottlingError" and "Item" not in answer, answer
+    for call in transactions:
+        with pytest.raises(Refused) as refused:
+            call()
+        assert refused.value.type == "TransactionCanceledException"
+        assert refused.value.body["CancellationReasons"][0]["Code"] == "ThrottlingError"
+    simulate(insight, table, throttleRate=0, errorRate=1)
+    for call in [*transactions, lambda: db.TransactWriteItems(TransactItems=[{"Put": {"TableName": table, "Item": {"pk": S("new")}}}])]:
+        with pytest.raises(Refused) as refused:
+            call()
+        assert (refused.value.status, refused.value.type) == (500, "InternalServerError")
+    simulate(insight, table)
+    assert "Item" not in db.GetItem(TableName=table, Key={"pk": S("new")}, ConsistentRead=True)
+    assert [len(call().get("Responses")) for call in transactions] == [0, 1, 2]
+
+
 def everything(db, table, **more):
     """The items of a table in pages of two, by Scan or Query."""
     read = db.Query if "KeyConditionExpression" in more else db.Scan
