@@ -5,7 +5,7 @@ import { insight } from "../lib/dynamo.js";
 import { bytes, compact, count, duration, plural, unit } from "../lib/format.js";
 import { useLoad, usePoll } from "../lib/load.js";
 import { go, to } from "../lib/route.js";
-import { useTables } from "../lib/schema.js";
+import { loadTables, useTables } from "../lib/schema.js";
 import { SampleData } from "../samples/sample_data.jsx";
 import { CreateTable } from "../table/create.jsx";
 import { DataTable, Empty, Failure, Head, Icon, Loaded, Logo, Panel, Segment, Stats, Waiting } from "../ui.jsx";
@@ -16,7 +16,7 @@ import { PatternText } from "./patterns.jsx";
 export function Overview() {
   const { names, isComplete, error } = useTables();
   if (names === null) {
-    return <><Head title="Overview" />{error ? <Failure error={error} /> : <Waiting />}</>;
+    return <><Head title="Overview" />{error ? <Failure error={error} retry={loadTables} /> : <Waiting />}</>;
   }
   return names.length === 0 && isComplete ? <FirstMinute /> : <Live names={names} />;
 }

@@ -114,6 +114,7 @@ export function Items({ table, query: address, reload }) {
         if (tries > 8) {
           throw new Error("The server did not take all deletions; try again.");
         }
+        await new Promise((resolve) => setTimeout(resolve, tries === 0 ? 0 : 25 * 2 ** tries)); /* it takes fewer at the moment */
         requests = (await call("BatchWriteItem", { RequestItems: requests })).UnprocessedItems;
       }
     }
@@ -135,7 +136,7 @@ export function Items({ table, query: address, reload }) {
           <button type="button" onClick={() => setOpened({ item: null })}><Icon name="plus" />New item</button>
         </>
       }>
-        {error && <div class="body"><Failure error={error} /></div>}
+        {error && <div class="body"><Failure error={error} retry={() => setTurn(turn + 1)} /></div>}
         {!page && !error && <Waiting />}
         {page && page.items.length === 0 && (
           <Empty title={page.next ? "No match so far" : "No items"}>
