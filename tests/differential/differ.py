@@ -97,6 +97,10 @@ class Case:
         return f"{self.operation} {brief(self.text(), 6000)}\n  gramme: {brief(self.gramme, 3000)}\n  oracle: {brief(self.oracle, 3000)}"
 
 
+class OracleIsStuck(Exception):
+    """The oracle does not finish an index."""
+
+
 class Differ:
     def __init__(self, gramme, oracle, known, seed):
         self.gramme = gramme
@@ -273,7 +277,11 @@ class Differ:
         if not isinstance(name, str):
             return
         self.generator.forget_tokens()
-        left, right = (self.settled(c, name) for c in (self.gramme, self.oracle))
+        left = self.settled(self.gramme, name)
+        try:
+            right = self.settled(self.oracle, name)
+        except AssertionError:
+            raise OracleIsStuck from None
         alike = Case("DescribeTable", {}, left, right, self.known, {}).same()
         if left.is_ok() and right.is_ok() and (alike or case.same()):
             self.generator.tables[name] = Table(left.body["Table"])
@@ -317,8 +325,8 @@ class Differ:
 
     @staticmethod
     def settled(client, name):
-        """The table's description when none of its indexes comes or goes any more. Asked seldom: a DescribeTable while
-        DynamoDB Local adds an index can end that for good ("no such column: indexKey_0")."""
+        """The table's description when none of its indexes comes or goes any more. Asked seldom: a DescribeTable
+        at the moment when DynamoDB Local adds an index can leave that in CREATING for good ("no such column: indexKey_0")."""
         def probe():
             answer = client.call("DescribeTable", {"TableName": name})
             states = {i["IndexStatus"] for i in answer.body["Table"].get("GlobalSecondaryIndexes", [])} if answer.is_ok() else set()
@@ -331,6 +339,16 @@ class Differ:
         for client in (self.gramme, self.oracle):
             client.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
             client.call("DeleteTable", {"TableName": name})
+
+    def start_over(self):
+        """The oracle was started again, and is empty."""
+        self.explained["an index is never filled"] += 1
+        for name in self.gramme.call("ListTables", {}).body["TableNames"]:
+            self.gramme.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
+            self.gramme.call("DeleteTable", {"TableName": name})
+        self.generator.forget_tokens()
+        self.generator.tables.clear()
+        self.streams.pairs.clear()
 
     def items(self, client, table):
         found, start = {}, {}
@@ -448,6 +466,13 @@ def main():
             server.stop()
 
 
+def restart_oracle(servers):
+    oracle = next((server for server in servers if isinstance(server, Oracle)), None)
+    if oracle is None:
+        raise SystemExit("the oracle does not finish an index; start it again")
+    oracle.restart()
+
+
 def run(differ, options, servers):
     started = time.monotonic()
     number = 0
@@ -455,6 +480,9 @@ def run(differ, options, servers):
         number += 1
         try:
             differ.step(number)
+        except OracleIsStuck:
+            restart_oracle(servers)
+            differ.start_over()
         except (http.client.HTTPException, OSError) as failure:
             print(f"seed {options.seed}, request {number}: {failure}")
             for server in servers:

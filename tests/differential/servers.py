@@ -97,11 +97,19 @@ class Oracle:
 
     def __init__(self, name):
         self.name = name
-        port = free_port()
-        self.endpoint = f"http://127.0.0.1:{port}"
+        self.port = free_port()
+        self.endpoint = f"http://127.0.0.1:{self.port}"
         self.output = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(oracle_command(name, port), stdout=self.output, stderr=subprocess.STDOUT)
-        poll(self.answers, 60, f"{name} answers")
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(oracle_command(self.name, self.port), stdout=self.output, stderr=subprocess.STDOUT)
+        poll(self.answers, 60, f"{self.name} answers")
+
+    def restart(self):
+        """Ends it and starts it again, empty, at the same address."""
+        self.stop()
+        self.start()
 
     def answers(self):
         if self.process.poll() is not None:
