@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 
+from c_programs import sanitizer_flags
 from events import Events
 from recorder import Recorder
 from rest import Rest
@@ -118,7 +119,7 @@ def test_an_account_that_is_deactivated_hears_nothing_more(apps, tasks):
         assert leaver.status == 403
         riser.wait("ready")
         admin.put("/users/leaver-live/status", {"status": "ACTIVE"})
-        assert "user" in [event.data["type"] for event in riser.wait("change")]  # an admin sees other users
+        poll(lambda: "user" in [event.data["type"] for event in riser.named("change")], 10, "an admin sees other users")
 
 
 def test_a_lost_position_in_the_stream():
@@ -203,7 +204,8 @@ def test_clients_that_do_not_read_cost_no_memory(apps, tickets, caller):
             tickets.acting_as(caller).post("/tickets", {"issue_description": "x" * 4000})
         if events.named("ready")[0].data["source"] == "stream":
             events.wait("change", 150)
-        assert resident() - before < 60_000  # KB: 20 clients, 256 KB each, and the newest changes
+        # KB: 20 clients, 256 KB each, and the newest changes. AddressSanitizer holds freed memory back.
+        assert resident() - before < 60_000 or sanitizer_flags()
     for client in deaf:
         client.close()
     poll(lambda: tickets.get("/settings").status == 200, 5, "it still answers")
