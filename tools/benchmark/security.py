@@ -15,8 +15,7 @@ KEY = {"AWS_ACCESS_KEY_ID": "AKIABENCHBENCHBENCH0", "AWS_SECRET_ACCESS_KEY": "be
 TABLE = "arn:aws:dynamodb:us-east-1:000000000000:table/*"
 ACTIONS = ["GetItem", "PutItem", "BatchWriteItem", "DescribeTable", "CreateTable", "DeleteTable"]
 READERS = ["--connections", 16, "--rate", 2000]
-HANDSHAKES = 5000
-CLIENTS = 2  # that shake hands at the same time
+CLIENTS = 4  # that shake hands at the same time
 
 
 class OpenServer(Gramme):
@@ -80,7 +79,7 @@ def security_steps(bench):
     os.environ.update(KEY)
     server, closed = OpenServer(bench.directory / "security"), ClosedServer(bench.directory / "security-on")
     settings = bench.settings
-    seconds = max(int(settings.seconds * 3), 3)
+    seconds = max(int(settings.seconds * 8), 3)  # long enough for so many handshakes
 
     def start():
         server.start()
