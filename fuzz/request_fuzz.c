@@ -61,7 +61,7 @@ static void run(struct str operation, struct str body)
     struct request request = {
         .call = {
             .thread = thread,
-            .service = of_streams ? API_STREAMS : API_DYNAMODB,
+            .family = of_streams ? API_STREAMS : API_DYNAMODB,
             .operation = of_streams ? str_skip(operation, streams.len) : operation,
             .body = body,
             .arena = &arena,

@@ -33,7 +33,7 @@ enum api_layer {
 
 /* The lists of operations; each has its own prefix in the X-Amz-Target header. API_GRAMME: the
  * operations that DynamoDB does not have. */
-enum api_service { API_DYNAMODB, API_STREAMS, API_GRAMME };
+enum api_family { API_DYNAMODB, API_STREAMS, API_GRAMME };
 
 /* The caller of a call, and the policies that decide what the caller may do. The server fills it;
  * it must live until done(). */
@@ -53,7 +53,7 @@ struct op;
 
 struct api_call {
     struct api_thread *thread;
-    enum api_service service;
+    enum api_family family;
     struct str operation; /* "GetItem" */
     struct str body;
     const struct api_guard *guard; /* NULL: everything is allowed */
@@ -97,10 +97,10 @@ struct api_call {
 
 /* Returns whether the operation changes tables or their policies (ACCESS_ADMIN), for the audit
  * log. */
-MUST_USE bool api_is_administrative(enum api_service service, struct str name);
+MUST_USE bool api_is_administrative(enum api_family family, struct str name);
 
 /* Returns whether the list has an operation with this name. */
-MUST_USE bool api_has_operation(enum api_service service, struct str name);
+MUST_USE bool api_has_operation(enum api_family family, struct str name);
 
 /* Runs an operation. Calls call->done() or call->move() once, on the thread of `home`, possibly
  * before it returns. *call and all that it points to must live until then. */

@@ -57,7 +57,7 @@ struct op {
 #undef OP
 
 /* Returns the operations of a list, sorted by name. The array is static. */
-const struct op *api_operations(enum api_service service, size_t *out_count);
+const struct op *api_operations(enum api_family family, size_t *out_count);
 
 /* Decodes the body into *out (see wire_decode()), and checks whether the policies allow the
  * request. Every operation calls it first. */

@@ -54,7 +54,7 @@ void api_thread_set_meter(struct api_thread *thread, struct meter_thread *meter)
     thread->meter = meter;
 }
 
-const struct op *api_operations(enum api_service service, size_t *out_count)
+const struct op *api_operations(enum api_family family, size_t *out_count)
 {
     static const struct {
         const struct op *ops;
@@ -64,15 +64,15 @@ const struct op *api_operations(enum api_service service, size_t *out_count)
         [API_STREAMS] = {stream_ops, COUNT_OF(stream_ops)},
         [API_GRAMME] = {gramme_ops, COUNT_OF(gramme_ops)},
     };
-    *out_count = lists[service].count;
-    return lists[service].ops;
+    *out_count = lists[family].count;
+    return lists[family].ops;
 }
 
-static const struct op *find_op(enum api_service service, struct str name)
+static const struct op *find_op(enum api_family family, struct str name)
 {
     size_t low = 0;
     size_t high;
-    const struct op *list = api_operations(service, &high);
+    const struct op *list = api_operations(family, &high);
     while (low < high) {
         size_t middle = (low + high) / 2;
         int order = str_cmp(name, str_from_c(list[middle].name));
@@ -135,9 +135,9 @@ static void return_to_thread(struct api_call *call)
     }
 }
 
-bool api_has_operation(enum api_service service, struct str name)
+bool api_has_operation(enum api_family family, struct str name)
 {
-    return find_op(service, name) != NULL;
+    return find_op(family, name) != NULL;
 }
 
 /* Fails if this server has lost its lease, because its descriptions of tables may be outdated. */
@@ -147,9 +147,9 @@ static bool check_lease(struct api_call *call)
            err_set(&call->err, ERR_INTERNAL, MESSAGE_INTERNAL);
 }
 
-bool api_is_administrative(enum api_service service, struct str name)
+bool api_is_administrative(enum api_family family, struct str name)
 {
-    const struct op *op = find_op(service, name);
+    const struct op *op = find_op(family, name);
     return op != NULL && op->access == ACCESS_ADMIN;
 }
 
@@ -168,7 +168,7 @@ void api_run(struct api_call *call)
     if (call->thread->meter != NULL && call->start_ns == 0) {
         call->start_ns = clock_monotonic_ns();
     }
-    const struct op *op = find_op(call->service, call->operation);
+    const struct op *op = find_op(call->family, call->operation);
     if (op == NULL) {
         err_set(&call->err, ERR_UNKNOWN_OPERATION, "%s", "");
         api_finish(call);
@@ -327,7 +327,7 @@ struct engine_call api_engine_call(struct api_call *call, void (*done)(struct en
         .home = call->home,
         .err = ERR_INIT(call->arena),
         .done = done,
-        .leaving = leave_thread,
+        .before_thread_change = leave_thread,
         .owner = call,
         .bytes_max = call->move != NULL ? BYTES_HERE_MAX : 0,
     };

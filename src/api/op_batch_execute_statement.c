@@ -145,7 +145,7 @@ static bool check_duplicates(struct batch_execute *op)
     return true;
 }
 
-static bool check(struct batch_execute *op)
+static bool check_request(struct batch_execute *op)
 {
     struct api_call *call = op->call;
     if (!api_decode(call, &shape_batch_execute, &op->request) ||
@@ -396,7 +396,7 @@ void op_batch_execute_statement(struct api_call *call)
 {
     struct batch_execute *op = ARENA_NEW(call->arena, struct batch_execute);
     op->call = call;
-    if (!check(op)) {
+    if (!check_request(op)) {
         api_finish(call);
         return;
     }

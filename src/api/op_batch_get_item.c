@@ -181,7 +181,7 @@ static bool check_duplicates(struct batch_get *op)
     return true;
 }
 
-static bool check(struct batch_get *op)
+static bool check_request(struct batch_get *op)
 {
     struct api_call *call = op->call;
     struct batch_get_request *request = &op->request;
@@ -431,7 +431,7 @@ void op_batch_get_item(struct api_call *call)
 {
     struct batch_get *op = ARENA_NEW(call->arena, struct batch_get);
     op->call = call;
-    if (!check(op) || !find_keys(op) || !admit_keys(op)) {
+    if (!check_request(op) || !find_keys(op) || !admit_keys(op)) {
         api_finish(call);
         return;
     }

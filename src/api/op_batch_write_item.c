@@ -149,7 +149,7 @@ static bool check_any(struct batch_write *op)
                    "The requestItems parameter is required for BatchWriteItem");
 }
 
-static bool check(struct batch_write *op)
+static bool check_request(struct batch_write *op)
 {
     struct api_call *call = op->call;
     const struct wire_map *tables = &op->request.tables;
@@ -312,7 +312,7 @@ void op_batch_write_item(struct api_call *call)
 {
     struct batch_write *op = ARENA_NEW(call->arena, struct batch_write);
     op->call = call;
-    if (!check(op) || !find_keys(op)) {
+    if (!check_request(op) || !find_keys(op)) {
         api_finish(call);
         return;
     }

@@ -132,7 +132,7 @@ static void update_done(struct engine_call *engine_call)
     api_finish(call);
 }
 
-static bool check(struct api_call *call, const struct update_backups_request *request)
+static bool check_request(struct api_call *call, const struct update_backups_request *request)
 {
     if (!request->recovery->enabled.value && request->recovery->days.given) {
         return err_set(&call->err, ERR_VALIDATION,
@@ -150,7 +150,7 @@ void op_update_continuous_backups(struct api_call *call)
     if (!api_decode(call, &shape_update_backups, request) ||
         !table_request_check_name(call, &shape_update_backups, request, request->table_name) ||
         !wire_validate(&shape_update_backups, request, WORDING_OLDER, &call->err) ||
-        !check(call, request)) {
+        !check_request(call, request)) {
         api_finish(call);
         return;
     }

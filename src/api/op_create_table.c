@@ -368,7 +368,7 @@ static bool make_settings(struct create_table *op)
            make_tags(op) && make_policy(op);
 }
 
-static bool check(struct create_table *op)
+static bool check_request(struct create_table *op)
 {
     struct api_call *call = op->call;
     struct create_table_request *request = &op->request;
@@ -413,7 +413,7 @@ void op_create_table(struct api_call *call)
 {
     struct create_table *op = ARENA_NEW(call->arena, struct create_table);
     op->call = call;
-    if (!check(op)) {
+    if (!check_request(op)) {
         api_finish(call);
         return;
     }

@@ -25,7 +25,7 @@ struct delete_item {
     struct delete_item_request request;
 };
 
-static bool check(struct delete_item *remove)
+static bool check_request(struct delete_item *remove)
 {
     struct api_call *call = remove->op.call;
     if (!write_item_decode(&remove->op, &shape_delete_item, &remove->request,
@@ -48,7 +48,7 @@ void op_delete_item(struct api_call *call)
     remove->op.request = &remove->request.common;
     struct item_write *write = &remove->op.write;
     write->kind = WRITE_DELETE;
-    if (!check(remove) ||
+    if (!check_request(remove) ||
         (write->table = api_table(call, remove->request.common.table_name)) == NULL ||
         !item_key_from_key(call->engine, write->table, remove->request.key.value, call->arena,
                            &write->key, &call->err)) {

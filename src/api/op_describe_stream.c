@@ -195,7 +195,7 @@ static bool check_filter(struct api_call *call, const struct shard_filter_reques
     return err_set(&call->err, ERR_VALIDATION, INVALID "ShardFilter needs both Type and ShardId");
 }
 
-static bool check(struct describe_stream *op)
+static bool check_request(struct describe_stream *op)
 {
     struct api_call *call = op->call;
     struct describe_stream_request *request = &op->request;
@@ -214,7 +214,8 @@ void op_describe_stream(struct api_call *call)
 {
     struct describe_stream *op = ARENA_NEW(call->arena, struct describe_stream);
     op->call = call;
-    if (!check(op) || !stream_request_describe(call, op->request.arn, &op->engine, describe_done)) {
+    if (!check_request(op) ||
+        !stream_request_describe(call, op->request.arn, &op->engine, describe_done)) {
         api_finish(call);
     }
 }

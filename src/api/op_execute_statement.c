@@ -414,7 +414,7 @@ static bool check_kind(struct execute_statement *op)
            err_set(&op->call->err, ERR_VALIDATION, "NextToken is only valid on a SELECT statement");
 }
 
-static bool check(struct execute_statement *op)
+static bool check_request(struct execute_statement *op)
 {
     struct api_call *call = op->call;
     struct execute_statement_request *request = &op->request;
@@ -433,7 +433,7 @@ void op_explain_statement(struct api_call *call)
     struct execute_statement *op = ARENA_NEW(call->arena, struct execute_statement);
     op->call = call;
     op->explains = true;
-    if (check(op) &&
+    if (check_request(op) &&
         (partiql_is_read(&op->partiql) ||
          err_set(&call->err, ERR_VALIDATION, "Only SELECT statements have a plan to explain"))) {
         run_select(op);
@@ -446,7 +446,7 @@ void op_execute_statement(struct api_call *call)
 {
     struct execute_statement *op = ARENA_NEW(call->arena, struct execute_statement);
     op->call = call;
-    if (!check(op)) {
+    if (!check_request(op)) {
         api_finish(call);
     } else if (partiql_is_read(&op->partiql)) {
         call->only_reads = true;

@@ -117,7 +117,7 @@ static bool authorize(struct execute_transaction *op)
     return true;
 }
 
-static bool check(struct execute_transaction *op)
+static bool check_request(struct execute_transaction *op)
 {
     struct api_call *call = op->call;
     if (!api_decode(call, &shape_execute_transaction, &op->request) ||
@@ -379,7 +379,7 @@ void op_execute_transaction(struct api_call *call)
 {
     struct execute_transaction *op = ARENA_NEW(call->arena, struct execute_transaction);
     op->call = call;
-    if (!check(op) || !find_tables(op) || !find_items(op) || !check_duplicates(op) ||
+    if (!check_request(op) || !find_tables(op) || !find_items(op) || !check_duplicates(op) ||
         !check_reasons(op) || !transact_check_size(call, op->writes, op->count)) {
         api_finish(call);
         return;

@@ -109,7 +109,7 @@ static bool check_parameters(struct get_item *op)
            api_check_used(call, &scope);
 }
 
-static bool check(struct get_item *op)
+static bool check_request(struct get_item *op)
 {
     struct api_call *call = op->call;
     call->layer = LAYER_CURRENT;
@@ -143,7 +143,7 @@ void op_get_item(struct api_call *call)
 {
     struct get_item *op = ARENA_NEW(call->arena, struct get_item);
     op->call = call;
-    if (!check(op) || !find_item(op)) {
+    if (!check_request(op) || !find_item(op)) {
         api_finish(call);
         return;
     }

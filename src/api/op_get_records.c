@@ -97,7 +97,7 @@ static void write_record(struct stream_read *read, uint64_t stamp,
     write_image(out, "OldImage", record->old_image);
     buf_format(out, ",\"SequenceNumber\":\"%.*s\",\"SizeBytes\":%zu,\"StreamViewType\":\"%s\"}",
                STR_ARG(sequence), record->size, describe_stream_view(stream_of(op)->view));
-    if (record->by_service) {
+    if (record->by_expiry) {
         JSON_PUT(out, SERVICE_IDENTITY);
     }
     JSON_PUT(out, "}");
@@ -181,7 +181,7 @@ static void describe_done(struct engine_call *engine_call)
     engine_read_stream(&op->read);
 }
 
-static bool check(struct get_records *op)
+static bool check_request(struct get_records *op)
 {
     struct api_call *call = op->call;
     if (!api_decode(call, &shape_get_records, &op->request) ||
@@ -209,7 +209,7 @@ void op_get_records(struct api_call *call)
 {
     struct get_records *op = ARENA_NEW(call->arena, struct get_records);
     op->call = call;
-    if (!check(op) ||
+    if (!check_request(op) ||
         !stream_request_describe(call, op->iterator.arn, &op->describe, describe_done)) {
         api_finish(call);
     }

@@ -55,7 +55,7 @@ static const struct shape shape_list_imports = {
 };
 
 /* Checks a request. Any NextToken is invalid, because no response has one. */
-static bool check(struct api_call *call, const struct shape *shape)
+static bool check_request(struct api_call *call, const struct shape *shape)
 {
     struct list_request request;
     struct err *err = &call->err;
@@ -73,7 +73,7 @@ static bool check(struct api_call *call, const struct shape *shape)
 
 void op_list_exports(struct api_call *call)
 {
-    if (check(call, &shape_list_exports)) {
+    if (check_request(call, &shape_list_exports)) {
         JSON_PUT(call->out, "{\"ExportSummaries\":[]}");
     }
     api_finish(call);
@@ -81,7 +81,7 @@ void op_list_exports(struct api_call *call)
 
 void op_list_imports(struct api_call *call)
 {
-    if (check(call, &shape_list_imports)) {
+    if (check_request(call, &shape_list_imports)) {
         JSON_PUT(call->out, "{\"ImportSummaryList\":[]}");
     }
     api_finish(call);

@@ -20,10 +20,10 @@ static void write_operation(struct buf *out, const struct op *op)
     buf_add_char(out, '}');
 }
 
-static void write_operations(struct api_call *call, const char *member, enum api_service service)
+static void write_operations(struct api_call *call, const char *member, enum api_family family)
 {
     size_t count;
-    const struct op *ops = api_operations(service, &count);
+    const struct op *ops = api_operations(family, &count);
     api_member(call, str_from_c(member));
     buf_add_char(call->out, '[');
     for (size_t i = 0; i < count; i++) {

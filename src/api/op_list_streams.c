@@ -51,7 +51,8 @@ static void write_list(struct api_call *call, const struct stream_list *list)
     api_end(call);
 }
 
-static bool check(struct api_call *call, struct list_streams_request *request, struct str *after)
+static bool check_request(struct api_call *call, struct list_streams_request *request,
+                          struct str *after)
 {
     if (!api_decode(call, &shape_list_streams, request) ||
         !wire_validate(&shape_list_streams, request, WORDING_OLDER, &call->err)) {
@@ -77,7 +78,7 @@ void op_list_streams(struct api_call *call)
 {
     struct list_streams_request request;
     struct str after;
-    if (check(call, &request, &after)) {
+    if (check_request(call, &request, &after)) {
         size_t limit = request.limit.given ? (size_t)request.limit.value : STREAMS_MAX;
         struct stream_list list;
         engine_list_streams(call->engine, call->arena, request.table_name, after, limit, &list);

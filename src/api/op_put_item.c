@@ -37,7 +37,7 @@ static bool check_size(struct put_item *put)
     return true;
 }
 
-static bool check(struct put_item *put)
+static bool check_request(struct put_item *put)
 {
     struct api_call *call = put->op.call;
     if (!write_item_decode(&put->op, &shape_put_item, &put->request, &put->request.item) ||
@@ -59,7 +59,8 @@ void op_put_item(struct api_call *call)
     put->op.request = &put->request.common;
     struct item_write *write = &put->op.write;
     write->kind = WRITE_PUT;
-    if (!check(put) || (write->table = api_table(call, put->request.common.table_name)) == NULL ||
+    if (!check_request(put) ||
+        (write->table = api_table(call, put->request.common.table_name)) == NULL ||
         !item_key_from_item(call->engine, write->table, write->item, call->arena, &write->key,
                             &call->err) ||
         !item_check_index_keys(write->table, write->item, &call->err) ||

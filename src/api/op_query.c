@@ -81,7 +81,7 @@ static bool check_key_condition(struct query *query)
     return key_expression_check(query->key_expression, &call->err);
 }
 
-static bool check(struct query *query)
+static bool check_request(struct query *query)
 {
     struct page *page = &query->page;
     struct api_call *call = page->call;
@@ -207,7 +207,7 @@ static bool prepare(struct query *query, struct api_call *call)
     page->request = &query->request.common;
     page->is_query = true;
     page->refuse_start = refuse_start;
-    if (!check(query) || !page_find(page) || !resolve(query)) {
+    if (!check_request(query) || !page_find(page) || !resolve(query)) {
         return false;
     }
     page->read.backward = query->request.forward.given && !query->request.forward.value;

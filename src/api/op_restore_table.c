@@ -59,7 +59,7 @@ static void fail(struct restore *restore, const struct err *err)
     restore->cancel = (struct backup_delete){
         .call = api_engine_call(restore->call, cancel_done),
         .row_name = restore->pin.row_name,
-        .by_service = true,
+        .by_expiry = true,
     };
     engine_delete_backup(&restore->cancel);
 }

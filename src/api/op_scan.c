@@ -57,7 +57,7 @@ static bool check_segments(const struct scan_request *request, struct err *err)
     return true;
 }
 
-static bool check(struct scan *scan)
+static bool check_request(struct scan *scan)
 {
     struct page *page = &scan->page;
     struct api_call *call = page->call;
@@ -103,7 +103,7 @@ void op_scan(struct api_call *call)
     page->call = call;
     page->request = &scan->request.common;
     page->refuse_start = refuse_start;
-    if (!check(scan) || !page_find(page) || !page_check_attributes(page)) {
+    if (!check_request(scan) || !page_find(page) || !page_check_attributes(page)) {
         api_finish(call);
         return;
     }

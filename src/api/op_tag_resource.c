@@ -124,7 +124,7 @@ static const struct table *remove_tags(struct table_change *change, const struct
 
 /* --- both --- */
 
-static bool check(struct tags_op *op, const struct tags_kind *kind, struct str *out_name)
+static bool check_request(struct tags_op *op, const struct tags_kind *kind, struct str *out_name)
 {
     struct api_call *call = op->change.call;
     struct err *err = &call->err;
@@ -145,7 +145,7 @@ static void run(struct api_call *call, const struct tags_kind *kind)
     struct tags_op *op = ARENA_NEW(call->arena, struct tags_op);
     op->change.call = call;
     struct str name;
-    if (!check(op, kind, &name)) {
+    if (!check_request(op, kind, &name)) {
         api_finish(call);
         return;
     }

@@ -88,7 +88,7 @@ static bool check_one(struct transact_get *op, size_t i)
            api_check_used(call, &scope);
 }
 
-static bool check(struct transact_get *op)
+static bool check_request(struct transact_get *op)
 {
     struct api_call *call = op->call;
     if (!api_decode(call, &shape_transact_get, &op->request) ||
@@ -163,7 +163,8 @@ void op_transact_get_items(struct api_call *call)
 {
     struct transact_get *op = ARENA_NEW(call->arena, struct transact_get);
     op->call = call;
-    if (!check(op) || !find_keys(op) || !transact_check_reasons(call, op->reasons, op->count)) {
+    if (!check_request(op) || !find_keys(op) ||
+        !transact_check_reasons(call, op->reasons, op->count)) {
         api_finish(call);
         return;
     }

@@ -186,7 +186,7 @@ static bool check_action(struct transact_write *op, size_t i)
            (write->kind != WRITE_PUT || check_put_size(call, write));
 }
 
-static bool check(struct transact_write *op)
+static bool check_request(struct transact_write *op)
 {
     struct api_call *call = op->call;
     if (!api_decode(call, &shape_transact_write, &op->request) ||
@@ -340,7 +340,8 @@ void op_transact_write_items(struct api_call *call)
 {
     struct transact_write *op = ARENA_NEW(call->arena, struct transact_write);
     op->call = call;
-    if (!check(op) || !find_keys(op) || !transact_check_reasons(call, op->writes, op->count)) {
+    if (!check_request(op) || !find_keys(op) ||
+        !transact_check_reasons(call, op->writes, op->count)) {
         api_finish(call);
         return;
     }

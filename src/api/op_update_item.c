@@ -122,7 +122,7 @@ static void list_expressions(struct update_item *update)
     };
 }
 
-static bool check(struct update_item *update)
+static bool check_request(struct update_item *update)
 {
     struct write_item *op = &update->op;
     struct api_call *call = op->call;
@@ -169,7 +169,7 @@ void op_update_item(struct api_call *call)
     update->op.request = &update->request.common;
     struct item_write *write = &update->op.write;
     write->kind = WRITE_UPDATE;
-    if (!check(update) ||
+    if (!check_request(update) ||
         (write->table = api_table(call, update->request.common.table_name)) == NULL ||
         !item_key_from_key(call->engine, write->table, update->request.key.value, call->arena,
                            &write->key, &call->err) ||

@@ -1,6 +1,6 @@
 /* UpdateTable: changes the settings of a table. index_updates.c changes its indexes, and
- * update_company.c checks which changes one request may combine. Called by dispatch.c on the thread
- * of the call; the engine calls change_table() there too. */
+ * update_conflicts.c checks which changes one request may combine. Called by dispatch.c on the
+ * thread of the call; the engine calls change_table() there too. */
 #include "api/describe.h"
 #include "api/table_update.h"
 #include "base/clock.h"
@@ -312,7 +312,7 @@ static const struct table *change_table(struct table_change *change, const struc
     struct update_table *op = CONTAINER_OF(change, struct update_table, engine);
     const struct update_table_request *request = &op->request;
     if (request->replica_updates.given) {
-        update_company_refuse_replicas(op->call, request, &change->call.err);
+        update_conflicts_refuse_replicas(op->call, request, &change->call.err);
         return NULL;
     }
     int64_t now_ms = clock_wall_ms();
@@ -427,7 +427,7 @@ static bool check_stream(const struct stream_request *stream, struct err *err)
                             : "If stream is being enabled then UpdateViewType is required");
 }
 
-static bool check(struct update_table *op)
+static bool check_request(struct update_table *op)
 {
     struct api_call *call = op->call;
     struct update_table_request *request = &op->request;
@@ -437,8 +437,9 @@ static bool check(struct update_table *op)
         return false;
     }
     op->name = request->table_name;
-    return index_updates_check(request, &call->err) && update_company_check(request, &call->err) &&
-           check_throughput(request, &call->err) && check_stream(request->stream, &call->err) &&
+    return index_updates_check(request, &call->err) &&
+           update_conflicts_check(request, &call->err) && check_throughput(request, &call->err) &&
+           check_stream(request->stream, &call->err) &&
            table_request_check_sse(request->sse, &call->err);
 }
 
@@ -446,7 +447,7 @@ void op_update_table(struct api_call *call)
 {
     struct update_table *op = ARENA_NEW(call->arena, struct update_table);
     op->call = call;
-    if (!check(op)) {
+    if (!check_request(op)) {
         api_finish(call);
         return;
     }

@@ -1,5 +1,5 @@
 /* api/table_update.h: shared by the files of UpdateTable: op_update_table.c changes settings of the
- * table, index_updates.c its indexes, and update_company.c checks which changes one request may
+ * table, index_updates.c its indexes, and update_conflicts.c checks which changes one request may
  * combine. */
 #ifndef GRAMME_API_TABLE_UPDATE_H
 #define GRAMME_API_TABLE_UPDATE_H
@@ -63,13 +63,13 @@ MUST_USE bool index_updates_check_states(const struct table_update *update);
  * update->table. */
 MUST_USE bool index_updates_change(struct table_update *update);
 
-/* update_company.c: checks that the request changes something, and that one request may combine its
- * changes. */
-MUST_USE bool update_company_check(const struct update_table_request *request, struct err *err);
-/* update_company.c: refuses ReplicaUpdates. There is only one Region, so there are no replicas:
+/* update_conflicts.c: checks that the request changes something, and that one request may combine
+ * its changes. */
+MUST_USE bool update_conflicts_check(const struct update_table_request *request, struct err *err);
+/* update_conflicts.c: refuses ReplicaUpdates. There is only one Region, so there are no replicas:
  * always returns false, with the service's error in *err. `call` supplies the Region. */
-bool update_company_refuse_replicas(struct api_call *call,
-                                    const struct update_table_request *request, struct err *err);
+bool update_conflicts_refuse_replicas(struct api_call *call,
+                                      const struct update_table_request *request, struct err *err);
 
 /* op_update_table.c: changes the provisioned units of the table, or of the index named `index` if
  * it is not STR_NULL. Fails if the units are the same as before. */

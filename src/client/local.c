@@ -73,9 +73,9 @@ static void call_done(struct api_call *call)
 
 static void local_call(struct transport *transport, struct attempt *attempt)
 {
-    static const enum api_service services[] = {[GROUP_DYNAMODB] = API_DYNAMODB,
-                                                [GROUP_STREAMS] = API_STREAMS,
-                                                [GROUP_GRAMME] = API_GRAMME};
+    static const enum api_family families[] = {[GROUP_DYNAMODB] = API_DYNAMODB,
+                                               [GROUP_STREAMS] = API_STREAMS,
+                                               [GROUP_GRAMME] = API_GRAMME};
     struct local *local = CONTAINER_OF(transport, struct local, transport);
     if (!str_is_null(attempt->page)) {
         attempt_fail(attempt, GRAMME_BAD_ADDRESS, "only a server has pages");
@@ -90,7 +90,7 @@ static void local_call(struct transport *transport, struct attempt *attempt)
     caller->done = false;
     caller->call = (struct api_call){
         .thread = caller->api,
-        .service = services[attempt->group],
+        .family = families[attempt->group],
         .operation = attempt->operation,
         .body = attempt->body,
         .arena = &caller->arena,

@@ -167,7 +167,7 @@ static void test_stream_record(void **state)
     /* As in docs/internals/formats.md. */
     struct stream_record record = {
         .event = STREAM_MODIFY,
-        .by_service = true,
+        .by_expiry = true,
         .time_ms = 0x0102030405,
         .size = 7,
         .keys = int_item(&arena, STR("a"), 5),
@@ -180,11 +180,11 @@ static void test_stream_record(void **state)
     static const enum stream_event events[] = {STREAM_INSERT, STREAM_MODIFY, STREAM_REMOVE};
     for (size_t i = 0; i < 3 * 8; i++) {
         record.event = events[i / 8];
-        record.by_service = (i & 1) != 0;
+        record.by_expiry = (i & 1) != 0;
         record.old_image = (i & 2) != 0 ? int_item(&arena, STR("old"), 1) : VALUE_ABSENT;
         record.new_image = (i & 4) != 0 ? int_item(&arena, STR("new"), 2) : VALUE_ABSENT;
         struct stream_record back = stream_record_decode(stream_record_encode(&arena, &record));
-        assert_true(back.event == record.event && back.by_service == record.by_service);
+        assert_true(back.event == record.event && back.by_expiry == record.by_expiry);
         assert_true(back.time_ms == record.time_ms && back.size == record.size);
         assert_true(value_eq(back.keys, record.keys));
         assert_true(value_eq(back.old_image, record.old_image));

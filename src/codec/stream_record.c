@@ -20,7 +20,7 @@ struct str stream_record_encode(struct arena *arena, const struct stream_record 
     size_t len = RECORD_HEAD_LEN + record->keys.len + record->old_image.len + record->new_image.len;
     uint8_t *data = (uint8_t *)arena_bytes(arena, len);
     data[0] = RECORD_VERSION;
-    data[1] = (uint8_t)((unsigned)record->event | (record->by_service ? FLAG_BY_SERVICE : 0) |
+    data[1] = (uint8_t)((unsigned)record->event | (record->by_expiry ? FLAG_BY_SERVICE : 0) |
                         (value_is_absent(record->old_image) ? 0 : FLAG_OLD) |
                         (value_is_absent(record->new_image) ? 0 : FLAG_NEW));
     put_u64_le(data + 2, (uint64_t)record->time_ms);
@@ -43,7 +43,7 @@ struct stream_record stream_record_decode(struct str bytes)
     assert(bytes.len > RECORD_HEAD_LEN && data[0] == RECORD_VERSION);
     struct stream_record record = {
         .event = (enum stream_event)(data[1] & EVENT_MASK),
-        .by_service = (data[1] & FLAG_BY_SERVICE) != 0,
+        .by_expiry = (data[1] & FLAG_BY_SERVICE) != 0,
         .time_ms = (int64_t)get_u64_le(data + 2),
         .size = get_u32_le(data + 10),
     };

@@ -15,7 +15,7 @@ enum stream_event { STREAM_INSERT, STREAM_MODIFY, STREAM_REMOVE };
 
 struct stream_record {
     enum stream_event event;
-    bool by_service;
+    bool by_expiry;
     int64_t time_ms;
     size_t size; /* of the keys and images, by the service's rules */
     struct value keys;

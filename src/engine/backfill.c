@@ -1,18 +1,19 @@
 /* Global indexes that come to a table in use, and go. UpdateTable begins it with a change of the
- * table's description; a service carries it on, by further changes:
+ * table's description; a background thread continues it, by further changes:
  *
- *   CREATING               new calls know the index and write to it; the service waits until no
- *                          call is under way that does not know it
- *   CREATING, backfilling  the service walks the items that were there before (engine/walk.h)
+ *   CREATING               new calls know the index and write to it; the background thread
+ *                          waits until no call is under way that does not know it
+ *   CREATING, backfilling  the background thread scans the items that were there before
+ *                          (engine/backfill_scan.h)
  *   ACTIVE                 it can be read
- *   deleting               new calls do not know it; the service waits until no call is under way
- *                          that does, and then forgets it and drops its space
+ *   deleting               new calls do not know it; the background thread waits until no call
+ *                          is under way that does, then forgets it and drops its space
  *
- * All of it is in the description and in the walk's cursor, so a restart goes on where it was. */
+ * The state is in the table's description and in the cursor, so a restart continues there. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/engine_internal.h"
-#include "engine/walk.h"
+#include "engine/backfill_scan.h"
 
 /* Nobody tells when calls have ended, nor when a delay has. */
 enum { POLL_MS = 2, IDLE_MS = 60 * 1000 };
@@ -40,7 +41,7 @@ void table_add_index(struct table_change *change, struct table *table, const str
     indexes[globals].status = STATUS_CREATING;
     indexes[globals].backfilling = false;
     indexes[globals].changed_ms = clock_wall_ms();
-    walk_start(change->batch, indexes[globals].space, arena);
+    backfill_scan_start(change->batch, indexes[globals].space, arena);
     table->indexes = indexes;
     table->index_count++;
 }
@@ -67,11 +68,11 @@ bool index_is_changing(const struct table *table)
     return table->deleting_index != NULL || table_creating_index(table) != NULL;
 }
 
-/* --- what the service makes of it --- */
+/* --- the background thread --- */
 
 /* A change to the next state. */
 struct advance {
-    struct service_change change;
+    struct background_change change;
     uint32_t space; /* of the index */
 };
 
@@ -114,7 +115,7 @@ static const struct table *advance_creating_index(struct table_change *change,
     struct index *index = &indexes[creating - before->indexes];
     if (index->backfilling) {
         index->status = STATUS_ACTIVE;
-        walk_finish(change->batch, index->space, arena);
+        backfill_scan_finish(change->batch, index->space, arena);
     }
     index->backfilling = !index->backfilling;
     index->changed_ms = clock_wall_ms();
@@ -122,7 +123,7 @@ static const struct table *advance_creating_index(struct table_change *change,
 }
 
 /* False: not this time. */
-static bool advance(struct service *service, const struct table *table, uint32_t space,
+static bool advance(struct background *background, const struct table *table, uint32_t space,
                     const struct table *(*hook)(struct table_change *, const struct table *))
 {
     struct arena arena;
@@ -131,7 +132,7 @@ static bool advance(struct service *service, const struct table *table, uint32_t
         .change.change = {.call.arena = &arena, .name = table->name, .change = hook},
         .space = space,
     };
-    service_change(service, &advance.change);
+    background_change(background, &advance.change);
     bool ok = advance.change.change.call.err.code == ERR_NONE;
     arena_finish(&arena);
     return ok;
@@ -140,47 +141,47 @@ static bool advance(struct service *service, const struct table *table, uint32_t
 /* An index that is being filled, for as long as a round lasts. */
 struct filling {
     struct filling *next;
-    struct walk walk;
+    struct backfill_scan scan;
     int64_t start_us;
-    int64_t told_us;
+    int64_t reported_us;
 };
 
 struct round {
-    struct service *service;
+    struct background *background;
     struct arena arena;
     struct filling *fillings;
 };
 
 /* --- filling --- */
 
-static void visit(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
-                  struct arena *arena)
+static void visit(struct backfill_scan *scan, const struct backfill_scan_item *item,
+                  struct store_batch *batch, struct arena *arena)
 {
-    const struct index *index = table_creating_index(walk->table);
-    struct index_entry entry = index_entry_of(walk->service->engine, walk->table, index, &item->key,
-                                              item->row.item, item->row_bytes, arena);
+    const struct index *index = table_creating_index(scan->table);
+    struct index_entry entry = index_entry_of(scan->background->engine, scan->table, index,
+                                              &item->key, item->row.item, item->row_bytes, arena);
     if (!str_is_null(entry.key)) {
         store_batch_put_owned(batch, entry.key, entry.row);
-        walk->added_rows++;
-        walk->added_bytes += (int64_t)entry.size;
+        scan->added_rows++;
+        scan->added_bytes += (int64_t)entry.size;
     }
 }
 
 static struct filling *filling_of(struct round *round, const struct index *index)
 {
     struct filling *filling = round->fillings;
-    while (filling != NULL && filling->walk.space != index->space) {
+    while (filling != NULL && filling->scan.space != index->space) {
         filling = filling->next;
     }
     if (filling == NULL) {
         filling = ARENA_NEW(&round->arena, struct filling);
-        filling->walk = (struct walk){
-            .service = round->service,
+        filling->scan = (struct backfill_scan){
+            .background = round->background,
             .space = index->space,
             .since_version = index->since_version,
             .visit = visit,
         };
-        filling->start_us = filling->told_us = clock_monotonic_us();
+        filling->start_us = filling->reported_us = clock_monotonic_us();
         filling->next = round->fillings;
         round->fillings = filling;
     }
@@ -191,28 +192,29 @@ static void tell_progress(const struct table *table, const struct index *index,
                           struct filling *filling, bool is_done)
 {
     int64_t now_us = clock_monotonic_us();
-    if (!is_done && now_us < filling->told_us + PROGRESS_US) {
+    if (!is_done && now_us < filling->reported_us + PROGRESS_US) {
         return;
     }
-    filling->told_us = now_us;
+    filling->reported_us = now_us;
     log_write(LOG_INFO, "backfill", "index %.*s of table %.*s: %.0f %%, %zu items in %.1f s",
-              STR_ARG(index->name), STR_ARG(table->name), 100 * filling->walk.progress,
-              filling->walk.visited_count, (double)(now_us - filling->start_us) / 1e6);
+              STR_ARG(index->name), STR_ARG(table->name), 100 * filling->scan.progress,
+              filling->scan.visited_count, (double)(now_us - filling->start_us) / 1e6);
 }
 
 /* True: there is more to do at once. */
 static bool fill(struct round *round, const struct table *table, const struct index *index)
 {
     struct filling *filling = filling_of(round, index);
-    filling->walk.table = table;
-    enum walk_result result = walk_chunk(&filling->walk);
-    if (result == WALK_END && catalog_delay_is_over(round->service->engine, index->changed_ms) &&
-        advance(round->service, table, index->space, advance_creating_index)) {
+    filling->scan.table = table;
+    enum backfill_scan_result result = backfill_scan_chunk(&filling->scan);
+    if (result == BACKFILL_SCAN_END &&
+        catalog_delay_is_over(round->background->engine, index->changed_ms) &&
+        advance(round->background, table, index->space, advance_creating_index)) {
         tell_progress(table, index, filling, true);
         return false;
     }
     tell_progress(table, index, filling, false);
-    return result == WALK_MORE;
+    return result == BACKFILL_SCAN_MORE;
 }
 
 /* --- rounds --- */
@@ -220,7 +222,7 @@ static bool fill(struct round *round, const struct table *table, const struct in
 /* The next step for an index of the table. True: there is more to do at once. */
 static bool step(struct round *round, const struct table *table)
 {
-    struct engine *engine = round->service->engine;
+    struct engine *engine = round->background->engine;
     const struct index *creating = table_creating_index(table);
     if (creating != NULL && creating->backfilling) {
         return fill(round, table, creating);
@@ -229,17 +231,17 @@ static bool step(struct round *round, const struct table *table)
     if (!catalog_delay_is_over(engine, index->changed_ms) || !catalog_is_settled(engine, table)) {
         return false;
     }
-    return advance(round->service, table, index->space,
+    return advance(round->background, table, index->space,
                    creating != NULL ? advance_creating_index : remove_deleted_index) &&
            creating != NULL;
 }
 
-int64_t backfill_round(struct service *service)
+int64_t backfill_round(struct background *background)
 {
-    if (!store_is_leader(service->engine->store)) {
+    if (!store_is_leader(background->engine->store)) {
         return FOLLOWER_MS;
     }
-    struct round round = {.service = service};
+    struct round round = {.background = background};
     arena_init(&round.arena);
     size_t count;
     bool more;
@@ -247,14 +249,14 @@ int64_t backfill_round(struct service *service)
         struct arena arena;
         arena_init(&arena);
         const struct table **tables;
-        count = catalog_collect(service->engine, index_is_changing, &arena, &tables);
+        count = catalog_collect(background->engine, index_is_changing, &arena, &tables);
         more = false;
         for (size_t i = 0; i < count; i++) {
-            more = (!service_is_stopping(service) && step(&round, tables[i])) || more;
+            more = (!background_is_stopping(background) && step(&round, tables[i])) || more;
             table_release(tables[i]);
         }
         arena_finish(&arena);
-    } while (more && !service_is_stopping(service));
+    } while (more && !background_is_stopping(background));
     arena_finish(&round.arena);
     return count > 0 ? POLL_MS : IDLE_MS;
 }

@@ -395,7 +395,7 @@ static bool check_kind(struct backup_delete *remove)
 {
     struct engine_call *call = &remove->call;
     const struct backup *backup = &remove->backup;
-    if (remove->by_service || backup->kind == BACKUP_USER) {
+    if (remove->by_expiry || backup->kind == BACKUP_USER) {
         return true;
     }
     if (backup->kind == BACKUP_INTERNAL) {

@@ -9,7 +9,7 @@
  * (`history_holds`); when its table is deleted, the description stays in a row "kept" of the
  * catalog, and items and history stay with it until the last backup is deleted.
  *
- * A restore makes a new table, CREATING, with the backup's row as its source. The recovery service
+ * A restore makes a new table, CREATING, with the backup's row as its source. The recovery thread
  * copies the items chunk by chunk and stores how far it has come, so it goes on after a restart;
  * indexes follow from the items. A restore to a point in time makes an internal backup of that
  * instant first, so there is one way to restore and one way to hold what is needed. */
@@ -83,7 +83,7 @@ void engine_list_backups(struct backup_list *list);
 struct backup_delete {
     struct engine_call call;
     struct str row_name;
-    bool by_service; /* also system and internal backups */
+    bool by_expiry; /* also system and internal backups */
 
     struct backup backup;     /* as it was */
     struct backup_get get;    /* the engine's own, like all below */

@@ -1,9 +1,9 @@
-/* engine/backup_internal.h: what the catalog and the recovery service need of backups. */
+/* engine/backup_internal.h: what the catalog and the recovery thread need of backups. */
 #ifndef GRAMME_ENGINE_BACKUP_INTERNAL_H
 #define GRAMME_ENGINE_BACKUP_INTERNAL_H
 
 #include "engine/backup.h"
-#include "engine/service.h"
+#include "engine/background.h"
 
 /* The key of a backup's row. */
 struct str backup_key(struct arena *arena, struct str row_name);
@@ -30,21 +30,22 @@ enum restore_result {
     RESTORE_OVER
 };
 /* `*state` is NULL at first, and the function's own. */
-MUST_USE enum restore_result restore_step(struct service *service, const struct table *table,
+MUST_USE enum restore_result restore_step(struct background *background, const struct table *table,
                                           struct restoring **state);
 /* The number of the table's space: which restore a state belongs to. */
 uint32_t restoring_space(const struct restoring *state);
 void restoring_destroy(struct restoring *state);
 
 /* history_trim.c: erases records that no instant needs, where a pass is due. Of the housekeeper. */
-void history_trim(struct service *service);
+void history_trim(struct background *background);
 /* Frees what is known from one pass to the next. */
 void history_forget_trims(struct engine *engine);
 
-/* Requests that are waited for, on the service's thread. */
+/* Requests that are waited for, on the background thread. */
 /* The rows and bytes of a space; zeros if the store cannot be read. */
-struct store_count service_space_size(struct service *service, uint32_t space, struct arena *arena);
+struct store_count service_space_size(struct background *background, uint32_t space,
+                                      struct arena *arena);
 /* store_settle(); 0: not known. */
-int64_t service_settle(struct service *service, struct arena *arena);
+int64_t service_settle(struct background *background, struct arena *arena);
 
 #endif

@@ -517,7 +517,7 @@ void catalog_unload(struct engine *engine)
  * ended on its own thread, when all servers have seen the change. */
 static struct mailbox *publisher(struct engine *engine)
 {
-    return service_begin(&engine->follow.service);
+    return background_begin(&engine->follow.background);
 }
 
 /* --- CreateTable --- */
@@ -593,7 +593,7 @@ static void create_done(struct store_update *update)
         stream_publish(engine, create->stream_row, create->version);
         create->table = publish(engine, create->row, create->version, &create->call.err);
         follow_note_change(engine, create->version);
-        service_wake(&engine->recovery);
+        background_wake(&engine->recovery);
     }
     follow_finish_call(&create->call, ok ? create->version : 0);
 }
@@ -686,8 +686,8 @@ static void change_done(struct store_update *update)
         if (change->dropped_count > 0) {
             catalog_drop_spaces(change->call.engine, change->dropped, change->dropped_count);
         }
-        service_wake(&change->call.engine->backfill);
-        service_wake(&change->call.engine->recovery);
+        background_wake(&change->call.engine->backfill);
+        background_wake(&change->call.engine->recovery);
     }
     follow_finish_call(&change->call, ok ? change->version : 0);
 }
@@ -774,7 +774,7 @@ static void delete_done(struct store_update *update)
         if (count > 0) {
             catalog_drop_spaces(engine, spaces, count);
         }
-        service_wake(&engine->recovery);
+        background_wake(&engine->recovery);
     }
     follow_finish_call(&remove->call, ok ? remove->version : 0);
 }

@@ -44,7 +44,7 @@ struct copy {
     struct store *target;
     const struct copy_options *options;
     struct copy_progress progress;
-    int64_t told_us;
+    int64_t reported_us;
     struct waiting_mailbox *mailbox;
     struct chunk chunk;
     struct err *err;
@@ -58,8 +58,8 @@ static bool fail(struct copy *copy, const char *what)
 static void tell(struct copy *copy, bool always)
 {
     int64_t now_us = clock_monotonic_us();
-    if ((always || now_us >= copy->told_us + PROGRESS_US) && copy->options->progress != NULL) {
-        copy->told_us = now_us;
+    if ((always || now_us >= copy->reported_us + PROGRESS_US) && copy->options->progress != NULL) {
+        copy->reported_us = now_us;
         copy->options->progress(copy->options->context, &copy->progress);
     }
 }
@@ -202,7 +202,7 @@ bool copy_check_finished(struct store *store, struct err *err)
 
 static bool is_counter(struct str key)
 {
-    return store_key_space(key) == SPACE_COUNTERS && key.len == STORE_PREFIX_LEN &&
+    return store_key_space(key) == SPACE_FACTS && key.len == STORE_PREFIX_LEN &&
            key.data[STORE_SPACE_LEN + STORE_SPACE_LEN] == SPACE_SIZE;
 }
 

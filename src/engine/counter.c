@@ -8,7 +8,7 @@ struct str space_fact_key(struct arena *arena, uint32_t space, enum space_fact f
     put_u32_be(part, space);
     part[KEY_SPACE_LEN] = (char)fact;
     struct key_writer writer;
-    key_start(&writer, arena, SPACE_COUNTERS);
+    key_start(&writer, arena, SPACE_FACTS);
     key_add_bytes(&writer, str_make(part, sizeof(part)));
     return key_finish(&writer);
 }

@@ -6,7 +6,7 @@
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
 #include "engine/history.h"
-#include "engine/walk.h"
+#include "engine/backfill_scan.h"
 
 const char *derive_check_item(struct inventory *inventory, const struct table *table,
                               struct str key, struct str value, struct arena *arena,
@@ -59,8 +59,9 @@ struct derivation {
 static bool must_have(const struct derivation *derivation, const struct space_info *space,
                       uint32_t since_version)
 {
-    return derivation->is_complete || walk_has(space->cursor, derivation->item->key.row,
-                                               derivation->item->row.table_version, since_version);
+    return derivation->is_complete ||
+           backfill_scan_has(space->cursor, derivation->item->key.row,
+                             derivation->item->row.table_version, since_version);
 }
 
 static size_t derive_entry(const struct derivation *derivation, const struct index *index)

@@ -37,8 +37,8 @@ struct derived_row {
 typedef void derived_visit(void *context, const struct derived_row *row);
 
 /* Calls `visit` with each row that the store must have for the item; not the collection's. With
- * `is_complete` also those that a walk has not reached yet (engine/walk.h). Rows live in `arena`.
- * Returns the bytes that the item counts for in its collection. */
+ * `is_complete` also those that a backfill scan has not reached yet (engine/backfill_scan.h). Rows
+ * live in `arena`. Returns the bytes that the item counts for in its collection. */
 int64_t derive_rows(struct inventory *inventory, const struct checked_item *item, int64_t now_s,
                     bool is_complete, struct arena *arena, derived_visit *visit, void *context);
 

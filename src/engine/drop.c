@@ -38,7 +38,7 @@ static void drop_done(struct store_update *update)
     struct engine *engine = drop->engine;
     arena_finish(&drop->arena);
     mem_free(drop);
-    service_end(&engine->housekeeper);
+    background_end(&engine->housekeeper);
 }
 
 void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count)
@@ -57,7 +57,7 @@ void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t c
         .keys = keys,
         .key_count = count,
         .arena = &drop->arena,
-        .home = service_begin(&engine->housekeeper),
+        .home = background_begin(&engine->housekeeper),
         .eval = drop_eval,
         .done = drop_done,
     };

@@ -41,12 +41,12 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     service_prepare(&engine->backfill, engine);
     service_prepare(&engine->expiry, engine);
     service_prepare(&engine->recovery, engine);
-    if (!service_start(&engine->housekeeper, engine, housekeeper_round, err) ||
+    if (!background_start(&engine->housekeeper, engine, housekeeper_round, err) ||
         !copy_check_finished(store, err) || !follow_open(engine, err) ||
         !streams_load(engine, err) || !engine_clock_load(engine, err) ||
-        !service_start(&engine->backfill, engine, backfill_round, err) ||
-        !service_start(&engine->expiry, engine, expiry_round, err) ||
-        !service_start(&engine->recovery, engine, recovery_round, err)) {
+        !background_start(&engine->backfill, engine, backfill_round, err) ||
+        !background_start(&engine->expiry, engine, expiry_round, err) ||
+        !background_start(&engine->recovery, engine, recovery_round, err)) {
         engine_close(engine);
         return false;
     }
@@ -60,16 +60,16 @@ void engine_close(struct engine *engine)
     if (engine == NULL) {
         return;
     }
-    service_stop(&engine->backfill);
-    service_stop(&engine->expiry);
-    service_stop(&engine->recovery);
-    service_stop(&engine->housekeeper);
+    background_stop(&engine->backfill);
+    background_stop(&engine->expiry);
+    background_stop(&engine->recovery);
+    background_stop(&engine->housekeeper);
     follow_close(engine); /* last: it makes known what the others change */
-    service_finish(&engine->backfill);
-    service_finish(&engine->expiry);
-    service_finish(&engine->recovery);
-    service_finish(&engine->housekeeper);
-    service_finish(&engine->follow.service);
+    background_finish(&engine->backfill);
+    background_finish(&engine->expiry);
+    background_finish(&engine->recovery);
+    background_finish(&engine->housekeeper);
+    background_finish(&engine->follow.background);
     expiry_sweeps_destroy(engine->sweeps);
     history_forget_trims(engine);
     catalog_unload(engine);
@@ -82,9 +82,9 @@ void engine_close(struct engine *engine)
 void engine_clock_moved(struct engine *engine)
 {
     atomic_store(&engine->clock.is_confirmed, true);
-    service_wake(&engine->housekeeper);
+    background_wake(&engine->housekeeper);
     expiry_clock_moved(engine);
-    service_wake(&engine->recovery);
+    background_wake(&engine->recovery);
 }
 
 bool engine_clock_is_doubted(const struct engine *engine)

@@ -35,8 +35,8 @@ struct engine_options {
 MUST_USE bool engine_open(struct store *store, const struct engine_options *options,
                           struct engine **out, struct err *err);
 void engine_close(struct engine *engine);
-/* The clock has been set, or is confirmed by an operator: services look at once whether something
- * is due. Any thread, like the next. */
+/* The clock has been set, or is confirmed by an operator: background threads look at once whether
+ * something is due. Any thread, like the next. */
 void engine_clock_moved(struct engine *engine);
 /* Whether the wall clock has jumped ahead, so that data does not expire by it (see
  * engine/trusted_clock.h). */
@@ -56,7 +56,7 @@ struct engine_call {
     void (*done)(struct engine_call *call);
     /* Called on the thread of `home` before the functions that take items or records (`emit`) are
      * called on another one; with `owner`. NULL: nothing to do. */
-    void (*leaving)(void *owner);
+    void (*before_thread_change)(void *owner);
     void *owner;
     /* Reads of items by key that have more bytes in all end with ERR_TOO_MUCH_HERE; 0: no limit. */
     size_t bytes_max;
@@ -227,9 +227,9 @@ struct item_write {
     const struct condition *condition; /* or NULL */
     bool want_old;                     /* keep the item as it was */
     bool want_old_on_failure;
-    bool flat_size;  /* transactions: UpdateItem's extra charge on the size limit does not apply */
-    bool by_service; /* deleted by the service itself, not by a call */
-    const struct expiry_find *expiry; /* with by_service: how it was found (engine/expiry.h) */
+    bool flat_size; /* transactions: UpdateItem's extra charge on the size limit does not apply */
+    bool by_expiry; /* deleted because it expired, not by a call */
+    const struct expiry_find *expiry; /* with by_expiry: how it was found (engine/expiry.h) */
 
     /* What came of it. */
     struct err err;        /* ERR_CONDITIONAL_CHECK_FAILED, ERR_VALIDATION, ... */
@@ -260,7 +260,7 @@ struct items_write {
     size_t token_key;           /* index of the token's key; SIZE_MAX: none */
     struct item_collection *collections;
     size_t collection_count;
-    struct space_cursor *cursors; /* of spaces that are being filled (engine/walk.h) */
+    struct space_cursor *cursors; /* of spaces that are being filled (engine/backfill_scan.h) */
     size_t cursor_count;
     const struct str *rows; /* inside eval */
     /* Of write_prepare(): rows that eval needs, and the writes as they were decided. */

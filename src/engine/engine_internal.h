@@ -7,15 +7,15 @@
 #include "codec/row.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
-#include "engine/service.h"
+#include "engine/background.h"
 #include "engine/stream_internal.h"
 #include "engine/trusted_clock.h"
 
 /* Spaces with fixed numbers. Space 0 is the store's own. */
 enum engine_space {
-    SPACE_CATALOG = 1,  /* descriptions of tables, and what is to be dropped */
-    SPACE_COUNTERS = 2, /* item counts and bytes of spaces */
-    SPACE_TOKENS = 3,   /* idempotency tokens */
+    SPACE_CATALOG = 1, /* descriptions of tables, and what is to be dropped */
+    SPACE_FACTS = 2,   /* item counts and bytes of spaces */
+    SPACE_TOKENS = 3,  /* idempotency tokens */
     SPACE_TOKEN_EXPIRY = 4,
     SPACE_NOTES = 5,   /* engine/notes.h */
     SPACE_RECORDS = 6, /* of the server itself: records.h */
@@ -34,16 +34,16 @@ struct engine {
     pthread_rwlock_t tables_lock;
     struct map tables;               /* name -> struct table_entry */
     struct table_entry *replaced;    /* older descriptions that somebody still holds */
-    atomic_uint_fast64_t call_count; /* so far; services give way when it grows */
+    atomic_uint_fast64_t call_count; /* so far; background threads give way when it grows */
     struct streams streams;
     struct follow follow;
-    struct service housekeeper;
-    struct service backfill;
-    struct service expiry;
-    struct service recovery; /* backups and restores: recovery_service.c */
+    struct background housekeeper;
+    struct background backfill;
+    struct background expiry;
+    struct background recovery; /* backups and restores: recovery_background.c */
     int64_t recovery_lag_ms;
     struct trimmed_history *trimmed; /* of the housekeeper: history_trim.c */
-    struct expiry_sweeps *sweeps;    /* of that service */
+    struct expiry_sweeps *sweeps;    /* of that thread */
 };
 
 /* catalog.c */
@@ -106,16 +106,16 @@ size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table 
 struct str catalog_drop_key(struct arena *arena, uint32_t space);
 void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count);
 
-/* One round of each service. */
-int64_t housekeeper_round(struct service *service);
-int64_t backfill_round(struct service *service);
-int64_t recovery_round(struct service *service);
+/* One round of each background thread. */
+int64_t housekeeper_round(struct background *background);
+int64_t backfill_round(struct background *background);
+int64_t recovery_round(struct background *background);
 
 /* backfill.c: whether an index of the table is being created or deleted. */
 bool index_is_changing(const struct table *table);
 
 /* What is kept of a space beside its rows: how many they are, and how many bytes by the service's
- * rules; while it is being filled, also how far that has come (engine/walk.h). */
+ * rules; while it is being filled, also how far that has come (engine/backfill_scan.h). */
 enum space_fact { SPACE_SIZE, SPACE_CURSOR };
 struct str space_fact_key(struct arena *arena, uint32_t space, enum space_fact fact);
 /* Adds to the space's size. */

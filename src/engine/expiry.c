@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine_internal.h"
-#include "engine/walk.h"
+#include "engine/backfill_scan.h"
 
 enum { TIME_LEN = 8 };
 
@@ -72,8 +72,8 @@ void expiry_write(const struct engine *engine, const struct item_write *write,
     bool had = expiry_time(table, old->item, &before_s);
     bool has = expiry_time(table, write->new_item, &after_s);
     bool moved = !had || !has || before_s != after_s;
-    /* From now on the walk that fills the space passes the item by: it was written by a description
-     * that knows the space. */
+    /* From now on the backfill scan that fills the space passes the item by: it was written by a
+     * description that knows the space. */
     bool unknown = old->table_version < table->ttl_since_version;
     if (had && moved) {
         struct str key = expiry_key(arena, table->ttl_space, write->key.row, before_s);
@@ -87,12 +87,12 @@ void expiry_write(const struct engine *engine, const struct item_write *write,
     }
 }
 
-void expiry_visit(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
-                  struct arena *arena)
+void expiry_visit(struct backfill_scan *scan, const struct backfill_scan_item *item,
+                  struct store_batch *batch, struct arena *arena)
 {
     int64_t time_s;
-    if (expiry_time(walk->table, item->row.item, &time_s)) {
-        put_row(walk->service->engine, batch, arena, walk->space, item->key.row, time_s);
+    if (expiry_time(scan->table, item->row.item, &time_s)) {
+        put_row(scan->background->engine, batch, arena, scan->space, item->key.row, time_s);
     }
 }
 
@@ -128,7 +128,7 @@ void expiry_enable(struct table_change *change, struct table *made, struct str a
     made->ttl_changed_ms = clock_wall_ms();
     made->ttl_space = change->next_space++;
     made->ttl_since_version = made->version + 1;
-    walk_start(change->batch, made->ttl_space, change->call.arena);
+    backfill_scan_start(change->batch, made->ttl_space, change->call.arena);
 }
 
 void expiry_disable(struct table_change *change, struct table *made)

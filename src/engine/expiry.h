@@ -10,7 +10,7 @@
 #define GRAMME_ENGINE_EXPIRY_H
 
 #include "engine/engine.h"
-#include "engine/service.h"
+#include "engine/background.h"
 
 enum { EXPIRY_BUCKETS = 16 };
 
@@ -47,11 +47,11 @@ void expiry_erase_found(const struct items_write *call, struct store_batch *batc
 MUST_USE bool expiry_is_due(const struct engine *engine, const struct item_write *write,
                             struct value item, struct store_batch *batch, struct arena *arena);
 
-struct walk;
-struct walk_item;
-/* The visit of the walk that fills a table's space (engine/walk.h). */
-void expiry_visit(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
-                  struct arena *arena);
+struct backfill_scan;
+struct backfill_scan_item;
+/* The visit of the backfill scan that fills a table's space (engine/backfill_scan.h). */
+void expiry_visit(struct backfill_scan *scan, const struct backfill_scan_item *item,
+                  struct store_batch *batch, struct arena *arena);
 
 /* --- switching --- */
 
@@ -60,7 +60,7 @@ void expiry_visit(struct walk *walk, const struct walk_item *item, struct store_
 void expiry_enable(struct table_change *change, struct table *made, struct str attribute);
 void expiry_disable(struct table_change *change, struct table *made);
 
-/* --- the service --- */
+/* --- the background thread --- */
 
 /* What it knows of each table from round to round. */
 struct expiry_sweeps;
@@ -68,8 +68,8 @@ MUST_USE struct expiry_sweeps *expiry_sweeps_create(void);
 void expiry_sweeps_destroy(struct expiry_sweeps *sweeps);
 
 /* One round: fills the spaces of tables that are TTL_ENABLING, and deletes items that are due. */
-int64_t expiry_round(struct service *service);
-/* The service looks at once whether there is something to do. Any thread, like the next. */
+int64_t expiry_round(struct background *background);
+/* The thread looks at once whether there is something to do. Any thread, like the next. */
 void expiry_wake(struct engine *engine);
 /* The same after the clock was set: what was swept says nothing any more. */
 void expiry_clock_moved(struct engine *engine);

@@ -51,7 +51,7 @@ static void answer(struct engine_call *call)
     struct engine *engine = call->engine;
     call->task.run = end_call;
     mailbox_post(call->home, &call->task);
-    service_end(&engine->follow.service);
+    background_end(&engine->follow.background);
 }
 
 static void answer_waiting(struct engine *engine)
@@ -60,7 +60,7 @@ static void answer_waiting(struct engine *engine)
     uint64_t seen = store_slowest(engine->store).seen;
     while (*at != NULL) {
         struct waiting_call *waiting = *at;
-        if (waiting->version > seen && !service_is_stopping(&engine->follow.service)) {
+        if (waiting->version > seen && !background_is_stopping(&engine->follow.background)) {
             at = &waiting->next;
             continue;
         }
@@ -115,7 +115,7 @@ bool follow_is_settled(const struct engine *engine, uint64_t version)
 
 void follow_wake(struct engine *engine)
 {
-    service_wake(&engine->follow.service);
+    background_wake(&engine->follow.background);
 }
 
 /* --- reading again --- */
@@ -155,17 +155,17 @@ static bool read_again(struct engine *engine, struct err *err)
         if (ok) {
             catalog_replace_all(engine, &snapshot, version);
             atomic_store(&follow->seen, version);
-            service_wake(&engine->backfill);
-            service_wake(&engine->recovery);
+            background_wake(&engine->backfill);
+            background_wake(&engine->recovery);
         }
     }
     arena_finish(&arena);
     return ok;
 }
 
-static int64_t follow_round(struct service *service)
+static int64_t follow_round(struct background *background)
 {
-    struct engine *engine = service->engine;
+    struct engine *engine = background->engine;
     struct follow *follow = &engine->follow;
     if (atomic_exchange(&follow->may_have_changed, false)) {
         struct arena arena;
@@ -214,7 +214,7 @@ bool follow_open(struct engine *engine, struct err *err)
         catalog_drop_left(engine, &snapshot);
     }
     arena_finish(&arena);
-    ok = ok && service_start(&follow->service, engine, follow_round, err);
+    ok = ok && background_start(&follow->background, engine, follow_round, err);
     atomic_store(&follow->is_started, ok);
     return ok;
 }
@@ -223,6 +223,6 @@ void follow_close(struct engine *engine)
 {
     store_watch(engine->store, NULL, NULL);
     if (atomic_load(&engine->follow.is_started)) {
-        service_stop(&engine->follow.service);
+        background_stop(&engine->follow.background);
     }
 }

@@ -2,33 +2,33 @@
  *
  *   catalog | "version" |    u64, big-endian: grows with every change of tables and streams
  *
- * Every change increments the version in the same update. A service reads the catalog again when
- * another server has changed it, and announces to the others up to which version this server knows
- * everything ("seen"), and up to which version no call under way knows less ("settled"). A call
- * that changes a table is answered only when every server has seen the change. With a store that is
- * not shared there is nothing to read again, and all of it happens at once. */
+ * Every change increments the version in the same update. A background thread reads the catalog
+ * again when another server has changed it, and announces to the others up to which version this
+ * server knows everything ("seen"), and up to which version no call under way knows less
+ * ("settled"). A call that changes a table is answered only when every server has seen the change.
+ * With a store that is not shared there is nothing to read again, and all of it happens at once. */
 #ifndef GRAMME_ENGINE_FOLLOW_H
 #define GRAMME_ENGINE_FOLLOW_H
 
 #include "engine/engine.h"
-#include "engine/service.h"
+#include "engine/background.h"
 
 struct waiting_call;
 
-/* Of the service's thread, unless it says otherwise. */
+/* Of the background thread, unless it says otherwise. */
 struct follow {
-    struct service service; /* also the home of changes: publishes them in order */
-    _Atomic uint64_t seen;  /* any thread may read it, like the next */
+    struct background background; /* also the home of changes: publishes them in order */
+    _Atomic uint64_t seen;        /* any thread may read it, like the next */
     _Atomic uint64_t settled;
     _Atomic uint64_t slowest;     /* settled, of all servers */
     atomic_bool may_have_changed; /* set on any thread */
-    atomic_bool is_started;       /* the service is */
+    atomic_bool is_started;       /* the thread is */
     struct waiting_call *waiting; /* for other servers */
 };
 
 /* Reads what there is and starts following; the engine's tables and streams are empty. */
 MUST_USE bool follow_open(struct engine *engine, struct err *err);
-/* Stops the service. Calls that still wait for other servers are answered. */
+/* Stops the thread. Calls that still wait for other servers are answered. */
 void follow_close(struct engine *engine);
 
 /* For updates that change the catalog: the key of the version's row, and the next version, for the

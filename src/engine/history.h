@@ -20,7 +20,7 @@
 #define GRAMME_ENGINE_HISTORY_H
 
 #include "engine/engine.h"
-#include "engine/service.h"
+#include "engine/background.h"
 
 enum { HISTORY_TIME_LEN = 8 };
 
@@ -40,7 +40,7 @@ int64_t history_time_ns(struct str record_key);
 /* The row before, in a record; STR_NULL: there was none. *out_good: the record can be read. */
 struct str history_row_before(struct str record, bool *out_good);
 
-/* --- reading: on a service's thread --- */
+/* --- reading: on a background thread --- */
 
 /* What is read: all items as of `instant_ns`; or, if `until_ns` is not 0, the items that were
  * changed after `instant_ns` and not after `until_ns`. */
@@ -58,9 +58,9 @@ struct history_item {
     int64_t change_ns; /* changes only: the last change until then */
 };
 
-/* Reads a source from its first to its last key. Fill in `service` and `source`; {0} else. */
+/* Reads a source from its first to its last key. Fill in `background` and `source`; {0} else. */
 struct history_reader {
-    struct service *service;
+    struct background *background;
     struct history_source source;
     struct str from; /* the first row key that has not been read; STR_NULL: the first of all */
     size_t rows_max; /* of a chunk; 0: as many as are sensible */

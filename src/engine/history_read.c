@@ -22,7 +22,7 @@ struct past {
 struct history_chunk {
     struct history_reader *reader;
     struct arena *arena;
-    struct service_range range;
+    struct background_range range;
     struct str *keys; /* of rows */
     struct str *rows;
     size_t row_count;
@@ -67,7 +67,7 @@ static bool read_rows(struct history_chunk *chunk)
         .arena = &chunk->reader->scratch,
         .row = read_row,
     };
-    return service_range(reader->service, &chunk->range) == STORE_OK;
+    return background_range(reader->background, &chunk->range) == STORE_OK;
 }
 
 /* --- the history of the same keys --- */
@@ -141,7 +141,7 @@ static bool read_history(struct history_chunk *chunk)
         .arena = &chunk->reader->scratch,
         .row = read_record,
     };
-    return service_range(reader->service, &chunk->range) == STORE_OK && !chunk->is_bad;
+    return background_range(reader->background, &chunk->range) == STORE_OK && !chunk->is_bad;
 }
 
 /* --- together --- */

@@ -16,7 +16,7 @@
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/history.h"
-#include "engine/walk.h"
+#include "engine/backfill_scan.h"
 
 enum { ERASE_MAX = 512, PASS_ROWS = 4096, BACKUPS_AT_ONCE = 64 };
 static const int64_t hour_ms = (int64_t)60 * 60 * 1000;
@@ -34,7 +34,7 @@ struct trimmed_history {
 };
 
 struct trim {
-    struct service *service;
+    struct background *background;
     struct arena arena;      /* of the round */
     struct arena scratch;    /* of a piece of work */
     int64_t settled_ns;      /* all updates up to then are decided */
@@ -47,8 +47,8 @@ struct trim {
     int64_t *instants; /* of backups, ascending */
     size_t instant_count;
     size_t instant_capacity;
-    struct service_range range;
-    struct service_update update;
+    struct background_range range;
+    struct background_update update;
     struct str declared;
     struct buf from;   /* where the next range begins */
     struct buf prefix; /* of the records of the item that was read last */
@@ -78,7 +78,8 @@ static void count_done(struct store_get *get)
     count->done = true;
 }
 
-struct store_count service_space_size(struct service *service, uint32_t space, struct arena *arena)
+struct store_count service_space_size(struct background *background, uint32_t space,
+                                      struct arena *arena)
 {
     struct count_get count = {.key = space_fact_key(arena, space, SPACE_SIZE)};
     count.get = (struct store_get){
@@ -86,11 +87,11 @@ struct store_count service_space_size(struct service *service, uint32_t space, s
         .key_count = 1,
         .are_counters = true,
         .arena = arena,
-        .home = waiting_mailbox_box(service->mailbox),
+        .home = waiting_mailbox_box(background->mailbox),
         .done = count_done,
     };
-    store_get(service->engine->store, &count.get);
-    waiting_mailbox_run(service->mailbox, &count.done);
+    store_get(background->engine->store, &count.get);
+    waiting_mailbox_run(background->mailbox, &count.done);
     return count.size;
 }
 
@@ -104,15 +105,15 @@ static void settle_done(struct store_settle *settle)
     CONTAINER_OF(settle, struct settle_wait, settle)->done = true;
 }
 
-int64_t service_settle(struct service *service, struct arena *arena)
+int64_t service_settle(struct background *background, struct arena *arena)
 {
     struct settle_wait wait = {
         .settle = {.arena = arena,
-                   .home = waiting_mailbox_box(service->mailbox),
+                   .home = waiting_mailbox_box(background->mailbox),
                    .done = settle_done},
     };
-    store_settle(service->engine->store, &wait.settle);
-    waiting_mailbox_run(service->mailbox, &wait.done);
+    store_settle(background->engine->store, &wait.settle);
+    waiting_mailbox_run(background->mailbox, &wait.done);
     return wait.settle.status == STORE_OK ? wait.settle.time_ns : 0;
 }
 
@@ -155,9 +156,9 @@ static bool collect_instants(struct trim *trim)
         struct list_wait wait = {0};
         arena_reset(&trim->scratch);
         trim->list = (struct backup_list){
-            .call = {.engine = trim->service->engine,
+            .call = {.engine = trim->background->engine,
                      .arena = &trim->scratch,
-                     .home = waiting_mailbox_box(trim->service->mailbox),
+                     .home = waiting_mailbox_box(trim->background->mailbox),
                      .err = ERR_INIT(&trim->scratch),
                      .done = list_done,
                      .owner = &wait},
@@ -168,7 +169,7 @@ static bool collect_instants(struct trim *trim)
             .limit = BACKUPS_AT_ONCE,
         };
         engine_list_backups(&trim->list);
-        waiting_mailbox_run(trim->service->mailbox, &wait.done);
+        waiting_mailbox_run(trim->background->mailbox, &wait.done);
         ok = trim->list.call.err.code == ERR_NONE;
         more = trim->list.more;
         for (size_t i = 0; ok && i < trim->list.count; i++) {
@@ -254,14 +255,14 @@ static bool erase_eval(struct store_update *update, const struct str *rows,
 /* Nobody else writes these rows; the declared key is only there to have one. */
 static bool erase(struct trim *trim)
 {
-    trim->declared = walk_cursor_key(&trim->scratch, trim->space);
+    trim->declared = backfill_scan_cursor_key(&trim->scratch, trim->space);
     trim->update.update = (struct store_update){
         .keys = &trim->declared,
         .key_count = 1,
         .arena = &trim->scratch,
         .eval = erase_eval,
     };
-    return trim->count == 0 || service_update(trim->service, &trim->update) == STORE_OK;
+    return trim->count == 0 || background_update(trim->background, &trim->update) == STORE_OK;
 }
 
 /* Reads some records, and erases those that are not needed. */
@@ -282,16 +283,16 @@ static bool trim_some(struct trim *trim)
         .arena = &trim->scratch,
         .row = look_at_record,
     };
-    bool ok = service_range(trim->service, &trim->range) == STORE_OK && erase(trim);
-    service_give_way(trim->service, clock_monotonic_us() - start_us);
+    bool ok = background_range(trim->background, &trim->range) == STORE_OK && erase(trim);
+    background_give_way(trim->background, clock_monotonic_us() - start_us);
     return ok;
 }
 
 static bool pass(struct trim *trim, const struct table *table)
 {
-    struct engine *engine = trim->service->engine;
+    struct engine *engine = trim->background->engine;
     trim->space = table->history_space;
-    trim->settled_ns = service_settle(trim->service, &trim->arena);
+    trim->settled_ns = service_settle(trim->background, &trim->arena);
     if (trim->settled_ns == 0 || !collect_instants(trim)) {
         return false;
     }
@@ -306,7 +307,7 @@ static bool pass(struct trim *trim, const struct table *table)
     bool ok = true;
     do {
         ok = trim_some(trim);
-    } while (ok && !trim->is_end && !service_is_stopping(trim->service));
+    } while (ok && !trim->is_end && !background_is_stopping(trim->background));
     return ok && trim->is_end;
 }
 
@@ -331,7 +332,7 @@ static struct trimmed_history *known_history(struct engine *engine, uint32_t spa
 static bool is_due(struct trim *trim, const struct table *table,
                    const struct trimmed_history *known, int64_t rows)
 {
-    int64_t now_ms = trusted_clock_ms(&trim->service->engine->clock);
+    int64_t now_ms = trusted_clock_ms(&trim->background->engine->clock);
     int64_t interval_ms = table->recovery ? (int64_t)table->recovery_days * hour_ms : hour_ms;
     return rows > 0 &&
            (known->holds != table->history_holds || known->days != table->recovery_days ||
@@ -340,13 +341,13 @@ static bool is_due(struct trim *trim, const struct table *table,
 
 static void trim_history(struct trim *trim, const struct table *table)
 {
-    struct engine *engine = trim->service->engine;
+    struct engine *engine = trim->background->engine;
     struct trimmed_history *known = known_history(engine, table->history_space);
     known->is_seen = true;
-    int64_t rows = service_space_size(trim->service, table->history_space, &trim->arena).count;
+    int64_t rows = service_space_size(trim->background, table->history_space, &trim->arena).count;
     if (is_due(trim, table, known, rows) && pass(trim, table)) {
         struct store_count left =
-            service_space_size(trim->service, table->history_space, &trim->arena);
+            service_space_size(trim->background, table->history_space, &trim->arena);
         known->rows = left.count;
         known->holds = table->history_holds;
         known->days = table->recovery_days;
@@ -371,9 +372,9 @@ static void trim_tables(struct trim *trim)
     struct arena arena;
     arena_init(&arena);
     const struct table **tables;
-    size_t count = catalog_collect(trim->service->engine, has_history, &arena, &tables);
+    size_t count = catalog_collect(trim->background->engine, has_history, &arena, &tables);
     for (size_t i = 0; i < count; i++) {
-        if (!service_is_stopping(trim->service)) {
+        if (!background_is_stopping(trim->background)) {
             trim_history(trim, tables[i]);
         }
         table_release(tables[i]);
@@ -383,7 +384,7 @@ static void trim_tables(struct trim *trim)
 
 /* Deleted tables: their descriptions are in the store only. */
 struct kept_read {
-    struct service_range range;
+    struct background_range range;
     struct arena arena;
     struct str rows[ERASE_MAX];
     size_t count;
@@ -407,8 +408,8 @@ static void trim_kept(struct trim *trim)
         .arena = &trim->scratch,
         .row = keep_row,
     };
-    if (service_range(trim->service, &read->range) == STORE_OK) {
-        for (size_t i = 0; i < read->count && !service_is_stopping(trim->service); i++) {
+    if (background_range(trim->background, &read->range) == STORE_OK) {
+        for (size_t i = 0; i < read->count && !background_is_stopping(trim->background); i++) {
             struct table table;
             struct err err = ERR_INIT(&read->arena);
             if (table_decode(&read->arena, read->rows[i], &table, &err)) {
@@ -441,13 +442,13 @@ void history_forget_trims(struct engine *engine)
     forget_unseen(engine);
 }
 
-void history_trim(struct service *service)
+void history_trim(struct background *background)
 {
     struct trim *trim = mem_zalloc(sizeof(*trim));
-    trim->service = service;
+    trim->background = background;
     trim_tables(trim);
     trim_kept(trim);
-    forget_unseen(service->engine);
+    forget_unseen(background->engine);
     buf_finish(&trim->from);
     buf_finish(&trim->prefix);
     mem_free(trim->instants);

@@ -7,13 +7,13 @@
 /* A server that is not the one for this looks now and then whether it has become so. */
 enum { ROUND_MS = 30 * 1000, FOLLOWER_MS = 500 };
 
-int64_t housekeeper_round(struct service *service)
+int64_t housekeeper_round(struct background *background)
 {
-    if (!store_is_leader(service->engine->store)) {
+    if (!store_is_leader(background->engine->store)) {
         return FOLLOWER_MS;
     }
-    token_sweep(service, trusted_clock_ms(&service->engine->clock));
-    stream_trim(service);
-    history_trim(service);
-    return MIN((int64_t)ROUND_MS, stream_trim_interval_ms(service->engine));
+    token_sweep(background, trusted_clock_ms(&background->engine->clock));
+    stream_trim(background);
+    history_trim(background);
+    return MIN((int64_t)ROUND_MS, stream_trim_interval_ms(background->engine));
 }

@@ -269,7 +269,7 @@ bool inventory_add(struct inventory *inventory, struct str key, struct str value
         return add_own_row(inventory, key, value);
     case SPACE_CATALOG:
         return add_catalog_row(inventory, key, value, report, context);
-    case SPACE_COUNTERS:
+    case SPACE_FACTS:
         return add_fact(inventory, key, value, report, context);
     case SPACE_TOKENS:
     case SPACE_TOKEN_EXPIRY:
@@ -319,7 +319,7 @@ struct str inventory_describe(struct inventory *inventory, uint32_t space, struc
     static const char *const fixed[] = {
         [0] = "rows of the store itself",
         [SPACE_CATALOG] = "the catalog of tables",
-        [SPACE_COUNTERS] = "sizes of tables",
+        [SPACE_FACTS] = "sizes of tables",
         [SPACE_TOKENS] = "idempotency tokens",
         [SPACE_TOKEN_EXPIRY] = "idempotency tokens by age",
         [SPACE_NOTES] = "notes of parts above the engine",

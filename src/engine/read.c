@@ -127,11 +127,11 @@ static bool read_row(struct store_range *range, struct str key, struct str value
     return take_row(read, value);
 }
 
-static void read_leaving(struct store_range *range)
+static void read_before_thread_change(struct store_range *range)
 {
     struct items_read *read = CONTAINER_OF(range, struct items_read, range);
-    if (read->call.leaving != NULL) {
-        read->call.leaving(read->call.owner);
+    if (read->call.before_thread_change != NULL) {
+        read->call.before_thread_change(read->call.owner);
     }
 }
 
@@ -233,7 +233,7 @@ void engine_read_items(struct items_read *read)
         .home = read->call.home,
         .row = read_row,
         .done = read_done,
-        .leaving = read_leaving,
+        .before_thread_change = read_before_thread_change,
         .rows_wanted = read->past == NULL ? read->limit : 0,
         .weight = 1,
     };

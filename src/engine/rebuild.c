@@ -96,7 +96,7 @@ void rebuilder_destroy(struct rebuilder *rebuilder)
     mem_free(rebuilder);
 }
 
-/* A walk whose cursor is lost begins anew. */
+/* A backfill scan whose cursor is lost begins anew. */
 static void restart_walk(struct rebuilder *rebuilder, uint32_t space)
 {
     struct space_info *info = inventory_find(&rebuilder->inventory, space);

@@ -1,6 +1,7 @@
 /* Copies the items of a backup into the table that is being restored from it. How far it has come
- * is the cursor of the table's space (a row like that of a backfill, engine/walk.h); a chunk that
- * is copied twice makes the same items. Called by the recovery service, on its thread. */
+ * is the cursor of the table's space (a row like that of a backfill, engine/backfill_scan.h); a
+ * chunk that is copied twice makes the same items. Called by the recovery service, on its thread.
+ */
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -9,7 +10,7 @@
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/history.h"
-#include "engine/walk.h"
+#include "engine/backfill_scan.h"
 
 /* Items of one update. */
 enum { UPDATE_ITEMS = 64, CURSOR_VERSION = 1 };
@@ -22,7 +23,7 @@ struct restoring {
     struct buf from;    /* where the reader begins */
     size_t item_count;
     int64_t start_us;
-    int64_t told_us;
+    int64_t reported_us;
 };
 
 uint32_t restoring_space(const struct restoring *state)
@@ -41,7 +42,7 @@ void restoring_destroy(struct restoring *state)
 /* --- the cursor --- */
 
 struct cursor_read {
-    struct service_range range;
+    struct background_range range;
     struct buf *from;
 };
 
@@ -54,9 +55,9 @@ static bool take_cursor(struct store_range *range, struct str key, struct str va
     return false;
 }
 
-static bool read_cursor(struct service *service, struct restoring *state)
+static bool read_cursor(struct background *background, struct restoring *state)
 {
-    struct str key = walk_cursor_key(&state->arena, state->space);
+    struct str key = backfill_scan_cursor_key(&state->arena, state->space);
     struct cursor_read read = {.from = &state->from};
     read.range.range = (struct store_range){
         .lo = key,
@@ -64,13 +65,13 @@ static bool read_cursor(struct service *service, struct restoring *state)
         .arena = &state->arena,
         .row = take_cursor,
     };
-    bool ok = service_range(service, &read.range) == STORE_OK;
+    bool ok = background_range(background, &read.range) == STORE_OK;
     state->reader.from = ok && state->from.len > 0 ? buf_str(&state->from) : STR_NULL;
     return ok;
 }
 
 struct cursor_write {
-    struct service_update update;
+    struct background_update update;
     struct str key;
     struct str row;
 };
@@ -83,14 +84,14 @@ static bool put_cursor(struct store_update *update, const struct str *rows,
     return true;
 }
 
-static bool write_cursor(struct service *service, struct restoring *state)
+static bool write_cursor(struct background *background, struct restoring *state)
 {
     struct str from = state->reader.from;
     char *row = arena_bytes(&state->arena, 1 + from.len);
     row[0] = CURSOR_VERSION;
     memcpy(row + 1, from.data, from.len);
     struct cursor_write write = {
-        .key = walk_cursor_key(&state->arena, state->space),
+        .key = backfill_scan_cursor_key(&state->arena, state->space),
         .row = str_make(row, 1 + from.len),
     };
     write.update.update = (struct store_update){
@@ -99,7 +100,7 @@ static bool write_cursor(struct service *service, struct restoring *state)
         .arena = &state->arena,
         .eval = put_cursor,
     };
-    return service_update(service, &write.update) == STORE_OK;
+    return background_update(background, &write.update) == STORE_OK;
 }
 
 /* --- a chunk --- */
@@ -141,12 +142,13 @@ static void fill_call(struct items_write *call, struct restoring *state, const s
             .key.row = target_key(&state->arena, table, item->key),
             .item = row.item,
             .item_size = row.size,
-            .by_service = true,
+            .by_expiry = true,
         };
     }
 }
 
-static bool write_items(struct service *service, struct restoring *state, const struct table *table)
+static bool write_items(struct background *background, struct restoring *state,
+                        const struct table *table)
 {
     size_t count = (state->reader.count + UPDATE_ITEMS - 1) / UPDATE_ITEMS;
     struct chunk_writes writes = {.waiting = count};
@@ -155,9 +157,9 @@ static bool write_items(struct service *service, struct restoring *state, const 
         size_t first = i * UPDATE_ITEMS;
         calls[i] = ARENA_NEW(&state->arena, struct items_write);
         calls[i]->call = (struct engine_call){
-            .engine = service->engine,
+            .engine = background->engine,
             .arena = &state->arena,
-            .home = waiting_mailbox_box(service->mailbox),
+            .home = waiting_mailbox_box(background->mailbox),
             .err = ERR_INIT(&state->arena),
             .done = write_done,
             .owner = &writes,
@@ -167,7 +169,7 @@ static bool write_items(struct service *service, struct restoring *state, const 
     }
     if (count > 0) {
         engine_write_items(calls, count);
-        waiting_mailbox_run(service->mailbox, &writes.done);
+        waiting_mailbox_run(background->mailbox, &writes.done);
     }
     return !writes.has_failed;
 }
@@ -175,7 +177,7 @@ static bool write_items(struct service *service, struct restoring *state, const 
 /* --- the end --- */
 
 struct finish {
-    struct service_change change;
+    struct background_change change;
     struct backup backup;
 };
 
@@ -199,11 +201,11 @@ static const struct table *finish_table(struct table_change *change, const struc
     *table = *before;
     table->status = STATUS_ACTIVE;
     table->restore = (struct restore_source){0};
-    walk_finish(change->batch, table->space, arena);
+    backfill_scan_finish(change->batch, table->space, arena);
     return table;
 }
 
-static bool finish_restore(struct service *service, struct restoring *state,
+static bool finish_restore(struct background *background, struct restoring *state,
                            const struct table *table)
 {
     struct finish finish = {
@@ -216,7 +218,7 @@ static bool finish_restore(struct service *service, struct restoring *state,
                 .may_be_creating = true,
             },
     };
-    service_change(service, &finish.change);
+    background_change(background, &finish.change);
     return finish.change.change.call.err.code == ERR_NONE;
 }
 
@@ -225,26 +227,26 @@ static bool finish_restore(struct service *service, struct restoring *state,
 static void tell_progress(struct restoring *state, const struct table *table, bool is_done)
 {
     int64_t now_us = clock_monotonic_us();
-    if (is_done || now_us >= state->told_us + progress_us) {
-        state->told_us = now_us;
+    if (is_done || now_us >= state->reported_us + progress_us) {
+        state->reported_us = now_us;
         log_write(LOG_INFO, "restore", "table %.*s: %.0f %%, %zu items in %.1f s",
                   STR_ARG(table->name), is_done ? 100 : 100 * history_progress(&state->reader),
                   state->item_count, (double)(now_us - state->start_us) / 1e6);
     }
 }
 
-static struct restoring *begin(struct service *service, const struct table *table)
+static struct restoring *begin(struct background *background, const struct table *table)
 {
     struct restoring *state = mem_zalloc(sizeof(*state));
     state->space = table->space;
-    state->start_us = state->told_us = clock_monotonic_us();
-    state->reader.service = service;
+    state->start_us = state->reported_us = clock_monotonic_us();
+    state->reader.background = background;
     state->reader.source = (struct history_source){
         .space = table->restore.space,
         .history_space = table->restore.history_space,
         .instant_ns = table->restore.instant_ns,
     };
-    if (!read_cursor(service, state)) {
+    if (!read_cursor(background, state)) {
         restoring_destroy(state);
         return NULL;
     }
@@ -252,34 +254,35 @@ static struct restoring *begin(struct service *service, const struct table *tabl
 }
 
 /* Copies the next chunk and stores how far that is. */
-static bool copy_chunk(struct service *service, struct restoring *state, const struct table *table)
+static bool copy_chunk(struct background *background, struct restoring *state,
+                       const struct table *table)
 {
     int64_t start_us = clock_monotonic_us();
-    if (!history_read(&state->reader) || !write_items(service, state, table) ||
-        (!state->reader.is_last && !write_cursor(service, state))) {
+    if (!history_read(&state->reader) || !write_items(background, state, table) ||
+        (!state->reader.is_last && !write_cursor(background, state))) {
         return false;
     }
     state->item_count += state->reader.count;
-    service_give_way(service, clock_monotonic_us() - start_us);
+    background_give_way(background, clock_monotonic_us() - start_us);
     tell_progress(state, table, false);
     return true;
 }
 
-enum restore_result restore_step(struct service *service, const struct table *table,
+enum restore_result restore_step(struct background *background, const struct table *table,
                                  struct restoring **state_at)
 {
-    if (!catalog_delay_is_over(service->engine, table->created_ms)) {
+    if (!catalog_delay_is_over(background->engine, table->created_ms)) {
         return RESTORE_LATER;
     }
     if (*state_at == NULL) {
-        *state_at = begin(service, table);
+        *state_at = begin(background, table);
     }
     struct restoring *state = *state_at;
     if (state == NULL) {
         return RESTORE_FAILED;
     }
     arena_reset(&state->arena);
-    if (!state->reader.is_last && !copy_chunk(service, state, table)) {
+    if (!state->reader.is_last && !copy_chunk(background, state, table)) {
         restoring_destroy(state); /* begins again at the cursor that is stored */
         *state_at = NULL;
         return RESTORE_FAILED;
@@ -287,7 +290,7 @@ enum restore_result restore_step(struct service *service, const struct table *ta
     if (!state->reader.is_last) {
         return RESTORE_MORE;
     }
-    if (!finish_restore(service, state, table)) {
+    if (!finish_restore(background, state, table)) {
         return RESTORE_FAILED;
     }
     tell_progress(state, table, true);

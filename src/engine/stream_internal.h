@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/map.h"
-#include "engine/service.h"
+#include "engine/background.h"
 #include "engine/stream.h"
 
 /* The last record that is trimmed of all shards of a slot. */
@@ -113,7 +113,7 @@ void streams_replace_all(struct engine *engine, const struct catalog_rows *rows,
 /* --- the housekeeper --- */
 
 /* Erases what is older than the retention, and streams that have been off for as long. */
-void stream_trim(struct service *service);
+void stream_trim(struct background *background);
 /* In how many milliseconds to do so again. */
 int64_t stream_trim_interval_ms(const struct engine *engine);
 

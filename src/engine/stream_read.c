@@ -223,11 +223,11 @@ static void read_done(struct store_range *range)
     store_get(call->engine->store, &read->get);
 }
 
-static void read_leaving(struct store_range *range)
+static void read_before_thread_change(struct store_range *range)
 {
     struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);
-    if (read->call.leaving != NULL) {
-        read->call.leaving(read->call.owner);
+    if (read->call.before_thread_change != NULL) {
+        read->call.before_thread_change(read->call.owner);
     }
 }
 
@@ -251,7 +251,7 @@ void engine_read_stream(struct stream_read *read)
     read->range = shard_range(&read->call, read->stream, read->shard, read->position);
     read->range.row = read_record;
     read->range.done = read_done;
-    read->range.leaving = read_leaving;
+    read->range.before_thread_change = read_before_thread_change;
     store_range(read->call.engine->store, &read->range);
 }
 

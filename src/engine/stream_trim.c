@@ -14,15 +14,15 @@ int64_t stream_trim_interval_ms(const struct engine *engine)
 }
 
 struct trim {
-    struct service *service;
+    struct background *background;
     struct stream_entry *entry;
     struct arena arena;
     int64_t horizon_ms;
     struct str from;  /* where to look on */
     bool found;       /* a row from there on */
     bool is_complete; /* there is none left that is old */
-    struct service_range range;
-    struct service_update update;
+    struct background_range range;
+    struct background_update update;
     struct str declared[3];
     struct stream_shard shard; /* of all that is to be erased in one update */
     struct stream_trimmed last;
@@ -70,7 +70,7 @@ static bool erase_rows(struct trim *trim)
         .epoch = trim->shard.epoch,
         .stamp = stream_key_stamp(trim->keys[trim->count - 1]),
     };
-    stream_note_trimmed(trim->service->engine, trim->entry, trim->shard.slot, trim->last);
+    stream_note_trimmed(trim->background->engine, trim->entry, trim->shard.slot, trim->last);
     trim->declared[0] = stream_trim_key(&trim->arena, trim->entry->stream.space, trim->shard.slot);
     trim->update.update = (struct store_update){
         .keys = trim->declared,
@@ -78,7 +78,7 @@ static bool erase_rows(struct trim *trim)
         .arena = &trim->arena,
         .eval = trim_eval,
     };
-    return service_update(trim->service, &trim->update) == STORE_OK;
+    return background_update(trim->background, &trim->update) == STORE_OK;
 }
 
 /* One look at the rows; false when there is nothing more to do. */
@@ -95,7 +95,7 @@ static bool trim_some(struct trim *trim)
         .row = trim_row,
     };
     if (str_cmp(trim->from, trim->range.range.hi) < 0 &&
-        service_range(trim->service, &trim->range) != STORE_OK) {
+        background_range(trim->background, &trim->range) != STORE_OK) {
         return false;
     }
     trim->is_complete = !trim->found;
@@ -108,7 +108,7 @@ static void trim_records(struct trim *trim)
     trim->from = stream_prefix(&trim->arena, entry->stream.space,
                                (struct stream_shard){entry->trim_epoch, 0});
     trim->is_complete = false;
-    while (!service_is_stopping(trim->service) && trim_some(trim)) {
+    while (!background_is_stopping(trim->background) && trim_some(trim)) {
         char from[STORE_PREFIX_LEN + STREAM_STAMP_LEN]; /* all else is done with */
         size_t len = trim->from.len;
         memcpy(from, trim->from.data, len);
@@ -136,7 +136,7 @@ static bool drop_eval(struct store_update *update, const struct str *rows,
 
 static void drop_stream(struct trim *trim)
 {
-    struct engine *engine = trim->service->engine;
+    struct engine *engine = trim->background->engine;
     uint32_t space = trim->entry->stream.space;
     trim->declared[0] = stream_catalog_key(&trim->arena, space);
     trim->declared[1] = catalog_drop_key(&trim->arena, space);
@@ -147,17 +147,17 @@ static void drop_stream(struct trim *trim)
         .arena = &trim->arena,
         .eval = drop_eval,
     };
-    if (service_update(trim->service, &trim->update) == STORE_OK) {
+    if (background_update(trim->background, &trim->update) == STORE_OK) {
         follow_look_again(engine); /* which forgets the stream */
         catalog_drop_spaces(engine, &space, 1);
     }
 }
 
-void stream_trim(struct service *service)
+void stream_trim(struct background *background)
 {
-    struct engine *engine = service->engine;
+    struct engine *engine = background->engine;
     struct trim *trim = mem_zalloc(sizeof(*trim));
-    trim->service = service;
+    trim->background = background;
     trim->horizon_ms = trusted_clock_ms(&engine->clock) - engine->streams.retention_ms;
     arena_init(&trim->arena);
     size_t count;

@@ -35,7 +35,7 @@ void stream_append(struct engine *engine, const struct item_write *write, struct
         .event = !had  ? STREAM_INSERT
                  : has ? STREAM_MODIFY
                        : STREAM_REMOVE,
-        .by_service = write->by_service,
+        .by_expiry = write->by_expiry,
         .time_ms = stream_time_ms(engine),
         .keys = item_key_value(table, NULL, has ? write->new_item : old_item, arena),
     };

@@ -76,11 +76,11 @@ void token_remember(struct store_update *update, struct store_batch *batch, size
 enum { SWEEP_MAX = 256 };
 
 struct sweep {
-    struct service *service;
+    struct background *background;
     struct arena arena;
     int64_t now_ms;
-    struct service_range range;
-    struct service_update update;
+    struct background_range range;
+    struct background_update update;
     struct str keys[SWEEP_MAX];        /* of the tokens */
     struct str expiry_keys[SWEEP_MAX]; /* of the rows that led to them */
     size_t count;
@@ -129,7 +129,7 @@ static bool sweep_some(struct sweep *sweep)
         .arena = arena,
         .row = sweep_row,
     };
-    if (service_range(sweep->service, &sweep->range) != STORE_OK || sweep->count == 0) {
+    if (background_range(sweep->background, &sweep->range) != STORE_OK || sweep->count == 0) {
         return false;
     }
     sweep->update.update = (struct store_update){
@@ -138,14 +138,14 @@ static bool sweep_some(struct sweep *sweep)
         .arena = arena,
         .eval = sweep_eval,
     };
-    return service_update(sweep->service, &sweep->update) == STORE_OK;
+    return background_update(sweep->background, &sweep->update) == STORE_OK;
 }
 
-void token_sweep(struct service *service, int64_t now_ms)
+void token_sweep(struct background *background, int64_t now_ms)
 {
-    struct sweep sweep = {.service = service, .now_ms = now_ms};
+    struct sweep sweep = {.background = background, .now_ms = now_ms};
     arena_init(&sweep.arena);
-    while (!service_is_stopping(service) && sweep_some(&sweep)) {
+    while (!background_is_stopping(background) && sweep_some(&sweep)) {
         arena_reset(&sweep.arena);
     }
     arena_finish(&sweep.arena);

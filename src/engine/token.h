@@ -7,7 +7,7 @@
 #define GRAMME_ENGINE_TOKEN_H
 
 #include "engine/engine.h"
-#include "engine/service.h"
+#include "engine/background.h"
 
 /* The key of a token's row. */
 struct str token_key(const struct engine *engine, struct str token, struct arena *arena);
@@ -23,6 +23,6 @@ void token_remember(struct store_update *update, struct store_batch *batch, size
                     struct str digest, struct str note, int64_t now_ms);
 
 /* Erases tokens that have expired; waits for the store. */
-void token_sweep(struct service *service, int64_t now_ms);
+void token_sweep(struct background *background, int64_t now_ms);
 
 #endif

@@ -34,7 +34,7 @@ static void use_done(struct store_update *update)
 static struct engine *engine;
 static struct store *store;
 static struct waiting_mailbox *mailbox;
-static struct service sweeper; /* of this thread */
+static struct background sweeper; /* of this thread */
 static struct arena arena;
 
 static enum token_state use_token(const char *token, const char *digest, int64_t now_ms)

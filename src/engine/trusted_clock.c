@@ -1,5 +1,5 @@
 /* The clock by which the engine deletes; see the header. The expiry service looks at it every
- * round; writes and other services ask for the time from any thread. */
+ * round; writes and other background threads ask for the time from any thread. */
 #include "engine/trusted_clock.h"
 
 #include "base/bytes.h"
@@ -168,7 +168,7 @@ struct str engine_clock_row(const struct engine *engine, struct arena *arena)
 }
 
 struct clock_store {
-    struct service_update update;
+    struct background_update update;
     const struct engine *engine;
 };
 
@@ -182,25 +182,25 @@ static bool store_eval(struct store_update *update, const struct str *rows,
 }
 
 /* If it fails, the next time will do. */
-static void store_time(struct service *service)
+static void store_time(struct background *background)
 {
     struct arena arena;
     arena_init(&arena);
     struct str key = engine_clock_key(&arena);
-    struct clock_store store = {.engine = service->engine};
+    struct clock_store store = {.engine = background->engine};
     store.update.update = (struct store_update){
         .keys = &key,
         .key_count = 1,
         .arena = &arena,
         .eval = store_eval,
     };
-    (void)service_update(service, &store.update);
+    (void)background_update(background, &store.update);
     arena_finish(&arena);
 }
 
-void engine_clock_look(struct service *service)
+void engine_clock_look(struct background *background)
 {
-    struct trusted_clock *clock = &service->engine->clock;
+    struct trusted_clock *clock = &background->engine->clock;
     int64_t wall_ms = clock_wall_ms();
     int64_t boot_ms = clock_boot_ms();
     bool was_doubted = atomic_load(&clock->is_doubted);
@@ -208,14 +208,14 @@ void engine_clock_look(struct service *service)
     enum trusted_look look = trusted_clock_look(clock, wall_ms, boot_ms);
     log_look(clock, look, wall_ms, boot_ms);
     if (offset_of(clock) > before_ms + TRUSTED_JUMP_MS) { /* something may be over at once */
-        service_wake(&service->engine->recovery);
-        service_wake(&service->engine->housekeeper);
+        background_wake(&background->engine->recovery);
+        background_wake(&background->engine->housekeeper);
     }
     if (was_doubted && look != TRUSTED_DOUBTED && offset_of(clock) != before_ms) {
-        expiry_clock_moved(service->engine); /* what was swept says nothing any more */
+        expiry_clock_moved(background->engine); /* what was swept says nothing any more */
     }
     if (boot_ms >= clock->next_store_ms) {
         clock->next_store_ms = boot_ms + STORE_MS;
-        store_time(service);
+        store_time(background);
     }
 }

@@ -52,14 +52,14 @@ int64_t trusted_clock_ms(const struct trusted_clock *clock);
 /* --- of an engine --- */
 
 struct engine;
-struct service;
+struct background;
 /* Reads the time at which the store was last open. */
 MUST_USE bool engine_clock_load(struct engine *engine, struct err *err);
 /* The row of the store that holds trusted time: its key, and what it is to hold now. */
 MUST_USE struct str engine_clock_key(struct arena *arena);
 MUST_USE struct str engine_clock_row(const struct engine *engine, struct arena *arena);
-/* Looks, logs what has changed, and stores the trusted time now and then. On the service's thread.
+/* Looks, logs what has changed, and stores the trusted time now and then. On the background thread.
  */
-void engine_clock_look(struct service *service);
+void engine_clock_look(struct background *background);
 
 #endif

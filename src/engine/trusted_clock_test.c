@@ -40,7 +40,7 @@ static void test_even(void **state)
         {4, 1004 + HOUR - 1, TRUSTED_FINE, 1004 + HOUR - 1},
         {5, 900, TRUSTED_FINE, 900}, /* back is fine: nothing is deleted too early */
         {6, 901, TRUSTED_FINE, 901},
-        {90 * DAY, 90 * DAY + 895, TRUSTED_FINE, 90 * DAY + 895}, /* the service was held up */
+        {90 * DAY, 90 * DAY + 895, TRUSTED_FINE, 90 * DAY + 895}, /* the thread was held up */
     };
     struct trusted_clock clock;
     start(&clock, 1000);

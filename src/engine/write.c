@@ -9,7 +9,7 @@
 #include "engine/expiry.h"
 #include "engine/history.h"
 #include "engine/token.h"
-#include "engine/walk.h"
+#include "engine/backfill_scan.h"
 #include "err/messages.h"
 
 /* The size of one item collection: a counter that is read and written as a declared row, because
@@ -19,7 +19,8 @@ struct item_collection {
     int64_t bytes;
 };
 
-/* How far the walk has come that fills a space of one of the call's tables: a declared row. */
+/* How far the backfill scan has come that fills a space of one of the call's tables: a declared
+ * row. */
 struct space_cursor {
     uint32_t space;
     size_t key; /* index among the declared keys */
@@ -152,8 +153,8 @@ static bool is_indexed(const struct items_write *call, const struct item_write *
                        const struct index *index, const struct row *old)
 {
     return index->status != STATUS_CREATING ||
-           walk_has(call->rows[cursor_of(call, index->space)->key], write->key.row,
-                    old->table_version, index->since_version);
+           backfill_scan_has(call->rows[cursor_of(call, index->space)->key], write->key.row,
+                             old->table_version, index->since_version);
 }
 
 static int64_t write_indexes(const struct items_write *call, struct item_write *write,
@@ -181,7 +182,7 @@ static int64_t write_indexes(const struct items_write *call, struct item_write *
  * write->err. */
 static bool decide(struct item_write *write, const struct row *old, struct arena *arena)
 {
-    if (!value_is_absent(old->item) && !write->by_service &&
+    if (!value_is_absent(old->item) && !write->by_expiry &&
         !value_eq(value_map_get(old->item, write->table->key.hash[0].name), write->key.hash)) {
         return err_set(&write->err, ERR_INTERNAL, MESSAGE_INTERNAL); /* hashes collided */
     }
@@ -484,7 +485,7 @@ static size_t declare_cursors(struct items_write *call, struct str *keys, size_t
             if (table->indexes[k].status == STATUS_CREATING && cursor_of(call, space) == NULL) {
                 call->cursors[call->cursor_count++] =
                     (struct space_cursor){.space = space, .key = count};
-                keys[count++] = walk_cursor_key(arena, space);
+                keys[count++] = backfill_scan_cursor_key(arena, space);
             }
         }
     }
@@ -564,7 +565,7 @@ static void write_in_turn(struct items_write *const *calls, size_t count)
 /* Deletions of the expiry service have no conditions of their own to prepare. */
 static bool is_of_service(const struct items_write *call)
 {
-    return call->write_count == 0 || call->writes[0].by_service;
+    return call->write_count == 0 || call->writes[0].by_expiry;
 }
 
 void engine_write_items(struct items_write *const *calls, size_t count)

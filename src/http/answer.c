@@ -1,4 +1,4 @@
-/* Heads of answers. The body is in desk->out already, behind a gap; the head is written to end
+/* Heads of answers. The body is in slot->out already, behind a gap; the head is written to end
  * where the body begins, so the body is never copied and both go out in one piece:
  *
  *   out:  | ...answer before | gap, unused rest | head | body | */
@@ -135,12 +135,12 @@ struct facts {
     bool has_no_body; /* by the status: then it has no length either */
 };
 
-static char *put_connection(char *at, const struct desk *desk)
+static char *put_connection(char *at, const struct request_slot *slot)
 {
-    if (desk->conn->is_last) {
+    if (slot->conn->is_last) {
         return put(at, STR("Connection: close\r\n"));
     }
-    return desk->head.minor_version == 0 ? put(at, STR("Connection: keep-alive\r\n")) : at;
+    return slot->head.minor_version == 0 ? put(at, STR("Connection: keep-alive\r\n")) : at;
 }
 
 static char *put_body_facts(char *at, const struct facts *facts)
@@ -156,22 +156,22 @@ static char *put_body_facts(char *at, const struct facts *facts)
     return at;
 }
 
-static char *put_crc32(char *at, const struct desk *desk, const struct http_answer *answer,
+static char *put_crc32(char *at, const struct request_slot *slot, const struct http_answer *answer,
                        const struct facts *facts)
 {
-    const char *body = desk->out.data + facts->body_start;
-    bool is_known = answer == &desk->answer; /* a slow thread has computed it */
+    const char *body = slot->out.data + facts->body_start;
+    bool is_known = answer == &slot->answer; /* a slow thread has computed it */
     at = put(at, answer->crc32_header);
     at = put(at, STR(": "));
-    at = put_number(at, is_known ? desk->answer_crc32 : libdeflate_crc32(0, body, facts->body_len));
+    at = put_number(at, is_known ? slot->answer_crc32 : libdeflate_crc32(0, body, facts->body_len));
     return put(at, STR("\r\n"));
 }
 
-static size_t write_head(const struct desk *desk, const struct http_answer *answer,
+static size_t write_head(const struct request_slot *slot, const struct http_answer *answer,
                          const struct facts *facts, char *start)
 {
     char *at = put(start, status_line(answer->status));
-    at = put(at, stamp_of(desk->conn->loop));
+    at = put(at, stamp_of(slot->conn->loop));
     if (!str_is_null(answer->content_type)) {
         at = put(at, STR("Content-Type: "));
         at = put(at, answer->content_type);
@@ -182,196 +182,197 @@ static size_t write_head(const struct desk *desk, const struct http_answer *answ
     }
     at = put(at, answer->headers);
     if (!str_is_null(answer->crc32_header)) {
-        at = put_crc32(at, desk, answer, facts);
+        at = put_crc32(at, slot, answer, facts);
     }
-    at = put_connection(at, desk);
+    at = put_connection(at, slot);
     at = put(at, STR("\r\n"));
     return (size_t)(at - start);
 }
 
 /* Moves the body up by what the gap is too small for. */
-static void widen_gap(struct desk *desk, struct facts *facts, size_t extra)
+static void widen_gap(struct request_slot *slot, struct facts *facts, size_t extra)
 {
-    buf_reserve(&desk->out, extra);
-    char *body = desk->out.data + facts->body_start;
-    memmove(body + extra, body, desk->out.len - facts->body_start);
-    buf_added(&desk->out, extra);
+    buf_reserve(&slot->out, extra);
+    char *body = slot->out.data + facts->body_start;
+    memmove(body + extra, body, slot->out.len - facts->body_start);
+    buf_added(&slot->out, extra);
     facts->body_start += extra;
 }
 
-static enum coding wanted_coding(const struct desk *desk)
+static enum coding wanted_coding(const struct request_slot *slot)
 {
     struct coding_wishes wishes;
     coding_wishes_init(&wishes);
-    for (size_t i = 0; i < desk->head.header_count; i++) {
-        if (str_eq_nocase(desk->head.headers[i].name, STR("Accept-Encoding"))) {
-            coding_wishes_add(&wishes, desk->head.headers[i].value);
+    for (size_t i = 0; i < slot->head.header_count; i++) {
+        if (str_eq_nocase(slot->head.headers[i].name, STR("Accept-Encoding"))) {
+            coding_wishes_add(&wishes, slot->head.headers[i].value);
         }
     }
     return coding_choose(&wishes);
 }
 
-static struct str keep_text(struct desk *desk, struct str text)
+static struct str keep_text(struct request_slot *slot, struct str text)
 {
-    return str_is_null(text) ? STR_NULL : arena_copy(&desk->arena, text);
+    return str_is_null(text) ? STR_NULL : arena_copy(&slot->arena, text);
 }
 
 /* Whether the answer has a body that may be compressed. */
-static bool is_compressible(const struct desk *desk, const struct http_answer *answer)
+static bool is_compressible(const struct request_slot *slot, const struct http_answer *answer)
 {
-    size_t body_len = desk->out.len - desk->exchange.out_start;
-    return body_len > loop_options(desk->conn->loop)->compress_bytes_min && !answer->is_coded &&
+    size_t body_len = slot->out.len - slot->exchange.out_start;
+    return body_len > loop_options(slot->conn->loop)->compress_bytes_min && !answer->is_coded &&
            answer->status != 204 && answer->status != 304 &&
-           !str_eq(desk->head.method, STR("HEAD"));
+           !str_eq(slot->head.method, STR("HEAD"));
 }
 
-bool answer_is_slow(const struct desk *desk, const struct http_answer *answer)
+bool answer_is_slow(const struct request_slot *slot, const struct http_answer *answer)
 {
-    return desk->out.len - desk->exchange.out_start > COMPRESSED_HERE_MAX &&
-           is_compressible(desk, answer) && wanted_coding(desk) != CODING_IDENTITY;
+    return slot->out.len - slot->exchange.out_start > COMPRESSED_HERE_MAX &&
+           is_compressible(slot, answer) && wanted_coding(slot) != CODING_IDENTITY;
 }
 
-void answer_keep(struct desk *desk, const struct http_answer *answer)
+void answer_keep(struct request_slot *slot, const struct http_answer *answer)
 {
-    desk->answer = *answer;
-    desk->answer.content_type = keep_text(desk, answer->content_type);
-    desk->answer.headers = keep_text(desk, answer->headers);
-    desk->answer.crc32_header = keep_text(desk, answer->crc32_header);
+    slot->answer = *answer;
+    slot->answer.content_type = keep_text(slot, answer->content_type);
+    slot->answer.headers = keep_text(slot, answer->headers);
+    slot->answer.crc32_header = keep_text(slot, answer->crc32_header);
 }
 
 /* Into a buffer of its own, because the loop may be sending earlier answers from `out`. */
-static void compress_body(struct desk *desk, const struct http_answer *answer, struct coder *coder)
+static void compress_body(struct request_slot *slot, const struct http_answer *answer,
+                          struct coder *coder)
 {
-    enum coding coding = is_compressible(desk, answer) ? wanted_coding(desk) : CODING_IDENTITY;
-    desk->coded.len = 0;
-    desk->coded_as = coding;
+    enum coding coding = is_compressible(slot, answer) ? wanted_coding(slot) : CODING_IDENTITY;
+    slot->coded.len = 0;
+    slot->coded_as = coding;
     if (coding == CODING_IDENTITY) {
         return;
     }
-    size_t start = desk->exchange.out_start;
-    struct str plain = str_make(desk->out.data + start, desk->out.len - start);
-    coder_encode(coder, coding, plain, &desk->coded);
-    if (desk->coded.len >= plain.len) {
-        desk->coded.len = 0; /* it did not help */
+    size_t start = slot->exchange.out_start;
+    struct str plain = str_make(slot->out.data + start, slot->out.len - start);
+    coder_encode(coder, coding, plain, &slot->coded);
+    if (slot->coded.len >= plain.len) {
+        slot->coded.len = 0; /* it did not help */
     }
 }
 
-void answer_compress(struct desk *desk, struct coder *coder)
+void answer_compress(struct request_slot *slot, struct coder *coder)
 {
-    compress_body(desk, &desk->answer, coder);
-    struct str body = desk->coded.len > 0 ? buf_str(&desk->coded)
-                                          : str_make(desk->out.data + desk->exchange.out_start,
-                                                     desk->out.len - desk->exchange.out_start);
-    desk->answer_crc32 = libdeflate_crc32(0, body.data, body.len);
+    compress_body(slot, &slot->answer, coder);
+    struct str body = slot->coded.len > 0 ? buf_str(&slot->coded)
+                                          : str_make(slot->out.data + slot->exchange.out_start,
+                                                     slot->out.len - slot->exchange.out_start);
+    slot->answer_crc32 = libdeflate_crc32(0, body.data, body.len);
 }
 
 /* Replaces the plain body by the compressed one, which is shorter. */
-static void use_coded(struct desk *desk, struct facts *facts)
+static void use_coded(struct request_slot *slot, struct facts *facts)
 {
-    desk->out.len = facts->body_start;
-    buf_add(&desk->out, buf_str(&desk->coded));
-    facts->body_len = desk->coded.len;
-    facts->coding = desk->coded_as;
-    desk->coded.len = 0;
-    buf_shrink(&desk->out, OUT_BYTES_MAX);
-    buf_shrink(&desk->coded, OUT_BYTES_MAX);
+    slot->out.len = facts->body_start;
+    buf_add(&slot->out, buf_str(&slot->coded));
+    facts->body_len = slot->coded.len;
+    facts->coding = slot->coded_as;
+    slot->coded.len = 0;
+    buf_shrink(&slot->out, OUT_BYTES_MAX);
+    buf_shrink(&slot->coded, OUT_BYTES_MAX);
 }
 
-void answer_begin(struct desk *desk)
+void answer_begin(struct request_slot *slot)
 {
-    buf_reserve(&desk->out, HEAD_GAP);
-    buf_added(&desk->out, HEAD_GAP);
-    desk->exchange.out_start = desk->out.len;
-    desk->exchange.out_is_exclusive = desk->piece_count == 0;
+    buf_reserve(&slot->out, HEAD_GAP);
+    buf_added(&slot->out, HEAD_GAP);
+    slot->exchange.out_start = slot->out.len;
+    slot->exchange.out_is_exclusive = slot->piece_count == 0;
 }
 
-static void add_piece(struct desk *desk, size_t start, size_t len)
+static void add_piece(struct request_slot *slot, size_t start, size_t len)
 {
-    assert(desk->piece_count < PIECES_MAX);
-    desk->pieces[desk->piece_count++] = (struct piece){.start = start, .len = len};
+    assert(slot->piece_count < PIECES_MAX);
+    slot->pieces[slot->piece_count++] = (struct piece){.start = start, .len = len};
 }
 
-void answer_end(struct desk *desk, const struct http_answer *answer)
+void answer_end(struct request_slot *slot, const struct http_answer *answer)
 {
-    struct conn *conn = desk->conn;
-    budget_yield(&desk->arena_budget);            /* the client may be slow to read the answer */
-    bool is_unread = desk->exchange.is_head_only; /* the client is still sending the body */
+    struct conn *conn = slot->conn;
+    budget_yield(&slot->arena_budget);            /* the client may be slow to read the answer */
+    bool is_unread = slot->exchange.is_head_only; /* the client is still sending the body */
     conn->is_cut |= is_unread;
     conn->is_last |=
-        answer->close || is_unread || !desk->head.keep_alive || conn->loop->is_stopping;
+        answer->close || is_unread || !slot->head.keep_alive || conn->loop->is_stopping;
     struct facts facts = {
-        .body_start = desk->exchange.out_start,
-        .body_len = desk->out.len - desk->exchange.out_start,
+        .body_start = slot->exchange.out_start,
+        .body_len = slot->out.len - slot->exchange.out_start,
         .has_no_body = answer->status == 204 || answer->status == 304 || answer->is_endless,
     };
-    bool sends_body = !facts.has_no_body && !str_eq(desk->head.method, STR("HEAD"));
-    if (answer != &desk->answer) { /* else a slow thread has done it */
-        compress_body(desk, answer, &conn->loop->coder);
+    bool sends_body = !facts.has_no_body && !str_eq(slot->head.method, STR("HEAD"));
+    if (answer != &slot->answer) { /* else a slow thread has done it */
+        compress_body(slot, answer, &conn->loop->coder);
     }
-    if (desk->coded.len > 0) {
-        use_coded(desk, &facts);
+    if (slot->coded.len > 0) {
+        use_coded(slot, &facts);
     }
     size_t size_max =
         LINES_MAX + answer->content_type.len + answer->headers.len + answer->crc32_header.len;
     char small[LINES_MAX + HEAD_GAP];
-    char *text = size_max <= sizeof(small) ? small : arena_bytes(&desk->arena, size_max);
-    size_t len = write_head(desk, answer, &facts, text);
+    char *text = size_max <= sizeof(small) ? small : arena_bytes(&slot->arena, size_max);
+    size_t len = write_head(slot, answer, &facts, text);
     if (len > HEAD_GAP) {
-        widen_gap(desk, &facts, len - HEAD_GAP);
+        widen_gap(slot, &facts, len - HEAD_GAP);
     }
     size_t start = facts.body_start - len;
-    memcpy(desk->out.data + start, text, len);
+    memcpy(slot->out.data + start, text, len);
     if (!sends_body) {
-        desk->out.len = facts.body_start;
+        slot->out.len = facts.body_start;
         facts.body_len = 0;
     }
-    add_piece(desk, start, len + facts.body_len);
+    add_piece(slot, start, len + facts.body_len);
 }
 
-void answer_fail(struct desk *desk, int status, const char *text)
+void answer_fail(struct request_slot *slot, int status, const char *text)
 {
     struct str line = status_line(status);
-    http_failure *failure = loop_options(desk->conn->loop)->failure;
+    http_failure *failure = loop_options(slot->conn->loop)->failure;
     struct http_answer answer = {.status = status, .close = true};
     struct buf headers = {0};
-    answer_begin(desk);
+    answer_begin(slot);
     if (failure != NULL) {
-        failure(status, text, &headers, &desk->out);
+        failure(status, text, &headers, &slot->out);
         answer.headers = buf_str(&headers);
     } else {
-        buf_add(&desk->out, str_make(line.data + 9, line.len - 11)); /* "400 Bad Request" */
-        buf_format(&desk->out, ": %s\n", text);
+        buf_add(&slot->out, str_make(line.data + 9, line.len - 11)); /* "400 Bad Request" */
+        buf_format(&slot->out, ": %s\n", text);
         answer.content_type = STR("text/plain");
     }
-    desk->conn->is_cut = true;
-    answer_end(desk, &answer);
+    slot->conn->is_cut = true;
+    answer_end(slot, &answer);
     buf_finish(&headers);
 }
 
-void answer_continue(struct desk *desk)
+void answer_continue(struct request_slot *slot)
 {
     static const struct str text = {"HTTP/1.1 100 Continue\r\n\r\n", 25};
-    add_piece(desk, desk->out.len, text.len);
-    buf_add(&desk->out, text);
+    add_piece(slot, slot->out.len, text.len);
+    buf_add(&slot->out, text);
 }
 
 static const struct str busy_text = {"503 Service Unavailable: no memory for the request\n", 51};
 
-void answer_busy(struct desk *desk, bool whole)
+void answer_busy(struct request_slot *slot, bool whole)
 {
-    const struct http_busy *busy = &loop_options(desk->conn->loop)->busy;
+    const struct http_busy *busy = &loop_options(slot->conn->loop)->busy;
     bool is_ours = str_is_null(busy->content_type);
-    desk_drop_body(desk);
-    answer_begin(desk);
-    buf_add(&desk->out, is_ours ? busy_text : busy->body);
-    desk->conn->is_cut |= !whole;
+    slot_drop_body(slot);
+    answer_begin(slot);
+    buf_add(&slot->out, is_ours ? busy_text : busy->body);
+    slot->conn->is_cut |= !whole;
     struct http_answer answer = {
         .status = 503,
         .content_type = is_ours ? STR("text/plain") : busy->content_type,
         .crc32_header = is_ours ? STR_NULL : busy->crc32_header,
         .close = !whole,
     };
-    answer_end(desk, &answer);
+    answer_end(slot, &answer);
 }
 
 struct str answer_busy_text(const struct http_options *options)

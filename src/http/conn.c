@@ -23,15 +23,15 @@ enum {
 
 bool conn_has_exchange(const struct conn *conn)
 {
-    return conn->desk != NULL && conn->desk->stage >= STAGE_INFLATING &&
-           conn->desk->stage <= STAGE_COMPRESSING;
+    return conn->slot != NULL && conn->slot->stage >= STAGE_INFLATING &&
+           conn->slot->stage <= STAGE_COMPRESSING;
 }
 
 static void release_desk(struct conn *conn)
 {
-    if (conn->desk != NULL) {
-        desk_return(conn->loop, conn->desk);
-        conn->desk = NULL;
+    if (conn->slot != NULL) {
+        slot_return(conn->loop, conn->slot);
+        conn->slot = NULL;
     }
 }
 
@@ -64,8 +64,8 @@ void conn_close(struct conn *conn)
 {
     if (!conn->is_gone) {
         conn->is_gone = true;
-        if (conn->desk != NULL) {
-            atomic_store_explicit(&conn->desk->is_abandoned, true, memory_order_relaxed);
+        if (conn->slot != NULL) {
+            atomic_store_explicit(&conn->slot->is_abandoned, true, memory_order_relaxed);
         }
         wait_leave(conn);
         tls_send_close(conn);
@@ -73,10 +73,10 @@ void conn_close(struct conn *conn)
     }
 }
 
-/* A desk that is free may be used whatever the pool says: its memory is counted already. */
+/* A slot that is free may be used whatever the pool says: its memory is counted already. */
 static bool may_take_desk(const struct loop *loop)
 {
-    return loop->free_desks != NULL || !memory_pool_is_full(loop_options(loop)->memory);
+    return loop->free_slots != NULL || !memory_pool_is_full(loop_options(loop)->memory);
 }
 
 bool conn_is_ignored(const struct conn *conn)
@@ -87,11 +87,11 @@ bool conn_is_ignored(const struct conn *conn)
 uv_buf_t conn_room(struct conn *conn)
 {
     struct loop *loop = conn->loop;
-    if (conn->desk == NULL && !conn_is_ignored(conn) && may_take_desk(loop)) {
-        conn->desk = desk_take(loop, conn);
+    if (conn->slot == NULL && !conn_is_ignored(conn) && may_take_desk(loop)) {
+        conn->slot = slot_take(loop, conn);
     }
-    if (conn->desk != NULL && !conn_is_ignored(conn)) {
-        return receive_room(conn->desk);
+    if (conn->slot != NULL && !conn_is_ignored(conn)) {
+        return receive_room(conn->slot);
     }
     if (loop->discarded == NULL) {
         loop->discarded = mem_alloc(DISCARD_BYTES);
@@ -128,10 +128,10 @@ void conn_received(struct conn *conn, ssize_t count)
         conn_close(conn);
     } else if (conn_is_ignored(conn)) {
         /* the client is still sending; nobody wants it */
-    } else if (conn->desk == NULL) {
+    } else if (conn->slot == NULL) {
         refuse_without_desk(conn);
     } else {
-        receive_count(conn->desk, (size_t)count);
+        receive_count(conn->slot, (size_t)count);
         on_bytes(conn);
     }
 }
@@ -182,7 +182,7 @@ void conn_linger(struct conn *conn)
 
 static void conn_end(struct conn *conn)
 {
-    if (conn->is_cut || conn->desk->in_len > conn->desk->in_at) {
+    if (conn->is_cut || conn->slot->in_len > conn->slot->in_at) {
         conn_linger(conn);
     } else {
         conn_close(conn);
@@ -219,8 +219,8 @@ static size_t count_unsent(const struct conn *conn)
 {
     size_t queued = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
     queued += conn->tls == NULL ? 0 : conn->tls->out.len;
-    for (size_t i = 0; i < conn->desk->unsent_count; i++) {
-        queued += conn->desk->unsent[i].len;
+    for (size_t i = 0; i < conn->slot->unsent_count; i++) {
+        queued += conn->slot->unsent[i].len;
     }
     uv_os_fd_t fd;
     int in_kernel = 0;
@@ -234,9 +234,9 @@ static size_t count_unsent(const struct conn *conn)
 /* Bytes of the body so far, if it is one that may take longer than a time-out. */
 static size_t count_received(const struct conn *conn)
 {
-    const struct desk *desk = conn->desk;
-    bool is_large = desk->stage == STAGE_BODY_APART || desk->stage == STAGE_BODY_CHUNKED;
-    return is_large ? desk->body.len : 0;
+    const struct request_slot *slot = conn->slot;
+    bool is_large = slot->stage == STAGE_BODY_APART || slot->stage == STAGE_BODY_CHUNKED;
+    return is_large ? slot->body.len : 0;
 }
 
 /* Whether the connection waits because this thread was busy, not because the client is slow: the
@@ -280,7 +280,7 @@ static void shed(struct loop *loop)
     shed_slow(loop, WAIT_REQUEST);
 }
 
-/* There is no memory even for a desk: the answer is a constant, and the request is not read. */
+/* There is no memory even for a slot: the answer is a constant, and the request is not read. */
 static void refuse_without_desk(struct conn *conn)
 {
     shed(conn->loop);
@@ -301,7 +301,7 @@ static void settle(struct conn *conn, bool is_new)
 {
     if (conn_has_exchange(conn)) {
         wait_set(conn, WAIT_HANDLER);
-        set_reading(conn, conn->desk->in_len < conn->desk->in_size);
+        set_reading(conn, conn->slot->in_len < conn->slot->in_size);
     } else if (conn->writes_under_way > 0) {
         conn->counted_bytes = count_unsent(conn);
         wait_set(conn, WAIT_SEND);
@@ -310,7 +310,7 @@ static void settle(struct conn *conn, bool is_new)
         begin_stream(conn);
     } else if (conn->is_last) {
         conn_end(conn);
-    } else if (receive_is_empty(conn->desk)) {
+    } else if (receive_is_empty(conn->slot)) {
         rest(conn);
     } else if (conn->is_ended) {
         conn_close(conn); /* in the middle of a request */
@@ -337,43 +337,43 @@ static void note_request(struct loop *loop, const struct conn *conn)
 
 void conn_call_handler(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
+    struct request_slot *slot = conn->slot;
     struct http_server *server = conn->loop->server;
     if (UNLIKELY(memory_pool_is_full(server->options.memory))) {
         shed(conn->loop);
-        answer_busy(desk, true);
-        desk->stage = STAGE_ANSWERED;
+        answer_busy(slot, true);
+        slot->stage = STAGE_ANSWERED;
         return;
     }
     note_request(conn->loop, conn);
-    answer_begin(desk);
-    desk->stage = STAGE_CALLING;
-    server->handler(server->context, &desk->exchange);
-    if (desk->stage == STAGE_CALLING) {
-        desk->stage = STAGE_DEFERRED;
+    answer_begin(slot);
+    slot->stage = STAGE_CALLING;
+    server->handler(server->context, &slot->exchange);
+    if (slot->stage == STAGE_CALLING) {
+        slot->stage = STAGE_DEFERRED;
     }
 }
 
 void conn_refuse_request(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
-    if (desk->is_busy) {
+    struct request_slot *slot = conn->slot;
+    if (slot->is_busy) {
         shed(conn->loop);
-        answer_busy(desk, false);
+        answer_busy(slot, false);
     } else {
-        answer_fail(desk, desk->fail_status, desk->fail_text);
+        answer_fail(slot, slot->fail_status, slot->fail_text);
     }
 }
 
 /* Takes the next request if there is one; false if there is nothing more to do now. */
 static bool handle_next(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
-    switch (receive_request(desk)) {
+    struct request_slot *slot = conn->slot;
+    switch (receive_request(slot)) {
     case RECEIVE_MORE:
-        if (desk->continue_wanted) {
-            desk->continue_wanted = false;
-            answer_continue(desk);
+        if (slot->continue_wanted) {
+            slot->continue_wanted = false;
+            answer_continue(slot);
         }
         return false;
     case RECEIVE_FAILED:
@@ -382,14 +382,14 @@ static bool handle_next(struct conn *conn)
     case RECEIVE_REFUSED:
         return false; /* the answer says that the connection ends */
     case RECEIVE_INFLATE:
-        desk->stage = STAGE_INFLATING;
-        slow_want(desk, SLOW_INFLATE);
+        slot->stage = STAGE_INFLATING;
+        slow_want(slot, SLOW_INFLATE);
         return false;
     case RECEIVE_DONE:
         break;
     }
     conn_call_handler(conn);
-    return desk->stage == STAGE_ANSWERED;
+    return slot->stage == STAGE_ANSWERED;
 }
 
 static bool is_blocked(const struct conn *conn)
@@ -401,25 +401,25 @@ static bool is_blocked(const struct conn *conn)
  * another one. */
 static bool handle_all(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
+    struct request_slot *slot = conn->slot;
     bool is_new = false;
     do {
-        if (desk->stage == STAGE_ANSWERED) {
-            receive_next(desk);
+        if (slot->stage == STAGE_ANSWERED) {
+            receive_next(slot);
             is_new = true;
         }
-        if (desk->piece_count == PIECES_MAX || desk->out.len > OUT_BYTES_MAX) {
+        if (slot->piece_count == PIECES_MAX || slot->out.len > OUT_BYTES_MAX) {
             send_answers(conn);
         }
-    } while (!is_blocked(conn) && !receive_is_empty(desk) && handle_next(conn));
+    } while (!is_blocked(conn) && !receive_is_empty(slot) && handle_next(conn));
     return is_new;
 }
 
 static bool begin_turn(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
-    if (conn->writes_under_way == 0 && desk->piece_count == 0) {
-        desk->out.len = 0; /* the queue is done with it */
+    struct request_slot *slot = conn->slot;
+    if (conn->writes_under_way == 0 && slot->piece_count == 0) {
+        slot->out.len = 0; /* the queue is done with it */
     }
     return handle_all(conn);
 }
@@ -432,8 +432,8 @@ static void end_turn(struct conn *conn, bool is_new)
     if (!conn->is_gone) {
         settle(conn, is_new);
     }
-    if (conn->desk != NULL) {
-        slow_start_wanted(conn->desk);
+    if (conn->slot != NULL) {
+        slow_start_wanted(conn->slot);
     }
 }
 
@@ -446,13 +446,13 @@ void conn_be_ready(struct conn *conn)
 
 void conn_go_on(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
+    struct request_slot *slot = conn->slot;
     if (conn->is_gone) {
         conn_free_if_done(conn);
         return;
     }
     if (conn_has_exchange(conn) || conn->is_ready) { /* not before on_check() comes by */
-        set_reading(conn, desk->in_len < desk->in_size);
+        set_reading(conn, slot->in_len < slot->in_size);
         return;
     }
     end_turn(conn, begin_turn(conn));
@@ -467,9 +467,9 @@ static void on_bytes(struct conn *conn)
         return;
     }
     bool is_new = begin_turn(conn);
-    const struct desk *desk = conn->desk;
-    if (!is_blocked(conn) && desk->piece_count > 0 && desk->out.len <= LATER_BYTES_MAX &&
-        receive_is_empty(desk)) {
+    const struct request_slot *slot = conn->slot;
+    if (!is_blocked(conn) && slot->piece_count > 0 && slot->out.len <= LATER_BYTES_MAX &&
+        receive_is_empty(slot)) {
         conn_be_ready(conn);
     } else {
         end_turn(conn, is_new);
@@ -507,7 +507,7 @@ void conn_on_timeout(struct conn *conn)
     if (moves && (makes_progress(conn) || (conn->wait == WAIT_SEND && waits_for_us(conn)))) {
         wait_set(conn, conn->wait);
     } else if (conn->wait == WAIT_REQUEST) {
-        answer_fail(conn->desk, 408, "the request did not come in time");
+        answer_fail(conn->slot, 408, "the request did not come in time");
         conn_go_on(conn);
     } else {
         conn_close(conn);
@@ -516,8 +516,8 @@ void conn_on_timeout(struct conn *conn)
 
 static void refuse(struct conn *conn)
 {
-    conn->desk = desk_take(conn->loop, conn);
-    answer_fail(conn->desk, 503, "too many connections");
+    conn->slot = slot_take(conn->loop, conn);
+    answer_fail(conn->slot, 503, "too many connections");
     conn_go_on(conn);
 }
 
@@ -526,7 +526,7 @@ static void refuse(struct conn *conn)
 static bool evict_oldest(struct loop *loop, enum wait wait)
 {
     struct conn *conn = loop->waits[wait].oldest;
-    while (conn != NULL && (conn->desk != NULL || conn->is_ready)) {
+    while (conn != NULL && (conn->slot != NULL || conn->is_ready)) {
         conn = conn->newer;
     }
     if (conn == NULL || uv_now(&loop->uv) - conn->since_ms < EVICT_IDLE_MS) {

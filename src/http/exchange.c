@@ -22,25 +22,25 @@ struct str http_header(const struct http_exchange *exchange, struct str name)
 
 void http_reply(struct http_exchange *exchange, const struct http_answer *answer)
 {
-    struct desk *desk = CONTAINER_OF(exchange, struct desk, exchange);
-    struct conn *conn = desk->conn;
-    assert(desk->stage == STAGE_CALLING || desk->stage == STAGE_DEFERRED);
-    if (desk->slow_thread != NULL) {
-        slow_reply(desk, answer);
+    struct request_slot *slot = CONTAINER_OF(exchange, struct request_slot, exchange);
+    struct conn *conn = slot->conn;
+    assert(slot->stage == STAGE_CALLING || slot->stage == STAGE_DEFERRED);
+    if (slot->slow_thread != NULL) {
+        slow_reply(slot, answer);
         return;
     }
-    if (!conn->is_gone && UNLIKELY(answer_is_slow(desk, answer))) {
-        answer_keep(desk, answer);
-        desk->stage = STAGE_COMPRESSING;
-        slow_want(desk, SLOW_COMPRESS);
-        slow_start_wanted(desk); /* it only reads desk->out */
+    if (!conn->is_gone && UNLIKELY(answer_is_slow(slot, answer))) {
+        answer_keep(slot, answer);
+        slot->stage = STAGE_COMPRESSING;
+        slow_want(slot, SLOW_COMPRESS);
+        slow_start_wanted(slot); /* it only reads slot->out */
         return;
     }
     if (!conn->is_gone) {
-        answer_end(desk, answer);
+        answer_end(slot, answer);
     }
-    if (desk->stage == STAGE_DEFERRED) { /* else the caller of the handler goes on */
+    if (slot->stage == STAGE_DEFERRED) { /* else the caller of the handler goes on */
         conn_be_ready(conn);
     }
-    desk->stage = STAGE_ANSWERED;
+    slot->stage = STAGE_ANSWERED;
 }

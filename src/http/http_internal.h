@@ -1,10 +1,10 @@
 /* http/http_internal.h: what the files of this folder share.
  *
  * server    owns the loops; its options never change after http_server_open()
- * loop      one thread: libuv's loop, the listener, the mailbox, lists of connections, free desks
+ * loop      one thread: libuv's loop, the listener, the mailbox, lists of connections, free slots
  * conn      one connection; idle ones are this struct only
- * desk      what a connection needs while it is busy, lent by the loop
- * slow      threads for what takes long; a desk is with one of them at a time, or with its loop
+ * slot      what a connection needs while it is busy, lent by the loop
+ * slow      threads for what takes long; a slot is with one of them at a time, or with its loop
  *
  * Everything but `struct http_server` and the queue of slow.c belongs to one thread; there are no
  * other locks. */
@@ -43,12 +43,12 @@ enum wait {
     WAIT_COUNT,
 };
 
-/* Where the request on a desk stands. */
+/* Where the request on a slot stands. */
 enum stage {
     STAGE_HEAD,
     STAGE_BODY_HERE,    /* in the read buffer, right behind its head */
-    STAGE_BODY_APART,   /* too large for that: read into desk->body */
-    STAGE_BODY_CHUNKED, /* pieces are collected in desk->body */
+    STAGE_BODY_APART,   /* too large for that: read into slot->body */
+    STAGE_BODY_CHUNKED, /* pieces are collected in slot->body */
     STAGE_INFLATING,    /* a slow thread undoes the body's coding */
     STAGE_CALLING,      /* inside the handler's call */
     STAGE_DEFERRED,     /* the handler returned without an answer */
@@ -56,10 +56,10 @@ enum stage {
     STAGE_ANSWERED,
 };
 
-/* What a slow thread does for a desk. */
+/* What a slow thread does for a slot. */
 enum slow_kind { SLOW_NOTHING, SLOW_INFLATE, SLOW_RUN, SLOW_COMPRESS };
 
-/* Bytes of desk->out to send, as offsets because the buffer moves when it grows. */
+/* Bytes of slot->out to send, as offsets because the buffer moves when it grows. */
 struct piece {
     size_t start;
     size_t len;
@@ -70,10 +70,10 @@ struct piece {
  *
  * While bytes of the request are missing, in_start is 0, so that there is always room for them.
  * in_at is how far the request was understood. */
-struct desk {
+struct request_slot {
     struct http_exchange exchange;
     struct conn *conn;
-    struct desk *next_free;
+    struct request_slot *next_free;
     enum stage stage;
     int fail_status; /* after RECEIVE_FAILED: the answer, and why */
     const char *fail_text;
@@ -81,7 +81,7 @@ struct desk {
     bool continue_wanted; /* the client waits for "100 Continue" before it sends the body */
 
     struct budget arena_budget;
-    struct budget buf_budget; /* of the four buffers; `in` and the desk itself are in the pool */
+    struct budget buf_budget; /* of the four buffers; `in` and the slot itself are in the pool */
     struct arena arena;
     struct head head;
     struct chunked chunked;
@@ -98,7 +98,7 @@ struct desk {
     enum slow_kind slow_kind;
     bool slow_is_wanted;      /* to be started at the end of the turn */
     atomic_bool is_abandoned; /* the connection is gone: a slow thread need not begin */
-    struct desk *next_slow;
+    struct request_slot *next_slow;
     struct task slow_task;
     http_handler *slow_run;
     void *slow_context;
@@ -124,7 +124,7 @@ struct conn {
     uv_tcp_t tcp;
     struct loop *loop;
     struct tls *tls;            /* NULL: the connection is plain */
-    struct desk *desk;          /* NULL while idle */
+    struct request_slot *slot;  /* NULL while idle */
     struct http_stream *stream; /* its answer has no end; else NULL */
     enum wait wait;
     uint64_t since_ms;
@@ -133,7 +133,7 @@ struct conn {
     struct conn *next_ready;
     uint8_t peer[16];     /* as in struct http_exchange */
     size_t counted_bytes; /* when last looked at: WAIT_SEND: unsent, WAIT_REQUEST: received */
-    int writes_under_way; /* of desk->out_write and desk->tail_write */
+    int writes_under_way; /* of slot->out_write and slot->tail_write */
     bool is_reading;
     bool is_ready; /* in loop->ready: it has answers to send */
     bool is_ended; /* the client sends no more */
@@ -185,9 +185,9 @@ struct loop {
 
     struct wait_list waits[WAIT_COUNT];
     size_t conn_count; /* structs, also those that are gone but not yet replied to */
-    struct desk *free_desks;
+    struct request_slot *free_slots;
     size_t free_desk_count;
-    size_t large_bytes;      /* of free desks' answer buffers that are large */
+    size_t large_bytes;      /* of free slots' answer buffers that are large */
     uint64_t large_until_ms; /* when these are freed; 0: there are none */
     struct coder coder;
 
@@ -208,7 +208,7 @@ struct http_server {
     int grace_ms; /* set before stop_is_asked */
     atomic_int connection_count;
     struct loop *loops;
-    struct str busy; /* a whole response for connections that get no desk */
+    struct str busy; /* a whole response for connections that get no slot */
     struct slow_pool *slow;
     struct handshake_pool *handshakes; /* NULL: no listener is secure */
     pthread_mutex_t tls_mutex;
@@ -250,55 +250,55 @@ void wait_on_timer(uv_timer_t *timer);
 /* Makes sure that the timer runs at that time or earlier. */
 void wait_arm(struct loop *loop, uint64_t at_ms);
 
-/* desk.c: memory of a busy connection. */
-MUST_USE struct desk *desk_take(struct loop *loop, struct conn *conn);
-void desk_return(struct loop *loop, struct desk *desk);
+/* request_slot.c: memory of a busy connection. */
+MUST_USE struct request_slot *slot_take(struct loop *loop, struct conn *conn);
+void slot_return(struct loop *loop, struct request_slot *slot);
 /* Frees large buffers that the current request no longer needs: its body. */
-void desk_drop_body(struct desk *desk);
-/* Frees the large buffers that free desks have kept for some time. */
-void desk_drop_large(struct loop *loop);
-void desk_free_all(struct loop *loop);
+void slot_drop_body(struct request_slot *slot);
+/* Frees the large buffers that free slots have kept for some time. */
+void slot_drop_large(struct loop *loop);
+void slot_free_all(struct loop *loop);
 
 /* receive.c: bytes become requests. */
 enum receive { RECEIVE_MORE, RECEIVE_DONE, RECEIVE_FAILED, RECEIVE_REFUSED, RECEIVE_INFLATE };
 /* Where the next bytes from the client go; empty if there is no room now. */
-MUST_USE uv_buf_t receive_room(struct desk *desk);
-void receive_count(struct desk *desk, size_t byte_count);
-/* RECEIVE_DONE: desk->exchange is ready for the handler. RECEIVE_REFUSED: options->head_check has
+MUST_USE uv_buf_t receive_room(struct request_slot *slot);
+void receive_count(struct request_slot *slot, size_t byte_count);
+/* RECEIVE_DONE: slot->exchange is ready for the handler. RECEIVE_REFUSED: options->head_check has
  * answered, and the rest of the request is not wanted. RECEIVE_INFLATE: it is when a slow thread
  * has called receive_inflate(), and the loop then receive_inflated(). */
-MUST_USE enum receive receive_request(struct desk *desk);
-void receive_inflate(struct desk *desk, struct coder *coder);
+MUST_USE enum receive receive_request(struct request_slot *slot);
+void receive_inflate(struct request_slot *slot, struct coder *coder);
 /* False: the body is bad or too large, as fail_status and fail_text say. */
-MUST_USE bool receive_inflated(struct desk *desk);
+MUST_USE bool receive_inflated(struct request_slot *slot);
 /* Leaves the request behind; the bytes after it are next. */
-void receive_next(struct desk *desk);
-/* Whether the desk holds no byte of a request. */
-MUST_USE bool receive_is_empty(const struct desk *desk);
+void receive_next(struct request_slot *slot);
+/* Whether the slot holds no byte of a request. */
+MUST_USE bool receive_is_empty(const struct request_slot *slot);
 
 /* answer.c: heads of answers. */
-/* Leaves a gap for the head at the end of desk->out; the body is to follow. */
-void answer_begin(struct desk *desk);
-/* Completes the answer whose body ends desk->out. */
-void answer_end(struct desk *desk, const struct http_answer *answer);
+/* Leaves a gap for the head at the end of slot->out; the body is to follow. */
+void answer_begin(struct request_slot *slot);
+/* Completes the answer whose body ends slot->out. */
+void answer_end(struct request_slot *slot, const struct http_answer *answer);
 /* Whether compressing the answer is left to a slow thread. */
-MUST_USE bool answer_is_slow(const struct desk *desk, const struct http_answer *answer);
-/* Copies the answer to the desk's arena, as desk->answer. */
-void answer_keep(struct desk *desk, const struct http_answer *answer);
-/* Compresses the body of desk->answer into desk->coded, if the client asks for it. */
-void answer_compress(struct desk *desk, struct coder *coder);
+MUST_USE bool answer_is_slow(const struct request_slot *slot, const struct http_answer *answer);
+/* Copies the answer to the slot's arena, as slot->answer. */
+void answer_keep(struct request_slot *slot, const struct http_answer *answer);
+/* Compresses the body of slot->answer into slot->coded, if the client asks for it. */
+void answer_compress(struct request_slot *slot, struct coder *coder);
 /* An answer of our own to a request that no handler sees; ends the connection. */
-void answer_fail(struct desk *desk, int status, const char *text);
-void answer_continue(struct desk *desk);
+void answer_fail(struct request_slot *slot, int status, const char *text);
+void answer_continue(struct request_slot *slot);
 /* The answer for lack of memory, instead of calling the handler. The connection goes on if `whole`:
  * nothing of the request is still to come. */
-void answer_busy(struct desk *desk, bool whole);
-/* The same as a complete response that ends the connection, for when there is no desk. The caller
+void answer_busy(struct request_slot *slot, bool whole);
+/* The same as a complete response that ends the connection, for when there is no slot. The caller
  * frees the text with mem_free(). */
 MUST_USE struct str answer_busy_text(const struct http_options *options);
 
 /* send.c */
-/* Sends desk->out as far as the socket takes it, and lets libuv send the rest. May close. */
+/* Sends slot->out as far as the socket takes it, and lets libuv send the rest. May close. */
 void send_answers(struct conn *conn);
 
 /* stream.c */
@@ -311,12 +311,12 @@ void stream_end(struct http_stream *stream);
 MUST_USE bool slow_open(struct http_server *server, struct err *err);
 /* After all loops have ended. Accepts NULL. */
 void slow_close(struct slow_pool *pool);
-/* The desk is to go to a slow thread; slow_start_wanted() hands it over, once nothing else of the
- * desk is in use. */
-void slow_want(struct desk *desk, enum slow_kind kind);
-void slow_start_wanted(struct desk *desk);
+/* The slot is to go to a slow thread; slow_start_wanted() hands it over, once nothing else of the
+ * slot is in use. */
+void slow_want(struct request_slot *slot, enum slow_kind kind);
+void slow_start_wanted(struct request_slot *slot);
 /* http_reply() on a slow thread. */
-void slow_reply(struct desk *desk, const struct http_answer *answer);
+void slow_reply(struct request_slot *slot, const struct http_answer *answer);
 
 /* conn.c */
 void conn_accept(struct listener *listener);
@@ -325,7 +325,7 @@ MUST_USE uv_buf_t conn_room(struct conn *conn);
 /* `count` bytes have come to conn_room(); UV_EOF: the client sends no more, and reading has
  * stopped; another negative number: the connection is broken. */
 void conn_received(struct conn *conn, ssize_t count);
-/* No bytes came to conn_room() of a connection that had no desk: it needs none yet. */
+/* No bytes came to conn_room() of a connection that had no slot: it needs none yet. */
 void conn_stay_idle(struct conn *conn);
 /* Whether what the client sends is of no interest any more. */
 MUST_USE bool conn_is_ignored(const struct conn *conn);

@@ -210,7 +210,7 @@ void loop_close(struct loop *loop)
         int result = uv_loop_close(&loop->uv);
         assert(result == 0);
     }
-    desk_free_all(loop);
+    slot_free_all(loop);
     coder_finish(&loop->coder);
     mem_free(loop->discarded);
     mem_free(loop->tls_in);

@@ -1,4 +1,4 @@
-/* Memory for requests is limited: bodies, answers and desks count, and what does not fit is
+/* Memory for requests is limited: bodies, answers and slots count, and what does not fit is
  * refused; clients that hold memory must keep moving. Each test has a server of its own. */
 #include "http/server_testing.h"
 
@@ -102,7 +102,7 @@ static void test_inflated_body(void **state)
     client_send(&client, buf_str(&coded));
     check_busy(&client);
     client_close(&client);
-    wait_for_used(&pool, 200000); /* it is not kept with the desk */
+    wait_for_used(&pool, 200000); /* it is not kept with the slot */
     test_free(zeros);
     buf_finish(&head);
     buf_finish(&coded);
@@ -131,7 +131,7 @@ static void check_full_tls(struct testing_server *testing, struct memory_pool *p
     assert_int_equal(memory_pool_used(pool), 0);
 }
 
-/* With nothing left, requests are refused: on a connection that has a desk, which goes on, and on
+/* With nothing left, requests are refused: on a connection that has a slot, which goes on, and on
  * one that gets none, which ends. */
 static void test_full(void **state)
 {
@@ -208,7 +208,7 @@ static void test_kept_buffers(void **state)
         assert_int_equal(clients[i].body.len, 1000000);
     }
     wait_for_used(&pool, 20000000);
-    wait_for_used(&pool, 5000000); /* the desks */
+    wait_for_used(&pool, 5000000); /* the slots */
     client_request(&clients[0], "/size/1000000", "");
     client_read(&clients[0]);
     assert_int_equal(clients[0].body.len, 1000000);

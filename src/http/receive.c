@@ -10,306 +10,307 @@ enum {
     PLAIN_HERE_MAX = 256 * 1024,
 };
 
-static enum receive fail(struct desk *desk, int status, const char *text)
+static enum receive fail(struct request_slot *slot, int status, const char *text)
 {
-    desk->fail_status = status;
-    desk->fail_text = text;
+    slot->fail_status = status;
+    slot->fail_text = text;
     return RECEIVE_FAILED;
 }
 
 /* There is no memory for the request. */
-static enum receive fail_busy(struct desk *desk)
+static enum receive fail_busy(struct request_slot *slot)
 {
-    desk->is_busy = true;
+    slot->is_busy = true;
     return RECEIVE_FAILED;
 }
 
-static bool is_over_budget(const struct desk *desk)
+static bool is_over_budget(const struct request_slot *slot)
 {
-    return budget_state(&desk->buf_budget) != BUDGET_FITS;
+    return budget_state(&slot->buf_budget) != BUDGET_FITS;
 }
 
-static struct loop *loop_of(const struct desk *desk)
+static struct loop *loop_of(const struct request_slot *slot)
 {
-    return desk->conn->loop;
+    return slot->conn->loop;
 }
 
 /* Grows with what has come, not with what was announced: a client cannot make us hold memory by
  * naming a large length. */
-static uv_buf_t body_room(struct desk *desk)
+static uv_buf_t body_room(struct request_slot *slot)
 {
-    size_t missing = (size_t)desk->head.content_length - desk->body.len;
-    size_t room = MIN(MAX(desk->body.len, (size_t)BODY_READ_MIN), (size_t)BODY_READ_MAX);
+    size_t missing = (size_t)slot->head.content_length - slot->body.len;
+    size_t room = MIN(MAX(slot->body.len, (size_t)BODY_READ_MIN), (size_t)BODY_READ_MAX);
     room = MIN(room, missing);
-    return uv_buf_init(buf_reserve(&desk->body, room), (unsigned)room);
+    return uv_buf_init(buf_reserve(&slot->body, room), (unsigned)room);
 }
 
-uv_buf_t receive_room(struct desk *desk)
+uv_buf_t receive_room(struct request_slot *slot)
 {
-    if (desk->stage == STAGE_BODY_APART) {
-        return body_room(desk);
+    if (slot->stage == STAGE_BODY_APART) {
+        return body_room(slot);
     }
-    return uv_buf_init(desk->in + desk->in_len, (unsigned)(desk->in_size - desk->in_len));
+    return uv_buf_init(slot->in + slot->in_len, (unsigned)(slot->in_size - slot->in_len));
 }
 
-void receive_count(struct desk *desk, size_t byte_count)
+void receive_count(struct request_slot *slot, size_t byte_count)
 {
-    if (desk->stage == STAGE_BODY_APART) {
-        buf_added(&desk->body, byte_count);
+    if (slot->stage == STAGE_BODY_APART) {
+        buf_added(&slot->body, byte_count);
     } else {
-        desk->in_len += byte_count;
+        slot->in_len += byte_count;
     }
 }
 
-bool receive_is_empty(const struct desk *desk)
+bool receive_is_empty(const struct request_slot *slot)
 {
-    return desk->stage == STAGE_HEAD && desk->in_len == desk->in_start;
+    return slot->stage == STAGE_HEAD && slot->in_len == slot->in_start;
 }
 
 /* Moves the request to the front of the buffer; its head, if known, must be parsed again, because
  * its slices point to where it was. At most once per request. */
-static void move_to_front(struct desk *desk)
+static void move_to_front(struct request_slot *slot)
 {
-    memmove(desk->in, desk->in + desk->in_start, desk->in_len - desk->in_start);
-    desk->in_len -= desk->in_start;
-    desk->in_start = 0;
-    desk->stage = STAGE_HEAD;
-    head_init(&desk->head);
+    memmove(slot->in, slot->in + slot->in_start, slot->in_len - slot->in_start);
+    slot->in_len -= slot->in_start;
+    slot->in_start = 0;
+    slot->stage = STAGE_HEAD;
+    head_init(&slot->head);
 }
 
-static void fill_exchange(struct desk *desk, struct str body)
+static void fill_exchange(struct request_slot *slot, struct str body)
 {
-    struct loop *loop = loop_of(desk);
-    desk->exchange = (struct http_exchange){
-        .method = desk->head.method,
-        .target = desk->head.target,
-        .headers = desk->head.headers,
-        .header_count = desk->head.header_count,
+    struct loop *loop = loop_of(slot);
+    slot->exchange = (struct http_exchange){
+        .method = slot->head.method,
+        .target = slot->head.target,
+        .headers = slot->head.headers,
+        .header_count = slot->head.header_count,
         .body = body,
         .raw_body = body,
-        .peer = desk->conn->peer,
-        .is_secure = desk->conn->tls != NULL,
-        .arena = &desk->arena,
+        .peer = slot->conn->peer,
+        .is_secure = slot->conn->tls != NULL,
+        .arena = &slot->arena,
         .mailbox = &loop->mailbox,
         .thread = loop->number,
-        .out = &desk->out,
+        .out = &slot->out,
     };
 }
 
-static enum receive fail_coding(struct desk *desk, int status, const char *text)
+static enum receive fail_coding(struct request_slot *slot, int status, const char *text)
 {
-    int wanted = loop_options(loop_of(desk))->bad_coding_status;
-    return fail(desk, wanted != 0 ? wanted : status, text);
+    int wanted = loop_options(loop_of(slot))->bad_coding_status;
+    return fail(slot, wanted != 0 ? wanted : status, text);
 }
 
-static enum coder_status inflate_body(struct desk *desk, struct coder *coder, size_t plain_max)
+static enum coder_status inflate_body(struct request_slot *slot, struct coder *coder,
+                                      size_t plain_max)
 {
-    desk->plain.len = 0;
-    return coder_decode(coder, desk->head.content_coding, desk->exchange.body, plain_max,
-                        &desk->plain);
+    slot->plain.len = 0;
+    return coder_decode(coder, slot->head.content_coding, slot->exchange.body, plain_max,
+                        &slot->plain);
 }
 
-bool receive_inflated(struct desk *desk)
+bool receive_inflated(struct request_slot *slot)
 {
-    switch (desk->inflate_status) {
+    switch (slot->inflate_status) {
     case CODER_OK:
-        if (is_over_budget(desk)) {
-            fail_busy(desk);
+        if (is_over_budget(slot)) {
+            fail_busy(slot);
             return false;
         }
-        desk->exchange.body = buf_str(&desk->plain);
+        slot->exchange.body = buf_str(&slot->plain);
         return true;
     case CODER_BAD:
-        (void)fail_coding(desk, 400, "request body cannot be decompressed");
+        (void)fail_coding(slot, 400, "request body cannot be decompressed");
         return false;
     case CODER_TOO_LARGE:
         break;
     }
-    fail(desk, 413, "request body too large");
+    fail(slot, 413, "request body too large");
     return false;
 }
 
-void receive_inflate(struct desk *desk, struct coder *coder)
+void receive_inflate(struct request_slot *slot, struct coder *coder)
 {
-    size_t plain_max = loop_options(loop_of(desk))->body_bytes_max;
-    desk->inflate_status = inflate_body(desk, coder, plain_max);
+    size_t plain_max = loop_options(loop_of(slot))->body_bytes_max;
+    slot->inflate_status = inflate_body(slot, coder, plain_max);
 }
 
-static enum receive body_done(struct desk *desk, struct str body)
+static enum receive body_done(struct request_slot *slot, struct str body)
 {
-    struct loop *loop = loop_of(desk);
-    fill_exchange(desk, body);
-    if (desk->head.content_coding == CODING_IDENTITY || body.len == 0) {
+    struct loop *loop = loop_of(slot);
+    fill_exchange(slot, body);
+    if (slot->head.content_coding == CODING_IDENTITY || body.len == 0) {
         return RECEIVE_DONE;
     }
     if (body.len > CODED_HERE_MAX) {
         return RECEIVE_INFLATE;
     }
     size_t plain_max = MIN(loop_options(loop)->body_bytes_max, (size_t)PLAIN_HERE_MAX);
-    desk->inflate_status = inflate_body(desk, &loop->coder, plain_max);
-    if (desk->inflate_status == CODER_TOO_LARGE && plain_max < loop_options(loop)->body_bytes_max) {
+    slot->inflate_status = inflate_body(slot, &loop->coder, plain_max);
+    if (slot->inflate_status == CODER_TOO_LARGE && plain_max < loop_options(loop)->body_bytes_max) {
         return RECEIVE_INFLATE;
     }
-    return receive_inflated(desk) ? RECEIVE_DONE : RECEIVE_FAILED;
+    return receive_inflated(slot) ? RECEIVE_DONE : RECEIVE_FAILED;
 }
 
-static enum receive receive_body_here(struct desk *desk)
+static enum receive receive_body_here(struct request_slot *slot)
 {
-    size_t length = (size_t)MAX(desk->head.content_length, 0);
-    if (desk->in_len - desk->in_at < length) {
+    size_t length = (size_t)MAX(slot->head.content_length, 0);
+    if (slot->in_len - slot->in_at < length) {
         return RECEIVE_MORE;
     }
-    struct str body = str_make(desk->in + desk->in_at, length);
-    desk->in_at += length;
-    return body_done(desk, body);
+    struct str body = str_make(slot->in + slot->in_at, length);
+    slot->in_at += length;
+    return body_done(slot, body);
 }
 
-static enum receive receive_body_apart(struct desk *desk)
+static enum receive receive_body_apart(struct request_slot *slot)
 {
-    if (is_over_budget(desk)) {
-        return fail_busy(desk);
+    if (is_over_budget(slot)) {
+        return fail_busy(slot);
     }
-    if (desk->body.len < (size_t)desk->head.content_length) {
+    if (slot->body.len < (size_t)slot->head.content_length) {
         return RECEIVE_MORE;
     }
-    return body_done(desk, buf_str(&desk->body));
+    return body_done(slot, buf_str(&slot->body));
 }
 
-static enum receive receive_body_chunked(struct desk *desk)
+static enum receive receive_body_chunked(struct request_slot *slot)
 {
-    struct str input = str_make(desk->in + desk->in_at, desk->in_len - desk->in_at);
+    struct str input = str_make(slot->in + slot->in_at, slot->in_len - slot->in_at);
     struct str data;
-    enum chunked_status status = chunked_next(&desk->chunked, &input, &data);
+    enum chunked_status status = chunked_next(&slot->chunked, &input, &data);
     while (status == CHUNKED_DATA) {
-        if (data.len > loop_options(loop_of(desk))->body_bytes_max - desk->body.len) {
-            return fail(desk, 413, "request body too large");
+        if (data.len > loop_options(loop_of(slot))->body_bytes_max - slot->body.len) {
+            return fail(slot, 413, "request body too large");
         }
-        buf_add(&desk->body, data);
-        if (is_over_budget(desk)) {
-            return fail_busy(desk);
+        buf_add(&slot->body, data);
+        if (is_over_budget(slot)) {
+            return fail_busy(slot);
         }
-        status = chunked_next(&desk->chunked, &input, &data);
+        status = chunked_next(&slot->chunked, &input, &data);
     }
     if (status == CHUNKED_BAD) {
-        return fail(desk, 400, "malformed chunk");
+        return fail(slot, 400, "malformed chunk");
     }
     if (status == CHUNKED_MORE) { /* all is used: the next bytes can come to the same place */
-        desk->in_len = desk->in_at;
+        slot->in_len = slot->in_at;
         return RECEIVE_MORE;
     }
-    desk->in_at = desk->in_len - input.len;
-    return body_done(desk, buf_str(&desk->body));
+    slot->in_at = slot->in_len - input.len;
+    return body_done(slot, buf_str(&slot->body));
 }
 
-static enum receive receive_body(struct desk *desk)
+static enum receive receive_body(struct request_slot *slot)
 {
-    switch (desk->stage) {
+    switch (slot->stage) {
     case STAGE_BODY_HERE:
-        return receive_body_here(desk);
+        return receive_body_here(slot);
     case STAGE_BODY_APART:
-        return receive_body_apart(desk);
+        return receive_body_apart(slot);
     default:
-        assert(desk->stage == STAGE_BODY_CHUNKED);
-        return receive_body_chunked(desk);
+        assert(slot->stage == STAGE_BODY_CHUNKED);
+        return receive_body_chunked(slot);
     }
 }
 
-static void begin_body_apart(struct desk *desk)
+static void begin_body_apart(struct request_slot *slot)
 {
-    desk->body.len = 0;
-    buf_add(&desk->body, str_make(desk->in + desk->in_at, desk->in_len - desk->in_at));
-    desk->in_len = desk->in_at;
-    desk->stage = STAGE_BODY_APART;
+    slot->body.len = 0;
+    buf_add(&slot->body, str_make(slot->in + slot->in_at, slot->in_len - slot->in_at));
+    slot->in_len = slot->in_at;
+    slot->stage = STAGE_BODY_APART;
 }
 
 /* Whether the server refuses the request by its head. */
-static bool is_refused_by_head(struct desk *desk)
+static bool is_refused_by_head(struct request_slot *slot)
 {
-    const struct http_server *server = loop_of(desk)->server;
-    enum stage stage = desk->stage;
-    size_t out_len = desk->out.len;
-    fill_exchange(desk, STR(""));
-    desk->exchange.is_head_only = true;
-    answer_begin(desk);
-    desk->stage = STAGE_CALLING;
-    server->options.head_check(server->context, &desk->exchange);
-    if (desk->stage == STAGE_ANSWERED) {
+    const struct http_server *server = loop_of(slot)->server;
+    enum stage stage = slot->stage;
+    size_t out_len = slot->out.len;
+    fill_exchange(slot, STR(""));
+    slot->exchange.is_head_only = true;
+    answer_begin(slot);
+    slot->stage = STAGE_CALLING;
+    server->options.head_check(server->context, &slot->exchange);
+    if (slot->stage == STAGE_ANSWERED) {
         return true;
     }
-    desk->stage = stage;
-    desk->out.len = out_len;
+    slot->stage = stage;
+    slot->out.len = out_len;
     return false;
 }
 
 /* The head is known; chooses where the body goes. */
-static enum receive begin_body(struct desk *desk)
+static enum receive begin_body(struct request_slot *slot)
 {
-    const struct head *head = &desk->head;
-    size_t come = desk->in_len - desk->in_at;
-    if (head->content_length > (int64_t)loop_options(loop_of(desk))->body_bytes_max) {
-        return fail(desk, 413, "request body too large");
+    const struct head *head = &slot->head;
+    size_t come = slot->in_len - slot->in_at;
+    if (head->content_length > (int64_t)loop_options(loop_of(slot))->body_bytes_max) {
+        return fail(slot, 413, "request body too large");
     }
     bool has_body = head->chunked || head->content_length > 0;
     if (has_body && head->content_coding == CODING_UNKNOWN) {
-        return fail_coding(desk, 415, "only the content codings 'gzip' and 'deflate' are known");
+        return fail_coding(slot, 415, "only the content codings 'gzip' and 'deflate' are known");
     }
     bool is_whole = !head->chunked && (int64_t)come >= head->content_length;
-    if (!is_whole && loop_options(loop_of(desk))->head_check != NULL && is_refused_by_head(desk)) {
+    if (!is_whole && loop_options(loop_of(slot))->head_check != NULL && is_refused_by_head(slot)) {
         return RECEIVE_REFUSED;
     }
-    desk->continue_wanted = head->expects_continue && !is_whole && come == 0;
+    slot->continue_wanted = head->expects_continue && !is_whole && come == 0;
     if (head->chunked) {
-        desk->stage = STAGE_BODY_CHUNKED;
-        desk->body.len = 0;
-        chunked_init(&desk->chunked);
-    } else if (is_whole || desk->in_at + (size_t)head->content_length <= desk->in_size) {
-        desk->stage = STAGE_BODY_HERE;
+        slot->stage = STAGE_BODY_CHUNKED;
+        slot->body.len = 0;
+        chunked_init(&slot->chunked);
+    } else if (is_whole || slot->in_at + (size_t)head->content_length <= slot->in_size) {
+        slot->stage = STAGE_BODY_HERE;
     } else {
-        begin_body_apart(desk);
+        begin_body_apart(slot);
     }
-    return receive_body(desk);
+    return receive_body(slot);
 }
 
-static enum receive receive_head(struct desk *desk)
+static enum receive receive_head(struct request_slot *slot)
 {
-    struct head *head = &desk->head;
-    struct str input = str_make(desk->in + desk->in_start, desk->in_len - desk->in_start);
-    enum head_status status = head_parse(head, input, loop_options(loop_of(desk))->head_bytes_max);
+    struct head *head = &slot->head;
+    struct str input = str_make(slot->in + slot->in_start, slot->in_len - slot->in_start);
+    enum head_status status = head_parse(head, input, loop_options(loop_of(slot))->head_bytes_max);
     if (status == HEAD_BAD) {
         bool is_large = head->status == 414 || head->status == 431;
-        int wanted = loop_options(loop_of(desk))->large_head_status;
-        return fail(desk, is_large && wanted != 0 ? wanted : head->status, head->problem);
+        int wanted = loop_options(loop_of(slot))->large_head_status;
+        return fail(slot, is_large && wanted != 0 ? wanted : head->status, head->problem);
     }
     if (status == HEAD_MORE) {
-        if (desk->in_start > 0) {
-            move_to_front(desk);
+        if (slot->in_start > 0) {
+            move_to_front(slot);
         }
         return RECEIVE_MORE;
     }
-    desk->in_at = desk->in_start + head->size;
-    bool is_whole = !head->chunked && (int64_t)(desk->in_len - desk->in_at) >= head->content_length;
-    if (desk->in_start > 0 && !is_whole) {
-        move_to_front(desk);
-        return receive_head(desk); /* once: in_start is 0 now */
+    slot->in_at = slot->in_start + head->size;
+    bool is_whole = !head->chunked && (int64_t)(slot->in_len - slot->in_at) >= head->content_length;
+    if (slot->in_start > 0 && !is_whole) {
+        move_to_front(slot);
+        return receive_head(slot); /* once: in_start is 0 now */
     }
-    return begin_body(desk);
+    return begin_body(slot);
 }
 
-enum receive receive_request(struct desk *desk)
+enum receive receive_request(struct request_slot *slot)
 {
-    return desk->stage == STAGE_HEAD ? receive_head(desk) : receive_body(desk);
+    return slot->stage == STAGE_HEAD ? receive_head(slot) : receive_body(slot);
 }
 
-void receive_next(struct desk *desk)
+void receive_next(struct request_slot *slot)
 {
-    arena_reset(&desk->arena);
-    desk_drop_body(desk);
-    budget_restart(&desk->arena_budget);
-    budget_restart(&desk->buf_budget);
-    desk->in_start = desk->in_at;
-    if (desk->in_start == desk->in_len) {
-        desk->in_start = desk->in_at = desk->in_len = 0;
+    arena_reset(&slot->arena);
+    slot_drop_body(slot);
+    budget_restart(&slot->arena_budget);
+    budget_restart(&slot->buf_budget);
+    slot->in_start = slot->in_at;
+    if (slot->in_start == slot->in_len) {
+        slot->in_start = slot->in_at = slot->in_len = 0;
     }
-    desk->stage = STAGE_HEAD;
-    head_init(&desk->head);
+    slot->stage = STAGE_HEAD;
+    head_init(&slot->head);
 }

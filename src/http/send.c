@@ -19,7 +19,7 @@ static void on_written(uv_write_t *write, int status)
     }
     if (status < 0) {
         conn_close(conn);
-    } else if (conn->desk->unsent_count > 0 || tls_has_unsent(conn->tls)) {
+    } else if (conn->slot->unsent_count > 0 || tls_has_unsent(conn->tls)) {
         queue_next(conn, write);
     } else if (conn->writes_under_way == 0) {
         conn_go_on(conn);
@@ -59,23 +59,23 @@ static size_t cut_part(struct loop *loop, const uv_buf_t *bufs, size_t count,
 }
 
 /* Takes the part that was handed over off what is unsent. */
-static void leave_unsent(struct desk *desk, uv_buf_t *bufs, size_t count, size_t sent)
+static void leave_unsent(struct request_slot *slot, uv_buf_t *bufs, size_t count, size_t sent)
 {
     size_t done = skip_sent(bufs, count, sent);
-    desk->unsent_count = count - done;
-    memmove(desk->unsent, bufs + done, desk->unsent_count * sizeof(*bufs));
+    slot->unsent_count = count - done;
+    memmove(slot->unsent, bufs + done, slot->unsent_count * sizeof(*bufs));
 }
 
 /* The same with TLS: one write at a time, because its bytes are in a buffer of the connection. */
 static void queue_next_encrypted(struct conn *conn, uv_write_t *write)
 {
-    struct desk *desk = conn->desk;
+    struct request_slot *slot = conn->slot;
     if (conn->tls->has_write) {
         return; /* on_written() goes on */
     }
     uv_buf_t part[PIECES_MAX];
     size_t taken = 0;
-    size_t count = cut_part(conn->loop, desk->unsent, desk->unsent_count, part);
+    size_t count = cut_part(conn->loop, slot->unsent, slot->unsent_count, part);
     write->data = conn;
     conn->writes_under_way++;
     if (tls_write(conn, write, part, count, on_written, &taken) < 0) {
@@ -83,7 +83,7 @@ static void queue_next_encrypted(struct conn *conn, uv_write_t *write)
         conn_close(conn);
         return;
     }
-    leave_unsent(desk, desk->unsent, desk->unsent_count, taken);
+    leave_unsent(slot, slot->unsent, slot->unsent_count, taken);
 }
 
 /* Lets libuv send the next part of what is unsent. */
@@ -93,14 +93,14 @@ static void queue_next(struct conn *conn, uv_write_t *write)
         queue_next_encrypted(conn, write);
         return;
     }
-    struct desk *desk = conn->desk;
+    struct request_slot *slot = conn->slot;
     uv_buf_t part[PIECES_MAX];
-    size_t count = cut_part(conn->loop, desk->unsent, desk->unsent_count, part);
+    size_t count = cut_part(conn->loop, slot->unsent, slot->unsent_count, part);
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
         bytes += part[i].len;
     }
-    leave_unsent(desk, desk->unsent, desk->unsent_count, bytes);
+    leave_unsent(slot, slot->unsent, slot->unsent_count, bytes);
     write->data = conn;
     conn->writes_under_way++;
     int result = uv_write(write, (uv_stream_t *)&conn->tcp, part, (unsigned)count, on_written);
@@ -113,30 +113,30 @@ static void queue_next(struct conn *conn, uv_write_t *write)
 /* The handler may go on writing to `out`, which then moves: the queue needs memory of its own. */
 static void queue_copy(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
-    desk->tail.len = 0;
-    for (size_t i = 0; i < desk->unsent_count; i++) {
-        buf_add(&desk->tail, str_make(desk->unsent[i].base, desk->unsent[i].len));
+    struct request_slot *slot = conn->slot;
+    slot->tail.len = 0;
+    for (size_t i = 0; i < slot->unsent_count; i++) {
+        buf_add(&slot->tail, str_make(slot->unsent[i].base, slot->unsent[i].len));
     }
-    desk->unsent[0] = uv_buf_init(desk->tail.data, (unsigned)desk->tail.len);
-    desk->unsent_count = 1;
-    queue_next(conn, &desk->tail_write);
+    slot->unsent[0] = uv_buf_init(slot->tail.data, (unsigned)slot->tail.len);
+    slot->unsent_count = 1;
+    queue_next(conn, &slot->tail_write);
 }
 
 void send_answers(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
-    size_t count = desk->piece_count;
+    struct request_slot *slot = conn->slot;
+    size_t count = slot->piece_count;
     bool handler_writes = conn_has_exchange(conn);
-    if (count == 0 || desk->unsent_count > 0) {
+    if (count == 0 || slot->unsent_count > 0) {
         return; /* earlier answers go first; on_written() comes back for these */
     }
     uv_buf_t bufs[PIECES_MAX];
     for (size_t i = 0; i < count; i++) {
         bufs[i] =
-            uv_buf_init(desk->out.data + desk->pieces[i].start, (unsigned)desk->pieces[i].len);
+            uv_buf_init(slot->out.data + slot->pieces[i].start, (unsigned)slot->pieces[i].len);
     }
-    desk->piece_count = 0;
+    slot->piece_count = 0;
     uv_buf_t part[PIECES_MAX];
     size_t part_count = cut_part(conn->loop, bufs, count, part);
     int sent = conn->tls == NULL
@@ -146,12 +146,12 @@ void send_answers(struct conn *conn)
         conn_close(conn);
         return;
     }
-    leave_unsent(desk, bufs, count, (size_t)MAX(sent, 0));
-    if (desk->unsent_count > 0 && handler_writes) {
+    leave_unsent(slot, bufs, count, (size_t)MAX(sent, 0));
+    if (slot->unsent_count > 0 && handler_writes) {
         queue_copy(conn);
-    } else if (desk->unsent_count > 0 || tls_has_unsent(conn->tls)) {
-        queue_next(conn, &desk->out_write);
+    } else if (slot->unsent_count > 0 || tls_has_unsent(conn->tls)) {
+        queue_next(conn, &slot->out_write);
     } else if (!handler_writes) {
-        desk->out.len = 0;
+        slot->out.len = 0;
     }
 }

@@ -3,7 +3,7 @@
  * http_run_slowly(). They have a low priority. A connection has one task at most, and tasks are
  * taken in the order in which they came, so connections take turns.
  *
- * While a desk is with a slow thread, its loop only receives bytes into desk->in. It comes back
+ * While a slot is with a slow thread, its loop only receives bytes into slot->in. It comes back
  * through the loop's mailbox. */
 #include "http/http_internal.h"
 
@@ -24,8 +24,8 @@ struct slow_thread {
 struct slow_pool {
     pthread_mutex_t mutex;
     pthread_cond_t came;
-    struct desk *oldest;
-    struct desk **newest_link;
+    struct request_slot *oldest;
+    struct request_slot **newest_link;
     bool closing;
     int started_count;
     struct slow_thread threads[];
@@ -35,10 +35,10 @@ struct slow_pool {
 
 static void inflated(struct conn *conn)
 {
-    struct desk *desk = conn->desk;
-    if (!receive_inflated(desk)) {
+    struct request_slot *slot = conn->slot;
+    if (!receive_inflated(slot)) {
         conn_refuse_request(conn);
-        desk->stage = STAGE_ANSWERED;
+        slot->stage = STAGE_ANSWERED;
     } else {
         conn_call_handler(conn);
     }
@@ -46,137 +46,137 @@ static void inflated(struct conn *conn)
 
 static void on_back(struct task *task)
 {
-    struct desk *desk = CONTAINER_OF(task, struct desk, slow_task);
-    struct conn *conn = desk->conn;
-    enum slow_kind kind = desk->slow_kind;
-    desk->slow_kind = SLOW_NOTHING;
-    desk->slow_thread = NULL;
+    struct request_slot *slot = CONTAINER_OF(task, struct request_slot, slow_task);
+    struct conn *conn = slot->conn;
+    enum slow_kind kind = slot->slow_kind;
+    slot->slow_kind = SLOW_NOTHING;
+    slot->slow_thread = NULL;
     if (conn->is_gone) {
-        desk->stage = STAGE_ANSWERED;
+        slot->stage = STAGE_ANSWERED;
     } else if (kind == SLOW_INFLATE) {
         inflated(conn);
     } else {
-        answer_end(desk, &desk->answer);
-        desk->stage = STAGE_ANSWERED;
+        answer_end(slot, &slot->answer);
+        slot->stage = STAGE_ANSWERED;
     }
-    if (desk->stage == STAGE_ANSWERED) {
+    if (slot->stage == STAGE_ANSWERED) {
         conn_be_ready(conn);
     }
-    slow_start_wanted(desk);
+    slow_start_wanted(slot);
 }
 
 /* On a slow thread -------------------------------------------------------------------------- */
 
-static void run_exchange(struct slow_thread *thread, struct desk *desk)
+static void run_exchange(struct slow_thread *thread, struct request_slot *slot)
 {
-    desk->slow_thread = thread;
-    desk->slow_is_done = false;
-    desk->exchange.mailbox = waiting_mailbox_box(thread->box);
-    desk->exchange.thread = thread->number;
-    desk->slow_run(desk->slow_context, &desk->exchange);
-    waiting_mailbox_run(thread->box, &desk->slow_is_done);
+    slot->slow_thread = thread;
+    slot->slow_is_done = false;
+    slot->exchange.mailbox = waiting_mailbox_box(thread->box);
+    slot->exchange.thread = thread->number;
+    slot->slow_run(slot->slow_context, &slot->exchange);
+    waiting_mailbox_run(thread->box, &slot->slow_is_done);
 }
 
-void slow_reply(struct desk *desk, const struct http_answer *answer)
+void slow_reply(struct request_slot *slot, const struct http_answer *answer)
 {
-    answer_keep(desk, answer);
-    answer_compress(desk, &desk->slow_thread->coder);
-    desk->slow_is_done = true;
+    answer_keep(slot, answer);
+    answer_compress(slot, &slot->slow_thread->coder);
+    slot->slow_is_done = true;
 }
 
-static void run_kind(struct slow_thread *thread, struct desk *desk)
+static void run_kind(struct slow_thread *thread, struct request_slot *slot)
 {
-    switch (desk->slow_kind) {
+    switch (slot->slow_kind) {
     case SLOW_INFLATE:
-        receive_inflate(desk, &thread->coder);
+        receive_inflate(slot, &thread->coder);
         break;
     case SLOW_RUN:
-        run_exchange(thread, desk);
+        run_exchange(thread, slot);
         break;
     case SLOW_COMPRESS:
-        answer_compress(desk, &thread->coder);
+        answer_compress(slot, &thread->coder);
         break;
     case SLOW_NOTHING:
-        assert(!"a desk without a task");
+        assert(!"a slot without a task");
     }
 }
 
 /* What nobody waits for any more is not begun: clients that send expensive requests and leave would
  * keep others waiting, and the server from stopping. */
-static void run_task(struct slow_thread *thread, struct desk *desk)
+static void run_task(struct slow_thread *thread, struct request_slot *slot)
 {
-    if (!atomic_load_explicit(&desk->is_abandoned, memory_order_relaxed)) {
-        run_kind(thread, desk);
+    if (!atomic_load_explicit(&slot->is_abandoned, memory_order_relaxed)) {
+        run_kind(thread, slot);
     }
-    desk->slow_task.run = on_back;
-    mailbox_post(&desk->conn->loop->mailbox, &desk->slow_task);
+    slot->slow_task.run = on_back;
+    mailbox_post(&slot->conn->loop->mailbox, &slot->slow_task);
 }
 
-/* Waits for a desk. NULL: the pool is closing. */
-static struct desk *take(struct slow_pool *pool)
+/* Waits for a slot. NULL: the pool is closing. */
+static struct request_slot *take(struct slow_pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
     while (pool->oldest == NULL && !pool->closing) {
         pthread_cond_wait(&pool->came, &pool->mutex);
     }
-    struct desk *desk = pool->oldest;
-    if (desk != NULL) {
-        pool->oldest = desk->next_slow;
+    struct request_slot *slot = pool->oldest;
+    if (slot != NULL) {
+        pool->oldest = slot->next_slow;
         pool->newest_link = pool->oldest == NULL ? &pool->oldest : pool->newest_link;
     }
     pthread_mutex_unlock(&pool->mutex);
-    return desk;
+    return slot;
 }
 
 static void *slow_main(void *argument)
 {
     struct slow_thread *thread = argument;
-    struct desk *desk;
+    struct request_slot *slot;
     thread_lower_priority();
-    while ((desk = take(thread->pool)) != NULL) {
-        run_task(thread, desk);
+    while ((slot = take(thread->pool)) != NULL) {
+        run_task(thread, slot);
     }
     return NULL;
 }
 
 /* Starting tasks ---------------------------------------------------------------------------- */
 
-static void push(struct desk *desk)
+static void push(struct request_slot *slot)
 {
-    struct slow_pool *pool = desk->conn->loop->server->slow;
-    desk->next_slow = NULL;
+    struct slow_pool *pool = slot->conn->loop->server->slow;
+    slot->next_slow = NULL;
     pthread_mutex_lock(&pool->mutex);
-    *pool->newest_link = desk;
-    pool->newest_link = &desk->next_slow;
+    *pool->newest_link = slot;
+    pool->newest_link = &slot->next_slow;
     pthread_mutex_unlock(&pool->mutex);
     pthread_cond_signal(&pool->came);
 }
 
-void slow_want(struct desk *desk, enum slow_kind kind)
+void slow_want(struct request_slot *slot, enum slow_kind kind)
 {
-    assert(desk->slow_kind == SLOW_NOTHING);
-    desk->slow_kind = kind;
-    desk->slow_is_wanted = true;
+    assert(slot->slow_kind == SLOW_NOTHING);
+    slot->slow_kind = kind;
+    slot->slow_is_wanted = true;
 }
 
-void slow_start_wanted(struct desk *desk)
+void slow_start_wanted(struct request_slot *slot)
 {
-    if (UNLIKELY(desk->slow_is_wanted)) {
-        desk->slow_is_wanted = false;
-        push(desk);
+    if (UNLIKELY(slot->slow_is_wanted)) {
+        slot->slow_is_wanted = false;
+        push(slot);
     }
 }
 
 void http_run_slowly(struct http_exchange *exchange, http_handler *run, void *context)
 {
-    struct desk *desk = CONTAINER_OF(exchange, struct desk, exchange);
-    assert(desk->stage == STAGE_CALLING || desk->stage == STAGE_DEFERRED);
-    assert(desk->slow_thread == NULL);
-    desk->slow_run = run;
-    desk->slow_context = context;
-    slow_want(desk, SLOW_RUN);
-    if (desk->stage == STAGE_DEFERRED) { /* else after the answers before it have been sent */
-        slow_start_wanted(desk);
+    struct request_slot *slot = CONTAINER_OF(exchange, struct request_slot, exchange);
+    assert(slot->stage == STAGE_CALLING || slot->stage == STAGE_DEFERRED);
+    assert(slot->slow_thread == NULL);
+    slot->slow_run = run;
+    slot->slow_context = context;
+    slow_want(slot, SLOW_RUN);
+    if (slot->stage == STAGE_DEFERRED) { /* else after the answers before it have been sent */
+        slow_start_wanted(slot);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Answers without an end. http_stream_open() sends the head like any other answer; once it is out,
- * the connection holds no desk, ignores what the client sends, and the stream writes to the socket
+ * the connection holds no slot, ignores what the client sends, and the stream writes to the socket
  * through libuv's queue. All functions run on the connection's thread. */
 #include "http/http_internal.h"
 
@@ -24,8 +24,8 @@ struct http_stream *http_stream_open(struct http_exchange *exchange,
                                      const struct http_answer *answer, http_stream_closed *closed,
                                      void *context)
 {
-    struct desk *desk = CONTAINER_OF(exchange, struct desk, exchange);
-    struct conn *conn = desk->conn;
+    struct request_slot *slot = CONTAINER_OF(exchange, struct request_slot, exchange);
+    struct conn *conn = slot->conn;
     struct http_stream *stream = NULL;
     if (!conn->is_gone) {
         stream = mem_zalloc(sizeof(*stream));
@@ -34,7 +34,7 @@ struct http_stream *http_stream_open(struct http_exchange *exchange,
         stream->context = context;
         conn->stream = stream;
     }
-    desk->out.len = exchange->out_start;
+    slot->out.len = exchange->out_start;
     struct http_answer endless = *answer;
     endless.is_endless = true;
     endless.close = true;

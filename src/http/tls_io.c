@@ -269,7 +269,7 @@ static void pump(struct conn *conn)
     ERR_clear_error(); /* else SSL_get_error() would report what others have left there */
     tls->is_pumping = true;
     while (more && wants_bytes(conn)) {
-        bool is_idle = conn->desk == NULL;
+        bool is_idle = conn->slot == NULL;
         size_t count = decrypt(tls, conn_room(conn), &more);
         if (count > 0) {
             conn_received(conn, (ssize_t)count);

@@ -99,7 +99,7 @@ void wait_on_timer(uv_timer_t *timer)
     }
     if (loop->large_until_ms != 0) {
         if (now_ms >= loop->large_until_ms) {
-            desk_drop_large(loop);
+            slot_drop_large(loop);
         } else {
             wait_arm(loop, loop->large_until_ms);
         }

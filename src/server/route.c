@@ -177,7 +177,7 @@ static void call_done(struct api_call *api)
             .operation = api->operation,
             .resource = api->resource,
             .error = api->err.code,
-            .is_change = api_is_administrative(api->service, api->operation),
+            .is_change = api_is_administrative(api->family, api->operation),
         };
         route_audit(router, call->exchange, &facts, api->status, id);
     }
@@ -199,7 +199,7 @@ void route_refuse(struct router *router, struct http_exchange *exchange, const s
 }
 
 /* "GetItem" of "DynamoDB_20120810.GetItem", and whose it is; anything else is no operation. */
-static struct str operation_of(struct str target, enum api_service *out_service)
+static struct str operation_of(struct str target, enum api_family *out_family)
 {
     static const char *const prefixes[] = {
         [API_DYNAMODB] = "DynamoDB_20120810.",
@@ -209,7 +209,7 @@ static struct str operation_of(struct str target, enum api_service *out_service)
     for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
         struct str prefix = str_from_c(prefixes[i]);
         if (str_starts_with(target, prefix)) {
-            *out_service = (enum api_service)i;
+            *out_family = (enum api_family)i;
             return str_skip(target, prefix.len);
         }
     }
@@ -256,7 +256,7 @@ static bool is_json(struct http_exchange *exchange)
 
 /* What a request's target names. */
 struct target {
-    enum api_service service;
+    enum api_family family;
     struct str operation; /* STR_NULL: none */
     bool sets_clock;
     bool is_admin; /* `operation` is one of administration */
@@ -265,9 +265,9 @@ struct target {
 
 static struct target read_target(const struct router *router, const struct http_exchange *exchange)
 {
-    struct target target = {.service = API_DYNAMODB};
+    struct target target = {.family = API_DYNAMODB};
     struct str text = http_header(exchange, STR("x-amz-target"));
-    target.operation = operation_of(text, &target.service);
+    target.operation = operation_of(text, &target.family);
     target.sets_clock = router->options.test_clock && str_eq(text, STR(SET_CLOCK_TARGET));
     if (router->options.users != NULL && str_starts_with(text, STR(ADMIN_TARGET))) {
         target.operation = str_skip(text, STR(ADMIN_TARGET).len);
@@ -275,7 +275,7 @@ static struct target read_target(const struct router *router, const struct http_
         return target;
     }
     target.is_known = target.sets_clock || (!str_is_null(target.operation) &&
-                                            api_has_operation(target.service, target.operation));
+                                            api_has_operation(target.family, target.operation));
     return target;
 }
 
@@ -363,7 +363,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
     call->api = (struct api_call){
         .guard = call->guarded == NULL ? NULL : &call->guarded->api,
         .thread = router->threads[exchange->thread].api,
-        .service = target.service,
+        .family = target.family,
         .operation = target.operation,
         .body = exchange->body,
         .host = http_header(exchange, STR("host")),

@@ -80,7 +80,7 @@ static void block_signals(sigset_t *out)
 }
 
 /* What is open, so that it can be closed in order. */
-struct service {
+struct background {
     struct memory_pool memory; /* of all requests */
     struct users users;
     struct guard *guard;
@@ -135,7 +135,7 @@ static void log_tls_failure(const uint8_t peer[16], const char *why)
     log_write(LOG_DEBUG, "server", "TLS handshake with %s failed: %s", text, why);
 }
 
-static struct http_options http_options_of(struct service *service, const struct config *config)
+static struct http_options http_options_of(struct background *service, const struct config *config)
 {
     struct http_options options = http_options_default();
     size_t memory = config->memory_bytes > 0 ? config->memory_bytes : memory_bytes() / 4;
@@ -160,7 +160,7 @@ static struct http_options http_options_of(struct service *service, const struct
     return options;
 }
 
-static bool open_audit(struct service *service, const struct config *config, struct err *err)
+static bool open_audit(struct background *service, const struct config *config, struct err *err)
 {
     return config->audit_file.len == 0 ||
            audit_open(config->audit_file, config->audit_all, &service->audit, err);
@@ -173,8 +173,8 @@ static bool read_tls(const struct config *config, struct http_tls **out, struct 
     return !config_uses_tls(config) || http_tls_create(&config->tls, out, err);
 }
 
-static bool open_service(struct service *service, const struct config *config, struct arena *arena,
-                         struct err *err)
+static bool open_service(struct background *service, const struct config *config,
+                         struct arena *arena, struct err *err)
 {
     struct store_options store_options = {.worker_count = 2,
                                           .scrub_bytes_per_second = config->scrub_bytes_per_second,
@@ -251,7 +251,7 @@ static bool open_service(struct service *service, const struct config *config, s
                                 err);
 }
 
-static void close_service(struct service *service)
+static void close_service(struct background *service)
 {
     control_stop(service->control);
     http_server_close(service->http, 5000);
@@ -271,7 +271,7 @@ static bool open_log_file(struct str path, struct arena *arena, struct err *err)
                    strerror(errno));
 }
 
-static bool reload_users(struct service *service, struct err *err)
+static bool reload_users(struct background *service, struct err *err)
 {
     bool has_users = service->users.engine != NULL;
     return (!has_users || users_reload(&service->users, err)) &&
@@ -280,7 +280,7 @@ static bool reload_users(struct service *service, struct err *err)
 
 /* SIGHUP: opens the log files again, and applies the settings that can be changed in a running
  * server. If something is wrong with them, everything stays as it is. */
-static void reload(struct service *service, const struct config *config)
+static void reload(struct background *service, const struct config *config)
 {
     struct arena arena;
     arena_init(&arena);
@@ -305,7 +305,7 @@ static void reload(struct service *service, const struct config *config)
 }
 
 /* Sleeps until the server is to stop; does what other signals ask for meanwhile. */
-static int wait_for_end(struct service *service, const struct config *config,
+static int wait_for_end(struct background *service, const struct config *config,
                         const sigset_t *signals)
 {
     const struct timespec second = {.tv_sec = 1};
@@ -327,8 +327,8 @@ static int wait_for_end(struct service *service, const struct config *config,
 }
 
 /* http://HOST:PORT of a listener. */
-static void add_address(struct buf *out, const struct service *service, const struct config *config,
-                        int number)
+static void add_address(struct buf *out, const struct background *service,
+                        const struct config *config, int number)
 {
     const struct http_listener *listener = &config->listeners[number];
     bool is_ipv6 = memchr(listener->host.data, ':', listener->host.len) != NULL;
@@ -338,7 +338,7 @@ static void add_address(struct buf *out, const struct service *service, const st
 }
 
 /* The line that says where the server is, and the console. */
-static void log_start(const struct service *service, const struct config *config,
+static void log_start(const struct background *service, const struct config *config,
                       struct arena *arena, int64_t start_us)
 {
     struct str store = store_url_to_show(arena, config->store);
@@ -360,7 +360,7 @@ static void log_start(const struct service *service, const struct config *config
 }
 
 /* Serves for a while longer, so that load balancers notice; another signal ends it at once. */
-static void drain(const struct service *service, const struct config *config,
+static void drain(const struct background *service, const struct config *config,
                   const sigset_t *signals)
 {
     router_drain(service->router);
@@ -387,7 +387,7 @@ int serve(const struct config *config)
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
-    struct service service = {0};
+    struct background service = {0};
     int status = 0;
     if (open_log_file(config->log_file, &arena, &err) &&
         open_service(&service, config, &arena, &err)) {

@@ -95,7 +95,7 @@ struct store_range {
     bool (*row)(struct store_range *range, struct str key, struct str value);
     void (*done)(struct store_range *range);
     /* Called on the thread of `home` before rows are given on another one; NULL: nothing to do. */
-    void (*leaving)(struct store_range *range);
+    void (*before_thread_change)(struct store_range *range);
 
     bool before_serving; /* as in a get */
     size_t rows_wanted;  /* about how many rows will be taken; 0: not known */

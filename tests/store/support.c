@@ -279,7 +279,7 @@ struct ranging {
     struct rows rows;
     size_t rows_max;
     bool done;
-    bool left; /* the store has called range.leaving */
+    bool left; /* the store has called range.before_thread_change */
 };
 
 static void note_leaving(struct store_range *range)
@@ -330,7 +330,7 @@ struct rows client_range(struct client *client, struct range_spec spec)
                                         .home = waiting_mailbox_box(client->box),
                                         .row = take_row,
                                         .done = finish_range,
-                                        .leaving = note_leaving},
+                                        .before_thread_change = note_leaving},
                               .client = client,
                               .rows_max = spec.rows_max};
     store_range(client->store, &ranging.range);

@@ -72,13 +72,13 @@ static void find_elements(const struct run *r, const struct path_node *child, st
     }
 }
 
-static void lose_targets(const struct run *r, const struct path_node *node)
+static void mark_targets_missing(const struct run *r, const struct path_node *node)
 {
     if (path_node_is_end(node)) {
         r->targets[node->number].lost = true;
     }
     for (const struct path_node *child = node->children; child != NULL; child = child->next) {
-        lose_targets(r, child);
+        mark_targets_missing(r, child);
     }
 }
 
@@ -92,7 +92,7 @@ static void find_targets(const struct run *r, const struct path_node *node, stru
     } else if (type == VALUE_L && str_is_null(node->children->step.name)) {
         find_elements(r, node->children, value);
     } else {
-        lose_targets(r, node);
+        mark_targets_missing(r, node);
     }
 }
 

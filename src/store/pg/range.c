@@ -137,8 +137,8 @@ static void end_result(struct range_job *job)
 static void move_to_slow(struct range_job *job)
 {
     job->is_slow = true;
-    if (job->range->leaving != NULL) {
-        job->range->leaving(job->range);
+    if (job->range->before_thread_change != NULL) {
+        job->range->before_thread_change(job->range);
     }
     give_rows_elsewhere(job);
 }

@@ -177,7 +177,7 @@ static enum evaluation evaluate(struct group *group, struct store_update *update
 
 /* Warming ---------------------------------------------------------------------------------- */
 
-static void mark_of_warmed(struct task *task)
+static void run_warmed_update(struct task *task)
 {
     (void)task; /* never run: its address says that the update was with a worker */
 }
@@ -200,10 +200,10 @@ static void warm_on_worker(struct task *task)
                 rocksdb_pinnableslice_destroy(pin);
             }
         }
-        pace_note(&rocks->pace, clock_monotonic_ns() - start_ns);
+        read_speed_note(&rocks->read_speed, clock_monotonic_ns() - start_ns);
         gate_leave(&rocks->gate);
     }
-    task->run = mark_of_warmed;
+    task->run = run_warmed_update;
     inbox_push(&rocks->updates, task);
 }
 
@@ -303,13 +303,13 @@ static enum evaluation join(struct group *group, struct store_update *update, en
 /* NEEDS_DISK: a worker should read the rows first. */
 static enum evaluation join_with_disk(struct group *group, struct store_update *update)
 {
-    struct pace *pace = &group->rocks->pace;
-    if (!pace_is_quick(pace)) {
+    struct read_speed *speed = &group->rocks->read_speed;
+    if (!read_speed_is_quick(speed)) {
         return NEEDS_DISK;
     }
     int64_t start_ns = clock_monotonic_ns();
     enum evaluation evaluation = join(group, update, TIER_BLOCKING);
-    pace_note(pace, clock_monotonic_ns() - start_ns);
+    read_speed_note(speed, clock_monotonic_ns() - start_ns);
     return evaluation;
 }
 
@@ -535,7 +535,7 @@ static void commit_if_full(struct group *group)
 
 static void take_new(struct group *group, struct store_update *update)
 {
-    bool warmed = update->task.run == mark_of_warmed;
+    bool warmed = update->task.run == run_warmed_update;
     group->warming_count -= warmed;
     enum evaluation evaluation = join(group, update, warmed ? TIER_BLOCKING : TIER_CACHED);
     if (UNLIKELY(evaluation == NEEDS_DISK)) {

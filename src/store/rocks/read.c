@@ -123,7 +123,7 @@ static enum read_result read_rows(struct attempt *attempt, struct store_get *get
     }
     int64_t start_ns = clock_monotonic_ns();
     enum read_result result = read_each(attempt, get);
-    pace_note(&attempt->rocks->pace, clock_monotonic_ns() - start_ns);
+    read_speed_note(&attempt->rocks->read_speed, clock_monotonic_ns() - start_ns);
     return result;
 }
 
@@ -189,7 +189,8 @@ void rocks_get(struct store *store, struct store_get *get)
     struct rocks *rocks = rocks_of(store);
     get->rows = ARENA_ARRAY(get->arena, struct str, get->key_count);
     bool is_done = get_here(rocks, get, TIER_CACHED);
-    if (UNLIKELY(!is_done) && get->key_count <= KEYS_HERE_MAX && pace_is_quick(&rocks->pace)) {
+    if (UNLIKELY(!is_done) && get->key_count <= KEYS_HERE_MAX &&
+        read_speed_is_quick(&rocks->read_speed)) {
         is_done = get_here(rocks, get, TIER_BLOCKING);
     }
     if (UNLIKELY(!is_done)) {

@@ -74,8 +74,9 @@ void rocks_close_database(struct rocks *rocks)
 /* Once, until it works again. */
 static void tell(struct rocks *rocks, const char *message)
 {
-    log_write(rocks->health.told ? LOG_DEBUG : LOG_ERROR, "store", "cannot write: %s", message);
-    rocks->health.told = true;
+    log_write(rocks->health.is_reported ? LOG_DEBUG : LOG_ERROR, "store", "cannot write: %s",
+              message);
+    rocks->health.is_reported = true;
 }
 
 /* If it cannot be opened, reads fail until it can: without the records of the log they would miss
@@ -192,8 +193,8 @@ void rocks_write_succeeded(struct rocks *rocks)
 {
     struct health *health = &rocks->health;
     health->failures = 0;
-    if (UNLIKELY(health->told)) {
-        health->told = false;
+    if (UNLIKELY(health->is_reported)) {
+        health->is_reported = false;
         log_write(LOG_INFO, "store", "writing to %s works again", rocks->path);
     }
 }

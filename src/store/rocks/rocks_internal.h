@@ -8,7 +8,7 @@
 
 #include "store/rocks/gate.h"
 #include "store/rocks/identity.h"
-#include "store/rocks/pace.h"
+#include "store/rocks/read_speed.h"
 #include "store/rocks/queue.h"
 #include "store/rocks/reserve.h"
 #include "store/space_set.h"
@@ -21,7 +21,7 @@
 /* What reading does when the block cache has not got what it needs. */
 enum tier {
     TIER_CACHED,  /* gives up: for threads that must not block */
-    TIER_QUICK,   /* ranges: reads from the disk for a while, then gives up; see pace.h */
+    TIER_QUICK,   /* ranges: reads from the disk for a while, then gives up; see read_speed.h */
     TIER_BLOCKING /* reads from the disk */
 };
 
@@ -29,7 +29,7 @@ enum tier {
 struct health {
     bool broken;         /* nothing is written until rocks_repair() says otherwise */
     bool reopen;         /* the database takes no writes: it must be opened again */
-    bool told;           /* the operator was */
+    bool is_reported;    /* the operator was */
     int failures;        /* in a row: of writes to a fresh segment, and to open the database */
     int64_t next_try_us; /* not before this is it tried again */
     uint64_t reopen_count;
@@ -74,7 +74,7 @@ struct rocks {
     rocksdb_compactionfilter_t *drop_filter;
 
     struct gate gate;
-    struct pace pace;
+    struct read_speed read_speed;
     struct space_set gone;    /* dropped; readers and the committer ask */
     struct space_set purged;  /* the drop is on disk: compactions may leave the rows out */
     struct work_queue reads;  /* for the workers */

@@ -143,7 +143,7 @@ static bool check_capacity_company(const struct update_table_request *request, s
            refuse(err, "You cannot modify stream status while updating table IOPS");
 }
 
-bool update_company_check(const struct update_table_request *request, struct err *err)
+bool update_conflicts_check(const struct update_table_request *request, struct err *err)
 {
     if (!changes_anything(request)) {
         return err_set(err, ERR_VALIDATION,
@@ -166,8 +166,8 @@ static const struct replica_update_request *replica_at(const struct update_table
     return ((struct replica_update_request *const *)request->replica_updates.elements)[i];
 }
 
-bool update_company_refuse_replicas(struct api_call *call,
-                                    const struct update_table_request *request, struct err *err)
+bool update_conflicts_refuse_replicas(struct api_call *call,
+                                      const struct update_table_request *request, struct err *err)
 {
     struct str here = engine_region(call->engine);
     const struct replica_update_request *first = replica_at(request, 0);

@@ -10,13 +10,13 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
-#include "engine/walk.h"
+#include "engine/backfill_scan.h"
 #include "err/messages.h"
 
 enum { ROUND_MS = 250 };
 /* Rounds without work take no more than this part of the time. */
 enum { REST_FACTOR = 4 };
-/* No more items than this go in a second, so that others hardly notice; if the service was held up,
+/* No more items than this go in a second, so that others hardly notice; if the thread was held up,
  * it may catch up with so much. */
 enum { ITEMS_PER_SECOND = 25000, BURST_US = 100 * 1000 };
 /* How many items one update deletes, and how many updates are under way: many are needed only where
@@ -50,7 +50,7 @@ struct sweep {
     int64_t swept_s;      /* rows up to this time are gone */
     int64_t full_pass_us; /* when the last full one began; 0: never */
 
-    struct walk walk; /* TTL_ENABLING: fills the space */
+    struct backfill_scan scan; /* TTL_ENABLING: fills the space */
 };
 
 struct expiry_sweeps {
@@ -84,13 +84,13 @@ void expiry_sweeps_destroy(struct expiry_sweeps *sweeps)
 
 void expiry_wake(struct engine *engine)
 {
-    service_wake(&engine->expiry);
+    background_wake(&engine->expiry);
 }
 
 void expiry_clock_moved(struct engine *engine)
 {
     atomic_store(&engine->sweeps->clock_moved, true);
-    service_wake(&engine->expiry);
+    background_wake(&engine->expiry);
 }
 
 static struct sweep *sweep_of(struct expiry_sweeps *sweeps, const struct table *table)
@@ -140,13 +140,13 @@ struct batch {
 
 /* One table's turn. */
 struct turn {
-    struct service *service;
+    struct background *background;
     const struct table *table;
     struct sweep *sweep;
     struct str keys[TURN_ROWS]; /* of the expiry rows read */
     size_t key_count;
     struct arena arena;
-    struct service_range range;
+    struct background_range range;
     struct batch *batches; /* BATCHES_MAX */
     bool has_ended;        /* a batch has: somebody waits for that */
     bool found_any;        /* in all turns of this round */
@@ -175,7 +175,7 @@ static struct batch *free_batch(struct turn *turn)
             }
         }
         turn->has_ended = false;
-        waiting_mailbox_run(turn->service->mailbox, &turn->has_ended);
+        waiting_mailbox_run(turn->background->mailbox, &turn->has_ended);
     }
 }
 
@@ -191,11 +191,11 @@ static bool holds(const struct batch *batch, struct str row_key)
 
 static void keep_pace(struct turn *turn, size_t items)
 {
-    int64_t *next_us = &turn->service->engine->sweeps->next_batch_us;
+    int64_t *next_us = &turn->background->engine->sweeps->next_batch_us;
     *next_us = MAX(*next_us, clock_monotonic_us() - BURST_US);
     int64_t left_ms = (*next_us - clock_monotonic_us()) / 1000;
-    while (left_ms > 0 && !service_is_stopping(turn->service)) {
-        waiting_mailbox_run_for(turn->service->mailbox, left_ms);
+    while (left_ms > 0 && !background_is_stopping(turn->background)) {
+        waiting_mailbox_run_for(turn->background->mailbox, left_ms);
         left_ms = (*next_us - clock_monotonic_us()) / 1000;
     }
     *next_us += (int64_t)items * 1000000 / ITEMS_PER_SECOND;
@@ -209,9 +209,9 @@ static void start_batch(struct batch *batch)
     batch->call = (struct items_write){
         .call =
             {
-                .engine = turn->service->engine,
+                .engine = turn->background->engine,
                 .arena = &batch->arena,
-                .home = waiting_mailbox_box(turn->service->mailbox),
+                .home = waiting_mailbox_box(turn->background->mailbox),
                 .err = ERR_INIT(&batch->arena),
                 .done = batch_done,
             },
@@ -235,7 +235,7 @@ static void add_delete(struct batch *batch, struct str key, struct str row_key)
         .kind = WRITE_DELETE,
         .table = turn->table,
         .key.row = row_key,
-        .by_service = true,
+        .by_expiry = true,
         .expiry = find,
     };
 }
@@ -264,7 +264,7 @@ static void wait_for_batches(struct turn *turn)
     for (size_t i = 0; i < BATCHES_MAX; i++) {
         while (turn->batches[i].is_busy) {
             turn->has_ended = false;
-            waiting_mailbox_run(turn->service->mailbox, &turn->has_ended);
+            waiting_mailbox_run(turn->background->mailbox, &turn->has_ended);
         }
     }
 }
@@ -300,7 +300,7 @@ static void sweep_bucket(struct turn *turn, size_t number)
         .arena = &turn->arena,
         .row = read_row,
     };
-    if (service_range(turn->service, &turn->range) != STORE_OK) {
+    if (background_range(turn->background, &turn->range) != STORE_OK) {
         sweep->has_failed = true;
         bucket->is_over = true;
         return;
@@ -338,11 +338,11 @@ static bool sweep_table(struct turn *turn)
 {
     struct sweep *sweep = turn->sweep;
     if (!sweep->is_passing) {
-        begin_pass(turn->service->engine, sweep);
+        begin_pass(turn->background->engine, sweep);
     }
     bool more = false;
     for (size_t i = 0; i < EXPIRY_BUCKETS; i++) {
-        if (!sweep->buckets[i].is_over && !service_is_stopping(turn->service)) {
+        if (!sweep->buckets[i].is_over && !background_is_stopping(turn->background)) {
             sweep_bucket(turn, i);
             more = more || !sweep->buckets[i].is_over;
         }
@@ -373,7 +373,7 @@ static const struct table *enable(struct table_change *change, const struct tabl
     struct table *made = ARENA_NEW(change->call.arena, struct table);
     *made = *table;
     made->ttl = TTL_ENABLED;
-    walk_finish(change->batch, made->ttl_space, change->call.arena);
+    backfill_scan_finish(change->batch, made->ttl_space, change->call.arena);
     return made;
 }
 
@@ -391,9 +391,9 @@ static void end_filling(struct turn *turn)
     enabling.change = (struct table_change){
         .call =
             {
-                .engine = turn->service->engine,
+                .engine = turn->background->engine,
                 .arena = &turn->arena,
-                .home = waiting_mailbox_box(turn->service->mailbox),
+                .home = waiting_mailbox_box(turn->background->mailbox),
                 .err = ERR_INIT(&turn->arena),
                 .done = enable_done,
             },
@@ -402,36 +402,36 @@ static void end_filling(struct turn *turn)
     };
     arena_reset(&turn->arena);
     engine_change_table(&enabling.change);
-    waiting_mailbox_run(turn->service->mailbox, &enabling.is_done);
+    waiting_mailbox_run(turn->background->mailbox, &enabling.is_done);
     if (enabling.change.call.err.code == ERR_NONE) {
         log_write(LOG_INFO, "engine", "table %.*s: time to live is enabled, after %zu items",
-                  STR_ARG(turn->table->name), turn->sweep->walk.visited_count);
+                  STR_ARG(turn->table->name), turn->sweep->scan.visited_count);
     }
 }
 
 /* True if there is more to do at once. */
 static bool fill_space(struct turn *turn)
 {
-    struct engine *engine = turn->service->engine;
+    struct engine *engine = turn->background->engine;
     struct sweep *sweep = turn->sweep;
-    sweep->walk.service = turn->service;
-    sweep->walk.table = turn->table;
-    sweep->walk.space = sweep->space;
-    sweep->walk.since_version = turn->table->ttl_since_version;
-    sweep->walk.visit = expiry_visit;
-    if (sweep->walk.visited_count == 0 && !catalog_is_settled(engine, turn->table)) {
+    sweep->scan.background = turn->background;
+    sweep->scan.table = turn->table;
+    sweep->scan.space = sweep->space;
+    sweep->scan.since_version = turn->table->ttl_since_version;
+    sweep->scan.visit = expiry_visit;
+    if (sweep->scan.visited_count == 0 && !catalog_is_settled(engine, turn->table)) {
         return false;
     }
     int64_t end_us = clock_monotonic_us() + FILL_TURN_US;
-    enum walk_result result = WALK_MORE;
-    while (result == WALK_MORE && clock_monotonic_us() < end_us &&
-           !service_is_stopping(turn->service)) {
-        result = walk_chunk(&sweep->walk);
+    enum backfill_scan_result result = BACKFILL_SCAN_MORE;
+    while (result == BACKFILL_SCAN_MORE && clock_monotonic_us() < end_us &&
+           !background_is_stopping(turn->background)) {
+        result = backfill_scan_chunk(&sweep->scan);
     }
-    if (result == WALK_END) {
+    if (result == BACKFILL_SCAN_END) {
         end_filling(turn);
     }
-    return result == WALK_MORE;
+    return result == BACKFILL_SCAN_MORE;
 }
 
 /* --- the round --- */
@@ -449,10 +449,10 @@ static void forget_passes(struct expiry_sweeps *sweeps)
     }
 }
 
-static struct turn *create_turn(struct service *service)
+static struct turn *create_turn(struct background *background)
 {
     struct turn *turn = mem_zalloc(sizeof(*turn));
-    turn->service = service;
+    turn->background = background;
     arena_init(&turn->arena);
     turn->batches = mem_zalloc(BATCHES_MAX * sizeof(*turn->batches));
     for (size_t i = 0; i < BATCHES_MAX; i++) {
@@ -472,11 +472,11 @@ static void destroy_turn(struct turn *turn)
     mem_free(turn);
 }
 
-int64_t expiry_round(struct service *service)
+int64_t expiry_round(struct background *background)
 {
-    struct engine *engine = service->engine;
+    struct engine *engine = background->engine;
     int64_t start_us = clock_monotonic_us();
-    engine_clock_look(service);
+    engine_clock_look(background);
     if (!store_is_leader(engine->store)) {
         forget_passes(engine->sweeps); /* whoever did it meanwhile may have been behind */
         return ROUND_MS;
@@ -488,7 +488,7 @@ int64_t expiry_round(struct service *service)
     arena_init(&arena);
     const struct table **tables;
     size_t count = catalog_collect(engine, expires, &arena, &tables);
-    struct turn *turn = create_turn(service);
+    struct turn *turn = create_turn(background);
     bool more = false;
     for (size_t i = 0; i < count; i++) {
         turn->table = tables[i];

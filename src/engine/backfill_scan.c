@@ -1,4 +1,4 @@
-#include "engine/walk.h"
+#include "engine/backfill_scan.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -13,7 +13,7 @@ static const size_t chunk_bytes_max = (size_t)256 << 10;
 
 /* --- the cursor --- */
 
-struct str walk_cursor_key(struct arena *arena, uint32_t space)
+struct str backfill_scan_cursor_key(struct arena *arena, uint32_t space)
 {
     return space_fact_key(arena, space, SPACE_CURSOR);
 }
@@ -35,17 +35,19 @@ static struct str cursor_at(struct str cursor)
     return str_skip(cursor, 1);
 }
 
-void walk_start(struct store_batch *batch, uint32_t space, struct arena *arena)
+void backfill_scan_start(struct store_batch *batch, uint32_t space, struct arena *arena)
 {
-    store_batch_put_owned(batch, walk_cursor_key(arena, space), cursor_row(arena, STR("")));
+    store_batch_put_owned(batch, backfill_scan_cursor_key(arena, space),
+                          cursor_row(arena, STR("")));
 }
 
-void walk_finish(struct store_batch *batch, uint32_t space, struct arena *arena)
+void backfill_scan_finish(struct store_batch *batch, uint32_t space, struct arena *arena)
 {
-    store_batch_erase_owned(batch, walk_cursor_key(arena, space));
+    store_batch_erase_owned(batch, backfill_scan_cursor_key(arena, space));
 }
 
-bool walk_has(struct str cursor, struct str row_key, uint32_t row_version, uint32_t since_version)
+bool backfill_scan_has(struct str cursor, struct str row_key, uint32_t row_version,
+                       uint32_t since_version)
 {
     return row_version >= since_version || str_is_null(cursor) ||
            str_cmp(row_key, cursor_at(cursor)) < 0;
@@ -54,10 +56,10 @@ bool walk_has(struct str cursor, struct str row_key, uint32_t row_version, uint3
 /* --- a chunk --- */
 
 struct chunk {
-    struct walk *walk;
+    struct backfill_scan *scan;
     struct arena arena;
-    struct service_range range;
-    struct service_update update;
+    struct background_range range;
+    struct background_update update;
     struct str before; /* the cursor's row, as it was read */
     struct str after;  /* and as it will be */
     size_t key_count;
@@ -78,7 +80,7 @@ static bool read_cursor_row(struct store_range *range, struct str key, struct st
 /* False: there is no cursor, or it cannot be read. */
 static bool read_cursor(struct chunk *chunk)
 {
-    struct str key = walk_cursor_key(&chunk->arena, chunk->walk->space);
+    struct str key = backfill_scan_cursor_key(&chunk->arena, chunk->scan->space);
     chunk->keys[chunk->key_count++] = key;
     chunk->before = STR_NULL;
     chunk->range.range = (struct store_range){
@@ -87,7 +89,7 @@ static bool read_cursor(struct chunk *chunk)
         .arena = &chunk->arena,
         .row = read_cursor_row,
     };
-    return service_range(chunk->walk->service, &chunk->range) == STORE_OK &&
+    return background_range(chunk->scan->background, &chunk->range) == STORE_OK &&
            !str_is_null(chunk->before);
 }
 
@@ -95,7 +97,7 @@ static bool read_cursor(struct chunk *chunk)
 static bool read_item_row(struct store_range *range, struct str key, struct str value)
 {
     struct chunk *chunk = CONTAINER_OF(range, struct chunk, range.range);
-    bool full = chunk->key_count > chunk->walk->chunk_rows ||
+    bool full = chunk->key_count > chunk->scan->chunk_rows ||
                 (chunk->bytes > 0 && chunk->bytes + value.len > chunk_bytes_max);
     if (full) {
         chunk->is_last = false;
@@ -111,7 +113,7 @@ static bool read_items(struct chunk *chunk)
 {
     struct arena *arena = &chunk->arena;
     struct key_writer writer;
-    key_start(&writer, arena, chunk->walk->table->space);
+    key_start(&writer, arena, chunk->scan->table->space);
     struct str lo = key_finish(&writer);
     struct str hi = key_after_prefix(arena, lo);
     struct str at = cursor_at(chunk->before);
@@ -127,7 +129,7 @@ static bool read_items(struct chunk *chunk)
         .arena = arena,
         .row = read_item_row,
     };
-    return service_range(chunk->walk->service, &chunk->range) == STORE_OK;
+    return background_range(chunk->scan->background, &chunk->range) == STORE_OK;
 }
 
 /* Items as they are now: they may have been written or deleted since they were read. Rows live
@@ -136,23 +138,23 @@ static bool chunk_eval(struct store_update *update, const struct str *rows,
                        struct store_batch *batch)
 {
     struct chunk *chunk = CONTAINER_OF(update, struct chunk, update.update);
-    struct walk *walk = chunk->walk;
-    walk->added_rows = 0;
-    walk->added_bytes = 0;
+    struct backfill_scan *scan = chunk->scan;
+    scan->added_rows = 0;
+    scan->added_bytes = 0;
     if (str_is_null(rows[0]) || !str_eq(rows[0], chunk->before)) {
         return false;
     }
     for (size_t i = 1; i < update->key_count; i++) {
-        if (str_is_null(rows[i]) || row_decode(rows[i]).table_version >= walk->since_version) {
+        if (str_is_null(rows[i]) || row_decode(rows[i]).table_version >= scan->since_version) {
             continue;
         }
         struct str bytes = arena_copy(update->arena, rows[i]);
-        struct walk_item item = {
+        struct backfill_scan_item item = {
             .key.row = update->keys[i], .row = row_decode(bytes), .row_bytes = bytes};
-        walk->visit(walk, &item, batch, update->arena);
+        scan->visit(scan, &item, batch, update->arena);
     }
     store_batch_put(batch, 0, chunk->after);
-    space_count(batch, update->arena, walk->space, walk->added_rows, walk->added_bytes);
+    space_count(batch, update->arena, scan->space, scan->added_rows, scan->added_bytes);
     return true;
 }
 
@@ -164,7 +166,7 @@ static enum store_status visit_items(struct chunk *chunk)
         .arena = &chunk->arena,
         .eval = chunk_eval,
     };
-    return service_update(chunk->walk->service, &chunk->update);
+    return background_update(chunk->scan->background, &chunk->update);
 }
 
 /* Keys are spread evenly, by their hash. */
@@ -177,21 +179,21 @@ static double progress_at(const struct chunk *chunk)
     return (double)get_u32_be(hash.data) / (double)UINT32_MAX;
 }
 
-enum walk_result walk_chunk(struct walk *walk)
+enum backfill_scan_result backfill_scan_chunk(struct backfill_scan *scan)
 {
-    struct chunk chunk = {.walk = walk};
+    struct chunk chunk = {.scan = scan};
     int64_t start_us = clock_monotonic_us();
     arena_init(&chunk.arena);
-    walk->chunk_rows = walk->chunk_rows == 0 ? CHUNK_ROWS_BUSY : walk->chunk_rows;
-    enum walk_result result = WALK_STOPPED;
+    scan->chunk_rows = scan->chunk_rows == 0 ? CHUNK_ROWS_BUSY : scan->chunk_rows;
+    enum backfill_scan_result result = BACKFILL_SCAN_STOPPED;
     if (read_cursor(&chunk) && read_items(&chunk) &&
         (chunk.at_end || visit_items(&chunk) == STORE_OK)) {
-        walk->visited_count += chunk.key_count - 1;
-        walk->progress = progress_at(&chunk);
-        result = chunk.is_last ? WALK_END : WALK_MORE;
+        scan->visited_count += chunk.key_count - 1;
+        scan->progress = progress_at(&chunk);
+        result = chunk.is_last ? BACKFILL_SCAN_END : BACKFILL_SCAN_MORE;
     }
     arena_finish(&chunk.arena);
-    bool busy = service_give_way(walk->service, clock_monotonic_us() - start_us);
-    walk->chunk_rows = busy ? CHUNK_ROWS_BUSY : CHUNK_ROWS_MAX;
+    bool busy = background_give_way(scan->background, clock_monotonic_us() - start_us);
+    scan->chunk_rows = busy ? CHUNK_ROWS_BUSY : CHUNK_ROWS_MAX;
     return result;
 }

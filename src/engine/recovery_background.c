@@ -19,7 +19,7 @@ struct restore_entry {
 };
 
 struct round {
-    struct service *service;
+    struct background *background;
     struct arena arena;
     struct restore_entry *restores;
     bool is_pending; /* something cannot be done yet */
@@ -41,9 +41,9 @@ static struct engine_call waited_call(struct round *round, struct call_wait *wai
 {
     *wait = (struct call_wait){0};
     return (struct engine_call){
-        .engine = round->service->engine,
+        .engine = round->background->engine,
         .arena = &round->arena,
-        .home = waiting_mailbox_box(round->service->mailbox),
+        .home = waiting_mailbox_box(round->background->mailbox),
         .err = ERR_INIT(&round->arena),
         .done = call_done,
         .owner = wait,
@@ -54,9 +54,9 @@ static bool delete_backup(struct round *round, struct str row_name)
 {
     struct call_wait wait;
     struct backup_delete remove = {
-        .call = waited_call(round, &wait), .row_name = row_name, .by_service = true};
+        .call = waited_call(round, &wait), .row_name = row_name, .by_expiry = true};
     engine_delete_backup(&remove);
-    waiting_mailbox_run(round->service->mailbox, &wait.done);
+    waiting_mailbox_run(round->background->mailbox, &wait.done);
     enum err_code code = remove.call.err.code;
     return code == ERR_NONE || code == ERR_BACKUP_NOT_FOUND;
 }
@@ -64,7 +64,7 @@ static bool delete_backup(struct round *round, struct str row_name)
 /* --- backups that are being made --- */
 
 struct completion {
-    struct service_update update;
+    struct background_update update;
     struct str key;
     int64_t instant_ns;
     struct store_count size;
@@ -93,14 +93,14 @@ static bool complete_eval(struct store_update *update, const struct str *rows,
 /* Every call records the table's changes by now, so any instant will do that is settled. */
 static void complete_backup(struct round *round, const struct backup_entry *entry)
 {
-    if (!follow_is_settled(round->service->engine, entry->backup.ready_version)) {
+    if (!follow_is_settled(round->background->engine, entry->backup.ready_version)) {
         round->is_pending = true;
         return;
     }
     struct completion completion = {
         .key = backup_key(&round->arena, entry->row_name),
-        .instant_ns = service_settle(round->service, &round->arena),
-        .size = service_space_size(round->service, entry->backup.table.space, &round->arena),
+        .instant_ns = service_settle(round->background, &round->arena),
+        .size = service_space_size(round->background, entry->backup.table.space, &round->arena),
     };
     completion.update.update = (struct store_update){
         .keys = &completion.key,
@@ -110,7 +110,7 @@ static void complete_backup(struct round *round, const struct backup_entry *entr
     };
     enum store_status status = completion.instant_ns == 0
                                    ? STORE_BUSY
-                                   : service_update(round->service, &completion.update);
+                                   : background_update(round->background, &completion.update);
     round->has_failed = round->has_failed || (status != STORE_OK && status != STORE_NO_WRITE);
 }
 
@@ -121,7 +121,7 @@ static bool is_being_restored(struct round *round, const struct backup *backup)
     if (str_is_null(backup->target)) {
         return false;
     }
-    const struct table *table = table_acquire(round->service->engine, backup->target);
+    const struct table *table = table_acquire(round->background->engine, backup->target);
     bool is_restored = table != NULL && table->restore.space != 0;
     table_release(table);
     return is_restored;
@@ -129,7 +129,7 @@ static bool is_being_restored(struct round *round, const struct backup *backup)
 
 static bool is_over(struct round *round, const struct backup *backup)
 {
-    int64_t now_ms = trusted_clock_ms(&round->service->engine->clock);
+    int64_t now_ms = trusted_clock_ms(&round->background->engine->clock);
     if (backup->kind == BACKUP_SYSTEM) {
         return backup->expires_ms != 0 && backup->expires_ms <= now_ms &&
                str_is_null(backup->target);
@@ -155,7 +155,7 @@ static void look_at_backups(struct round *round)
 {
     struct buf after = {0};
     bool more = true;
-    while (more && !service_is_stopping(round->service)) {
+    while (more && !background_is_stopping(round->background)) {
         struct call_wait wait;
         arena_reset(&round->arena);
         struct backup_list list = {
@@ -167,7 +167,7 @@ static void look_at_backups(struct round *round)
             .limit = BACKUPS_AT_ONCE,
         };
         engine_list_backups(&list);
-        waiting_mailbox_run(round->service->mailbox, &wait.done);
+        waiting_mailbox_run(round->background->mailbox, &wait.done);
         if (list.call.err.code != ERR_NONE) {
             round->has_failed = true;
             break;
@@ -192,7 +192,7 @@ static bool is_beginning(const struct table *table)
 }
 
 struct beginning {
-    struct service_change change;
+    struct background_change change;
     int64_t since_ns;
 };
 
@@ -211,16 +211,16 @@ static const struct table *set_since(struct table_change *change, const struct t
 
 static void begin_recovery(struct round *round, const struct table *table)
 {
-    if (!follow_is_settled(round->service->engine, table->history_since)) {
+    if (!follow_is_settled(round->background->engine, table->history_since)) {
         round->is_pending = true;
         return;
     }
     struct beginning beginning = {
         .change.change = {.call.arena = &round->arena, .name = table->name, .change = set_since},
-        .since_ns = service_settle(round->service, &round->arena),
+        .since_ns = service_settle(round->background, &round->arena),
     };
     if (beginning.since_ns != 0) {
-        service_change(round->service, &beginning.change);
+        background_change(round->background, &beginning.change);
     }
     round->has_failed = round->has_failed || beginning.since_ns == 0;
 }
@@ -230,7 +230,7 @@ static void begin_recoveries(struct round *round)
     struct arena arena;
     arena_init(&arena);
     const struct table **tables;
-    size_t count = catalog_collect(round->service->engine, is_beginning, &arena, &tables);
+    size_t count = catalog_collect(round->background->engine, is_beginning, &arena, &tables);
     for (size_t i = 0; i < count; i++) {
         begin_recovery(round, tables[i]);
         table_release(tables[i]);
@@ -275,7 +275,7 @@ static bool is_instant_settled(struct round *round, const struct table *table,
                                const struct restore_entry *entry)
 {
     return entry->state != NULL ||
-           service_settle(round->service, &round->arena) >= table->restore.instant_ns;
+           service_settle(round->background, &round->arena) >= table->restore.instant_ns;
 }
 
 /* True: there is more to do at once. */
@@ -286,7 +286,7 @@ static bool restore_table(struct round *round, const struct table *table)
         round->is_pending = true;
         return false;
     }
-    enum restore_result result = restore_step(round->service, table, &entry->state);
+    enum restore_result result = restore_step(round->background, table, &entry->state);
     if (result == RESTORE_OVER) {
         restoring_destroy(entry->state);
         entry->state = NULL;
@@ -307,9 +307,10 @@ static bool restore_some(struct round *round)
     arena_init(&arena);
     const struct table **tables;
     bool more = false;
-    size_t count = catalog_collect(round->service->engine, is_restoring, &arena, &tables);
+    size_t count = catalog_collect(round->background->engine, is_restoring, &arena, &tables);
     for (size_t i = 0; i < count; i++) {
-        more = (!service_is_stopping(round->service) && restore_table(round, tables[i])) || more;
+        more =
+            (!background_is_stopping(round->background) && restore_table(round, tables[i])) || more;
         table_release(tables[i]);
     }
     arena_finish(&arena);
@@ -318,12 +319,12 @@ static bool restore_some(struct round *round)
 
 /* --- the round --- */
 
-int64_t recovery_round(struct service *service)
+int64_t recovery_round(struct background *background)
 {
-    if (!store_is_leader(service->engine->store)) {
+    if (!store_is_leader(background->engine->store)) {
         return FOLLOWER_MS;
     }
-    struct round round = {.service = service};
+    struct round round = {.background = background};
     arena_init(&round.arena);
     bool more;
     do { /* backups do not wait for long restores */
@@ -333,10 +334,10 @@ int64_t recovery_round(struct service *service)
         begin_recoveries(&round);
         more = restore_some(&round);
         int64_t until_us = clock_monotonic_us() + (int64_t)50 * 1000;
-        while (more && clock_monotonic_us() < until_us && !service_is_stopping(service)) {
+        while (more && clock_monotonic_us() < until_us && !background_is_stopping(background)) {
             more = restore_some(&round);
         }
-    } while (more && !service_is_stopping(service));
+    } while (more && !background_is_stopping(background));
     destroy_restores(&round);
     arena_finish(&round.arena);
     return round.has_failed ? RETRY_MS : round.is_pending ? POLL_MS : IDLE_MS;

@@ -1,7 +1,7 @@
-/* A new index on a table with items: writes and a walk in random order, and after each chunk the
- * index has exactly what the rule in walk.h says. The engine's own service does not take part: by
- * the table delay, the index stays CREATING for as long as the test lasts. */
-#include "engine/walk.h"
+/* A new index on a table with items: writes and a backfill scan in random order, and after each
+ * chunk the index has exactly what the rule in scan.h says. The engine's own service does not take
+ * part: by the table delay, the index stays CREATING for as long as the test lasts. */
+#include "engine/backfill_scan.h"
 
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ enum { ITEMS = 1000, STEPS = 6000 };
 
 static struct engine *engine;
 static struct store *store;
-static struct service service; /* of this thread */
+static struct background background; /* of this thread */
 static struct arena arena;
 static struct random dice;
 
@@ -33,7 +33,7 @@ static struct engine_call start_call(void)
     return (struct engine_call){
         .engine = engine,
         .arena = &arena,
-        .home = waiting_mailbox_box(service.mailbox),
+        .home = waiting_mailbox_box(background.mailbox),
         .err = ERR_INIT(&arena),
         .done = call_done,
     };
@@ -41,7 +41,7 @@ static struct engine_call start_call(void)
 
 static void finish_call(const struct engine_call *call)
 {
-    waiting_mailbox_run(service.mailbox, &call_is_done);
+    waiting_mailbox_run(background.mailbox, &call_is_done);
     assert_int_equal(call->err.code, ERR_NONE);
 }
 
@@ -138,7 +138,7 @@ static void write_item(const struct table *table, enum write_kind kind, struct v
 /* --- reading back --- */
 
 struct rows {
-    struct service_range range;
+    struct background_range range;
     struct str keys[2 * ITEMS];
     struct str values[2 * ITEMS];
     size_t count;
@@ -162,7 +162,7 @@ static void read_rows(struct rows *rows, struct str prefix)
         .arena = &arena,
         .row = take_row,
     };
-    assert_int_equal(service_range(&service, &rows->range), STORE_OK);
+    assert_int_equal(background_range(&background, &rows->range), STORE_OK);
 }
 
 static void read_space(struct rows *rows, uint32_t space)
@@ -194,7 +194,7 @@ static void check_index(const struct table *table)
     static struct rows items;
     static struct rows entries;
     const struct index *index = &table->indexes[0];
-    struct str cursor = read_one(walk_cursor_key(&arena, index->space));
+    struct str cursor = read_one(backfill_scan_cursor_key(&arena, index->space));
     read_space(&items, table->space);
     read_space(&entries, index->space);
     size_t count = 0;
@@ -207,7 +207,7 @@ static void check_index(const struct table *table)
             continue;
         }
         struct str entry = find_row(&entries, entry_key);
-        if (!walk_has(cursor, key.row, row.table_version, index->since_version)) {
+        if (!backfill_scan_has(cursor, key.row, row.table_version, index->since_version)) {
             assert_true(str_is_null(entry));
             continue;
         }
@@ -224,16 +224,16 @@ static void check_index(const struct table *table)
 
 /* --- tests --- */
 
-static void visit(struct walk *walk, const struct walk_item *item, struct store_batch *batch,
-                  struct arena *eval_arena)
+static void visit(struct backfill_scan *scan, const struct backfill_scan_item *item,
+                  struct store_batch *batch, struct arena *eval_arena)
 {
     struct index_entry entry =
-        index_entry_of(engine, walk->table, &walk->table->indexes[0], &item->key, item->row.item,
+        index_entry_of(engine, scan->table, &scan->table->indexes[0], &item->key, item->row.item,
                        item->row_bytes, eval_arena);
     if (!str_is_null(entry.key)) {
         store_batch_put_owned(batch, entry.key, entry.row);
-        walk->added_rows++;
-        walk->added_bytes += (int64_t)entry.size;
+        scan->added_rows++;
+        scan->added_bytes += (int64_t)entry.size;
     }
 }
 
@@ -255,7 +255,8 @@ static void test_rule(void **state)
         {"over", STR_NULL, 4, true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        if (walk_has(cases[i].cursor, STR("row"), cases[i].row_version, 5) != cases[i].has) {
+        if (backfill_scan_has(cases[i].cursor, STR("row"), cases[i].row_version, 5) !=
+            cases[i].has) {
             fail_msg("%s", cases[i].what);
         }
     }
@@ -282,25 +283,25 @@ static void test_walk_beside_writes(void **state)
     }
     check_index(table);
 
-    struct walk walk = {
-        .service = &service,
+    struct backfill_scan scan = {
+        .background = &background,
         .table = table,
         .space = table->indexes[0].space,
         .since_version = table->indexes[0].since_version,
         .visit = visit,
     };
-    enum walk_result result = WALK_MORE;
+    enum backfill_scan_result result = BACKFILL_SCAN_MORE;
     for (int i = 0; i < STEPS; i++) {
         if (i % (STEPS / 24) == 0) {
-            result = walk_chunk(&walk);
+            result = backfill_scan_chunk(&scan);
             check_index(table);
         }
         enum write_kind kind = random_next(&dice) % 4 == 0 ? WRITE_DELETE : WRITE_PUT;
         write_item(table, kind, make_item(random_next(&dice) % (ITEMS + 1), false));
     }
-    assert_int_equal(result, WALK_END);
-    assert_true(walk.progress == 1);
-    assert_int_equal(walk_chunk(&walk), WALK_END); /* stays there */
+    assert_int_equal(result, BACKFILL_SCAN_END);
+    assert_true(scan.progress == 1);
+    assert_int_equal(backfill_scan_chunk(&scan), BACKFILL_SCAN_END); /* stays there */
     check_index(table);
     table_release(table);
 }
@@ -314,12 +315,12 @@ static int open_engine(void **state)
     struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
     struct engine_options options = {
         .region = STR("r"), .account = STR("0"), .table_delay_ms = (int64_t)3600 * 1000};
-    service.mailbox = waiting_mailbox_create();
+    background.mailbox = waiting_mailbox_create();
     if (!store_open(STR("memory:"), &store_options, &store, &err) ||
         !engine_open(store, &options, &engine, &err)) {
         return -1;
     }
-    service.engine = engine;
+    background.engine = engine;
     return 0;
 }
 
@@ -328,7 +329,7 @@ static int close_engine(void **state)
     (void)state;
     engine_close(engine);
     store_close(store);
-    waiting_mailbox_destroy(service.mailbox);
+    waiting_mailbox_destroy(background.mailbox);
     arena_finish(&arena);
     return 0;
 }
