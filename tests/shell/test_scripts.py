@@ -7,6 +7,10 @@ import secrets
 
 import pytest
 
+from certificates import Authority
+from server import TlsServer
+from signing import KEY_ID, SECRET, write_users
+
 
 @pytest.fixture
 def table(any_db, shell):
@@ -287,3 +291,19 @@ def test_help(shell):
     out = shell("memory:", "-c", "\\help").out
     for name in ("tables", "d", "get", "query", "scan", "put", "explain", "cost", "watch", "import", "export", "quit"):
         assert f"  \\{name} " in out
+
+
+def test_signed_and_over_tls(shell, environment, tmp_path):
+    """Plans and cost are asked for with the same credentials and certificates as everything else."""
+    authority = Authority(tmp_path)
+    everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, ["all"])], policies={"all": everything})
+    text = "\\create Tab pk\n\\explain SELECT * FROM Tab WHERE pk = 'a'\n\\cost\n\\patterns Tab\n"
+    with TlsServer(authority.make("server"), "--auth", "on", "--users", str(users)) as server:
+        refused = shell(server.tls_endpoint, "--ca-file", str(authority.file), text=text)
+        assert refused.status == 1 and "UnrecognizedClientException" in refused.err
+        environment.update(AWS_ACCESS_KEY_ID=KEY_ID, AWS_SECRET_ACCESS_KEY=SECRET, AWS_REGION="us-east-1")
+        unknown = shell(server.tls_endpoint, text=text)
+        assert unknown.status == 1 and "certificate" in unknown.err
+        done = shell(server.tls_endpoint, "--ca-file", str(authority.file), text=text)
+        assert done.status == 0 and done.out.startswith("created\nget Tab\n"), done.err
