@@ -22,6 +22,7 @@ struct job {
     struct gramme_value *page_parameters;
     struct gramme_answer *answer;
     struct gramme_error *error;
+    pthread_t thread;
     int done_fd;
     atomic_int references;
 };
@@ -101,11 +102,11 @@ static void *run_job(void *context)
     job->answer = job->json == NULL
                       ? gramme_insight(job->db, job->operation, job->page_parameters, &job->error)
                       : gramme_call(job->db, job->operation, job->json, job->len, &job->error);
+    atomic_fetch_sub(&running_count, 1); /* the handle is not used any more */
     uint64_t one = 1;
     ssize_t written = write(job->done_fd, &one, sizeof(one));
     (void)written; /* an eventfd of ours takes it */
     release(job);
-    atomic_fetch_sub(&running_count, 1);
     return NULL;
 }
 
@@ -121,12 +122,10 @@ static struct job *create_job(struct gramme_db *db, const char *operation)
 
 static void start_job(struct job *job)
 {
-    pthread_t thread;
     atomic_fetch_add(&running_count, 1);
-    if (job->done_fd < 0 || pthread_create(&thread, NULL, run_job, job) != 0) {
+    if (job->done_fd < 0 || pthread_create(&job->thread, NULL, run_job, job) != 0) {
         abort(); /* neither memory nor file descriptors for a single call */
     }
-    pthread_detach(thread);
 }
 
 /* Starts the call and waits for its end, or for Ctrl-C. */
@@ -136,9 +135,11 @@ static bool run_and_wait(struct session *session, struct job *job, struct gramme
     start_job(job);
     session->was_interrupted = wait_readable(job->done_fd, -1) < 0;
     if (session->was_interrupted) {
+        pthread_detach(job->thread);
         release(job);
         return fail(session, "interrupted; the request may still be carried out");
     }
+    pthread_join(job->thread, NULL);
     *out = job->answer;
     struct gramme_error *error = job->error;
     job->answer = NULL;

@@ -66,7 +66,9 @@ static bool page(struct str text)
 
 void output_flush_now(struct session *session)
 {
-    fwrite(session->out.data, 1, session->out.len, stdout);
+    if (session->out.len > 0) {
+        fwrite(session->out.data, 1, session->out.len, stdout);
+    }
     fflush(stdout);
     session->out.len = 0;
 }

@@ -198,7 +198,9 @@ int shell_main(int argc, char **argv)
     session.timing = session.is_interactive || arguments.timing;
     if (arguments.format != NULL &&
         !settings_set(&session, STR("format"), str_from_c(arguments.format))) {
-        return complain(session.message.data, "");
+        status = complain(session.message.data, "");
+        buf_finish(&session.message);
+        return status;
     }
     set_locale();
     if (session.is_interactive) {

@@ -134,7 +134,7 @@ static bool write_items(struct export *out, const struct gramme_value *items)
         }
         out->count++;
     }
-    bool good = fwrite(lines.data, 1, lines.len, out->file) == lines.len;
+    bool good = lines.len == 0 || fwrite(lines.data, 1, lines.len, out->file) == lines.len;
     buf_finish(&lines);
     return good || fail(out->session, "cannot write: %s", strerror(errno));
 }
