@@ -82,6 +82,7 @@ void format_add(struct buf *out, const char *format, va_list args)
         }
         struct conversion conversion;
         format = read_conversion(format + 1, &conversion);
+        assert(!conversion.counted || strcmp(conversion.spec, "%.*s") == 0);
         if (conversion.type == '%') {
             buf_add_char(out, '%');
         } else if (conversion.type == 's') {
