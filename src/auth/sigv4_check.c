@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/percent.h"
+
 #define ALGORITHM "AWS4-HMAC-SHA256"
 
 static bool is_space(char c)
@@ -63,32 +65,6 @@ struct parameters {
     size_t count;
 };
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* Decodes percent-encoding; a `%` that is not followed by two hexadecimal digits is kept. */
-static struct str percent_decode(struct arena *arena, struct str text)
-{
-    char *out = arena_bytes(arena, text.len);
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        bool has_digits = text.data[i] == '%' && i + 2 < text.len &&
-                          hex_value(text.data[i + 1]) >= 0 && hex_value(text.data[i + 2]) >= 0;
-        if (has_digits) {
-            out[len++] = (char)(hex_value(text.data[i + 1]) * 16 + hex_value(text.data[i + 2]));
-            i += 2;
-        } else {
-            out[len++] = text.data[i];
-        }
-    }
-    return str_make(out, len);
-}
-
 static bool is_unreserved(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -135,8 +111,8 @@ static struct parameters read_query(struct arena *arena, struct str query)
         }
         struct str name = take_until(&pair, '=');
         parameters.list[parameters.count++] = (struct parameter){
-            .name = percent_encode(arena, percent_decode(arena, name), ""),
-            .value = percent_encode(arena, percent_decode(arena, pair), ""),
+            .name = percent_encode(arena, percent_decode(arena, name, '+'), ""),
+            .value = percent_encode(arena, percent_decode(arena, pair, '+'), ""),
         };
     }
     return parameters;
@@ -148,7 +124,7 @@ static struct str find_parameter(struct arena *arena, const struct parameters *p
 {
     for (size_t i = 0; i < parameters->count; i++) {
         if (str_eq(parameters->list[i].name, name)) {
-            return percent_decode(arena, parameters->list[i].value);
+            return percent_decode(arena, parameters->list[i].value, '+');
         }
     }
     return STR_NULL;

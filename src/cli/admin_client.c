@@ -359,3 +359,24 @@ int admin_main(const char *command, const struct admin_verb *verbs, int argc, ch
     arena_finish(&arena);
     return good ? 0 : 1;
 }
+
+bool admin_put_document(const struct admin_arguments *arguments, const char *operation,
+                        const char *name_member, struct err *err)
+{
+    struct str document;
+    struct str answer;
+    if (!admin_read_file(arguments->arena, arguments->words[1], &document, err)) {
+        return false;
+    }
+    struct buf body = {0};
+    buf_add_char(&body, '{');
+    admin_add(&body, name_member, arguments->words[0]);
+    admin_add(&body, "Document", document);
+    if (!str_is_null(arguments->seconds)) {
+        buf_format(&body, ",\"SessionSeconds\":%.*s", STR_ARG(arguments->seconds));
+    }
+    buf_add_char(&body, '}');
+    bool good = admin_request(arguments, operation, buf_str(&body), &answer, err);
+    buf_finish(&body);
+    return good;
+}

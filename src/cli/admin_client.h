@@ -64,4 +64,9 @@ void admin_each(struct arena *arena, struct str answer, const char *member,
 MUST_USE bool admin_read_file(struct arena *arena, struct str path, struct str *out,
                               struct err *err);
 
+/* Sends the document in the file of the second word under the name of the first: PutPolicy or
+ * PutRole. `name_member` is the member for the name. */
+MUST_USE bool admin_put_document(const struct admin_arguments *arguments, const char *operation,
+                                 const char *name_member, struct err *err);
+
 #endif

@@ -8,19 +8,7 @@
 
 static bool put(const struct admin_arguments *arguments, struct err *err)
 {
-    struct str document;
-    struct str answer;
-    if (!admin_read_file(arguments->arena, arguments->words[1], &document, err)) {
-        return false;
-    }
-    struct buf body = {0};
-    buf_add_char(&body, '{');
-    admin_add(&body, "PolicyName", arguments->words[0]);
-    admin_add(&body, "Document", document);
-    buf_add_char(&body, '}');
-    bool good = admin_request(arguments, "PutPolicy", buf_str(&body), &answer, err);
-    buf_finish(&body);
-    return good;
+    return admin_put_document(arguments, "PutPolicy", "PolicyName", err);
 }
 
 /* An operation on the policy of the first word, and on --user or --role. */

@@ -6,22 +6,7 @@
 
 static bool put(const struct admin_arguments *arguments, struct err *err)
 {
-    struct str document;
-    struct str answer;
-    if (!admin_read_file(arguments->arena, arguments->words[1], &document, err)) {
-        return false;
-    }
-    struct buf body = {0};
-    buf_add_char(&body, '{');
-    admin_add(&body, "RoleName", arguments->words[0]);
-    admin_add(&body, "Document", document);
-    if (!str_is_null(arguments->seconds)) {
-        buf_format(&body, ",\"SessionSeconds\":%.*s", STR_ARG(arguments->seconds));
-    }
-    buf_add_char(&body, '}');
-    bool good = admin_request(arguments, "PutRole", buf_str(&body), &answer, err);
-    buf_finish(&body);
-    return good;
+    return admin_put_document(arguments, "PutRole", "RoleName", err);
 }
 
 static bool change(const struct admin_arguments *arguments, const char *operation, struct err *err)

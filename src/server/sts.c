@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/percent.h"
 
 #define NAMESPACE "https://sts.amazonaws.com/doc/2011-06-15/"
 
@@ -20,32 +21,6 @@ enum {
 
 /* Forms ------------------------------------------------------------------------------------- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* Undoes the encoding of forms: + is a space, %XX a byte. */
-static struct str decode(struct arena *arena, struct str text)
-{
-    char *out = arena_bytes(arena, text.len);
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        bool has_digits = text.data[i] == '%' && i + 2 < text.len &&
-                          hex_digit(text.data[i + 1]) >= 0 && hex_digit(text.data[i + 2]) >= 0;
-        if (has_digits) {
-            out[len++] = (char)(hex_digit(text.data[i + 1]) * 16 + hex_digit(text.data[i + 2]));
-            i += 2;
-        } else {
-            out[len++] = text.data[i] == '+' ? ' ' : text.data[i];
-        }
-    }
-    return str_make(out, len);
-}
-
 /* The first parameter of that name, or STR_NULL. */
 static struct str parameter(const struct sts_call *call, struct str name)
 {
@@ -57,8 +32,9 @@ static struct str parameter(const struct sts_call *call, struct str name)
         rest = str_skip(rest, MIN(len + 1, rest.len));
         const char *equals = pair.len == 0 ? NULL : memchr(pair.data, '=', pair.len);
         size_t name_len = equals == NULL ? pair.len : (size_t)(equals - pair.data);
-        if (str_eq(decode(call->arena, str_make(pair.data, name_len)), name)) {
-            return equals == NULL ? STR("") : decode(call->arena, str_skip(pair, name_len + 1));
+        if (str_eq(percent_decode(call->arena, str_make(pair.data, name_len), ' '), name)) {
+            return equals == NULL ? STR("")
+                                  : percent_decode(call->arena, str_skip(pair, name_len + 1), ' ');
         }
     }
     return STR_NULL;

@@ -74,30 +74,12 @@ def narrow(server, direct, key):
         yield process
 
 
-class Replay:
-    """As test_patterns.Replay, without looking at what the database is asked."""
-
-    def __init__(self, api):
-        self.api = api
-
-    def __call__(self, call, body=None, user=None, version=None, expect=(200, 201, 204), **more):
-        method, template = call.split(" ")
-        path = template.format(**{name: more.pop(name) for name in re.findall(r"{(\w+)}", template)})
-        headers = {**({"X-User-Id": user} if user else {}), **({"If-Match": f'"{version}"'} if version is not None else {})}
-        reply = self.api.call(method, path, body, headers, **more)
-        assert reply.status in expect, (call, reply)
-        return reply.body
-
-    def judge(self, call):
-        pass
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_everything_works_under_the_policy(name, server, direct, narrow):
     with Events(f"{narrow.endpoint}/{name}/api/live") as events:
         assert events.wait("ready")[0].data["source"] == "stream"
         replay = getattr(replays, f"replay_{name}")
-        replay(Rest(f"{direct.endpoint}/{name}/api"), Replay(Rest(f"{narrow.endpoint}/{name}/api")), server)
+        replay(Rest(f"{direct.endpoint}/{name}/api"), replays.Calls(Rest(f"{narrow.endpoint}/{name}/api")), server)
         events.wait("change")
     assert "AccessDenied" not in narrow.log()
 
@@ -187,7 +169,7 @@ def use_everything(name, server, direct, narrow):
     with Events(f"{narrow.endpoint}/{name}/api/live") as events:
         assert events.wait("ready", seconds=5)[0].data["source"] == "stream"
         replay = getattr(replays, f"replay_{name}")
-        replay(Rest(f"{direct.endpoint}/{name}/api"), Replay(Rest(f"{narrow.endpoint}/{name}/api")), server)
+        replay(Rest(f"{direct.endpoint}/{name}/api"), replays.Calls(Rest(f"{narrow.endpoint}/{name}/api")), server)
         events.wait("change", seconds=5)
 
 

@@ -19,24 +19,6 @@ DOCUMENTS = json.loads((ROOT / "tests/insight/documents.json").read_text())
 ROWS = [pytest.param(name, row, id=f"{name}: {row['row']}") for name, document in DOCUMENTS.items() for row in document["rows"]]
 
 
-class Demo:
-    """Calls one application as tests/support/replays.py asks; judges nothing."""
-
-    def __init__(self, api):
-        self.api = api
-
-    def __call__(self, call, body=None, user=None, version=None, expect=(200, 201, 204), **more):
-        method, template = call.split(" ")
-        path = template.format(**{name: more.pop(name) for name in re.findall(r"{(\w+)}", template)})
-        headers = {**({"X-User-Id": user} if user else {}), **({"If-Match": f'"{version}"'} if version is not None else {})}
-        reply = self.api.call(method, path, body, headers, **more)
-        assert reply.status in expect, (call, reply)
-        return reply.body
-
-    def judge(self, _):
-        pass
-
-
 @pytest.fixture(scope="module")
 def demo():
     """A server on which the demo workload has run; the applications have ended, so that nothing changes any more."""
@@ -44,7 +26,7 @@ def demo():
         with Apps(server.endpoint) as apps:
             for name in DOCUMENTS:
                 api = Rest(f"{apps.endpoint}/{name}/api")
-                getattr(replays, f"replay_{name}")(api, Demo(api), server)
+                getattr(replays, f"replay_{name}")(api, replays.Calls(api), server)
         yield server
 
 
