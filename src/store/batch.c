@@ -1,3 +1,5 @@
+/* Collects the operations of an eval in a struct store_batch. Called by eval functions, on the
+ * thread on which the store runs them. */
 #include "base/mem.h"
 #include "store/batch_internal.h"
 
@@ -18,7 +20,7 @@ static void add_op(struct store_batch *batch, struct batch_op op)
     assert(op.key.len >= STORE_PREFIX_LEN);
     assert(op.key.len <= STORE_KEY_LEN_MAX);
     if (str_is_null(op.value)) {
-        op.value = STR(""); /* as a row, no bytes are still a row */
+        op.value = STR(""); /* an empty value is a row; STR_NULL would mean absent */
     }
     if (batch->op_count == batch->op_capacity) {
         batch->op_capacity = MAX(batch->op_capacity * 2, (size_t)64);

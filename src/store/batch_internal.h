@@ -1,4 +1,4 @@
-/* store/batch_internal.h: what an eval has asked for, in order, before a store carries it out. */
+/* store/batch_internal.h: the operations that an eval has added, in order. For stores. */
 #ifndef GRAMME_STORE_BATCH_INTERNAL_H
 #define GRAMME_STORE_BATCH_INTERNAL_H
 
@@ -18,7 +18,7 @@ enum batch_op_kind {
 struct batch_op {
     enum batch_op_kind kind;
     struct str key;
-    struct str log; /* BATCH_APPEND, BATCH_ADVANCE: which log; the key is a prefix */
+    struct str log; /* BATCH_APPEND, BATCH_ADVANCE: identifies the log; `key` is a prefix */
     struct str value;
     struct store_count delta;
     uint64_t stamp; /* BATCH_ADVANCE */
@@ -26,13 +26,14 @@ struct batch_op {
 
 struct store_batch {
     const struct store_update *update;
-    struct batch_op *ops; /* malloc'ed, kept from one update to the next */
+    struct batch_op *ops; /* reused by the next update */
     size_t op_count;
     size_t op_capacity;
 };
 
-/* Forgets the operations; the batch is for `update` now. {0} is an empty batch. */
+/* Empties the batch and makes it that of `update`. {0} is a valid empty batch. */
 void store_batch_start(struct store_batch *batch, const struct store_update *update);
+/* Frees the memory of the batch. */
 void store_batch_finish(struct store_batch *batch);
 
 #endif

@@ -1,13 +1,13 @@
-/* store/formats.h: the versions of what stores keep (docs/internals/formats.md). A store of another
- * version is refused, or upgraded when it is opened. */
+/* store/formats.h: versions of the stored formats (docs/internals/formats.md). Opening a store
+ * upgrades the versions listed here, and refuses all others. */
 #ifndef GRAMME_STORE_FORMATS_H
 #define GRAMME_STORE_FORMATS_H
 
 enum {
-    STORE_FORMAT = 5,        /* of a store on disk */
-    STORE_FORMAT_OLDEST = 3, /* the oldest that is upgraded */
-    PG_FORMAT = 2,           /* of a store on PostgreSQL */
-    /* The formats before tables could keep a history of their items. */
+    STORE_FORMAT = 5,        /* rocksdb: */
+    STORE_FORMAT_OLDEST = 3, /* the oldest version that is upgraded */
+    PG_FORMAT = 2,           /* postgresql: */
+    /* The last versions without histories of items. */
     STORE_FORMAT_WITHOUT_HISTORY = 4,
     PG_FORMAT_WITHOUT_HISTORY = 1,
 };

@@ -1,3 +1,5 @@
+/* A set of space numbers: an array of chunks, each a bit map of 65,536 numbers. Chunks are
+ * allocated by the first thread that adds to them and are never freed before the set. */
 #include "store/space_set.h"
 
 #include "base/mem.h"
@@ -10,7 +12,7 @@ struct space_chunk {
 
 void space_set_init(struct space_set *set)
 {
-    set->chunks = mem_zalloc(CHUNK_COUNT * sizeof(*set->chunks)); /* pages come when touched */
+    set->chunks = mem_zalloc(CHUNK_COUNT * sizeof(*set->chunks)); /* untouched pages cost nothing */
 }
 
 void space_set_finish(struct space_set *set)
@@ -35,7 +37,7 @@ static struct space_chunk *need_chunk(struct space_set *set, uint32_t space)
     }
     struct space_chunk *fresh = mem_zalloc(sizeof(*fresh));
     if (!atomic_compare_exchange_strong(&set->chunks[space >> 16], &chunk, fresh)) {
-        mem_free(fresh); /* another thread was first */
+        mem_free(fresh); /* another thread has added the chunk meanwhile */
         return chunk;
     }
     return fresh;

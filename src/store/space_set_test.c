@@ -1,3 +1,4 @@
+/* Tests sets of space numbers: adding, runs, and the stored form. */
 #include "store/space_set.h"
 
 #include "base/testing.h"
@@ -53,7 +54,7 @@ static void runs(void **state)
     space_set_finish(&set);
 }
 
-/* What is stored must not change: bit i % 8 of byte i / 8. */
+/* The stored form must never change: bit i % 8 of byte i / 8. */
 static void pieces_are_stored_as_documented(void **state)
 {
     (void)state;

@@ -1,24 +1,28 @@
-/* Chooses the store by its URL and forwards the calls. */
+/* Finds the kind of a store by its URL, and forwards calls to its functions. Any thread. */
 #include "store/store.h"
 
 #include "base/bytes.h"
 
-/* The functions that open stores, each of its own folder. */
-#define STORE_KIND(prefix_, rest_, open_)                                                          \
+/* The functions that open stores; each is defined in the folder of its kind. */
+#define STORE_KIND(prefix_, rest_, is_persistent_, open_)                                          \
     bool open_(struct str rest, const struct store_options *options, struct store **out,           \
                struct err *err);
 #include "store/stores.def"
 #undef STORE_KIND
 
 struct kind {
-    struct str prefix; /* of the URL */
+    struct str prefix;
     bool (*open)(struct str rest, const struct store_options *options, struct store **out,
                  struct err *err);
     bool takes_rest;
+    bool is_persistent;
 };
 
-#define STORE_KIND(prefix_, rest_, open_)                                                          \
-    {.prefix = {(prefix_), sizeof(prefix_) - 1}, .open = (open_), .takes_rest = sizeof(rest_) > 1},
+#define STORE_KIND(prefix_, rest_, is_persistent_, open_)                                          \
+    {.prefix = {(prefix_), sizeof(prefix_) - 1},                                                   \
+     .open = (open_),                                                                              \
+     .takes_rest = sizeof(rest_) > 1,                                                              \
+     .is_persistent = (is_persistent_)},
 static const struct kind kinds[] = {
 #include "store/stores.def"
 };
@@ -40,9 +44,15 @@ bool store_knows_url(struct str url)
     return kind_of(url) != NULL;
 }
 
+bool store_url_is_persistent(struct str url)
+{
+    const struct kind *kind = kind_of(url);
+    return kind != NULL && kind->is_persistent;
+}
+
 const char *store_url_kinds(void)
 {
-#define STORE_KIND(prefix_, rest_, open_) ", " prefix_ rest_
+#define STORE_KIND(prefix_, rest_, is_persistent_, open_) ", " prefix_ rest_
     static const char list[] =
 #include "store/stores.def"
         ;
@@ -133,7 +143,8 @@ static void finish_settle(struct store_update *update)
     settle->done(settle);
 }
 
-/* An update that writes nothing: when it is done, all that were evaluated before it are decided. */
+/* Without a function of the store: an update that writes nothing. When it is done, all updates that
+ * were evaluated before it are decided. */
 void store_settle(struct store *store, struct store_settle *settle)
 {
     if (store->ops->settle != NULL) {
@@ -189,6 +200,11 @@ bool store_may_serve(const struct store *store)
 uint64_t store_seed(const struct store *store)
 {
     return store->seed;
+}
+
+size_t store_key_len_max(const struct store *store)
+{
+    return store != NULL && store->key_len_max != 0 ? store->key_len_max : STORE_KEY_LEN_MAX;
 }
 
 struct store_count store_count_value(struct str row)

@@ -8,38 +8,54 @@
  * a table's items, one of its indexes, the catalog and so on; a part is what belongs together.
  * Space 0 is the store's own.
  *
- * Every write names its keys beforehand and is a pure function of the rows that stand there, so the
- * store is handed keys and a function instead of begin, get, put and commit: it may lock, validate
- * or run serially, run the function again, and put many requests into one commit.
+ * An update names its keys and passes a function of the rows under them, instead of calling begin,
+ * get, put and commit. So the store may lock the rows, validate them or run updates serially, may
+ * run the function again, and may commit many updates together.
  *
- * The rules that every store keeps, and that tests/store checks:
- *  1. An update is atomic, and serializable with all updates and snapshot gets that share a
- *     declared key, absent or present.
- *  2. eval does no I/O and its rows live only inside it. A condition that fails is STORE_NO_WRITE.
- *  3. Rows outside the declared keys are written only if a declared key owns them (index rows
- *     embed it), or by append or add.
- *  4. The stamps of append grow strictly in commit order per log; a reader that saw n never later
- *     finds a smaller one that it did not see.
- *  5. Any number of updates may be committed together, each with its own status; updates that
- *     share a key see each other in turn; a commit that fails as a whole is run again one by one.
- *  6. STORE_OK only when the bytes are on disk. What cannot be decided says STORE_UNKNOWN.
- *  7. add is for counters and never makes two writers wait for each other. A counter's key is not
- *     declared, and is read by a get with `are_counters`.
- *  8. Times of updates (`wants_time`) respect causality: if an update was done before another one
- *     was started, or wrote a key that the other one declares, its time is the smaller one, also
- *     across processes, restarts and clocks that are set back. So the updates up to a time are a
- *     consistent cut of all of them, and store_settle() says which times are complete.
+ * Rules that every store keeps; tests/store has a test case for each:
+ *  1. Isolation. An update is atomic. Updates and snapshot gets that share a declared key are
+ *     serializable, whether the row exists or not. A get without `snapshot` returns for each key
+ *     the newest committed row.
+ *  2. Evaluation. eval does no I/O, and the rows that it gets are valid until it returns. If its
+ *     condition fails it returns false, and the status is STORE_NO_WRITE.
+ *  3. Undeclared rows. An update writes rows outside its declared keys only if a declared key owns
+ *     them (an index entry holds the key of its item), or by append or add.
+ *  4. Logs. The stamps of appended rows grow strictly in commit order within a log. A reader that
+ *     has read stamp n finds no smaller stamp later that it did not find before.
+ *  5. Groups. The store may commit any number of updates together; each has its own status. Updates
+ *     of a group that share a key are evaluated in order, each with the rows that the previous one
+ *     has written. If the commit of a group fails, the store runs its updates again one by one.
+ *  6. Durability. STORE_OK means that the bytes are on disk. If the store cannot find out whether
+ *     they are, the status is STORE_UNKNOWN.
+ *  7. Counters. add changes a counter, and never makes two updates wait for each other. The key of
+ *     a counter must not be declared. Read counters by a get with `are_counters`: a range over such
+ *     keys may or may not return rows for them.
+ *  8. Times. The times of updates (`wants_time`) respect causality: if an update was done before
+ *     another one was started, or wrote a key that the other one declares, it has the smaller time,
+ *     also in another process, after a restart, and if the system clock was set back. So all
+ *     updates up to a time are a consistent state, and store_settle() returns a time up to which
+ *     all updates are decided.
+ *  9. Ranges. A range is not a snapshot. It returns rows in the order of keys. It returns a row
+ *     exactly once if the row exists from the start of the range to its end. A row that is written
+ *     or erased meanwhile may be returned in any version that it had meanwhile, or not at all, and
+ *     an update that writes several rows may be seen in part.
  *
- * A request struct belongs to the caller and must live until its done() has been called, always
- * on the thread of `home` and possibly before the function that started it returns. It is started
- * on that thread too; until done() its arena is the store's. Requests that are under way at the
- * same time may be carried out in any order. `home` outlives the store.
+ * Requests. The caller owns the struct of a request and keeps it unchanged until done() is called.
+ * It starts the request on the thread of `home` and done() runs on that thread, possibly before the
+ * function that starts the request returns. Until done() is called the arena belongs to the store.
+ * Requests that are under way at the same time may be carried out in any order. `home` must outlive
+ * the store.
  *
- * Which thread does the work is the store's decision; `home` says what its thread allows
- * (base/mailbox.h). A store may carry out a request on the thread that starts it as far as the
- * mailbox permits: it may wait there for a commit if home->may_block and the update was started
- * alone, and may give rows there until the mailbox's time slice is over. All else runs on threads
- * of the store. */
+ * done() may start other requests, also with the same struct. As it may be called by the function
+ * that starts a request, a chain of requests that start each other nests on the stack: a caller
+ * whose chain has no small bound starts the next request in a loop, after that function has
+ * returned (fetch_all() in engine/read.c). row(), eval and prepare must not call the store.
+ *
+ * Threads. The store may do the work of a request on the thread that starts it, as far as `home`
+ * allows (base/mailbox.h): if home->may_block, the thread may wait for the commit of an update that
+ * was started alone; if home->has_slices, the thread may return rows until home->slice_until_ns,
+ * which the store sets 2 ms ahead when the first range of a round of events needs it and the event
+ * loop resets to 0 before each round. Everything else runs on threads of the store. */
 #ifndef GRAMME_STORE_STORE_H
 #define GRAMME_STORE_STORE_H
 
@@ -51,231 +67,257 @@
 #define STORE_PART_LEN   16
 #define STORE_PREFIX_LEN (STORE_SPACE_LEN + STORE_PART_LEN)
 
-/* What codec/key.h can make fits. */
+/* Bytes of the longest key: enough for every key of codec/key.h. */
 #define STORE_KEY_LEN_MAX 6144
 
 enum store_status {
     STORE_OK,
     STORE_NO_WRITE, /* eval returned false: nothing was written */
     STORE_GONE,     /* a declared key lies in a dropped space: nothing was written */
-    STORE_FAILED,   /* disk full, I/O error: nothing was written; it may work later */
-    STORE_UNKNOWN,  /* it may have been written or not */
-    STORE_TOO_MUCH, /* the rows of a get have more than bytes_max */
-    STORE_BUSY,     /* others kept a declared row locked for too long: nothing was written */
+    STORE_FAILED,   /* disk full, I/O error: nothing was written; a later attempt may succeed */
+    STORE_UNKNOWN,  /* the update may or may not have been written */
+    STORE_TOO_MUCH, /* the rows of a get have more than bytes_max bytes */
+    STORE_BUSY,     /* other transactions kept a declared row locked: nothing was written */
 };
 
 /* Reads rows by key. */
 struct store_get {
     const struct str *keys;
     size_t key_count;
-    bool snapshot;       /* all rows as of one instant; else each on its own is the newest */
-    bool are_counters;   /* the keys are of counters: each row is as store_count_value() takes it */
-    bool before_serving; /* also while this process may not serve: see store_may_serve() */
-    size_t bytes_max;    /* of all rows together: more is STORE_TOO_MUCH; 0: no limit */
-    struct arena *arena; /* the store's scratch memory for this request */
+    bool snapshot;       /* all rows as of one instant; else each row is the newest by itself */
+    bool are_counters;   /* the keys are those of counters: decode rows by store_count_value() */
+    bool before_serving; /* read also while store_may_serve() is false */
+    size_t bytes_max;    /* sum of the rows' lengths; more is STORE_TOO_MUCH; 0: no limit */
+    struct arena *arena; /* memory of the request: the store allocates from it */
     struct mailbox *home;
     void (*done)(struct store_get *get);
 
     enum store_status status;
-    struct str *rows; /* one per key, STR_NULL if absent; valid until done() returns */
+    /* One per key, STR_NULL if absent; valid until done() returns. Only if STORE_OK. */
+    struct str *rows;
 
-    struct task task; /* the store's own */
+    struct task task; /* private to the store, as the next */
     void *internal;
 };
 
-/* Reads the rows of lo <= key < hi, in order or backward. */
+/* Reads the rows of lo <= key < hi in ascending order of keys, or descending if `backward`. */
 struct store_range {
     struct str lo;
     struct str hi;
     bool backward;
     struct arena *arena;
     struct mailbox *home;
-    /* One row; false ends the range. The bytes are valid until it returns. Called on any thread,
-     * but never on two at once, and never after done(). */
+    /* Gets one row; returns false to end the range. The bytes are valid until it returns. Runs on
+     * any thread, but never on two at once, and never after done(). */
     bool (*row)(struct store_range *range, struct str key, struct str value);
     void (*done)(struct store_range *range);
-    /* Called on the thread of `home` before rows are given on another one; NULL: nothing to do. */
+    /* Called on the thread of `home` before row() runs on another thread; may be NULL. */
     void (*before_thread_change)(struct store_range *range);
 
     bool before_serving; /* as in a get */
-    size_t rows_wanted;  /* about how many rows will be taken; 0: not known */
-    /* How much time row() takes for each byte of a row, compared with an ordinary one; 0 is 1. The
-     * store reads the clock accordingly often. */
+    size_t rows_wanted;  /* estimate of how many rows row() accepts; 0: not known */
+    /* Cost of row() per byte of a row, relative to a plain read; 0 means 1. The store reads the
+     * clock more often for a larger weight. */
     size_t weight;
-    /* Set by the store: the thread that calls row() serves no connection, so a row may take long.
+    /* Set by the store: the thread that calls row() serves no connection, so row() may take long.
      * While it is false, row() may set put_off and return false instead of doing expensive work:
-     * then the same row is given again on a thread where may_take_long is true. */
+     * the store then passes the same row again on a thread where may_take_long is true. */
     bool may_take_long;
     bool put_off;
 
-    enum store_status status;
+    enum store_status status; /* STORE_OK also if row() has ended the range */
 
-    struct task task; /* the store's own */
+    struct task task; /* private to the store, as the next */
     void *internal;
 };
 
 struct store_batch;
 struct preparation;
 
-/* Writes. */
+/* Writes rows. */
 struct store_update {
-    const struct str *keys; /* declared; each once */
+    const struct str *keys; /* the declared keys, without duplicates */
     size_t key_count;
-    struct arena *arena; /* eval may allocate from it; keys and values written must live in it */
+    struct arena *arena; /* eval may allocate from it; what eval writes must live until done() */
     struct mailbox *home;
-    /* Decides from the rows (one per key, STR_NULL if absent) and adds to the batch; false writes
-     * nothing. May run more than once, on any thread: it starts from scratch each time. */
+    /* Reads the rows (one per key, STR_NULL if absent) and adds what is to be written to the batch.
+     * Returns false to write nothing. May run more than once, on any thread, and must not depend on
+     * an earlier run. */
     bool (*eval)(struct store_update *update, const struct str *rows, struct store_batch *batch);
     void (*done)(struct store_update *update);
-    /* NULL, or the expensive part of eval: called for each declared key in turn, with its row
-     * (STR_NULL if absent), and keeps what came of it in the caller's struct. If afterwards eval
-     * finds is_prepared set, its `rows` are NULL and it uses what prepare kept; the store sets it
-     * only if none of the rows has changed since. If one has, prepare runs again from the first
-     * key. On any thread, one at a time; the store decides whether it is used at all. */
+    /* The expensive part of eval, or NULL. The store decides whether it is used. It is called for
+     * each declared key in order, with its row (STR_NULL if absent), and keeps its result in the
+     * caller's struct. If eval then finds is_prepared set, its `rows` are NULL and it uses these
+     * results: no declared row has changed since. If one has, prepare runs again from the first
+     * key. On any thread, one at a time. */
     void (*prepare)(struct store_update *update, size_t index, struct str row);
-    /* How often eval passes over each byte of the rows, about; 0 is 1. With `prepare`. */
+    /* With `prepare`: about how often eval passes over each byte of the rows; 0 means 1. */
     size_t weight;
     bool is_prepared; /* set by the store, for eval */
-    /* Eval needs the time of the update: rule 8. Set by the store before each call of eval. */
+    /* eval needs the time of the update (rule 8). The store sets time_ns before each eval. */
     bool wants_time;
-    int64_t time_ns; /* since 1970; differs from that of every other update of the same key */
+    int64_t time_ns; /* since 1970; unique among the updates of a key */
 
     enum store_status status;
 
-    struct task task; /* the store's own */
+    struct task task; /* private to the store, as the next two */
     void *internal;
     struct preparation *preparation;
 };
 
-/* A counter: how many, and how much of it. */
+/* The value of a counter. */
 struct store_count {
     int64_t count;
     int64_t bytes;
 };
 
-/* For eval. `index` is that of a declared key. */
+/* The functions store_batch_*() are for eval. The store carries them out in order, when eval has
+ * returned true; values must live until done(). */
+
+/* Writes the row of declared key number `index`. */
 void store_batch_put(struct store_batch *batch, size_t index, struct str value);
+/* Erases the row of declared key number `index`; it may be absent. */
 void store_batch_erase(struct store_batch *batch, size_t index);
-/* Rows that a declared key owns. */
+/* Writes a row that a declared key owns (rule 3). */
 void store_batch_put_owned(struct store_batch *batch, struct str key, struct str value);
+/* Erases a row that a declared key owns; it may be absent. */
 void store_batch_erase_owned(struct store_batch *batch, struct str key);
-/* Adds to the counter of a key that nobody declares. */
+/* Adds to a counter; an absent one is zero. No update may declare its key. */
 void store_batch_add(struct store_batch *batch, struct str key, struct store_count delta);
-/* Erases a counter that nobody adds to any more. */
+/* Erases a counter. No update may add to it at the same time or later. */
 void store_batch_erase_counter(struct store_batch *batch, struct str key);
-/* A new row behind all others of `prefix` (space and part); its sort is the stamp, 8 bytes. */
+/* Appends a row to the log `prefix` (space and part). Its key is the prefix and its stamp, 8 bytes,
+ * big-endian. */
 void store_batch_append(struct store_batch *batch, struct str prefix, struct str value);
-/* The same for a log that has several parts, one after the other. `log` names it: a prefix that
- * only this log uses. The row goes to `prefix`, or to the newest part of the log if `prefix` comes
- * before that; a process passes the prefixes of a log in order, but another one may be ahead. */
+/* Appends a row to a log with several parts that follow each other. `log` is a prefix that
+ * identifies the log. The row goes to the part `prefix`, or to the newest part of the log if that
+ * is a larger one. Within a process no prefix of a log may be smaller than an earlier one; another
+ * process may be ahead. */
 void store_batch_append_to_log(struct store_batch *batch, struct str log, struct str prefix,
                                struct str value);
-/* Makes `prefix` the newest part of the log, if it is not yet: once the update is STORE_OK no row
- * is appended to an earlier part any more. Stamps to come are larger than `stamp`. */
+/* Makes `prefix` the newest part of the log, unless a larger one is. Once the update is STORE_OK no
+ * row is appended to an earlier part, and later stamps are larger than `stamp`. */
 void store_batch_advance_log(struct store_batch *batch, struct str log, struct str prefix,
                              uint64_t stamp);
 
-/* What a counter's row holds; an absent one (STR_NULL) is zeros. */
+/* Decodes the row of a counter; an absent row (STR_NULL) is zero. */
 struct store_count store_count_value(struct str row);
-/* The bytes of a counter's row: both numbers, 64 bits each, little-endian. For the stores. */
+/* The row of a counter: both numbers, 64 bits each, little-endian. */
 enum { STORE_COUNT_LEN = 16 };
+/* Encodes the row of a counter. For stores. */
 void store_count_encode(struct store_count value, char out[STORE_COUNT_LEN]);
 
 struct store;
 
 struct store_options {
-    size_t cache_bytes;
-    int worker_count;
-    uint64_t scrub_bytes_per_second; /* of tables, read in the background; 0: none */
-    uint64_t reserve_bytes;          /* of disk, kept for deletes when it is full; 0: none */
-    uint64_t seed;                   /* of a store that is created; 0: a random one */
-    /* Whose data it is: a shared store refuses another one; STR_NULL: anybody's. */
+    size_t cache_bytes;              /* of the block cache */
+    int worker_count;                /* threads for reads that need the disk */
+    uint64_t scrub_bytes_per_second; /* rate of the scrubber; 0: no scrubber */
+    uint64_t reserve_bytes;          /* disk space kept for deletes on a full disk; 0: none */
+    uint64_t seed;                   /* store_seed() of a store that is created; 0: random */
+    /* Account and region. A shared store refuses other ones; STR_NULL: accepts any. */
     struct str owner;
 };
 
-/* Opens the store that `url` names; stores.def lists the kinds. */
+/* Opens the store that `url` names; stores.def lists the kinds. False: *err says why. Close it with
+ * store_close(). */
 MUST_USE bool store_open(struct str url, const struct store_options *options, struct store **out,
                          struct err *err);
-/* Whether store_open() knows the kind of the URL. */
+/* Returns whether store_open() knows the kind of the URL. */
 MUST_USE bool store_knows_url(struct str url);
-/* What URLs there are, for messages and help: "rocksdb:DIRECTORY, memory:". */
+/* Returns whether a store of this URL still has its rows after the process has ended. */
+MUST_USE bool store_url_is_persistent(struct str url);
+/* Returns the list of URLs for messages and help: "rocksdb:DIRECTORY, memory:". */
 MUST_USE const char *store_url_kinds(void);
-/* The URL for messages: without a password. In `arena` if need be. */
+/* Returns the URL without its password, for messages; in `arena` if it had one. */
 MUST_USE struct str store_url_to_show(struct arena *arena, struct str url);
-/* The directory that holds the store's files; NULL: none on this machine. */
+/* Returns the directory of the store's files; NULL if it has none on this machine. */
 MUST_USE const char *store_directory(const struct store *store);
-/* Waits for what is under way; nothing may be started any more. Accepts NULL. */
+/* Closes the store. Every get, range and settle must be done. Updates may be under way: the call
+ * waits until they are decided and posted to their homes, where done() runs later; it must not call
+ * the store. Waits for drops as well, or they are repeated at the next open. Accepts NULL. */
 void store_close(struct store *store);
 
+/* Starts a get. */
 void store_get(struct store *store, struct store_get *get);
+/* Starts a range. */
 void store_range(struct store *store, struct store_range *range);
+/* Starts an update. If home->may_block the call may wait for its commit. */
 void store_update(struct store *store, struct store_update *update);
-/* Starts several updates, each of which ends by itself. */
+/* Starts several updates. Each is atomic by itself, and calls its own done(). Does not wait for
+ * commits if there is more than one. They may share an arena: the store then evaluates them on one
+ * thread and allocates on no other one. The caller must not use the arena before all are done. */
 void store_update_all(struct store *store, struct store_update *const *updates, size_t count);
-/* From now on reads find no rows in the space, every update that declares a key of it is
- * STORE_GONE, and what others would write there is left out. The room comes back in the
- * background. Any update that is started later and STORE_OK makes the drop durable too. A number
- * that was dropped is never used again. */
+/* Drops a space. From now on reads return no rows of it, an update that declares a key of it is
+ * STORE_GONE, and rows that an update would write there as owned rows are discarded. The disk space
+ * is freed in the background. The drop is durable once an update that was started later is
+ * STORE_OK. The number of a dropped space must never be used again. */
 void store_drop_space(struct store *store, uint32_t space);
 
-/* Asks up to which time all updates are decided: every update whose time is at most `time_ns` is
- * carried out and can be read, or never will be, and all others get larger times. Writers may be
- * delayed by a few milliseconds. */
+/* Asks for a time up to which all updates are decided: every update with a time of at most
+ * `time_ns` is committed and can be read, or has failed for good; every other update gets a larger
+ * time. Updates may be delayed by a few milliseconds. */
 struct store_settle {
-    struct arena *arena; /* the store's until done() */
+    struct arena *arena; /* belongs to the store until done() */
     struct mailbox *home;
     void (*done)(struct store_settle *settle);
 
     enum store_status status; /* STORE_OK, or another one: try again */
     int64_t time_ns;
 
-    struct store_update update; /* the store's own */
+    struct store_update update; /* private to the store, as the next */
     void *internal;
 };
+/* Starts a settle. */
 void store_settle(struct store *store, struct store_settle *settle);
 
-/* A random number, made when the store was and the same ever after: the seed of hashes that are
- * stored. */
+/* Returns a number that was chosen at random when the store was created and never changes: the seed
+ * of the hashes in stored keys. */
 uint64_t store_seed(const struct store *store);
+/* The longest key that the store accepts: STORE_KEY_LEN_MAX or less. An update that writes a row
+ * with a longer one is STORE_FAILED. `store` NULL: of a closed store whose rows are checked. */
+size_t store_key_len_max(const struct store *store);
 
 /* --- processes that share a store ---
  *
- * Any number of processes may have the same store open, if it is of a kind that allows it; each is
- * a member. What a member keeps in memory of the store's rows is versioned by a number that grows
- * with every change. Each announces what it knows, and can ask what the slowest member knows: then
- * a change is known everywhere. A member that does not renew its lease is excluded, and neither
- * answers nor writes from then on. A store that is not shared has one member. */
+ * A store of some kinds may be open in several processes at once; each is a member. A member keeps
+ * some of the rows in memory (the catalog), and counts the changes of these rows by a version
+ * number. It announces the version that it knows, and asks for the lowest version that is known by
+ * all members. A member that does not renew its lease is excluded: it can neither answer requests
+ * nor write from then on. A store that cannot be shared has one member. */
 
 struct store_progress {
-    uint64_t seen;    /* this member knows all changes up to this one */
-    uint64_t settled; /* and no request that is under way there knows less */
+    uint64_t seen;    /* this member knows all changes up to this version */
+    uint64_t settled; /* and no request under way in it uses an older version */
 };
-/* `changed` is called whenever another member has announced something, joined or left, and now and
- * then without a reason; on a thread of the store, which it must not keep. NULL ends it: after that
- * it is not called any more. */
+/* Registers a function that is called when another member has announced something, joined or left,
+ * and may be called at any other time; it runs on a thread of the store and must return soon. Until
+ * this member has announced the versions that others had announced before, it may not serve. NULL
+ * unregisters: when the call returns the function does not run any more. */
 void store_watch(struct store *store, void (*changed)(void *context), void *context);
-/* What this member knows now. Until it has announced as much as others had when it joined it may
- * not serve. */
+/* Announces the version that this member knows now. */
 void store_announce(struct store *store, struct store_progress progress);
-/* What all members know at least. */
+/* Returns the versions that all members know at least. */
 MUST_USE struct store_progress store_slowest(const struct store *store);
-/* Whether this member is the one for work that one is to do. Another one may think so too for a
- * moment, but then it can write no more. */
+/* Returns whether this member is the leader, which does the work that one member does for all.
+ * Another member may still return true for a moment, but cannot write any more. */
 MUST_USE bool store_is_leader(const struct store *store);
-/* Whether this process may answer requests. If not, reads are STORE_FAILED. */
+/* Returns whether this process may answer requests. If it may not, gets and ranges without
+ * `before_serving` are STORE_FAILED. */
 MUST_USE bool store_may_serve(const struct store *store);
 
-/* What implements a store. */
+/* The functions of a store: what store_get() and the others call. */
 struct store_ops {
     void (*close)(struct store *store);
     void (*get)(struct store *store, struct store_get *get);
     void (*range)(struct store *store, struct store_range *range);
-    /* `is_alone`: store_update() started it, not store_update_all(). */
+    /* `is_alone`: started by store_update(), or the only one of store_update_all(). */
     void (*update)(struct store *store, struct store_update *update, bool is_alone);
     void (*drop_space)(struct store *store, uint32_t space);
-    /* NULL: updates are evaluated one after the other, so an update is enough. */
+    /* NULL: the store evaluates updates one after the other, so an update that writes nothing
+     * serves as a settle. */
     void (*settle)(struct store *store, struct store_settle *settle);
-    /* NULL, like all below: it is not shared. */
+    /* All of the following are NULL if the store cannot be shared. */
     void (*watch)(struct store *store, void (*changed)(void *context), void *context);
     void (*announce)(struct store *store, struct store_progress progress);
     struct store_progress (*slowest)(const struct store *store);
@@ -286,12 +328,14 @@ struct store_ops {
 struct store {
     const struct store_ops *ops;
     uint64_t seed;
+    size_t key_len_max;    /* 0: STORE_KEY_LEN_MAX */
     const char *directory; /* or NULL */
-    /* What was announced, if it is not shared. */
+    /* The announced versions of a store that cannot be shared. */
     _Atomic uint64_t seen;
     _Atomic uint64_t settled;
 };
 
+/* Returns the space of a key. */
 static inline uint32_t store_key_space(struct str key)
 {
     return get_u32_be(key.data);

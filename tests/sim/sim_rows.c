@@ -97,7 +97,7 @@ static const char *kind_of(struct inventory *inventory, struct str key)
         bool is_needed =
             memcmp(key.data + 4, "table", 5) == 0 || memcmp(key.data + 4, "next", 4) == 0 ||
             memcmp(key.data + 4, "stream", 6) == 0 || memcmp(key.data + 4, "backup", 6) == 0 ||
-            memcmp(key.data + 4, "kept", 4) == 0;
+            memcmp(key.data + 4, "kept", 4) == 0 || memcmp(key.data + 4, "feed", 4) == 0;
         return is_needed ? "catalog" : NULL;
     }
     static const char *const names[] = {[SPACE_ITEMS] = "items",
@@ -105,9 +105,10 @@ static const char *kind_of(struct inventory *inventory, struct str key)
                                         [SPACE_COLLECTIONS] = "collections",
                                         [SPACE_EXPIRY] = "expiry",
                                         [SPACE_STREAM] = NULL,
+                                        [SPACE_FEED] = "items",
                                         [SPACE_KEPT] = "items",
                                         [SPACE_HISTORY] = "items",
-                                        [SPACE_LEAVING] = NULL};
+                                        [SPACE_DROPPING] = NULL};
     return space >= FIRST_FREE ? names[inventory_find(inventory, space)->role] : NULL;
 }
 

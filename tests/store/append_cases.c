@@ -68,6 +68,61 @@ static void one_update_appends_in_its_order(struct fixture *fixture)
     assert_int_equal(number_of(rows.values[1]), 2);
 }
 
+/* A log with two parts: an update appends to `part`, or advances the log to it. */
+struct log_step {
+    uint64_t part;
+    bool is_advance;
+    uint64_t stamp; /* of an advance */
+    uint64_t number;
+};
+
+static bool eval_log_step(void *context, struct arena *arena, const struct str *rows,
+                          struct store_batch *batch)
+{
+    const struct log_step *step = context;
+    (void)rows;
+    struct str log = prefix_of(arena, 100);
+    struct str prefix = prefix_of(arena, step->part);
+    if (step->is_advance) {
+        store_batch_advance_log(batch, log, prefix, step->stamp);
+    } else {
+        store_batch_append_to_log(batch, log, prefix, number_row(arena, step->number));
+    }
+    return true;
+}
+
+/* The stamps of a log grow over its parts, also beyond a stamp that an advance names. */
+static void a_log_has_parts(struct fixture *fixture)
+{
+    struct client *client = client_create(fixture);
+    struct log_step steps[] = {
+        {.part = 10, .number = 1},
+        {.part = 10, .number = 2},
+        {.part = 11, .number = 3},
+        {.part = 11, .is_advance = true, .stamp = 0}, /* the part is the newest already */
+        {.part = 11, .number = 4},
+        {.part = 12, .is_advance = true, .stamp = (uint64_t)1 << 40},
+        {.part = 12, .number = 5},
+    };
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        assert_int_equal(client_update(client, NULL, 0, eval_log_step, &steps[i]), STORE_OK);
+    }
+    fixture_settle(fixture);
+    uint64_t number = 0;
+    uint64_t stamp = 0;
+    static const size_t counts[] = {2, 2, 1};
+    for (uint64_t part = 10; part <= 12; part++) {
+        struct rows rows = read_log(client, part, 0);
+        assert_int_equal(rows.count, counts[part - 10]);
+        for (size_t i = 0; i < rows.count; i++) {
+            assert_int_equal(number_of(rows.values[i]), ++number);
+            assert_true(stamp_of(rows.keys[i]) > stamp);
+            stamp = stamp_of(rows.keys[i]);
+        }
+    }
+    assert_true(stamp > (uint64_t)1 << 40);
+}
+
 /* Readers follow the log, each continuing after the last stamp that it has read; no reader may miss
  * a row. */
 enum { LOG_PARTS = 2, LOG_WRITERS = 3, LOG_READERS = 2, LOG_ROUNDS = 150 };
@@ -130,6 +185,7 @@ static void readers_miss_nothing(struct fixture *fixture)
 const struct contract_case append_cases[] = {
     {"appended rows come in order", rows_come_in_order},
     {"one update appends in its order", one_update_appends_in_its_order},
+    {"a log has parts", a_log_has_parts},
     {"readers of a log miss nothing", readers_miss_nothing},
     {0},
 };

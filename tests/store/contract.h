@@ -16,5 +16,6 @@ extern const struct contract_case range_cases[];
 extern const struct contract_case append_cases[];
 extern const struct contract_case drop_cases[];
 extern const struct contract_case time_cases[];
+extern const struct contract_case life_cases[];
 
 #endif

@@ -24,8 +24,8 @@ static const struct variant variants[] = {
      .slow = true},
 };
 
-static const struct contract_case *const lists[] = {update_cases, read_cases, range_cases,
-                                                    append_cases, drop_cases, time_cases};
+static const struct contract_case *const lists[] = {
+    update_cases, read_cases, range_cases, append_cases, drop_cases, time_cases, life_cases};
 
 struct run {
     const struct variant *variant;

@@ -31,13 +31,13 @@ void remove_directory(const char *directory)
     nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static struct store *open_url(struct str url, size_t cache_bytes)
+static struct store *open_url(struct str url, size_t cache_bytes, uint64_t seed)
 {
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     struct store *store = NULL;
-    struct store_options options = {.cache_bytes = cache_bytes, .worker_count = 2};
+    struct store_options options = {.cache_bytes = cache_bytes, .worker_count = 2, .seed = seed};
     if (!store_open(url, &options, &store, &err)) {
         fail_msg("cannot open %.*s: %.*s", STR_ARG(url), STR_ARG(err.message));
     }
@@ -45,11 +45,16 @@ static struct store *open_url(struct str url, size_t cache_bytes)
     return store;
 }
 
-struct store *open_store(const char *directory, size_t cache_bytes)
+static struct store *open_directory(const char *directory, size_t cache_bytes, uint64_t seed)
 {
     char url[80];
     snprintf(url, sizeof(url), "rocksdb:%s", directory);
-    return open_url(str_from_c(url), cache_bytes);
+    return open_url(str_from_c(url), cache_bytes, seed);
+}
+
+struct store *open_store(const char *directory, size_t cache_bytes)
+{
+    return open_directory(directory, cache_bytes, 0);
 }
 
 static void inject_faults(struct store *store)
@@ -65,14 +70,15 @@ static struct store *open_inner(const struct fixture *fixture)
 {
     const struct variant *variant = fixture->variant;
     if (variant->postgresql) {
-        struct store *store = open_url(str_from_c(getenv("GRAMME_POSTGRESQL")), 0);
+        struct store *store = open_url(str_from_c(getenv("GRAMME_POSTGRESQL")), 0, fixture->seed);
         if (variant->faults) {
             inject_faults(store);
         }
         return store;
     }
-    return variant->on_disk ? open_store(fixture->directory, variant->cache_bytes)
-                            : open_url(str_from_c(variant->url), variant->cache_bytes);
+    return variant->on_disk
+               ? open_directory(fixture->directory, variant->cache_bytes, fixture->seed)
+               : open_url(str_from_c(variant->url), variant->cache_bytes, fixture->seed);
 }
 
 static void open_variant(struct fixture *fixture)
@@ -120,9 +126,9 @@ bool fixture_space_has_room(struct fixture *fixture, uint32_t space, uint64_t be
     return rocks_file_bytes(fixture->inner) > before / 2;
 }
 
-void fixture_open(struct fixture *fixture, const struct variant *variant)
+static void create(struct fixture *fixture, const struct variant *variant, uint64_t seed)
 {
-    *fixture = (struct fixture){.variant = variant};
+    *fixture = (struct fixture){.variant = variant, .seed = seed};
     if (variant->on_disk) {
         make_directory(fixture->directory);
     }
@@ -132,9 +138,26 @@ void fixture_open(struct fixture *fixture, const struct variant *variant)
     open_variant(fixture);
 }
 
+void fixture_open(struct fixture *fixture, const struct variant *variant)
+{
+    create(fixture, variant, 0);
+}
+
+void fixture_recreate(struct fixture *fixture, uint64_t seed)
+{
+    const struct variant *variant = fixture->variant;
+    fixture_close(fixture);
+    create(fixture, variant, seed);
+}
+
+bool fixture_is_persistent(const struct fixture *fixture)
+{
+    return fixture->variant->on_disk || fixture->variant->postgresql;
+}
+
 void fixture_reopen(struct fixture *fixture)
 {
-    assert_true(fixture->variant->on_disk || fixture->variant->postgresql);
+    assert_true(fixture_is_persistent(fixture));
     store_close(fixture->store);
     open_variant(fixture);
     for (struct client *client = fixture->clients; client != NULL; client = client->next) {
@@ -237,7 +260,7 @@ static void finish_get(struct store_get *get)
     reading->done = true;
 }
 
-static enum store_status get_rows(struct client *client, struct store_get get, struct str *out)
+enum store_status client_run_get(struct client *client, struct store_get get, struct str *out)
 {
     struct arena arena;
     arena_init(&arena);
@@ -255,14 +278,14 @@ enum store_status client_get_many(struct client *client, const struct str *keys,
                                   bool snapshot, struct str *out)
 {
     struct store_get get = {.keys = keys, .key_count = count, .snapshot = snapshot};
-    return get_rows(client, get, out);
+    return client_run_get(client, get, out);
 }
 
 struct store_count client_get_count(struct client *client, struct str key)
 {
     struct store_get get = {.keys = &key, .key_count = 1, .are_counters = true};
     struct str row;
-    assert_int_equal(get_rows(client, get, &row), STORE_OK);
+    assert_int_equal(client_run_get(client, get, &row), STORE_OK);
     return store_count_value(row);
 }
 
@@ -326,6 +349,7 @@ struct rows client_range(struct client *client, struct range_spec spec)
     struct ranging ranging = {.range = {.lo = spec.lo,
                                         .hi = spec.hi,
                                         .backward = spec.backward,
+                                        .before_serving = spec.before_serving,
                                         .arena = &arena,
                                         .home = waiting_mailbox_box(client->box),
                                         .row = take_row,
@@ -369,8 +393,8 @@ static void finish_change(struct store_update *update)
     CONTAINER_OF(update, struct change, update)->done = true;
 }
 
-static void start(struct client *client, struct change *change, const struct str *keys,
-                  size_t count, eval_function *eval, void *context, bool may_block)
+void client_prepare(struct client *client, struct change *change, const struct str *keys,
+                    size_t count, eval_function *eval, void *context)
 {
     *change = (struct change){.update = {.keys = keys,
                                          .key_count = count,
@@ -384,6 +408,12 @@ static void start(struct client *client, struct change *change, const struct str
                               .context = context,
                               .client = client};
     arena_init(&change->arena);
+}
+
+static void start(struct client *client, struct change *change, const struct str *keys,
+                  size_t count, eval_function *eval, void *context, bool may_block)
+{
+    client_prepare(client, change, keys, count, eval, context);
     change->update.home->may_block = may_block;
     store_update(client->store, &change->update);
     change->update.home->may_block = false;

@@ -32,6 +32,7 @@ struct client;
 struct fixture {
     const struct variant *variant;
     char directory[64]; /* empty: a store in memory */
+    uint64_t seed;      /* store_options.seed; 0: random */
     struct store *inner;
     struct store *store; /* the store itself, or its wrapper */
     struct client *clients;
@@ -42,6 +43,10 @@ struct fixture {
 void fixture_open(struct fixture *fixture, const struct variant *variant);
 /* Closes the store and opens it again. Its clients stay valid. */
 void fixture_reopen(struct fixture *fixture);
+/* Returns whether fixture_reopen() works: the rows survive closing. */
+bool fixture_is_persistent(const struct fixture *fixture);
+/* Closes the store and creates an empty one of the same variant, with this seed. */
+void fixture_recreate(struct fixture *fixture, uint64_t seed);
 /* Returns the length of the longest key that a case may use. */
 size_t fixture_key_len_max(const struct fixture *fixture);
 /* Returns whether rows of a space, live or deleted, still take disk space. `before` is a result of
@@ -89,6 +94,9 @@ struct str key_number(struct arena *arena, uint32_t space, uint64_t part, uint64
 /* Reads rows and copies them to the client's arena. */
 enum store_status client_get_many(struct client *client, const struct str *keys, size_t count,
                                   bool snapshot, struct str *out);
+/* Runs a get with the members that the caller has set (keys, bytes_max, ...), and copies the rows
+ * to the client's arena. */
+enum store_status client_run_get(struct client *client, struct store_get get, struct str *out);
 /* Reads one row; an error fails the test. */
 struct str client_get(struct client *client, struct str key);
 
@@ -108,6 +116,7 @@ struct range_spec {
     struct str hi;
     bool backward;
     size_t rows_max; /* 0: all */
+    bool before_serving;
 };
 
 /* Reads a range and returns its rows, in the client's arena. */
@@ -132,6 +141,9 @@ struct change {
 /* Starts an update; client_finish() waits for it and returns its status. */
 void client_start(struct client *client, struct change *change, const struct str *keys,
                   size_t count, eval_function *eval, void *context);
+/* Fills in an update without starting it: for store_update_all(). */
+void client_prepare(struct client *client, struct change *change, const struct str *keys,
+                    size_t count, eval_function *eval, void *context);
 /* Waits for an update that client_start() has started, and returns its status. */
 enum store_status client_finish(struct change *change);
 /* Runs an update: client_start() and client_finish(). */

@@ -513,6 +513,92 @@ static void many_big_updates_in_flight(struct fixture *fixture)
     assert_int_equal(client_get(client, keys[COUNT - 1]).len, ROW);
 }
 
+/* Each of the updates adds one to the row, but for every fifth, which writes nothing. */
+enum { TOGETHER_UPDATES = 40 };
+
+static bool eval_add_one(void *context, struct arena *arena, const struct str *rows,
+                         struct store_batch *batch)
+{
+    if (*(const bool *)context) {
+        return false;
+    }
+    store_batch_put(batch, 0, number_row(arena, number_of(rows[0]) + 1));
+    return true;
+}
+
+static void updates_started_together(struct fixture *fixture)
+{
+    struct client *client = client_create(fixture);
+    struct str key = key_text(&client->arena, 7, "p", "together");
+    static struct change changes[TOGETHER_UPDATES];
+    struct store_update *updates[TOGETHER_UPDATES];
+    bool skips[TOGETHER_UPDATES];
+    for (size_t i = 0; i < TOGETHER_UPDATES; i++) {
+        skips[i] = i % 5 == 4;
+        client_prepare(client, &changes[i], &key, 1, eval_add_one, &skips[i]);
+        updates[i] = &changes[i].update;
+    }
+    waiting_mailbox_box(client->box)->may_block = true; /* has no effect for several updates */
+    store_update_all(client->store, updates, TOGETHER_UPDATES);
+    waiting_mailbox_box(client->box)->may_block = false;
+    for (size_t i = 0; i < TOGETHER_UPDATES; i++) {
+        assert_int_equal(client_finish(&changes[i]), skips[i] ? STORE_NO_WRITE : STORE_OK);
+    }
+    assert_int_equal(number_of(client_get(client, key)), TOGETHER_UPDATES - TOGETHER_UPDATES / 5);
+    store_update_all(client->store, NULL, 0);
+}
+
+/* Writes a row that is filled with the update's number, in memory of the shared arena. */
+static bool eval_fill(void *context, struct arena *arena, const struct str *rows,
+                      struct store_batch *batch)
+{
+    (void)rows;
+    uint8_t number = *(const uint8_t *)context;
+    size_t len = 100 + (size_t)number * 7;
+    char *row = arena_bytes(arena, len);
+    memset(row, number, len);
+    store_batch_put(batch, 0, str_make(row, len));
+    return true;
+}
+
+static void updates_share_an_arena(struct fixture *fixture)
+{
+    enum { COUNT = 1000, ROUNDS = 2 }; /* many: the first are evaluated while others are started */
+    struct client *client = client_create(fixture);
+    struct change *changes = mem_zalloc(COUNT * sizeof(*changes));
+    struct store_update **updates = mem_zalloc(COUNT * sizeof(*updates));
+    struct str *keys = mem_zalloc(COUNT * sizeof(*keys));
+    uint8_t *numbers = mem_zalloc(COUNT);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        struct arena shared;
+        arena_init(&shared);
+        for (size_t i = 0; i < COUNT; i++) {
+            numbers[i] = (uint8_t)(i + round);
+            keys[i] = key_number(&client->arena, 7, i, 0);
+            client_prepare(client, &changes[i], &keys[i], 1, eval_fill, &numbers[i]);
+            changes[i].update.arena = &shared;
+            changes[i].update.prepare = NULL;
+            updates[i] = &changes[i].update;
+        }
+        store_update_all(client->store, updates, COUNT);
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(client_finish(&changes[i]), STORE_OK);
+        }
+        arena_finish(&shared);
+        for (size_t i = 0; i < COUNT; i++) {
+            struct str row = client_get(client, keys[i]);
+            assert_int_equal(row.len, 100 + (size_t)numbers[i] * 7);
+            for (size_t k = 0; k < row.len; k++) {
+                assert_int_equal((uint8_t)row.data[k], numbers[i]);
+            }
+        }
+    }
+    mem_free(changes);
+    mem_free(updates);
+    mem_free(keys);
+    mem_free(numbers);
+}
+
 const struct contract_case update_cases[] = {
     {"put and get", put_and_get},
     {"an empty row is a row", empty_row_is_a_row},
@@ -520,6 +606,8 @@ const struct contract_case update_cases[] = {
     {"eval sees absent and present rows", eval_sees_absent_and_present},
     {"later writes of one update win", later_writes_of_one_update_win},
     {"updates in flight see each other", updates_in_flight_see_each_other},
+    {"updates that are started together", updates_started_together},
+    {"updates that share an arena", updates_share_an_arena},
     {"threads count to the total", threads_count_to_the_total},
     {"transfers keep the sum", transfers_keep_the_sum},
     {"a hundred rows change together", hundred_rows_change_together},

@@ -15,7 +15,7 @@
 #include "store/rocks/load.h"
 #include "store/wal/files.h"
 
-/* Work over all files of a backup. */
+/* State of the work on all files of a backup. */
 struct work {
     const struct backup_options *options;
     struct rate rate;
@@ -78,7 +78,7 @@ static void ignore_finding(void *context, const struct finding *finding)
     (void)finding;
 }
 
-/* Reads all blocks of a table; damage is reported. */
+/* Checks all blocks of a table, and reports damage. */
 static void verify_blocks(const struct backup_options *options, const char *directory,
                           const struct backup_file *file)
 {
@@ -129,7 +129,7 @@ struct listing {
     uint64_t bytes;
 };
 
-/* RocksDB's lock and messages are no part of a backup, nor is its log: it is empty. */
+/* Whether a file belongs to the backup: not RocksDB's lock, messages and log, which is empty. */
 static bool is_wanted(struct str name)
 {
     size_t len = name.len;

@@ -44,7 +44,7 @@ void backup_manifest_write(const struct backup_manifest *manifest, struct buf *o
 
 /* Reading -------------------------------------------------------------------------------------- */
 
-/* Takes `text` off the front. */
+/* Removes `text` from the front of *rest. False: it does not start with it. */
 static bool take(struct str *rest, struct str text)
 {
     if (!str_starts_with(*rest, text)) {

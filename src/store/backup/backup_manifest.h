@@ -1,5 +1,5 @@
-/* store/backup/backup_manifest.h: the file BACKUP of a backup: what belongs to it, with sizes and
- * checksums. Text, one item per line:
+/* store/backup/backup_manifest.h: the file BACKUP of a backup: the list of its files, with sizes
+ * and checksums. It is text:
  *
  *   gramme backup 1
  *   format 4
@@ -8,8 +8,9 @@
  *   file 63210019 0123456789abcdef0123456789abcdef 000010.sst
  *   end 1 0123456789abcdef
  *
- * A file has its length and XXH3-128. The last line has the number of files and XXH3-64 of all
- * bytes before the line. A backup without a complete BACKUP or BACKUP.copy is none. */
+ * A line `file` has the length, XXH3-128 and name of a file. The last line has the number of files
+ * and XXH3-64 of all bytes before the line. Without an intact BACKUP or BACKUP.copy a directory is
+ * not a backup. */
 #ifndef GRAMME_STORE_BACKUP_BACKUP_MANIFEST_H
 #define GRAMME_STORE_BACKUP_BACKUP_MANIFEST_H
 
@@ -33,11 +34,12 @@ struct backup_manifest {
     size_t file_count;
 };
 
-/* Whether a file of this name can be part of a backup. */
+/* Returns whether a file of this name can be part of a backup. */
 MUST_USE bool backup_name_is_valid(struct str name);
-/* Adds the text to `out`. */
+/* Appends the text of a manifest to `out`. */
 void backup_manifest_write(const struct backup_manifest *manifest, struct buf *out);
-/* Reads it; everything in *out lives in `arena`. False: it is no manifest, or damaged. */
+/* Parses a manifest; everything in *out lives in `arena`. False: it is damaged or not a manifest.
+ */
 MUST_USE bool backup_manifest_read(struct arena *arena, struct str text,
                                    struct backup_manifest *out, struct err *err);
 

@@ -1,8 +1,8 @@
 /* Copies files for backups. Runs on the main thread of a command.
  *
- * What is written is handed to the disk piece by piece, so that no long queue of writes builds up
- * before the syncs of a server on the same disk; and neither file stays in the kernel's cache,
- * where it would take the place of what the server reads. */
+ * Each piece is written back to the disk at once, so that a server on the same disk never waits
+ * behind a long queue of writes; and both files are dropped from the kernel's cache, which the
+ * server needs. */
 #include "store/backup/copy.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ struct copying {
     struct hash_stream *hash;
 };
 
-/* The piece before the last is on disk by then: it can leave the cache. */
+/* Drops the piece before the last from the cache; it has been written back by now. */
 static void drop_pages(const struct copying *copying, size_t len)
 {
     posix_fadvise(copying->in, (off_t)copying->size, (off_t)len, POSIX_FADV_DONTNEED);

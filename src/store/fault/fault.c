@@ -1,5 +1,6 @@
-/* Calls that go well are handed on as they are. One that is to fail later is copied, with
- * functions of ours in the place of the caller's. */
+/* A store that lets chosen calls fail: see fault.h. Other calls are passed to the inner store as
+ * they are. A call that is to fail later is copied, with callbacks of this file in place of the
+ * caller's. */
 #include "store/fault/fault.h"
 
 #include "base/mem.h"
@@ -7,8 +8,8 @@
 
 struct plan {
     _Atomic uint64_t calls;
-    _Atomic uint64_t nth;   /* fails when `calls` gets there; 0: never */
-    _Atomic uint64_t every; /* 0: never */
+    _Atomic uint64_t nth;   /* the call that fails, counted by `calls`; 0: none */
+    _Atomic uint64_t every; /* every nth call fails; 0: none */
     _Atomic uint64_t faults;
 };
 
@@ -204,6 +205,7 @@ struct store *fault_create(struct store *inner)
     struct fault *fault = mem_zalloc(sizeof(*fault));
     fault->store.ops = &fault_ops;
     fault->store.seed = store_seed(inner);
+    fault->store.key_len_max = store_key_len_max(inner);
     fault->store.directory = inner->directory;
     fault->inner = inner;
     return &fault->store;

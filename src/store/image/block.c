@@ -1,4 +1,5 @@
-/* Blocks of RocksDB's tables. Called by table_file.c, on the thread of a check or repair. */
+/* Checks, decompresses and reads blocks of RocksDB's tables: see block.h. Called by table_file.c,
+ * on the thread of a check or repair. */
 #include "store/image/block.h"
 
 #include <lz4.h>
@@ -8,7 +9,7 @@
 
 enum { CHECKSUM_CRC32C = 1, CHECKSUM_XXH3 = 4 };
 enum { COMPRESSION_NONE = 0, COMPRESSION_LZ4 = 4 };
-/* A block holds one row more than its target size of 8 KiB, and rows have less than 1 MiB. */
+/* Larger contents are malformed: a block has at most its target size of 8 KiB and one row more. */
 static const uint64_t contents_bytes_max = (uint64_t)1 << 30;
 
 static uint32_t crc32c(struct str bytes)
@@ -44,7 +45,7 @@ struct block_handle block_handle_read(struct cursor *cursor)
     return handle;
 }
 
-/* RocksDB hashes all but the last byte, which is the compression, and mixes that in afterwards. */
+/* RocksDB hashes all bytes but the last (the compression type), and mixes that in afterwards. */
 static uint32_t xxh3_checksum(struct str bytes)
 {
     uint32_t hash = (uint32_t)hash_64(str_make(bytes.data, bytes.len - 1));
@@ -89,7 +90,7 @@ enum block_result block_check(struct buf *stored, uint8_t checksum_type, size_t 
     return may_be_corrected && correct(stored, checksum_type) ? BLOCK_CORRECTED : BLOCK_BAD;
 }
 
-/* Length of the contents as a varint, then one LZ4 block. */
+/* Decompresses contents: their length as a varint, then one LZ4 block. */
 static struct str decompress(struct str stored, struct buf *room)
 {
     struct cursor cursor = cursor_make(stored);
@@ -117,7 +118,7 @@ struct str block_contents(struct str stored, struct buf *room)
     }
 }
 
-/* Where the entries end; false: the footer is malformed. */
+/* Finds where the entries end. False: the footer is malformed. */
 static bool entries_len(struct str contents, size_t *out)
 {
     const uint8_t *data = (const uint8_t *)contents.data;
@@ -145,8 +146,9 @@ void block_iter_init(struct block_iter *iter, struct str contents, bool has_delt
     iter->cursor = cursor_make(iter->is_bad ? STR("") : str_make(contents.data, len));
 }
 
-/* The handle of a delta-encoded index entry: the first of a restart interval is complete, the
- * others follow their predecessor and hold the difference of the sizes, zigzag-encoded. */
+/* Reads the handle of a delta-encoded index entry. The first of a restart interval is complete;
+ * each other block follows its predecessor, and its size is stored as a zigzag-encoded difference.
+ */
 static void read_handle(struct block_iter *iter, bool is_complete)
 {
     if (is_complete) {

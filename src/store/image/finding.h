@@ -1,4 +1,4 @@
-/* store/image/finding.h: what reading the files of a store brings to light. */
+/* store/image/finding.h: what a check of the files of a store reports. */
 #ifndef GRAMME_STORE_IMAGE_FINDING_H
 #define GRAMME_STORE_IMAGE_FINDING_H
 
@@ -10,17 +10,17 @@ enum finding_severity {
     FINDING_DAMAGE
 };
 
-/* One finding. Pointers live until the callback returns. */
+/* One finding. Pointers are valid until the callback returns. */
 struct finding {
     enum finding_severity severity;
     const char *file; /* name in the directory */
-    int64_t offset;   /* in it; negative: of the whole file */
+    int64_t offset;   /* in the file; negative: the whole file */
     const char *text; /* a sentence, without file and offset */
     bool has_range;   /* versions of rows of first <= key <= last are lost */
     struct str first;
-    struct str last;       /* STR_NULL: up to the last of all */
-    uint64_t record;       /* of the log: the first that is concerned; 0: none */
-    uint64_t record_count; /* how many are lost; 0: not known */
+    struct str last;       /* STR_NULL: no upper bound */
+    uint64_t record;       /* first record of the log that is affected; 0: none */
+    uint64_t record_count; /* number of records that are lost; 0: not known */
 };
 typedef void finding_report(void *context, const struct finding *finding);
 

@@ -1,9 +1,9 @@
-/* Merges the write-ahead log and the tables of a closed store. Called by `gramme check` and
- * `gramme repair`, on their main thread.
+/* Merges the write-ahead log and the tables of a closed store: see image.h. Called by `gramme
+ * check` and `gramme repair`, on their main thread.
  *
- * Sources are ordered by age, as RocksDB does it: the log, the tables of level 0 from the newest to
- * the oldest, then one source for each further level. The newest source that has a key decides.
- * Without a manifest levels are not known, and the largest sequence number decides. */
+ * Sources are ordered by age, as in RocksDB: the log, the tables of level 0 from the newest to the
+ * oldest, then one source for each further level. For each key the newest source counts. Without a
+ * manifest levels are not known, and the largest sequence number counts. */
 #include "store/image/image.h"
 
 #include <errno.h>
@@ -33,10 +33,10 @@ struct source {
     struct table_entry entry; /* the current one */
 };
 
-/* Versions that are at most as new as this rank may be lost. */
+/* A range of keys whose versions of this rank or older may be lost. */
 struct lost_range {
     struct str first;
-    struct str last; /* STR_NULL: no end */
+    struct str last; /* STR_NULL: no upper bound */
     size_t rank;
 };
 
@@ -52,15 +52,15 @@ struct image {
 
     struct source *sources;
     size_t source_count;
-    struct source **heap; /* those with an entry; the next one first */
+    struct source **heap; /* sources with an entry; the one with the next entry is first */
     size_t heap_count;
     struct buf current; /* key of the row that was returned last */
     bool has_current;
-    struct space_set dropped; /* spaces whose rows do not count any more */
+    struct space_set dropped; /* spaces whose rows are skipped */
     struct lost_range *lost;
     size_t lost_count;
     size_t lost_capacity;
-    bool is_silent; /* after a rewind: findings are known already */
+    bool is_silent; /* after a rewind: findings are not reported again */
     uint64_t bytes_of_closed_files;
 };
 
@@ -114,8 +114,8 @@ bool image_is_lost(const struct image *image, struct str key)
     return false;
 }
 
-/* Whether a newer version than that of `source` may have been lost. Without levels any other table
- * may have had it. */
+/* Whether a version newer than that of `source` may be lost. Without levels any other table may
+ * have held it. */
 static bool is_stale(const struct image *image, const struct source *source, struct str key)
 {
     for (size_t i = 0; i < image->lost_count; i++) {
@@ -190,7 +190,7 @@ static bool source_next(struct source *source)
 
 /* The heap ------------------------------------------------------------------------------------- */
 
-/* Whether the entry of `a` comes before that of `b`: by key, and of one key the newer one. */
+/* Whether the entry of `a` comes before that of `b`: by key, then the newer one. */
 static bool is_before(const struct image *image, const struct source *a, const struct source *b)
 {
     int order = str_cmp(a->entry.key, b->entry.key);
@@ -223,7 +223,7 @@ static void sift_down(struct image *image, size_t i)
     }
 }
 
-/* Moves the first source on. */
+/* Moves the first source to its next entry, and restores the heap. */
 static void advance_first(struct image *image)
 {
     if (!source_next(image->heap[0])) {
@@ -336,7 +336,8 @@ const struct image_summary *image_summary(const struct image *image)
 
 /* Opening -------------------------------------------------------------------------------------- */
 
-/* A server that runs holds the lock. Nothing is created: without the file nobody runs. */
+/* Takes the lock that a running server holds. Without the lock file no server runs, and none is
+ * created. */
 static bool lock(struct image *image, struct err *err)
 {
     struct buf path = {0};
@@ -388,7 +389,7 @@ static bool read_file(struct image *image, const char *name, struct buf *out)
     return good;
 }
 
-/* False: there is none that can be read; that has been reported. */
+/* Reads the manifest. False: there is none that can be read, which is reported. */
 static bool read_manifest(struct image *image)
 {
     struct buf name = {0};
@@ -419,7 +420,7 @@ struct listing {
     struct image *image;
     struct manifest_table *tables;
     size_t count;
-    bool has_store; /* anything that a store has */
+    bool has_store; /* there is a file of a store */
 };
 
 static void list_file(void *context, const char *name)
@@ -448,7 +449,7 @@ static bool is_named(const struct manifest *manifest, uint64_t number)
     return false;
 }
 
-/* Tables that a start of the server would delete. */
+/* Reports tables that are not in the manifest; a start of the server would delete them. */
 static void note_unnamed(struct image *image, const struct listing *listing)
 {
     for (size_t i = 0; i < listing->count; i++) {
@@ -516,7 +517,7 @@ static bool find_tables(struct image *image, struct err *err)
     return good;
 }
 
-/* A row of space 0 as the tables have it. Nothing is reported meanwhile: it is read again later. */
+/* Finds a row of space 0. Nothing is reported meanwhile, because all rows are read again later. */
 static bool find_own_row(struct image *image, const char *name, struct buf *out)
 {
     char key[STORE_PREFIX_LEN] = {0};
@@ -537,8 +538,8 @@ static bool find_own_row(struct image *image, const char *name, struct buf *out)
     return found;
 }
 
-/* The row `format` of a store that never wrote a table is in RocksDB's own log only, NUMBER.log:
- * its key, the length 12, format (u32), seed (u64). */
+/* Finds the seed of a store without tables: the row `format` is then only in RocksDB's own log,
+ * NUMBER.log: its key, the length 12, format (u32), seed (u64). */
 static void find_seed(void *context, const char *name)
 {
     struct image *image = context;
@@ -585,7 +586,7 @@ static void read_log(struct image *image)
     image->summary.last_record = image->log.last_record;
 }
 
-/* Rows of space 0, part "dropped": the number of a piece, and its bits. */
+/* Reads the dropped spaces: rows of space 0, part "dropped"; see rocks/drop.c. */
 static void read_dropped(struct image *image)
 {
     char part[STORE_PREFIX_LEN] = {0};

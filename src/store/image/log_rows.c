@@ -1,8 +1,8 @@
-/* Reads the write-ahead log into sorted rows. Called by image.c, on the thread of a check or
- * repair.
+/* Reads the write-ahead log into sorted rows: see log_rows.h. Called by image.c, on the thread of a
+ * check or repair.
  *
- * First as a start of the server would (wal_scan); if that finds damage, once more, taking every
- * intact record in each segment: log_salvage below. */
+ * Reads it first as a start of the server does (wal_scan); if that finds damage, reads it again and
+ * takes every intact record of each segment (salvage, below). */
 #include "store/image/log_rows.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void add_row(struct log_rows *out, struct log_row row)
     out->rows[out->count++] = row;
 }
 
-/* The rows of a record, which is a batch of RocksDB's. False: it is malformed. */
+/* Adds the rows of a record, which is a write batch of RocksDB. False: it is malformed. */
 static bool add_record(struct log_rows *out, uint64_t number, struct str payload)
 {
     payload = arena_copy(&out->arena, payload);
@@ -103,7 +103,7 @@ static bool scan(struct reading *reading)
     struct wal_scan result;
     bool good = wal_scan(&input, &result, &err);
     wal_scan_finish(&result);
-    if (!good && !reading->has_damage) { /* wal.state itself, or a malformed batch */
+    if (!good && !reading->has_damage) { /* wal.state is damaged, or a batch is malformed */
         struct finding finding = {.severity = FINDING_DAMAGE,
                                   .file = "wal.state",
                                   .offset = -1,
@@ -129,9 +129,9 @@ struct salvage {
     struct saved_record *records; /* ascending */
     size_t count;
     size_t capacity;
-    uint64_t state_segment; /* the newest by wal.state; 0: not known */
-    uint64_t void_from;     /* of that segment */
-    uint64_t proven;        /* records up to this were acknowledged */
+    uint64_t state_segment; /* the newest segment according to wal.state; 0: not known */
+    uint64_t void_from;     /* records of that segment from this number on are void; 0: none */
+    uint64_t proven;        /* records up to this number were acknowledged */
 };
 
 static void note_segment(void *context, const char *name)
@@ -157,7 +157,8 @@ static int compare_numbers(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Records from `number` on are void: a later segment continues before them. */
+/* Removes records from `number` on, which are void because a later segment continues before them.
+ */
 static void drop_from(struct salvage *salvage, uint64_t number)
 {
     while (salvage->count > 0 && salvage->records[salvage->count - 1].number >= number) {
@@ -168,7 +169,7 @@ static void drop_from(struct salvage *salvage, uint64_t number)
 static void save_record(struct salvage *salvage, const struct wal_found *found)
 {
     if (salvage->count > 0 && salvage->records[salvage->count - 1].number >= found->record.number) {
-        return; /* left from before the segment was begun */
+        return; /* left from an earlier use of the file */
     }
     if (salvage->count == salvage->capacity) {
         salvage->capacity = MAX(2 * salvage->capacity, (size_t)256);
@@ -180,7 +181,7 @@ static void save_record(struct salvage *salvage, const struct wal_found *found)
                               .payload = arena_copy(&salvage->reading->out->arena, found->payload)};
 }
 
-/* The record at `offset`, if it is intact or has but one flipped bit. */
+/* Decodes the record at `offset`, if it is intact or has a single flipped bit. */
 static bool find_record(const struct salvage *salvage, struct buf *bytes, uint64_t offset,
                         uint64_t salt, struct wal_found *out)
 {
@@ -251,7 +252,7 @@ static void report_gap(struct salvage *salvage, uint64_t first, uint64_t count)
     report(salvage->reading, &finding);
 }
 
-/* Adds the records behind the tables and reports what is missing between them. */
+/* Adds the records that the tables do not hold, and reports gaps between them. */
 static void use_records(struct salvage *salvage)
 {
     uint64_t next = salvage->reading->input->stored + 1;

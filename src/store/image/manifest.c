@@ -1,11 +1,11 @@
 /* Reads RocksDB's manifest: a log of version edits. Called by image.c, on the thread of a check or
  * repair.
  *
- * The log has blocks of 32 KiB; a record is split into fragments that do not cross them:
+ * The log has blocks of 32 KiB; records are split into fragments that do not cross blocks:
  *
  *   CRC-32C of type and data, masked (u32) | length (u16) | type (1) | data
  *
- * A version edit is a sequence of fields, each a tag and what belongs to it. */
+ * A version edit is a sequence of fields, each a tag and a value. */
 #include "store/image/manifest.h"
 
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static bool remove_table(struct reading *reading, uint64_t number)
     return is_damaged(reading, "a table is deleted that was never added");
 }
 
-/* Custom fields of a new file, which we do not need: pairs of tag and length-prefixed value. */
+/* Skips the custom fields of a new file: pairs of a tag and a length-prefixed value. */
 static bool skip_custom_fields(struct reading *reading, struct cursor *cursor)
 {
     while (!cursor->is_bad) {
@@ -182,7 +182,7 @@ struct fragment {
     struct str data;
 };
 
-/* The fragment at reading->offset; moves behind it. FRAGMENT_NONE: nothing follows. */
+/* Reads the fragment at reading->offset and moves behind it. FRAGMENT_NONE: there are no more. */
 static bool read_fragment(struct reading *reading, struct fragment *out)
 {
     *out = (struct fragment){.type = FRAGMENT_NONE};

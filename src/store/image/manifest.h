@@ -1,5 +1,5 @@
-/* store/image/manifest.h: RocksDB's manifest: which tables there are, at which level, how long they
- * are and which keys they hold. Reads the default column family, the only one that is used. */
+/* store/image/manifest.h: reads RocksDB's manifest: the list of tables with their levels, sizes and
+ * ranges of keys. Reads the default column family only; stores have no other. */
 #ifndef GRAMME_STORE_IMAGE_MANIFEST_H
 #define GRAMME_STORE_IMAGE_MANIFEST_H
 
@@ -23,8 +23,8 @@ struct manifest {
     uint64_t last_sequence;
 };
 
-/* Reads the bytes of a manifest; everything in *out lives in `arena`. False: a record is damaged or
- * not understood, *err says where; *out holds what the records before it say. */
+/* Reads a manifest; everything in *out lives in `arena`. False: a record is damaged or of an
+ * unknown kind, and *err says where; *out holds the result of the records before it. */
 MUST_USE bool manifest_read(struct arena *arena, struct str bytes, struct manifest *out,
                             struct err *err);
 

@@ -1,4 +1,5 @@
-/* Reads one table of RocksDB. Called by image.c, on the thread of a check or repair. */
+/* Reads one table of RocksDB: see table_file.h. Called by image.c and store/backup, on the thread
+ * of a command. */
 #include "store/image/table_file.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ enum { FOOTER_LEN = 53 };
 static const uint64_t footer_magic = 0x88E241B785F4CFF7ULL;
 enum { VERSION_MIN = 2, VERSION_MAX = 5 };
 enum { INTERNAL_KEY_TAIL = 8 };
-/* Without the index a block is looked for up to this size. */
+/* The largest block that is searched for if the index is damaged. */
 static const size_t unindexed_block_max = (size_t)1 << 20;
 
 struct data_block {
@@ -28,10 +29,10 @@ struct table_file {
     int fd;
     uint64_t size;
     uint8_t checksum_type;
-    bool has_user_keys; /* the index: else its keys carry a sequence number */
+    bool has_user_keys; /* keys of the index have no sequence number */
     bool has_delta_values;
-    uint64_t entry_count; /* by the properties */
-    size_t corrected_max; /* bytes of a block that is worth correcting */
+    uint64_t entry_count; /* according to the properties */
+    size_t corrected_max; /* size of the largest block that is corrected */
 
     struct arena arena; /* separators */
     struct data_block *blocks;
@@ -48,7 +49,7 @@ struct table_file {
     struct buf previous; /* key of the last entry */
     uint64_t previous_sequence;
     uint64_t seen_count;
-    bool has_lost; /* so that seen_count says nothing */
+    bool has_lost; /* blocks were skipped, so seen_count is too small */
     uint64_t bytes_read;
 };
 
@@ -62,7 +63,7 @@ static void report(struct table_file *table, enum finding_severity severity, int
     table->options.report(table->options.context, &finding);
 }
 
-/* Versions of rows of first <= key <= last are lost. */
+/* Reports that versions of rows of first <= key <= last are lost. */
 static void report_lost(struct table_file *table, int64_t offset, const char *text,
                         struct str first, struct str last)
 {
@@ -77,7 +78,8 @@ static void report_lost(struct table_file *table, int64_t offset, const char *te
     table->options.report(table->options.context, &finding);
 }
 
-/* The smallest key that could follow the last entry. Borrowed until the next entry is read. */
+/* Returns the smallest key that can follow the last entry; borrowed until the next entry is read.
+ */
 static struct str next_possible_key(struct table_file *table)
 {
     if (table->seen_count == 0) {
@@ -87,7 +89,7 @@ static struct str next_possible_key(struct table_file *table)
     return str_make(table->previous.data, table->previous.len + 1);
 }
 
-/* Nothing behind the last entry that was read can be read. */
+/* Reports that everything behind the last entry is lost. */
 static void report_rest_lost(struct table_file *table, int64_t offset, const char *text)
 {
     report_lost(table, offset, text, next_possible_key(table), table->options.largest);
@@ -95,7 +97,7 @@ static void report_rest_lost(struct table_file *table, int64_t offset, const cha
 
 /* Blocks --------------------------------------------------------------------------------------- */
 
-/* Reads a block with its trailer into table->stored. NULL: it is good; else what is wrong. */
+/* Reads a block with its trailer into table->stored. Returns NULL, or what is wrong with it. */
 static const char *read_block(struct table_file *table, struct block_handle handle)
 {
     const struct files *files = table->options.files;
@@ -128,7 +130,7 @@ static const char *read_block(struct table_file *table, struct block_handle hand
     }
 }
 
-/* Reads a block and starts to walk it. The iterator of table->iter must be finished. */
+/* Reads a block and starts to iterate over it. table->iter must be finished. */
 static const char *enter_block(struct table_file *table, struct block_handle handle,
                                bool has_delta_values)
 {
@@ -236,8 +238,8 @@ static const char *read_metaindex(struct table_file *table, struct block_handle 
     return is_bad || !out->has_properties ? "the list of meta blocks is malformed" : NULL;
 }
 
-/* Everything but data blocks. A damaged filter costs no row; without properties the index is read
- * as this version writes it. */
+/* Reads everything but data blocks. A damaged filter loses no row; without properties the index is
+ * assumed to have the format that this version writes. */
 static const char *read_meta(struct table_file *table, const struct block_handle handles[2])
 {
     struct meta_blocks meta = {0};
@@ -292,7 +294,7 @@ static const char *read_footer(struct table_file *table, struct block_handle out
     return NULL;
 }
 
-/* False: the file cannot be read at all. */
+/* Opens the file and checks its size and footer. False: nothing of it can be read. */
 static bool open_file(struct table_file *table)
 {
     const struct files *files = table->options.files;
@@ -347,7 +349,7 @@ struct table_file *table_file_open(const struct table_file_options *options)
 /* Reading -------------------------------------------------------------------------------------- */
 
 /* Finds the size of the block at table->unindexed_offset: the smallest for which the bytes behind
- * it are its trailer. Compressions that stores do not use rule out most sizes without hashing. */
+ * it are a valid trailer. Most sizes are excluded without hashing, by their compression type. */
 static bool find_block(struct table_file *table, struct block_handle *out)
 {
     size_t len = (size_t)MIN(table->size - table->unindexed_offset, (uint64_t)unindexed_block_max);
@@ -367,7 +369,7 @@ static bool find_block(struct table_file *table, struct block_handle *out)
     return false;
 }
 
-/* Data blocks have internal keys; the blocks behind them are told apart by keys of text. */
+/* Whether a block holds data: its keys are internal keys; those of other blocks are text. */
 static bool looks_like_data(struct table_file *table)
 {
     struct block_iter probe;
@@ -397,7 +399,7 @@ static bool enter_unindexed_block(struct table_file *table)
     return false;
 }
 
-/* Goes to the next block that can be read. */
+/* Moves to the next block that can be read. */
 static bool enter_next_block(struct table_file *table)
 {
     if (table->is_unindexed) {
@@ -411,7 +413,7 @@ static bool enter_next_block(struct table_file *table)
             return true;
         }
         struct str first = table->options.smallest;
-        if (i > 0) { /* with the NUL that stands behind it: the next possible key */
+        if (i > 0) { /* with the NUL behind it, it is the next possible key */
             first = table->blocks[i - 1].separator;
             first.len++;
         }
@@ -428,8 +430,8 @@ static bool is_ordered(const struct table_file *table, const struct table_entry 
            (order == 0 && entry->sequence < table->previous_sequence);
 }
 
-/* The entry that the iterator stands at. False: the block is malformed although its checksum is
- * right, so it was written like that; the rest of it is passed over. */
+/* Returns the current entry of the iterator. False: the block is malformed although its checksum is
+ * right, so it was written like that; the rest of it is skipped. */
 static bool take_entry(struct table_file *table, struct table_entry *out)
 {
     struct str key = buf_str(&table->iter.key);

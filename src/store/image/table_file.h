@@ -1,7 +1,6 @@
-/* store/image/table_file.h: reads one table of RocksDB (NUMBER.sst) from its first entry to its
- * last and checks every block on the way. A damaged block is reported and passed over. If the index
- * cannot be read, blocks are taken one after the other from the start of the file, as far as they
- * are intact. */
+/* store/image/table_file.h: reads all entries of one table of RocksDB (NUMBER.sst) in order, and
+ * checks every block. A damaged block is reported and skipped. If the index is damaged, reads
+ * blocks from the start of the file, one after the other, up to the first that is not intact. */
 #ifndef GRAMME_STORE_IMAGE_TABLE_FILE_H
 #define GRAMME_STORE_IMAGE_TABLE_FILE_H
 
@@ -14,11 +13,11 @@ struct table_file_options {
     const struct files *files;
     const char *directory;
     uint64_t number;
-    uint64_t size_bytes; /* by the manifest; 0: not known */
-    struct str smallest; /* keys, by the manifest; STR_NULL: not known */
+    uint64_t size_bytes; /* from the manifest; 0: not known */
+    struct str smallest; /* smallest key, from the manifest; STR_NULL: not known */
     struct str largest;
-    bool is_for_repair; /* a single flipped bit, which is corrected while reading, is no damage */
-    /* Gets all findings; of those with a range, also before any later entry is returned. */
+    bool is_for_repair; /* a single flipped bit is corrected and is not damage */
+    /* Gets all findings; one with a range of keys before any later entry is returned. */
     finding_report *report;
     void *context;
 };
@@ -29,16 +28,19 @@ struct table_entry {
     struct str key;
     struct str value;
     uint64_t sequence;
-    uint8_t type; /* enum entry_type; others are not used by stores */
+    uint8_t type; /* enum entry_type; stores use no other types */
 };
 
-/* Opens a table and checks everything but its data blocks. Never NULL: a file that cannot be read
- * has been reported, and has no entries. `options` is copied, what it points to is not. */
+/* Opens a table and checks everything but its data blocks. Never returns NULL: a file that cannot
+ * be read is reported, and has no entries. Copies `options`, but not what it points to. Close the
+ * table with table_file_close(). */
 MUST_USE struct table_file *table_file_open(const struct table_file_options *options);
-/* The next entry: keys ascend, versions of one key descend. Borrowed until the next call. */
+/* Reads the next entry, by ascending key and, for one key, from the newest version to the oldest;
+ * borrowed until the next call. False: there are no more. */
 MUST_USE bool table_file_next(struct table_file *table, struct table_entry *out);
-/* Bytes of the file that have been read so far. */
+/* Returns how many bytes of the file were read so far. */
 MUST_USE uint64_t table_file_bytes_read(const struct table_file *table);
+/* Closes the file and frees the struct. */
 void table_file_close(struct table_file *table);
 
 #endif

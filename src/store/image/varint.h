@@ -1,5 +1,5 @@
-/* store/image/varint.h: a cursor over bytes that may be damaged: it never reads behind their end.
- * For RocksDB's formats: varints (LEB128), fixed little-endian numbers, length-prefixed strings. */
+/* store/image/varint.h: reads RocksDB's formats from bytes that may be damaged: varints (LEB128)
+ * and length-prefixed strings. Never reads beyond the end of the bytes. */
 #ifndef GRAMME_STORE_IMAGE_VARINT_H
 #define GRAMME_STORE_IMAGE_VARINT_H
 
@@ -8,20 +8,23 @@
 struct cursor {
     const uint8_t *at;
     const uint8_t *end;
-    bool is_bad; /* something did not fit; all later reads give zeros */
+    bool is_bad; /* a read failed; all later reads return zero */
 };
 
+/* Returns a cursor at the start of `bytes`. */
 static inline struct cursor cursor_make(struct str bytes)
 {
     const uint8_t *at = (const uint8_t *)bytes.data;
     return (struct cursor){.at = at, .end = at + bytes.len};
 }
 
+/* Returns the number of bytes that are left. */
 static inline size_t cursor_left(const struct cursor *cursor)
 {
     return (size_t)(cursor->end - cursor->at);
 }
 
+/* Reads a varint. Returns 0 and sets is_bad if it does not end in time. */
 static inline uint64_t cursor_varint(struct cursor *cursor)
 {
     uint64_t value = 0;
@@ -37,7 +40,7 @@ static inline uint64_t cursor_varint(struct cursor *cursor)
     return 0;
 }
 
-/* STR_NULL: that many bytes are not left. */
+/* Reads `len` bytes. Returns STR_NULL and sets is_bad if fewer are left. */
 static inline struct str cursor_bytes(struct cursor *cursor, uint64_t len)
 {
     if (cursor->is_bad || len > cursor_left(cursor)) {
@@ -50,6 +53,7 @@ static inline struct str cursor_bytes(struct cursor *cursor, uint64_t len)
     return bytes;
 }
 
+/* Reads a string with its length before it as a varint. STR_NULL as cursor_bytes(). */
 static inline struct str cursor_prefixed(struct cursor *cursor)
 {
     return cursor_bytes(cursor, cursor_varint(cursor));

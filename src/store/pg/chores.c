@@ -1,4 +1,4 @@
-/* Work of the leader for all members: see chores.h. On the thread of members.c, with its
+/* Work of the leader for all members: see chores.h. Runs on the thread of members.c, on its
  * connection. */
 #include "store/pg/chores.h"
 
@@ -10,14 +10,14 @@ struct chores {
     struct pg *pg;
     atomic_bool has_drops;
     atomic_bool has_deaths;
-    struct buf fold_from; /* where the next piece of folding begins; empty: at the first counter */
+    struct buf fold_from; /* the key at which folding continues; empty: at the first counter */
 };
 
 struct chores *chores_create(struct pg *pg)
 {
     struct chores *chores = mem_zalloc(sizeof(*chores));
     chores->pg = pg;
-    atomic_store(&chores->has_drops, true); /* perhaps of an earlier run, like the next */
+    atomic_store(&chores->has_drops, true); /* an earlier leader may have left both */
     atomic_store(&chores->has_deaths, true);
     return chores;
 }
@@ -40,7 +40,9 @@ void chores_note_death(struct chores *chores)
 
 /* Dropped spaces --------------------------------------------------------------------------- */
 
-/* wid of a dropped space's row is 1 until its rows are gone, then 2. */
+/* Deletes the rows of a dropped space. The wid of its row D is 1 before, and 2 when all are
+ * deleted.
+ */
 static bool empty_space(PGconn *pq, struct param key)
 {
     uint8_t lo[STORE_SPACE_LEN];
@@ -62,7 +64,7 @@ static bool empty_space(PGconn *pq, struct param key)
     return count > 0;
 }
 
-/* A piece of the work, so that heartbeats go on; false: there is none left. */
+/* Deletes rows for about 100 ms, so that heartbeats are not delayed. False: nothing is left. */
 static bool empty_some_spaces(struct chores *chores, PGconn *pq)
 {
     enum { AT_ONCE = 64 };
@@ -88,10 +90,11 @@ static bool empty_some_spaces(struct chores *chores, PGconn *pq)
 /* Counters --------------------------------------------------------------------------------- */
 
 /* A counter is the sum of its rows, one for each writer that has added to it (counter_key() in
- * write.c). The rows of members that are gone are replaced by one row, that of member 0.
+ * write.c). The rows of members that have left are folded into one row, that of member 0.
  *
- * A member has its row before it adds to counters, and writes nothing any more once that row is
- * gone. So the parts are read first and the members afterwards: who is missing then is gone. */
+ * A member has its row M before it adds to counters, and cannot write after that row is deleted. So
+ * the rows of counters are read first and those of members afterwards: a member that is missing
+ * then has left for good. */
 
 enum { FOLD_ROWS = 512, MEMBER_LEN = 8 };
 
@@ -100,7 +103,7 @@ static struct str cell(const PGresult *result, int row, int column)
     return str_make(PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
 }
 
-/* The key of a part without its slot. */
+/* Returns the key of a counter row without its slot. */
 static struct str counter_of(struct str part_key)
 {
     return str_make(part_key.data, part_key.len - PG_COUNTER_SLOT_LEN);
@@ -125,7 +128,7 @@ static PGresult *read_parts(struct chores *chores, PGconn *pq)
                     params, 2);
 }
 
-/* Whether a member is listed in the result: keys of members' rows. */
+/* Whether a member is in the result, which lists the keys of member rows. */
 static bool is_alive(const PGresult *members, struct str number)
 {
     for (int i = 0; i < PQntuples(members); i++) {
@@ -138,7 +141,7 @@ static bool is_alive(const PGresult *members, struct str number)
     return false;
 }
 
-/* Writes the part of member 0: the sum of deleted parts. */
+/* Writes the row of member 0: the sum of the rows that were deleted. */
 static bool write_sum(PGconn *pq, struct str counter, struct store_count sum)
 {
     uint8_t key[OWN_KEY_MAX] = {0};
@@ -149,8 +152,8 @@ static bool write_sum(PGconn *pq, struct str counter, struct store_count sum)
     return pg_run(pq, "INSERT INTO gramme.kv VALUES (67, $1::bytea, 0, $2::bytea)", params, 2) == 1;
 }
 
-/* Replaces the parts of one counter, that of member 0 among them, by their sum, in a transaction.
- * Parts that somebody else has deleted meanwhile do not count. */
+/* Replaces rows of one counter, including that of member 0, by their sum, in a transaction. Rows
+ * that another process has deleted meanwhile are not counted. */
 static bool fold_counter(PGconn *pq, const struct str *keys, size_t count)
 {
     struct str counter = counter_of(keys[0]);
@@ -180,7 +183,7 @@ static bool fold_counter(PGconn *pq, const struct str *keys, size_t count)
     return pg_run(pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
 }
 
-/* Folds the parts of dead members that are in the result; false: PostgreSQL failed. */
+/* Folds the counter rows in the result whose members have left. False: PostgreSQL failed. */
 static bool fold_parts(PGconn *pq, const PGresult *parts, const PGresult *members)
 {
     struct str keys[FOLD_ROWS];
@@ -202,8 +205,8 @@ static bool fold_parts(PGconn *pq, const PGresult *parts, const PGresult *member
     return ok && (count == 0 || fold_counter(pq, keys, count));
 }
 
-/* False: all counters have been looked at, or PostgreSQL failed; it is tried again after the next
- * death. */
+/* Folds some counters. False: all are done, or PostgreSQL failed; then it is tried again when the
+ * next member leaves. */
 static bool fold_some_counters(struct chores *chores, PGconn *pq)
 {
     PGresult *parts = read_parts(chores, pq);

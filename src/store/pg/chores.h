@@ -1,7 +1,7 @@
-/* store/pg/chores.h: what the leader does for all members: deletes the rows of dropped spaces, and
- * adds up what members that are gone have added to counters. Runs on the thread of members.c, in
- * pieces of about 100 ms, so that heartbeats go on. Any member may become the leader and continue.
- */
+/* store/pg/chores.h: work of the leader for all members: deletes the rows of dropped spaces, and
+ * folds the counter rows of members that have left into one row. Runs on the thread of members.c,
+ * in pieces of about 100 ms, so that heartbeats are sent in between. If the leader changes, the new
+ * one continues. */
 #ifndef GRAMME_STORE_PG_CHORES_H
 #define GRAMME_STORE_PG_CHORES_H
 
@@ -9,13 +9,15 @@
 
 struct chores;
 
+/* Creates the struct; starts with all work pending, as an earlier leader may have left some. */
 struct chores *chores_create(struct pg *pg);
+/* Frees it. */
 void chores_destroy(struct chores *chores);
-/* A space was dropped: its rows are to be deleted. Any thread. */
+/* A space was dropped: its rows must be deleted. Any thread. */
 void chores_note_drop(struct chores *chores);
-/* A member has left or was excluded: its parts of counters are to be added up. Any thread. */
+/* A member has left or was excluded: its counter rows must be folded. Any thread. */
 void chores_note_death(struct chores *chores);
-/* Does a piece of the work, waiting for PostgreSQL. Returns whether there is more. */
+/* Does a piece of the work; blocks. Returns whether there is more. */
 MUST_USE bool chores_run(struct chores *chores, PGconn *pq);
 
 #endif

@@ -1,5 +1,5 @@
-/* Connections in libpq's pipeline mode: sending statements and handing their results to whoever
- * sent them, in order. On the I/O thread. */
+/* Connections in libpq's pipeline mode: sends statements, and calls the handler of each with its
+ * result, in order. I/O thread only. */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -114,7 +114,7 @@ void conn_send(struct conn *conn, enum statement statement, const struct param *
     }
     push(conn, (struct pending){.handle = handle, .owner = owner, .tag = tag});
     conn->needs_sync = true;
-    if (conn->state == CONN_UP) { /* else it was lost in the middle: the handlers will be told */
+    if (conn->state == CONN_UP) { /* else it was lost, and the handlers will get NULL */
         (void)PQsendQueryPrepared(conn->pq, names[statement], (int)count, values, lengths, formats,
                                   1);
     }
@@ -142,7 +142,7 @@ void conn_lose(struct conn *conn)
     }
     PQfinish(conn->pq);
     conn->pq = NULL;
-    size_t count = conn->pending_count; /* handlers may send more, which is lost as well */
+    size_t count = conn->pending_count; /* statements that handlers send now are lost as well */
     while (count > 0 || conn->pending_count > 0) {
         struct pending pending = pop(conn);
         count -= count > 0;
@@ -175,7 +175,7 @@ static void take_result(struct conn *conn, PGresult *result)
 {
     bool is_sync = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
     if (conn->pendings[conn->pending_first].is_sync != is_sync) {
-        PQclear(result); /* the server ends the session: what it says answers no statement */
+        PQclear(result); /* the server ends the session: this is not the result of a statement */
         conn_lose(conn);
         return;
     }
@@ -187,7 +187,7 @@ static void take_result(struct conn *conn, PGresult *result)
     pending.handle(conn, pending.owner, pending.tag, result);
 }
 
-/* Between the results of two statements libpq gives a NULL. */
+/* libpq returns NULL between the results of two statements. */
 void conn_receive(struct conn *conn)
 {
     if (!PQconsumeInput(conn->pq)) {
@@ -220,5 +220,21 @@ struct conn *pg_pick_reader(struct pg *pg)
             best = conn;
         }
     }
+    pg->batch_reader = NULL; /* no get waits behind what the caller sends */
+    return best;
+}
+
+/* Statements that are sent together cost both sides fewer packets and system calls. */
+struct conn *pg_pick_get_reader(struct pg *pg)
+{
+    struct conn *last = pg->batch_reader;
+    if (last != NULL && last->state == CONN_UP && last->needs_sync &&
+        pg->batch_count < PG_READ_BATCH) {
+        pg->batch_count++;
+        return last;
+    }
+    struct conn *best = pg_pick_reader(pg);
+    pg->batch_reader = best;
+    pg->batch_count = 1;
     return best;
 }

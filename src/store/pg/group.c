@@ -1,12 +1,12 @@
-/* A transaction for a group of updates, from BEGIN to the answer. Two round trips:
+/* The transaction of a group of updates, from BEGIN to the answers. It takes two round trips:
  *
- *   locking   BEGIN; the marker row gets our wid; every declared key, in order, is locked and read
- *   writing   what the updates have decided; COMMIT
+ *   locking   BEGIN; set the wid of the marker row; lock and read every declared key, in order
+ *   writing   the writes of the updates; COMMIT
  *
- * The marker row belongs to this writer of this process. If the connection is lost while COMMIT is
- * under way, the marker says afterwards whether it happened: to read it we wait for its lock, which
- * the old transaction holds as long as it lives. Another process that takes us for dead deletes our
- * marker rows, so no transaction of ours can commit after that. On the I/O thread, but for
+ * The marker row belongs to one writer of this process. If the connection is lost while COMMIT is
+ * under way, the wid of the marker row shows whether it was committed: reading it waits for the
+ * lock of the old transaction, until that has ended. A process that excludes this one deletes its
+ * marker rows, so that none of its transactions can commit afterwards. I/O thread only, but for
  * evaluate_on_slow_thread(). */
 #include <stdlib.h>
 
@@ -17,7 +17,8 @@
 #include "store/pg/pg_internal.h"
 
 enum { ATTEMPTS_MAX = 50 };
-/* Rows times weight that the I/O thread evaluates itself: more would delay others. */
+/* Bytes of rows times weight that the I/O thread evaluates itself; more would delay other requests.
+ */
 static const size_t work_max = (size_t)4 << 20;
 
 struct group *group_create(struct pg *pg)
@@ -98,7 +99,7 @@ static void finish_jobs(struct group *group, enum store_status written)
     group->job_count = 0;
 }
 
-/* Nothing was written: runs all members again, as far as they may wait. */
+/* Nothing was written: queues all updates again whose deadline has not passed. */
 static void retry_jobs(struct group *group, bool alone, enum store_status status)
 {
     int64_t now_ns = clock_monotonic_ns();
@@ -138,8 +139,8 @@ static bool is_one_of(const char *state, const char *const *states)
 static void judge_failure(struct group *group)
 {
     static const char *const again[] = {"40001", "40P01", NULL};
-    /* The server stops, is no primary any more, or has ended our session: a new connection may
-     * lead to another server. */
+    /* The server stops, is no longer the primary, or has ended the session: a new connection may
+     * reach another server. */
     static const char *const elsewhere[] = {"57P", "25006", "25P03", "08", "26000", NULL};
     const char *state = group->sqlstate;
     bool shared = group->job_count > 1;
@@ -148,7 +149,7 @@ static void judge_failure(struct group *group)
     } else if (is_one_of(state, elsewhere)) {
         retry_jobs(group, false, STORE_FAILED);
         conn_lose(group->conn);
-    } else if (shared) { /* another member may have caused it */
+    } else if (shared) { /* another update of the group may have caused it */
         retry_jobs(group, true, STORE_FAILED);
     } else {
         fail_jobs(group, strcmp(state, "55P03") == 0 ? STORE_BUSY : STORE_FAILED);
@@ -181,10 +182,10 @@ static void take_decision(struct conn *conn, void *owner, size_t tag, PGresult *
         return;
     }
     if (group->is_lost) {
-        return; /* the next connection decides */
+        return; /* decided when the connection is open again */
     }
     if (group->has_failed || conn->has_warned) {
-        conn_lose(conn); /* and tries again on a new one */
+        conn_lose(conn); /* tries again on a new connection */
         return;
     }
     if (group->is_fenced) {
@@ -200,18 +201,18 @@ static void take_decision(struct conn *conn, void *owner, size_t tag, PGresult *
     end_group(group);
 }
 
-/* Nobody can be asked in time. */
+/* The server could not be reached in time. */
 void group_give_up(struct group *group)
 {
     struct conn *conn = group->conn;
-    clear_values(&conn->counters); /* what the rows of the slot hold is not known either */
+    clear_values(&conn->counters); /* the values of the counter rows are not known either */
     conn->counter_slot++;
     finish_jobs(group, STORE_UNKNOWN);
     end_group(group);
 }
 
-/* Reads the marker and writes it again: when that is committed without a warning, whatever was
- * committed before it is as durable. */
+/* Reads the marker row and writes it again. When that is committed without a warning, every earlier
+ * commit is durable, too. */
 void group_decide(struct group *group)
 {
     struct conn *conn = group->conn;
@@ -257,14 +258,14 @@ static void end_writing(struct group *group)
 {
     struct conn *conn = group->conn;
     if (group->is_lost) {
-        group->phase = GROUP_DECIDING; /* when the connection is open again */
+        group->phase = GROUP_DECIDING; /* group_decide() is called when it is open again */
         return;
     }
     if (group->has_failed) {
         roll_back(group);
         return;
     }
-    if (!group->is_committed) { /* COMMIT of a transaction that had failed rolls back */
+    if (!group->is_committed) { /* COMMIT of a failed transaction rolls back */
         retry_jobs(group, false, STORE_FAILED);
         end_group(group);
         return;
@@ -333,7 +334,7 @@ static void take_rolled_back(struct conn *conn, void *owner, size_t tag, PGresul
     } else if (group->has_failed) {
         judge_failure(group);
     } else {
-        finish_jobs(group, STORE_NO_WRITE); /* nobody wanted to write */
+        finish_jobs(group, STORE_NO_WRITE); /* no update wanted to write */
     }
     end_group(group);
     if (!ok && !is_lost) {
@@ -374,8 +375,8 @@ static bool is_expensive(const struct group *group, const struct update_job *job
     return update->prepare != NULL && bytes * MAX(update->weight, (size_t)1) > work_max;
 }
 
-/* An expensive update is evaluated by the slow thread, in a transaction of its own. `prepare` says
- * that its arena is no other's. */
+/* Evaluates the group here, or on the slow thread if it is expensive: then it is a group of one
+ * update. `prepare` shows that no other update shares its arena. */
 static void evaluate(struct group *group)
 {
     size_t kept = 0;
@@ -416,7 +417,7 @@ static void keep_result(struct group *group, PGresult *result)
 
 static void take_slot(struct group *group, struct slot *slot, PGresult *result)
 {
-    if (PQntuples(result) != 1) { /* somebody else deletes rows of this table */
+    if (PQntuples(result) != 1) { /* a foreign client has deleted the row */
         group->has_failed = true;
         return;
     }
@@ -430,7 +431,7 @@ static void take_slot(struct group *group, struct slot *slot, PGresult *result)
 
 static void end_locking(struct group *group)
 {
-    if (group->is_lost) { /* nothing was committed */
+    if (group->is_lost) { /* COMMIT was not sent, so nothing was written */
         retry_jobs(group, false, STORE_FAILED);
         end_group(group);
     } else if (group->has_failed || group->is_fenced) {
@@ -489,7 +490,7 @@ static void send_locks(struct group *group)
     }
 }
 
-/* The slot of counters changes when the process has become another member. */
+/* Starts a new counter slot if the process has joined again as another member. */
 static void renew_member(struct conn *conn)
 {
     uint64_t member = members_number(conn->pg);

@@ -1,6 +1,6 @@
-/* The threads of the store: I/O, which talks to PostgreSQL on all connections and runs everything
- * that is not said to run elsewhere; the connector, which opens connections and may block; and the
- * slow thread, for rows and updates that take long. */
+/* The threads of the store: the I/O thread, which uses all connections and runs everything that is
+ * not documented otherwise; the connector, which opens connections and blocks; and the slow thread,
+ * for rows and updates that take long. */
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ static void conn_is_up(struct task *task)
     }
 }
 
-/* On the connector: tries until it succeeds or the store is closed. */
+/* Opens a connection; tries until it succeeds or the store is closed. Connector thread. */
 static void connect_in_background(struct task *task)
 {
     struct conn *conn = CONTAINER_OF(task, struct conn, task);
@@ -112,7 +112,7 @@ static void flush_all(struct pg *pg)
     }
 }
 
-/* A server that does not answer at all is as good as gone. */
+/* Closes connections on which the server has not answered for PG_SILENCE_NS. */
 static void check_silence(struct pg *pg, int64_t now_ns)
 {
     for (int i = 0; i < PG_CONNS; i++) {
@@ -144,7 +144,7 @@ static void wait_for_events(struct pg *pg)
     if (fds[0].revents != 0) {
         uint64_t number;
         ssize_t got = read(pg->wake_fd, &number, sizeof(number));
-        (void)got; /* others may have been quicker */
+        (void)got; /* fails with EAGAIN if it was read before */
     }
     for (nfds_t i = 1; i < count; i++) {
         if ((fds[i].revents & ~POLLOUT) != 0 && conns[i]->state == CONN_UP) {
@@ -166,7 +166,8 @@ static void tick(struct pg *pg)
     }
 }
 
-/* Drops are waited for, but not for ever: if they are lost, the next start drops the spaces. */
+/* Whether the thread may end. It waits for drops until close_by_ns; if one is not written by then,
+ * the engine repeats it at the next start. */
 static bool is_over(struct pg *pg)
 {
     if (!atomic_load(&pg->closing) || atomic_load(&pg->under_way) > 0) {

@@ -1,6 +1,6 @@
-/* The thread that renews the lease of this process and watches the others: see members.h. It has a
- * connection of its own and waits for each answer. If the process is the leader, its chores
- * (chores.c) run here, too, in pieces between heartbeats. */
+/* The thread that sends the heartbeats of this process and watches those of the others: see
+ * members.h. It has its own connection and waits for each answer. If this process is the leader,
+ * the thread also runs chores.c, in pieces between heartbeats. */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -15,14 +15,14 @@
 
 enum { OTHERS_MAX = 1024, PROGRESS_LEN = 16, JOIN_ATTEMPTS = 5 };
 
-/* What is known of a member. */
+/* Another member, as this process sees it. */
 struct other {
     uint64_t number;
-    int64_t beat;       /* its last heartbeat that was seen */
-    int64_t changed_ns; /* when that was, by our clock */
-    int64_t held_ns;    /* when its session was last seen */
+    int64_t beat;       /* number of its last heartbeat */
+    int64_t changed_ns; /* when that number changed, by the local clock */
+    int64_t held_ns;    /* when its advisory lock was last held */
     struct store_progress progress;
-    bool is_listed; /* in this round */
+    bool is_listed; /* its row was read in this round */
 };
 
 struct members {
@@ -30,7 +30,7 @@ struct members {
     pthread_t thread;
     bool started;
     int wake_fd;
-    PGconn *pq; /* of the thread; NULL: to be opened */
+    PGconn *pq; /* of the thread; NULL: it must be opened */
     struct other others[OTHERS_MAX];
     size_t other_count;
     bool has_joined;
@@ -39,15 +39,15 @@ struct members {
     atomic_int_least64_t lease_until_ns;
     atomic_uint_least64_t newest_at_join;
     atomic_bool is_leader;
-    atomic_bool is_fenced; /* somebody found it out */
-    struct chores *chores; /* of the thread */
+    atomic_bool is_fenced; /* a transaction found that this member is excluded */
+    struct chores *chores; /* run by the thread */
 
-    pthread_mutex_t mutex; /* of all below */
+    pthread_mutex_t mutex; /* protects all of the following */
     void (*changed)(void *context);
     void *context;
     bool has_announced; /* since it joined */
     pthread_cond_t is_watching;
-    bool must_begin; /* to watch: what was announced before does not count */
+    bool must_begin; /* store_watch() waits until the thread has reset the announced versions */
     struct store_progress announced;
     struct store_progress slowest;
 };
@@ -99,7 +99,7 @@ static bool write_rows(struct members *members, uint64_t number)
 {
     uint8_t progress[PROGRESS_LEN];
     pthread_mutex_lock(&members->mutex);
-    bool has_watcher = members->changed != NULL; /* which has seen nothing as this member */
+    bool has_watcher = members->changed != NULL; /* it must announce again as the new member */
     encode_progress(progress, has_watcher ? (struct store_progress){0} : members->announced);
     pthread_mutex_unlock(&members->mutex);
     struct own_key key;
@@ -118,7 +118,8 @@ static bool write_rows(struct members *members, uint64_t number)
                   marks, 2) == PG_CONNS;
 }
 
-/* What others have announced so far must be known here before this process may serve. */
+/* Reads the newest version that any member has announced. This process must know it before it may
+ * serve. */
 static bool read_newest(struct members *members, uint64_t *out)
 {
     struct own_key key;
@@ -131,7 +132,7 @@ static bool read_newest(struct members *members, uint64_t *out)
     return ok;
 }
 
-/* Shows the others that the session is open. */
+/* Takes the advisory lock, which shows other members that the session is open. */
 static bool hold_session(struct members *members, uint64_t number)
 {
     struct param_int memory;
@@ -168,7 +169,7 @@ static bool join(struct members *members)
 
 /* Heartbeats ------------------------------------------------------------------------------- */
 
-/* Announces a change to who joins later, before it shows in our own row. */
+/* Announces a version to members that join later, before it is in the row of this member. */
 static bool write_newest(struct members *members, uint64_t seen)
 {
     struct own_key key;
@@ -180,7 +181,8 @@ static bool write_newest(struct members *members, uint64_t seen)
                   params, 2) == 1;
 }
 
-/* 1: renewed; 0: excluded; negative: PostgreSQL does not answer. */
+/* Sends a heartbeat. Returns 1: renewed; 0: this member is excluded; negative: PostgreSQL does not
+ * answer. */
 static int beat(struct members *members, struct store_progress progress)
 {
     uint8_t row[PROGRESS_LEN];
@@ -260,7 +262,7 @@ static bool list_members(struct members *members)
     return ok;
 }
 
-/* Notes whose sessions are open. */
+/* Finds out which members hold their advisory locks. */
 static bool list_sessions(struct members *members)
 {
     PGresult *result = pg_query(members->pq,
@@ -282,8 +284,8 @@ static bool list_sessions(struct members *members)
     return ok;
 }
 
-/* Excludes a member that shows no life: see members.h. If one of its transactions still holds a
- * marker, the next round tries again. */
+/* Excludes a member that has not sent heartbeats: see members.h. If one of its transactions still
+ * locks a marker row, the next round tries again. */
 static void exclude(struct members *members, const struct other *other)
 {
     struct own_key key;
@@ -324,7 +326,8 @@ static void exclude_dead(struct members *members)
     }
 }
 
-/* What all members have seen; the first of them does the work that one is to do. */
+/* Computes the lowest announced versions, and whether this member is the leader: the one with the
+ * smallest number. */
 static void compare(struct members *members)
 {
     struct store_progress slowest = {.seen = UINT64_MAX, .settled = UINT64_MAX};
@@ -358,7 +361,9 @@ static bool open_connection(struct members *members)
     return ok;
 }
 
-/* Without the session others take this process for ended: it must not answer any more. */
+/* Closes the session and stops serving, because other members now assume that the process has
+ * ended.
+ */
 static void close_connection(struct members *members)
 {
     atomic_store(&members->lease_until_ns, 0);
@@ -366,8 +371,8 @@ static void close_connection(struct members *members)
     members->pq = NULL;
 }
 
-/* The row of this member says that it has seen nothing: from now on others wait for it, and what
- * they have announced before it must see before it serves. */
+/* Resets the announced versions of this member to 0, so that other members wait for it. It must
+ * announce what they have announced before it may serve. */
 static bool begin_watching(struct members *members)
 {
     uint64_t newest;
@@ -426,7 +431,7 @@ static void tell(struct members *members)
     pthread_mutex_unlock(&members->mutex);
 }
 
-/* Until the next heartbeat, a notification, or news of this process. */
+/* Waits for the next heartbeat, a notification of PostgreSQL, or a call of wake(). */
 static void wait_for_news(struct members *members, int timeout_ms)
 {
     struct pollfd fds[] = {
@@ -494,7 +499,7 @@ static void wake(struct members *members)
 {
     uint64_t one = 1;
     ssize_t written = write(members->wake_fd, &one, sizeof(one));
-    (void)written; /* full: it is awake */
+    (void)written; /* a full eventfd has woken the thread already */
 }
 
 /* Calls ------------------------------------------------------------------------------------ */
@@ -507,10 +512,11 @@ bool members_open(struct pg *pg, struct err *err)
     members->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&members->mutex, NULL);
     pthread_cond_init(&members->is_watching, NULL);
-    members->announced = (struct store_progress){INT64_MAX, INT64_MAX}; /* nobody waits for it */
+    /* Until store_watch() is called no member waits for this one. */
+    members->announced = (struct store_progress){INT64_MAX, INT64_MAX};
     members->chores = chores_create(pg);
     bool ok = false;
-    for (int i = 0; i < JOIN_ATTEMPTS && !ok; i++) { /* a lock may be held a moment longer */
+    for (int i = 0; i < JOIN_ATTEMPTS && !ok; i++) { /* an old session may still hold the lock */
         ok = open_connection(members) && join(members) && round_of_beats(members);
         if (!ok) {
             close_connection(members);
@@ -524,7 +530,7 @@ bool members_open(struct pg *pg, struct err *err)
     return members->started || err_set(err, ERR_INTERNAL, "cannot start a thread");
 }
 
-/* Leaves the rows of the process to nobody. */
+/* Leaves: deletes the rows of this member. */
 static void leave(struct members *members)
 {
     uint64_t number = atomic_load(&members->number);

@@ -1,15 +1,16 @@
-/* store/pg/members.h: the processes that share a database.
+/* store/pg/members.h: the processes that share a database, called members.
  *
- * Each has a row with its number, which it updates twice a second (its heartbeat), and a marker row
- * for each of its writers, which every transaction of that writer updates. A process serves only as
- * long as its last heartbeat is not older than LEASE_NS. One whose row has not changed for DEAD_NS,
- * by the clock of who watches it, is excluded: its rows are deleted, for which PostgreSQL waits
- * until its transactions have ended, and after which none can commit. So whoever sees it excluded
- * knows that it answers no more and writes no more. It may join again under another number.
+ * A member has a row with its number, which it updates twice a second (its heartbeat), and a marker
+ * row for each of its writers, which every transaction of that writer updates. It serves only while
+ * its last heartbeat is not older than MEMBERS_LEASE_NS. If its row does not change for
+ * MEMBERS_DEAD_NS, by the clock of another member, that member excludes it: it deletes its rows.
+ * The deletion waits until the transactions of the excluded member have ended, and afterwards none
+ * of them can commit, because the marker row is missing. So an excluded member neither answers nor
+ * writes. It may join again under another number.
  *
- * A process that has ended is noticed sooner: each holds an advisory lock in the session that sends
- * its heartbeats, and stops serving when it finds that this session has ended. One whose lock is
- * free for GONE_NS is excluded. */
+ * A process that has ended is detected sooner: each member holds an advisory lock in the session
+ * that sends its heartbeats, and stops serving when that session ends. If the lock is free for
+ * MEMBERS_GONE_NS, the member is excluded. */
 #ifndef GRAMME_STORE_PG_MEMBERS_H
 #define GRAMME_STORE_PG_MEMBERS_H
 
@@ -23,24 +24,30 @@ struct members;
 #define MEMBERS_DEAD_NS  ((int64_t)6 * 1000 * 1000 * 1000)
 #define MEMBERS_GONE_NS  ((int64_t)1000 * 1000 * 1000)
 
-/* Joins, and starts the thread that renews the lease. Blocks. */
+/* Joins as a member, and starts the thread that sends heartbeats. Blocks. */
 MUST_USE bool members_open(struct pg *pg, struct err *err);
-/* Leaves; after the I/O thread has ended. Accepts a store that has not joined. */
+/* Leaves and stops the thread. Call it after the I/O thread has ended. Accepts a store that has not
+ * joined. */
 void members_close(struct pg *pg);
-/* The number of this process; another one after it was excluded and has joined again. */
+/* Returns the number of this member. It changes if the member is excluded and joins again. */
 MUST_USE uint64_t members_number(const struct pg *pg);
-/* Whether this process may answer now. Any thread, like all below. */
+/* Returns whether this process may answer requests now. Any thread, as all functions below. */
 MUST_USE bool members_may_serve(const struct pg *pg);
-/* A transaction of the member with this number found that it is excluded. */
+/* A transaction found that the member with this number is excluded: stops serving and joins again.
+ */
 void members_note_fence(struct pg *pg, uint64_t number);
-/* There are rows of dropped spaces to delete. */
+/* A space was dropped: the leader must delete its rows. */
 void members_note_drop(struct pg *pg);
 
-/* As in store.h. */
+/* store_watch() of this store. */
 void members_watch(struct store *store, void (*changed)(void *context), void *context);
+/* store_announce() of this store. */
 void members_announce(struct store *store, struct store_progress progress);
+/* store_slowest() of this store. */
 struct store_progress members_slowest(const struct store *store);
+/* store_is_leader() of this store. */
 bool members_is_leader(const struct store *store);
+/* store_may_serve() of this store. */
 bool members_store_may_serve(const struct store *store);
 
 #endif

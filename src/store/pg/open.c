@@ -1,4 +1,4 @@
-/* Opens and closes the store on PostgreSQL. */
+/* Opens and closes the store on PostgreSQL, on the caller's thread; functions for tests. */
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -13,10 +13,10 @@ static void wake_io(struct mailbox *box)
     struct pg *pg = CONTAINER_OF(box, struct pg, box);
     uint64_t one = 1;
     ssize_t written = write(pg->wake_fd, &one, sizeof(one));
-    (void)written; /* full: it is awake */
+    (void)written; /* a full eventfd has woken the thread already */
 }
 
-/* Hosts, ports and database of the URL, for messages: no user, no password. */
+/* Returns hosts, ports and database of the URL for messages, without user and password. */
 static char *describe_server(const char *conninfo)
 {
     char *message = NULL;
@@ -44,6 +44,7 @@ static struct pg *create(struct str rest)
     struct buf url = {0};
     buf_format(&url, "postgresql:%.*s", STR_ARG(rest));
     pg->conninfo = url.data;
+    pg->store.key_len_max = PG_KEY_MAX;
     pg->server = describe_server(pg->conninfo);
     random_init(&pg->random);
     mailbox_init(&pg->box, wake_io);
@@ -98,7 +99,7 @@ static void do_nothing(struct task *task)
     (void)task;
 }
 
-/* First those who give the I/O thread work end, then it, then the lease. */
+/* Waits for requests, then stops the I/O thread, the connector and the slow thread, and leaves. */
 static void pg_close(struct store *store)
 {
     struct pg *pg = pg_of(store);

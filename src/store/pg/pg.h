@@ -4,12 +4,12 @@
 
 #include "store/store.h"
 
-/* Opens postgresql://REST, a connection URI of libpq; creates the table if the database has none.
- */
+/* Opens a store; `rest` is a connection URI of libpq without "postgresql:". Creates the table if
+ * the database has none. Blocks. */
 MUST_USE bool pg_open(struct str rest, const struct store_options *options, struct store **out,
                       struct err *err);
 
-/* For tests: what goes wrong when the count of statements of a kind comes to a number. */
+/* Faults that tests inject. */
 enum pg_fault {
     PG_FAULT_CUT,        /* the connection is cut before a statement of a transaction is sent */
     PG_FAULT_CUT_COMMIT, /* the connection is cut after COMMIT was sent, before it is answered */
@@ -18,11 +18,12 @@ enum pg_fault {
     PG_FAULT_CUT_READ,   /* the connection is cut while a read is under way */
     PG_FAULT_COUNT
 };
-/* From now on every nth chance; 0: never again. */
+/* For tests: injects the fault at every nth opportunity from now on; 0: never. */
 void pg_fault_every(struct store *store, enum pg_fault fault, uint32_t nth);
-/* How many have happened. */
+/* For tests: returns how often the fault was injected. */
 MUST_USE uint64_t pg_fault_count(struct store *store, enum pg_fault fault);
-/* For tests: how many rows the database holds in a space, gone or not; negative: it cannot tell. */
+/* For tests: returns the number of rows of a space in the database, also if the space is dropped;
+ * negative: the query failed. */
 MUST_USE int64_t pg_count_rows(struct store *store, uint32_t space);
 /* For tests: erases everything in the database that `url` names. */
 MUST_USE bool pg_erase_all(struct str url, struct err *err);

@@ -28,16 +28,17 @@ enum {
     PG_READERS = 8, /* connections for gets and ranges */
     PG_WRITERS = 8, /* connections for updates */
     PG_CONNS = PG_READERS + PG_WRITERS,
+    PG_READ_BATCH = 8,       /* gets that go to one connection before the next is chosen */
     PG_VERSION_MIN = 130000, /* of the server */
     PG_PARAMS_MAX = 6,
     PG_GROUP_MAX = 64, /* updates in one transaction */
     PG_KEYS_MAX = 512, /* declared keys in one transaction, unless one update has more */
 };
-/* How long a request waits for a server that is not there, from its start. */
+/* How long a request waits for a connection to the server, from its start. */
 #define PG_PATIENCE_NS ((int64_t)5 * 1000 * 1000 * 1000)
-/* A connection on which nothing comes back for so long is given up. */
+/* A connection that does not answer for so long is closed. */
 #define PG_SILENCE_NS ((int64_t)10 * 1000 * 1000 * 1000)
-#define PG_WID_ABSENT (-1) /* the row is only locked: see README.md */
+#define PG_WID_ABSENT (-1) /* wid of a row that is locked as absent: see README.md */
 
 struct pg;
 struct conn;
@@ -49,8 +50,7 @@ struct param {
     size_t len;
 };
 
-/* Called on the I/O thread with the result of one statement, which it clears; NULL: the connection
- * was lost. */
+/* Gets the result of one statement, and clears it; NULL: the connection was lost. I/O thread. */
 typedef void pg_handler(struct conn *conn, void *owner, size_t tag, PGresult *result);
 
 struct pending {
@@ -62,38 +62,38 @@ struct pending {
 
 enum conn_state { CONN_DOWN, CONN_UP };
 
-/* A connection. All of it belongs to the I/O thread, except while it is down: then the connector
- * has it. */
+/* A connection. Used by the I/O thread only; while it is CONN_DOWN, by the connector only. */
 struct conn {
     struct pg *pg;
     int number;
     bool is_writer;
     enum conn_state state;
     PGconn *pq;
-    struct task task;         /* on its way to the connector and back */
-    struct pending *pendings; /* a ring of what was sent and not answered */
+    struct task task;         /* passes the connection to the connector and back */
+    struct pending *pendings; /* ring buffer of statements that were sent and not answered */
     size_t pending_first;
     size_t pending_count;
     size_t pending_capacity;
     bool needs_sync;
-    bool wants_write;    /* not everything could be sent */
-    int64_t answered_ns; /* when something came back last, or the first was sent */
+    bool wants_write; /* libpq has unsent data */
+    int64_t
+        answered_ns; /* when the server answered last, or the oldest pending statement was sent */
 
-    /* Of writers. */
+    /* Writers only. */
     struct group *group; /* under way, or waiting to be decided */
-    bool has_warned;     /* the server warned during this transaction */
-    uint64_t member;     /* the counters are of this member's slot, and of this number */
+    bool has_warned;     /* the server sent a WARNING during this transaction */
+    uint64_t member;     /* `counters` are those of this member and counter_slot */
     uint32_t counter_slot;
     struct map counters; /* counter key -> struct store_count of the slot */
 };
 
-/* An update on its way; in the update's arena. */
+/* An update under way; in the arena of the update. */
 struct update_job {
     struct update_job *next;
     struct store_update *update;
     int64_t deadline_ns;
     int attempts;
-    bool is_alone; /* it shares no transaction with others */
+    bool is_alone; /* must not share a transaction with others */
 };
 
 struct job_list {
@@ -101,7 +101,7 @@ struct job_list {
     struct update_job **last;
 };
 
-/* A get on its way; in the get's arena. */
+/* A get under way; in the arena of the get. */
 struct get_job {
     struct get_job *next;
     struct pg *pg;
@@ -112,34 +112,35 @@ struct get_job {
     bool has_failed;
 };
 
-/* A range on its way; in memory of its own, because row() may rewind the request's arena. */
+/* A range under way; not in the arena of the range, because row() may rewind it. */
 struct range_job {
     struct range_job *next;
     struct pg *pg;
     struct store_range *range;
     struct task task;
     int64_t deadline_ns;
-    struct buf lo; /* what is still to be read */
+    struct buf lo; /* bounds of the rows that are not read yet */
     struct buf hi;
-    size_t limit; /* rows of the next statement */
+    size_t limit; /* of the next statement */
     PGresult *result;
-    int row;            /* of the result, to be given next */
-    size_t bytes;       /* of the rows of the result */
-    bool is_space_done; /* the result is the last of its space */
-    bool is_slow;       /* rows are given on the slow thread */
+    int row;            /* next row of the result to pass to row() */
+    size_t bytes;       /* size of the rows of the result */
+    bool is_space_done; /* the result is the last one of its space */
+    bool is_slow;       /* row() runs on the slow thread */
     bool has_failed;
     int64_t until_ns; /* end of the time slice */
 };
 
-/* One row that a transaction has read or will write. */
+/* A row that a transaction has read or will write. */
 struct slot {
     struct str key;
-    struct str value; /* the newest; STR_NULL: absent */
+    struct str value; /* the newest value; STR_NULL: absent */
     bool is_declared;
     bool was_present;
     bool is_changed;
 };
 
+/* An append to a log, or an advance of it. */
 struct appended {
     struct str log;
     struct str prefix;
@@ -157,17 +158,18 @@ enum group_phase {
     GROUP_DECIDING, /* whether it was committed is not known */
 };
 
-/* One transaction. */
+/* A group of updates: one transaction. */
 struct group {
     struct pg *pg;
     struct conn *conn;
-    struct task task; /* to the slow thread and back */
+    struct task task; /* passes the group to the slow thread and back */
     enum group_phase phase;
     int64_t wid;
-    int64_t time_ns;     /* of the first member, if one wants it; that of others follows */
-    int64_t deadline_ns; /* until then it must be decided */
+    int64_t time_ns;     /* time of the first update that wants one; later ones get larger times */
+    int64_t deadline_ns; /* by then it must be decided, else STORE_UNKNOWN */
     struct update_job *jobs[PG_GROUP_MAX];
-    enum store_status outcomes[PG_GROUP_MAX]; /* of eval: STORE_OK wants to write */
+    enum store_status
+        outcomes[PG_GROUP_MAX]; /* of the evals; STORE_OK: there is something to write */
     size_t job_count;
     struct map by_key; /* -> struct slot */
     struct slot **slots;
@@ -180,20 +182,20 @@ struct group {
     struct appended *appended;
     size_t appended_count;
     size_t appended_capacity;
-    uint32_t *drops; /* spaces that are dropped with it */
+    uint32_t *drops; /* spaces that it drops */
     size_t drop_count;
-    PGresult **results; /* hold the rows that were read */
+    PGresult **results; /* contain the rows that were read */
     size_t result_count;
     size_t result_capacity;
     size_t row_bytes;
     size_t outstanding;
     bool has_failed;
-    bool is_lost; /* the connection was */
+    bool is_lost; /* the connection was lost */
     bool is_committed;
-    bool is_fenced;
-    bool is_released; /* its keys are no longer in use */
+    bool is_fenced;   /* the marker row is missing: this member was excluded */
+    bool is_released; /* pg_release_keys() was called */
     char sqlstate[6];
-    int64_t decided_wid; /* what the marker row said */
+    int64_t decided_wid; /* wid of the marker row */
 };
 
 struct pg_faults {
@@ -204,9 +206,8 @@ struct pg_faults {
 
 struct pg {
     struct store store;
-    char *conninfo; /* the URI */
-    char *server;   /* host and port for messages, without passwords */
-    bool is_citus;
+    char *conninfo;       /* the URI */
+    char *server;         /* host and port for messages, without passwords */
     struct random random; /* of the I/O thread */
     struct mailbox box;   /* of the I/O thread */
     int wake_fd;
@@ -219,144 +220,170 @@ struct pg {
     struct waiting_mailbox *connector_box;
     pthread_t connector;
     bool connector_started;
-    struct waiting_mailbox *slow_box; /* the slow thread: what takes long */
+    struct waiting_mailbox *slow_box; /* of the slow thread: rows and evals that take long */
     pthread_t slow;
     bool slow_started;
 
     struct conn conns[PG_CONNS];
-    struct get_job *waiting_gets; /* for a connection */
+    struct conn *batch_reader;    /* took the last get; NULL: none, or something else after it */
+    int batch_count;              /* how many gets it took in a row */
+    struct get_job *waiting_gets; /* gets and ranges that wait for a connection */
     struct range_job *waiting_ranges;
-    struct job_list pending; /* updates that may start */
-    struct map busy;         /* declared keys of groups -> struct busy_key */
-    uint32_t *drops;         /* spaces to be dropped by the next transaction */
+    struct job_list pending; /* updates whose keys are free */
+    struct map busy;         /* declared keys of groups under way -> struct busy_key */
+    uint32_t *drops;         /* spaces that the next transaction drops */
     size_t drop_count;
     size_t drop_capacity;
-    bool is_dropping;      /* nothing else starts before it is committed */
-    int64_t drop_after_ns; /* after a failure */
+    bool is_dropping;      /* a drop is under way: no group starts before it is committed */
+    int64_t drop_after_ns; /* when a failed drop is tried again */
     struct space_set gone;
     struct pg_faults faults;
     struct members *members;
-    pthread_mutex_t settle_mutex; /* for the next; a leaf */
+    pthread_mutex_t settle_mutex; /* protects `settlings`; no other lock is taken inside */
     struct settling *settlings;   /* the first one is under way: settle.c */
 };
 
+/* Returns the PostgreSQL store that contains `store`. */
 static inline struct pg *pg_of(struct store *store)
 {
     return CONTAINER_OF(store, struct pg, store);
 }
 
-/* Keys of the store's own rows (space 0): kind, then what it is of. */
+/* Keys of the store's own rows (space 0): the kind, then a name. */
 enum own_kind {
     OWN_IDENTITY = 'I', /* format, seed, owner */
-    OWN_HEAD = 'H',     /* log: wid is the last stamp, the value the newest prefix */
-    OWN_COUNTER = 'C',  /* counter key, then the slot: a part of the counter */
-    OWN_DROPPED = 'D',  /* space: its rows are gone, or will be */
-    OWN_MEMBER = 'M',   /* member number: a process that has the store open */
-    OWN_MARKER = 'W',   /* member number, writer: wid is that of its last transaction */
-    OWN_JOINS = 'J',    /* wid is the last number that a member was given */
-    OWN_NEWEST = 'N',   /* wid is the newest change that a member has announced */
+    OWN_HEAD = 'H',     /* name: log; wid is the last stamp, the value the newest prefix */
+    OWN_COUNTER = 'C',  /* name: counter key, then the slot; the value is a part of the sum */
+    OWN_DROPPED = 'D',  /* name: space; wid 1: its rows must be deleted, 2: they are deleted */
+    OWN_MEMBER = 'M',   /* name: member number; wid counts heartbeats */
+    OWN_MARKER = 'W',   /* name: member number, writer; wid is that of its last transaction */
+    OWN_JOINS = 'J',    /* wid is the number of the member that joined last */
+    OWN_NEWEST = 'N',   /* wid is the newest version that a member has announced */
 };
 enum { OWN_KEY_MAX = STORE_SPACE_LEN + 1 + STORE_KEY_LEN_MAX + 16 };
 
-/* Writes the key of a row of the store's own; returns its length. */
+/* Writes the key of one of the store's own rows; returns its length. */
 size_t pg_own_key(uint8_t out[OWN_KEY_MAX], enum own_kind kind, struct str name);
-/* The column b of a key: spreads rows over shards. */
+/* Returns the column b of a key, by which rows can be distributed over shards. */
 static inline int pg_bucket(struct str key)
 {
     return key.len > STORE_SPACE_LEN ? (uint8_t)key.data[STORE_SPACE_LEN] : 0;
 }
-/* Behind the key of a counter: member (8), writer (2), number (4). */
+/* After the key of a counter: member (8 bytes), writer (2), number (4). */
 enum { PG_COUNTER_SLOT_LEN = 14 };
-/* The longest key that the index of the table takes. */
+/* Length of the longest key that the primary key of the table can hold. */
 enum { PG_KEY_MAX = 2600 };
 
-/* schema.c: on the caller's thread, before anything else runs. */
-/* Connects and makes a connection ready for use; NULL: *err says why. Blocks. */
+/* schema.c: blocks; on the thread that opens the store, on the connector and in members.c. */
+/* Connects and sets up the session; NULL: *err says why. */
 MUST_USE PGconn *pg_connect(const struct pg *pg, bool is_pipelined, struct err *err);
-/* Checks the database and creates the table if there is none; fills the seed. */
+/* Checks the database, creates the table if there is none, and sets the seed. */
 MUST_USE bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_options *options,
                               struct err *err);
+/* Reads the dropped spaces into pg->gone. */
 MUST_USE bool pg_load_drops(struct pg *pg, PGconn *pq, struct err *err);
-/* The SQLSTATE of a result; "" if it has none. */
+/* Returns the SQLSTATE of a result; "" if it has none. */
 const char *pg_state(const PGresult *result);
 /* Runs a statement with binary parameters and waits for its result, which the caller clears. */
 PGresult *pg_query(PGconn *pq, const char *sql, const struct param *params, size_t count);
-/* The same; returns how many rows it wrote or found; negative: it failed, and the log says why. */
+/* As pg_query(); returns how many rows it wrote or found; negative: it failed, which is logged. */
 int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count);
 
 /* conn.c: on the I/O thread. */
-/* Sends a statement; its result goes to `handle`. If the connection is lost the handler is called
- * later, as for all that was sent before. */
+/* Sends a statement; `handle` gets its result. If the connection is lost, `handle` is called later
+ * with NULL, as for every statement that was sent before. */
 void conn_send(struct conn *conn, enum statement statement, const struct param *params,
                size_t count, pg_handler *handle, void *owner, size_t tag);
-/* Asks for answers to all that was sent, and for recovery if something of it failed. */
+/* Sends a synchronization point: the server sends all its results, and accepts statements again if
+ * an earlier one failed. */
 void conn_sync(struct conn *conn);
-/* Gives the connection up; all handlers are called. It is opened again in the background. */
+/* Closes the connection and calls all pending handlers. The connector opens it again. */
 void conn_lose(struct conn *conn);
-/* Sends what can be sent. */
+/* Sends as much as the socket accepts. */
 void conn_flush(struct conn *conn);
-/* Takes what has come. */
+/* Reads from the socket, and calls the handlers of complete results. */
 void conn_receive(struct conn *conn);
-/* Asks the connector for a connection. */
+/* Asks the connector to open the connection. */
 void conn_open(struct conn *conn);
-/* The reader with the least to do; NULL: none is there. */
+/* Returns the reader with the fewest pending statements; NULL: none is connected. */
 MUST_USE struct conn *pg_pick_reader(struct pg *pg);
-/* For tests: whether the fault happens now. */
+/* The same for a get: the connection that took the last one, up to PG_READ_BATCH in a row, as long
+ * as nothing of it has been sent. */
+MUST_USE struct conn *pg_pick_get_reader(struct pg *pg);
+/* For tests: returns whether to inject a fault now. */
 MUST_USE bool pg_fault_is_due(struct pg *pg, enum pg_fault fault);
 
-/* Parameters; the number lives in the caller's memory. */
+/* Memory for a parameter that is a number; must live until the statement is sent. */
 struct param_int {
     uint8_t bytes[8];
 };
+/* Returns a parameter of type bytea, which borrows the bytes. */
 static inline struct param param_bytes(struct str bytes)
 {
     return (struct param){bytes.data != NULL ? bytes.data : "", bytes.len};
 }
+/* Returns a parameter of type int2, in `memory`. */
 struct param param_int16(struct param_int *memory, int value);
+/* Returns a parameter of type int4, in `memory`. */
 struct param param_int32(struct param_int *memory, int32_t value);
+/* Returns a parameter of type int8, in `memory`. */
 struct param param_int64(struct param_int *memory, int64_t value);
-/* An array of bytea in binary form. */
+/* Returns a parameter of type bytea[], in `memory`. */
 struct param param_array(struct buf *memory, const struct str *values, size_t count);
 
 /* read.c */
+/* store_get() of this store. */
 void pg_get(struct store *store, struct store_get *get);
+/* Starts the gets that waited for a connection. I/O thread. */
 void pg_start_waiting_gets(struct pg *pg);
 /* range.c */
+/* store_range() of this store. */
 void pg_range(struct store *store, struct store_range *range);
+/* Starts the ranges that waited for a connection. I/O thread. */
 void pg_start_waiting_ranges(struct pg *pg);
-/* update.c, group.c, write.c */
-void pg_update(struct store *store, struct store_update *update, bool is_alone);
-void pg_drop_space(struct store *store, uint32_t space);
 /* settle.c */
+/* store_settle() of this store. */
 void pg_settle(struct store *store, struct store_settle *settle);
-/* Starts transactions as long as there is something to do and a writer is free. */
+
+/* update.c, group.c, write.c: on the I/O thread, but for the first two. */
+/* store_update() of this store. */
+void pg_update(struct store *store, struct store_update *update, bool is_alone);
+/* store_drop_space() of this store. */
+void pg_drop_space(struct store *store, uint32_t space);
+/* Forms groups and starts their transactions while there are updates and free writers. */
 void pg_start_groups(struct pg *pg);
-/* Ends updates and groups that have waited too long. */
+/* Ends updates and groups whose deadline has passed. */
 void pg_expire(struct pg *pg, int64_t now_ns);
-/* A writer has been opened again: what it left undecided is decided. */
+/* The connection of a writer is open again: finds out whether its lost transaction was committed.
+ */
 void group_decide(struct group *group);
-/* Ends one that could not be decided in time. */
+/* Ends a group that was not decided in time: STORE_UNKNOWN. */
 void group_give_up(struct group *group);
+/* Creates an empty group. */
 MUST_USE struct group *group_create(struct pg *pg);
+/* Frees a group. */
 void group_destroy(struct group *group);
+/* Returns the slot of a key; adds one if there is none. */
 MUST_USE struct slot *group_slot(struct group *group, struct str key);
 /* Begins the transaction: locks and reads the declared rows. */
 void group_begin(struct group *group);
-/* Evaluates all members against the rows. */
+/* Evaluates the updates, one after the other, with the rows that were read. I/O or slow thread. */
 void group_evaluate(struct group *group);
-/* Sends what they want to write, and COMMIT; false: there is nothing to write. */
+/* Sends the writes of all updates, and COMMIT. False: there is nothing to write. */
 MUST_USE bool group_send_writes(struct group *group, pg_handler *handle);
-/* The transaction was committed: counters of the slot are known. */
+/* The transaction was committed: conn->counters get the new values of the slot. */
 void group_note_counters(struct group *group);
-/* The keys may be used by others; before any member is answered, because the keys are the
- * members'. */
+/* Frees the keys for other groups. Must be called before an update is answered, because the updates
+ * own the keys. */
 void pg_release_keys(struct group *group);
-/* The group has ended; `pg` may start another one. */
+/* The group has ended: frees it and its writer. */
 void pg_group_ended(struct group *group);
+/* Answers an update. */
 void pg_finish_job(struct update_job *job, enum store_status status);
+/* Queues an update again. */
 void pg_retry_job(struct pg *pg, struct update_job *job);
 
-/* A request is done: the store may be closed when none is left. */
+/* A request is done: store_close() waits until none is left. */
 static inline void pg_request_ended(struct pg *pg)
 {
     atomic_fetch_sub_explicit(&pg->under_way, 1, memory_order_release);
@@ -368,8 +395,11 @@ static inline void pg_post(struct pg *pg, struct task *task)
 }
 
 /* loop.c */
+/* The I/O thread. */
 void *pg_io_main(void *pg);
+/* The connector thread. */
 void *pg_connector_main(void *pg);
+/* The slow thread. */
 void *pg_slow_main(void *pg);
 
 #endif

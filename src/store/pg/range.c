@@ -1,14 +1,14 @@
-/* Ranges: one statement reads some rows, which are given on the thread of the request, or on the
- * slow thread if they take long; then the next statement reads on behind the last row. The column
- * b comes first in the table's order, so a range within one space is read bucket by bucket, and a
- * range over several spaces space by space. */
+/* Ranges: a statement reads some rows; row() gets them on the thread of the request, or on the slow
+ * thread if it takes long; then the next statement continues behind the last row. The primary key
+ * of the table begins with column b, so a range in one space is read bucket by bucket, and a range
+ * over several spaces is read space by space. */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
 
 enum { FIRST_ROWS = 32, ROWS_MAX = 512, ROWS_PER_CLOCK = 16, BUCKETS = 256 };
-static const size_t result_bytes = (size_t)1 << 20; /* what a statement should bring, about */
+static const size_t result_bytes = (size_t)1 << 20; /* wanted size of a result */
 static const int64_t slice_ns = 2000000;
 
 static void send_range(struct task *task);
@@ -24,7 +24,7 @@ static struct str hi_of(const struct range_job *job)
     return buf_str(&job->hi);
 }
 
-/* The space of a bound, which may have fewer bytes than a key. */
+/* Returns the space of a bound, which may be shorter than a key. */
 static uint32_t space_of(struct str bound)
 {
     uint8_t bytes[STORE_SPACE_LEN] = {0};
@@ -41,7 +41,7 @@ static void set(struct buf *buf, struct str bytes)
 static void set_space(struct buf *buf, uint64_t space)
 {
     uint8_t bytes[STORE_SPACE_LEN + 1];
-    if (space > UINT32_MAX) { /* behind the last space */
+    if (space > UINT32_MAX) { /* there is no larger space */
         memset(bytes, 0xFF, sizeof(bytes));
         set(buf, str_make(bytes, sizeof(bytes)));
         return;
@@ -103,7 +103,8 @@ static void give_rows_elsewhere(struct range_job *job)
 
 /* Giving rows ------------------------------------------------------------------------------ */
 
-/* All ranges that a thread of connections starts in one round of events share a slice. */
+/* Whether the time slice is over. All ranges that a network thread starts in one round of events
+ * share a slice. */
 static bool slice_is_over(struct range_job *job)
 {
     struct mailbox *home = job->range->home;
@@ -118,7 +119,7 @@ static bool slice_is_over(struct range_job *job)
     return now_ns >= job->until_ns;
 }
 
-/* What follows the result: the rest of the space, the next space, or nothing. */
+/* Continues after a result: with the rest of the space, the next space, or the end. */
 static void end_result(struct range_job *job)
 {
     bool is_over =
@@ -143,7 +144,8 @@ static void move_to_slow(struct range_job *job)
     give_rows_elsewhere(job);
 }
 
-/* On the thread of the request, or the slow one. False: the range ends here. */
+/* Passes the next row to row(). False: the range ends here. On the thread of the request, or the
+ * slow thread. */
 static bool give_row(struct range_job *job)
 {
     PGresult *result = job->result;
@@ -175,7 +177,7 @@ static void give_rows(struct task *task)
         if (given % ROWS_PER_CLOCK == 0 && job->row + 1 < count && slice_is_over(job)) {
             job->row++;
             if (job->is_slow) {
-                give_rows_elsewhere(job); /* behind others */
+                give_rows_elsewhere(job); /* queued again after the time slice */
             } else {
                 move_to_slow(job);
             }
@@ -197,7 +199,7 @@ static void retry_or_fail(struct range_job *job)
     finish(job);
 }
 
-/* The rows are read: moves the bounds behind them. `next` is where the space ends. */
+/* Moves the bounds behind the rows of the result. */
 static void narrow(struct range_job *job, int count)
 {
     PGresult *result = job->result;
@@ -220,7 +222,7 @@ static void narrow(struct range_job *job, int count)
     job->limit = MIN(MAX(MIN(fitting, job->limit * 4), (size_t)1), (size_t)ROWS_MAX);
 }
 
-/* The space that is read now, and whether the range ends in it. */
+/* Returns the space that is read now. */
 static uint32_t current_space(const struct range_job *job)
 {
     if (!job->range->backward) {
@@ -232,7 +234,7 @@ static uint32_t current_space(const struct range_job *job)
     return at_start && space > 0 ? space - 1 : space;
 }
 
-/* The space is done: the bounds become those of the other spaces; empty if there are none. */
+/* Removes a space that is done from the bounds, which are empty if no space is left. */
 static void leave_space(struct range_job *job, uint32_t space)
 {
     struct buf *bound = job->range->backward ? &job->hi : &job->lo;
@@ -262,7 +264,7 @@ static void take_rows(struct conn *conn, void *owner, size_t tag, PGresult *resu
     give_rows_elsewhere(job);
 }
 
-/* The first key of the spaces that are left says which space is next. */
+/* Gets the first key of the spaces that are left, which shows the next space. */
 static void take_next_space(struct conn *conn, void *owner, size_t tag, PGresult *result)
 {
     (void)conn;

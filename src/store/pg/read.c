@@ -1,5 +1,5 @@
-/* Gets: every key is a statement; those of many requests share a connection, one behind the other,
- * without waiting for answers in between. On the I/O thread, but for pg_get(). */
+/* Gets: one statement for each key. Statements of many requests are pipelined on one connection.
+ * I/O thread only, but for pg_get(). */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
@@ -66,14 +66,14 @@ static void take_row(struct conn *conn, void *owner, size_t tag, PGresult *resul
         get->rows[tag] = arena_copy(
             get->arena, str_make(PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0)));
         if (get->rows[tag].data == NULL) {
-            get->rows[tag] = STR(""); /* a row without bytes is a row */
+            get->rows[tag] = STR(""); /* an empty value is a row */
         }
     }
     PQclear(result);
     count_answer(job, ok);
 }
 
-/* The parts of a counter are added up. */
+/* Adds up the rows of a counter. */
 static void take_counter(struct conn *conn, void *owner, size_t tag, PGresult *result)
 {
     (void)conn;
@@ -92,7 +92,8 @@ static void take_counter(struct conn *conn, void *owner, size_t tag, PGresult *r
     count_answer(job, ok);
 }
 
-/* BEGIN and COMMIT around a snapshot. A transaction that failed in the middle would stay open. */
+/* Gets the results of BEGIN and COMMIT around a snapshot. If one fails, the connection is closed,
+ * because a failed transaction would stay open. */
 static void take_bracket(struct conn *conn, void *owner, size_t tag, PGresult *result)
 {
     (void)tag;
@@ -118,7 +119,7 @@ static void send_counter(struct conn *conn, struct get_job *job, size_t index)
     uint8_t end[OWN_KEY_MAX];
     size_t len = pg_own_key(key, OWN_COUNTER, job->get->keys[index]);
     memcpy(end, key, len);
-    memset(end + len, 0xFF, 16); /* behind every slot */
+    memset(end + len, 0xFF, 16); /* larger than every slot */
     struct param_int bucket;
     struct param params[] = {param_int16(&bucket, OWN_COUNTER), {key, len}, {end, len + 16}};
     conn_send(conn, STATEMENT_COUNTER, params, 3, take_counter, job, index);
@@ -129,10 +130,10 @@ static void send_get(struct conn *conn, struct get_job *job)
     struct store_get *get = job->get;
     bool bracketed = get->snapshot && get->key_count > 1;
     job->has_failed = false;
-    job->outstanding = 1; /* until all are sent */
+    job->outstanding = 1; /* keeps the job until all statements are sent */
     if (bracketed) {
         job->outstanding += 2;
-        conn_sync(conn); /* the transaction begins with a snapshot of its own */
+        conn_sync(conn); /* ends the implicit transaction before BEGIN */
         conn_send(conn, STATEMENT_BEGIN_SNAPSHOT, NULL, 0, take_bracket, job, 0);
     }
     for (size_t i = 0; i < get->key_count; i++) {
@@ -156,7 +157,7 @@ static void send_get(struct conn *conn, struct get_job *job)
 
 static void start_get(struct pg *pg, struct get_job *job)
 {
-    struct conn *conn = pg_pick_reader(pg);
+    struct conn *conn = pg_pick_get_reader(pg);
     if (conn == NULL) {
         job->next = pg->waiting_gets;
         pg->waiting_gets = job;
@@ -168,7 +169,7 @@ static void start_get(struct pg *pg, struct get_job *job)
     }
 }
 
-/* Starts those that can be; the others fail when their time is over. */
+/* Starts waiting gets if there is a connection; those whose deadline has passed fail. */
 void pg_start_waiting_gets(struct pg *pg)
 {
     struct get_job *job = pg->waiting_gets;

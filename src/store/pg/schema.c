@@ -1,5 +1,5 @@
-/* Connecting, and the one table that holds everything. Blocks: called by the thread that opens the
- * store, and by the connector. */
+/* Connects, and creates and checks the table. Blocks: called by the thread that opens the store, by
+ * the connector, and by the thread of members.c. */
 #include <stdio.h>
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static const struct {
 #undef STATEMENT
 };
 
-/* Rows are found by index only, however old the statistics are; the plan of SCAN must keep the
- * order of its buckets; time-outs end what waits for a client that is gone. */
+/* Settings of a session: plans use the index only, even with old statistics; the plan of SCAN must
+ * keep the order of buckets; time-outs end transactions of a client that is gone. */
 static const char session_sql[] =
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
     "SET enable_bitmapscan = off; SET enable_sort = on; SET max_parallel_workers_per_gather = 0;"
@@ -81,7 +81,7 @@ int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count
     return rows;
 }
 
-/* libpq ends its messages with a line feed, and puts several lines where several hosts failed. */
+/* Joins the lines of a libpq message: it ends with a line feed, and has a line for each host. */
 static struct str one_line(struct err *err, const char *message)
 {
     struct str line = arena_copy(err->arena, str_from_c(message));
@@ -103,7 +103,8 @@ static bool set_sql_error(struct err *err, const struct pg *pg, const char *doin
                    STR_ARG(line));
 }
 
-/* One clear text for each way in which a connection fails. libpq tells them apart by text only. */
+/* Sets a clear error for each reason why a connection fails. libpq reports the reason as text only.
+ */
 static bool set_connect_error(struct err *err, const struct pg *pg, PGconn *pq)
 {
     const char *message = PQerrorMessage(pq);
@@ -128,7 +129,7 @@ static bool set_connect_error(struct err *err, const struct pg *pg, PGconn *pq)
                    STR_ARG(line));
 }
 
-/* Defaults first: what the URL says comes later and wins. */
+/* Defaults come first, so that parameters of the URL override them. */
 static PGconn *connect_to(const struct pg *pg)
 {
     static const char *const names[] = {"connect_timeout",
@@ -252,8 +253,8 @@ static bool check_identity(struct pg *pg, struct str row, struct str owner, stru
     return true;
 }
 
-/* From format 1 to 2 only the number changes: it keeps out servers that would not write histories.
- * Part of the transaction that has read it. */
+/* Upgrades from format 1 to 2: only the number changes, so that servers which do not write
+ * histories refuse the store. Runs in the transaction that has read the row. */
 static bool upgrade_identity(struct pg *pg, PGconn *pq, struct str key, struct str row,
                              struct err *err)
 {
@@ -312,11 +313,25 @@ static bool is_true(PGconn *pq, const char *sql)
     return yes;
 }
 
-/* Servers that are started at the same time make the table one after the other. */
+/* Whether Citus spreads the table over several servers. */
+static bool is_distributed(PGconn *pq)
+{
+    return is_true(pq, "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL") &&
+           is_true(pq, "SELECT true FROM pg_catalog.pg_dist_partition "
+                       "WHERE logicalrelid = to_regclass('gramme.kv')");
+}
+
+/* Takes a lock, so that servers which start at the same time create the table one after the other.
+ */
 bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_options *options,
                      struct err *err)
 {
-    pg->is_citus = is_true(pq, "SELECT true FROM pg_extension WHERE extname = 'citus'");
+    if (is_distributed(pq)) {
+        return err_set(err, ERR_VALIDATION,
+                       "the table gramme.kv on %s is distributed by Citus, which is not supported: "
+                       "reads of several items would not be of one instant",
+                       pg->server);
+    }
     if (!run(pq, "BEGIN") || !run(pq, "SELECT pg_advisory_xact_lock(7165)")) {
         return set_sql_error(err, pg, "a transaction cannot be started", pq);
     }

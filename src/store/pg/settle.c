@@ -1,15 +1,15 @@
-/* Settling: waits until every transaction whose time was read before now has ended. A transaction
- * locks its writer's marker row first, reads the server's clock, and holds the lock until it ends.
- * So: read the clock, list the markers of all members, lock each of them once. Whoever read an
- * earlier time had its marker locked before, and has ended when we get the lock. One marker at a
- * time, each in an update of its own, so that no writer waits for another one's long transaction;
- * and one caller at a time, because two could wait for each other's writer. Steps are ordinary
- * requests of this store. */
+/* store_settle() of this store: waits until every transaction that has read an earlier time has
+ * ended. A transaction first locks the marker row of its writer, then reads the server's clock, and
+ * holds the lock until it ends. So a settle reads the clock, lists the marker rows of all members,
+ * and locks each of them once: a transaction with an earlier time has ended when its marker row can
+ * be locked. It locks one marker row at a time, each in its own update, so that no writer waits for
+ * the long transaction of another one. Only one settle runs at a time, because two could wait for
+ * each other's writers. The steps are ordinary requests of this store, on the thread of `home`. */
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
 
 struct settling {
-    struct settling *next; /* that waits for its turn */
+    struct settling *next; /* the next settle that waits */
     struct store_settle *settle;
     struct pg *pg;
     struct store_range range;
@@ -17,12 +17,12 @@ struct settling {
     struct str *markers;
     size_t count;
     size_t capacity;
-    size_t at; /* the marker that is locked next */
+    size_t at; /* index of the next marker to lock */
 };
 
 static void start(struct settling *settling);
 
-/* The next one, if there is one, begins. */
+/* Starts the next settle, if one waits. */
 static void pass_turn(struct settling *settling)
 {
     struct pg *pg = settling->pg;
@@ -36,7 +36,7 @@ static void pass_turn(struct settling *settling)
     }
 }
 
-/* Returns whether it is this one's turn at once. */
+/* Adds the settle to the list. Returns whether it may start at once. */
 static bool take_turn(struct settling *settling)
 {
     struct pg *pg = settling->pg;

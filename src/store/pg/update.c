@@ -1,6 +1,6 @@
-/* Updates on their way to a transaction. An update whose keys are in use by a transaction of this
- * process waits here, not in the database; all others are put into groups, one transaction each, as
- * soon as a writer is free. On the I/O thread, but for pg_update() and pg_drop_space(). */
+/* Forms groups of updates. An update that declares a key which a transaction of this process uses
+ * waits here, not in the database; the others are put into groups, one transaction each, when a
+ * writer is free. I/O thread only, but for pg_update() and pg_drop_space(). */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -86,7 +86,7 @@ static bool has_long_key(const struct store_update *update)
     return false;
 }
 
-/* Parks an update behind a key that another group uses. */
+/* Queues an update behind a key that another group uses. False: all its keys are free. */
 static bool waits_for_key(struct pg *pg, const struct group *group, struct update_job *job)
 {
     const struct store_update *update = job->update;
@@ -162,8 +162,8 @@ static void begin(struct pg *pg, struct conn *conn, struct group *group)
     group_begin(group);
 }
 
-/* Dropped spaces have a transaction of their own, and nothing starts before it is committed: so
- * whatever is committed later makes the drop durable, too. */
+/* Writes drops in a transaction of their own. No group starts before it is committed, so every
+ * later commit implies that the drop is durable. */
 static void start_drops(struct pg *pg, struct conn *conn)
 {
     struct group *group = group_create(pg);
@@ -197,7 +197,7 @@ void pg_start_groups(struct pg *pg)
     }
 }
 
-/* Updates that waited for the keys of the group are the next. */
+/* Updates that waited for the keys of the group can start now. */
 void pg_release_keys(struct group *group)
 {
     struct pg *pg = group->pg;
@@ -291,12 +291,15 @@ void pg_expire(struct pg *pg, int64_t now_ns)
 
 /* Starting --------------------------------------------------------------------------------- */
 
+/* On the I/O thread, which alone allocates from the arenas of updates: updates of one
+ * store_update_all() may share an arena, so the thread that starts them must not. */
 static void take_update(struct task *task)
 {
     struct store_update *update = CONTAINER_OF(task, struct store_update, task);
     struct pg *pg = update->internal;
-    struct update_job *job = (struct update_job *)update->preparation;
-    update->preparation = NULL;
+    struct update_job *job = ARENA_NEW(update->arena, struct update_job);
+    *job = (struct update_job){.update = update};
+    job->deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS;
     list_push(&pg->pending, job);
 }
 
@@ -304,11 +307,7 @@ void pg_update(struct store *store, struct store_update *update, bool is_alone)
 {
     (void)is_alone;
     struct pg *pg = pg_of(store);
-    struct update_job *job = ARENA_NEW(update->arena, struct update_job);
-    *job = (struct update_job){.update = update};
-    job->deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS;
     update->internal = pg;
-    update->preparation = (struct preparation *)job; /* on its way only */
     update->is_prepared = false;
     update->task.run = take_update;
     atomic_fetch_add_explicit(&pg->under_way, 1, memory_order_relaxed);
@@ -337,7 +336,7 @@ void pg_drop_space(struct store *store, uint32_t space)
 {
     struct pg *pg = pg_of(store);
     if (space_set_has(&pg->gone, space)) {
-        return; /* it is durable, or will be with the next transaction */
+        return; /* dropped before: it is durable, or part of the next transaction */
     }
     space_set_add(&pg->gone, space);
     struct drop_task *drop = mem_alloc(sizeof(*drop));

@@ -1,5 +1,6 @@
-/* What a group of updates writes: evaluates them one after the other, each against the rows as the
- * ones before have left them, and sends the final state of every row that has changed. */
+/* Evaluates the updates of a group one after the other, each with the rows that the previous ones
+ * have left, and sends the final state of every changed row. Evaluates on the I/O or the slow
+ * thread, sends on the I/O thread. */
 #include <stdlib.h>
 
 #include "base/bytes.h"
@@ -83,7 +84,7 @@ static void carry_out(struct group *group, const struct batch_op *op)
     }
 }
 
-/* Whether all keys fit the table's index. */
+/* Whether all keys are short enough for the primary key of the table. */
 static bool fits(const struct store_batch *batch)
 {
     for (size_t i = 0; i < batch->op_count; i++) {
@@ -138,12 +139,12 @@ static void send(struct group *group, enum statement statement, const struct par
     conn_send(group->conn, statement, params, count, handle, group, 0);
 }
 
-/* A row that was locked as absent and is not written must not stay. */
+/* Sends the final state of a row. A row that was locked as absent and is not written is deleted. */
 static void send_slot(struct group *group, const struct slot *slot, pg_handler *handle)
 {
     bool is_locked = slot->is_declared;
     bool is_absent = str_is_null(slot->value);
-    bool is_there = is_locked || !is_absent; /* as a row of the table, perhaps only locked */
+    bool is_there = is_locked || !is_absent; /* the table has a row, possibly only for the lock */
     if (!slot->is_changed && (!is_locked || slot->was_present)) {
         return;
     }
@@ -169,7 +170,7 @@ static size_t counter_key(uint8_t out[OWN_KEY_MAX], const struct conn *conn, str
     return len + PG_COUNTER_SLOT_LEN;
 }
 
-/* Only this writer writes the rows of its slot, so it knows what they hold. */
+/* Only this writer writes the rows of its slot, so it knows their values. */
 static void send_counters(struct group *group, pg_handler *handle)
 {
     size_t at = 0;
@@ -227,7 +228,7 @@ static void send_erased_counters(struct group *group, pg_handler *handle)
     }
 }
 
-/* By log, then as they were asked for. */
+/* Orders by log, then by the order of the evals. */
 static int appended_cmp(const void *a, const void *b)
 {
     const struct appended *left = a;
@@ -269,7 +270,7 @@ static void send_run(struct group *group, const struct appended *first, size_t c
     mem_free(values);
 }
 
-/* Heads of logs are locked last and in order, so their order is that of the commits. */
+/* Locks the heads of logs last and in order, so that stamps grow in the order of commits. */
 static void send_appended(struct group *group, pg_handler *handle)
 {
     struct appended *appended = group->appended;

@@ -1,13 +1,13 @@
-/* A copy of the tables as of one instant, beside traffic: the base of backups. Called on any thread
- * that may block. */
+/* Creates a checkpoint: the tables as of one instant, while the store is in use. `gramme backup`
+ * copies it. Called on a thread that may block. */
 #include <errno.h>
 
 #include "base/mem.h"
 #include "store/rocks/rocks.h"
 #include "store/rocks/rocks_internal.h"
 
-/* With a log size of 0 RocksDB writes the memtable to a table first, so that the checkpoint needs
- * no log. Every table holds whole groups of updates, because a group is one batch. */
+/* With a log size of 0 RocksDB flushes the memtable first, so that the checkpoint needs no log. The
+ * tables contain only whole groups of updates, because each group is one batch. */
 static char *create_checkpoint(rocksdb_t *db, const char *directory)
 {
     char *message = NULL;

@@ -1,10 +1,10 @@
-/* The committer: one thread that runs every write in order. It takes what is queued, evaluates each
- * update against the newest rows and what the group has written so far, writes one batch with
- * one fsync, and hands the answers back. While it waits for the disk the next group gathers.
+/* The committer: a thread that carries out all updates. It takes the queued updates, evaluates each
+ * with the newest rows and the rows that the group has written so far, writes the group as one
+ * batch with one fsync, and answers the updates. Updates that arrive meanwhile form the next group.
  *
- * It does not wait for the disk to read, either: an update whose rows are not in the cache goes to
- * a worker first, which reads them into it, and then queues again. One that is expensive to
- * evaluate is prepared by a slow thread first: see prepare.h. */
+ * The committer does not read from the disk: if the rows of an update are not in the cache, a
+ * worker reads them into the cache first, and the update is queued again. An update that is
+ * expensive to evaluate is prepared by a slow thread first: see prepare.h. */
 #include <sys/prctl.h>
 
 #include "base/bytes.h"
@@ -16,12 +16,12 @@
 #include "store/rocks/prepare.h"
 #include "store/rocks/rocks_internal.h"
 
-/* A group is cut here, so that the first in it does not wait for thousands. */
+/* The largest group, and the largest number of updates for which gather() waits. */
 enum { GROUP_UPDATES_MAX = 1024, GATHERED_MAX = 8 };
 static const size_t group_bytes_max = (size_t)8 << 20;
-/* How long a group waits for more members. */
+/* The longest time that gather() waits for more updates. */
 static const int64_t gather_ns_max = 1000000;
-/* A batch that has grown beyond this is not kept. */
+/* A larger batch is freed after the commit, a smaller one is reused. */
 static const size_t kept_bytes_max = (size_t)1 << 20;
 
 struct group {
@@ -31,15 +31,15 @@ struct group {
     struct counters *counters;
     bool is_lost; /* a counter could not be read: the group cannot be written */
     bool stamped;
-    bool timed; /* some member has used the time */
+    bool timed; /* an update has used its time */
     struct store_update *members[GROUP_UPDATES_MAX];
     size_t member_count;
-    size_t warming_count; /* updates that are with a worker or a slow thread */
+    size_t warming_count; /* updates that a worker or a slow thread has */
     struct preparations preparations;
-    bool must_evaluate; /* nothing is prepared now */
+    bool must_evaluate; /* expensive updates are evaluated here, not prepared */
     bool closing;
 
-    /* Of the last commit: whom it answered, when, and how long it took. */
+    /* Of the last commit: number of updates, when it ended, and how long it took. */
     int last_count;
     int64_t last_ns;
     int64_t last_took_ns;
@@ -80,7 +80,7 @@ static void need_rows(struct group *group, size_t count)
     }
 }
 
-/* Whether the update is to be prepared, as far as the rows that were read say. */
+/* Whether the update is to be prepared by a slow thread, given the rows that were read so far. */
 static bool is_expensive(const struct group *group, const struct store_update *update,
                          size_t row_bytes)
 {
@@ -88,8 +88,8 @@ static bool is_expensive(const struct group *group, const struct store_update *u
            !group->must_evaluate && !group->rocks->health.broken;
 }
 
-/* Reads the rows until one cannot be read or they are too much: then the result is READ_OK with
- * fewer rows than there are keys. */
+/* Reads the declared rows. Stops when one cannot be read, or when they show that the update is
+ * expensive: then the result is READ_OK with fewer rows than keys. */
 static enum read_result read_declared(struct group *group, const struct store_update *update,
                                       enum tier tier, size_t *out_count, bool *out_expensive)
 {
@@ -120,10 +120,10 @@ static bool is_gone(const struct rocks *rocks, const struct store_update *update
 enum evaluation {
     EVALUATED,
     NEEDS_DISK,      /* rows are not in the cache */
-    NEEDS_PREPARING, /* it is too expensive */
+    NEEDS_PREPARING, /* too expensive for the committer */
 };
 
-/* Evals run one after the other, so a clock that never stands still gives rule 8. */
+/* Evals run one after the other, so times that grow with each of them satisfy rule 8. */
 static void set_time(struct group *group, struct store_update *update)
 {
     struct rocks *rocks = group->rocks;
@@ -161,7 +161,7 @@ static enum evaluation evaluate_rows(struct group *group, struct store_update *u
     return result == READ_INCOMPLETE ? NEEDS_DISK : expensive ? NEEDS_PREPARING : EVALUATED;
 }
 
-/* If EVALUATED, fills update->status, and the group's batch if it is STORE_OK. */
+/* If EVALUATED, sets update->status, and fills group->batch if that is STORE_OK. */
 static enum evaluation evaluate(struct group *group, struct store_update *update, enum tier tier)
 {
     if (is_gone(group->rocks, update)) {
@@ -179,7 +179,7 @@ static enum evaluation evaluate(struct group *group, struct store_update *update
 
 static void run_warmed_update(struct task *task)
 {
-    (void)task; /* never run: its address says that the update was with a worker */
+    (void)task; /* never called: as task->run it marks an update that a worker has */
 }
 
 static void warm_on_worker(struct task *task)
@@ -194,7 +194,7 @@ static void warm_on_worker(struct task *task)
             rocksdb_pinnableslice_t *pin;
             if (rocks_read(rocks, db, rocks->read_blocking, update->keys[i], &row, &pin) !=
                 READ_OK) {
-                break; /* the committer will see for itself */
+                break; /* the committer reads the row again and handles the error */
             }
             if (pin != NULL) {
                 rocksdb_pinnableslice_destroy(pin);
@@ -273,14 +273,14 @@ static void carry_out(struct group *group, const struct batch_op *op)
         append(group, op->key, op->value);
         break;
     case BATCH_ADVANCE:
-        /* One process: the prefixes come in order, and updates are carried out in turn. */
+        /* A single process appends in the order of prefixes, so only the stamp must be moved. */
         group->stamped = group->stamped || op->stamp > group->rocks->last_stamp;
         group->rocks->last_stamp = MAX(group->rocks->last_stamp, op->stamp);
         break;
     }
 }
 
-/* It has joined if it is EVALUATED. */
+/* Adds an update to the group, if it is EVALUATED. */
 static enum evaluation join(struct group *group, struct store_update *update, enum tier tier)
 {
     enum evaluation evaluation = evaluate(group, update, tier);
@@ -300,7 +300,8 @@ static enum evaluation join(struct group *group, struct store_update *update, en
     return EVALUATED;
 }
 
-/* NEEDS_DISK: a worker should read the rows first. */
+/* As join(), but reads rows from files if that is quick at present. NEEDS_DISK: it is not, so a
+ * worker must read the rows first. */
 static enum evaluation join_with_disk(struct group *group, struct store_update *update)
 {
     struct read_speed *speed = &group->rocks->read_speed;
@@ -313,7 +314,8 @@ static enum evaluation join_with_disk(struct group *group, struct store_update *
     return evaluation;
 }
 
-/* Of an update that could not be prepared, or whose group could not be written. */
+/* Adds an update that could not be prepared, or whose group could not be written; reads from the
+ * disk if need be. */
 static void join_in_any_case(struct group *group, struct store_update *update)
 {
     update->is_prepared = false;
@@ -385,7 +387,7 @@ static enum written write_group(struct group *group)
     return written;
 }
 
-/* Forgets what the members wanted, but not who they are. */
+/* Clears what the updates of the group have written, but not the list of updates. */
 static void clear(struct group *group)
 {
     overlay_clear(group->newest);
@@ -410,7 +412,7 @@ static void answer_at_home(struct task *task)
     update->done(update);
 }
 
-/* The members of one home become one list, so that it is woken once. */
+/* Posts all updates of one home as one list, so that its thread is woken once. */
 static void answer_home(struct group *group, size_t first)
 {
     struct mailbox *home = group->members[first]->home;
@@ -438,7 +440,7 @@ static void answer_all(struct group *group)
     group->member_count = 0;
 }
 
-/* Evaluates one update again and writes it alone. */
+/* Evaluates one update again and commits it alone. */
 static enum written commit_alone(struct group *group, struct store_update *update)
 {
     clear(group);
@@ -448,9 +450,10 @@ static enum written commit_alone(struct group *group, struct store_update *updat
     return write_group(group);
 }
 
-/* A neighbour's failure must not be ours: each member gets a commit of its own, and a second one
- * if the first was not into a fresh segment of the log. What a member decided upon may never
- * have been written, so it is evaluated again, whatever came out before. */
+/* A group could not be written. Commits each update alone, because another one may have caused the
+ * failure, and tries a second time if the first attempt was not the first record of its segment.
+ * Each update is evaluated again, also one that did not want to write: it may have read rows of the
+ * group that were never written. */
 static void commit_one_by_one(struct group *group)
 {
     struct rocks *rocks = group->rocks;
@@ -475,8 +478,8 @@ static void commit_one_by_one(struct group *group)
     mem_free(members);
 }
 
-/* Those that wanted to write cannot know; those that did not may have decided upon rows that the
- * others wrote, or not. */
+/* It is not known whether the group was written. All its updates are STORE_UNKNOWN, also those that
+ * did not want to write: they may have read rows of the group. */
 static void leave_undecided(struct group *group)
 {
     for (size_t i = 0; i < group->member_count; i++) {
@@ -489,7 +492,7 @@ static void leave_undecided(struct group *group)
     }
 }
 
-/* Each member has its status then, and is still to be answered. */
+/* Writes the group and sets the status of each update. The caller answers them. */
 static void commit(struct group *group)
 {
     if (group->member_count == 0 && group->rocks->drop_count == 0) {
@@ -560,7 +563,7 @@ static int take_tasks(struct group *group, struct task *task);
 static void take_prepared(struct group *group, struct store_update *update)
 {
     if (!preparations_take_back(&group->preparations, update)) {
-        return; /* once more */
+        return; /* a row has changed meanwhile: it is prepared again */
     }
     group->warming_count--;
     if (!update->is_prepared) {
@@ -610,8 +613,8 @@ static int take_tasks(struct group *group, struct task *task)
     return count;
 }
 
-/* Those who were answered last are likely to come again at once. To wait for them a little costs
- * less than an fsync for the few who came first and another for the rest. */
+/* Waits briefly for more updates: clients of the last group usually send their next update at once,
+ * and one fsync for all costs less than one for the first of them and another for the rest. */
 static void gather(struct group *group)
 {
     struct inbox *updates = &group->rocks->updates;
@@ -650,8 +653,8 @@ void rocks_group_destroy(struct group *group)
     mem_free(group);
 }
 
-/* With the turn. The database is repaired before anybody looks at its rows: a write that ended as
- * STORE_UNKNOWN may be there afterwards. */
+/* Runs one group; the caller has the turn. Repairs the database before rows are read, because the
+ * repair may bring back a write that was STORE_UNKNOWN. */
 static void run_group(struct group *group, struct task *tasks)
 {
     if (UNLIKELY(group->rocks->health.broken)) {
@@ -668,8 +671,8 @@ void *rocks_committer_main(void *arg)
 {
     struct rocks *rocks = arg;
     struct group *group = rocks->group;
-    rocksdb_set_perf_level(rocksdb_disable); /* of this thread: nobody reads the counters */
-    prctl(PR_SET_TIMERSLACK, 1000);          /* ns; gather() waits for less than the default */
+    rocksdb_set_perf_level(rocksdb_disable); /* per thread: RocksDB's counters are not read */
+    prctl(PR_SET_TIMERSLACK, 1000);          /* ns; gather() waits less than the default slack */
     pthread_mutex_lock(&rocks->turn);
     while (!group->closing || group->warming_count > 0) {
         int64_t wait_ns = rocks_repair_wait_ns(rocks);
@@ -682,9 +685,9 @@ void *rocks_committer_main(void *arg)
     return NULL;
 }
 
-/* Carries out an update on the caller's thread. Not if others are before it, or it would have to
- * wait for more than its own commit; and not in the middle of a read, for which the gate would wait
- * if the commit fails. */
+/* Carries out an update on the thread that starts it. Returns false, and does nothing, if other
+ * updates are queued, if the update would have to wait for more than its own commit, or if the
+ * thread is inside the gate: a failed commit would wait until it leaves. */
 static bool commit_here(struct rocks *rocks, struct store_update *update)
 {
     if (gate_thread_is_inside() || !inbox_is_empty(&rocks->updates) ||
@@ -698,7 +701,7 @@ static bool commit_here(struct rocks *rocks, struct store_update *update)
         commit(group);
         group->member_count = 0;
         if (UNLIKELY(rocks->health.broken)) {
-            inbox_nudge(&rocks->updates); /* the committer knows how to wait for the disk */
+            inbox_nudge(&rocks->updates); /* the committer waits for the disk and repairs */
         }
     }
     pthread_mutex_unlock(&rocks->turn);
@@ -721,7 +724,7 @@ void rocks_update(struct store *store, struct store_update *update, bool is_alon
     }
 }
 
-/* A number of the store's own; 0: there is none. */
+/* Reads a number from a row of space 0; 0 if the row is absent. */
 static bool load_number(struct rocks *rocks, const char *name, uint64_t *out, struct err *err)
 {
     char key[STORE_PREFIX_LEN];

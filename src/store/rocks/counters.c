@@ -1,3 +1,4 @@
+/* A cache of the values of counters: see counters.h. Used by the thread that has the turn. */
 #include "store/rocks/counters.h"
 
 #include "base/arena.h"
@@ -56,7 +57,7 @@ static void note_change(struct counters *counters, struct counter *counter)
 
 void counters_add(struct counters *counters, struct counter *counter, struct store_count delta)
 {
-    /* Unsigned, because sums of what clients send may wrap but must not trap. */
+    /* Unsigned: the sum may wrap, and signed overflow is undefined. */
     counter->value.count = (int64_t)((uint64_t)counter->value.count + (uint64_t)delta.count);
     counter->value.bytes = (int64_t)((uint64_t)counter->value.bytes + (uint64_t)delta.bytes);
     note_change(counters, counter);
@@ -67,7 +68,7 @@ void counters_replace(struct counters *counters, struct str key, struct str row)
     struct counter *counter = counters_find(counters, key);
     if (UNLIKELY(counter != NULL)) {
         counter->value = store_count_value(row);
-        counter->changed = false; /* what was added before is lost, as it should be */
+        counter->changed = false; /* the new row replaces what was added before */
     }
 }
 

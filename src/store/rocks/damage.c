@@ -1,18 +1,18 @@
-/* Damaged tables. A read that meets a bad block fails (the client gets a 500), and the block is
- * named in the log once. A compaction that meets one makes RocksDB refuse all writes until it is
- * opened again, and it would meet it again soon after: so the database is then opened without
- * automatic compactions. Writes and reads of everything else go on; new tables are not merged, so
- * that reads become slower with time, until the store has been repaired.
+/* Damaged tables. A read of a bad block fails (the client gets a 500), and the block is logged
+ * once. If a compaction reads a bad block, RocksDB refuses all writes until it is opened again; the
+ * next compaction would fail again, so the database is then opened without automatic compactions.
+ * Writes and reads of other blocks continue; tables are not merged any more, so reads become slower
+ * with time, until the operator repairs the store.
  *
- * Also the scrubber: a thread that slowly reads all tables, so that bad blocks are found while
- * there is still another copy of the data somewhere. */
+ * Also the scrubber: a thread that reads all tables at a limited rate, so that bad blocks are found
+ * while there may still be a backup without them. */
 #include "base/hash.h"
 #include "base/log.h"
 #include "store/rocks/rocks.h"
 #include "store/rocks/rocks_internal.h"
 
 static const int64_t first_wait_ns = (int64_t)60 * 1000000000;
-static const int64_t pause_ns = (int64_t)600 * 1000000000; /* between two passes */
+static const int64_t pause_ns = (int64_t)600 * 1000000000; /* between two passes of the scrubber */
 static const size_t piece_bytes = (size_t)256 << 10;
 enum { ROWS_PER_LOOK = 64 };
 
@@ -32,14 +32,14 @@ static bool is_corruption(const char *message)
     return str_starts_with(str_from_c(message), STR("Corruption"));
 }
 
-/* Where it is: "... in DIRECTORY/000012.sst offset 345 size 67". */
+/* Returns a hash of the place in a message: "... in DIRECTORY/000012.sst offset 345 size 67". */
 static uint64_t place_of(const char *message)
 {
     const char *in = strstr(message, " in ");
     return hash_64(str_from_c(in != NULL ? in : message));
 }
 
-/* Whether a place is met for the first time. When too many are known, no more are told. */
+/* Whether a place is found for the first time. After DAMAGES_MAX places no more are logged. */
 static bool is_new(struct damage *damage, uint64_t place)
 {
     pthread_mutex_lock(&damage->mutex);
@@ -83,10 +83,10 @@ void rocks_note_write_failure(struct rocks *rocks, const char *message)
 
 /* Scrubbing ---------------------------------------------------------------------------------- */
 
-/* Where a pass is. */
+/* A pass of the scrubber. */
 struct scrub {
     struct rocks *rocks;
-    struct buf key; /* the next to be read */
+    struct buf key; /* where to continue */
     uint64_t bytes;
     uint64_t damage_count;
 };
@@ -98,8 +98,8 @@ static void set_key_behind(struct scrub *scrub, const char *key, size_t len)
     buf_add_char(&scrub->key, '\0');
 }
 
-/* Behind a bad block the next place that is known is where another table begins or one ends. False:
- * there is none. */
+/* Moves behind a bad block: to the next key at which a table begins or ends. False: there is none.
+ */
 static bool skip_damage(struct scrub *scrub, rocksdb_t *db)
 {
     const rocksdb_livefiles_t *tables = rocksdb_livefiles(db);
@@ -130,7 +130,7 @@ static bool skip_damage(struct scrub *scrub, rocksdb_t *db)
     return found;
 }
 
-/* Reads about `piece_bytes` from scrub->key on; less if somebody waits to close the database. */
+/* Reads about `piece_bytes` from scrub->key on; fewer if the gate is shut. */
 static void read_rows(struct scrub *scrub, rocksdb_iterator_t *iter)
 {
     uint64_t until = scrub->bytes + piece_bytes;
@@ -173,7 +173,7 @@ static bool read_piece(struct scrub *scrub, rocksdb_t *db)
     return goes_on;
 }
 
-/* False: the pass is over. */
+/* Reads a piece inside the gate. False: the pass is over. */
 static bool scrub_piece(struct scrub *scrub)
 {
     rocksdb_t *db = gate_enter(&scrub->rocks->gate);
@@ -195,7 +195,7 @@ uint64_t rocks_scrub(struct store *store)
     return scrub.damage_count;
 }
 
-/* Sleeps. False: the store is being closed. */
+/* Waits. False: the store is being closed. */
 static bool wait_for(struct rocks *rocks, int64_t wait_ns)
 {
     struct task *task;

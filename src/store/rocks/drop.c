@@ -1,20 +1,20 @@
-/* Dropping a space marks its number, for ever; reads and updates look at the mark. The rows
- * themselves are left out by every compaction that comes across them, and the sweeper sees to it
- * that big ones come soon.
+/* Dropped spaces. A drop adds the number of the space to a set, permanently; reads and updates
+ * check the set. Compactions remove the rows (a compaction filter), and the sweeper thread starts
+ * compactions for large spaces.
  *
- * No DeleteRange: in RocksDB 7.8 an iterator that meets a range tombstone may lose the status of
- * another level, "incomplete" among them, and end early without a word
+ * DeleteRange is not used: in RocksDB 7.8 an iterator that reads a range tombstone may lose the
+ * status of another level, such as "incomplete", and end early without an error
  * (https://github.com/facebook/rocksdb/pull/11782, /11786).
  *
- * Stored in space 0, part "dropped": sort is the number of a piece (4 bytes, big-endian), the
- * value its bits, see space_set.h. */
+ * The set is stored in space 0, part "dropped": sort is the number of a piece (4 bytes,
+ * big-endian), the value its bits; see space_set.h. */
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
 
-static const uint64_t sweep_bytes_min = (uint64_t)1 << 20; /* less is left to time */
+static const uint64_t sweep_bytes_min = (uint64_t)1 << 20; /* no compaction for smaller spaces */
 
-static const int64_t look_ns = 1000000000; /* how often the sweeper looks at other things */
+static const int64_t look_ns = 1000000000; /* interval of the sweeper's other duties */
 
 struct drop_job {
     struct task task;
@@ -29,7 +29,7 @@ struct sweep_job {
 
 static void mark_of_drop(struct task *task)
 {
-    (void)task; /* never run: its address tells a drop from an update */
+    (void)task; /* never called: as task->run it marks a drop */
 }
 
 void rocks_drop_space(struct store *store, uint32_t space)
@@ -161,8 +161,8 @@ static uint64_t approximate_bytes(rocksdb_t *db, const char *lo, const char *hi)
     return bytes;
 }
 
-/* Whole files first, then what they share with other spaces; that is left alone if a table is
- * damaged. */
+/* Deletes files that hold only rows of the space, then compacts those that it shares with other
+ * spaces; not if compactions are off because of a damaged table. */
 static void reclaim(struct rocks *rocks, rocksdb_t *db, const char *lo, const char *hi)
 {
     char *message = NULL;
@@ -192,12 +192,13 @@ static void sweep(struct rocks *rocks, uint32_t first, uint32_t last)
         if (approximate_bytes(db, lo, hi) >= sweep_bytes_min) {
             reclaim(rocks, db, lo, hi);
         }
-        again = gate_is_shut(&rocks->gate); /* we were interrupted */
+        again = gate_is_shut(&rocks->gate); /* interrupted by a repair */
         gate_leave(&rocks->gate);
     }
 }
 
-/* What was dropped before the store was opened: the sweeper may not have got round to it. */
+/* Sweeps the spaces that were dropped before the store was opened: the last process may have ended
+ * before it swept them. */
 static void sweep_old(struct rocks *rocks)
 {
     uint64_t at = 0;

@@ -1,5 +1,7 @@
-/* Entering counts first and looks second, shutting looks away first and counts second; all four
- * are sequentially consistent, so either the reader sees NULL or the committer sees the reader. */
+/* The gate around the database: see gate.h. A reader first increments its count and then loads the
+ * pointer; the committer first sets the pointer to NULL and then reads the counts. All four
+ * operations are sequentially consistent, so either the reader sees NULL, or the committer sees the
+ * reader and waits for it. */
 #include "store/rocks/gate.h"
 
 #include <time.h>
@@ -21,7 +23,7 @@ void gate_finish(struct gate *gate)
     pthread_mutex_destroy(&gate->mutex);
 }
 
-static _Thread_local int inside_count; /* how often this thread has entered any gate */
+static _Thread_local int inside_count; /* how often this thread has entered and not left */
 
 static struct gate_slot *slot_of_thread(struct gate *gate)
 {
@@ -29,7 +31,7 @@ static struct gate_slot *slot_of_thread(struct gate *gate)
     static _Thread_local unsigned slot_plus_one;
     if (slot_plus_one == 0) {
         slot_plus_one = atomic_fetch_add(&thread_count, 1) % GATE_SLOTS + 1;
-        rocksdb_set_perf_level(rocksdb_disable); /* of this thread: nobody reads the counters */
+        rocksdb_set_perf_level(rocksdb_disable); /* per thread: RocksDB's counters are not read */
     }
     return &gate->slots[slot_plus_one - 1];
 }

@@ -1,9 +1,10 @@
-/* store/rocks/gate.h: who uses the database right now, so that it can be closed and opened again
- * under the feet of its readers.
+/* store/rocks/gate.h: counts the readers of the database, so that the committer can close it and
+ * open it again while the store is in use.
  *
- * A reader enters before it touches the database and leaves when it holds nothing of it any more,
- * on the same thread; entering twice is fine. It costs two atomic additions on a cache line that
- * few threads share. The committer alone shuts and opens the gate and needs not enter. */
+ * A reader enters before it uses the database, and leaves on the same thread when it holds no
+ * iterator, snapshot or pinned row any more; it may enter again inside. Both cost one atomic
+ * addition on a cache line that few threads share. Only the thread that has the turn to commit
+ * shuts and opens the gate; it does not enter. */
 #ifndef GRAMME_STORE_ROCKS_GATE_H
 #define GRAMME_STORE_ROCKS_GATE_H
 
@@ -21,35 +22,39 @@ struct gate_slot {
 };
 
 struct gate {
-    _Atomic(rocksdb_t *) db; /* NULL: shut */
+    _Atomic(rocksdb_t *) db; /* NULL: the gate is shut */
     struct gate_slot slots[GATE_SLOTS];
     pthread_mutex_t mutex;
     pthread_cond_t opened;
-    bool opening; /* shut, but not for long */
+    bool opening; /* shut, and the database is being opened: gate_enter() waits */
 };
 
-/* Shut, for good until it is opened. */
+/* Makes a gate that is shut. */
 void gate_init(struct gate *gate);
+/* Frees its mutex and condition variable. */
 void gate_finish(struct gate *gate);
 
-/* NULL: shut; then there is nothing to leave. */
+/* Enters and returns the database, without waiting. NULL: the gate is shut, and the caller has not
+ * entered. */
 MUST_USE rocksdb_t *gate_try_enter(struct gate *gate);
-/* Waits while the database is being opened. NULL: there is none. */
+/* Enters and returns the database; waits while it is being opened. NULL: there is no database, and
+ * the caller has not entered. */
 MUST_USE rocksdb_t *gate_enter(struct gate *gate);
+/* Leaves: the caller holds nothing of the database any more. */
 void gate_leave(struct gate *gate);
-/* Whether the thread that asks has entered a gate and not left it. */
+/* Returns whether the calling thread is inside a gate. */
 MUST_USE bool gate_thread_is_inside(void);
-/* Whether somebody waits for all to leave. */
+/* Returns whether the gate is shut: readers inside should leave soon. */
 static inline bool gate_is_shut(struct gate *gate)
 {
     return atomic_load_explicit(&gate->db, memory_order_relaxed) == NULL;
 }
 
-/* Nobody gets in any more. */
+/* Shuts the gate: readers that come later wait, readers inside leave as soon as they can. */
 void gate_shut(struct gate *gate);
-/* Waits until everybody is out. */
+/* Waits until no reader is inside. */
 void gate_wait_empty(struct gate *gate);
-/* NULL: there is no database, do not wait for one. */
+/* Opens the gate. With NULL readers stop waiting, and find no database. */
 void gate_open(struct gate *gate, rocksdb_t *db);
 
 #endif

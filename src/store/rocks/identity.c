@@ -23,7 +23,7 @@ static void encode(const struct identity *identity, uint8_t out[IDENTITY_LEN])
     seal_write(out, IDENTITY_LEN);
 }
 
-/* A copy; *out_exact: not a bit had to be corrected. */
+/* Reads one of the files; *out_exact: no bit had to be corrected. */
 static bool read_copy(const struct files *files, const char *path, struct identity *out,
                       bool *out_exact)
 {
@@ -82,11 +82,13 @@ enum identity_result identity_read(const struct files *files, const char *direct
     return good_count > 0 ? IDENTITY_FOUND : IDENTITY_NONE;
 }
 
-void identity_make(struct identity *out)
+void identity_make(struct identity *out, uint64_t seed)
 {
-    *out = (struct identity){.format = STORE_FORMAT};
+    *out = (struct identity){.format = STORE_FORMAT, .seed = seed};
     random_system(out->id, sizeof(out->id));
-    random_system(&out->seed, sizeof(out->seed));
+    if (seed == 0) {
+        random_system(&out->seed, sizeof(out->seed));
+    }
 }
 
 static bool write_file(const struct files *files, const char *path, const uint8_t *bytes)
@@ -101,7 +103,7 @@ static bool write_file(const struct files *files, const char *path, const uint8_
     return good;
 }
 
-/* By way of a temporary file, so that a copy is whole whenever it has its name. */
+/* Writes a temporary file, syncs it and renames it, so that the file is always complete. */
 static bool write_copy(const struct files *files, const char *directory, const char *name,
                        const uint8_t *bytes)
 {

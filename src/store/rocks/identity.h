@@ -1,6 +1,6 @@
-/* store/rocks/identity.h: the files STORE and STORE.copy, which say what a directory is: the format
- * of everything in it, the store's random id, and the seed of stored hashes. They are synced
- * before the store takes its first write, and never change but for an upgrade. */
+/* store/rocks/identity.h: the files STORE and STORE.copy, which identify a directory as a store:
+ * the format of its files, the random id of the store, and the seed of the hashes in keys. They are
+ * written and synced before the first update, and change only in an upgrade. */
 #ifndef GRAMME_STORE_ROCKS_IDENTITY_H
 #define GRAMME_STORE_ROCKS_IDENTITY_H
 
@@ -9,11 +9,11 @@
 #include "store/wal/files.h"
 #include "store/wal/sealed.h"
 
-/* Formats: 3: identity in RocksDB, older log (upgrade.c). 4: this file, and the log of store/wal.
- * 5: tables may keep a history of their items, which servers that know format 4 only would not
- * write. */
+/* Formats: 3: identity in a row of RocksDB, older log (upgrade.c). 4: files STORE and STORE.copy,
+ * and the log of store/wal. 5: tables may have histories of their items, which servers that know
+ * only format 4 would not write. */
 
-/* Whether a store of this format can be read as it is. */
+/* Returns whether a store of this format can be read without an upgrade. */
 static inline bool identity_format_is_readable(uint32_t format)
 {
     return format == STORE_FORMAT || format == STORE_FORMAT_WITHOUT_HISTORY;
@@ -27,18 +27,18 @@ struct identity {
 
 enum identity_result {
     IDENTITY_FOUND,
-    IDENTITY_NONE, /* neither file is there */
+    IDENTITY_NONE, /* neither file exists */
     IDENTITY_BAD   /* *err says why */
 };
 
-/* Reads the identity of a directory. One good copy is enough; *out_incomplete then says that the
- * other one should be written again. */
+/* Reads the identity of a directory. One intact file is enough; *out_incomplete is then true, and
+ * the caller should call identity_write() to restore the other one. */
 MUST_USE enum identity_result identity_read(const struct files *files, const char *directory,
                                             struct identity *out, bool *out_incomplete,
                                             struct err *err);
-/* A new one, random. */
-void identity_make(struct identity *out);
-/* Writes both copies, durably, one after the other. */
+/* Makes a new identity with a random id and this seed; 0: a random seed. */
+void identity_make(struct identity *out, uint64_t seed);
+/* Writes and syncs both files, one after the other. */
 MUST_USE bool identity_write(const struct files *files, const char *directory,
                              const struct identity *identity, struct err *err);
 

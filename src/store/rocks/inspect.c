@@ -1,10 +1,10 @@
-/* What happens before RocksDB may open a directory for writing: RocksDB creates a database wherever
- * it finds none, and deletes the files that its manifest does not name. So we look first: is
- * this a store of ours, is the directory empty, or is it something else, which is left alone? Then
- * the log is checked as a whole, against the tables as a read-only open shows them. Nothing is
- * deleted, and nothing but a lock file is created, before all of this has succeeded.
+/* Checks a directory before RocksDB opens it for writing, because RocksDB creates a database where
+ * there is none, and deletes files that its manifest does not list. First: is the directory a
+ * store, is it empty, or is it something else, which is refused? Then the write-ahead log is
+ * checked against the tables, which are opened read-only. Nothing is deleted, and no file but the
+ * lock is created, before all checks have passed.
  *
- * Called once, by rocks_open_directory(). */
+ * Called by rocks_open_directory(), on its thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -17,13 +17,13 @@
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
 
-/* What stands in the directory. */
+/* The entries of the directory. */
 struct contents {
     bool has_current;    /* RocksDB's */
     bool has_new_marker; /* a store was being created */
-    bool is_partial;     /* a repair or restore did not come to its end */
+    bool is_partial;     /* a repair or restore is not complete */
     bool has_others;
-    char other[64]; /* the name of one */
+    char other[64]; /* the name of a file that is not part of a store */
 };
 
 static void note_entry(void *context, const char *name)
@@ -48,7 +48,7 @@ static bool cannot_open(const struct rocks *rocks, struct err *err)
                    strerror(errno));
 }
 
-/* A directory that is created here must be there after a crash as well. */
+/* Creates the directory if it is missing, and syncs its parent, so that it survives a crash. */
 static bool make_directory(const struct rocks *rocks, struct err *err)
 {
     if (mkdir(rocks->path, 0700) != 0) {
@@ -60,8 +60,8 @@ static bool make_directory(const struct rocks *rocks, struct err *err)
     return good || cannot_open(rocks, err);
 }
 
-/* Two processes must not judge the same directory while one of them changes it. RocksDB's own lock
- * is taken too late for that. It is released when the descriptor is closed. */
+/* Locks the directory, so that no other process changes it while it is checked. RocksDB's own lock
+ * is taken too late for that. Closing the descriptor releases the lock. */
 static bool lock(struct rocks *rocks, struct err *err)
 {
     struct buf path = {0};
@@ -94,8 +94,8 @@ static void marker_path(const struct rocks *rocks, struct buf *out)
     buf_format(out, "%s/STORE.new", rocks->path);
 }
 
-/* The marker says that whatever else is in the directory belongs to a store that never took a
- * write. */
+/* Writes a marker file: all other files in the directory belong to a store that is being created
+ * and has no updates yet. */
 static bool write_marker(const struct rocks *rocks, struct err *err)
 {
     struct buf path = {0};
@@ -117,7 +117,7 @@ static void remove_marker(const struct rocks *rocks)
     buf_finish(&path);
 }
 
-/* But for the row that an interrupted creation may have left. */
+/* Whether the database has no row, but for one that an interrupted creation may have left. */
 static bool is_empty(struct rocks *rocks)
 {
     char key[STORE_PREFIX_LEN];
@@ -146,11 +146,10 @@ bool rocks_write_identity(struct rocks *rocks, struct err *err)
            identity_write(rocks->files, rocks->path, &rocks->identity, err);
 }
 
-/* The database, an empty log, and last the identity: with it the store exists. */
+/* Creates the database, an empty log, and last the identity, which makes it a store. */
 static bool create_store(struct rocks *rocks, struct err *err)
 {
-    identity_make(&rocks->identity);
-    rocks->identity.seed = rocks->seed_wanted != 0 ? rocks->seed_wanted : rocks->identity.seed;
+    identity_make(&rocks->identity, rocks->seed_wanted);
     if (!write_marker(rocks, err)) {
         return false;
     }
@@ -180,7 +179,7 @@ static bool is_refused(const struct rocks *rocks, const char *what, const char *
     return false;
 }
 
-/* The name in CURRENT, without the newline. */
+/* Reads the name of the manifest from CURRENT, without the newline. */
 static bool read_current(const struct rocks *rocks, struct buf *out, struct err *err)
 {
     struct buf path = {0};
@@ -244,8 +243,9 @@ bool rocks_open_read_only(struct rocks *rocks, struct err *err)
     return false;
 }
 
-/* How far the tables reach. If they are as the last process left them, it wrote that down. A
- * manifest of that name with other bytes is damaged: RocksDB writes a new one at every start. */
+/* Finds the last log record that the tables hold. After a clean end it is in wal.state, if the
+ * manifest is the one of that end. If it has the same name but other bytes, it is damaged: RocksDB
+ * writes a new manifest at every start. */
 static bool find_stored(struct rocks *rocks, uint64_t *out, struct err *err)
 {
     struct wal_tables now = {0};
@@ -284,8 +284,9 @@ static bool check_store(struct rocks *rocks, struct err *err)
     return good;
 }
 
-/* From format 4 to 5 only the number changes: it keeps out servers that would not write histories.
- * If it is interrupted between the two copies, it is done again. */
+/* Upgrades from format 4 to 5: only the number changes, so that servers which do not write
+ * histories refuse the store. If it is interrupted between the two files, the next start repeats
+ * it. */
 static bool upgrade_identity(struct rocks *rocks, struct err *err)
 {
     uint32_t before = rocks->identity.format;

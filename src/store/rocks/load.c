@@ -1,4 +1,5 @@
-/* Makes new stores for `gramme repair` and `gramme restore`, on their main thread. */
+/* Creates stores from rows or files: see load.h. Called by `gramme repair` and `gramme restore`, on
+ * their main thread. */
 #include "store/rocks/load.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static const size_t batch_bytes = (size_t)1 << 20;
 struct rocks_load {
     struct rocks *rocks;
     rocksdb_writebatch_t *batch;
-    char *message; /* RocksDB's, of the first failure */
+    char *message; /* RocksDB's message of the first failure */
 };
 
 /* Claiming ------------------------------------------------------------------------------------- */
@@ -106,7 +107,7 @@ bool rocks_adopt_tables(const char *directory, uint64_t seed, struct err *err)
 {
     struct wal_options options = {.files = files_system(), .directory = directory};
     struct identity identity;
-    identity_make(&identity);
+    identity_make(&identity, 0);
     identity.seed = seed;
     memcpy(options.store_id, identity.id, STORE_ID_LEN);
     return wal_initialize(&options, err) &&

@@ -1,11 +1,12 @@
-/* How eagerly RocksDB merges. A read looks into each file of the newest level, but into only one of
- * each level below. To merge a file down costs several times its bytes: while much
- * is written RocksDB waits for a few of them, while little is it need not. */
+/* Decides when compactions of level 0 start. A read searches every file of level 0, but only one
+ * file of each other level. A compaction writes several times the bytes of the files, so while the
+ * write rate is high RocksDB waits for NEWEST_FILES files; while it is low, one is enough. Called
+ * by the sweeper. */
 #include <stdio.h>
 
 #include "store/rocks/rocks_internal.h"
 
-/* By a second, see rocks_sweeper_main(). */
+/* Bytes per second that count as a low write rate. */
 static const uint64_t little_bytes = 1 << 20;
 
 static void set_files(rocksdb_t *db, int count)
@@ -19,8 +20,8 @@ static void set_files(rocksdb_t *db, int count)
     rocks_failed(message, "merge");
 }
 
-/* To change an option holds up writers for some milliseconds: only if there is something to gain.
- */
+/* Changing an option delays writers by some milliseconds, so it is done only if there are files to
+ * merge. */
 void rocks_adapt_merging(struct rocks *rocks)
 {
     uint64_t written = atomic_load_explicit(&rocks->written, memory_order_relaxed);
@@ -38,9 +39,9 @@ void rocks_adapt_merging(struct rocks *rocks)
     gate_leave(&rocks->gate);
 }
 
-/* Each commit takes at least a block of the log. A store with one client that writes small items
- * would therefore fill it long before it fills a memtable, and a start after a crash would have to
- * read all of it. */
+/* Largest size of the log before the memtable is flushed. Each commit takes at least one block of
+ * the log, so a single client that writes small items would make the log very long before the
+ * memtable is full, and a start after a crash would have to read all of it. */
 static const uint64_t log_bytes_max = (uint64_t)256 << 20;
 
 void rocks_limit_log(struct rocks *rocks)
@@ -52,7 +53,7 @@ void rocks_limit_log(struct rocks *rocks)
     rocksdb_t *db = gate_enter(&rocks->gate);
     if (db != NULL) {
         if (rocks_flush_tables(db)) {
-            rocks->merging.flushed_log_bytes = bytes; /* it shrinks when the next segment begins */
+            rocks->merging.flushed_log_bytes = bytes; /* the next segment releases the old ones */
         }
         gate_leave(&rocks->gate);
     }

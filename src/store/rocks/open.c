@@ -1,4 +1,5 @@
-/* Opens and closes the store: the database and the threads. What is checked before: inspect.c. */
+/* Opens and closes the store: the database and the threads. Called on the thread of the caller.
+ * inspect.c checks the directory before. */
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -39,9 +40,10 @@ void rocks_own_key(char out[STORE_PREFIX_LEN], const char *name)
     memcpy(out + STORE_SPACE_LEN, name, len);
 }
 
-/* More files of RocksDB's log, or of ours, than these are cleared up at the start. */
+/* If RocksDB's log or ours has more files than this, they are removed by a flush at the start. */
 enum { LOGS_MAX = 16 };
-/* More than this is written to tables at the end, so that the next start need not replay it. */
+/* A larger memtable is flushed when the store is closed, so that the next start need not replay it.
+ */
 static const uint64_t replayed_bytes_max = 8 << 20;
 
 static bool start(pthread_t *thread, void *(*main)(void *), struct rocks *rocks, const char *name,
@@ -88,8 +90,8 @@ static bool start_threads(struct rocks *rocks, int worker_count, struct err *err
     return rocks->committer_started;
 }
 
-/* The committer goes first: it may be waiting for a worker or a slow thread. Workers hand ranges to
- * slow threads, so those are last. */
+/* Stops the threads in the order of their dependencies: the committer may wait for a worker or a
+ * slow thread, and workers pass ranges to slow threads. */
 static void stop_threads(struct rocks *rocks)
 {
     atomic_store(&rocks->closing, true);
@@ -129,7 +131,7 @@ bool rocks_flush_tables(rocksdb_t *db)
     return !rocks_failed(message, "flush");
 }
 
-/* If the memtable is large it is flushed now, because the next start would have to replay it. */
+/* Flushes a large memtable, because the next start would have to replay it. */
 static void flush_at_end(struct rocks *rocks)
 {
     if (rocks_number(rocks->db, "rocksdb.cur-size-all-mem-tables") > replayed_bytes_max &&
@@ -138,7 +140,8 @@ static void flush_at_end(struct rocks *rocks)
     }
 }
 
-/* Writes down how the store was left: the next open can then tell what is missing. */
+/* Records the clean end and the state of the tables in wal.state, so that the next open can detect
+ * what is missing. */
 static void close_cleanly(struct rocks *rocks)
 {
     struct arena arena;
@@ -234,9 +237,9 @@ static void count_rocksdb_log(void *context, const char *name)
     *(size_t *)context += len > 4 && strcmp(name + len - 4, ".log") == 0;
 }
 
-/* RocksDB begins a log at every start and deletes the old ones only when it flushes; our log begins
- * a segment. After many starts with few writes both are cleared up by a flush, for which there must
- * be something in the memtable: the row that is there anyway is written once more. */
+/* RocksDB begins a log file at every start and deletes old ones only at a flush; our log begins a
+ * segment at every start. After many starts with few writes a flush removes both. A flush needs a
+ * row in the memtable, so the row "journal" is written again. */
 static void clear_logs(struct rocks *rocks)
 {
     size_t count = wal_segment_count(rocks->wal);
@@ -268,7 +271,7 @@ static bool open_on_disk(struct rocks *rocks, struct err *err)
 
 static bool open_in_memory(struct rocks *rocks, struct err *err)
 {
-    identity_make(&rocks->identity);
+    identity_make(&rocks->identity, rocks->seed_wanted);
     rocks->store.seed = rocks->identity.seed;
     rocksdb_options_set_create_if_missing(rocks->options, 1);
     return rocks_open_database(rocks, err);

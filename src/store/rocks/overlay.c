@@ -1,4 +1,5 @@
-/* Open addressing over a dense array of entries; clearing touches only the slots in use. */
+/* A hash table with open addressing over a dense array of entries; clearing touches only slots that
+ * are in use. See overlay.h. */
 #include "store/rocks/overlay.h"
 
 #include "base/hash.h"
@@ -11,7 +12,7 @@ struct entry {
 };
 
 struct overlay {
-    uint32_t *slots; /* index of the entry plus one; 0 is free */
+    uint32_t *slots; /* index of the entry plus one; 0: free */
     size_t slot_count;
     struct entry *entries;
     size_t count;
@@ -43,7 +44,7 @@ void overlay_clear(struct overlay *overlay)
         overlay->slots[overlay->entries[i].slot] = 0;
     }
     overlay->count = 0;
-    if (overlay->capacity > ENTRIES_KEPT_MAX) { /* a huge group is rare */
+    if (overlay->capacity > ENTRIES_KEPT_MAX) { /* does not keep the memory of a huge group */
         mem_free(overlay->entries);
         overlay->entries = NULL;
         overlay->capacity = 0;

@@ -1,5 +1,6 @@
-/* store/rocks/overlay.h: what the updates of a group have written before it is committed, so that
- * the next one in the group sees it. Borrows keys and values; they live as long as the updates. */
+/* store/rocks/overlay.h: the rows that updates of a group have written before the group is
+ * committed; later updates of the group read them here. Borrows keys and values, which live until
+ * the updates are done. Only the thread that has the turn to commit uses it. */
 #ifndef GRAMME_STORE_ROCKS_OVERLAY_H
 #define GRAMME_STORE_ROCKS_OVERLAY_H
 
@@ -7,12 +8,16 @@
 
 struct overlay;
 
+/* Creates an empty overlay. */
 MUST_USE struct overlay *overlay_create(void);
+/* Frees it. */
 void overlay_destroy(struct overlay *overlay);
+/* Removes all rows. */
 void overlay_clear(struct overlay *overlay);
-/* STR_NULL as value: erased. */
+/* Sets the row of a key; STR_NULL means that it was erased. */
 void overlay_set(struct overlay *overlay, struct str key, struct str value);
-/* False: the group has not touched the key. */
+/* Reads the row of a key; *out is STR_NULL if it was erased. False: the group has not written it.
+ */
 MUST_USE bool overlay_get(const struct overlay *overlay, struct str key, struct str *out);
 
 #endif

@@ -1,3 +1,4 @@
+/* Tests the overlay: the rows that a group has written. */
 #include "store/rocks/overlay.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static struct str key_of(size_t i)
     return str_make(names[i], strlen(names[i]));
 }
 
-/* Random writes, compared with an array; the keys are as many as a large group has. */
+/* Compares random writes with an array; with as many keys as a large group has. */
 static void agrees_with_an_array(void **state)
 {
     (void)state;

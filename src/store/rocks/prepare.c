@@ -1,6 +1,6 @@
-/* Prepares expensive updates on slow threads: see prepare.h. Called by the committer; only
- * prepare_on_slow_thread() runs elsewhere, on one preparation that the committer leaves alone until
- * it comes back, but for is_stale. */
+/* Prepares expensive updates on slow threads: see prepare.h. Called by the committer. Only
+ * prepare_on_slow_thread() runs on a slow thread; while a slow thread has a preparation the
+ * committer accesses only its is_stale. */
 #include "store/rocks/prepare.h"
 
 #include "base/clock.h"
@@ -8,10 +8,11 @@
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
 
-/* What the committer evaluates itself: passes over the rows, and bytes of rows in all. */
+/* The largest updates that the committer evaluates itself: bytes of rows times passes over them,
+ * and bytes of rows. */
 static const size_t work_max = (size_t)4 << 20;
 static const size_t row_bytes_max = (size_t)1 << 20;
-/* A slow thread turns to the next task after so long. */
+/* Time slice of a task on a slow thread. */
 static const int64_t slice_ns = 2000000;
 
 enum { BUCKETS_MIN = 256, ATTEMPTS_MAX = 3 };
@@ -26,7 +27,7 @@ enum progress { ADDED, STARTED };
 
 struct preparation {
     struct preparation *next;
-    struct preparation **link; /* what points to it in the list of all */
+    struct preparation **link; /* the pointer to it in the list of all */
     struct rocks *rocks;
     struct store_update *update;
     struct watch *watches; /* one per declared key */
@@ -137,7 +138,7 @@ void preparations_invalidate(struct preparations *preparations)
 
 static void mark_of_prepared(struct task *task)
 {
-    (void)task; /* never run: its address says that the update comes from a slow thread */
+    (void)task; /* never called: as task->run it marks an update that was prepared */
 }
 
 bool preparations_is_back(const struct task *task)
@@ -162,8 +163,8 @@ static bool prepare_row(struct preparation *preparation, rocksdb_t *db)
     return true;
 }
 
-/* Prepares rows until all are done or the time slice is over. Rows of one update may be read at
- * different times: if one of them is written meanwhile, all are prepared again. */
+/* Prepares rows until all are done or the time slice is over. The rows need not be of one snapshot:
+ * if one of them is written meanwhile, all are prepared again. */
 static void prepare_rows(struct preparation *preparation)
 {
     size_t key_count = preparation->update->key_count;
@@ -190,7 +191,7 @@ static void prepare_on_slow_thread(struct task *task)
     prepare_rows(preparation);
     if (preparation->next_key < update->key_count && !preparation->failed &&
         !atomic_load_explicit(&preparation->is_stale, memory_order_relaxed)) {
-        work_queue_push(&preparation->rocks->slow, task); /* behind the others */
+        work_queue_push(&preparation->rocks->slow, task); /* continues after the other tasks */
         return;
     }
     task->run = mark_of_prepared;

@@ -1,3 +1,4 @@
+/* Queues of tasks for the threads of the store: see queue.h. */
 #include "store/rocks/queue.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ void work_queue_push(struct work_queue *queue, struct task *task)
     *queue->newest_link = task;
     queue->newest_link = &task->next;
     pthread_mutex_unlock(&queue->mutex);
-    pthread_cond_signal(&queue->came); /* whoever wakes finds the lock free */
+    pthread_cond_signal(&queue->came); /* after unlocking, so that the woken thread need not wait */
 }
 
 bool work_queue_is_empty(struct work_queue *queue)
@@ -101,15 +102,15 @@ void inbox_finish(struct inbox *inbox)
     sem_destroy(&inbox->wake);
 }
 
-/* Pushing counts and then looks at `wanted`, the owner sets `wanted` and then looks at the count,
- * all in one order that every thread agrees upon: one of them sees the other. Whoever sets
- * `wanted` to 0 wakes the owner. */
+/* A pusher increments `count` and then loads `wanted`; the owner stores `wanted` and then loads
+ * `count`. All are sequentially consistent, so at least one of them sees the change of the other.
+ * The thread that sets `wanted` to 0 wakes the owner. */
 void inbox_push(struct inbox *inbox, struct task *task)
 {
     task->next = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&inbox->newest, &task->next, task,
                                                   memory_order_release, memory_order_relaxed)) {
-        /* another one came first, and is task->next now */
+        /* another push came first; task->next has been updated */
     }
     int count = atomic_fetch_add(&inbox->count, 1) + 1;
     int wanted = atomic_load(&inbox->wanted);
@@ -130,7 +131,7 @@ void inbox_nudge(struct inbox *inbox)
     }
 }
 
-/* False: the time is over. */
+/* Waits for the semaphore. False: the time is over. */
 static bool sleep_until_woken(struct inbox *inbox, int64_t wait_ns)
 {
     struct timespec until = time_in(wait_ns);
@@ -147,7 +148,7 @@ static void wait_for_tasks(struct inbox *inbox, int wanted, int64_t wait_ns)
     atomic_store(&inbox->wanted, wanted);
     bool woken = atomic_load(&inbox->count) < wanted && sleep_until_woken(inbox, wait_ns);
     if (!woken && atomic_exchange(&inbox->wanted, 0) == 0) {
-        sleep_until_woken(inbox, -1); /* somebody wakes us just now: let it be over */
+        sleep_until_woken(inbox, -1); /* a pusher is about to post the semaphore: consume it */
     }
 }
 
@@ -159,7 +160,7 @@ struct task *inbox_take(struct inbox *inbox, int wanted, int64_t wait_ns)
     struct task *task = atomic_exchange_explicit(&inbox->newest, NULL, memory_order_acquire);
     struct task *oldest = NULL;
     int count = 0;
-    while (task != NULL) { /* newest first: turn round */
+    while (task != NULL) { /* reverses the list, which is newest first */
         struct task *next = task->next;
         task->next = oldest;
         oldest = task;

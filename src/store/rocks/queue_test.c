@@ -1,3 +1,4 @@
+/* Tests the queues of tasks with several threads: no task is lost, and waiting threads wake up. */
 #include "store/rocks/queue.h"
 
 #include <sched.h>
@@ -29,8 +30,8 @@ static void *push_all(void *arg)
     return NULL;
 }
 
-/* Nothing is lost, the tasks of each pusher come in order, and the owner always wakes up (perhaps
- * once too often, with nothing to take). */
+/* No task is lost, the tasks of each pusher come in order, and the owner always wakes up (possibly
+ * once more than needed, without a task). */
 static void inbox_keeps_all_in_order(void **state)
 {
     (void)state;
@@ -78,7 +79,7 @@ static void inbox_stops_waiting(void **state)
     inbox_finish(&inbox);
 }
 
-/* It wakes for the last of so many, not before; or when somebody says so. */
+/* The owner wakes when the wanted number of tasks is there, and not before, or by inbox_nudge(). */
 static void inbox_waits_for_so_many(void **state)
 {
     (void)state;

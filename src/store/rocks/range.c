@@ -1,42 +1,41 @@
-/* Reads of ranges: like gets, first from the block cache on the caller's thread. The rest of a
- * range is a range itself (from just behind the last row that was given), so any thread can
- * continue with it:
- *  - a worker, if the cache has no more or the database is about to be closed;
+/* Reads ranges. As a get, a range starts on the caller's thread and reads from the block cache. The
+ * rest of a range is a range itself, from just behind the last row, so any thread can continue it:
+ *  - a worker, if the next block is not in the cache or the database is about to be closed;
  *  - the caller's thread in its next round of events, if other ranges have used up the time slice
- *    of this round, this one is cheap, and the thread has no short requests to serve;
- *  - a slow thread, if the range itself has used up a time slice or a row was put off as too
- *    expensive. Slow threads take turns: after a slice the range queues again behind the others. */
+ *    of this round, this range is cheap, and the thread has no short requests to serve;
+ *  - a slow thread, if the range itself has used up a time slice, or row() has put a row off. After
+ *    a time slice on a slow thread the range is queued again. */
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
 
-/* A caller's thread does not wade through more dead rows than this between two live ones. */
+/* RocksDB skips at most this many deleted rows on a caller's thread; then a worker continues. */
 static const uint64_t dead_rows_max = 1000;
 
-/* The time slice of a range: after that it makes way for others. */
+/* The time slice of a range: then other requests of the thread come first. */
 static const int64_t slice_ns = 2000000;
 
-/* The clock is read once for so many rows, or bytes, whichever comes first. */
+/* The clock is read after so many rows or bytes, whichever comes first. */
 enum { ROWS_PER_CLOCK = 32, BYTES_PER_CLOCK = 64 * 1024 };
 
 struct range_reader {
     struct rocks *rocks;
     struct store_range *range;
-    struct str lo; /* what is left of the range */
+    struct str lo; /* bounds of the rest of the range */
     struct str hi;
-    int64_t until_ns; /* end of the time slice; 0: not set before the clock is first read */
-    int64_t clock_ns; /* what the clock said when it was last read in this slice */
-    int64_t used_ns;  /* of the caller's thread, as far as the clock was read */
+    int64_t until_ns; /* end of the time slice; 0: the clock has not been read yet */
+    int64_t clock_ns; /* the last reading of the clock in this slice */
+    int64_t used_ns;  /* time used on the caller's thread up to the last reading */
     int rows;         /* since the clock was read */
-    size_t bytes;     /* of rows times their weight */
+    size_t bytes;     /* of rows times the weight, since the clock was read */
     size_t weight;
-    bool is_at_home;    /* on the thread that started it */
-    bool is_first_turn; /* in the round of events that started it */
-    bool is_over;       /* the time slice is, or the last row was put off */
-    struct buf bound;   /* lo or hi, once rows were given */
-    struct buf last;    /* the newest row that was given */
+    bool is_at_home;    /* it runs on the thread that started it */
+    bool is_first_turn; /* it runs in the round of events that started it */
+    bool is_over;       /* the time slice is over, or the last row was put off */
+    struct buf bound;   /* memory of `lo` or `hi`, after the first row */
+    struct buf last;    /* key of the last row that was passed to row() */
 };
 
 static struct range_reader reader_start(struct rocks *rocks, struct store_range *range)
@@ -56,8 +55,8 @@ static void reader_finish(struct range_reader *reader)
     buf_finish(&reader->last);
 }
 
-/* The rest of the range becomes the range. It begins with the last row if that was put off. */
-static void leave_behind(struct range_reader *reader)
+/* Narrows the bounds to the rest of the range: behind the last row, or to it if it was put off. */
+static void narrow_to_rest(struct range_reader *reader)
 {
     if (reader->last.len == 0) {
         return;
@@ -69,7 +68,7 @@ static void leave_behind(struct range_reader *reader)
     reader->last.len = 0;
     reader->bound = bound;
     if (reader->range->backward == again) {
-        buf_add_char(&reader->bound, '\0'); /* the smallest key behind it */
+        buf_add_char(&reader->bound, '\0'); /* the next larger key */
     }
     *(reader->range->backward ? &reader->hi : &reader->lo) = buf_str(&reader->bound);
 }
@@ -80,7 +79,7 @@ static bool is_in_one_part(const struct range_reader *reader)
     if (reader->lo.len < STORE_PREFIX_LEN) {
         return false;
     }
-    uint8_t next[STORE_PREFIX_LEN]; /* the prefix behind that of `lo` */
+    uint8_t next[STORE_PREFIX_LEN]; /* the prefix that follows that of `lo` */
     memcpy(next, reader->lo.data, sizeof(next));
     int i = STORE_PREFIX_LEN - 1;
     while (i >= 0 && ++next[i] == 0) {
@@ -89,8 +88,8 @@ static bool is_in_one_part(const struct range_reader *reader)
     return i >= 0 && str_cmp(reader->hi, str_make(next, sizeof(next))) <= 0;
 }
 
-/* Files that have nothing of the part are passed over, by their filters. Only forward: looking
- * backward by prefix has been wrong in RocksDB more than once
+/* Uses the prefix filters for a range in one part, so that RocksDB skips files without rows of it.
+ * Only for ascending order: descending with prefix filters has had bugs in RocksDB
  * (https://github.com/facebook/rocksdb/pull/12872). */
 static void set_order(rocksdb_readoptions_t *options, const struct range_reader *reader)
 {
@@ -121,8 +120,8 @@ static bool is_dropped(const struct range_reader *reader, struct str key)
     return UNLIKELY(space_set_has(&reader->rocks->gone, store_key_space(key)));
 }
 
-/* The row's reader goes through it attribute by attribute, each a moment's wait for memory: ask for
- * all of them at once. */
+/* Prefetches a row: row() reads it attribute by attribute, and would wait for a cache miss each
+ * time. */
 static void prefetch(const char *bytes, size_t len)
 {
     enum { LINE = 64, BYTES_MAX = 2048 };
@@ -131,8 +130,8 @@ static void prefetch(const char *bytes, size_t len)
     }
 }
 
-/* Gives the row where the iterator stands. False ends the range. */
-static bool give_row(struct range_reader *reader, rocksdb_iterator_t *iter)
+/* Passes the row of the iterator to row(). False: the range ends. */
+static bool pass_row(struct range_reader *reader, rocksdb_iterator_t *iter)
 {
     size_t key_len;
     size_t value_len;
@@ -186,13 +185,14 @@ static void begin_slice(struct range_reader *reader)
     reader->is_over = false;
 }
 
-/* Whether others wait for a slow thread. */
+/* Whether other requests wait for the thread. */
 static bool must_make_way(const struct range_reader *reader)
 {
     return !reader->range->may_take_long || !work_queue_is_empty(&reader->rocks->slow);
 }
 
-/* All ranges that a thread of connections starts in one round of events share a slice. */
+/* Returns the end of the time slice. All ranges that a network thread starts in one round of events
+ * share a slice. */
 static int64_t end_of_slice(const struct range_reader *reader, int64_t now_ns)
 {
     struct mailbox *home = reader->range->home;
@@ -206,7 +206,7 @@ static int64_t end_of_slice(const struct range_reader *reader, int64_t now_ns)
     return home->slice_until_ns;
 }
 
-/* Reads the clock. The slice begins when it is first read, which ranges with few rows never do. */
+/* Reads the clock. The slice begins at the first reading; short ranges end before that. */
 static bool slice_is_over(struct range_reader *reader)
 {
     int64_t now_ns = clock_monotonic_ns();
@@ -235,14 +235,15 @@ static bool is_to_be_left(struct range_reader *reader, enum tier tier)
     return UNLIKELY(is_due) && slice_is_over(reader);
 }
 
-/* Gives rows until the range ends (READ_OK), or something stops it. */
+/* Passes rows to row() until the range ends (READ_OK), or another thread must continue
+ * (READ_INCOMPLETE). */
 static enum read_result iterate(struct range_reader *reader, rocksdb_iterator_t *iter,
                                 enum tier tier)
 {
     bool backward = reader->range->backward;
     seek_first(reader, iter, tier);
     while (rocksdb_iter_valid(iter)) {
-        if (!give_row(reader, iter)) {
+        if (!pass_row(reader, iter)) {
             reader->is_over = reader->range->put_off;
             return reader->is_over ? READ_INCOMPLETE : READ_OK;
         }
@@ -258,7 +259,7 @@ static enum read_result iterate(struct range_reader *reader, rocksdb_iterator_t 
     return result_of(reader, iter, tier);
 }
 
-/* So that nobody walks through millions of rows that are gone. */
+/* Whether the whole range lies in a dropped space, whose rows need not be skipped one by one. */
 static bool is_in_dropped_space(const struct range_reader *reader)
 {
     if (reader->lo.len < STORE_SPACE_LEN || !is_dropped(reader, reader->lo)) {
@@ -269,7 +270,7 @@ static bool is_in_dropped_space(const struct range_reader *reader)
     return str_cmp(reader->hi, str_make(next, sizeof(next))) <= 0;
 }
 
-static enum read_result walk_on(struct range_reader *reader, rocksdb_t *db, enum tier tier)
+static enum read_result read_rest(struct range_reader *reader, rocksdb_t *db, enum tier tier)
 {
     if (str_cmp(reader->lo, reader->hi) >= 0 || is_in_dropped_space(reader)) {
         return READ_OK;
@@ -280,12 +281,13 @@ static enum read_result walk_on(struct range_reader *reader, rocksdb_t *db, enum
     rocksdb_iter_destroy(iter);
     rocksdb_readoptions_destroy(options);
     if (result == READ_INCOMPLETE) {
-        leave_behind(reader);
+        narrow_to_rest(reader);
     }
     return result;
 }
 
-/* What a worker needs. Not in the request's arena: row() may rewind it. */
+/* A range on its way to another thread. Not in the arena of the request, because row() may rewind
+ * it. */
 struct range_job {
     struct task task;
     struct range_reader reader;
@@ -309,7 +311,7 @@ static void finish_job(struct range_job *job, enum read_result result)
 
 static void range_on_slow_thread(struct task *task);
 
-/* Continues, on a worker or a slow thread, until the range or the time slice ends. */
+/* Continues a range on a worker or slow thread, until it or the time slice ends. */
 static void run_slice(struct range_job *job)
 {
     struct rocks *rocks = job->reader.rocks;
@@ -321,7 +323,7 @@ static void run_slice(struct range_job *job)
             result = READ_FAILED;
             break;
         }
-        result = walk_on(&job->reader, db, TIER_BLOCKING);
+        result = read_rest(&job->reader, db, TIER_BLOCKING);
         gate_leave(&rocks->gate);
     }
     if (result != READ_INCOMPLETE) {
@@ -346,9 +348,9 @@ static void range_on_worker(struct task *task)
 
 static void range_at_home(struct task *task);
 
-/* Whether the caller's thread should continue in its next round of events: to build and send an
- * ordinary page on one thread costs less than to hand it over. But not if it has short requests to
- * serve too, which would wait for a time slice each time. */
+/* Whether the caller's thread continues in its next round of events, which costs less than passing
+ * the range to another thread. Not if the thread also serves short requests: each would wait for a
+ * time slice. */
 static bool continues_at_home(const struct range_reader *reader)
 {
     const struct mailbox *home = reader->range->home;
@@ -375,7 +377,7 @@ static void hand_over(const struct range_reader *reader)
     work_queue_push(reader->is_over ? &rocks->slow : &rocks->reads, &job->task);
 }
 
-/* Gives rows until the range ends, the time slice is over or the cache has no more. */
+/* Reads on the caller's thread, until the range or the time slice ends or a block is not cached. */
 static void run_at_home(struct range_reader *reader)
 {
     struct rocks *rocks = reader->rocks;
@@ -383,10 +385,10 @@ static void run_at_home(struct range_reader *reader)
     rocksdb_t *db = gate_try_enter(&rocks->gate);
     enum read_result result = READ_INCOMPLETE;
     if (db != NULL) {
-        result = walk_on(reader, db, TIER_CACHED);
+        result = read_rest(reader, db, TIER_CACHED);
         if (UNLIKELY(result == READ_INCOMPLETE) && !reader->is_over &&
             read_speed_is_quick(&rocks->read_speed)) {
-            result = walk_on(reader, db, TIER_QUICK);
+            result = read_rest(reader, db, TIER_QUICK);
         }
         gate_leave(&rocks->gate);
     }

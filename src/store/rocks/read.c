@@ -1,15 +1,15 @@
-/* Reads of single rows: first from the block cache on the caller's thread; what would need the
- * disk goes to a worker and comes back through the caller's mailbox. */
+/* Gets: first from the block cache, on the caller's thread. A get that needs the disk goes to a
+ * worker, which posts the result to the caller's mailbox. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "store/rocks/rocks_internal.h"
 
-/* More are left to a worker, even if each is quick. */
+/* A get of more keys that are not cached goes to a worker, even if reads are quick. */
 enum { KEYS_HERE_MAX = 8 };
 
-/* Of a file that is not open (after a start most are not, beyond 16) RocksDB says "found" without a
- * value when it may not open it: TableCache::Get() means only that the key may exist. */
+/* If a table is not open yet (after a start only 16 are) and may not be opened, RocksDB returns
+ * "found" with an empty value: TableCache::Get() means that the key may exist. */
 static bool may_be_unread(rocksdb_readoptions_t *options, size_t len)
 {
     return UNLIKELY(len == 0) && rocksdb_readoptions_get_read_tier(options) != 0;
@@ -47,8 +47,8 @@ enum read_result rocks_read(struct rocks *rocks, rocksdb_t *db, rocksdb_readopti
     return READ_FAILED;
 }
 
-/* One attempt at a get. What it holds in RocksDB is let go when its rows are not needed any more:
- * by then done() may have ended the request, so none of this is in the request's arena. */
+/* One attempt at a get. Not in the arena of the request: it is finished after done(), which may
+ * have freed the arena. */
 struct attempt {
     struct rocks *rocks;
     rocksdb_t *db;
@@ -92,7 +92,7 @@ static void attempt_finish(struct attempt *attempt)
     }
 }
 
-/* Also ends when the rows are too much: get->status says so. */
+/* Reads the rows. If they have more than bytes_max bytes, ends with STORE_TOO_MUCH. */
 static enum read_result read_each(struct attempt *attempt, struct store_get *get)
 {
     size_t bytes = 0;
@@ -133,7 +133,7 @@ static void finish_at_home(struct task *task)
     get->done(get);
 }
 
-/* The rows are copied, so that nothing is held in RocksDB while the answer is on its way. */
+/* Copies the rows to the arena, so that nothing of RocksDB is held until done() has run. */
 static void copy_rows(struct store_get *get)
 {
     for (size_t i = 0; i < get->key_count; i++) {
@@ -165,7 +165,8 @@ static void get_on_worker(struct task *task)
     mailbox_post(get->home, task);
 }
 
-/* False: it needs the disk, or the database is not there. Else `get` has been answered. */
+/* Reads on the caller's thread and calls done(). False: the get needs the disk, or the gate is
+ * shut, and done() was not called. */
 static bool get_here(struct rocks *rocks, struct store_get *get, enum tier tier)
 {
     rocksdb_t *db = gate_try_enter(&rocks->gate);

@@ -1,8 +1,9 @@
-/* store/rocks/read_speed.h: whether reading what the block cache has not is quick at present.
+/* store/rocks/read_speed.h: decides whether network threads read from files themselves.
  *
- * Mostly the kernel has the file's bytes in memory, and to read them takes less time than to wake a
- * worker. So once a number of reads in a row were quick, threads that must not wait for the disk
- * read for themselves; a single slow one sends them to the workers again. */
+ * A row that is not in the block cache is usually in the kernel's page cache, and reading it from
+ * there takes less time than waking a worker. So after READ_SPEED_QUICK_READS quick reads in a row
+ * a network thread reads from files itself; after a single slow read these reads go to the workers
+ * again, until enough of them were quick. Any thread. */
 #ifndef GRAMME_STORE_ROCKS_READ_SPEED_H
 #define GRAMME_STORE_ROCKS_READ_SPEED_H
 
@@ -16,13 +17,14 @@ struct read_speed {
     atomic_int quick_reads; /* in a row */
 };
 
+/* Returns whether the last reads from files were all quick. */
 static inline bool read_speed_is_quick(const struct read_speed *speed)
 {
     return atomic_load_explicit(&speed->quick_reads, memory_order_relaxed) >=
            READ_SPEED_QUICK_READS;
 }
 
-/* A read beyond the cache took so long. A few that get lost between threads do not matter. */
+/* Records the duration of a read from a file. Concurrent calls may lose some; that is harmless. */
 static inline void read_speed_note(struct read_speed *speed, int64_t took_ns)
 {
     int quick_reads = atomic_load_explicit(&speed->quick_reads, memory_order_relaxed);

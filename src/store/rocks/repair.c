@@ -1,12 +1,12 @@
-/* Recovers from a failing disk. If the log cannot be written, the next attempt is made in a new
- * segment, once a probe has shown that the disk takes writes.
+/* Recovers from a failing disk. If the log cannot be written, the committer tries again in a new
+ * segment, after a probe has shown that the disk accepts writes.
  *
- * If RocksDB cannot write a table (disk full, I/O error), it refuses all writes; its C interface
- * has no way to resume, so the committer closes the database, opens it again, and replays the log.
- * Until then the old one goes on answering reads. The gate keeps readers out only while this
- * happens, and it happens only if the probe has shown that writing would work.
+ * If RocksDB cannot write a table (disk full, I/O error), it refuses all writes, and its C
+ * interface has no function to resume. So after a successful probe the committer closes the
+ * database, opens it again and replays the log. Until then reads continue; the gate keeps readers
+ * out only while the database is closed.
  *
- * Committer only. The database is opened here for the first time, too. */
+ * Committer only, but for rocks_open_database(), which also opens the database at the start. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -17,7 +17,8 @@
 #include "base/log.h"
 #include "store/rocks/rocks_internal.h"
 
-/* The second, because another update of the group may have caused ENOSPC. */
+/* Attempts without a pause; the second one because another update of the group may have caused
+ * ENOSPC. */
 enum { TRIES_AT_ONCE = 2 };
 static const int64_t first_delay_us = 50000;
 static const int64_t last_delay_us = 2000000;
@@ -71,21 +72,21 @@ void rocks_close_database(struct rocks *rocks)
     }
 }
 
-/* Once, until it works again. */
-static void tell(struct rocks *rocks, const char *message)
+/* Logs a failure, once until writes succeed again. */
+static void report_failure(struct rocks *rocks, const char *message)
 {
     log_write(rocks->health.is_reported ? LOG_DEBUG : LOG_ERROR, "store", "cannot write: %s",
               message);
     rocks->health.is_reported = true;
 }
 
-/* If it cannot be opened, reads fail until it can: without the records of the log they would miss
- * acknowledged writes. */
+/* Closes the database and opens it again. If that fails, reads fail until it succeeds: without the
+ * replayed records they would miss acknowledged writes. */
 static bool reopen(struct rocks *rocks)
 {
     gate_shut(&rocks->gate);
     if (rocks->db != NULL) {
-        rocksdb_disable_manual_compaction(rocks->db); /* the sweeper leaves, too */
+        rocksdb_disable_manual_compaction(rocks->db); /* so that the sweeper leaves the gate */
     }
     gate_wait_empty(&rocks->gate);
     rocks_close_database(rocks);
@@ -95,7 +96,7 @@ static bool reopen(struct rocks *rocks)
     struct err err = ERR_INIT(&arena);
     bool good = rocks_open_database(rocks, &err);
     if (!good) {
-        tell(rocks, arena_format(&arena, "%.*s", STR_ARG(err.message)).data);
+        report_failure(rocks, arena_format(&arena, "%.*s", STR_ARG(err.message)).data);
         gate_open(&rocks->gate, NULL);
     }
     arena_finish(&arena);
@@ -115,7 +116,7 @@ static bool write_zeroes(int fd, size_t bytes)
     return fsync(fd) == 0;
 }
 
-/* Whether the disk takes a little at all. */
+/* Whether the disk accepts a small write. */
 static bool probe(const struct rocks *rocks)
 {
     if (rocks->env != NULL) {
@@ -149,12 +150,12 @@ static void wait_before_next_try(struct health *health)
     }
 }
 
-/* If others have written to the segment, it may be they who used up what there was (a file of
- * limited size, say): that is worth another attempt at once. */
+/* Plans the next attempt: at once, if the record was not the first of its segment, because a new
+ * segment may have space (file size limit); else later. */
 static void note_failure(struct rocks *rocks, const char *message)
 {
     rocks->health.broken = true;
-    tell(rocks, message);
+    report_failure(rocks, message);
     if (wal_is_fresh(rocks->wal)) {
         wait_before_next_try(&rocks->health);
     } else {
@@ -162,7 +163,7 @@ static void note_failure(struct rocks *rocks, const char *message)
     }
 }
 
-/* With the reserve there is room: the next attempt is made at once. */
+/* Deletes the reserve file; then there is space, and the next attempt is made at once. */
 static void release_reserve(struct rocks *rocks)
 {
     if (reserve_release(&rocks->reserve)) {

@@ -1,4 +1,6 @@
-/* The reserve of disk. Released by the committer, tended by the sweeper. */
+/* The reserve of disk space: see reserve.h. The committer releases it, the sweeper creates it
+ * again.
+ */
 #include "store/rocks/reserve.h"
 
 #include <errno.h>
@@ -12,8 +14,8 @@
 #include "store/batch_internal.h"
 
 static const uint64_t bytes_min = (uint64_t)16 << 20;
-/* Room that must be left besides the reserve before it is made again: so that it is not given up at
- * once. */
+/* Free space that must be left besides the reserve before it is created again, so that it is not
+ * released again at once. */
 static const uint64_t margin_bytes = (uint64_t)16 << 20;
 enum { SMALL_ROW_LEN = 64 };
 
@@ -39,7 +41,7 @@ static uint64_t free_bytes(const struct reserve *reserve)
     return statvfs(reserve->directory, &disk) == 0 ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
 }
 
-/* Makes the file as long as it should be. False: there is no room. */
+/* Creates or enlarges the file to wanted_bytes. False: there is no space. */
 static bool make_file(struct reserve *reserve)
 {
     struct buf path = {0};
@@ -66,7 +68,7 @@ static void delete_file(struct reserve *reserve)
     reserve->held_bytes = 0;
 }
 
-/* Bytes that the file on disk has; it may be that of an earlier process. */
+/* Returns the size of the file on disk, which may be that of an earlier process. */
 static uint64_t file_bytes(const struct reserve *reserve)
 {
     struct buf path = {0};
@@ -82,7 +84,7 @@ void reserve_open(struct reserve *reserve, const char *directory, uint64_t bytes
     reserve->directory = directory;
     reserve->bytes_max = bytes_max;
     if (bytes_max == 0) {
-        delete_file(reserve); /* of an earlier process with another setting */
+        delete_file(reserve); /* an earlier process had another setting */
         reserve->directory = NULL;
         return;
     }
@@ -126,7 +128,8 @@ static void restore(struct reserve *reserve)
               reserve->directory);
 }
 
-/* The file follows the tables; it does not shrink. Growing must leave room for twice as much. */
+/* Enlarges the file when the tables have grown, if twice as much space is free. It never shrinks.
+ */
 static void grow(struct reserve *reserve, uint64_t wanted_bytes)
 {
     if (wanted_bytes < 2 * reserve->held_bytes ||
@@ -134,7 +137,7 @@ static void grow(struct reserve *reserve, uint64_t wanted_bytes)
         return;
     }
     reserve->wanted_bytes = wanted_bytes;
-    if (!make_file(reserve)) { /* somebody else took the room: keep what there was */
+    if (!make_file(reserve)) { /* the space is gone: keeps the old size */
         reserve->wanted_bytes = wanted_bytes / 2;
         if (!make_file(reserve)) {
             atomic_store(&reserve->is_released, true);

@@ -11,21 +11,24 @@ MUST_USE bool rocks_open_directory(struct str directory, const struct store_opti
 MUST_USE bool rocks_open_memory(struct str rest, const struct store_options *options,
                                 struct store **out, struct err *err);
 
-/* Makes `directory`, which must not exist, with the tables as they are now: everything that was
- * acknowledged before the call, of later updates each as a whole or not at all. Tables are linked,
- * not copied, where the file system can: that takes little time and room. Waits for a flush. */
+/* Creates `directory`, which must not exist, with the tables as of now: they hold every update that
+ * was acknowledged before the call, and each later one as a whole or not at all. Tables are hard
+ * links where the file system allows it, so this takes little time and space. Flushes the memtable
+ * and waits for that. On a thread that may block. */
 MUST_USE bool rocks_checkpoint(struct store *store, const char *directory, struct err *err);
 
-/* For tests: moves what is in RocksDB's memtable into files, so that reads may have to go to the
- * disk. Waits for it; false if it failed. */
+/* For tests: flushes the memtable to files, so that reads may need the disk. Waits for it; false if
+ * it failed. */
 MUST_USE bool rocks_flush(struct store *store);
-/* For tests: the bytes in RocksDB's files of live rows and dead ones. */
+/* For tests: returns the size of RocksDB's tables, with rows that are deleted and not yet removed.
+ */
 MUST_USE uint64_t rocks_file_bytes(struct store *store);
-/* Reads all tables; returns how many damaged places were met. The scrubber does the same slowly. */
+/* Reads all tables and returns how many damaged places were found. The scrubber does the same at a
+ * limited rate. */
 MUST_USE uint64_t rocks_scrub(struct store *store);
-/* For tests: how often the database was opened again. */
+/* For tests: returns how often the database was closed and opened again because of a failure. */
 MUST_USE uint64_t rocks_reopen_count(struct store *store);
-/* For tests: how many files have not been merged with others yet. */
+/* For tests: returns the number of files of level 0, which are not merged yet. */
 MUST_USE uint64_t rocks_newest_files(struct store *store);
 
 #endif

@@ -1,12 +1,12 @@
-/* Upgrades a store of format 3 when it is opened. Such a store has its version and seed in a row of
- * RocksDB (space 0, part "format"), and another log: files NUMBER.journal, by the number of their
- * first record, each record
+/* Upgrades a store of format 3 when it is opened. Such a store has its format and seed in a row of
+ * RocksDB (space 0, part "format"), and another log: files NUMBER.journal, NUMBER being that of the
+ * first record. A record is
  *
  *     crc32 of what follows (u32) | length of the batch (u32) | number ^ seed (u64) | batch
  *
- * The records are applied and flushed to tables, then the new log and the identity are written, and
- * last the old files are deleted. If it is interrupted, the next start finds format 3 again, or
- * the newest format with old files left, which rocks_delete_old_log() deletes. */
+ * The records are applied and flushed to tables, then the new log and the identity are written,
+ * then the old files are deleted. After an interruption the next start finds format 3 again, or the
+ * new format and old files, which rocks_delete_old_log() deletes. */
 #include <errno.h>
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void finish(struct old_log *log)
     buf_finish(&log->bytes);
 }
 
-/* False: the next record is not at `offset`. */
+/* Parses the record at `offset`. False: it is not the next record. */
 static bool parse_record(const struct old_log *log, size_t offset, struct str *out)
 {
     size_t left = log->bytes.len - offset;
@@ -95,7 +95,9 @@ static bool damaged(const struct old_log *log, struct err *err)
                    log->rocks->path, (unsigned long long)log->next);
 }
 
-/* Up to the first record of the next segment: one with that number was discarded. */
+/* Replays a segment up to the first record of the next one; a record with that number was
+ * discarded.
+ */
 static bool replay_segment(struct old_log *log, size_t index, bool is_applied, struct err *err)
 {
     uint64_t first = log->firsts[index];
@@ -147,7 +149,7 @@ void rocks_delete_old_log(struct rocks *rocks)
     finish(&log);
 }
 
-/* The row is not read any more but by servers that know format 3 only: they refuse the store. */
+/* Only servers that know format 3 read this row; they refuse the store. */
 bool rocks_write_format_row(struct rocks *rocks, rocksdb_writeoptions_t *options, struct err *err)
 {
     char key[STORE_PREFIX_LEN];
@@ -181,7 +183,7 @@ static bool take_format(struct rocks *rocks, struct str row, struct err *err)
                        "to %d only",
                        rocks->path, version, OLD_FORMAT, STORE_FORMAT);
     }
-    identity_make(&rocks->identity);
+    identity_make(&rocks->identity, 0);
     rocks->identity.seed = get_u64_le(at + 4);
     return true;
 }
@@ -208,7 +210,7 @@ static bool read_format(struct rocks *rocks, struct err *err)
     return good;
 }
 
-/* As with a store of the newest format, all is checked before anything is changed. */
+/* Checks the whole log before anything is changed. */
 static bool check_old(struct rocks *rocks, struct err *err)
 {
     uint64_t stored;

@@ -1,12 +1,13 @@
-/* Writes a group to the write-ahead log, and once it is on disk there to the database. Each group
- * also writes the number of its log record (the row "journal" of space 0, 8 bytes, little-endian),
- * so that the tables of the database say up to which record they hold everything. */
+/* Writes a group to the write-ahead log and, when it is synced, to the memtable. Each group also
+ * writes the number of its log record (row "journal" of space 0, 8 bytes, little-endian), so that
+ * the tables say up to which record they are complete. With the turn to commit. */
 #include <errno.h>
 
 #include "store/rocks/rocks_internal.h"
 #include "base/bytes.h"
 
-/* A segment that grows is left soon for one that was filled beforehand, if there is one by then. */
+/* Size of a segment that is not preallocated. It is small, so that a preallocated one soon follows.
+ */
 static const uint64_t growing_bytes = 2 << 20;
 
 struct wal_options rocks_wal_options(const struct rocks *rocks)
@@ -23,7 +24,7 @@ struct wal_options rocks_wal_options(const struct rocks *rocks)
 static void put_number(struct rocks *rocks, rocksdb_writebatch_t *writes)
 {
     if (rocks->env != NULL) {
-        return; /* in memory, without a log */
+        return; /* a store in memory has no log */
     }
     char key[STORE_PREFIX_LEN];
     rocks_own_key(key, "journal");

@@ -20,25 +20,25 @@ struct files {
     ssize_t (*pread)(const struct files *files, int fd, void *out, size_t len, uint64_t offset);
     ssize_t (*pwritev)(const struct files *files, int fd, const struct iovec *parts, int count,
                        uint64_t offset);
-    /* fdatasync: the data, and what is needed to read it. */
+    /* As fdatasync(2): the data, and the metadata that is needed to read it. */
     int (*sync)(const struct files *files, int fd);
     int64_t (*size)(const struct files *files, int fd);
     int (*resize)(const struct files *files, int fd, uint64_t size);
     int (*rename)(const struct files *files, const char *from, const char *to);
     int (*unlink)(const struct files *files, const char *path);
-    /* Makes the names in a directory durable. */
+    /* Syncs a directory: makes the names of its files durable. */
     int (*sync_directory)(const struct files *files, const char *path);
     /* Calls `visit` with the name of each entry but "." and "..", in any order. */
     int (*list)(const struct files *files, const char *path, files_visit *visit, void *context);
     /* Switches O_DIRECT on or off. */
     int (*set_direct)(const struct files *files, int fd, bool is_direct);
-    /* Gives up the kernel's cached pages of a file, which nobody will read. */
+    /* Drops the pages of a file, which will not be read, from the kernel's cache. */
     void (*drop_cache)(const struct files *files, int fd);
-    /* Bytes that can still be written to the file system; 0 if that is not known. */
+    /* Returns the free space of the file system; 0: not known. */
     uint64_t (*free_bytes)(const struct files *files, const char *path);
 };
 
-/* The operating system's calls. */
+/* Returns the functions that make the system calls. */
 MUST_USE const struct files *files_system(void);
 
 /* Writes all the bytes: repeats short and interrupted writes; a write of 0 bytes is EIO. Changes
@@ -52,7 +52,7 @@ MUST_USE ssize_t files_read_all(const struct files *files, int fd, void *out, si
 MUST_USE bool files_sync(const struct files *files, int fd);
 /* Reads a whole file into `out`, replacing what is in it. False: errno says why. */
 MUST_USE bool files_read_file(const struct files *files, const char *path, struct buf *out);
-/* Closes and keeps errno. */
+/* Closes a descriptor and preserves errno. */
 void files_close(const struct files *files, int fd);
 
 #endif

@@ -1,5 +1,5 @@
-/* Checksums of small structures. XXH3 has 64 bits: of a structure of 200 bytes, whose 1600 bits are
- * tried one by one, a wrong "correction" is as likely as 1600 in 2^64. */
+/* Checksums of small structures: see sealed.h. XXH3 has 64 bits: for a structure of 200 bytes,
+ * whose 1600 bits are tried one by one, the probability of a wrong correction is 1600 in 2^64. */
 #include "store/wal/sealed.h"
 
 #include "base/hash.h"

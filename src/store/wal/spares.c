@@ -1,5 +1,5 @@
-/* Files that are filled with zeroes before the log needs them: see spares.h. The filling thread
- * shares with the committing thread what the mutex protects. */
+/* Preallocated files for the log: see spares.h. The mutex protects what the filling thread and the
+ * committing thread share. */
 #include "store/wal/spares.h"
 
 #include <fcntl.h>
@@ -8,11 +8,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* About as many as are released together when a memtable has been flushed. */
+/* The largest number of spare files: about as many as one flush of a memtable releases. */
 enum { SPARES_MAX = 16 };
-/* The disk must have room for that many more before one is made. */
+/* A spare file is created only if the disk has space for so many more. */
 enum { FREE_SPARES_MIN = 8 };
-/* Written between two syncs: a commit in the meantime waits for no more than this. */
+/* Bytes written between two syncs: a commit never waits for more than these. */
 enum { PIECE_BYTES = 1 << 20 };
 
 struct spares {
@@ -23,7 +23,7 @@ struct spares {
     pthread_t filler;
     bool filler_started;
 
-    pthread_mutex_t mutex; /* of all below */
+    pthread_mutex_t mutex; /* protects all of the following */
     pthread_cond_t changed;
     uint64_t numbers[SPARES_MAX]; /* of the files NUMBER.spare */
     int count;
@@ -162,7 +162,7 @@ static void *filler_main(void *arg)
     while (!spares->closing) {
         if (spares->is_requested && spares->count == 0) {
             make_one(spares);
-            spares->is_requested = false; /* also if it failed: it will be requested again */
+            spares->is_requested = false; /* also after a failure: the log requests it again */
         } else {
             pthread_cond_wait(&spares->changed, &spares->mutex);
         }
@@ -178,7 +178,7 @@ void spares_request(struct spares *spares)
     if (spares->has_thread && !spares->filler_started) {
         spares->filler_started = pthread_create(&spares->filler, NULL, filler_main, spares) == 0;
         if (!spares->filler_started) {
-            return; /* segments grow instead, which is slower */
+            return; /* without the thread segments grow, which is slower */
         }
         pthread_setname_np(spares->filler, "store-fill");
     }
@@ -192,7 +192,7 @@ void spares_request(struct spares *spares)
     pthread_mutex_unlock(&spares->mutex);
 }
 
-/* One that was cut or replaced meanwhile would be no good. */
+/* Opens a spare file, if it still has its full size. */
 static int open_whole(const struct spares *spares, const char *path)
 {
     const struct files *files = spares->files;

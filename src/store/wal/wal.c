@@ -1,9 +1,9 @@
-/* Writes the log. Reading it is in wal_scan.c. Invariants:
+/* Writes the write-ahead log: see wal.h; wal_scan.c reads it. Committing thread only. Invariants:
  *  - a block that holds part of a committed record is not written again until the segment has been
  *    released and renamed;
  *  - wal.state names a segment before the first record in it is acknowledged;
- *  - the header of a segment names the record after which it continues, which makes void whatever
- *    stands behind that record in older segments. */
+ *  - the header of a segment names the record after which it continues; all records behind that one
+ *    in older segments are void. */
 #include "store/wal/wal.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 
-/* Direct writes go through a buffer of this size. */
+/* Size of the buffer for direct writes. */
 enum { BUFFER_BYTES = 64 * WAL_BLOCK_BYTES };
 
 /* The segment that is written to. */
@@ -23,8 +23,8 @@ struct current {
     uint64_t salt;
     uint64_t end;      /* of its last committed record */
     bool is_named;     /* wal.state names it: it may hold records */
-    bool is_direct;    /* written without the kernel's cache */
-    bool is_requested; /* a spare for the next one was asked for */
+    bool is_direct;    /* written with O_DIRECT */
+    bool is_requested; /* a spare file for the next segment was requested */
 };
 
 struct wal {
@@ -34,16 +34,16 @@ struct wal {
     struct spares *spares;
     uint64_t next;
     uint64_t previous;     /* checksum of the last committed record */
-    uint64_t newest;       /* number of the newest segment that was begun */
-    uint64_t named;        /* number of the newest that wal.state names */
-    uint64_t void_segment; /* a record that could not be made void: its segment; 0: none */
-    uint64_t void_from;    /* and its number */
+    uint64_t newest;       /* number of the newest segment */
+    uint64_t named;        /* number of the newest segment that wal.state names */
+    uint64_t void_segment; /* segment of a record that could not be made void; 0: none */
+    uint64_t void_from;    /* number of that record */
     struct current current;
     uint64_t pending_bytes; /* 0: no record is pending */
     uint64_t pending_checksum;
     char *buffer; /* BUFFER_BYTES, aligned */
     bool has_grown;
-    /* Before the current one, by number. */
+    /* The segments before the current one, oldest first. */
     struct wal_segment *old;
     size_t old_count;
     size_t old_capacity;
@@ -114,8 +114,8 @@ static void retire_current(struct wal *wal)
     }
 }
 
-/* A spare if the record fits; else a file of its final length, whose blocks the file system
- * allocates as they are written. */
+/* Opens a spare file if the record fits into it; else creates a file with its final length, whose
+ * blocks the file system allocates when they are written. */
 static int open_segment_file(struct wal *wal, const char *path, uint64_t record_bytes,
                              uint64_t *out_size)
 {
@@ -155,8 +155,8 @@ static bool write_header(struct wal *wal, const struct current *current)
     return good;
 }
 
-/* Writes without the kernel's cache take a tenth less time, if the file has its blocks already and
- * the file system allows it. */
+/* Switches to O_DIRECT, which takes a tenth less time, if the file is preallocated and the file
+ * system allows it. */
 static void try_direct(struct wal *wal, struct current *current)
 {
     const struct files *files = wal->options.files;
@@ -205,7 +205,8 @@ static bool create_segment(struct wal *wal, uint64_t record_bytes)
     return good;
 }
 
-/* Names the segment in wal.state. If that fails it is tried again before the next record. */
+/* Writes the number of the segment to wal.state. After a failure it is repeated before the next
+ * record. */
 static bool name_segment(struct wal *wal)
 {
     struct wal_state state = {.segment = wal->current.segment.number};
@@ -223,7 +224,7 @@ static bool has_room(const struct wal *wal, uint64_t record_bytes)
            wal->current.end + record_bytes <= wal->current.segment.size_bytes;
 }
 
-/* After this the current segment has room for the record. False: errno. */
+/* Begins a segment if the current one has no space for the record. False: errno says why. */
 static bool prepare_segment(struct wal *wal, uint64_t record_bytes)
 {
     if (has_room(wal, record_bytes) && wal->current.is_named) {
@@ -253,7 +254,7 @@ static void delete_segment(struct wal *wal, struct wal_segment segment)
     buf_finish(&path);
 }
 
-/* A segment ends where the next one begins. The one that wal.state names is kept. */
+/* A segment ends where the next one begins. The segment that wal.state names is kept. */
 void wal_release(struct wal *wal, uint64_t stored)
 {
     assert(wal->next == 0 ||
@@ -313,7 +314,7 @@ bool wal_is_fresh(const struct wal *wal)
     return wal->current.fd < 0 || wal->current.end == WAL_BLOCK_BYTES;
 }
 
-/* Through the kernel's cache. */
+/* Writes a record through the kernel's cache. */
 static bool write_cached(const struct wal *wal, struct str header, struct str payload)
 {
     static const char zeroes[WAL_BLOCK_BYTES];
@@ -326,7 +327,7 @@ static bool write_cached(const struct wal *wal, struct str header, struct str pa
                            wal->current.end);
 }
 
-/* Of the buffer: how much of it is used, and where it goes. */
+/* State of the buffer: how much of it is used, and its offset in the file. */
 struct filling {
     size_t used;
     uint64_t offset;
@@ -354,7 +355,7 @@ static bool add_to_buffer(const struct wal *wal, struct filling *filling, struct
     return good;
 }
 
-/* In whole blocks, the last one filled up with zeroes. */
+/* Writes a record with O_DIRECT: whole blocks, the last one padded with zeroes. */
 static bool write_direct(const struct wal *wal, struct str header, struct str payload)
 {
     struct filling filling = {.offset = wal->current.end};
@@ -369,7 +370,8 @@ static bool write_direct(const struct wal *wal, struct str header, struct str pa
     return filling.used == 0 || write_buffer(wal, &filling);
 }
 
-/* The disk may want larger blocks than ours. */
+/* Whether a direct write failed because the disk needs larger blocks; if so, switches O_DIRECT off.
+ */
 static bool is_direct_refused(struct wal *wal)
 {
     const struct files *files = wal->options.files;
@@ -410,7 +412,7 @@ bool wal_append(struct wal *wal, struct str payload)
            files_sync(wal->options.files, wal->current.fd);
 }
 
-/* Early enough for the next one to be filled in time. */
+/* Requests the next spare file early enough for it to be filled in time. */
 static void request_spare(struct wal *wal)
 {
     if (!wal->current.is_requested && wal->current.end > wal->current.segment.size_bytes / 2) {
@@ -434,8 +436,8 @@ void wal_commit(struct wal *wal)
     request_spare(wal);
 }
 
-/* After a failed sync nobody knows which of the file's unsynced blocks are on disk. So the segment
- * is not written to again, and the record that was to be its next is declared void. */
+/* After a failed sync it is not known which unsynced blocks of the file are on disk. So the segment
+ * is not written again, and wal.state declares its next record void. */
 bool wal_discard(struct wal *wal)
 {
     if (wal->pending_bytes == 0) {
@@ -456,7 +458,7 @@ static void log_finding(void *context, const struct wal_finding *finding)
 {
     (void)context;
     if (finding->severity == WAL_DAMAGE) {
-        return; /* the caller tells the operator */
+        return; /* the caller logs it */
     }
     log_write(finding->severity == WAL_NOTE ? LOG_INFO : LOG_WARN, "store",
               "%s, offset %llu, record %llu: %s", finding->path,
@@ -482,8 +484,8 @@ static bool sync_file(const struct wal *wal, const char *path)
     return good;
 }
 
-/* What was read may be in the kernel's cache only, if the last process was killed before it synced.
- * New records will build upon it. */
+/* Syncs the segments that were read: if the last process was killed before its sync, they may be in
+ * the kernel's cache only, and new records depend on them. */
 static bool sync_segments(const struct wal *wal, const struct wal_scan *scan, struct err *err)
 {
     struct buf path = {0};
@@ -496,8 +498,8 @@ static bool sync_segments(const struct wal *wal, const struct wal_scan *scan, st
     return good;
 }
 
-/* Writes both copies of the state again: one may be bad, or in the kernel's cache only. The last
- * record is marked, because it is on disk now and the mark of the last process may not be. */
+/* Writes both copies of the state again: one may be damaged, or in the kernel's cache only. Marks
+ * the last record: it is on disk now, and the mark of the last process may not be. */
 static bool open_state(struct wal *wal, const struct wal_scan *scan, struct err *err)
 {
     const struct wal_options *options = &wal->options;
@@ -522,7 +524,7 @@ static void delete_others(struct wal *wal, const struct wal_scan *scan)
     buf_finish(&path);
 }
 
-/* Takes over what the scan has found. */
+/* Continues the log that the scan has found. */
 static bool adopt(struct wal *wal, const struct wal_scan *scan, struct err *err)
 {
     if (!sync_segments(wal, scan, err) || !open_state(wal, scan, err)) {
@@ -545,8 +547,8 @@ static bool adopt(struct wal *wal, const struct wal_scan *scan, struct err *err)
     return true;
 }
 
-/* If a record could not be made void when it was discarded, that must succeed before it could be
- * read again: the kernel may show blocks of it that never reached the disk. */
+/* A record that could not be made void when it was discarded must be made void before the log is
+ * read again: the kernel's cache may hold blocks of it that never reached the disk. */
 static bool settle_void(struct wal *wal, struct err *err)
 {
     if (wal->void_segment == 0) {
@@ -560,7 +562,7 @@ static bool settle_void(struct wal *wal, struct err *err)
     return true;
 }
 
-/* Reads everything twice: nothing is applied or changed before all of it has been checked. */
+/* Reads the log twice: all of it is checked before a record is applied or a file is changed. */
 bool wal_recover(struct wal *wal, uint64_t stored, wal_apply *apply, void *context, struct err *err)
 {
     if (wal->directory == NULL) {

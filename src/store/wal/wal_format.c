@@ -1,6 +1,6 @@
 /* Encodes and decodes segment headers and records, and corrects single flipped bits. A record has
- * two checksums: XXH3-64 proves that it is intact; CRC-32 is linear, so that from the difference
- * of the stored and the computed value follows which single bit was flipped. */
+ * two checksums. XXH3-64 proves that it is intact. CRC-32 is linear, so the difference between the
+ * stored and the computed value shows which single bit was flipped. */
 #include "store/wal/wal_format.h"
 
 #include <libdeflate.h>
@@ -85,7 +85,7 @@ uint64_t wal_record_encode(struct wal_record record, struct str payload,
     return checksum;
 }
 
-/* Compares the XXH3 checksum only, with the length that the header has now. */
+/* Verifies the XXH3 checksum only, with the length in the header. */
 static bool decode_checked(const uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
 {
     uint64_t payload_len = get_u32_le(bytes + AT_LENGTH);
@@ -136,7 +136,7 @@ static bool locate_bit(uint32_t difference, uint64_t bit_count, uint64_t *out_st
     return false;
 }
 
-/* With the length that the header has. */
+/* Corrects a bit that the CRC covers, with the length in the header. */
 static bool correct_covered(uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
 {
     uint64_t payload_len = get_u32_le(bytes + AT_LENGTH);
@@ -160,7 +160,8 @@ static bool correct_covered(uint8_t *bytes, size_t len, uint64_t salt, struct wa
     return false;
 }
 
-/* If it was a bit of the length, the checksums are computed over the wrong bytes. */
+/* Corrects a bit of the length, for which checksums are computed over the wrong bytes: tries each.
+ */
 static bool correct_length(uint8_t *bytes, size_t len, uint64_t salt, struct wal_found *out)
 {
     uint32_t length = get_u32_le(bytes + AT_LENGTH);
@@ -174,7 +175,8 @@ static bool correct_length(uint8_t *bytes, size_t len, uint64_t salt, struct wal
     return false;
 }
 
-/* How many bits differ from the header that is expected; all but length and checksums are known. */
+/* Returns how many bits differ from the expected header, without length and checksums, which are
+ * not known. */
 static int header_difference(const uint8_t *bytes, struct wal_record expected)
 {
     return __builtin_popcountll(get_u64_le(bytes + AT_NUMBER) ^ expected.number) +

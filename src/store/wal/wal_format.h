@@ -16,14 +16,15 @@ struct wal_header {
     uint8_t store_id[STORE_ID_LEN];
     uint64_t number;     /* of the segment: 1, 2, 3, ... without gaps */
     uint64_t size_bytes; /* of the file, from the start: a shorter file was truncated */
-    uint64_t first;      /* number of its first record: those before it are in older segments */
+    uint64_t first;      /* number of its first record; earlier ones are in older segments */
     uint64_t previous;   /* checksum of record `first` - 1 */
     uint64_t salt;       /* random: records with another salt are left from an earlier use */
 };
 
+/* Encodes the header of a segment. */
 void wal_header_encode(const struct wal_header *header, uint8_t out[WAL_HEADER_LEN]);
-/* False: no header of a segment of this version. May correct one bit of `bytes`; then
- * *out_corrected is set. */
+/* Decodes the header of a segment. May correct one bit of `bytes`, and sets *out_corrected then.
+ * False: it is not a header of this version. */
 MUST_USE bool wal_header_decode(uint8_t bytes[WAL_HEADER_LEN], struct wal_header *out,
                                 bool *out_corrected);
 
@@ -38,22 +39,22 @@ struct wal_record {
 uint64_t wal_record_encode(struct wal_record record, struct str payload,
                            uint8_t out[WAL_RECORD_HEADER_LEN]);
 
-/* A record that was found. */
+/* A decoded record. */
 struct wal_found {
     struct wal_record record;
-    struct str payload; /* in the bytes that were given */
+    struct str payload; /* borrows the decoded bytes */
     uint64_t checksum;
 };
 
-/* Whether a record of the segment with this salt starts `bytes`, intact. It is judged alone: the
- * caller compares number and previous. */
+/* Decodes the record at the start of `bytes`. False: there is no intact record of the segment with
+ * this salt. Does not check number and previous: that is up to the caller. */
 MUST_USE bool wal_record_decode(struct str bytes, uint64_t salt, struct wal_found *out);
-/* Whether the record that is expected at `bytes` is there but for a single flipped bit. The bit is
- * corrected in place. */
+/* Decodes the expected record at `bytes` if it has a single flipped bit, and corrects the bit in
+ * place. False: there are more differences. */
 MUST_USE bool wal_record_correct(uint8_t *bytes, size_t len, struct wal_record expected,
                                  struct wal_found *out);
 
-/* Bytes that a record with a payload of this length occupies in a segment. */
+/* Returns the space that a record with a payload of this length takes in a segment. */
 static inline uint64_t wal_record_blocks_bytes(uint64_t payload_len)
 {
     uint64_t len = WAL_RECORD_HEADER_LEN + payload_len;

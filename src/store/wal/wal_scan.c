@@ -1,13 +1,13 @@
-/* Reads the log and tells three things apart: a record that was being written when the machine
- * stopped (nobody was told that it was written, so it is ignored), a flipped bit (corrected), and
- * damage to acknowledged records (reported, and the store is not opened).
+/* Reads and checks the log. Distinguishes a record that was being written when the machine stopped
+ * (it was never acknowledged, so it is ignored), a flipped bit (corrected), and damage to
+ * acknowledged records (reported; the store is not opened).
  *
- * What proves that a record was acknowledged, and must be there:
+ * What proves that a record was acknowledged, so that it must exist:
  *  - a newer segment, whose header names the number and checksum of the record before its first;
- *  - an intact record behind it in the same segment: it was written after this one was synced;
- *  - a mark in wal.state, or the clean end of the last process;
- *  - the tables, which hold only what was in the log before.
- * docs/internals/recovery.md discusses what remains unproven. */
+ *  - an intact record behind it in the same segment, which was written after this one was synced;
+ *  - a mark in wal.state, or a clean end of the last process;
+ *  - the tables, which hold only records that were in the log before.
+ * docs/internals/recovery.md describes what cannot be proven. */
 #include "store/wal/wal_scan.h"
 
 #include <errno.h>
@@ -147,7 +147,8 @@ static bool read_header(struct scanner *scanner, uint64_t number, struct wal_hea
     return true;
 }
 
-/* From the newest back to the one that holds the first record which the tables have not. */
+/* Reads the headers from the newest segment back to the one with the first record that the tables
+ * do not hold. */
 static bool read_headers(struct scanner *scanner)
 {
     uint64_t number = scanner->out->found.state.segment;
@@ -174,16 +175,16 @@ static bool read_headers(struct scanner *scanner)
 
 /* Records ------------------------------------------------------------------------------------ */
 
-/* Reading one segment. */
+/* State of reading one segment. */
 struct reading {
     const struct wal_header *header;
     bool is_newest;
     uint64_t until;  /* number of the first record that is void or in the next segment */
-    uint64_t proven; /* newest: records up to this number were acknowledged */
+    uint64_t proven; /* newest segment: records up to this number were acknowledged */
     uint64_t offset;
 };
 
-/* Whether an intact record stands behind the place where none was found. */
+/* Whether there is an intact record behind the place where none was found. */
 static bool has_later_record(const struct scanner *scanner, const struct reading *reading)
 {
     struct wal_found found;
@@ -204,7 +205,8 @@ static bool is_zero(struct str bytes)
            (bytes.data[0] == 0 && memcmp(bytes.data, bytes.data + 1, bytes.len - 1) == 0);
 }
 
-/* No valid record stands at reading->offset, although one of number scanner->out->next may. */
+/* There is no valid record at reading->offset. Decides whether record scanner->out->next is lost or
+ * was never acknowledged. */
 static void judge_end(struct scanner *scanner, const struct reading *reading)
 {
     uint64_t next = scanner->out->next;
@@ -235,7 +237,7 @@ static bool apply_record(struct scanner *scanner, struct str payload)
     return input->apply(input->context, number, payload, scanner->err);
 }
 
-/* The expected record at reading->offset; corrects a flipped bit. */
+/* Decodes the expected record at reading->offset; corrects a flipped bit. */
 static bool take_record(struct scanner *scanner, const struct reading *reading,
                         struct wal_found *out)
 {
@@ -308,7 +310,7 @@ static uint64_t proven_number(const struct scanner *scanner)
     return found->state.is_clean ? MAX(proven, found->state.last) : proven;
 }
 
-/* `index` 0 is the newest. */
+/* Reads a segment; index 0 is the newest. */
 static bool read_segment(struct scanner *scanner, size_t index)
 {
     struct wal_scan *out = scanner->out;
@@ -362,7 +364,7 @@ static void note_others(struct scanner *scanner)
     }
 }
 
-/* A state that says clean must agree with what was read. */
+/* After a clean end wal.state must agree with the records. */
 static bool check_clean(struct scanner *scanner)
 {
     const struct wal_state *state = &scanner->out->found.state;

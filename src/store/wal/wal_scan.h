@@ -1,5 +1,6 @@
-/* store/wal/wal_scan.h: reads the log of a store that nobody writes to, and judges it. Changes
- * nothing. wal_recover() uses it to open a store; a check of a closed store can use it alone. */
+/* store/wal/wal_scan.h: reads and checks the write-ahead log of a store that is not in use, without
+ * changing it. wal_recover() uses it when a store is opened, and store/image to check a closed
+ * store. */
 #ifndef GRAMME_STORE_WAL_WAL_SCAN_H
 #define GRAMME_STORE_WAL_WAL_SCAN_H
 
@@ -14,17 +15,17 @@ enum wal_severity {
     WAL_DAMAGE     /* acknowledged records are missing or unreadable */
 };
 
-/* One thing that was found. Pointers live until the callback returns. */
+/* A finding. Pointers are valid until the callback returns. */
 struct wal_finding {
     enum wal_severity severity;
     const char *path; /* of the file */
-    uint64_t offset;  /* in it */
-    uint64_t record;  /* the first that is concerned; 0: none */
+    uint64_t offset;  /* in the file */
+    uint64_t record;  /* number of the first record that is affected; 0: none */
     const char *text; /* a sentence, without path and offset */
 };
 typedef void wal_report(void *context, const struct wal_finding *finding);
 
-/* A record in order; false ends the scan. */
+/* Gets a record, in order; returns false to end the scan. */
 typedef bool wal_apply(void *context, uint64_t number, struct str payload, struct err *err);
 
 struct wal_scan_input {
@@ -37,7 +38,7 @@ struct wal_scan_input {
     void *context;           /* of both */
 };
 
-/* A segment that holds records which only the log has. */
+/* A segment with records that no table holds. */
 struct wal_segment {
     uint64_t number;
     uint64_t first; /* number of its first record */
@@ -48,19 +49,21 @@ struct wal_scan {
     struct wal_state_found found;
     struct wal_segment *segments; /* oldest first */
     size_t segment_count;
-    uint64_t *other_segments; /* numbers of files that are not needed, and may be deleted */
+    uint64_t *other_segments; /* numbers of segments that are not needed and may be deleted */
     size_t other_count;
     uint64_t next;     /* number of the next record */
     uint64_t previous; /* checksum of the one before it */
     size_t damage_count;
 };
 
-/* Reads and checks everything. True: nothing is lost, and `out` says where to go on. False: *err
- * says what to do, `out` holds what could be found. wal_scan_finish() in both cases. */
+/* Reads and checks the log. True: no acknowledged record is lost, and `out` says where the log
+ * ends. False: *err says what the operator can do, and `out` holds what was found. The caller calls
+ * wal_scan_finish() in both cases. */
 MUST_USE bool wal_scan(const struct wal_scan_input *input, struct wal_scan *out, struct err *err);
+/* Frees the result of a scan. */
 void wal_scan_finish(struct wal_scan *scan);
 
-/* The path of a segment. */
+/* Writes the path of a segment to `out`. */
 void wal_segment_path(const char *directory, uint64_t number, struct buf *out);
 
 #endif

@@ -19,7 +19,7 @@ struct wal_state_file {
     int fd;
     uint8_t store_id[STORE_ID_LEN];
     uint64_t sequence;
-    int good_copy; /* the one that is known to be on disk, and is written last */
+    int good_copy; /* the copy that is known to be on disk; written second */
 };
 
 static void path_of(const char *directory, const char *name, struct buf *out)
@@ -84,7 +84,7 @@ static uint64_t decode_mark(uint8_t *bytes, const uint8_t *store_id)
 
 /* Reading ------------------------------------------------------------------------------------ */
 
-/* Of two intact copies the newer one counts. */
+/* Decodes both copies; of two intact ones the newer counts. */
 static bool decode_copies(uint8_t *bytes, const uint8_t *store_id, struct wal_state_found *out)
 {
     bool is_found = false;
@@ -120,7 +120,7 @@ bool wal_state_read(const struct files *files, const char *directory,
     if (!good) {
         err_set(err, ERR_INTERNAL, "%s cannot be read: %s", path.data, strerror(errno));
     } else {
-        size_t len = bytes.len; /* a file that was cut off has bad copies */
+        size_t len = bytes.len; /* in a truncated file some copies are bad */
         memset(buf_reserve(&bytes, FILE_BYTES), 0, FILE_BYTES);
         good = len > 0 && decode_copies((uint8_t *)bytes.data, store_id, out);
         if (!good) {
@@ -179,7 +179,7 @@ void wal_state_mark(struct wal_state_file *file, uint64_t number)
     }
 }
 
-/* All four blocks are written, so that none needs room on the disk later. */
+/* Writes all four blocks, so that none needs disk space later. */
 static bool create_file(struct wal_state_file *file)
 {
     uint8_t *zeroes = mem_zalloc(FILE_BYTES);

@@ -1,3 +1,5 @@
+/* Tests the write-ahead log: recovery after crashes, damage and failed writes; segments; formats.
+ */
 #include "store/wal/wal.h"
 
 #include <dirent.h>
@@ -16,7 +18,7 @@
 
 static bool refuses_direct;
 
-/* Only the log is written with this. */
+/* Replaces the system call, which only the log uses, to let it fail. */
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
     if (refuses_direct && (fcntl(fd, F_GETFL) & O_DIRECT) != 0) {
@@ -34,7 +36,7 @@ struct fixture {
     struct arena arena;
 };
 
-/* What recovery gave: the first bytes of each record, in a row. */
+/* The records that were replayed: their first bytes, concatenated. */
 struct found {
     char text[256];
     size_t count;
@@ -184,14 +186,14 @@ static void change_byte(const char *path, off_t offset, uint8_t mask)
     close(fd);
 }
 
-/* More than one bit of two bytes: nothing that could be corrected. */
+/* Changes several bits of two bytes, so that they cannot be corrected. */
 static void damage(const char *path, off_t offset)
 {
     change_byte(path, offset, 0x5A);
     change_byte(path, offset + 1, 0x33);
 }
 
-/* As if the mark had not reached the disk. */
+/* Erases the marks, as if they had not reached the disk. */
 static void lose_marks(struct fixture *fixture)
 {
     static const char zeroes[2 * BLOCK];
@@ -240,7 +242,7 @@ static void every_flipped_bit_of_a_record_is_corrected(void **state)
         assert_false(wal_record_decode(str_make((char *)copy, 4096), record.salt, &found));
         assert_true(wal_record_correct(copy, 4096, record, &found));
         assert_memory_equal(copy, bytes, len);
-        /* Two are too many; but for those of the CRC, without which the rest is intact. */
+        /* Two flipped bits cannot be corrected, unless they are in the CRC alone. */
         copy[bit / 8] ^= (uint8_t)(1U << bit % 8);
         copy[(bit / 8 + 100) % len] ^= 0x81;
         bool in_crc = (bit / 8 + 100) % len >= 4 && (bit / 8 + 100) % len < 8;
@@ -278,7 +280,7 @@ static void an_incomplete_record_is_ignored(void **state)
     static const char zeroes[512];
     int fd = open(path_of(fixture, 1), O_RDWR); /* header, record 1, record 2 */
     assert_int_equal(pwrite(fd, zeroes, 512, (off_t)4 * BLOCK), 512);
-    char byte = 1; /* else it were but one bit */
+    char byte = 1; /* with this the record differs in more than one bit */
     assert_int_equal(pwrite(fd, &byte, 1, (off_t)4 * BLOCK), 1);
     char garbage[512];
     memset(garbage, 0x77, sizeof(garbage));
@@ -289,7 +291,7 @@ static void an_incomplete_record_is_ignored(void **state)
     assert_string_equal(reopen(fixture, 0).text, "one new ");
 }
 
-/* The same damage, but the mark says that the record was acknowledged. */
+/* The same damage, but a mark proves that the record was acknowledged. */
 static void an_acknowledged_record_is_missed(void **state)
 {
     struct fixture *fixture = *state;
@@ -441,7 +443,7 @@ static uint64_t append_to_filled(struct fixture *fixture, struct str record)
     return 0;
 }
 
-/* Segments that are filled beforehand, and used again; what was in them does not come back. */
+/* Preallocated segments are reused, and records of their earlier use are not replayed. */
 static void segments_are_used_again(void **state)
 {
     struct fixture *fixture = *state;
@@ -466,7 +468,7 @@ static void segments_are_used_again(void **state)
     assert_string_equal(reopen(fixture, next - 2).text, "big in  end ");
 }
 
-/* Direct writes go through a buffer of many blocks: records that end before, at and behind the ends
+/* Direct writes use a buffer of many blocks: tests records that end before, at and after the ends
  * of blocks and buffers. */
 static void records_of_any_length_are_whole(void **state)
 {
@@ -498,7 +500,7 @@ static void disks_may_refuse_to_be_written_directly(void **state)
     assert_string_equal(reopen(fixture, wal_next(fixture->wal) - 3).text, "big end ");
 }
 
-/* One that is larger than a segment has one of its own. */
+/* A record that is larger than a segment has a segment of its own. */
 static void large_records(void **state)
 {
     struct fixture *fixture = *state;
