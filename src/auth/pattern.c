@@ -35,17 +35,6 @@ static void add_part(struct compiler *compiler, struct pattern_part part)
     pattern->parts[pattern->part_count++] = part;
 }
 
-static struct str trim(struct str text)
-{
-    while (text.len > 0 && text.data[0] == ' ') {
-        text = str_skip(text, 1);
-    }
-    while (text.len > 0 && text.data[text.len - 1] == ' ') {
-        text.len--;
-    }
-    return text;
-}
-
 static size_t index_of(struct str text, char c)
 {
     const char *at = text.len > 0 ? memchr(text.data, c, text.len) : NULL;
@@ -55,7 +44,7 @@ static size_t index_of(struct str text, char c)
 /* default = "'" text "'" */
 static bool parse_default(struct str text, struct str *out)
 {
-    text = trim(text);
+    text = str_trim(text, " ");
     if (text.len < 2 || text.data[0] != '\'' || text.data[text.len - 1] != '\'') {
         return false;
     }
@@ -72,7 +61,7 @@ static bool compile_variable(struct compiler *compiler, struct str text)
         return true;
     }
     size_t comma = index_of(text, ',');
-    struct str name = trim(str_make(text.data, comma));
+    struct str name = str_trim(str_make(text.data, comma), " ");
     struct str fallback = STR_NULL;
     if (name.len == 0 ||
         (comma < text.len && !parse_default(str_skip(text, comma + 1), &fallback))) {

@@ -1,11 +1,14 @@
 /* Computes signatures: an HMAC of the time, the scope and a hash of the canonical request, with a
  * key derived from secret, day, region and service. Called by the client library and by
- * sigv4_check.c, on any thread; keeps no state. */
+ * sigv4_check.c, on any thread. The only state is OpenSSL's algorithms, which are looked up once:
+ * looking them up by name for each request takes longer than computing the hashes. */
 #include "auth/sigv4.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -18,19 +21,46 @@ static void write_hex(const unsigned char hash[SIGV4_HASH_LEN], char out[SIGV4_H
     }
 }
 
+/* Never freed: all threads use them until the process ends. */
+static pthread_once_t algorithms_once = PTHREAD_ONCE_INIT;
+static EVP_MD *sha256;
+static EVP_MAC_CTX *hmac_sha256; /* without a key; copied for each use */
+
+static void find_algorithms(void)
+{
+    sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    hmac_sha256 = mac == NULL ? NULL : EVP_MAC_CTX_new(mac);
+    EVP_MAC_free(mac);
+    char name[] = "SHA256";
+    OSSL_PARAM digest[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    int done = hmac_sha256 == NULL ? 0 : EVP_MAC_CTX_set_params(hmac_sha256, digest);
+    assert(sha256 != NULL && done == 1);
+}
+
 void sigv4_hash(struct str text, char out[SIGV4_HEX_LEN])
 {
+    pthread_once(&algorithms_once, find_algorithms);
     unsigned char hash[SIGV4_HASH_LEN];
-    int done = EVP_Digest(text.data, text.len, hash, NULL, EVP_sha256(), NULL);
+    int done = EVP_Digest(text.data, text.len, hash, NULL, sha256, NULL);
     assert(done == 1);
     write_hex(hash, out);
 }
 
 static void hmac(struct str key, struct str text, unsigned char out[SIGV4_HASH_LEN])
 {
-    const unsigned char *done = HMAC(EVP_sha256(), key.data, (int)key.len,
-                                     (const unsigned char *)text.data, text.len, out, NULL);
-    assert(done != NULL);
+    pthread_once(&algorithms_once, find_algorithms);
+    EVP_MAC_CTX *context = EVP_MAC_CTX_dup(hmac_sha256);
+    size_t len = 0;
+    int done = context != NULL &&
+               EVP_MAC_init(context, (const unsigned char *)key.data, key.len, NULL) == 1 &&
+               EVP_MAC_update(context, (const unsigned char *)text.data, text.len) == 1 &&
+               EVP_MAC_final(context, out, &len, SIGV4_HASH_LEN) == 1;
+    assert(done && len == SIGV4_HASH_LEN);
+    EVP_MAC_CTX_free(context);
 }
 
 static char lower(char c)
@@ -53,29 +83,32 @@ static int compare_names(const void *a, const void *b)
 
 static void add_lower(struct buf *out, struct str text)
 {
+    char *to = buf_reserve(out, text.len);
     for (size_t i = 0; i < text.len; i++) {
-        buf_add_char(out, lower(text.data[i]));
+        to[i] = lower(text.data[i]);
     }
+    buf_added(out, text.len);
 }
 
 /* Appends `text` without leading and trailing spaces, and with each run of spaces replaced by
  * one. */
 static void add_trimmed(struct buf *out, struct str text)
 {
+    char *start = buf_reserve(out, text.len + 1);
+    char *to = start;
     bool space = false;
-    bool any = false;
     for (size_t i = 0; i < text.len; i++) {
         if (text.data[i] == ' ') {
-            space = any;
+            space = to > start;
             continue;
         }
         if (space) {
-            buf_add_char(out, ' ');
+            *to++ = ' ';
         }
-        buf_add_char(out, text.data[i]);
+        *to++ = text.data[i];
         space = false;
-        any = true;
     }
+    buf_added(out, (size_t)(to - start));
 }
 
 static void add_names(struct buf *out, const struct sigv4_header *headers, size_t count)

@@ -4,7 +4,7 @@
 
 #include "client/error_internal.h"
 #include "client/request_internal.h"
-#include "client/retry_internal.h"
+#include "aws/retry.h"
 #include "client/transport_internal.h"
 
 struct gramme_db {

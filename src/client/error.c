@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "client/error_internal.h"
-#include "client/retry_internal.h"
+#include "aws/retry.h"
 
 void gramme_error_destroy(struct gramme_error *error)
 {

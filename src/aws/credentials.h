@@ -1,10 +1,10 @@
-/* client/credentials_internal.h: credentials, from the same places and in the same order as the AWS
+/* aws/credentials.h: credentials, from the same places and in the same order as the AWS
  * SDKs, kept until shortly before they expire. */
-#ifndef GRAMME_CLIENT_CREDENTIALS_INTERNAL_H
-#define GRAMME_CLIENT_CREDENTIALS_INTERNAL_H
+#ifndef GRAMME_AWS_CREDENTIALS_H
+#define GRAMME_AWS_CREDENTIALS_H
 
 #include "base/arena.h"
-#include "gramme/gramme.h"
+#include "aws/options.h"
 
 /* Texts end with NUL. */
 struct credentials {
@@ -19,7 +19,7 @@ struct credential_source;
 
 /* Creates a source. `is_local`: the address is on this machine, where dummy credentials are used if
  * options, environment and files have none. Copies what it needs of the options. */
-MUST_USE struct credential_source *credential_source_create(const struct gramme_options *options,
+MUST_USE struct credential_source *credential_source_create(const struct aws_options *options,
                                                             bool is_local);
 /* Frees it. Accepts NULL. */
 void credential_source_destroy(struct credential_source *source);

@@ -1,8 +1,8 @@
-/* client/retry_internal.h: which failures are tried again, when, and how often: the AWS SDKs'
- * "standard" mode as of 2026 with its values for DynamoDB
- * (docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html). */
-#ifndef GRAMME_CLIENT_RETRY_INTERNAL_H
-#define GRAMME_CLIENT_RETRY_INTERNAL_H
+/* aws/retry.h: which failures are tried again, when, and how often: the AWS SDKs'
+ * "standard" mode as of 2026 with its values for DynamoDB, which other services are called with,
+ * too (docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html). */
+#ifndef GRAMME_AWS_RETRY_H
+#define GRAMME_AWS_RETRY_H
 
 #include <pthread.h>
 
@@ -16,9 +16,10 @@ enum retry_kind {
 
 #define RETRY_ATTEMPTS 4
 
-/* Classifies a failure by HTTP status (0: no response) and error code. */
+/* Classifies a failure by HTTP status (0: no response) and error code, the service's or one of
+ * aws/options.h. */
 enum retry_kind retry_kind_of(int status, const char *code);
-/* Whether a reason of a canceled transaction may have passed at the next attempt. The library does
+/* Whether a reason of a canceled transaction may have passed at the next attempt. libgramme does
  * not retry those, as the SDKs do not; it only reports it. */
 bool retry_reason_passes(const char *code);
 

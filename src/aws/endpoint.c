@@ -1,14 +1,28 @@
-/* Finds the address and region of the service. Called when a handle is opened. */
-#include "client/endpoint_internal.h"
+/* Finds the address and region of a service. Called when a client is opened. */
+#include "aws/endpoint.h"
 
+#include <ctype.h>
 #include <curl/curl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "client/error_internal.h"
-#include "client/settings_internal.h"
-#include "client/retry_internal.h"
+#include "aws/settings.h"
+#include "aws/retry.h"
 
-static struct str find_region(struct arena *arena, const struct gramme_options *options)
+bool aws_problem_set(struct aws_problem *problem, const char *code, const char *format, ...)
+{
+    if (problem != NULL) {
+        va_list args;
+        va_start(args, format);
+        problem->code = code;
+        vsnprintf(problem->text, sizeof(problem->text), format, args);
+        va_end(args);
+    }
+    return false;
+}
+
+static struct str find_region(struct arena *arena, const struct aws_options *options)
 {
     if (options->region != NULL) {
         return arena_copy_c(arena, str_from_c(options->region));
@@ -20,10 +34,10 @@ static struct str find_region(struct arena *arena, const struct gramme_options *
 }
 
 /* Returns "eu-west-1" of dynamodb.eu-west-1.amazonaws.com; STR_NULL: the name has none. */
-static struct str region_of_host(struct arena *arena, struct str host)
+static struct str region_of_host(struct arena *arena, const char *service, struct str host)
 {
     struct str streams = STR("streams.");
-    struct str start = STR("dynamodb.");
+    struct str start = arena_format(arena, "%s.", service);
     if (str_starts_with(host, streams)) {
         host = str_skip(host, streams.len);
     }
@@ -37,17 +51,27 @@ static struct str region_of_host(struct arena *arena, struct str host)
 }
 
 /* Returns the service's address in a region. */
-static struct str service_url(struct arena *arena, struct str region)
+static struct str service_url(struct arena *arena, const char *service, struct str region)
 {
     const char *end = str_starts_with(region, STR("cn-")) ? "amazonaws.com.cn" : "amazonaws.com";
-    return arena_format(arena, "https://dynamodb.%.*s.%s", STR_ARG(region), end);
+    return arena_format(arena, "https://%s.%.*s.%s", service, STR_ARG(region), end);
+}
+
+/* Returns the name of the variable with the service's address: AWS_ENDPOINT_URL_DYNAMODB. */
+static struct str service_variable(struct arena *arena, const char *service)
+{
+    struct str name = arena_format(arena, "AWS_ENDPOINT_URL_%s", service);
+    for (char *at = (char *)name.data; *at != '\0'; at++) {
+        *at = (char)toupper((unsigned char)*at);
+    }
+    return name;
 }
 
 /* Finds the address for `aws:`. */
-static bool find_url(struct arena *arena, const struct gramme_options *options, struct str region,
-                     struct str *out, struct gramme_error **error)
+static bool find_url(struct arena *arena, const struct aws_options *options, struct str region,
+                     struct str *out, struct aws_problem *problem)
 {
-    const char *url = settings_variable("AWS_ENDPOINT_URL_DYNAMODB");
+    const char *url = settings_variable(service_variable(arena, options->service).data);
     url = url != NULL ? url : settings_variable("AWS_ENDPOINT_URL");
     if (url != NULL) {
         *out = arena_copy_c(arena, str_from_c(url));
@@ -59,10 +83,11 @@ static bool find_url(struct arena *arena, const struct gramme_options *options, 
         return true;
     }
     if (str_is_null(region)) {
-        return error_set(error, GRAMME_NO_REGION,
-                         "no region: set it in the options, as AWS_REGION, or in the profile");
+        return aws_problem_set(
+            problem, AWS_NO_REGION,
+            "no region: set it in the options, as AWS_REGION, or in the profile");
     }
-    *out = service_url(arena, region);
+    *out = service_url(arena, options->service, region);
     return true;
 }
 
@@ -108,13 +133,14 @@ static bool read_url(struct arena *arena, CURLU *url, struct endpoint *out)
     return true;
 }
 
-bool endpoint_find(struct arena *arena, const char *url, const struct gramme_options *options,
-                   struct endpoint *out, struct gramme_error **error)
+bool endpoint_find(struct arena *arena, const struct aws_options *options, struct endpoint *out,
+                   struct aws_problem *problem)
 {
+    const char *url = options->url != NULL ? options->url : "aws:";
     *out = (struct endpoint){.region = find_region(arena, options)};
     if (strcmp(url, "aws:") != 0) {
         out->url = arena_copy_c(arena, str_from_c(url));
-    } else if (!find_url(arena, options, out->region, &out->url, error)) {
+    } else if (!find_url(arena, options, out->region, &out->url, problem)) {
         return false;
     }
     CURLU *parts = curl_url();
@@ -122,12 +148,13 @@ bool endpoint_find(struct arena *arena, const char *url, const struct gramme_opt
                 read_url(arena, parts, out);
     curl_url_cleanup(parts);
     if (!good) {
-        return error_set(error, GRAMME_BAD_ADDRESS,
-                         "'%s' is not an address such as http://localhost:8000", out->url.data);
+        return aws_problem_set(problem, AWS_BAD_ADDRESS,
+                               "'%s' is not an address such as http://localhost:8000",
+                               out->url.data);
     }
-    struct str told = region_of_host(arena, out->host);
-    if (!str_is_null(told) && options->region == NULL) {
-        out->region = told;
+    struct str named = region_of_host(arena, options->service, out->host);
+    if (!str_is_null(named) && options->region == NULL) {
+        out->region = named;
     }
     if (str_is_null(out->region)) {
         out->region = STR("us-east-1"); /* for servers that ignore the region */
@@ -135,7 +162,7 @@ bool endpoint_find(struct arena *arena, const char *url, const struct gramme_opt
     return true;
 }
 
-int endpoint_attempts(const struct gramme_options *options)
+int endpoint_attempts(const struct aws_options *options)
 {
     struct arena arena;
     arena_init(&arena);

@@ -1,7 +1,7 @@
-/* client/settings_internal.h: settings that all AWS tools share: the environment, and the files
+/* aws/settings.h: settings that all AWS tools share: the environment, and the files
  * ~/.aws/credentials and ~/.aws/config. */
-#ifndef GRAMME_CLIENT_SETTINGS_INTERNAL_H
-#define GRAMME_CLIENT_SETTINGS_INTERNAL_H
+#ifndef GRAMME_AWS_SETTINGS_H
+#define GRAMME_AWS_SETTINGS_H
 
 #include "base/arena.h"
 

@@ -1,6 +1,6 @@
 /* Fetches credentials from the metadata services of containers and EC2 instances, over HTTP. Called
  * by credentials.c. */
-#include "client/metadata_internal.h"
+#include "aws/metadata_internal.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -8,7 +8,8 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "client/settings_internal.h"
+#include "aws/settings.h"
+#include "json/reader.h"
 
 #define CONTAINER_HOST   "http://169.254.170.2"
 #define INSTANCE_HOST    "http://169.254.169.254"
@@ -85,35 +86,55 @@ static bool fetch_run(struct fetch *fetch, struct arena *arena, struct str *prob
 
 /* --- the answer --- */
 
-static struct str text_of(struct arena *arena, const struct gramme_value *map, const char *name)
-{
-    const char *text = gramme_get_string(map, name);
-    return text == NULL ? STR_NULL : arena_copy_c(arena, str_from_c(text));
-}
-
 /* Reads "2026-01-01T00:00:00Z"; INT64_MAX if there is none. */
-static int64_t expiry_ms(const char *text)
+static int64_t expiry_ms(struct str text)
 {
     struct tm parts = {0};
-    if (text == NULL || strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) == NULL) {
+    if (str_is_null(text) || strptime(text.data, "%Y-%m-%dT%H:%M:%S", &parts) == NULL) {
         return INT64_MAX;
     }
     return (int64_t)timegm(&parts) * 1000;
 }
 
+/* Where the value of a member goes; NULL: it is not needed. */
+static struct str *member_of(struct credentials *out, struct str *expiration, struct str name)
+{
+    return str_eq(name, STR("AccessKeyId"))       ? &out->access_key_id
+           : str_eq(name, STR("SecretAccessKey")) ? &out->secret_access_key
+           : str_eq(name, STR("Token"))           ? &out->session_token
+           : str_eq(name, STR("Expiration"))      ? expiration
+                                                  : NULL;
+}
+
+/* Reads the members of the response's object. False: it is not an object. */
+static bool read_members(struct arena *arena, struct str body, struct credentials *out)
+{
+    struct json_reader reader;
+    struct json_string name;
+    struct json_string value;
+    struct str expiration = STR_NULL;
+    json_reader_init(&reader, arena, body);
+    if (!json_enter_object(&reader)) {
+        return false;
+    }
+    while (json_next_member(&reader, &name)) {
+        struct str *member = member_of(out, &expiration, name.text);
+        if (member == NULL || json_peek(&reader) != JSON_STRING) {
+            json_skip(&reader);
+        } else if (json_read_string(&reader, &value)) {
+            *member = arena_copy_c(arena, value.text);
+        }
+    }
+    out->expires_ms = expiry_ms(expiration);
+    return json_at_end(&reader);
+}
+
 static bool read_credentials(struct arena *arena, const struct fetch *fetch,
                              struct credentials *out, struct str *problem)
 {
-    struct gramme_value *answer =
-        gramme_value_from_json(fetch->body.data, fetch->body.len, GRAMME_PLAIN, NULL);
-    *out = (struct credentials){
-        .access_key_id = text_of(arena, answer, "AccessKeyId"),
-        .secret_access_key = text_of(arena, answer, "SecretAccessKey"),
-        .session_token = text_of(arena, answer, "Token"),
-        .expires_ms = expiry_ms(gramme_get_string(answer, "Expiration")),
-    };
-    gramme_value_destroy(answer);
-    bool good = !str_is_null(out->access_key_id) && !str_is_null(out->secret_access_key);
+    *out = (struct credentials){0};
+    bool good = read_members(arena, buf_str(&fetch->body), out) &&
+                !str_is_null(out->access_key_id) && !str_is_null(out->secret_access_key);
     if (!good) {
         *problem = arena_format(arena, "%.*s: no credentials in the answer", STR_ARG(fetch->url));
     }

@@ -1,8 +1,8 @@
-/* client/metadata_internal.h: credentials that containers and EC2 instances provide over HTTP. */
-#ifndef GRAMME_CLIENT_METADATA_INTERNAL_H
-#define GRAMME_CLIENT_METADATA_INTERNAL_H
+/* aws/metadata_internal.h: credentials that containers and EC2 instances provide over HTTP. */
+#ifndef GRAMME_AWS_METADATA_INTERNAL_H
+#define GRAMME_AWS_METADATA_INTERNAL_H
 
-#include "client/credentials_internal.h"
+#include "aws/credentials.h"
 
 /* Whether the environment names a source of credentials for a container. */
 MUST_USE bool metadata_has_container(void);

@@ -1,16 +1,15 @@
 /* Unit tests of profile files, the order of sources of credentials, and addresses. Sources over
  * HTTP are tested with a server, in tests/client. */
-#include "client/credentials_internal.h"
+#include "aws/credentials.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/testing.h"
-#include "client/endpoint_internal.h"
-#include "client/error_internal.h"
-#include "client/metadata_internal.h"
-#include "client/settings_internal.h"
+#include "aws/endpoint.h"
+#include "aws/metadata_internal.h"
+#include "aws/settings.h"
 
 static const char *const variables[] = {
     "AWS_ACCESS_KEY_ID",
@@ -98,7 +97,7 @@ static void test_profiles(void **state)
 }
 
 /* Checks the access key id that is found, or "none". */
-static void check_key(const char *what, const struct gramme_options *options, bool is_local,
+static void check_key(const char *what, const struct aws_options *options, bool is_local,
                       const char *expected)
 {
     struct arena arena;
@@ -116,7 +115,7 @@ static void check_key(const char *what, const struct gramme_options *options, bo
 static void test_order(void **state)
 {
     (void)state;
-    struct gramme_options options = {0};
+    struct aws_options options = {.service = "dynamodb"};
     check_key("nothing", &options, false, "none");
     check_key("nothing, here", &options, true, "local");
     setenv("AWS_CONFIG_FILE",
@@ -152,7 +151,7 @@ static void test_renewal(void **state)
     (void)state;
     struct arena arena;
     arena_init(&arena);
-    struct gramme_options options = {0};
+    struct aws_options options = {.service = "dynamodb"};
     setenv("AWS_SHARED_CREDENTIALS_FILE",
            write_file("credentials", "[default]\naws_access_key_id = old\n"
                                      "aws_secret_access_key = s\naws_session_token = t\n"),
@@ -196,11 +195,11 @@ static void test_addresses(void **state)
         {"aws:", "cn-north-1",
          "https://dynamodb.cn-north-1.amazonaws.com.cn dynamodb.cn-north-1.amazonaws.com.cn "
          "cn-north-1 far"},
-        {"aws:", NULL, GRAMME_NO_REGION},
-        {"http://", NULL, GRAMME_BAD_ADDRESS},
-        {"http://host/path", NULL, GRAMME_BAD_ADDRESS},
-        {"http://user:word@host", NULL, GRAMME_BAD_ADDRESS},
-        {"http://host:99999", NULL, GRAMME_BAD_ADDRESS},
+        {"aws:", NULL, AWS_NO_REGION},
+        {"http://", NULL, AWS_BAD_ADDRESS},
+        {"http://host/path", NULL, AWS_BAD_ADDRESS},
+        {"http://user:word@host", NULL, AWS_BAD_ADDRESS},
+        {"http://host:99999", NULL, AWS_BAD_ADDRESS},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct arena arena;
@@ -210,16 +209,15 @@ static void test_addresses(void **state)
         } else {
             unsetenv("AWS_REGION");
         }
-        struct gramme_options options = {0};
-        struct gramme_error *error = NULL;
+        struct aws_options options = {.service = "dynamodb", .url = rows[i].url};
+        struct aws_problem problem = {0};
         struct endpoint found;
-        bool good = endpoint_find(&arena, rows[i].url, &options, &found, &error);
+        bool good = endpoint_find(&arena, &options, &found, &problem);
         struct str got = good ? arena_format(&arena, "%.*s %.*s %.*s %s", STR_ARG(found.url),
                                              STR_ARG(found.host), STR_ARG(found.region),
                                              found.is_local ? "local" : "far")
-                              : str_from_c(gramme_error_code(error));
+                              : str_from_c(problem.code);
         CHECK_STR_EQ(rows[i].url, got, str_from_c(rows[i].expected));
-        gramme_error_destroy(error);
         arena_finish(&arena);
     }
 }
@@ -229,13 +227,13 @@ static void test_endpoint_variables(void **state)
     (void)state;
     struct arena arena;
     arena_init(&arena);
-    struct gramme_options options = {0};
+    struct aws_options options = {.service = "dynamodb"};
     struct endpoint found;
     setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1", 1);
-    assert_true(endpoint_find(&arena, "aws:", &options, &found, NULL));
+    assert_true(endpoint_find(&arena, &options, &found, NULL));
     CHECK_STR_EQ("general", found.url, STR("http://127.0.0.1:1"));
     setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:2", 1);
-    assert_true(endpoint_find(&arena, "aws:", &options, &found, NULL));
+    assert_true(endpoint_find(&arena, &options, &found, NULL));
     CHECK_STR_EQ("particular", found.url, STR("http://127.0.0.1:2"));
     arena_finish(&arena);
 }
@@ -243,7 +241,7 @@ static void test_endpoint_variables(void **state)
 static void test_attempts(void **state)
 {
     (void)state;
-    struct gramme_options options = {0};
+    struct aws_options options = {.service = "dynamodb"};
     assert_int_equal(endpoint_attempts(&options), 4);
     setenv("AWS_CONFIG_FILE", write_file("config", "[default]\nmax_attempts = 6\n"), 1);
     assert_int_equal(endpoint_attempts(&options), 6);

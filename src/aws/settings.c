@@ -2,7 +2,7 @@
  * comments after # or ; at the start of a line or after white space. Lines that start with white
  * space continue a setting and are not needed here
  * (docs.aws.amazon.com/sdkref/latest/guide/file-format.html). */
-#include "client/settings_internal.h"
+#include "aws/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Unit tests of retries: which failures, and how long to wait. */
-#include "client/retry_internal.h"
+#include "aws/retry.h"
 
 #include "base/testing.h"
-#include "gramme/gramme.h"
+#include "aws/options.h"
 
 static void test_kinds(void **state)
 {
@@ -12,16 +12,16 @@ static void test_kinds(void **state)
         const char *code;
         enum retry_kind kind;
     } rows[] = {
-        {0, GRAMME_CONNECTION_FAILED, RETRY_TRANSIENT},
-        {0, GRAMME_TIMED_OUT, RETRY_TRANSIENT},
-        {0, GRAMME_BAD_ANSWER, RETRY_TRANSIENT},
-        {404, GRAMME_BAD_ANSWER, RETRY_NEVER},
-        {0, GRAMME_NO_CREDENTIALS, RETRY_NEVER},
-        {0, GRAMME_BAD_REQUEST, RETRY_NEVER},
+        {0, AWS_CONNECTION_FAILED, RETRY_TRANSIENT},
+        {0, AWS_TIMED_OUT, RETRY_TRANSIENT},
+        {0, AWS_BAD_ANSWER, RETRY_TRANSIENT},
+        {404, AWS_BAD_ANSWER, RETRY_NEVER},
+        {0, AWS_NO_CREDENTIALS, RETRY_NEVER},
+        {0, "BadRequest", RETRY_NEVER},
         {500, "InternalServerError", RETRY_TRANSIENT},
-        {502, GRAMME_BAD_ANSWER, RETRY_TRANSIENT},
+        {502, AWS_BAD_ANSWER, RETRY_TRANSIENT},
         {503, "ServiceUnavailableException", RETRY_TRANSIENT},
-        {504, GRAMME_BAD_ANSWER, RETRY_TRANSIENT},
+        {504, AWS_BAD_ANSWER, RETRY_TRANSIENT},
         {501, "NotImplemented", RETRY_NEVER},
         {400, "ProvisionedThroughputExceededException", RETRY_THROTTLED},
         {400, "ThrottlingException", RETRY_THROTTLED},

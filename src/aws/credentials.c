@@ -1,13 +1,13 @@
 /* Finds credentials where the AWS SDKs do, and keeps them until shortly before they expire. Any
  * thread; one lock. */
-#include "client/credentials_internal.h"
+#include "aws/credentials.h"
 
 #include <pthread.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "client/metadata_internal.h"
-#include "client/settings_internal.h"
+#include "aws/metadata_internal.h"
+#include "aws/settings.h"
 
 enum {
     RENEW_BEFORE_MS = 5 * 60 * 1000, /* this long before expiry */
@@ -32,8 +32,7 @@ static struct str copy(struct arena *arena, const char *text)
     return text == NULL || text[0] == '\0' ? STR_NULL : arena_copy_c(arena, str_from_c(text));
 }
 
-struct credential_source *credential_source_create(const struct gramme_options *options,
-                                                   bool is_local)
+struct credential_source *credential_source_create(const struct aws_options *options, bool is_local)
 {
     struct credential_source *source = mem_zalloc(sizeof(*source));
     source->is_local = is_local;

@@ -1,10 +1,10 @@
-/* Decides which failures are retried, and when. Threads of a handle share a quota. */
-#include "client/retry_internal.h"
+/* Decides which failures are retried, and when. The threads of a handle share a quota. */
+#include "aws/retry.h"
 
 #include <time.h>
 
 #include "base/base.h"
-#include "gramme/gramme.h"
+#include "aws/options.h"
 
 enum {
     QUOTA_TOKENS = 500,
@@ -35,8 +35,8 @@ static const char *const throttled_codes[] = {
 };
 
 static const char *const transient_codes[] = {
-    GRAMME_BAD_ANSWER,     GRAMME_CONNECTION_FAILED, GRAMME_TIMED_OUT,          "InternalFailure",
-    "InternalServerError", "RequestTimeout",         "RequestTimeoutException",
+    AWS_BAD_ANSWER,    AWS_CONNECTION_FAILED, AWS_TIMED_OUT,    "InternalError",
+    "InternalFailure", "InternalServerError", "RequestTimeout", "RequestTimeoutException",
 };
 
 static const char *const passing_reasons[] = {
@@ -63,10 +63,10 @@ enum retry_kind retry_kind_of(int status, const char *code)
     if (status == 500 || status == 502 || status == 503 || status == 504) {
         return RETRY_TRANSIENT;
     }
-    /* A code of the library itself with an HTTP status was not made by the library. */
+    /* A code of ours with an HTTP status was sent by the other side. */
     bool transient = is_one_of(code, transient_codes, COUNT_OF(transient_codes));
-    return transient && (status == 0 || strcmp(code, GRAMME_BAD_ANSWER) != 0) ? RETRY_TRANSIENT
-                                                                              : RETRY_NEVER;
+    return transient && (status == 0 || strcmp(code, AWS_BAD_ANSWER) != 0) ? RETRY_TRANSIENT
+                                                                           : RETRY_NEVER;
 }
 
 bool retry_reason_passes(const char *code)
