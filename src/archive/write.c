@@ -1,0 +1,164 @@
+/* Writes the records of exports as lines. Called by src/transfer, on its thread, and by `gramme
+ * export`. */
+#include "archive/write.h"
+
+#include "json/writer.h"
+#include "wire/value_json.h"
+
+void archive_write_item(struct buf *out, enum archive_format format, struct value item)
+{
+    switch (format) {
+    case ARCHIVE_DYNAMODB_JSON:
+        buf_add(out, STR("{\"Item\":"));
+        value_json_write_item(out, item);
+        buf_add(out, STR("}\n"));
+        break;
+    case ARCHIVE_ION:
+        buf_add(out, STR("$ion_1_0 {Item:"));
+        archive_write_ion_value(out, item);
+        buf_add(out, STR("}\n"));
+        break;
+    case ARCHIVE_PLAIN_JSON:
+        archive_write_plain_value(out, item);
+        buf_add_char(out, '\n');
+        break;
+    }
+}
+
+/* --- changes --- */
+
+/* Calls `write` for each key attribute of the item: {"name":value,"name":value}. */
+static void write_keys(struct buf *out, const struct archive_change *change,
+                       void (*write)(struct buf *out, struct str name, struct value value))
+{
+    const struct key_schema *key = change->key;
+    buf_add_char(out, '{');
+    for (size_t i = 0; i < key->hash_count + key->range_count; i++) {
+        bool is_hash = i < key->hash_count;
+        struct str name = is_hash ? key->hash[i].name : key->range[i - key->hash_count].name;
+        buf_add(out, i > 0 ? STR(",") : STR(""));
+        write(out, name, value_map_get(change->key_item, name));
+    }
+    buf_add_char(out, '}');
+}
+
+static void write_json_key(struct buf *out, struct str name, struct value value)
+{
+    json_write_string(out, name);
+    buf_add_char(out, ':');
+    value_json_write(out, value);
+}
+
+static void write_json_change(struct buf *out, const struct archive_change *change)
+{
+    buf_format(out, "{\"Metadata\":{\"WriteTimestampMicros\":{\"N\":\"%lld\"}},\"Keys\":",
+               (long long)change->time_us);
+    write_keys(out, change, write_json_key);
+    if (!value_is_absent(change->old_item)) {
+        buf_add(out, STR(",\"OldImage\":"));
+        value_json_write_item(out, change->old_item);
+    }
+    if (!value_is_absent(change->new_item)) {
+        buf_add(out, STR(",\"NewImage\":"));
+        value_json_write_item(out, change->new_item);
+    }
+    buf_add(out, STR("}\n"));
+}
+
+static void write_ion_key(struct buf *out, struct str name, struct value value)
+{
+    archive_write_ion_symbol(out, name);
+    buf_add_char(out, ':');
+    archive_write_ion_value(out, value);
+}
+
+static void write_ion_change(struct buf *out, const struct archive_change *change)
+{
+    buf_add(out, STR("$ion_1_0 {Record:{Keys:"));
+    write_keys(out, change, write_ion_key);
+    buf_format(out, ",Metadata:{WriteTimestampMicros:%lld.}", (long long)change->time_us);
+    if (!value_is_absent(change->old_item)) {
+        buf_add(out, STR(",OldImage:"));
+        archive_write_ion_value(out, change->old_item);
+    }
+    if (!value_is_absent(change->new_item)) {
+        buf_add(out, STR(",NewImage:"));
+        archive_write_ion_value(out, change->new_item);
+    }
+    buf_add(out, STR("}}\n"));
+}
+
+void archive_write_change(struct buf *out, enum archive_format format,
+                          const struct archive_change *change)
+{
+    assert(format != ARCHIVE_PLAIN_JSON);
+    if (format == ARCHIVE_ION) {
+        write_ion_change(out, change);
+    } else {
+        write_json_change(out, change);
+    }
+}
+
+/* --- plain JSON --- */
+
+static void write_plain_map(struct buf *out, struct value map)
+{
+    struct value_iter iter = value_iter(map);
+    struct value_name name;
+    struct value value;
+    const char *comma = "";
+    buf_add_char(out, '{');
+    while (value_next_entry(&iter, &name, &value)) {
+        buf_add(out, str_from_c(comma));
+        json_write_string(out, name.text);
+        buf_add_char(out, ':');
+        archive_write_plain_value(out, value);
+        comma = ",";
+    }
+    buf_add_char(out, '}');
+}
+
+static void write_plain_list(struct buf *out, struct value list)
+{
+    struct value_iter iter = value_iter(list);
+    struct value value;
+    const char *comma = "";
+    buf_add_char(out, '[');
+    while (value_next(&iter, &value)) {
+        buf_add(out, str_from_c(comma));
+        archive_write_plain_value(out, value);
+        comma = ",";
+    }
+    buf_add_char(out, ']');
+}
+
+void archive_write_plain_value(struct buf *out, struct value value)
+{
+    char number[NUMBER_TEXT_MAX];
+    switch (value_type(value)) {
+    case VALUE_S:
+        json_write_string(out, value_bytes(value));
+        break;
+    case VALUE_N:
+        buf_add(out, str_make(number, number_format(value_bytes(value), number)));
+        break;
+    case VALUE_B:
+        json_write_base64(out, value_bytes(value));
+        break;
+    case VALUE_M:
+        write_plain_map(out, value);
+        break;
+    case VALUE_L:
+    case VALUE_SS:
+    case VALUE_NS:
+    case VALUE_BS:
+        write_plain_list(out, value);
+        break;
+    case VALUE_BOOL:
+        json_write_bool(out, value_flag(value));
+        break;
+    default:
+        buf_add(out, STR("null"));
+        break;
+    }
+}

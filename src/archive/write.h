@@ -1,0 +1,35 @@
+/* archive/write.h: the records of exports: items and changes as lines of DynamoDB JSON or Ion text,
+ * as the service writes them; items also as plain JSON. No function keeps state: any thread. */
+#ifndef GRAMME_ARCHIVE_WRITE_H
+#define GRAMME_ARCHIVE_WRITE_H
+
+#include "base/buf.h"
+#include "model/table.h"
+
+enum archive_format { ARCHIVE_DYNAMODB_JSON, ARCHIVE_ION, ARCHIVE_PLAIN_JSON };
+
+/* Appends an item as a line:
+ *   {"Item":{"Id":{"N":"103"}}}      $ion_1_0 {Item:{Id:103.}}      {"Id":103} */
+void archive_write_item(struct buf *out, enum archive_format format, struct value item);
+
+/* What became of an item between two instants. */
+struct archive_change {
+    int64_t time_us; /* of its last change */
+    const struct key_schema *key;
+    struct value old_item; /* VALUE_ABSENT: there was none, or it is not wanted */
+    struct value new_item; /* VALUE_ABSENT: there is none any more */
+    struct value key_item; /* an item to take the key from */
+};
+/* Appends a change as a line, in DynamoDB JSON or Ion:
+ *   {"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{},"OldImage":{},"NewImage":{}} */
+void archive_write_change(struct buf *out, enum archive_format format,
+                          const struct archive_change *change);
+
+/* Appends one value or item in a format: {"N":"103"}, 103., 103. Declared for tests. */
+void archive_write_ion_value(struct buf *out, struct value value);
+/* The same as plain JSON: sets are arrays, binary values are base64 strings. */
+void archive_write_plain_value(struct buf *out, struct value value);
+/* Appends a name as an Ion symbol: quoted, unless it is an identifier. */
+void archive_write_ion_symbol(struct buf *out, struct str name);
+
+#endif
