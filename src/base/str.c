@@ -76,3 +76,15 @@ bool str_to_int64(struct str s, int64_t *out)
     *out = negative ? value : -value;
     return true;
 }
+
+struct str str_trim(struct str s, const char *chars)
+{
+    size_t count = strlen(chars);
+    while (s.len > 0 && memchr(chars, s.data[0], count) != NULL) {
+        s = str_skip(s, 1);
+    }
+    while (s.len > 0 && memchr(chars, s.data[s.len - 1], count) != NULL) {
+        s.len--;
+    }
+    return s;
+}

@@ -69,6 +69,9 @@ static inline struct str str_skip(struct str s, size_t n)
  * the worst case. */
 bool str_contains(struct str s, struct str needle);
 
+/* Returns `s` without characters of `chars` at both ends. */
+MUST_USE struct str str_trim(struct str s, const char *chars);
+
 /* As str_eq(), with ASCII letters of either case equal. */
 bool str_eq_nocase(struct str a, struct str b);
 

@@ -116,9 +116,26 @@ static void test_table(void **state)
         .non_key_count = 2,
         .status = STATUS_ACTIVE,
         .on_demand = {5, 0},
+        .insights = {.enabled = true,
+                     .mode = INSIGHTS_THROTTLED_KEYS,
+                     .changed_ms = 5,
+                     .rules_ms = 4},
         .space = 18,
     };
+    struct kinesis_destination destinations[] = {
+        {.stream_arn = STR("one"), .state = DESTINATION_ENABLE_FAILED, .problem = STR("none")},
+        {.stream_arn = STR("two"),
+         .state = DESTINATION_ACTIVE,
+         .precision = PRECISION_MICROSECOND,
+         .changed_ms = 8,
+         .updated_ms = 9},
+    };
     struct table table = {
+        .destinations = destinations,
+        .destination_count = 2,
+        .feed_space = 19,
+        .feed_slots = 4,
+        .feed_version = 20,
         .name = STR("Music"),
         .id = "0123456789abcdef0123456789abcdef0123",
         .created_ms = 1700000000123,
@@ -132,6 +149,7 @@ static void test_table(void **state)
         .was_on_demand = true,
         .deletion_protection = true,
         .stream = STREAM_KEYS_ONLY,
+        .insights = {.changed_ms = 7, .rules_ms = 6},
         .space = 17,
     };
     struct str bytes = table_encode(&arena, &table);
@@ -178,14 +196,17 @@ static void test_stream_record(void **state)
     CHECK_STR_EQ("record", bytes,
                  STR("\x01\x15\x05\x04\x03\x02\x01\x00\x00\x00\x07\x00\x00\x00" ITEM ITEM));
     static const enum stream_event events[] = {STREAM_INSERT, STREAM_MODIFY, STREAM_REMOVE};
-    for (size_t i = 0; i < 3 * 8; i++) {
-        record.event = events[i / 8];
+    for (size_t i = 0; i < 3 * 16; i++) {
+        record.event = events[i / 16];
+        record.has_micros = (i & 8) != 0;
+        record.micros = record.has_micros ? 999 : 0;
         record.by_expiry = (i & 1) != 0;
         record.old_image = (i & 2) != 0 ? int_item(&arena, STR("old"), 1) : VALUE_ABSENT;
         record.new_image = (i & 4) != 0 ? int_item(&arena, STR("new"), 2) : VALUE_ABSENT;
         struct stream_record back = stream_record_decode(stream_record_encode(&arena, &record));
         assert_true(back.event == record.event && back.by_expiry == record.by_expiry);
         assert_true(back.time_ms == record.time_ms && back.size == record.size);
+        assert_true(back.has_micros == record.has_micros && back.micros == record.micros);
         assert_true(value_eq(back.keys, record.keys));
         assert_true(value_eq(back.old_image, record.old_image));
         assert_true(value_eq(back.new_image, record.new_image));

@@ -92,6 +92,19 @@ static void put_pair(struct map_writer *map, struct str name, const struct unit_
     close_map(&inner);
 }
 
+static void put_insights(struct map_writer *map, const struct insights *insights)
+{
+    if (insights->changed_ms == 0) {
+        return;
+    }
+    struct map_writer inner = open_map(entry(map, STR("insights")));
+    put_int(&inner, STR("enabled"), insights->enabled);
+    put_int(&inner, STR("mode"), insights->mode);
+    put_int(&inner, STR("changed"), insights->changed_ms);
+    put_int(&inner, STR("rules"), insights->rules_ms);
+    close_map(&inner);
+}
+
 static void put_index(struct builder *builder, const struct index *index)
 {
     struct map_writer map = open_map(builder);
@@ -106,6 +119,7 @@ static void put_index(struct builder *builder, const struct index *index)
     put_throughput(&map, STR("throughput"), &index->throughput);
     put_pair(&map, STR("on_demand"), &index->on_demand);
     put_pair(&map, STR("warm"), &index->warm);
+    put_insights(&map, &index->insights);
     put_int(&map, STR("space"), index->space);
     put_int(&map, STR("since"), index->since_version);
     put_int(&map, STR("backfilling"), index->backfilling);
@@ -156,6 +170,7 @@ static void put_settings(struct map_writer *map, const struct table *table)
     put_int(map, STR("stream_policy_since"), table->stream_policy_since_ms);
     put_strings(map, STR("tag_names"), table->tag_names, table->tag_count);
     put_strings(map, STR("tag_values"), table->tag_values, table->tag_count);
+    put_insights(map, &table->insights);
 }
 
 static void put_restore(struct map_writer *map, const struct restore_source *restore)
@@ -169,6 +184,30 @@ static void put_restore(struct map_writer *map, const struct restore_source *res
     put_int(&inner, STR("space"), restore->space);
     put_int(&inner, STR("history_space"), restore->history_space);
     close_map(&inner);
+}
+
+static void put_destinations(struct map_writer *map, const struct table *table)
+{
+    if (table->destination_count == 0) {
+        return;
+    }
+    struct builder *builder = entry(map, STR("destinations"));
+    size_t open = builder_open(builder, VALUE_L);
+    for (size_t i = 0; i < table->destination_count; i++) {
+        const struct kinesis_destination *destination = &table->destinations[i];
+        struct map_writer one = open_map(builder);
+        put_string(&one, STR("arn"), destination->stream_arn);
+        put_int(&one, STR("state"), destination->state);
+        put_int(&one, STR("precision"), destination->precision);
+        put_int(&one, STR("changed"), destination->changed_ms);
+        put_int(&one, STR("updated"), destination->updated_ms);
+        put_string(&one, STR("problem"), destination->problem);
+        close_map(&one);
+    }
+    builder_close_list(builder, open, (uint32_t)table->destination_count);
+    put_int(map, STR("feed_space"), table->feed_space);
+    put_int(map, STR("feed_slots"), table->feed_slots);
+    put_int(map, STR("feed_version"), (int64_t)table->feed_version);
 }
 
 static void put_recovery(struct map_writer *map, const struct table *table)
@@ -207,6 +246,7 @@ struct str table_encode(struct arena *arena, const struct table *table)
         put_index(entry(&map, STR(DELETING_INDEX)), table->deleting_index);
     }
     put_settings(&map, table);
+    put_destinations(&map, table);
     put_recovery(&map, table);
     put_int(&map, STR("space"), table->space);
     put_int(&map, STR("collection_space"), table->collection_space);
@@ -296,6 +336,20 @@ static struct unit_pair get_pair(struct value map, struct str name)
                               .write = get_int(inner, STR("write"))};
 }
 
+static struct insights get_insights(struct value map)
+{
+    struct value inner = value_map_get(map, STR("insights"));
+    if (value_type(inner) != VALUE_M) {
+        return (struct insights){0};
+    }
+    return (struct insights){
+        .enabled = get_int(inner, STR("enabled")) != 0,
+        .mode = (enum insights_mode)get_int(inner, STR("mode")),
+        .changed_ms = get_int(inner, STR("changed")),
+        .rules_ms = get_int(inner, STR("rules")),
+    };
+}
+
 static void get_index(struct arena *arena, struct value map, struct index *out)
 {
     out->name = get_string(arena, map, STR("name"));
@@ -309,6 +363,7 @@ static void get_index(struct arena *arena, struct value map, struct index *out)
     out->throughput = get_throughput(map, STR("throughput"));
     out->on_demand = get_pair(map, STR("on_demand"));
     out->warm = get_pair(map, STR("warm"));
+    out->insights = get_insights(map);
     out->space = (uint32_t)get_int(map, STR("space"));
     out->since_version = (uint32_t)get_int(map, STR("since"));
     out->backfilling = get_int(map, STR("backfilling")) != 0;
@@ -389,6 +444,33 @@ static void get_settings(struct arena *arena, struct value map, struct table *ou
     out->stream_policy_since_ms = get_int(map, STR("stream_policy_since"));
     out->tag_count = get_strings(arena, map, STR("tag_names"), &out->tag_names);
     get_strings(arena, map, STR("tag_values"), &out->tag_values);
+    out->insights = get_insights(map);
+}
+
+static void get_destinations(struct arena *arena, struct value map, struct table *out)
+{
+    struct value list = value_map_get(map, STR("destinations"));
+    if (value_type(list) != VALUE_L) {
+        return;
+    }
+    struct kinesis_destination *destinations =
+        ARENA_ARRAY(arena, struct kinesis_destination, value_count(list) + 1);
+    struct value_iter iter = value_iter(list);
+    struct value one;
+    while (value_next(&iter, &one)) {
+        destinations[out->destination_count++] = (struct kinesis_destination){
+            .stream_arn = get_string(arena, one, STR("arn")),
+            .state = (enum destination_state)get_int(one, STR("state")),
+            .precision = (enum time_precision)get_int(one, STR("precision")),
+            .changed_ms = get_int(one, STR("changed")),
+            .updated_ms = get_int(one, STR("updated")),
+            .problem = get_string(arena, one, STR("problem")),
+        };
+    }
+    out->destinations = destinations;
+    out->feed_space = (uint32_t)get_int(map, STR("feed_space"));
+    out->feed_slots = (uint32_t)get_int(map, STR("feed_slots"));
+    out->feed_version = (uint64_t)get_int(map, STR("feed_version"));
 }
 
 static void get_recovery(struct arena *arena, struct value map, struct table *out)
@@ -435,6 +517,7 @@ bool table_decode(struct arena *arena, struct str bytes, struct table *out, stru
     get_indexes(arena, map, out);
     get_deleting_index(arena, map, out);
     get_settings(arena, map, out);
+    get_destinations(arena, map, out);
     get_recovery(arena, map, out);
     out->space = (uint32_t)get_int(map, STR("space"));
     out->collection_space = (uint32_t)get_int(map, STR("collection_space"));

@@ -1,5 +1,5 @@
-/* Global indexes that come to a table in use, and go. UpdateTable begins it with a change of the
- * table's description; a background thread continues it, by further changes:
+/* Creates and deletes global indexes of a table in use. UpdateTable begins with a change of the
+ * description; a background thread continues with further changes:
  *
  *   CREATING               new calls know the index and write to it; the background thread
  *                          waits until no call is under way that does not know it
@@ -7,7 +7,7 @@
  *                          (engine/backfill_scan.h)
  *   ACTIVE                 it can be read
  *   deleting               new calls do not know it; the background thread waits until no call
- *                          is under way that does, then forgets it and drops its space
+ *                          is under way that does, then removes it and drops its space
  *
  * The state is in the table's description and in the cursor, so a restart continues there. */
 #include "base/clock.h"
@@ -15,9 +15,9 @@
 #include "engine/engine_internal.h"
 #include "engine/backfill_scan.h"
 
-/* Nobody tells when calls have ended, nor when a delay has. */
+/* Intervals of polling: calls that end and delays that pass are not notified. */
 enum { POLL_MS = 2, IDLE_MS = 60 * 1000 };
-/* A server that is not the one for this looks now and then whether it has become so. */
+/* How often a server that is not the leader checks whether it has become the leader. */
 enum { FOLLOWER_MS = 500 };
 enum { PROGRESS_US = 5 * 1000 * 1000 };
 
@@ -122,7 +122,7 @@ static const struct table *advance_creating_index(struct table_change *change,
     return table;
 }
 
-/* False: not this time. */
+/* False: it failed, or the description has changed meanwhile; the next round tries again. */
 static bool advance(struct background *background, const struct table *table, uint32_t space,
                     const struct table *(*hook)(struct table_change *, const struct table *))
 {
@@ -138,7 +138,7 @@ static bool advance(struct background *background, const struct table *table, ui
     return ok;
 }
 
-/* An index that is being filled, for as long as a round lasts. */
+/* An index that is being filled in this round. */
 struct filling {
     struct filling *next;
     struct backfill_scan scan;

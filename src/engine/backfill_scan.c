@@ -1,3 +1,5 @@
+/* Fills spaces with rows that are derived from items: see backfill_scan.h. Background threads; the
+ * functions for evals run on the threads of the store. */
 #include "engine/backfill_scan.h"
 
 #include "base/bytes.h"
@@ -6,8 +8,8 @@
 
 enum { CURSOR_VERSION = 1 };
 
-/* The committer does nothing else while it visits a chunk: beside calls that is half a millisecond.
- */
+/* Rows of a chunk. The committer evaluates a chunk at once: while calls come, a small chunk takes
+ * half a millisecond. */
 enum { CHUNK_ROWS_BUSY = 64, CHUNK_ROWS_MAX = 512 };
 static const size_t chunk_bytes_max = (size_t)256 << 10;
 
@@ -28,7 +30,7 @@ static struct str cursor_row(struct arena *arena, struct str row_key)
     return str_make(row, row_key.len + 1);
 }
 
-/* The row key that a cursor stands at. */
+/* Returns the row key in a cursor. */
 static struct str cursor_at(struct str cursor)
 {
     assert(cursor.len >= 1 && cursor.data[0] == CURSOR_VERSION);
@@ -60,8 +62,8 @@ struct chunk {
     struct arena arena;
     struct background_range range;
     struct background_update update;
-    struct str before; /* the cursor's row, as it was read */
-    struct str after;  /* and as it will be */
+    struct str before; /* the row of the cursor that was read */
+    struct str after;  /* the row of the cursor that is written */
     size_t key_count;
     size_t bytes;
     bool at_end;                         /* there was nothing left to visit */
@@ -93,7 +95,7 @@ static bool read_cursor(struct chunk *chunk)
            !str_is_null(chunk->before);
 }
 
-/* The row that no longer fits says where the next chunk begins. */
+/* The first row that does not fit is the start of the next chunk. */
 static bool read_item_row(struct store_range *range, struct str key, struct str value)
 {
     struct chunk *chunk = CONTAINER_OF(range, struct chunk, range.range);
@@ -132,8 +134,8 @@ static bool read_items(struct chunk *chunk)
     return background_range(chunk->scan->background, &chunk->range) == STORE_OK;
 }
 
-/* Items as they are now: they may have been written or deleted since they were read. Rows live
- * only inside eval, and before what it writes is carried out: so they are copied. */
+/* Visits the current items: they may have been written or deleted since they were read. Rows are
+ * copied, because they are valid only until eval returns, which is before the batch is written. */
 static bool chunk_eval(struct store_update *update, const struct str *rows,
                        struct store_batch *batch)
 {
@@ -169,7 +171,7 @@ static enum store_status visit_items(struct chunk *chunk)
     return background_update(chunk->scan->background, &chunk->update);
 }
 
-/* Keys are spread evenly, by their hash. */
+/* Keys are distributed evenly, by their hash. */
 static double progress_at(const struct chunk *chunk)
 {
     if (chunk->is_last) {

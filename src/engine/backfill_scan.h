@@ -1,39 +1,40 @@
-/* engine/backfill_scan.h: visits all items of a table in use, beside traffic and across restarts,
- * to fill a space with what is derived from items: a new index, items by their time of expiry.
+/* engine/backfill_scan.h: fills a space with rows that are derived from the items of a table, while
+ * the table is in use and across restarts: a new index, items by their time of expiry.
  *
- * How far a backfill scan has come is a row beside the counters of the space, and is erased with
- * them:
+ * The cursor of a backfill scan is a row beside the counters of the space:
  *
- *   counters | space, 2 |    version 1, key of the first item's row that is not yet visited
+ *   facts | space, 2 |    version 1, key of the first row that is not visited yet
  *
- * Scan and writes share the work by one rule: the space has what belongs to an item exactly if the
- * item's row has been visited, or was written by a description that knows the space
- * (`since_version`). So a write declares the cursor as a further key and asks backfill_scan_has()
- * whether the space has what belongs to the old item; of the new item it always writes it. Counts
- * of the space so stay exact. The backfill scan must not begin before nobody holds a description
- * that does not know the space: catalog_is_settled(). */
+ * Invariant: during the backfill the derived row of an item exists if and only if the item's row
+ * precedes the cursor, or was written by a description that knows the space (`since_version`). So a
+ * write declares the cursor as a further key, calls backfill_scan_has() to find out whether the old
+ * item has a derived row, and always writes the derived row of the new item. Thus the counts of the
+ * space stay exact. The backfill scan must not begin before every call knows a description with the
+ * space: catalog_is_settled(). */
 #ifndef GRAMME_ENGINE_BACKFILL_SCAN_H
 #define GRAMME_ENGINE_BACKFILL_SCAN_H
 
 #include "engine/engine.h"
 #include "engine/background.h"
 
-/* The key of the cursor's row. */
+/* Returns the key of the cursor. */
 struct str backfill_scan_cursor_key(struct arena *arena, uint32_t space);
-/* Puts the cursor before the first item; with the change of the table that makes the space known.
- * `arena` is the update's. */
+/* Sets the cursor before the first item. Part of the update that adds the space to the description;
+ * `arena` is that of the update. */
 void backfill_scan_start(struct store_batch *batch, uint32_t space, struct arena *arena);
-/* Erases the cursor; with the change after which the backfill scan is over. */
+/* Erases the cursor. Part of the update that ends the backfill. */
 void backfill_scan_finish(struct store_batch *batch, uint32_t space, struct arena *arena);
 
-/* Whether the space has what belongs to the item of this row. `cursor` is the cursor's row;
- * STR_NULL: the backfill scan is over. `row_version` is the table's version in the item's row. */
+/* Returns whether the space has the derived row of an item. `cursor` is the row of the cursor;
+ * STR_NULL: the backfill is over. `row_version` is the version of the description in the item's
+ * row.
+ */
 MUST_USE bool backfill_scan_has(struct str cursor, struct str row_key, uint32_t row_version,
                                 uint32_t since_version);
 
-/* An item that is visited. All of it lives in the update's arena. */
+/* An item that is visited; in the arena of the update. */
 struct backfill_scan_item {
-    struct item_key key; /* just key.row */
+    struct item_key key; /* only key.row is set */
     struct row row;
     struct str row_bytes;
 };
@@ -43,26 +44,27 @@ struct backfill_scan {
     const struct table *table; /* borrowed */
     uint32_t space;
     uint32_t since_version;
-    /* Adds to the batch what belongs to an item, and counts it in added_rows and added_bytes. Part
-     * of an eval: no I/O, may run again. What it writes must live in `arena`. */
+    /* Adds the derived row of an item to the batch, and counts it in added_rows and added_bytes.
+     * Part of an eval: no I/O, may run again. What it writes must live in `arena`. */
     void (*visit)(struct backfill_scan *scan, const struct backfill_scan_item *item,
                   struct store_batch *batch, struct arena *arena);
 
-    size_t chunk_rows;  /* how many the next chunk may have; 0: not begun */
-    int64_t added_rows; /* to the space, by visits: for its counters */
+    size_t chunk_rows;  /* size of the next chunk; 0: not begun */
+    int64_t added_rows; /* to the space, by `visit`: for its counters */
     int64_t added_bytes;
-    size_t visited_count; /* items, of all chunks so far */
-    double progress;      /* 0 to 1: which part of all keys has been visited */
+    size_t visited_count; /* items of all chunks so far */
+    double progress;      /* 0 to 1: visited part of the key space */
 };
 
 enum backfill_scan_result {
     BACKFILL_SCAN_MORE,
     BACKFILL_SCAN_END,     /* all items are visited */
-    BACKFILL_SCAN_STOPPED, /* the cursor or the table is gone, or the store fails: perhaps later */
+    BACKFILL_SCAN_STOPPED, /* the cursor or the table was deleted, or the store failed: try later */
 };
 
-/* Visits the next items and moves the cursor, in one update that is small enough not to be felt.
- * Waits for the store; on the background thread. */
+/* Visits the next items and moves the cursor, in one small update. Blocks; on the background
+ * thread.
+ */
 MUST_USE enum backfill_scan_result backfill_scan_chunk(struct backfill_scan *scan);
 
 #endif

@@ -1,19 +1,20 @@
+/* Background threads of the engine and their blocking store requests: see background.h. */
 #include "engine/background.h"
 
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 
-/* How often a service that is to stop looks whether requests of no call are still under way. */
+/* How often a thread that is stopping checks for open requests of background_begin(). */
 enum { STOPPING_MS = 5 };
 
-static void *service_main(void *arg)
+static void *background_main(void *arg)
 {
     struct background *background = arg;
     int64_t next_us = clock_monotonic_us();
     while (!background_is_stopping(background) || atomic_load(&background->open_count) > 0) {
         bool is_due = background->is_due || clock_monotonic_us() >= next_us;
         if (is_due && !background_is_stopping(background)) {
-            background->is_due = false; /* whoever wakes it from now on wants another round */
+            background->is_due = false; /* a wake-up from now on means another round */
             next_us = background->round(background) * 1000 + clock_monotonic_us();
         }
         int64_t left_ms = (next_us - clock_monotonic_us()) / 1000;
@@ -34,7 +35,7 @@ static void be_due(struct task *task)
     atomic_store(&background->woken, false);
 }
 
-void service_prepare(struct background *background, struct engine *engine)
+void background_prepare(struct background *background, struct engine *engine)
 {
     background->engine = engine;
     background->mailbox = waiting_mailbox_create();
@@ -48,10 +49,11 @@ bool background_start(struct background *background, struct engine *engine,
                       int64_t (*round)(struct background *background), struct err *err)
 {
     if (background->mailbox == NULL) {
-        service_prepare(background, engine);
+        background_prepare(background, engine);
     }
     background->round = round;
-    background->started = pthread_create(&background->thread, NULL, service_main, background) == 0;
+    background->started =
+        pthread_create(&background->thread, NULL, background_main, background) == 0;
     return background->started || err_set(err, ERR_INTERNAL, "cannot start a thread");
 }
 
@@ -60,7 +62,7 @@ bool background_is_stopping(const struct background *background)
     return atomic_load_explicit(&background->stopping, memory_order_acquire);
 }
 
-/* Most of what a piece of work takes is often waiting for the disk, which hinders nobody. */
+/* Most of the time of a piece of work is often waiting for the disk, which delays no call. */
 enum { GIVE_WAY_FACTOR = 3, GIVE_WAY_US_MAX = 5000 };
 
 bool background_give_way(struct background *background, int64_t spent_us)
@@ -164,4 +166,28 @@ struct mailbox *background_begin(struct background *background)
 void background_end(struct background *background)
 {
     atomic_fetch_sub(&background->open_count, 1);
+}
+
+static void call_done(struct engine_call *call)
+{
+    ((struct background_wait *)call->owner)->done = true;
+}
+
+struct engine_call background_call(struct background *background, struct arena *arena,
+                                   struct background_wait *wait)
+{
+    *wait = (struct background_wait){0};
+    return (struct engine_call){
+        .engine = background->engine,
+        .arena = arena,
+        .home = waiting_mailbox_box(background->mailbox),
+        .err = ERR_INIT(arena),
+        .done = call_done,
+        .owner = wait,
+    };
+}
+
+void background_wait_for(struct background *background, const struct background_wait *wait)
+{
+    waiting_mailbox_run(background->mailbox, &wait->done);
 }

@@ -1,6 +1,6 @@
 /* Backups: making, reading, listing and deleting them. Each change is one update of the table's
  * description, or of what is kept of a deleted table, together with the backup's row. Called by the
- * operations on the thread of the request, and by the recovery service. */
+ * operations on the thread of the request, and by the recovery thread. */
 #include "engine/backup.h"
 
 #include "base/bytes.h"
@@ -67,6 +67,11 @@ static uint32_t random_number(void)
         random_system(&number, sizeof(number));
     }
     return number;
+}
+
+struct str backup_new_row_name(struct arena *arena, int64_t created_ms, struct str table_name)
+{
+    return make_row_name(arena, created_ms, random_number(), table_name);
 }
 
 /* --- the history of a table, for `change` --- */
@@ -175,36 +180,17 @@ static bool is_listed(const struct backup_list *list, const struct backup *backu
            (str_is_null(list->table_name) || str_eq(list->table_name, backup->table.name));
 }
 
-static bool list_row(struct store_range *range, struct str key, struct str value)
+static bool read_entry(struct catalog_list *rows, size_t at, struct str row_name, struct str value,
+                       bool *out_wanted)
 {
-    struct backup_list *list = CONTAINER_OF(range, struct backup_list, range);
-    struct arena *arena = list->call.arena;
-    struct arena_mark mark = arena_mark(arena);
-    struct backup backup;
-    if (!backup_decode(arena, value, &backup, &list->call.err)) {
+    struct backup_list *list = CONTAINER_OF(rows, struct backup_list, rows);
+    struct backup_entry *entry = &list->entries[at];
+    entry->row_name = row_name;
+    if (!backup_decode(list->call.arena, value, &entry->backup, &list->call.err)) {
         return false;
     }
-    if (!is_listed(list, &backup)) {
-        arena_rewind(arena, mark);
-        return true;
-    }
-    if (list->count == list->limit) {
-        list->more = true;
-        return false;
-    }
-    list->entries[list->count++] = (struct backup_entry){
-        .row_name = arena_copy(arena, str_skip(key, STORE_PREFIX_LEN)),
-        .backup = backup,
-    };
+    *out_wanted = is_listed(list, &entry->backup);
     return true;
-}
-
-static void list_done(struct store_range *range)
-{
-    struct backup_list *list = CONTAINER_OF(range, struct backup_list, range);
-    arena_finish(&list->scratch);
-    engine_set_store_error(&list->call.err, range->status);
-    list->call.done(&list->call);
 }
 
 void engine_list_backups(struct backup_list *list)
@@ -218,19 +204,17 @@ void engine_list_backups(struct backup_list *list)
         behind[list->after.len] = 0;
         lo = catalog_key(call->arena, "backup", str_make(behind, list->after.len + 1));
     }
-    list->count = 0;
-    list->more = false;
-    list->entries = ARENA_ARRAY(call->arena, struct backup_entry, list->limit);
-    arena_init(&list->scratch);
-    list->range = (struct store_range){
+    list->entries = ARENA_ARRAY(call->arena, struct backup_entry, list->limit + 1);
+    list->rows = (struct catalog_list){
+        .call = call,
         .lo = lo,
         .hi = key_after_prefix(call->arena, prefix),
-        .arena = &list->scratch,
-        .home = call->home,
-        .row = list_row,
-        .done = list_done,
+        .limit = list->limit,
+        .read = read_entry,
+        .out_count = &list->count,
+        .out_more = &list->more,
     };
-    store_range(call->engine->store, &list->range);
+    catalog_list_start(&list->rows);
 }
 
 /* --- DeleteBackup --- */
@@ -501,6 +485,7 @@ static void reset_indexes(struct arena *arena, struct table *table)
         indexes[i].changed_ms = 0;
         indexes[i].backfilling = false;
         indexes[i].warm = (struct unit_pair){0};
+        indexes[i].insights = (struct insights){0};
     }
     table->indexes = indexes;
     table->deleting_index = NULL;
@@ -554,6 +539,12 @@ void backup_prepare_restore(struct table_create *create, struct table *table, st
     table->policy_revision = STR_NULL;
     table->tag_count = 0;
     table->warm = (struct unit_pair){0};
+    table->insights = (struct insights){0};
+    table->destinations = NULL;
+    table->destination_count = 0;
+    table->feed_space = 0;
+    table->feed_slots = 0;
+    table->feed_version = 0;
     reset_indexes(arena, table);
 }
 
@@ -634,6 +625,25 @@ static bool check_time(struct recovery_pin *pin, const struct table *table, int6
     }
     *out_ns = MAX(wanted_ms * 1000000, table->recovery_since_ns);
     return true;
+}
+
+struct str backup_add_pin(struct table_change *change, struct table *made, int64_t instant_ns,
+                          struct str name)
+{
+    struct arena *arena = change->call.arena;
+    made->history_holds++;
+    struct backup pin = {
+        .state = instant_ns == 0 ? BACKUP_CREATING : BACKUP_AVAILABLE,
+        .kind = BACKUP_INTERNAL,
+        .created_ms = clock_wall_ms(),
+        .instant_ns = instant_ns,
+        .ready_version = made->history_since,
+        .name = name,
+        .table = *made,
+    };
+    struct str row_name = backup_new_row_name(arena, pin.created_ms, made->name);
+    store_batch_put_owned(change->batch, backup_key(arena, row_name), backup_encode(arena, &pin));
+    return row_name;
 }
 
 static const struct table *add_pin(struct table_change *change, const struct table *table)

@@ -10,6 +10,15 @@ struct str backup_key(struct arena *arena, struct str row_name);
 /* The key of the row that describes a deleted table whose items are in `space`. */
 struct str kept_key(struct arena *arena, uint32_t space);
 
+/* The name of a new row: 14 digits of milliseconds, and a random number that makes it unique. */
+struct str backup_new_row_name(struct arena *arena, int64_t created_ms, struct str table_name);
+
+/* For `change` of a table_change: makes an internal backup of the table `made` (the new
+ * description) as of an instant, and returns the name of its row. 0: the recovery thread finds an
+ * instant as soon as the history has begun. */
+struct str backup_add_pin(struct table_change *change, struct table *made, int64_t instant_ns,
+                          struct str name);
+
 /* For evals. */
 
 /* A new table is to be restored from the backup in `row`: notes that in the backup, the fourth
@@ -34,6 +43,7 @@ MUST_USE enum restore_result restore_step(struct background *background, const s
                                           struct restoring **state);
 /* The number of the table's space: which restore a state belongs to. */
 uint32_t restoring_space(const struct restoring *state);
+/* Frees a state. Accepts NULL. */
 void restoring_destroy(struct restoring *state);
 
 /* history_trim.c: erases records that no instant needs, where a pass is due. Of the housekeeper. */
@@ -43,9 +53,9 @@ void history_forget_trims(struct engine *engine);
 
 /* Requests that are waited for, on the background thread. */
 /* The rows and bytes of a space; zeros if the store cannot be read. */
-struct store_count service_space_size(struct background *background, uint32_t space,
-                                      struct arena *arena);
+struct store_count background_space_size(struct background *background, uint32_t space,
+                                         struct arena *arena);
 /* store_settle(); 0: not known. */
-int64_t service_settle(struct background *background, struct arena *arena);
+int64_t background_settle(struct background *background, struct arena *arena);
 
 #endif

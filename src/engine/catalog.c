@@ -1,9 +1,13 @@
-/* Tables: their descriptions, in the store and in memory.
+/* The catalog: descriptions of tables, in the store and in memory.
  *
- * The store decides (an update on the table's catalog row); memory follows, in the order of commits
- * and before the client is answered. Descriptions are counted and never changed, so a call that
- * holds one can go on while the table changes; that a table is gone it learns from the store
- * (STORE_GONE).
+ * The row in the store is authoritative. catalog_change.c changes it in an update; the publisher
+ * thread then puts the new description into memory, in the order of commits and before the client
+ * gets its response. Descriptions have a reference count and never change, so a call can use one
+ * while the table changes; if the table was deleted meanwhile, the store answers STORE_GONE.
+ * catalog_read.c reads the rows.
+ *
+ * Called by all threads that serve; `tables_lock` protects the map and the list of replaced
+ * descriptions.
  *
  *   catalog | "table" | name     a description (codec/table.h)
  *   catalog | "next"  |          the next free space, u32
@@ -18,11 +22,8 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/random.h"
 #include "codec/table.h"
-#include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
-#include "err/messages.h"
 
 struct table_entry {
     atomic_int references;
@@ -189,10 +190,8 @@ static bool is_same_table(const struct table *a, const struct table *b)
     return memcmp(a->id, b->id, sizeof(a->id)) == 0;
 }
 
-/* A change of this server, made with that version: makes it known, unless all up to that version is
- * known already. Returns a reference to the description. */
-static const struct table *publish(struct engine *engine, struct str row, uint64_t version,
-                                   struct err *err)
+const struct table *catalog_publish(struct engine *engine, struct str row, uint64_t version,
+                                    struct err *err)
 {
     struct table_entry *entry = make_entry(engine, row, version, err);
     if (entry == NULL) {
@@ -205,7 +204,7 @@ static const struct table *publish(struct engine *engine, struct str row, uint64
     return &entry->table;
 }
 
-/* Forgets a table; the map's reference to it goes. */
+/* Removes a table from the map, with the map's reference to it. */
 static void withdraw(struct engine *engine, const struct table *table, uint64_t version)
 {
     pthread_rwlock_wrlock(&engine->tables_lock);
@@ -219,6 +218,18 @@ static void withdraw(struct engine *engine, const struct table *table, uint64_t 
     if (is_known) {
         table_release(&entry->table);
     }
+}
+
+const struct table *catalog_withdraw(struct engine *engine, struct str row, uint64_t version)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct table_entry *entry = make_entry(engine, row, version, &err);
+    assert(entry != NULL); /* the update has decoded it */
+    arena_finish(&arena);
+    withdraw(engine, &entry->table, version);
+    return &entry->table;
 }
 
 bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms)
@@ -283,10 +294,7 @@ void engine_list_tables(struct engine *engine, struct arena *arena, struct str a
     out->count = MIN(out->count, limit);
 }
 
-enum { TABLE_SPACES_MAX = 4 + CAPACITY_INDEX_MAX };
-
-/* The spaces that go with a deleted table; if `is_kept`, without what backups need. */
-static size_t table_spaces(const struct table *table, bool is_kept, uint32_t out[TABLE_SPACES_MAX])
+size_t catalog_table_spaces(const struct table *table, bool is_kept, uint32_t out[TABLE_SPACES_MAX])
 {
     size_t count = 0;
     if (!is_kept) {
@@ -307,105 +315,7 @@ static size_t table_spaces(const struct table *table, bool is_kept, uint32_t out
     return count;
 }
 
-/* --- loading --- */
-
-static void read_done(struct store_range *range)
-{
-    CONTAINER_OF(range, struct catalog_read, range)->done = true;
-}
-
-void catalog_read(struct catalog_read *read)
-{
-    if (read->err->code != ERR_NONE) {
-        return;
-    }
-    struct waiting_mailbox *mailbox = waiting_mailbox_create();
-    read->done = false;
-    read->range.arena = read->arena;
-    read->range.home = waiting_mailbox_box(mailbox);
-    read->range.done = read_done;
-    read->range.before_serving = true;
-    store_range(read->engine->store, &read->range);
-    waiting_mailbox_run(mailbox, &read->done);
-    engine_set_store_error(read->err, read->range.status);
-    waiting_mailbox_destroy(mailbox);
-}
-
-void catalog_read_part(struct catalog_read *read, const char *part,
-                       bool (*row)(struct store_range *, struct str, struct str))
-{
-    struct str prefix = catalog_key(read->arena, part, STR(""));
-    read->range = (struct store_range){
-        .lo = prefix,
-        .hi = key_after_prefix(read->arena, prefix),
-        .row = row,
-    };
-    catalog_read(read);
-}
-
-struct part_read {
-    struct catalog_read read;
-    struct catalog_rows *rows;
-};
-
-static bool keep_row(struct store_range *range, struct str key, struct str value)
-{
-    struct part_read *part = CONTAINER_OF(range, struct part_read, read.range);
-    struct catalog_rows *rows = part->rows;
-    struct arena *arena = part->read.rows_arena;
-    if (rows->count == rows->capacity) {
-        size_t capacity = MAX(rows->capacity * 2, (size_t)64);
-        struct str *keys = ARENA_ARRAY(arena, struct str, capacity);
-        struct str *values = ARENA_ARRAY(arena, struct str, capacity);
-        if (rows->count > 0) {
-            memcpy(keys, rows->keys, rows->count * sizeof(*keys));
-            memcpy(values, rows->values, rows->count * sizeof(*values));
-        }
-        *rows = (struct catalog_rows){keys, values, rows->count, capacity};
-    }
-    rows->keys[rows->count] = arena_copy(arena, key);
-    rows->values[rows->count++] = arena_copy(arena, value);
-    return true;
-}
-
-static void read_rows(struct engine *engine, struct arena *arena, const char *part,
-                      struct catalog_rows *rows, struct err *err)
-{
-    struct arena scratch; /* of the store */
-    arena_init(&scratch);
-    struct part_read read = {
-        .read = {.engine = engine, .err = err, .arena = &scratch, .rows_arena = arena},
-        .rows = rows,
-    };
-    catalog_read_part(&read.read, part, keep_row);
-    arena_finish(&scratch);
-}
-
-bool catalog_read_all(struct engine *engine, struct arena *arena, struct catalog_snapshot *out,
-                      struct err *err)
-{
-    read_rows(engine, arena, "table", &out->tables, err);
-    read_rows(engine, arena, "stream", &out->streams, err);
-    read_rows(engine, arena, "drop", &out->drops, err);
-    read_rows(engine, arena, "kept", &out->kept, err);
-    return err->code == ERR_NONE;
-}
-
-bool catalog_check_all(const struct catalog_snapshot *snapshot, struct err *err)
-{
-    struct arena arena;
-    arena_init(&arena);
-    bool ok = true;
-    for (size_t i = 0; ok && i < snapshot->tables.count; i++) {
-        struct table table;
-        ok = table_decode(&arena, snapshot->tables.values[i], &table, err);
-    }
-    for (size_t i = 0; ok && i < snapshot->streams.count; i++) {
-        ok = stream_check_row(snapshot->streams.values[i], err);
-    }
-    arena_finish(&arena);
-    return ok;
-}
+/* --- what the store has, after a start or a change by another server --- */
 
 /* Whether the description is known as it is. */
 static bool is_known(struct engine *engine, const struct table *table)
@@ -434,7 +344,7 @@ static void drop_spaces_here(struct engine *engine, const struct catalog_snapsho
                              const struct table *table)
 {
     uint32_t spaces[TABLE_SPACES_MAX];
-    size_t count = table_spaces(table, is_kept(snapshot, table), spaces);
+    size_t count = catalog_table_spaces(table, is_kept(snapshot, table), spaces);
     for (size_t i = 0; i < count; i++) {
         store_drop_space(engine->store, spaces[i]);
     }
@@ -509,290 +419,4 @@ void catalog_unload(struct engine *engine)
         table_release(&((struct table_entry *)entry)->table);
     }
     map_finish(&engine->tables);
-}
-
-/* --- changes --- */
-
-/* Changes are published on one thread, in the order in which they were committed; then the call is
- * ended on its own thread, when all servers have seen the change. */
-static struct mailbox *publisher(struct engine *engine)
-{
-    return background_begin(&engine->follow.background);
-}
-
-/* --- CreateTable --- */
-
-/* The name is taken. */
-static bool refuse_name(struct table_create *create, struct str row, bool is_restore)
-{
-    struct table table;
-    struct err *err = &create->call.err;
-    struct str name = create->wanted->name;
-    if (!table_decode(create->call.arena, row, &table, err)) {
-        return false;
-    }
-    if (is_restore && table.restore.space != 0) {
-        return err_set(err, ERR_TABLE_IN_USE, MESSAGE_TABLE_IS_RESTORED, STR_ARG(name),
-                       STR_ARG(table.restore.backup_arn));
-    }
-    if (table.restore.space != 0) {
-        return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_IS_USED, STR_ARG(name));
-    }
-    return err_set(err, is_restore ? ERR_TABLE_ALREADY_EXISTS : ERR_RESOURCE_IN_USE,
-                   MESSAGE_TABLE_EXISTS, STR_ARG(name));
-}
-
-static bool create_eval(struct store_update *update, const struct str *rows,
-                        struct store_batch *batch)
-{
-    struct table_create *create = CONTAINER_OF(update, struct table_create, update);
-    create->call.err.code = ERR_NONE;
-    bool is_restore = !str_is_null(create->backup_key);
-    if (!str_is_null(rows[0])) {
-        return refuse_name(create, rows[0], is_restore);
-    }
-    if (is_restore && !backup_begin_restore(create, rows[3], batch)) {
-        return false;
-    }
-    struct arena *arena = create->call.arena;
-    struct table table = *create->wanted;
-    table.version = 1;
-    uint32_t space = str_is_null(rows[1]) ? SPACE_FIRST_FREE : get_u32_be(rows[1].data);
-    table.space = space++;
-    if (table.local_count > 0) {
-        table.collection_space = space++;
-    }
-    struct index *indexes = ARENA_ARRAY(arena, struct index, table.index_count + 1);
-    for (size_t i = 0; i < table.index_count; i++) {
-        indexes[i] = table.indexes[i];
-        indexes[i].space = space++;
-        indexes[i].since_version = table.version;
-    }
-    table.indexes = indexes;
-    create->stream_row = STR_NULL;
-    if (table.stream != STREAM_NONE) {
-        create->stream_row = stream_start(create->call.engine, &table, space++, batch, arena);
-    }
-    create->row = table_encode(arena, &table);
-    char *next = arena_bytes(arena, 4);
-    put_u32_be(next, space);
-    store_batch_put(batch, 0, create->row);
-    store_batch_put(batch, 1, str_make(next, 4));
-    create->version = follow_version_after(rows[2]);
-    store_batch_put(batch, 2, follow_version_row(arena, create->version));
-    return true;
-}
-
-static void create_done(struct store_update *update)
-{
-    struct table_create *create = CONTAINER_OF(update, struct table_create, update);
-    engine_set_store_error(&create->call.err, update->status);
-    bool ok = create->call.err.code == ERR_NONE;
-    if (ok) {
-        struct engine *engine = create->call.engine;
-        stream_publish(engine, create->stream_row, create->version);
-        create->table = publish(engine, create->row, create->version, &create->call.err);
-        follow_note_change(engine, create->version);
-        background_wake(&engine->recovery);
-    }
-    follow_finish_call(&create->call, ok ? create->version : 0);
-}
-
-void engine_create_table(struct table_create *create)
-{
-    struct engine_call *call = &create->call;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, 4);
-    keys[0] = catalog_key(call->arena, "table", create->wanted->name);
-    keys[1] = catalog_key(call->arena, "next", STR(""));
-    keys[2] = follow_version_key(call->arena);
-    keys[3] = create->backup_key;
-    create->table = NULL;
-    create->update = (struct store_update){
-        .keys = keys,
-        .key_count = str_is_null(create->backup_key) ? 3 : 4,
-        .arena = call->arena,
-        .home = publisher(call->engine),
-        .eval = create_eval,
-        .done = create_done,
-    };
-    store_update(call->engine->store, &create->update);
-}
-
-/* A table that is being made can be neither changed nor deleted. */
-static bool check_not_creating(const struct engine *engine, const struct table *table,
-                               struct err *err)
-{
-    if (table_status(engine, table) == STATUS_CREATING) {
-        return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_IS_CREATING, STR_ARG(table->name));
-    }
-    return true;
-}
-
-/* --- UpdateTable --- */
-
-static bool change_eval(struct store_update *update, const struct str *rows,
-                        struct store_batch *batch)
-{
-    struct table_change *change = CONTAINER_OF(update, struct table_change, update);
-    struct err *err = &change->call.err;
-    err->code = ERR_NONE;
-    if (str_is_null(rows[0])) {
-        return err_set(err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(change->name));
-    }
-    struct table *table = ARENA_NEW(change->call.arena, struct table);
-    if (!table_decode(change->call.arena, rows[0], table, err) ||
-        (!change->may_be_creating && !check_not_creating(change->call.engine, table, err))) {
-        return false;
-    }
-    change->version = follow_version_after(rows[2]);
-    change->extra_row = update->key_count > CHANGE_EXTRA ? rows[CHANGE_EXTRA] : STR_NULL;
-    uint32_t next_space = get_u32_be(rows[1].data);
-    change->next_space = next_space;
-    change->dropped_count = 0;
-    change->stream_row = STR_NULL;
-    change->batch = batch;
-    const struct table *made = change->change(change, table);
-    if (made == NULL) {
-        assert(err->code != ERR_NONE);
-        return false;
-    }
-    struct table changed = *made;
-    changed.version = table->version + 1;
-    store_batch_put(batch, 2, follow_version_row(change->call.arena, change->version));
-    change->row = table_encode(change->call.arena, &changed);
-    store_batch_put(batch, 0, change->row);
-    if (change->next_space != next_space) {
-        char *next = arena_bytes(change->call.arena, 4);
-        put_u32_be(next, change->next_space);
-        store_batch_put(batch, 1, str_make(next, 4));
-    }
-    for (size_t i = 0; i < change->dropped_count; i++) {
-        store_batch_put_owned(batch, catalog_drop_key(change->call.arena, change->dropped[i]),
-                              STR(""));
-    }
-    return true;
-}
-
-static void change_done(struct store_update *update)
-{
-    struct table_change *change = CONTAINER_OF(update, struct table_change, update);
-    engine_set_store_error(&change->call.err, update->status);
-    bool ok = change->call.err.code == ERR_NONE;
-    if (ok) {
-        stream_publish(change->call.engine, change->stream_row, change->version);
-        change->table =
-            publish(change->call.engine, change->row, change->version, &change->call.err);
-        follow_note_change(change->call.engine, change->version);
-        if (change->dropped_count > 0) {
-            catalog_drop_spaces(change->call.engine, change->dropped, change->dropped_count);
-        }
-        background_wake(&change->call.engine->backfill);
-        background_wake(&change->call.engine->recovery);
-    }
-    follow_finish_call(&change->call, ok ? change->version : 0);
-}
-
-void engine_change_table(struct table_change *change)
-{
-    struct engine_call *call = &change->call;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, CHANGE_EXTRA + 1);
-    keys[0] = catalog_key(call->arena, "table", change->name);
-    keys[1] = catalog_key(call->arena, "next", STR(""));
-    keys[2] = follow_version_key(call->arena);
-    keys[CHANGE_EXTRA] = change->extra_key;
-    change->table = NULL;
-    change->update = (struct store_update){
-        .keys = keys,
-        .key_count = str_is_null(change->extra_key) ? CHANGE_EXTRA : CHANGE_EXTRA + 1,
-        .wants_time = true,
-        .arena = call->arena,
-        .home = publisher(call->engine),
-        .eval = change_eval,
-        .done = change_done,
-    };
-    store_update(call->engine->store, &change->update);
-}
-
-/* --- DeleteTable --- */
-
-static bool delete_eval(struct store_update *update, const struct str *rows,
-                        struct store_batch *batch)
-{
-    struct table_delete *remove = CONTAINER_OF(update, struct table_delete, update);
-    struct err *err = &remove->call.err;
-    err->code = ERR_NONE;
-    if (str_is_null(rows[0])) {
-        return err_set(err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(remove->name));
-    }
-    struct table table;
-    if (!table_decode(remove->call.arena, rows[0], &table, err) ||
-        !check_not_creating(remove->call.engine, &table, err)) {
-        return false;
-    }
-    if (table.deletion_protection) {
-        return err_set(err, ERR_VALIDATION, MESSAGE_DELETION_PROTECTED);
-    }
-    if (index_is_changing(&table)) {
-        return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_INDEXES_ARE_CHANGING);
-    }
-    store_batch_erase(batch, 0);
-    remove->row = arena_copy(remove->call.arena, rows[0]);
-    remove->version = follow_version_after(rows[1]);
-    store_batch_put(batch, 1, follow_version_row(remove->call.arena, remove->version));
-    remove->stream_row = STR_NULL;
-    if (table.stream != STREAM_NONE) {
-        remove->stream_row = stream_stop(remove->call.engine, &table, batch, remove->call.arena);
-    }
-    remove->is_kept = table.history_space != 0;
-    if (remove->is_kept) {
-        backup_keep_deleted(remove, &table, batch);
-    }
-    uint32_t spaces[TABLE_SPACES_MAX];
-    size_t count = table_spaces(&table, remove->is_kept, spaces);
-    for (size_t i = 0; i < count; i++) {
-        store_batch_put_owned(batch, catalog_drop_key(remove->call.arena, spaces[i]), STR(""));
-    }
-    return true;
-}
-
-static void delete_done(struct store_update *update)
-{
-    struct table_delete *remove = CONTAINER_OF(update, struct table_delete, update);
-    engine_set_store_error(&remove->call.err, update->status);
-    bool ok = remove->call.err.code == ERR_NONE;
-    if (ok) {
-        struct engine *engine = remove->call.engine;
-        stream_publish(engine, remove->stream_row, remove->version);
-        struct table_entry *entry =
-            make_entry(engine, remove->row, remove->version, &remove->call.err);
-        assert(entry != NULL); /* eval has read it */
-        remove->table = &entry->table;
-        withdraw(engine, remove->table, remove->version);
-        follow_note_change(engine, remove->version);
-        uint32_t spaces[TABLE_SPACES_MAX];
-        size_t count = table_spaces(remove->table, remove->is_kept, spaces);
-        if (count > 0) {
-            catalog_drop_spaces(engine, spaces, count);
-        }
-        background_wake(&engine->recovery);
-    }
-    follow_finish_call(&remove->call, ok ? remove->version : 0);
-}
-
-void engine_delete_table(struct table_delete *remove)
-{
-    struct engine_call *call = &remove->call;
-    struct str *keys = ARENA_ARRAY(call->arena, struct str, 2);
-    keys[0] = catalog_key(call->arena, "table", remove->name);
-    keys[1] = follow_version_key(call->arena);
-    remove->table = NULL;
-    remove->update = (struct store_update){
-        .keys = keys,
-        .key_count = 2,
-        .arena = call->arena,
-        .home = publisher(call->engine),
-        .eval = delete_eval,
-        .done = delete_done,
-    };
-    store_update(call->engine->store, &remove->update);
 }

@@ -1,4 +1,4 @@
-/* Copying a store: see copy.h. Runs on the caller's thread and waits for both stores. */
+/* Copies a store: see copy.h. Runs on the caller's thread, and blocks. */
 #include "engine/copy.h"
 
 #include "base/buf.h"
@@ -151,7 +151,7 @@ static bool read_first(struct copy *copy, struct store *store, struct str lo, st
     return read_range(copy, store);
 }
 
-/* Where to begin: at the first key, or where an earlier call stopped. */
+/* Finds where to begin: at the first key, or at the cursor of an interrupted call. */
 static bool find_place(struct copy *copy, struct buf *next, bool *out_resumed)
 {
     struct chunk *chunk = &copy->chunk;
@@ -213,7 +213,7 @@ static bool is_place(struct str key)
            memcmp(key.data + STORE_SPACE_LEN, part, sizeof(part)) == 0;
 }
 
-/* Counters are copied by their values, because not every store has them among its rows. */
+/* Counters are copied by their values, because ranges of some stores do not return them. */
 static bool keep_row(struct store_range *range, struct str key, struct str value)
 {
     struct chunk *chunk = CONTAINER_OF(range, struct chunk, range);
@@ -310,7 +310,7 @@ static bool get_counters(struct copy *copy, struct store *store, const struct st
     return out->get.status == STORE_OK;
 }
 
-/* Adds what the target lacks: so it can be done again. */
+/* Adds the difference to the counters of the target, so that it can be repeated. */
 struct counters_update {
     struct store_update update;
     const struct str *keys;
@@ -379,7 +379,7 @@ static bool copy_some_counters(struct copy *copy, uint32_t first, size_t count, 
     return ok;
 }
 
-/* Counters are of spaces; which spaces there are, the catalog says. */
+/* Copies the counters of all spaces that the catalog names. */
 static bool copy_counters(struct copy *copy, uint64_t *copied)
 {
     struct arena arena;
@@ -397,9 +397,10 @@ static bool copy_counters(struct copy *copy, uint64_t *copied)
     return ok;
 }
 
-/* --- logs of streams --- */
+/* --- logs of streams and feeds --- */
 
-/* The newest record of each slot says with which stamp its log goes on. */
+/* The newest record of each slot, or the row with the last record that was erased, whose stamp the
+ * log must continue. */
 struct log_end {
     uint32_t slot;
     uint64_t stamp;
@@ -419,9 +420,14 @@ struct log_scan {
 
 static bool note_record(struct store_range *range, struct str key, struct str value)
 {
-    (void)value;
     struct log_scan *scan = CONTAINER_OF(range, struct log_scan, range);
     struct stream_shard shard = stream_key_shard(key);
+    struct stream_trimmed last;
+    if (shard.epoch == UINT64_MAX) {
+        last = stream_trim_decode(value);
+    } else {
+        last = (struct stream_trimmed){shard.epoch, stream_key_stamp(key)};
+    }
     size_t i = 0;
     while (i < scan->count && scan->ends[i].slot != shard.slot) {
         i++;
@@ -433,8 +439,8 @@ static bool note_record(struct store_range *range, struct str key, struct str va
         scan->ends[scan->count++] = (struct log_end){.slot = shard.slot};
     }
     struct log_end *end = &scan->ends[i];
-    end->stamp = MAX(end->stamp, stream_key_stamp(key));
-    end->shard = shard; /* epochs come in order */
+    end->stamp = MAX(end->stamp, last.stamp);
+    end->shard = (struct stream_shard){MAX(end->shard.epoch, last.epoch), shard.slot};
     return true;
 }
 
@@ -470,7 +476,8 @@ static bool advance_logs(struct copy *copy, uint32_t space)
     scan.ends = mem_alloc(SLOTS_MAX * sizeof(*scan.ends));
     scan.range = (struct store_range){
         .lo = stream_prefix(&scan.arena, space, (struct stream_shard){0}),
-        .hi = stream_trim_key(&scan.arena, space, 0),
+        .hi = key_after_prefix(
+            &scan.arena, str_make(stream_trim_key(&scan.arena, space, 0).data, STORE_SPACE_LEN)),
         .arena = &scratch,
         .home = waiting_mailbox_box(copy->mailbox),
         .row = note_record,
@@ -498,12 +505,12 @@ static bool advance_logs(struct copy *copy, uint32_t space)
     return ok || fail(copy, "the logs of streams cannot be copied");
 }
 
-/* Spaces of streams, from the catalog. */
-static bool copy_logs(struct copy *copy)
+/* The logs of all spaces that one part of the catalog names: "stream" or "feed". */
+static bool copy_logs_of(struct copy *copy, const char *part)
 {
     struct arena arena;
     arena_init(&arena);
-    struct str prefix = catalog_key(&arena, "stream", STR(""));
+    struct str prefix = catalog_key(&arena, part, STR(""));
     struct str end = key_after_prefix(&arena, prefix);
     struct buf from = {0};
     buf_add(&from, prefix);
@@ -529,6 +536,11 @@ static bool copy_logs(struct copy *copy)
     return ok;
 }
 
+static bool copy_logs(struct copy *copy)
+{
+    return copy_logs_of(copy, "stream") && copy_logs_of(copy, "feed");
+}
+
 /* --- comparing --- */
 
 struct digest {
@@ -542,8 +554,7 @@ static uint64_t row_hash(struct str key, struct str value)
     return hash_64_seeded(value, hash_64(key));
 }
 
-/* Reads a store and adds up its rows; also where a row differs from `other`'s it only shows in the
- * sum. */
+/* Reads a store and computes the sum of the hashes of its rows. */
 static bool digest_store(struct copy *copy, struct store *store, struct digest *out)
 {
     struct buf next = {0};

@@ -1,10 +1,10 @@
-/* engine/copy.h: copies everything from one store to another, of any kind. No engine runs on either
- * of them. How far it has come is a row of the target, written with the rows themselves:
+/* engine/copy.h: copies all rows of a store to another store, of any kind. No engine may use either
+ * of them. The cursor is a row of the target, written together with the copied rows:
  *
  *   catalog | "copy" |    version 1, the source's seed (u64, big-endian), the key of the first row
- *                         that is not yet copied
+ *                         that is not copied yet
  *
- * It is erased when everything is copied and compared. A store with this row cannot be served. */
+ * It is erased when all rows are copied and compared. A store with this row cannot be served. */
 #ifndef GRAMME_ENGINE_COPY_H
 #define GRAMME_ENGINE_COPY_H
 
@@ -30,9 +30,9 @@ struct copy_result {
     bool was_resumed;
 };
 
-/* Copies all rows and counters of `source` to `target`, which must be empty, or the target of an
- * earlier call that was interrupted, and have the source's seed; then reads both and compares.
- * Waits for the stores. */
+/* Copies all rows and counters of `source` to `target`, then reads and compares both. `target` must
+ * have the seed of the source, and be empty or the target of a call that was interrupted. Blocks.
+ */
 MUST_USE bool store_copy(struct store *source, struct store *target,
                          const struct copy_options *options, struct copy_result *out,
                          struct err *err);

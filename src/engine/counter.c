@@ -1,4 +1,4 @@
-/* Counts of spaces: rows of their own, so that writers only add to them. */
+/* Counters of the rows and bytes of spaces. In evals, on threads of the store. */
 #include "base/bytes.h"
 #include "engine/engine_internal.h"
 
@@ -16,6 +16,7 @@ struct str space_fact_key(struct arena *arena, uint32_t space, enum space_fact f
 void space_count(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
                  int64_t bytes)
 {
+    assert(space >= SPACE_FIRST_FREE);
     if (rows != 0 || bytes != 0) {
         store_batch_add(batch, space_fact_key(arena, space, SPACE_SIZE),
                         (struct store_count){.count = rows, .bytes = bytes});

@@ -55,7 +55,7 @@ struct derivation {
     void *context;
 };
 
-/* Whether a space that may still be filled must have what belongs to the item. */
+/* Whether a space must have the derived row of the item; it may still be filled. */
 static bool must_have(const struct derivation *derivation, const struct space_info *space,
                       uint32_t since_version)
 {
@@ -83,7 +83,7 @@ static size_t derive_entry(const struct derivation *derivation, const struct ind
     return entry.size;
 }
 
-/* An item that is past its time for longer than EXPIRY_PAST_MAX_S needs no row. */
+/* An item that expired more than EXPIRY_PAST_MAX_S ago needs no row. */
 static void derive_expiry(const struct derivation *derivation)
 {
     const struct checked_item *item = derivation->item;

@@ -1,4 +1,5 @@
-/* DescribeTable: the description that is in memory, and the counts that the store has. */
+/* DescribeTable: returns the description in memory and the counters in the store. On the thread of
+ * the call. */
 #include "engine/engine_internal.h"
 #include "err/messages.h"
 

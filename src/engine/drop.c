@@ -1,5 +1,5 @@
-/* Spaces whose table or index is gone: their rows go in the background, then what is known of them.
- */
+/* Drops the spaces of deleted tables and indexes, then erases their facts and their "drop" rows.
+ * Any thread. */
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "engine/engine_internal.h"
@@ -11,7 +11,7 @@ struct str catalog_drop_key(struct arena *arena, uint32_t space)
     return catalog_key(arena, "drop", str_make(sort, sizeof(sort)));
 }
 
-/* Erases what stands outside of the spaces themselves, once their rows are gone. */
+/* Erases the rows about dropped spaces, after the spaces were dropped. */
 struct drop {
     struct engine *engine;
     struct store_update update;

@@ -1,7 +1,10 @@
+/* Opens and closes an engine: reads the catalog and starts the background threads. On the caller's
+ * thread. */
 #include "engine/engine.h"
 
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "engine/backup_internal.h"
 #include "engine/copy.h"
@@ -11,11 +14,23 @@
 
 enum { CLOCK_CONFIRM_MS = 60 * 60 * 1000 };
 
-/* If it takes longer, calls fail until it is so. */
+/* Waits until the store may serve. If that takes longer than WAIT_MS_MAX, calls fail until then. */
 static void wait_to_serve(const struct store *store)
 {
     enum { WAIT_MS_MAX = 10 * 1000 };
     for (int i = 0; i < WAIT_MS_MAX && !store_may_serve(store); i++) {
+        usleep(1000);
+    }
+}
+
+/* Waits until all servers have settled the catalog that was read, so that streams and indexes are
+ * not shown as changing only because this server has just started. A server that is slow, or dead
+ * and not excluded yet, delays the start by at most WAIT_MS_MAX. */
+static void wait_to_settle(const struct engine *engine)
+{
+    enum { WAIT_MS_MAX = 1000 };
+    uint64_t version = atomic_load(&engine->follow.seen);
+    for (int i = 0; i < WAIT_MS_MAX && !follow_is_settled(engine, version); i++) {
         usleep(1000);
     }
 }
@@ -36,11 +51,12 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     engine->region = arena_copy(&engine->arena, options->region);
     engine->account = arena_copy(&engine->arena, options->account);
     pthread_rwlock_init(&engine->tables_lock, NULL);
+    pthread_mutex_init(&engine->watch_lock, NULL);
     map_init(&engine->tables);
     streams_init(&engine->streams, options);
-    service_prepare(&engine->backfill, engine);
-    service_prepare(&engine->expiry, engine);
-    service_prepare(&engine->recovery, engine);
+    background_prepare(&engine->backfill, engine);
+    background_prepare(&engine->expiry, engine);
+    background_prepare(&engine->recovery, engine);
     if (!background_start(&engine->housekeeper, engine, housekeeper_round, err) ||
         !copy_check_finished(store, err) || !follow_open(engine, err) ||
         !streams_load(engine, err) || !engine_clock_load(engine, err) ||
@@ -51,6 +67,7 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
         return false;
     }
     wait_to_serve(store);
+    wait_to_settle(engine);
     *out = engine;
     return true;
 }
@@ -64,7 +81,7 @@ void engine_close(struct engine *engine)
     background_stop(&engine->expiry);
     background_stop(&engine->recovery);
     background_stop(&engine->housekeeper);
-    follow_close(engine); /* last: it makes known what the others change */
+    follow_close(engine); /* last: it publishes the changes of the other threads */
     background_finish(&engine->backfill);
     background_finish(&engine->expiry);
     background_finish(&engine->recovery);
@@ -75,13 +92,14 @@ void engine_close(struct engine *engine)
     catalog_unload(engine);
     streams_finish(&engine->streams);
     pthread_rwlock_destroy(&engine->tables_lock);
+    pthread_mutex_destroy(&engine->watch_lock);
     arena_finish(&engine->arena);
     mem_free(engine);
 }
 
 void engine_clock_moved(struct engine *engine)
 {
-    atomic_store(&engine->clock.is_confirmed, true);
+    trusted_clock_confirm(&engine->clock, clock_wall_ms(), clock_boot_ms());
     background_wake(&engine->housekeeper);
     expiry_clock_moved(engine);
     background_wake(&engine->recovery);
@@ -105,6 +123,33 @@ struct str engine_region(const struct engine *engine)
 struct str engine_account(const struct engine *engine)
 {
     return engine->account;
+}
+
+void engine_watch_catalog(struct engine *engine, void (*changed)(void *context), void *context)
+{
+    pthread_mutex_lock(&engine->watch_lock);
+    engine->catalog_changed = changed;
+    engine->watch_context = context;
+    pthread_mutex_unlock(&engine->watch_lock);
+}
+
+void engine_note_catalog_change(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->watch_lock);
+    if (engine->catalog_changed != NULL) {
+        engine->catalog_changed(engine->watch_context);
+    }
+    pthread_mutex_unlock(&engine->watch_lock);
+}
+
+bool engine_is_leader(const struct engine *engine)
+{
+    return store_is_leader(engine->store);
+}
+
+int64_t engine_trusted_ms(const struct engine *engine)
+{
+    return trusted_clock_ms(&engine->clock);
 }
 
 uint64_t engine_seed(const struct engine *engine)

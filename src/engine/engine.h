@@ -31,20 +31,33 @@ struct engine_options {
     int64_t stream_retention_ms;
 };
 
-/* The engine borrows the store and copies the options. */
+/* Opens an engine on a store, which it borrows: reads the catalog and starts background threads.
+ * Copies the options. Blocks. */
 MUST_USE bool engine_open(struct store *store, const struct engine_options *options,
                           struct engine **out, struct err *err);
+/* Stops the background threads and frees the engine. No call may be under way. Accepts NULL. */
 void engine_close(struct engine *engine);
-/* The clock has been set, or is confirmed by an operator: background threads look at once whether
- * something is due. Any thread, like the next. */
+/* The clock was set, or an operator has confirmed it: background threads check at once what is due.
+ * Any thread, as the next. */
 void engine_clock_moved(struct engine *engine);
 /* Whether the wall clock has jumped ahead, so that data does not expire by it (see
  * engine/trusted_clock.h). */
 MUST_USE bool engine_clock_is_doubted(const struct engine *engine);
 /* Whether this server may answer calls: see store_may_serve(). Any thread. */
 MUST_USE bool engine_may_serve(const struct engine *engine);
+/* Returns the region of ARNs. */
 struct str engine_region(const struct engine *engine);
+/* Returns the account of ARNs. */
 struct str engine_account(const struct engine *engine);
+/* Calls `changed` after each change of a table, by this server or another one, on a thread that it
+ * must not keep. NULL ends it: when this returns it is not called any more. For a single watcher.
+ */
+void engine_watch_catalog(struct engine *engine, void (*changed)(void *context), void *context);
+/* Whether this server is the one for work that one server is to do (store_is_leader()). Any thread.
+ */
+MUST_USE bool engine_is_leader(const struct engine *engine);
+/* The time by which data is deleted (engine/trusted_clock.h), in ms since 1970. Any thread. */
+int64_t engine_trusted_ms(const struct engine *engine);
 /* Of hashes that outlive the process. */
 uint64_t engine_seed(const struct engine *engine);
 
@@ -70,6 +83,7 @@ struct engine_probe {
     struct str key;
     struct store_update update;
 };
+/* Starts a probe. */
 void engine_probe(struct engine_probe *probe);
 
 /* What bytes_max is for items that are also filtered. */
@@ -77,12 +91,18 @@ size_t engine_bytes_max(const struct engine_call *call, const struct condition *
 
 /* --- tables --- */
 
-/* A counted reference to a table's description. */
+/* Returns the description of a table, with a reference that the caller releases; NULL: there is no
+ * such table. */
 MUST_USE const struct table *table_acquire(struct engine *engine, struct str name);
+/* Releases a reference. Accepts NULL. */
 void table_release(const struct table *table);
 /* As DescribeTable shows it now: CREATING until the delay is over, UPDATING while an index is about
  * to be filled or deleted. */
 enum resource_status table_status(const struct engine *engine, const struct table *table);
+
+/* Whether a state that began at `since_ms` has ended: --table-delay-ms makes states such as
+ * CREATING and ENABLING last. */
+MUST_USE bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms);
 
 /* Item counts and sizes, of the table and of each index; behind those of the indexes, of the one
  * that is leaving. */
@@ -100,6 +120,7 @@ struct table_describe {
     struct table_sizes sizes;
     struct store_get get;
 };
+/* Reads the description and counters of a table. */
 void engine_describe_table(struct table_describe *describe);
 
 /* Makes a table: `wanted` is a description without id, dates and spaces. */
@@ -114,6 +135,7 @@ struct table_create {
     struct str stream_row;
     uint64_t version; /* of the catalog */
 };
+/* Creates a table. */
 void engine_create_table(struct table_create *create);
 
 enum { TABLE_CHANGE_DROPS_MAX = 4, CHANGE_EXTRA = 3 };
@@ -140,31 +162,36 @@ struct table_change {
     struct str row;
     struct str stream_row;
 };
+/* Changes the description of a table. */
 void engine_change_table(struct table_change *change);
 
-/* For `change`: gives the new description `table` a global index, CREATING, or takes one away. What
- * is to be done with their entries is done in the background. */
+/* For `change` of a table_change: adds a global index to *table, in the state CREATING. The
+ * background thread writes its entries. */
 void table_add_index(struct table_change *change, struct table *table, const struct index *index);
+/* For `change` of a table_change: removes index `number` from *table. The background thread drops
+ * its entries. */
 void table_remove_index(struct table_change *change, struct table *table, size_t number);
 
 struct table_delete {
     struct engine_call call;
     struct str name;
     const struct table *table; /* as it was, acquired; NULL on error */
+    bool may_be_creating;      /* the table may be CREATING: of an import that failed */
     bool is_kept;              /* backups need its items */
     struct store_update update;
     struct str row;
     struct str stream_row;
     uint64_t version;
 };
+/* Deletes a table. */
 void engine_delete_table(struct table_delete *remove);
 
-/* Names in order, behind `after` (STR_NULL: from the start), at most `limit`. */
 struct table_names {
     struct str *names;
     size_t count;
     bool more;
 };
+/* Lists names of tables in order, after `after` (STR_NULL: from the first), at most `limit`. */
 void engine_list_tables(struct engine *engine, struct arena *arena, struct str after, size_t limit,
                         struct table_names *out);
 
@@ -209,6 +236,7 @@ struct items_get {
     struct row *rows; /* one per key; valid until done() returns */
     struct store_get get;
 };
+/* Reads items by key. */
 void engine_get_items(struct items_get *get);
 
 /* --- writing --- */
@@ -312,6 +340,7 @@ struct items_read {
     bool fetch_is_away;           /* a part is being read by another thread */
     bool fetch_is_back;           /* the part that was asked for has come */
 };
+/* Reads one page of a Query or Scan. */
 void engine_read_items(struct items_read *read);
 
 #endif

@@ -42,14 +42,42 @@ struct engine {
     struct background expiry;
     struct background recovery; /* backups and restores: recovery_background.c */
     int64_t recovery_lag_ms;
-    struct trimmed_history *trimmed; /* of the housekeeper: history_trim.c */
-    struct expiry_sweeps *sweeps;    /* of that thread */
+    struct background *exporter;            /* of src/transfer; NULL: there is none */
+    struct trimmed_history *trimmed;        /* of the housekeeper: history_trim.c */
+    struct expiry_sweeps *sweeps;           /* of that thread */
+    pthread_mutex_t watch_lock;             /* of the next two */
+    void (*catalog_changed)(void *context); /* NULL: nobody watches */
+    void *watch_context;
+    void (*wake_loads)(void *context); /* engine_on_load(); under tables_lock, like the next */
+    void *wake_loads_context;
 };
 
-/* catalog.c */
+/* Tells who watches the catalog that it has changed. */
+void engine_note_catalog_change(struct engine *engine);
+
+/* catalog.c: descriptions in memory */
+
+/* Returns the key of a row of the catalog; `sort` may be empty. */
 struct str catalog_key(struct arena *arena, const char *part, struct str sort);
 
-/* Reading at the start: waits for the store. */
+/* Puts a description that this server has committed with `version` into memory, unless all changes
+ * up to that version are in memory already. Returns a reference to it; NULL: *err. On the publisher
+ * thread. */
+const struct table *catalog_publish(struct engine *engine, struct str row, uint64_t version,
+                                    struct err *err);
+/* Removes a deleted table from memory; calls that hold a reference keep it. `row` is the
+ * description that was deleted. Returns a reference to it. On the publisher thread. */
+const struct table *catalog_withdraw(struct engine *engine, struct str row, uint64_t version);
+
+enum { TABLE_SPACES_MAX = 4 + CAPACITY_INDEX_MAX };
+/* Lists the spaces that are dropped with a deleted table; if `is_kept`, without those that backups
+ * need. Returns their count. */
+size_t catalog_table_spaces(const struct table *table, bool is_kept,
+                            uint32_t out[TABLE_SPACES_MAX]);
+
+/* catalog_read.c: the rows of the catalog */
+
+/* A read of catalog rows that blocks until the store has answered. */
 struct catalog_read {
     struct engine *engine;
     struct err *err;
@@ -77,6 +105,7 @@ struct catalog_snapshot {
     struct catalog_rows drops;
     struct catalog_rows kept;
 };
+/* Reads all rows of the catalog into `arena`. Blocks. */
 MUST_USE bool catalog_read_all(struct engine *engine, struct arena *arena,
                                struct catalog_snapshot *out, struct err *err);
 /* Whether all rows can be read. */
@@ -89,40 +118,43 @@ void catalog_replace_all(struct engine *engine, const struct catalog_snapshot *s
 void catalog_drop_left(struct engine *engine, const struct catalog_snapshot *snapshot);
 /* Up to which version, at most `seen`, no call of this server knows less. */
 uint64_t catalog_settled_version(struct engine *engine, uint64_t seen);
+/* Frees all descriptions in memory, when the engine is closed. */
 void catalog_unload(struct engine *engine);
 
-/* Whether nobody holds an older description of the table any more: all calls that start or are
- * under way, of all servers, know at least this one. */
+/* Returns whether all calls that start or are under way, on all servers, use this description of
+ * the table or a newer one. */
 bool catalog_is_settled(struct engine *engine, const struct table *table);
 
-/* Whether a state that began then may end: --table-delay-ms keeps states lasting. */
-bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms);
-/* The tables that are `wanted`, acquired, in an array in `arena`. */
+/* Returns the tables for which `wanted` is true, acquired, in an array in `arena`. */
 size_t catalog_collect(struct engine *engine, bool (*wanted)(const struct table *table),
                        struct arena *arena, const struct table ***out);
 
-/* The row that says that a space is to go, and letting it go once that row is in the store. Returns
- * at once; if we stop before it is done, the next start sees to it. */
+/* Returns the key of the row "drop", which marks a space that must be dropped. */
 struct str catalog_drop_key(struct arena *arena, uint32_t space);
+/* Drops spaces in the background, after their rows "drop" are stored. If the server stops before,
+ * the next start continues. */
 void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t count);
 
-/* One round of each background thread. */
+/* The round of the housekeeper. */
 int64_t housekeeper_round(struct background *background);
+/* The round of the backfill thread: indexes that are created or deleted. */
 int64_t backfill_round(struct background *background);
+/* The round of the recovery thread: backups and restores. */
 int64_t recovery_round(struct background *background);
 
 /* backfill.c: whether an index of the table is being created or deleted. */
 bool index_is_changing(const struct table *table);
 
-/* What is kept of a space beside its rows: how many they are, and how many bytes by the service's
- * rules; while it is being filled, also how far that has come (engine/backfill_scan.h). */
+/* Facts about a space: the number of its rows and their size by the rules of the service; while it
+ * is being filled, the cursor (engine/backfill_scan.h). */
 enum space_fact { SPACE_SIZE, SPACE_CURSOR };
+/* Returns the key of a fact. */
 struct str space_fact_key(struct arena *arena, uint32_t space, enum space_fact fact);
 /* Adds to the space's size. */
 void space_count(struct store_batch *batch, struct arena *arena, uint32_t space, int64_t rows,
                  int64_t bytes);
 
-/* Words a store's status for an answer. */
+/* Sets the error of a call from the status of a store request; STORE_OK sets none. */
 void engine_set_store_error(struct err *err, enum store_status status);
 
 /* key.c: checks the index keys that an update changes; fails in write->err. The new item is
@@ -140,10 +172,15 @@ struct index_entry {
 /* Just its key; STR_NULL: the item lacks a key attribute or has it of another type. */
 struct str index_entry_key(const struct engine *engine, const struct index *index,
                            const struct item_key *key, struct value item, struct arena *arena);
-/* `item_row` is the item's own row, for indexes that project all of it. */
+/* `item_row` is the item's own row, for indexes that project all of it. An item whose entry would
+ * have a longer key than the store accepts has none. */
 struct index_entry index_entry_of(const struct engine *engine, const struct table *table,
                                   const struct index *index, const struct item_key *key,
                                   struct value item, struct str item_row, struct arena *arena);
+/* Whether the store accepts the keys of the new item's entries; false: write->err says which not.
+ */
+MUST_USE bool index_check_entry_keys(const struct engine *engine, struct item_write *write,
+                                     struct value old_item, struct arena *arena);
 /* What the entries of an item in all local indexes count for. */
 size_t index_local_size(const struct table *table, struct value item);
 

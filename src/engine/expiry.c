@@ -1,3 +1,4 @@
+/* Expiry rows: their keys, and how writes update them. In evals, on threads of the store. */
 #include "engine/expiry.h"
 
 #include "base/bytes.h"
@@ -52,7 +53,8 @@ struct str expiry_item_row(struct arena *arena, uint32_t items_space, struct str
 
 /* --- writes --- */
 
-/* The row of an item that is being written now. One that is too long past never gets one. */
+/* Writes the expiry row of an item that is being written. An item that expired long ago gets none.
+ */
 static void put_row(const struct engine *engine, struct store_batch *batch, struct arena *arena,
                     uint32_t space, struct str row_key, int64_t time_s)
 {
@@ -72,13 +74,13 @@ void expiry_write(const struct engine *engine, const struct item_write *write,
     bool had = expiry_time(table, old->item, &before_s);
     bool has = expiry_time(table, write->new_item, &after_s);
     bool moved = !had || !has || before_s != after_s;
-    /* From now on the backfill scan that fills the space passes the item by: it was written by a
-     * description that knows the space. */
+    /* From now on the backfill scan skips the item, because a description that knows the space has
+     * written it. */
     bool unknown = old->table_version < table->ttl_since_version;
     if (had && moved) {
         struct str key = expiry_key(arena, table->ttl_space, write->key.row, before_s);
         if (write->expiry == NULL ||
-            !str_eq(key, write->expiry->key)) { /* expiry_erase_found() does */
+            !str_eq(key, write->expiry->key)) { /* else expiry_erase_found() erases it */
             store_batch_erase_owned(batch, key);
         }
     }
@@ -112,7 +114,7 @@ bool expiry_is_due(const struct engine *engine, const struct item_write *write, 
     int64_t time_s;
     bool expires = expiry_time(write->table, item, &time_s) && time_s > find->oldest_s;
     bool is_due = expires && time_s <= MIN(find->due_s, trusted_clock_ms(&engine->clock) / 1000);
-    if (expires && !is_due) { /* moved on; or the clock was set back, and the row was its own */
+    if (expires && !is_due) { /* its time has changed, or the clock was set back */
         struct str key = expiry_key(arena, write->table->ttl_space, write->key.row, time_s);
         store_batch_put_owned(batch, key, STR(""));
     }

@@ -1,10 +1,11 @@
-/* The service that deletes items when their time has come.
+/* The background thread that deletes expired items.
  *
- * It passes over the rows of a table's expiry space up to now, bucket by bucket, and deletes what
- * they lead to by the same writes as calls do. A pass may take many rounds; each round gives every
- * table its turn, so that a million items of one table do not hold up another's. The next pass
- * begins where the last one ended: new rows are never put behind that (see expiry.h), except by a
- * write that was under way. For these it goes back a little, and all the way now and then. */
+ * It reads the rows of a table's expiry space up to the current time, bucket by bucket, and deletes
+ * their items by the same writes as calls do. A pass may take many rounds; each round works on
+ * every table, so that a million items of one table do not delay another one. The next pass begins
+ * where the last one ended: later rows never have an earlier time (see expiry.h), except for writes
+ * that were under way. For these a pass begins a little earlier, and now and then at the oldest
+ * row. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -14,19 +15,19 @@
 #include "err/messages.h"
 
 enum { ROUND_MS = 250 };
-/* Rounds without work take no more than this part of the time. */
+/* Rounds without work use at most 1 / REST_FACTOR of the time. */
 enum { REST_FACTOR = 4 };
-/* No more items than this go in a second, so that others hardly notice; if the thread was held up,
- * it may catch up with so much. */
+/* Largest rate of deletions, so that calls are hardly delayed; a thread that was delayed may catch
+ * up with BURST_US. */
 enum { ITEMS_PER_SECOND = 25000, BURST_US = 100 * 1000 };
-/* How many items one update deletes, and how many updates are under way: many are needed only where
- * each takes long. */
+/* Items that one update deletes, and updates under way: several are needed only if each takes long.
+ */
 enum { BATCH_ITEMS = 64, BATCHES_MAX = 16 };
 /* How many rows of a bucket are read in one turn. */
 enum { TURN_ROWS = 512 };
 /* How far back a pass begins, and how often one begins with the oldest rows. */
 enum { BACK_S = 2, FULL_PASS_US = 60 * 1000 * 1000 };
-/* How long the filling of one space goes on before others get their turn. */
+/* How long one space is filled before other tables are served. */
 enum { FILL_TURN_US = 100 * 1000 };
 
 struct bucket_pass {
@@ -34,21 +35,21 @@ struct bucket_pass {
     bool is_over;
 };
 
-/* What is known of one table. */
+/* The sweep of one table. */
 struct sweep {
     struct sweep *next;
     uint32_t space;
     bool is_wanted; /* the table still has this space */
 
     bool is_passing;
-    bool has_failed; /* something of this pass was not done */
-    int64_t due_s;   /* of this pass, like all below */
+    bool has_failed; /* a part of this pass was not done */
+    int64_t due_s;   /* of this pass, as all below */
     int64_t oldest_s;
     struct bucket_pass buckets[EXPIRY_BUCKETS];
     struct arena arena; /* for what buckets point to */
 
-    int64_t swept_s;      /* rows up to this time are gone */
-    int64_t full_pass_us; /* when the last full one began; 0: never */
+    int64_t swept_s;      /* rows up to this time are erased */
+    int64_t full_pass_us; /* when the last full pass began; 0: never */
 
     struct backfill_scan scan; /* TTL_ENABLING: fills the space */
 };
@@ -148,7 +149,7 @@ struct turn {
     struct arena arena;
     struct background_range range;
     struct batch *batches; /* BATCHES_MAX */
-    bool has_ended;        /* a batch has: somebody waits for that */
+    bool has_ended;        /* a batch has ended */
     bool found_any;        /* in all turns of this round */
 };
 
@@ -240,8 +241,8 @@ static void add_delete(struct batch *batch, struct str key, struct str row_key)
     };
 }
 
-/* Deletes what the rows read lead to. Two rows may lead to one item, which must not be twice in one
- * update. */
+/* Deletes the items of the rows that were read. Two rows may refer to one item, which may be only
+ * once in an update. */
 static void delete_found(struct turn *turn)
 {
     struct batch *batch = free_batch(turn);
@@ -333,7 +334,7 @@ static void begin_pass(const struct engine *engine, struct sweep *sweep)
     }
 }
 
-/* Gives a table its turn; true if its pass is not over. */
+/* Sweeps a table for one turn. Returns whether its pass is not complete. */
 static bool sweep_table(struct turn *turn)
 {
     struct sweep *sweep = turn->sweep;
@@ -384,7 +385,7 @@ static void enable_done(struct engine_call *call)
     enabling->is_done = true;
 }
 
-/* All items are in the space. If this fails, the next round finds it ENABLING still. */
+/* All items are in the space: TTL becomes enabled. If this fails, the next round repeats it. */
 static void end_filling(struct turn *turn)
 {
     struct enabling enabling = {.space = turn->sweep->space};
@@ -478,7 +479,7 @@ int64_t expiry_round(struct background *background)
     int64_t start_us = clock_monotonic_us();
     engine_clock_look(background);
     if (!store_is_leader(engine->store)) {
-        forget_passes(engine->sweeps); /* whoever did it meanwhile may have been behind */
+        forget_passes(engine->sweeps); /* the previous leader may not have swept everything */
         return ROUND_MS;
     }
     if (atomic_exchange(&engine->sweeps->clock_moved, false)) {

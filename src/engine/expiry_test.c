@@ -1,3 +1,4 @@
+/* Tests time to live with an engine on a store in memory: sweeps, races with writes, clocks. */
 #include "base/bytes.h"
 #include "engine/expiry.h"
 

@@ -1,4 +1,4 @@
-/* The service that follows the changes of other servers: see follow.h. */
+/* The background thread that follows the changes of other servers: see follow.h. */
 #include "engine/follow.h"
 
 #include "base/bytes.h"
@@ -6,10 +6,10 @@
 #include "base/mem.h"
 #include "engine/engine_internal.h"
 
-/* While calls wait for others, or others for us. */
+/* Intervals of rounds: while calls or other servers wait, and else. */
 enum { BUSY_MS = 20, IDLE_MS = 60 * 1000 };
 
-/* A call whose change is not yet seen everywhere. */
+/* A call whose change is not yet seen by all servers. */
 struct waiting_call {
     struct waiting_call *next;
     struct engine_call *call;
@@ -102,10 +102,11 @@ void follow_note_change(struct engine *engine, uint64_t version)
     if (version == atomic_load(&follow->seen) + 1) {
         atomic_store(&follow->seen, version);
     } else if (version > atomic_load(&follow->seen)) {
-        atomic_store(&follow->may_have_changed, true); /* others were before us */
+        atomic_store(&follow->may_have_changed, true); /* other servers made changes before */
         follow_wake(engine);
     }
     announce(engine);
+    engine_note_catalog_change(engine);
 }
 
 bool follow_is_settled(const struct engine *engine, uint64_t version)
@@ -140,8 +141,8 @@ static bool read_version(struct engine *engine, struct arena *arena, uint64_t *o
     return err->code == ERR_NONE;
 }
 
-/* The version is read first, so what is read then is at least as new. Changes of this server are
- * published on this thread, so none is published while it reads. */
+/* Reads the version first, so the catalog that is read afterwards is at least as new. Changes by
+ * this server are published on this thread, so none is published meanwhile. */
 static bool read_again(struct engine *engine, struct err *err)
 {
     struct follow *follow = &engine->follow;
@@ -157,6 +158,7 @@ static bool read_again(struct engine *engine, struct err *err)
             atomic_store(&follow->seen, version);
             background_wake(&engine->backfill);
             background_wake(&engine->recovery);
+            engine_note_catalog_change(engine);
         }
     }
     arena_finish(&arena);

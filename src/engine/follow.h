@@ -1,12 +1,13 @@
-/* engine/follow.h: table descriptions in memory stay right when another server changes them.
+/* engine/follow.h: keeps the table descriptions in memory up to date when another server on the
+ * same store changes them.
  *
  *   catalog | "version" |    u64, big-endian: grows with every change of tables and streams
  *
  * Every change increments the version in the same update. A background thread reads the catalog
- * again when another server has changed it, and announces to the others up to which version this
- * server knows everything ("seen"), and up to which version no call under way knows less
- * ("settled"). A call that changes a table is answered only when every server has seen the change.
- * With a store that is not shared there is nothing to read again, and all of it happens at once. */
+ * again when another server has changed it, and announces two versions: "seen": this server knows
+ * all changes up to it; "settled": no call under way uses an older one. A call that changes a table
+ * is answered when every server has seen the change. If the store is not shared, both versions
+ * follow at once. */
 #ifndef GRAMME_ENGINE_FOLLOW_H
 #define GRAMME_ENGINE_FOLLOW_H
 
@@ -15,38 +16,41 @@
 
 struct waiting_call;
 
-/* Of the background thread, unless it says otherwise. */
+/* Used by the background thread only, unless a comment says otherwise. */
 struct follow {
-    struct background background; /* also the home of changes: publishes them in order */
-    _Atomic uint64_t seen;        /* any thread may read it, like the next */
+    struct background background; /* also the home of catalog updates: publishes them in order */
+    _Atomic uint64_t seen;        /* any thread may read it, as the next */
     _Atomic uint64_t settled;
-    _Atomic uint64_t slowest;     /* settled, of all servers */
+    _Atomic uint64_t slowest;     /* the lowest settled version of all servers */
     atomic_bool may_have_changed; /* set on any thread */
-    atomic_bool is_started;       /* the thread is */
-    struct waiting_call *waiting; /* for other servers */
+    atomic_bool is_started;       /* the thread runs */
+    struct waiting_call *waiting; /* calls that wait for other servers */
 };
 
-/* Reads what there is and starts following; the engine's tables and streams are empty. */
+/* Reads the catalog into the engine, whose tables and streams are empty, and starts the thread. */
 MUST_USE bool follow_open(struct engine *engine, struct err *err);
-/* Stops the thread. Calls that still wait for other servers are answered. */
+/* Stops the thread, and answers calls that still wait for other servers. */
 void follow_close(struct engine *engine);
 
-/* For updates that change the catalog: the key of the version's row, and the next version, for the
- * row that stands there. */
+/* For updates that change the catalog. */
+/* Returns the key of the version row. */
 struct str follow_version_key(struct arena *arena);
+/* Returns the version that follows the one in `row`. */
 uint64_t follow_version_after(struct str row);
+/* Returns the row of a version, in `arena`. */
 struct str follow_version_row(struct arena *arena, uint64_t version);
 
-/* A change of this server with that version is stored and published. */
+/* A change by this server with this version is stored and published. */
 void follow_note_change(struct engine *engine, uint64_t version);
-/* Ends a call, on its own thread, when all servers have seen the version. */
+/* Calls done() of a call, on its own thread, when all servers have seen the version. */
 void follow_finish_call(struct engine_call *call, uint64_t version);
 
-/* Whether no call of any server knows less than this version. Any thread. */
+/* Returns whether no call of any server uses an older version. Any thread. */
 MUST_USE bool follow_is_settled(const struct engine *engine, uint64_t version);
-/* The catalog was changed without follow_note_change(): reads it again. Any thread. */
+/* Makes the thread read the catalog again, after a change without follow_note_change(). Any thread.
+ */
 void follow_look_again(struct engine *engine);
-/* Something may be settled now. Any thread. */
+/* Makes the thread check what is settled. Any thread. */
 void follow_wake(struct engine *engine);
 
 #endif

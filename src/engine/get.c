@@ -1,4 +1,4 @@
-/* Reading items by key. */
+/* Reads items by key. On the thread of the call. */
 #include "engine/engine_internal.h"
 
 static void get_done(struct store_get *get)

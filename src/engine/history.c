@@ -58,6 +58,8 @@ struct str history_row_before(struct str record, bool *out_good)
 void history_append(const struct item_write *write, struct str old_row, int64_t time_ns,
                     struct store_batch *batch, struct arena *arena)
 {
+    assert(time_ns > 0);
+    assert(write->key.row.len >= STORE_PREFIX_LEN);
     struct key_writer writer;
     key_start(&writer, arena, write->table->history_space);
     key_add_bytes(&writer, str_make(write->key.row.data + KEY_SPACE_LEN, KEY_HASH_LEN));

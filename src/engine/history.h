@@ -1,21 +1,22 @@
-/* engine/history.h: earlier versions of a table's items, for backups and point-in-time recovery.
+/* engine/history.h: earlier versions of the items of a table, for backups and point-in-time
+ * recovery.
  *
- * While a table keeps its history, every write that changes an item also writes the item's row as
- * it was before, in the same update, under the item's key and the time of the update
- * (store.h, rule 8):
+ * While a table keeps its history, every write that changes an item also writes a record with the
+ * previous row of the item, in the same update, under the key of the item and the time of the
+ * update (store.h, rule 8):
  *
  *   history space | h(pk) | grp(sk) time in ns (u64, big-endian)    01, the row before; just 01:
  *                                                                    there was none
  *
- * So the items as of an instant follow from the items of now: of an item that was changed since,
- * the version is in its first record after the instant; all others are as they were. Rows and
- * history are in the same order, so both are read side by side, chunk by chunk, without a snapshot:
- * if the rows are read first, whatever changes meanwhile is found in the history.
+ * So the items of an instant are derived from the current items: if an item was changed later, its
+ * version of that instant is in its first record after the instant; else it is the current one.
+ * Rows and history have the same order, so both are read together, chunk by chunk, without a
+ * snapshot: the rows are read first, so changes that happen meanwhile are found in the history.
  *
- * That holds for instants from when on all calls know the history space, up to any instant that is
- * settled (store_settle()), as long as no record is trimmed that an instant needs: which instants
- * there are, the backups say (engine/backup.h). Spaces of items and history outlive their table
- * while a backup needs them. */
+ * This is valid for instants after all calls knew the history space, up to an instant that is
+ * settled (store_settle()), while no record is trimmed that an instant needs; the backups determine
+ * which instants are needed (engine/backup.h). The spaces of items and history are kept after their
+ * table is deleted while a backup needs them. */
 #ifndef GRAMME_ENGINE_HISTORY_H
 #define GRAMME_ENGINE_HISTORY_H
 
@@ -24,25 +25,28 @@
 
 enum { HISTORY_TIME_LEN = 8 };
 
-/* For evals: adds the record of a write that changes the item. `old_row` is the row before,
+/* For evals: adds the record of a write that changes the item. `old_row` is the previous row;
  * STR_NULL: there was none. */
 void history_append(const struct item_write *write, struct str old_row, int64_t time_ns,
                     struct store_batch *batch, struct arena *arena);
 
 /* --- keys --- */
 
-/* The key of the records of an item's row, without the time. */
+/* Returns the key of the records of an item, without the time. */
 struct str history_prefix(struct arena *arena, uint32_t history_space, struct str row_key);
-/* The key of the item's row in `space` that a record belongs to; STR_NULL: the key is bad. */
+/* Returns the key of the item's row in `space`, from the key of a record; STR_NULL: it is
+ * malformed.
+ */
 struct str history_row_key(struct arena *arena, uint32_t space, struct str record_key);
-/* The time of a record. */
+/* Returns the time in the key of a record. */
 int64_t history_time_ns(struct str record_key);
-/* The row before, in a record; STR_NULL: there was none. *out_good: the record can be read. */
+/* Returns the previous row in a record; STR_NULL: there was none. *out_good: the record is valid.
+ */
 struct str history_row_before(struct str record, bool *out_good);
 
 /* --- reading: on a background thread --- */
 
-/* What is read: all items as of `instant_ns`; or, if `until_ns` is not 0, the items that were
+/* What to read: all items as of `instant_ns`; or, if `until_ns` is not 0, the items that were
  * changed after `instant_ns` and not after `until_ns`. */
 struct history_source {
     uint32_t space;
@@ -58,27 +62,27 @@ struct history_item {
     int64_t change_ns; /* changes only: the last change until then */
 };
 
-/* Reads a source from its first to its last key. Fill in `background` and `source`; {0} else. */
+/* Reads a source from its first to its last key. Set `background` and `source`; the rest is {0}. */
 struct history_reader {
     struct background *background;
     struct history_source source;
-    struct str from; /* the first row key that has not been read; STR_NULL: the first of all */
-    size_t rows_max; /* of a chunk; 0: as many as are sensible */
+    struct str from; /* the first row key that is not read yet; STR_NULL: the start */
+    size_t rows_max; /* of a chunk; 0: a default */
 
     /* The chunk: valid until the next one is read. */
     struct history_item *items;
     size_t count;
     bool is_last;
 
-    struct arena arena; /* its own, like the next */
+    struct arena arena; /* private, as the next */
     struct arena scratch;
 };
 
-/* Reads the next chunk; false: the store could not be read, and the same can be tried again. */
+/* Reads the next chunk. False: the store could not be read; the caller may try again. Blocks. */
 MUST_USE bool history_read(struct history_reader *reader);
 /* Frees the memory of the chunk. */
 void history_reader_finish(struct history_reader *reader);
-/* 0 to 1: which part of all keys has been read. */
+/* Returns the part of the key space that was read, 0 to 1. */
 double history_progress(const struct history_reader *reader);
 
 #endif

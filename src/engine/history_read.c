@@ -1,5 +1,5 @@
-/* Reads the items of an instant, or the changes between two: rows and history side by side. Called
- * by services, on their thread. */
+/* Reads the items of an instant, or the changes between two instants, from rows and history
+ * together. On background threads. */
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "engine/engine_internal.h"
@@ -8,13 +8,13 @@
 enum { CHUNK_ROWS_MAX = 1024 };
 static const size_t chunk_bytes_max = (size_t)4 << 20;
 
-/* What the history says of one item. */
+/* One item in the history. */
 struct past {
     struct str prefix; /* the key of its records, without the time */
     struct str key;    /* of the item's row */
-    bool is_known;     /* there is a record after the instant: `before` is its version */
+    bool is_known;     /* there is a record after the instant; `before` is its row */
     struct str before;
-    bool is_after_known; /* there is a record after `until_ns`: likewise */
+    bool is_after_known; /* there is a record after `until_ns`; `after` is its row */
     struct str after;
     int64_t change_ns; /* the last record until `until_ns`; 0: none after the instant */
 };
@@ -72,7 +72,7 @@ static bool read_rows(struct history_chunk *chunk)
 
 /* --- the history of the same keys --- */
 
-/* Another item begins. False: there is no room for it, and the chunk ends before it. */
+/* Begins another item. False: the chunk is full, and ends before it. */
 static bool begin_past(struct history_chunk *chunk, struct str prefix, struct str key)
 {
     struct str row_key = history_row_key(chunk->arena, chunk->reader->source.space, key);

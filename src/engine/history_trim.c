@@ -1,11 +1,11 @@
-/* Erases records of histories that no instant needs any more. A record at time t of an item, whose
- * record before that is of time p, is what restores the instants from p up to t, t excluded. It is
- * needed while there is a backup of one of these instants, or one of them is within the window of
+/* Erases records of histories that no instant needs. A record of an item at time t, whose previous
+ * record has the time p, is needed to restore instants from p up to t, excluding t. It is kept
+ * while there is a backup of one of these instants, or one of them is in the window of
  * point-in-time recovery.
  *
- * Which records are needed is decided after store_settle(): whatever backup is not listed then gets
- * an instant that is later than the settled time, or than the window's begin, and neither needs
- * what is erased here. Of the housekeeper, on its thread. */
+ * Which records are needed is decided after store_settle(): a backup that is not listed by then
+ * gets an instant after the settled time, or after the start of the window, and needs no record
+ * that is erased here. On the thread of the housekeeper. */
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -22,7 +22,7 @@ enum { ERASE_MAX = 512, PASS_ROWS = 4096, BACKUPS_AT_ONCE = 64 };
 static const int64_t hour_ms = (int64_t)60 * 60 * 1000;
 static const int64_t day_ns = (int64_t)24 * 60 * 60 * 1000 * 1000000;
 
-/* What is known of a history from one pass to the next; of the housekeeper. */
+/* The state of a history between passes; housekeeper only. */
 struct trimmed_history {
     struct trimmed_history *next;
     uint32_t space;
@@ -78,8 +78,8 @@ static void count_done(struct store_get *get)
     count->done = true;
 }
 
-struct store_count service_space_size(struct background *background, uint32_t space,
-                                      struct arena *arena)
+struct store_count background_space_size(struct background *background, uint32_t space,
+                                         struct arena *arena)
 {
     struct count_get count = {.key = space_fact_key(arena, space, SPACE_SIZE)};
     count.get = (struct store_get){
@@ -105,7 +105,7 @@ static void settle_done(struct store_settle *settle)
     CONTAINER_OF(settle, struct settle_wait, settle)->done = true;
 }
 
-int64_t service_settle(struct background *background, struct arena *arena)
+int64_t background_settle(struct background *background, struct arena *arena)
 {
     struct settle_wait wait = {
         .settle = {.arena = arena,
@@ -252,7 +252,7 @@ static bool erase_eval(struct store_update *update, const struct str *rows,
     return true;
 }
 
-/* Nobody else writes these rows; the declared key is only there to have one. */
+/* Erases records. No other update writes them; a key is declared because an update needs one. */
 static bool erase(struct trim *trim)
 {
     trim->declared = backfill_scan_cursor_key(&trim->scratch, trim->space);
@@ -292,7 +292,7 @@ static bool pass(struct trim *trim, const struct table *table)
 {
     struct engine *engine = trim->background->engine;
     trim->space = table->history_space;
-    trim->settled_ns = service_settle(trim->background, &trim->arena);
+    trim->settled_ns = background_settle(trim->background, &trim->arena);
     if (trim->settled_ns == 0 || !collect_instants(trim)) {
         return false;
     }
@@ -328,7 +328,7 @@ static struct trimmed_history *known_history(struct engine *engine, uint32_t spa
     return known;
 }
 
-/* A pass reads the whole history: so it is made when there is something to gain. */
+/* Whether a pass is worth while: it reads the whole history. */
 static bool is_due(struct trim *trim, const struct table *table,
                    const struct trimmed_history *known, int64_t rows)
 {
@@ -344,10 +344,11 @@ static void trim_history(struct trim *trim, const struct table *table)
     struct engine *engine = trim->background->engine;
     struct trimmed_history *known = known_history(engine, table->history_space);
     known->is_seen = true;
-    int64_t rows = service_space_size(trim->background, table->history_space, &trim->arena).count;
+    int64_t rows =
+        background_space_size(trim->background, table->history_space, &trim->arena).count;
     if (is_due(trim, table, known, rows) && pass(trim, table)) {
         struct store_count left =
-            service_space_size(trim->background, table->history_space, &trim->arena);
+            background_space_size(trim->background, table->history_space, &trim->arena);
         known->rows = left.count;
         known->holds = table->history_holds;
         known->days = table->recovery_days;

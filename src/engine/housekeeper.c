@@ -1,10 +1,10 @@
-/* The housekeeper: what nobody waits for and is not urgent. It is also the home of store requests
- * that belong to no call. */
+/* The housekeeper: the background thread for work that is not urgent: trims streams and histories,
+ * erases tokens. It is also the home of store requests that belong to no call. */
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/token.h"
 
-/* A server that is not the one for this looks now and then whether it has become so. */
+/* Intervals of rounds, and of a server that is not the leader. */
 enum { ROUND_MS = 30 * 1000, FOLLOWER_MS = 500 };
 
 int64_t housekeeper_round(struct background *background)

@@ -1,4 +1,4 @@
-/* Secondary indexes: which entry an item has in one, if any. */
+/* Computes the entry of an item in an index. In evals, on threads of the store. */
 #include "engine/engine_internal.h"
 #include "err/messages.h"
 #include "model/builder.h"
@@ -36,7 +36,7 @@ struct str index_entry_key(const struct engine *engine, const struct index *inde
     for (size_t i = 0; i < index->key.range_count; i++) {
         key_add_grouped(&writer, value_bytes(range[i]));
     }
-    /* What tells apart the items under one index key: the table's key. */
+    /* The key of the table makes entries with the same index key unique. */
     size_t skip = index->kind == INDEX_LOCAL ? STORE_PREFIX_LEN : KEY_SPACE_LEN;
     key_add_bytes(&writer, str_skip(key->row, skip));
     return key_finish(&writer);
@@ -72,10 +72,11 @@ struct index_entry index_entry_of(const struct engine *engine, const struct tabl
     if (value_is_absent(item)) {
         return entry;
     }
-    entry.key = index_entry_key(engine, index, key, item, arena);
-    if (str_is_null(entry.key)) {
+    struct str entry_key = index_entry_key(engine, index, key, item, arena);
+    if (str_is_null(entry_key) || entry_key.len > store_key_len_max(engine->store)) {
         return entry;
     }
+    entry.key = entry_key;
     if (index->projection == PROJECTION_ALL) {
         entry.row = item_row;
         entry.size = row_decode(item_row).size;
@@ -85,6 +86,36 @@ struct index_entry index_entry_of(const struct engine *engine, const struct tabl
     entry.size = item_size(image);
     entry.row = row_encode(arena, image, entry.size, 0);
     return entry;
+}
+
+/* Several sort key attributes can have more bytes than the store accepts in one key. An update that
+ * does not change them is accepted: the item was there before the index and has no entry. */
+static bool check_entry_key(const struct engine *engine, struct item_write *write,
+                            const struct index *index, struct value old_item, struct arena *arena)
+{
+    struct str after = index_entry_key(engine, index, &write->key, write->new_item, arena);
+    if (after.len <= store_key_len_max(engine->store) ||
+        (!value_is_absent(old_item) &&
+         str_eq(after, index_entry_key(engine, index, &write->key, old_item, arena)))) {
+        return true;
+    }
+    return err_set(&write->err, ERR_VALIDATION, MESSAGE_INDEX_ENTRY_KEY_SIZE, STR_ARG(index->name),
+                   store_key_len_max(engine->store));
+}
+
+bool index_check_entry_keys(const struct engine *engine, struct item_write *write,
+                            struct value old_item, struct arena *arena)
+{
+    if (value_is_absent(write->new_item) || store_key_len_max(engine->store) == STORE_KEY_LEN_MAX) {
+        return true;
+    }
+    for (size_t i = 0; i < write->table->index_count; i++) {
+        const struct index *index = &write->table->indexes[i];
+        if (index->key.range_count > 1 && !check_entry_key(engine, write, index, old_item, arena)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 size_t index_local_size(const struct table *table, struct value item)

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "codec/backup.h"
+#include "codec/load.h"
 #include "codec/table.h"
 #include "engine/engine_internal.h"
 
@@ -91,7 +92,7 @@ static bool assign_spaces(struct inventory *inventory, const struct table *table
         good = assign(inventory, index->space, SPACE_INDEX, table, index) && good;
     }
     if (table->deleting_index != NULL) {
-        good = assign(inventory, table->deleting_index->space, SPACE_LEAVING, NULL, NULL) && good;
+        good = assign(inventory, table->deleting_index->space, SPACE_DROPPING, NULL, NULL) && good;
     }
     if (table->history_space != 0) {
         good = assign(inventory, table->history_space, SPACE_HISTORY, table, NULL) && good;
@@ -172,8 +173,9 @@ static bool add_backup(struct inventory *inventory, struct str value, inventory_
     return true;
 }
 
-static bool add_stream(struct inventory *inventory, struct str sort, struct str value,
-                       inventory_report *report, void *context)
+/* The row of a stream or a feed: both have the same form. */
+static bool add_stream(struct inventory *inventory, enum space_role role, struct str sort,
+                       struct str value, inventory_report *report, void *context)
 {
     struct inventory_stream *stream = ARENA_NEW(&inventory->arena, struct inventory_stream);
     struct err err = ERR_INIT(&inventory->arena);
@@ -182,12 +184,27 @@ static bool add_stream(struct inventory *inventory, struct str sort, struct str 
         table_decode(&inventory->arena, str_skip(value, STREAM_ROW_HEAD), &stream->table, &err) &&
         stream->table.stream_shards > 0 && stream->table.stream_shard_ms > 0 &&
         stream->table.stream_space == store_key_space(sort) &&
-        assign(inventory, stream->table.stream_space, SPACE_STREAM, NULL, NULL);
+        assign(inventory, stream->table.stream_space, role, NULL, NULL);
     if (!good) {
-        report(context, STR(""), "the description of a stream cannot be read");
+        report(context, STR(""),
+               role == SPACE_FEED ? "the description of a feed cannot be read"
+                                  : "the description of a stream cannot be read");
         return false;
     }
     inventory_find(inventory, stream->table.stream_space)->stream = stream;
+    return true;
+}
+
+/* An import or bulk put. It has no space of its own. */
+static bool check_load(struct inventory *inventory, struct str value, inventory_report *report,
+                       void *context)
+{
+    struct load load;
+    struct err err = ERR_INIT(&inventory->arena);
+    if (!load_decode(&inventory->arena, value, &load, &err)) {
+        report(context, STR(""), "an import or bulk operation cannot be read");
+        return false;
+    }
     return true;
 }
 
@@ -199,7 +216,10 @@ static bool add_catalog_row(struct inventory *inventory, struct str key, struct 
         return add_table(inventory, sort, value, report, context);
     }
     if (is_part(key, "stream")) {
-        return add_stream(inventory, sort, value, report, context);
+        return add_stream(inventory, SPACE_STREAM, sort, value, report, context);
+    }
+    if (is_part(key, "feed")) {
+        return add_stream(inventory, SPACE_FEED, sort, value, report, context);
     }
     if (is_part(key, "kept")) {
         return add_kept(inventory, sort, value, report, context);
@@ -207,17 +227,24 @@ static bool add_catalog_row(struct inventory *inventory, struct str key, struct 
     if (is_part(key, "backup")) {
         return add_backup(inventory, value, report, context);
     }
+    if (is_part(key, "export") || is_part(key, "export-file") || is_part(key, "export-token")) {
+        return true; /* no space depends on them */
+    }
     if (is_part(key, "next") && value.len == 4) {
         inventory->next_space = store_key_space(value);
         return true;
     }
     if (is_part(key, "drop") && sort.len == 4) {
-        inventory_find(inventory, store_key_space(sort))->role = SPACE_LEAVING;
+        inventory_find(inventory, store_key_space(sort))->role = SPACE_DROPPING;
         return true;
+    }
+    if (is_part(key, "import") || is_part(key, "bulk")) {
+        return check_load(inventory, value, report, context);
     }
     bool is_time = (is_part(key, "clock") || is_part(key, "trusted-time")) && value.len == 9 &&
                    value.data[0] == 1;
-    bool is_good = is_time || is_part(key, "copy") || (is_part(key, "version") && value.len == 8);
+    bool is_good = is_time || is_part(key, "copy") || is_part(key, "load-token") ||
+                   (is_part(key, "version") && value.len == 8);
     if (!is_good) {
         report(context, STR(""), "a row of the catalog cannot be read");
     }
@@ -311,6 +338,10 @@ void inventory_seal(struct inventory *inventory, inventory_report *report, void 
             inventory_find(inventory, table->stream_space)->role != SPACE_STREAM) {
             report(context, table->name, "the description of the table's stream is missing");
         }
+        if (table->feed_space != 0 &&
+            inventory_find(inventory, table->feed_space)->role != SPACE_FEED) {
+            report(context, table->name, "the description of the table's feed is missing");
+        }
     }
 }
 
@@ -344,13 +375,16 @@ struct str inventory_describe(struct inventory *inventory, uint32_t space, struc
         return arena_format(arena, "times of expiry of table \"%.*s\"", STR_ARG(info->table->name));
     case SPACE_STREAM:
         return arena_format(arena, "stream of table \"%.*s\"", STR_ARG(info->stream->table.name));
+    case SPACE_FEED:
+        return arena_format(arena, "changes of table \"%.*s\" for Kinesis",
+                            STR_ARG(info->stream->table.name));
     case SPACE_KEPT:
         return arena_format(arena, "items of deleted table \"%.*s\", for its backups",
                             STR_ARG(info->table->name));
     case SPACE_HISTORY:
         return arena_format(arena, "earlier versions of items of table \"%.*s\"",
                             STR_ARG(info->table->name));
-    case SPACE_LEAVING:
+    case SPACE_DROPPING:
         return STR("rows that are being deleted");
     default:
         return arena_format(arena, "space %u", space);

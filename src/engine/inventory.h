@@ -13,12 +13,13 @@ enum space_role {
     SPACE_COLLECTIONS, /* sizes of item collections */
     SPACE_EXPIRY,      /* items by time of expiry */
     SPACE_STREAM,
+    SPACE_FEED,    /* changes for a Kinesis destination */
     SPACE_KEPT,    /* items of a deleted table that has backups */
     SPACE_HISTORY, /* earlier versions of items, of a table or a deleted one */
-    SPACE_LEAVING  /* to be dropped: its rows do not count any more */
+    SPACE_DROPPING /* to be dropped: its rows do not count any more */
 };
 
-/* A stream, as its row in the catalog describes it. */
+/* A stream or feed, as its row in the catalog describes it. */
 struct inventory_stream {
     struct table table; /* name, key and the stream's fields */
 };
@@ -26,9 +27,9 @@ struct inventory_stream {
 struct space_info {
     uint32_t space;
     enum space_role role;
-    const struct table *table; /* of all roles but unknown, stream and leaving */
-    const struct index *index; /* SPACE_INDEX */
-    const struct inventory_stream *stream;
+    const struct table *table;             /* of all roles but unknown, stream, feed and leaving */
+    const struct index *index;             /* SPACE_INDEX */
+    const struct inventory_stream *stream; /* SPACE_STREAM, SPACE_FEED */
     bool has_size;
     struct store_count size;  /* as stored */
     uint32_t backups;         /* SPACE_HISTORY: how many need it */
@@ -53,7 +54,9 @@ struct inventory {
 
 typedef void inventory_report(void *context, struct str table_name, const char *text);
 
+/* Makes an empty inventory; `seed` is that of the store. */
 void inventory_init(struct inventory *inventory, uint64_t seed);
+/* Frees it. */
 void inventory_finish(struct inventory *inventory);
 /* Takes a row of the spaces below SPACE_FIRST_FREE; others are ignored. Rows that cannot be read
  * are reported; false: this one cannot. */

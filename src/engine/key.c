@@ -1,4 +1,5 @@
-/* Primary keys of items, from requests, with the service's refusals. */
+/* Reads the primary keys of items from requests, with the errors of the service. On the thread of
+ * the call. */
 #include "engine/engine_internal.h"
 #include "err/messages.h"
 #include "model/builder.h"
@@ -122,8 +123,8 @@ static bool refuse_empty_index_key(const struct index *index, const struct key_a
                    STR_ARG(attribute->name));
 }
 
-/* Walks the key attributes of all indexes, those of one index together, in order of their names:
- * that is how the service picks the one to complain of. */
+/* Iterates over the key attributes of all indexes, in the order of index names: the service reports
+ * the first error in this order. */
 struct index_key_iter {
     const struct table *table;
     const struct index *index; /* NULL: before the first */

@@ -1,5 +1,5 @@
-/* engine/match.h: whether two sets of rows are the same, although they come in different orders and
- * do not fit into memory: the rows that items imply and the rows that are there.
+/* engine/match.h: compares two sets of rows that come in different orders and do not fit into
+ * memory: the rows that are derived from items, and the rows in the store.
  *
  * In a first pass each side adds a hash of each row to the sum of the bucket of its key. If sums
  * differ, a second pass keeps the rows of those buckets only and compares them one by one. */
@@ -11,7 +11,7 @@
 struct match;
 enum match_side { MATCH_EXPECTED, MATCH_FOUND };
 
-/* What the second pass tells of a key. Rows are STR_NULL where that side has none. */
+/* A difference that the second pass reports; a row is STR_NULL if that side has none. */
 struct match_difference {
     struct str key;
     struct str expected;
@@ -19,18 +19,21 @@ struct match_difference {
 };
 typedef void match_report(void *context, const struct match_difference *difference);
 
+/* Creates an empty comparison. */
 MUST_USE struct match *match_create(void);
-void match_destroy(struct match *match); /* accepts NULL */
-/* A row of one side. In the second pass the same rows must come again. */
+/* Frees it. Accepts NULL. */
+void match_destroy(struct match *match);
+/* Adds a row of one side. In the second pass the same rows must be added again. */
 void match_add(struct match *match, enum match_side side, struct str key, struct str value);
-/* Ends the first pass: whether the sides are equal. */
+/* Ends the first pass: returns whether the sides are equal. */
 MUST_USE bool match_is_equal(const struct match *match);
-/* Begins the second pass. At most `bytes_max` of rows are kept; of what does not fit nothing is
- * told but match_is_incomplete(). */
+/* Begins the second pass. Keeps at most `bytes_max` bytes of rows; rows that do not fit are not
+ * compared, and match_is_incomplete() returns true. */
 void match_start_second_pass(struct match *match, size_t bytes_max);
-/* Ends it: reports differences in order of keys. A key that a side has several times is compared in
- * order. */
+/* Ends the second pass: reports differences in the order of keys. Rows of one side with the same
+ * key are compared in their order. */
 void match_compare(struct match *match, match_report *report, void *context);
+/* Returns whether rows were left out of the second pass for lack of memory. */
 MUST_USE bool match_is_incomplete(const struct match *match);
 
 #endif

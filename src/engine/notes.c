@@ -1,5 +1,5 @@
-/* Named rows of the parts above. All are in one part of one space and belong to the row with the
- * empty name, which is never written. On any thread; done() on the thread of `home`. */
+/* Notes: see notes.h. All are in one part of one space, and are owned by the row with the empty
+ * name, which is never written. Any thread; done() on the thread of `home`. */
 #include "engine/notes.h"
 
 #include "base/bytes.h"

@@ -1,5 +1,5 @@
-/* engine/notes.h: small named rows that parts above the engine keep in the store, such as access
- * patterns. They are no data of clients: losing them is a nuisance, no more. */
+/* engine/notes.h: small named rows that layers above the engine keep in the store, such as access
+ * patterns. They are not data of clients, and may be lost without harm. */
 #ifndef GRAMME_ENGINE_NOTES_H
 #define GRAMME_ENGINE_NOTES_H
 
@@ -10,23 +10,26 @@ struct note {
     struct str value; /* STR_NULL: erases it */
 };
 
-/* Writes or erases notes, all or none. They live until done(). */
+/* Writes or erases notes, all or none. `notes` must live until done(). */
 struct notes_write {
-    struct engine_call call; /* call.err: the store takes no writes */
+    struct engine_call call; /* call.err: the store accepts no writes */
     const struct note *notes;
     size_t count;
-    struct store_update update; /* the engine's own, like the next */
+    struct store_update update; /* private to the engine, as the next */
     struct str key;
 };
+/* Starts a write. */
 void engine_write_notes(struct notes_write *write);
 
-/* Gives each note whose name starts with `prefix` to `emit`, in order of names, on any thread. */
+/* Calls `emit` for each note whose name starts with `prefix`, in the order of names, on any thread.
+ */
 struct notes_read {
     struct engine_call call;
     struct str prefix;
     void (*emit)(struct notes_read *read, struct str name, struct str value);
-    struct store_range range; /* the engine's own */
+    struct store_range range; /* private to the engine */
 };
+/* Starts a read. */
 void engine_read_notes(struct notes_read *read);
 
 #endif

@@ -1,5 +1,5 @@
-/* A table or index as it was before some writes. Pure computation; called on the thread of a read,
- * and only while stale reads or index lag are simulated. */
+/* Computes the rows of a table or index before some writes: see past.h. Called on the thread of a
+ * read, only while stale reads or index lag are simulated. */
 #include "engine/past.h"
 
 #include <stdlib.h>

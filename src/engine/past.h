@@ -1,18 +1,18 @@
-/* engine/past.h: a table or index as it was before some writes, for reads that are to see an older
- * state. The simulation of stale reads and of index lag (meter/simulation.h) uses it. */
+/* engine/past.h: computes the rows of a table or index before some writes, for reads that return an
+ * older state: the simulation of stale reads and of index lag (meter/simulation.h). */
 #ifndef GRAMME_ENGINE_PAST_H
 #define GRAMME_ENGINE_PAST_H
 
 #include "engine/engine.h"
 
-/* One write that is to be left out. */
+/* A write that is to be ignored. */
 struct past_write {
     struct str row;        /* key of the item's row */
     struct value old_item; /* VALUE_ABSENT: there was none */
     struct value new_item; /* VALUE_ABSENT: there is none */
 };
 
-/* A row that differs from what the store has now. */
+/* A row that differs from the current one. */
 struct past_row {
     struct str key;
     struct str row; /* STR_NULL: there was none */

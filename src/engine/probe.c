@@ -1,4 +1,4 @@
-/* Whether the store takes writes: a write of one small row, which is on disk when it is done. */
+/* Probes whether the store accepts writes: writes one small row. Any thread. */
 #include "engine/engine_internal.h"
 
 static bool probe_eval(struct store_update *update, const struct str *rows,

@@ -1,10 +1,11 @@
+/* Computes the row keys that a Query or Scan reads: see range.h. On the thread of the call. */
 #include "engine/range.h"
 
 #include "base/bytes.h"
 #include "engine/engine_internal.h"
 
-/* Sort attributes are raw in a table's own rows, where they come last, and grouped in an index's.
- */
+/* Adds a sort attribute to a key: raw in rows of tables, where it is last, and grouped in entries
+ * of indexes. */
 static void add_sort(struct key_writer *writer, bool grouped, struct value value)
 {
     if (grouped) {
@@ -14,7 +15,7 @@ static void add_sort(struct key_writer *writer, bool grouped, struct value value
     }
 }
 
-/* Everything that starts with `prefix` and, behind it, the value: [at, after). */
+/* Returns the range of keys that start with `prefix` and the value. */
 static struct key_range range_at(struct str prefix, bool grouped, struct value value,
                                  struct arena *arena)
 {
@@ -51,7 +52,7 @@ static struct str prefix_end(struct str prefix, bool grouped, struct value value
     return key_after_prefix(arena, key_finish(&writer));
 }
 
-/* Narrows the range to the interval between the condition's bounds. */
+/* Narrows the range to the bounds of the condition. */
 static void apply_bounds(struct key_range *range, struct str prefix, bool grouped,
                          const struct key_condition *condition, struct arena *arena)
 {
@@ -88,7 +89,7 @@ struct key_range range_of_query(struct engine *engine, const struct table *table
     return range;
 }
 
-/* The first hash of a segment: its share of 2^64, in the hash's first 8 bytes. */
+/* Returns the smallest key of a segment: an equal part of all hashes, by their first 8 bytes. */
 static struct str segment_start(uint32_t space, uint32_t segment, uint32_t total,
                                 struct arena *arena)
 {

@@ -1,10 +1,11 @@
-/* Reading ranges of items: one page of a Query or Scan. Rows are filtered and given out as they
- * come, straight from the store's memory. Only a local index that must fetch whole items from the
- * table works in two steps: the page's entries first, then their items by key. */
+/* Reads one page of a Query or Scan. Rows are filtered and passed to emit() as they are read, in
+ * the memory of the store. Only a local index that must fetch whole items from the table works in
+ * two steps: first the entries of the page, then their items by key. On the thread of the call, or
+ * on threads of the store. */
 #include "engine/engine_internal.h"
 #include "engine/past.h"
 
-/* Passes over an item's attributes that take as long as reading and encoding it does. */
+/* Number of passes over the attributes of an item that cost as much as reading and encoding it. */
 enum { PASSES_PER_READ = 8 };
 
 size_t engine_bytes_max(const struct engine_call *call, const struct condition *filter)
@@ -13,8 +14,8 @@ size_t engine_bytes_max(const struct engine_call *call, const struct condition *
     return call->bytes_max == 0 ? 0 : MAX(call->bytes_max / weight, (size_t)1);
 }
 
-/* A row of more than this, bytes times weight, is not filtered on the thread of a connection: it
- * can take more than a millisecond. */
+/* A row with more bytes times weight is not filtered on a network thread: it can take more than a
+ * millisecond. */
 static const size_t row_work_max = (size_t)512 << 10;
 
 static bool is_put_off(struct store_range *range, struct str row)
@@ -23,7 +24,7 @@ static bool is_put_off(struct store_range *range, struct str row)
     return range->put_off;
 }
 
-/* The page ends with this row: it was read, and more may follow. */
+/* Ends the page with this row; more rows may follow. */
 static void end_page(struct items_read *read, struct value item)
 {
     read->last_key = item_key_value(read->table, read->index, item, read->call.arena);
@@ -40,7 +41,7 @@ static void give(struct items_read *read, struct value item)
     }
 }
 
-/* The key of the table's row that an index entry stands for. */
+/* Returns the key of the item of an index entry. */
 static struct str item_row_of_entry(const struct items_read *read, struct value entry)
 {
     struct value range = read->table->key.range_count == 0
@@ -63,7 +64,7 @@ static void remember_fetch(struct items_read *read, struct value entry)
     read->fetch_keys[read->fetch_count++] = item_row_of_entry(read, entry);
 }
 
-/* Counts and gives out a row. False: the page ends with it. */
+/* Counts a row, and emits its item or notes it for fetching. False: the page ends with it. */
 static bool take_row(struct items_read *read, struct str value)
 {
     struct row row = row_decode(value);
@@ -135,8 +136,8 @@ static void read_before_thread_change(struct store_range *range)
     }
 }
 
-/* Items are fetched in parts, so that no more than a part of them is in memory beside the answer:
- * the entries of one page may stand for gigabytes. */
+/* Items are fetched in parts, so that only one part is in memory besides the answer: the items of
+ * one page of entries may have gigabytes. */
 enum { FETCH_KEYS_MAX = 32 };
 
 static void fetch_all(struct items_read *read);

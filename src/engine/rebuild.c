@@ -11,6 +11,7 @@
 #include "codec/table.h"
 #include "engine/derive.h"
 #include "engine/engine_internal.h"
+#include "engine/feed.h"
 #include "engine/stream_internal.h"
 
 /* Rows of items that are kept in memory because the items' own may be lost. */
@@ -97,7 +98,7 @@ void rebuilder_destroy(struct rebuilder *rebuilder)
 }
 
 /* A backfill scan whose cursor is lost begins anew. */
-static void restart_walk(struct rebuilder *rebuilder, uint32_t space)
+static void restart_scan(struct rebuilder *rebuilder, uint32_t space)
 {
     struct space_info *info = inventory_find(&rebuilder->inventory, space);
     if (str_is_null(info->cursor)) {
@@ -114,11 +115,11 @@ static void seal(struct rebuilder *rebuilder)
         const struct table *table = inventory->tables[i];
         for (size_t k = 0; k < table->index_count; k++) {
             if (table->indexes[k].status == STATUS_CREATING) {
-                restart_walk(rebuilder, table->indexes[k].space);
+                restart_scan(rebuilder, table->indexes[k].space);
             }
         }
         if (table->ttl == TTL_ENABLING) {
-            restart_walk(rebuilder, table->ttl_space);
+            restart_scan(rebuilder, table->ttl_space);
         }
     }
 }
@@ -276,7 +277,7 @@ static void lower_version(struct rebuilder *rebuilder, struct space_info *info,
         return;
     }
     if (info->extra == NULL) {
-        info->extra = rebuilder; /* told once */
+        info->extra = rebuilder; /* reported once */
         report(rebuilder, REBUILD_UNCERTAIN, item->table->name,
                "the newest description of the table is lost; the one before is used");
     }
@@ -373,9 +374,12 @@ static void add_item(struct rebuilder *rebuilder, const struct space_info *info,
 
 /* Streams and tokens --------------------------------------------------------------------------- */
 
-static void add_stream_row(struct rebuilder *rebuilder, struct str key, struct str value)
+static void add_stream_row(struct rebuilder *rebuilder, struct space_info *info, struct str key,
+                           struct str value)
 {
     if (key.len == STORE_PREFIX_LEN + STREAM_STAMP_LEN) {
+        info->found.count++;
+        info->found.bytes += (int64_t)value.len;
         rebuilder->last_stamp = MAX(rebuilder->last_stamp, stream_key_stamp(key));
         rebuilder->totals.stream_records++;
     }
@@ -444,8 +448,15 @@ static bool is_taken_over(struct rebuilder *rebuilder, struct str key)
         return sort.len == 4 &&
                inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_STREAM;
     }
+    if (is_part(key, "feed")) {
+        return sort.len == 4 &&
+               inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_FEED;
+    }
     if (!is_part(key, "table")) {
-        return is_part(key, "clock") || is_part(key, "trusted-time") || is_part(key, "version");
+        return is_part(key, "import") || is_part(key, "bulk") || is_part(key, "load-token") ||
+               is_part(key, "export") || is_part(key, "export-file") ||
+               is_part(key, "export-token") || is_part(key, "clock") ||
+               is_part(key, "trusted-time") || is_part(key, "version");
     }
     for (size_t i = 0; i < rebuilder->inventory.table_count; i++) {
         if (str_eq(rebuilder->inventory.tables[i]->name, sort)) {
@@ -464,6 +475,29 @@ static bool is_backup_saved(struct rebuilder *rebuilder, struct str value)
            inventory_find(&rebuilder->inventory, backup.table.history_space)->role == SPACE_HISTORY;
 }
 
+/* If the feed of a table could not be read, its destination is disabled: what would be recorded
+ * could not be delivered. Returns whether the description was changed. */
+static bool disable_lost_feed(struct rebuilder *rebuilder, struct table *table)
+{
+    if (table->feed_space == 0 ||
+        inventory_find(&rebuilder->inventory, table->feed_space)->role == SPACE_FEED) {
+        return false;
+    }
+    struct kinesis_destination *destinations =
+        ARENA_ARRAY(&rebuilder->arena, struct kinesis_destination, table->destination_count + 1);
+    memcpy(destinations, table->destinations, table->destination_count * sizeof(*destinations));
+    size_t number = table_live_destination(table);
+    if (number != SIZE_MAX) {
+        destinations[number].state = DESTINATION_DISABLED;
+    }
+    table->destinations = destinations;
+    table->feed_space = 0;
+    table->feed_slots = 0;
+    report(rebuilder, REBUILD_LOST, table->name,
+           "changes for Kinesis are lost; the destination is disabled");
+    return true;
+}
+
 /* The description of a table, deleted or not, with as many backups as were found. */
 static void put_table(struct rebuilder *rebuilder, struct str key, struct str value)
 {
@@ -475,7 +509,8 @@ static void put_table(struct rebuilder *rebuilder, struct str key, struct str va
     uint32_t backups = table.history_space == 0
                            ? 0
                            : inventory_find(&rebuilder->inventory, table.history_space)->backups;
-    if (backups != table.history_holds) {
+    bool is_changed = disable_lost_feed(rebuilder, &table);
+    if (is_changed || backups != table.history_holds) {
         table.history_holds = backups;
         value = table_encode(&rebuilder->arena, &table);
     }
@@ -518,7 +553,8 @@ static void put_facts(struct rebuilder *rebuilder)
     for (size_t i = 0; i < rebuilder->inventory.space_count; i++) {
         const struct space_info *info = &rebuilder->inventory.spaces[i];
         bool has_size = info->role == SPACE_ITEMS || info->role == SPACE_INDEX ||
-                        info->role == SPACE_KEPT || info->role == SPACE_HISTORY;
+                        info->role == SPACE_KEPT || info->role == SPACE_HISTORY ||
+                        info->role == SPACE_FEED;
         if (has_size && info->found.count > 0) {
             put(rebuilder, space_fact_key(&rebuilder->arena, info->space, SPACE_SIZE),
                 str_make(&info->found, sizeof(info->found)));
@@ -561,8 +597,8 @@ static void add_in_second_pass(struct rebuilder *rebuilder, struct str key, stru
         add_kept_row(rebuilder, info, key, value);
     } else if (info->role == SPACE_ITEMS) {
         add_item(rebuilder, info, key, value, is_stale);
-    } else if (info->role == SPACE_STREAM) {
-        add_stream_row(rebuilder, key, value);
+    } else if (info->role == SPACE_STREAM || info->role == SPACE_FEED) {
+        add_stream_row(rebuilder, info, key, value);
     }
 }
 

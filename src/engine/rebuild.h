@@ -1,9 +1,9 @@
-/* engine/rebuild.h: makes the rows of a new store from what could be read of a damaged one: items,
- * descriptions, streams and tokens are taken over, and everything that follows from items (index
- * entries, sizes, item collections, expiry) is made anew. Says what is lost.
+/* engine/rebuild.h: computes the rows of a new store from the readable rows of a damaged one:
+ * items, descriptions, streams and tokens are copied, and rows that are derived from items (index
+ * entries, sizes, item collections, expiry) are computed again. Reports what is lost.
  *
- * All rows of the old store are given twice, in order of their keys. The first pass looks for items
- * that can only be found in an index; the second one writes. */
+ * The caller adds all rows of the old store twice, in the order of their keys. The first pass looks
+ * for items that exist only in an index; the second one writes. */
 #ifndef GRAMME_ENGINE_REBUILD_H
 #define GRAMME_ENGINE_REBUILD_H
 
@@ -12,15 +12,15 @@
 struct rebuilder;
 
 enum rebuild_loss {
-    REBUILD_LOST,      /* was there, and is not in the new store */
-    REBUILD_UNCERTAIN, /* is in the new store, but a newer version of it may be lost */
-    REBUILD_RESTORED   /* was lost, and is taken from an index that holds whole items */
+    REBUILD_LOST,      /* not in the new store */
+    REBUILD_UNCERTAIN, /* in the new store, but a newer version may be lost */
+    REBUILD_RESTORED   /* was lost, and is restored from an index that holds whole items */
 };
 
-/* One thing that is not as it was. Pointers live until the callback returns. */
+/* One loss. Pointers are valid until the callback returns. */
 struct rebuild_finding {
     enum rebuild_loss loss;
-    struct str table; /* its name; empty: of no table */
+    struct str table; /* its name; empty: no table */
     const char *text;
 };
 
@@ -29,14 +29,14 @@ struct rebuild_totals {
     uint64_t items;
     uint64_t index_entries;
     uint64_t stream_records;
-    uint64_t lost; /* things that were reported as such, by kind */
+    uint64_t lost; /* number of findings, by kind */
     uint64_t uncertain;
     uint64_t restored;
 };
 
 struct rebuild_options {
     uint64_t seed;
-    /* Whether versions of the row with this key are lost. */
+    /* Returns whether versions of the row with this key are lost. */
     bool (*is_lost)(void *context, struct str key);
     /* Writes a row of the new store; each key once, in no order. */
     void (*put)(void *context, struct str key, struct str value);
@@ -44,17 +44,20 @@ struct rebuild_options {
     void *context; /* of all three */
 };
 
+/* Creates a rebuilder. */
 MUST_USE struct rebuilder *rebuilder_create(const struct rebuild_options *options);
+/* Frees it. */
 void rebuilder_destroy(struct rebuilder *rebuilder);
-/* The next row. `is_stale`: a newer version of it may be lost. */
+/* Adds the next row. `is_stale`: a newer version of it may be lost. */
 void rebuilder_add(struct rebuilder *rebuilder, struct str key, struct str value, bool is_stale);
-/* After all rows of a pass. */
+/* Ends a pass. */
 void rebuilder_end_pass(struct rebuilder *rebuilder);
-/* The number of the last record of a stream: the new store must go on behind it. */
+/* Returns the largest stamp of a log: stamps of the new store must be larger. */
 MUST_USE uint64_t rebuilder_last_stamp(const struct rebuilder *rebuilder);
-/* What the space of a row is for, as far as the rows so far tell: `items of table "orders"`. */
+/* Describes a space for messages, from the rows so far: `items of table "orders"`. */
 struct str rebuilder_describe_space(struct rebuilder *rebuilder, uint32_t space,
                                     struct arena *arena);
+/* Returns the counts so far. */
 void rebuilder_totals(const struct rebuilder *rebuilder, struct rebuild_totals *out);
 
 #endif

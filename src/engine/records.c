@@ -1,5 +1,5 @@
-/* Records of the server in a space of their own. Called by the server when it starts, when users
- * are administered, and every second to see whether another server has changed something.
+/* Records of the server: see records.h. Called when the server starts, by administration
+ * operations, and every second to detect changes by another server.
  *
  *   records | kind       | name     the record's text
  *   records | "revision" |          how often records were changed, i64 big-endian */
@@ -154,8 +154,7 @@ bool engine_records_revision(struct engine *engine, int64_t *out, struct err *er
     return err->code == ERR_NONE;
 }
 
-/* Reads of several parts are no snapshot: it is one if the revision is the same before and after.
- */
+/* Several ranges are not a snapshot; they are one if the revision is the same before and after. */
 bool engine_read_records(struct engine *engine, const char *const *kinds, record_visitor *visit,
                          void (*restart)(void *context), void *context, int64_t *out_revision,
                          struct err *err)

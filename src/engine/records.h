@@ -1,8 +1,8 @@
-/* engine/records.h: small documents of the server itself in the store, such as its users: a text
- * for each kind and name. All records together have a revision, which every change increases, so
- * that several servers on one store notice each other's changes.
+/* engine/records.h: small documents of the server in the store, such as users: a text for each kind
+ * and name. All records together have a revision, which every change increments, so that several
+ * servers on one store detect each other's changes.
  *
- * All functions wait for the store: they are for threads that may block. Any thread. */
+ * All functions block. Any thread that may block. */
 #ifndef GRAMME_ENGINE_RECORDS_H
 #define GRAMME_ENGINE_RECORDS_H
 
@@ -18,19 +18,20 @@ struct record_change {
 
 enum records_status {
     RECORDS_CHANGED,
-    RECORDS_STALE,  /* somebody else has changed records since; nothing was written */
+    RECORDS_STALE,  /* the revision is not the newest; nothing was written */
     RECORDS_FAILED, /* *err says why */
 };
 
-/* Writes all changes or none. `revision` is what the changes were derived from. */
+/* Writes all changes or none. `revision` is that from which the changes were derived. */
 MUST_USE enum records_status engine_change_records(struct engine *engine, int64_t revision,
                                                    const struct record_change *changes,
                                                    size_t change_count, struct err *err);
 
-/* Of all records; 0: there are none. */
+/* Reads the revision of all records; 0: there are none. */
 MUST_USE bool engine_records_revision(struct engine *engine, int64_t *out, struct err *err);
 
-/* One record of a kind. The texts live until it returns. False ends the reading with *err. */
+/* Gets one record. The texts are valid until it returns. Returns false to end the read with *err.
+ */
 typedef bool record_visitor(void *context, const char *kind, struct str value, struct err *err);
 
 /* Visits all records of the kinds (an array that ends with NULL), in that order, as they were at

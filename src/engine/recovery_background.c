@@ -1,12 +1,13 @@
-/* The recovery service: gives backups their instant, says from when on a table can be restored to a
- * point in time, copies the items of tables that are being restored, and deletes backups that are
- * over. All of it is in the catalog, so a restart, or another server, goes on where it was. */
+/* The recovery thread: sets the instant of backups, and the earliest time to which a table can be
+ * restored; copies the items of tables that are being restored; deletes backups that have expired.
+ * The state is in the catalog, so that it continues after a restart, or on another server. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
+#include "engine/export_internal.h"
 
 enum { POLL_MS = 5, RETRY_MS = 200, IDLE_MS = 60 * 1000, FOLLOWER_MS = 500, BACKUPS_AT_ONCE = 64 };
 /* An internal backup that no restore uses: the server was stopped in between. */
@@ -26,37 +27,14 @@ struct round {
     bool has_failed; /* the store did */
 };
 
-/* --- requests that are waited for --- */
-
-struct call_wait {
-    bool done;
-};
-
-static void call_done(struct engine_call *call)
-{
-    ((struct call_wait *)call->owner)->done = true;
-}
-
-static struct engine_call waited_call(struct round *round, struct call_wait *wait)
-{
-    *wait = (struct call_wait){0};
-    return (struct engine_call){
-        .engine = round->background->engine,
-        .arena = &round->arena,
-        .home = waiting_mailbox_box(round->background->mailbox),
-        .err = ERR_INIT(&round->arena),
-        .done = call_done,
-        .owner = wait,
-    };
-}
-
 static bool delete_backup(struct round *round, struct str row_name)
 {
-    struct call_wait wait;
-    struct backup_delete remove = {
-        .call = waited_call(round, &wait), .row_name = row_name, .by_expiry = true};
+    struct background_wait wait;
+    struct backup_delete remove = {.call = background_call(round->background, &round->arena, &wait),
+                                   .row_name = row_name,
+                                   .by_expiry = true};
     engine_delete_backup(&remove);
-    waiting_mailbox_run(round->background->mailbox, &wait.done);
+    background_wait_for(round->background, &wait);
     enum err_code code = remove.call.err.code;
     return code == ERR_NONE || code == ERR_BACKUP_NOT_FOUND;
 }
@@ -99,8 +77,8 @@ static void complete_backup(struct round *round, const struct backup_entry *entr
     }
     struct completion completion = {
         .key = backup_key(&round->arena, entry->row_name),
-        .instant_ns = service_settle(round->background, &round->arena),
-        .size = service_space_size(round->background, entry->backup.table.space, &round->arena),
+        .instant_ns = background_settle(round->background, &round->arena),
+        .size = background_space_size(round->background, entry->backup.table.space, &round->arena),
     };
     completion.update.update = (struct store_update){
         .keys = &completion.key,
@@ -127,6 +105,22 @@ static bool is_being_restored(struct round *round, const struct backup *backup)
     return is_restored;
 }
 
+/* Whether the backup is the pin of an export in progress. */
+static bool is_being_exported(struct round *round, const struct backup *backup)
+{
+    struct str mark = STR(EXPORT_PIN_NAME);
+    if (!str_starts_with(backup->name, mark)) {
+        return false;
+    }
+    struct background_wait wait;
+    struct export_get get = {.call = background_call(round->background, &round->arena, &wait),
+                             .row_name = str_skip(backup->name, mark.len)};
+    engine_get_export(&get);
+    background_wait_for(round->background, &wait);
+    enum err_code code = get.call.err.code;
+    return code == ERR_NONE ? get.export.state == EXPORT_IN_PROGRESS : code != ERR_EXPORT_NOT_FOUND;
+}
+
 static bool is_over(struct round *round, const struct backup *backup)
 {
     int64_t now_ms = trusted_clock_ms(&round->background->engine->clock);
@@ -134,7 +128,8 @@ static bool is_over(struct round *round, const struct backup *backup)
         return backup->expires_ms != 0 && backup->expires_ms <= now_ms &&
                str_is_null(backup->target);
     }
-    if (backup->kind != BACKUP_INTERNAL || is_being_restored(round, backup)) {
+    if (backup->kind != BACKUP_INTERNAL || is_being_restored(round, backup) ||
+        is_being_exported(round, backup)) {
         return false;
     }
     return backup->created_ms + orphan_ms <= now_ms;
@@ -156,10 +151,10 @@ static void look_at_backups(struct round *round)
     struct buf after = {0};
     bool more = true;
     while (more && !background_is_stopping(round->background)) {
-        struct call_wait wait;
+        struct background_wait wait;
         arena_reset(&round->arena);
         struct backup_list list = {
-            .call = waited_call(round, &wait),
+            .call = background_call(round->background, &round->arena, &wait),
             .after = after.len > 0 ? arena_copy(&round->arena, buf_str(&after)) : STR_NULL,
             .user = true,
             .system = true,
@@ -167,7 +162,7 @@ static void look_at_backups(struct round *round)
             .limit = BACKUPS_AT_ONCE,
         };
         engine_list_backups(&list);
-        waiting_mailbox_run(round->background->mailbox, &wait.done);
+        background_wait_for(round->background, &wait);
         if (list.call.err.code != ERR_NONE) {
             round->has_failed = true;
             break;
@@ -217,7 +212,7 @@ static void begin_recovery(struct round *round, const struct table *table)
     }
     struct beginning beginning = {
         .change.change = {.call.arena = &round->arena, .name = table->name, .change = set_since},
-        .since_ns = service_settle(round->background, &round->arena),
+        .since_ns = background_settle(round->background, &round->arena),
     };
     if (beginning.since_ns != 0) {
         background_change(round->background, &beginning.change);
@@ -275,7 +270,7 @@ static bool is_instant_settled(struct round *round, const struct table *table,
                                const struct restore_entry *entry)
 {
     return entry->state != NULL ||
-           service_settle(round->background, &round->arena) >= table->restore.instant_ns;
+           background_settle(round->background, &round->arena) >= table->restore.instant_ns;
 }
 
 /* True: there is more to do at once. */

@@ -1,7 +1,6 @@
-/* Copies the items of a backup into the table that is being restored from it. How far it has come
- * is the cursor of the table's space (a row like that of a backfill, engine/backfill_scan.h); a
- * chunk that is copied twice makes the same items. Called by the recovery service, on its thread.
- */
+/* Copies the items of a backup to the table that is being restored. The cursor is a row of the
+ * table's space, like that of a backfill (engine/backfill_scan.h); copying a chunk twice has the
+ * same result as once. Called by recovery_background.c, on its thread. */
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -283,7 +282,7 @@ enum restore_result restore_step(struct background *background, const struct tab
     }
     arena_reset(&state->arena);
     if (!state->reader.is_last && !copy_chunk(background, state, table)) {
-        restoring_destroy(state); /* begins again at the cursor that is stored */
+        restoring_destroy(state); /* starts again at the stored cursor */
         *state_at = NULL;
         return RESTORE_FAILED;
     }

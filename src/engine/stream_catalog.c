@@ -1,10 +1,10 @@
-/* Which streams there are, in the store and in memory.
+/* The list of streams, in the store and in memory.
  *
- *   catalog | "stream" | space    version 1, when it was disabled in ms (i64; 0: it is on), and as
- * a table's description: the table's name and key, and the stream catalog | "clock"  | version 1,
- * the floor of the time of streams in ms (i64)
+ *   catalog | "stream" | space    version 1, when it was disabled in ms (i64; 0: it is enabled),
+ * and a description with the name and key of the table, and the stream catalog | "clock"  | version
+ * 1, streams.floor_ms (i64)
  *
- * A stream outlives being disabled, and its table, by the retention. */
+ * A stream is kept for the retention after it was disabled or its table was deleted. */
 #include <stdlib.h>
 
 #include "base/bytes.h"
@@ -257,7 +257,7 @@ void stream_publish(struct engine *engine, struct str row, uint64_t version)
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     struct stream_entry *entry = decode(row, &err);
-    assert(entry != NULL); /* we wrote it */
+    assert(entry != NULL); /* this server has written it */
     pthread_rwlock_wrlock(&engine->streams.lock);
     struct stream_entry *known = map_get(&engine->streams.entries, entry->stream.path);
     atomic_store(&entry->known_since, version);
@@ -268,7 +268,7 @@ void stream_publish(struct engine *engine, struct str row, uint64_t version)
         }
     } else {
         known = map_put(&engine->streams.entries, entry->stream.path, entry);
-        entry = known; /* one of the same name, which nobody can name any more */
+        entry = known; /* an older stream with the same name, which cannot be found any more */
     }
     pthread_rwlock_unlock(&engine->streams.lock);
     if (entry != NULL) {
@@ -389,7 +389,7 @@ static bool load_clock(struct store_range *range, struct str key, struct str val
     return true;
 }
 
-/* The newest record says how late it was when we stopped, whatever the clock says now. */
+/* The newest record gives a lower bound of the time, whatever the clock says now. */
 static bool load_last_record(struct store_range *range, struct str key, struct str value)
 {
     (void)key;

@@ -1,3 +1,4 @@
+/* Writes and reads shard iterators: see stream_iterator.h. On the thread of the call. */
 #include "engine/stream_iterator.h"
 
 #include "base/base64.h"

@@ -1,4 +1,4 @@
-/* What streams, shards, records and their rows are called. */
+/* Names of streams and shards, sequence numbers, and keys of records. On any thread. */
 #include <stdio.h>
 #include <time.h>
 

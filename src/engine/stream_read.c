@@ -1,12 +1,12 @@
-/* What there is of a stream, and its records.
+/* Describes streams and reads their records. On the thread of the call.
  *
- * That a shard is closed is a promise: no record comes any more, also after a restart, also if the
- * clock is set back. Writes take their epoch from the time of streams, which never goes back. So
- * to close what lies before now: raise that time to now, and then carry out an update that makes it
- * durable and makes the shards of now the newest part of each slot's log. When it is done every
- * write that was evaluated earlier, with a smaller time, has been committed, and later ones go to
- * these shards, also those of another server whose clock is behind. This is needed once per epoch
- * of a stream; closed_ms remembers it. */
+ * A shard that is reported as closed must never get another record, also after a restart or if the
+ * clock is set back. Writes take their epoch from stream_time_ms(), which never goes back. To close
+ * all earlier epochs, that time is raised to the current time; then an update makes it durable, and
+ * makes the current shards the newest parts of the logs of their slots. When the update is done,
+ * all writes that were evaluated with an earlier time are committed, and later ones go to the
+ * current shards, also those of another server whose clock is behind. This is done once per epoch
+ * of a stream; closed_ms records it. */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine_internal.h"
@@ -49,7 +49,7 @@ static bool barrier_eval(struct store_update *update, const struct str *rows,
     return true;
 }
 
-/* If the store takes no writes, what was not closed stays open. */
+/* If the store accepts no writes, the shards stay open. */
 static void barrier_done(struct store_update *update)
 {
     struct stream_describe *describe = CONTAINER_OF(update, struct stream_describe, update);
@@ -65,7 +65,8 @@ static void barrier_done(struct store_update *update)
     finish_describe(describe);
 }
 
-/* Its last shards are open; those before it are closed, if need be now. */
+/* Describes an enabled stream: its last shards are open; earlier ones are closed now, if need be.
+ */
 static void describe_open(struct stream_describe *describe)
 {
     struct engine_call *call = &describe->call;
@@ -111,8 +112,8 @@ static void last_done(struct store_range *range)
     finish_describe(describe);
 }
 
-/* Nobody writes to it any more. Calls that knew it still when it was disabled may have written
- * later than that, so the last record has a say in which epoch is the last. */
+/* Describes a disabled stream without writers. Calls that were under way when it was disabled may
+ * have written later, so its last record is considered for the last epoch. */
 static void describe_ended(struct stream_describe *describe)
 {
     struct engine_call *call = &describe->call;
@@ -202,7 +203,7 @@ static void trim_done(struct store_get *get)
     end_read(read);
 }
 
-/* If another server trims, the store knows how far it is: the row changes with the records. */
+/* Another server may trim the stream: its horizon is a row that is written with the deletions. */
 static void read_done(struct store_range *range)
 {
     struct stream_read *read = CONTAINER_OF(range, struct stream_read, range);

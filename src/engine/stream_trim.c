@@ -1,5 +1,6 @@
-/* Forgetting what is older than the retention. Time and stamps grow together, so what is to go
- * stands at the front of each shard, and for each slot one number says up to where it is gone. */
+/* Deletes stream records that are older than the retention. Time and stamps grow together, so old
+ * records are the first of each shard, and one stamp per slot is the horizon. On the thread of the
+ * housekeeper. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/engine_internal.h"
@@ -63,7 +64,7 @@ static bool trim_eval(struct store_update *update, const struct str *rows,
     return true;
 }
 
-/* Readers are told first: see engine_read_stream(). */
+/* Publishes the new horizon first, then deletes: see engine_read_stream(). */
 static bool erase_rows(struct trim *trim)
 {
     trim->last = (struct stream_trimmed){
@@ -148,7 +149,7 @@ static void drop_stream(struct trim *trim)
         .eval = drop_eval,
     };
     if (background_update(trim->background, &trim->update) == STORE_OK) {
-        follow_look_again(engine); /* which forgets the stream */
+        follow_look_again(engine); /* which removes the stream from memory */
         catalog_drop_spaces(engine, &space, 1);
     }
 }

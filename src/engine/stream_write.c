@@ -1,12 +1,13 @@
-/* The record of a write. It is added where the item is written, so it is there if and only if the
- * write is, and in the same order. */
+/* Adds the stream record of a write to its update, so that the record exists if and only if the
+ * write was committed, and records have the order of commits. In evals, on threads of the store. */
 #include "base/bytes.h"
 #include "engine/engine_internal.h"
 #include "engine/stream_internal.h"
 
-/* Any 8 bytes of the hash of the partition key are as good as others. */
+/* Returns the slot of an item, from 8 bytes of the hash of its partition key. */
 static uint32_t slot_of(const struct item_write *write)
 {
+    assert(write->table->stream_shards > 0);
     uint64_t number = get_u64_be(write->key.row.data + KEY_SPACE_LEN);
     return (uint32_t)(number % write->table->stream_shards);
 }
@@ -31,6 +32,7 @@ void stream_append(struct engine *engine, const struct item_write *write, struct
     const struct table *table = write->table;
     bool had = !value_is_absent(old_item);
     bool has = !value_is_absent(write->new_item);
+    assert(had || has);
     struct stream_record record = {
         .event = !had  ? STREAM_INSERT
                  : has ? STREAM_MODIFY

@@ -1,3 +1,5 @@
+/* Idempotency tokens: see token.h. In evals, on threads of the store; token_sweep() runs on the
+ * housekeeper. */
 #include "engine/token.h"
 
 #include "base/bytes.h"
@@ -95,7 +97,7 @@ static bool sweep_row(struct store_range *range, struct str key, struct str valu
     key_add_bytes(&writer, str_skip(key, STORE_PREFIX_LEN + 8));
     struct str token = key_finish(&writer);
     for (size_t i = 0; i < sweep->count; i++) {
-        if (str_eq(sweep->keys[i], token)) { /* used twice: the next round finds the other */
+        if (str_eq(sweep->keys[i], token)) { /* it has two expiry rows: the next round erases one */
             return true;
         }
     }
@@ -104,7 +106,7 @@ static bool sweep_row(struct store_range *range, struct str key, struct str valu
     return sweep->count < SWEEP_MAX;
 }
 
-/* A token that was used again after it expired stays; just the old way to it goes. */
+/* A token that was used again after it had expired is kept; only its old expiry row is erased. */
 static bool sweep_eval(struct store_update *update, const struct str *rows,
                        struct store_batch *batch)
 {

@@ -1,3 +1,4 @@
+/* Tests idempotency tokens: replays, mismatches, expiry, and the sweep. */
 #include "engine/token.h"
 
 #include "base/testing.h"

@@ -1,5 +1,5 @@
-/* The clock by which the engine deletes; see the header. The expiry service looks at it every
- * round; writes and other background threads ask for the time from any thread. */
+/* The clock by which the engine deletes data: see trusted_clock.h. The expiry thread compares the
+ * clocks every round; any thread may read the time. */
 #include "engine/trusted_clock.h"
 
 #include "base/bytes.h"
@@ -9,8 +9,8 @@
 #include "engine/expiry.h"
 
 enum {
-    EVEN_MS = 60 * 1000,        /* how much a doubted clock may be adjusted and still be even */
-    FIRST_STORE_MS = 60 * 1000, /* after the start; so a short run writes nothing */
+    EVEN_MS = 60 * 1000,        /* largest adjustment of a doubted clock that runs evenly */
+    FIRST_STORE_MS = 60 * 1000, /* after the start, so that a short run writes nothing */
     STORE_MS = 10 * 60 * 1000,  /* how often trusted time is stored */
     STORED_VERSION = 1,
     STORED_LEN = 9,
@@ -77,6 +77,12 @@ enum trusted_look trusted_clock_look(struct trusted_clock *clock, int64_t wall_m
     return boot_ms - clock->doubted_since_ms >= clock->confirm_ms
                ? believe(clock, offset_ms, TRUSTED_CONFIRMED)
                : TRUSTED_DOUBTED;
+}
+
+void trusted_clock_confirm(struct trusted_clock *clock, int64_t wall_ms, int64_t boot_ms)
+{
+    atomic_store_explicit(&clock->offset_ms, wall_ms - boot_ms, memory_order_relaxed);
+    atomic_store(&clock->is_confirmed, true);
 }
 
 enum trusted_look trusted_clock_resume(struct trusted_clock *clock, int64_t stored_ms,
@@ -181,7 +187,7 @@ static bool store_eval(struct store_update *update, const struct str *rows,
     return true;
 }
 
-/* If it fails, the next time will do. */
+/* Stores trusted time. A failure is ignored: it is stored again later. */
 static void store_time(struct background *background)
 {
     struct arena arena;
@@ -212,7 +218,7 @@ void engine_clock_look(struct background *background)
         background_wake(&background->engine->housekeeper);
     }
     if (was_doubted && look != TRUSTED_DOUBTED && offset_of(clock) != before_ms) {
-        expiry_clock_moved(background->engine); /* what was swept says nothing any more */
+        expiry_clock_moved(background->engine); /* the state of sweeps is not valid any more */
     }
     if (boot_ms >= clock->next_store_ms) {
         clock->next_store_ms = boot_ms + STORE_MS;

@@ -106,7 +106,8 @@ static void test_confirmed_by_operator(void **state)
     struct trusted_clock clock;
     start(&clock, 1000);
     CHECK_ROWS(&clock, before);
-    atomic_store(&clock.is_confirmed, true);
+    trusted_clock_confirm(&clock, (1002 + DAY) * 1000, 2000);
+    assert_int_equal(trusted_clock_at(&clock, (1002 + DAY) * 1000, 2000), (1002 + DAY) * 1000);
     CHECK_ROWS(&clock, after);
 }
 

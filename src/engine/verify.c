@@ -1,3 +1,5 @@
+/* Checks the rows of a whole store for consistency: see verify.h. Called by `gramme check`, on its
+ * main thread. */
 #include "engine/verify.h"
 
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #include "engine/expiry.h"
 #include "engine/match.h"
 
-/* Of each kind of finding that many are told one by one; the others are counted. */
+/* Findings of each kind that are reported one by one; further ones are counted. */
 enum { EXAMPLES_MAX = 10 };
 /* Rows that the second pass keeps of each space. */
 static const size_t kept_bytes_max = (size_t)64 << 20;
@@ -39,7 +41,7 @@ struct verifier {
     char collection[STORE_PREFIX_LEN];
     int64_t collection_bytes;
 
-    /* The space whose differences are being told. */
+    /* The space whose differences are being reported. */
     const struct space_info *compared;
     struct map kinds; /* text of a finding -> how often it was reported */
 };
@@ -53,7 +55,7 @@ static void tell(struct verifier *verifier, bool is_harmless, struct str table, 
     verifier->report(verifier->context, &finding);
 }
 
-/* A finding that may come often: of each kind and table a few are told with their key. */
+/* Reports a finding that may occur often: a few of each kind and table, with their keys. */
 static void tell_row(struct verifier *verifier, bool is_harmless, struct str table,
                      const char *kind, struct str detail)
 {
@@ -105,7 +107,7 @@ struct verifier *verifier_create(uint64_t seed, verify_report *report, void *con
 
 static void destroy_extra(struct space_info *info)
 {
-    if (info->role == SPACE_STREAM) {
+    if (info->role == SPACE_STREAM || info->role == SPACE_FEED) {
         mem_free(info->extra);
     } else {
         match_destroy(info->extra);
@@ -141,7 +143,7 @@ static void seal(struct verifier *verifier)
         struct space_info *info = &inventory->spaces[i];
         if (is_matched(info)) {
             info->extra = match_create();
-        } else if (info->role == SPACE_STREAM) {
+        } else if (info->role == SPACE_STREAM || info->role == SPACE_FEED) {
             info->extra = mem_zalloc(info->stream->table.stream_shards * sizeof(struct slot_check));
         }
     }
@@ -172,7 +174,7 @@ static void expect_row(void *context, const struct derived_row *row)
     }
 }
 
-/* The items of a collection stand together: when another one begins, its size is known. */
+/* The items of a collection are consecutive: when another collection begins, the size is known. */
 static void end_collection(struct verifier *verifier)
 {
     const struct table *table = verifier->collection_table;
@@ -280,12 +282,16 @@ static void add_expiry_row(struct verifier *verifier, const struct space_info *i
 /* Whether the bytes are a record, so that it can be decoded. */
 static bool is_record(struct str bytes)
 {
-    enum { HEAD_LEN = 14 };
-    if (bytes.len <= HEAD_LEN || bytes.data[0] != 1) {
+    enum { HEAD_LEN = 14, MICROS_LEN = 4 };
+    size_t head = HEAD_LEN;
+    if (bytes.len > HEAD_LEN && (bytes.data[1] & 32) != 0) {
+        head += MICROS_LEN;
+    }
+    if (bytes.len <= head || bytes.data[0] != 1) {
         return false;
     }
     int count = 1 + ((bytes.data[1] & 8) != 0) + ((bytes.data[1] & 16) != 0);
-    struct str rest = str_skip(bytes, HEAD_LEN);
+    struct str rest = str_skip(bytes, head);
     for (int i = 0; i < count; i++) {
         if (rest.len < VALUE_CONTAINER_HEAD || (rest.data[0] & VALUE_TYPE_MASK) != VALUE_M) {
             return false;
@@ -354,6 +360,8 @@ static void add_stream_row(struct verifier *verifier, struct space_info *info, s
     } else {
         problem = check_record(verifier, info, key, value);
         verifier->totals.stream_records++;
+        info->found.count++;
+        info->found.bytes += (int64_t)value.len;
     }
     if (problem != NULL) {
         tell_row(verifier, false, info->stream->table.name, problem, hex(&verifier->arena, key));
@@ -398,6 +406,7 @@ static void add_row_of_space(struct verifier *verifier, struct str key, struct s
         add_expiry_row(verifier, info, key);
         break;
     case SPACE_STREAM:
+    case SPACE_FEED:
         add_stream_row(verifier, info, key, value);
         break;
     case SPACE_KEPT:
@@ -407,7 +416,7 @@ static void add_row_of_space(struct verifier *verifier, struct str key, struct s
     case SPACE_UNKNOWN:
         info->found.count++;
         break;
-    case SPACE_LEAVING:
+    case SPACE_DROPPING:
         break;
     }
 }
@@ -435,13 +444,17 @@ void verifier_add(struct verifier *verifier, struct str key, struct str value)
 
 static struct str name_of(const struct space_info *info)
 {
+    if (info->stream != NULL) {
+        return info->stream->table.name;
+    }
     return info->table != NULL ? info->table->name : STR("");
 }
 
 static void check_size(struct verifier *verifier, const struct space_info *info)
 {
     bool is_counted = info->role == SPACE_ITEMS || info->role == SPACE_INDEX ||
-                      info->role == SPACE_KEPT || info->role == SPACE_HISTORY;
+                      info->role == SPACE_KEPT || info->role == SPACE_HISTORY ||
+                      info->role == SPACE_FEED;
     if (!is_counted ||
         (info->size.count == info->found.count && info->size.bytes == info->found.bytes)) {
         return;
@@ -449,12 +462,13 @@ static void check_size(struct verifier *verifier, const struct space_info *info)
     struct str index = info->index != NULL ? info->index->name : STR("");
     const char *what = info->index != NULL           ? ":"
                        : info->role == SPACE_HISTORY ? "earlier versions:"
+                       : info->role == SPACE_FEED    ? "changes for Kinesis:"
                                                      : "items:";
     struct str text = arena_format(
         &verifier->arena, "%s%.*s%s %lld rows of %lld bytes were counted, %lld of %lld are there",
         info->index != NULL ? "index " : "", STR_ARG(index), what, (long long)info->size.count,
         (long long)info->size.bytes, (long long)info->found.count, (long long)info->found.bytes);
-    tell(verifier, false, info->table->name, text.data);
+    tell(verifier, false, name_of(info), text.data);
 }
 
 static void check_unknown(struct verifier *verifier, const struct space_info *info)
@@ -498,8 +512,8 @@ static void report_token(void *context, const struct match_difference *differenc
     }
 }
 
-/* A row by which an item expires may be left over, or have an earlier time than the item: who
- * follows it looks at the item. One that is missing lets the item live for ever. */
+/* A superfluous expiry row, or one with an earlier time than the item, is harmless, because the
+ * sweep checks the item. If it is missing, the item never expires. */
 static void report_expiry(struct verifier *verifier, const struct match_difference *difference)
 {
     bool is_missing = str_is_null(difference->found);

@@ -1,9 +1,9 @@
-/* engine/verify.h: checks the rows of a whole store against each other: tables and their
- * descriptions, items and what follows from them (index entries, sizes, item collections, expiry),
- * streams, idempotency tokens. For a store that no engine has open.
+/* engine/verify.h: checks the rows of a whole store for consistency: tables and their descriptions,
+ * items and the rows that are derived from them (index entries, sizes, item collections, expiry),
+ * streams, idempotency tokens. For a store that no engine uses.
  *
- * All rows are given in order of their keys: once, and if that shows a difference between items and
- * what follows from them, once more, so that the rows concerned can be named. */
+ * The caller adds all rows in the order of their keys: once and, if items and derived rows differ,
+ * a second time, so that the rows can be named. */
 #ifndef GRAMME_ENGINE_VERIFY_H
 #define GRAMME_ENGINE_VERIFY_H
 
@@ -11,12 +11,12 @@
 
 struct verifier;
 
-/* One finding. Pointers live until the callback returns. */
+/* One finding. Pointers are valid until the callback returns. */
 struct verify_finding {
     bool is_harmless;
-    struct str table; /* its name; empty: of no table */
+    struct str table; /* its name; empty: no table */
     const char *text; /* a sentence */
-    uint64_t count;   /* so many times in all; then `text` is that of the first few */
+    uint64_t count;   /* number of occurrences; only the first few are reported one by one */
 };
 typedef void verify_report(void *context, const struct verify_finding *finding);
 
@@ -29,15 +29,17 @@ struct verify_totals {
     uint64_t earlier_versions; /* of items: engine/history.h */
 };
 
+/* Creates a verifier; `seed` is that of the store. */
 MUST_USE struct verifier *verifier_create(uint64_t seed, verify_report *report, void *context);
+/* Frees it. */
 void verifier_destroy(struct verifier *verifier);
-/* The next row. */
+/* Adds the next row. */
 void verifier_add(struct verifier *verifier, struct str key, struct str value);
-/* After all rows: true if they must all be given again, from the first. After the second time it is
- * always false. */
+/* Ends a pass over all rows. Returns whether a second pass is needed. */
 MUST_USE bool verifier_end_pass(struct verifier *verifier);
-/* What the space of a row is for, as far as the rows so far tell: `items of table "orders"`. */
+/* Describes a space for messages, from the rows so far: `items of table "orders"`. */
 struct str verifier_describe_space(struct verifier *verifier, uint32_t space, struct arena *arena);
+/* Returns the counts so far. */
 void verifier_totals(const struct verifier *verifier, struct verify_totals *out);
 
 #endif

@@ -1,12 +1,13 @@
-/* Writing items. A call is one store update: its declared keys are the rows of its items, the
- * idempotency token, the sizes of the item collections it touches and the cursors of indexes that
- * are being filled; write_eval() below is a pure function of these rows. It runs on the committer,
- * so it does no more than it must. The part of it that can be expensive, conditions and updates,
- * may run before on another thread: write_prepare() below. */
+/* Writes items. A call is one update of the store: its declared keys are the rows of its items, the
+ * idempotency token, the sizes of the item collections that it changes, and the cursors of indexes
+ * that are being filled. write_eval() is a pure function of these rows and runs on the committer,
+ * so it should be quick. Conditions and updates can be expensive; the store may run them before on
+ * another thread: write_prepare(). */
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
+#include "engine/feed_internal.h"
 #include "engine/history.h"
 #include "engine/token.h"
 #include "engine/backfill_scan.h"
@@ -19,8 +20,7 @@ struct item_collection {
     int64_t bytes;
 };
 
-/* How far the backfill scan has come that fills a space of one of the call's tables: a declared
- * row. */
+/* The cursor of a backfill scan that fills a space of one of the call's tables: a declared row. */
 struct space_cursor {
     uint32_t space;
     size_t key; /* index among the declared keys */
@@ -46,7 +46,7 @@ static void keep_old(struct item_write *write, struct value item, struct arena *
     }
 }
 
-/* A failed condition costs what a write of the item that stands there would. */
+/* A failed condition costs the same capacity as a write of the existing item. */
 static bool check_condition(struct item_write *write, const struct row *old, struct arena *arena)
 {
     if (write->condition == NULL || condition_holds(write->condition, old->item)) {
@@ -130,6 +130,8 @@ static int64_t write_index(const struct engine *engine, struct item_write *write
     bool had = !str_is_null(before->key);
     bool has = !str_is_null(after->key);
     bool moved = had && has && !str_eq(before->key, after->key);
+    assert(!had || store_key_space(before->key) == index->space);
+    assert(!has || store_key_space(after->key) == index->space);
     if ((!had && !has) || (had && has && !moved && str_eq(before->row, after->row))) {
         return 0;
     }
@@ -178,8 +180,8 @@ static int64_t write_indexes(const struct items_write *call, struct item_write *
     return local_growth;
 }
 
-/* What can be expensive: whether the write may happen, and what the item is then. Fails in
- * write->err. */
+/* First step, which can be expensive: decides whether the write may happen, and computes the new
+ * item. Fails in write->err. */
 static bool decide(struct item_write *write, const struct row *old, struct arena *arena)
 {
     if (!value_is_absent(old->item) && !write->by_expiry &&
@@ -190,54 +192,116 @@ static bool decide(struct item_write *write, const struct row *old, struct arena
     return check_condition(write, old, arena) && make_new_item(write, old, arena);
 }
 
-/* Adds what a write changes to the batch, after decide(). */
-static bool carry_out(const struct items_write *call, struct item_write *write, size_t key,
-                      struct str old_row, struct item_collection *collection,
-                      struct store_batch *batch, struct arena *arena)
+/* The evaluation of one write of a call. */
+struct evaluation {
+    const struct items_write *call;
+    struct item_write *write;
+    size_t key; /* index of its declared key */
+    struct str old_row;
+    struct row old;
+    struct item_collection *collection; /* or NULL */
+    struct store_batch *batch;
+    struct arena *arena;
+};
+
+/* Whether the write changes nothing. Then the new item of an update is copied, because it may
+ * borrow the old row, which is valid only until eval returns. */
+static bool is_unchanged(const struct evaluation *evaluation)
 {
-    struct row old = row_decode(old_row);
-    write->capacity.table = capacity_write_units(MAX(write->old_size, write->new_size));
-    if (write->want_old) {
-        keep_old(write, old.item, arena);
-    }
-    if (write->kind == WRITE_CHECK || value_eq(old.item, write->new_item)) {
-        write->new_item = write->kind == WRITE_CHECK ? VALUE_ABSENT : write->new_item;
-        if (write->kind == WRITE_UPDATE && !value_is_absent(old.item) &&
-            write->new_item.data == old.item.data) { /* rows live only inside eval */
-            struct str copy = arena_copy(arena, str_make(old.item.data, old.item.len));
-            write->new_item = (struct value){(const uint8_t *)copy.data, copy.len};
-        }
+    struct item_write *write = evaluation->write;
+    if (write->kind == WRITE_CHECK) {
+        write->new_item = VALUE_ABSENT;
         return true;
     }
-    bool had = !value_is_absent(old.item);
-    bool has = !value_is_absent(write->new_item);
-    struct str new_row = STR_NULL;
-    if (has) {
-        new_row = row_encode(arena, write->new_item, write->new_size, write->table->version);
-        store_batch_put(batch, key, new_row);
-    } else {
-        store_batch_erase(batch, key);
+    if (!value_eq(evaluation->old.item, write->new_item)) {
+        return false;
     }
-    int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
-    space_count(batch, arena, write->table->space, (int64_t)has - (int64_t)had, grown);
-    grown += write_indexes(call, write, &old, old_row, new_row, batch, arena);
-    if (write->table->ttl_space != 0) {
-        expiry_write(call->call.engine, write, &old, batch, arena);
-    }
-    if (write->table->stream_space != 0) {
-        stream_append(call->call.engine, write, old.item, batch, arena);
-    }
-    if (write->table->history_space != 0) {
-        history_append(write, old_row, call->update.time_ns, batch, arena);
-    }
-    if (collection != NULL) {
-        collection->bytes += grown;
-        if (grown > 0 && collection->bytes > ITEM_COLLECTION_BYTES_MAX) {
-            return err_set(&write->err, ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED,
-                           MESSAGE_COLLECTION_SIZE);
-        }
+    if (write->kind == WRITE_UPDATE && !value_is_absent(write->new_item)) {
+        struct str copy =
+            arena_copy(evaluation->arena, str_make(write->new_item.data, write->new_item.len));
+        write->new_item = (struct value){(const uint8_t *)copy.data, copy.len};
     }
     return true;
+}
+
+/* Puts or erases the row of the item. Returns the new row; STR_NULL: it is erased. */
+static struct str apply_to_item(const struct evaluation *evaluation)
+{
+    const struct item_write *write = evaluation->write;
+    assert(store_key_space(evaluation->call->update.keys[evaluation->key]) == write->table->space);
+    assert(value_is_absent(write->new_item) == (write->new_size == 0));
+    assert(write->new_size <= ITEM_BYTES_MAX);
+    if (value_is_absent(write->new_item)) {
+        store_batch_erase(evaluation->batch, evaluation->key);
+        return STR_NULL;
+    }
+    struct str row =
+        row_encode(evaluation->arena, write->new_item, write->new_size, write->table->version);
+    store_batch_put(evaluation->batch, evaluation->key, row);
+    return row;
+}
+
+/* Second step: adds everything that the write changes to the batch. Returns by how many bytes the
+ * item collection grows. */
+static int64_t apply(const struct evaluation *evaluation)
+{
+    const struct items_write *call = evaluation->call;
+    struct item_write *write = evaluation->write;
+    const struct row *old = &evaluation->old;
+    struct store_batch *batch = evaluation->batch;
+    struct arena *arena = evaluation->arena;
+    assert(!value_is_absent(write->new_item) || !value_is_absent(old->item));
+    struct str new_row = apply_to_item(evaluation);
+    int64_t added =
+        (int64_t)!value_is_absent(write->new_item) - (int64_t)!value_is_absent(old->item);
+    int64_t grown = (int64_t)write->new_size - (int64_t)write->old_size;
+    space_count(batch, arena, write->table->space, added, grown);
+    grown += write_indexes(call, write, old, evaluation->old_row, new_row, batch, arena);
+    if (write->table->ttl_space != 0) {
+        expiry_write(call->call.engine, write, old, batch, arena);
+    }
+    if (write->table->stream_space != 0) {
+        stream_append(call->call.engine, write, old->item, batch, arena);
+    }
+    if (write->table->feed_space != 0) {
+        feed_append(call->call.engine, write, old->item, batch, arena);
+    }
+    if (write->table->history_space != 0) {
+        history_append(write, evaluation->old_row, call->update.time_ns, batch, arena);
+    }
+    return grown;
+}
+
+/* Third step: adds to the size of the item collection. False: it is too large; write->err says so.
+ */
+static bool account(const struct evaluation *evaluation, int64_t grown)
+{
+    struct item_collection *collection = evaluation->collection;
+    if (collection == NULL) {
+        return true;
+    }
+    collection->bytes += grown;
+    if (grown > 0 && collection->bytes > ITEM_COLLECTION_BYTES_MAX) {
+        return err_set(&evaluation->write->err, ERR_ITEM_COLLECTION_SIZE_LIMIT_EXCEEDED,
+                       MESSAGE_COLLECTION_SIZE);
+    }
+    return true;
+}
+
+/* Carries out a write after decide(). Fails in write->err. */
+static bool carry_out(const struct evaluation *evaluation)
+{
+    struct item_write *write = evaluation->write;
+    write->capacity.table = capacity_write_units(MAX(write->old_size, write->new_size));
+    if (write->want_old) {
+        keep_old(write, evaluation->old.item, evaluation->arena);
+    }
+    if (is_unchanged(evaluation)) {
+        return true;
+    }
+    return index_check_entry_keys(evaluation->call->call.engine, write, evaluation->old.item,
+                                  evaluation->arena) &&
+           account(evaluation, apply(evaluation));
 }
 
 static void reset(struct item_write *write, struct arena *arena)
@@ -251,24 +315,22 @@ static void reset(struct item_write *write, struct arena *arena)
     write->capacity = (struct capacity){0};
 }
 
-/* Evaluates one write and adds what it changes to the batch. */
-static bool evaluate(const struct items_write *call, struct item_write *write, size_t key,
-                     struct item_collection *collection, struct store_batch *batch,
-                     struct arena *arena)
+/* Evaluates one write: decides, unless write_prepare() has, and adds what changes to the batch. */
+static bool evaluate(const struct evaluation *evaluation)
 {
-    struct row old = row_decode(call->rows[key]);
+    const struct items_write *call = evaluation->call;
+    struct item_write *write = evaluation->write;
     if (call->update.is_prepared) {
-        *write = call->decided[key];
-        return write->err.code == ERR_NONE &&
-               carry_out(call, write, key, call->rows[key], collection, batch, arena);
+        *write = call->decided[evaluation->key];
+        return write->err.code == ERR_NONE && carry_out(evaluation);
     }
-    reset(write, arena);
-    if (write->expiry != NULL && !expiry_is_due(call->call.engine, write, old.item, batch, arena)) {
-        write->old_size = old.size;
+    reset(write, evaluation->arena);
+    if (write->expiry != NULL && !expiry_is_due(call->call.engine, write, evaluation->old.item,
+                                                evaluation->batch, evaluation->arena)) {
+        write->old_size = evaluation->old.size;
         return true; /* the item was changed or deleted meanwhile */
     }
-    return decide(write, &old, arena) &&
-           carry_out(call, write, key, call->rows[key], collection, batch, arena);
+    return decide(write, &evaluation->old, evaluation->arena) && carry_out(evaluation);
 }
 
 /* --- item collections --- */
@@ -311,6 +373,7 @@ static void put_collections(struct items_write *call, struct store_batch *batch,
 {
     for (size_t i = 0; i < call->collection_count; i++) {
         struct item_collection *collection = &call->collections[i];
+        assert(collection->key < call->update.key_count);
         if (collection->bytes == collection_bytes(rows[collection->key])) {
             continue;
         }
@@ -440,11 +503,18 @@ static bool write_eval(struct store_update *update, const struct str *rows,
         if (has_newer_table(call, i)) {
             return err_set(&call->call.err, ERR_TABLE_CHANGED, MESSAGE_TABLE_CHANGED);
         }
-        struct item_collection *collection = collection_of(call, write);
-        if (!evaluate(call, write, i, collection, batch, arena)) {
+        struct evaluation evaluation = {.call = call,
+                                        .write = write,
+                                        .key = i,
+                                        .old_row = call->rows[i],
+                                        .old = row_decode(call->rows[i]),
+                                        .collection = collection_of(call, write),
+                                        .batch = batch,
+                                        .arena = arena};
+        if (!evaluate(&evaluation)) {
             call->failed = true;
         }
-        write->collection_bytes = collection == NULL ? 0 : collection->bytes;
+        write->collection_bytes = evaluation.collection == NULL ? 0 : evaluation.collection->bytes;
         if (arena_is_over_budget(arena)) {
             return err_set_over_budget(&call->call.err, arena->budget);
         }
@@ -562,8 +632,8 @@ static void write_in_turn(struct items_write *const *calls, size_t count)
     store_update(calls[0]->call.engine->store, &calls[0]->update);
 }
 
-/* Deletions of the expiry service have no conditions of their own to prepare. */
-static bool is_of_service(const struct items_write *call)
+/* Deletions by the expiry thread have no conditions to prepare. */
+static bool is_expiry(const struct items_write *call)
 {
     return call->write_count == 0 || call->writes[0].by_expiry;
 }
@@ -579,7 +649,7 @@ void engine_write_items(struct items_write *const *calls, size_t count)
     }
     struct store *store = calls[0]->call.engine->store;
     if (count == 1) {
-        calls[0]->update.prepare = is_of_service(calls[0]) ? NULL : write_prepare;
+        calls[0]->update.prepare = is_expiry(calls[0]) ? NULL : write_prepare;
         store_update(store, &calls[0]->update);
         return;
     }

@@ -51,6 +51,24 @@
 /* name */
 #define MESSAGE_BACKUPS_BEGIN "Backups are being enabled for the table: %.*s. Please retry later"
 /* name */
+#define MESSAGE_EXPORT_NOT_FOUND "Export not found: Export not found: %.*s"
+/* Ours: the service always has S3. */
+#define MESSAGE_NO_OBJECTS                                                                         \
+    "This server has no place for objects: start it with --s3-directory or --s3-endpoint"
+#define MESSAGE_EXPORT_CONFLICT                                                                    \
+    "Export conflict: Duplicate request detected with conflicting parameters"
+#define MESSAGE_EXPORT_TIME "Export Time is invalid"
+#define MESSAGE_EXPORT_TIME_UNAVAILABLE                                                            \
+    "Point in Time Recovery is not available for specified export time"
+#define MESSAGE_EXPORT_BEFORE_TABLE                                                                \
+    "Incremental export period from time cannot be less than the table creation time : %.*s"
+#define MESSAGE_EXPORT_IN_FUTURE                                                                   \
+    "Incremental export period to time cannot be greater than the current time : %.*s"
+#define MESSAGE_EXPORT_TOO_SHORT                                                                   \
+    "Difference between export period from time and export period to time is less than 15 minutes"
+#define MESSAGE_EXPORT_TOO_LONG                                                                    \
+    "Difference between export period from time and export period to time is more than 24 hours"
+
 #define MESSAGE_RECOVERY_IS_OFF "Point in time recovery is not enabled for table '%.*s'"
 /* times: wanted, earliest, latest */
 #define MESSAGE_RESTORE_TIME                                                                       \
@@ -91,6 +109,10 @@
     "One or more parameter values are not valid. The update expression attempted to update a "     \
     "secondary index key to a value that is not supported. The AttributeValue for a key "          \
     "attribute cannot contain an empty %s value."
+/* index, bytes; our own: DynamoDB's limit is that of each attribute */
+#define MESSAGE_INDEX_ENTRY_KEY_SIZE                                                               \
+    "One or more parameter values were invalid: The keys of the item in index %.*s are larger "    \
+    "than the %zu bytes that this server's store accepts"
 #define MESSAGE_DUPLICATE_KEYS "Provided list of item keys contains duplicates"
 
 /* --- items --- */

@@ -49,6 +49,38 @@ enum stream_view {
 enum ttl_status { TTL_DISABLED, TTL_ENABLING, TTL_ENABLED };
 enum resource_status { STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING, STATUS_ACTIVE };
 
+/* Which keys Contributor Insights reports: all that are used much, or only throttled ones. */
+enum insights_mode { INSIGHTS_ACCESSED_KEYS, INSIGHTS_THROTTLED_KEYS };
+
+/* Contributor Insights of a table or a global index. */
+struct insights {
+    bool enabled;
+    enum insights_mode mode;
+    int64_t changed_ms; /* when it was last enabled, disabled or given another mode; 0: never */
+    int64_t rules_ms;   /* when it was last enabled: part of the names of its rules */
+};
+
+/* States of a Kinesis destination. Stored: append only. */
+enum destination_state {
+    DESTINATION_ENABLING, /* changes are recorded; the stream has not been checked yet */
+    DESTINATION_ACTIVE,
+    DESTINATION_DISABLING, /* changes are not recorded any more; recorded ones are delivered */
+    DESTINATION_DISABLED,
+    DESTINATION_ENABLE_FAILED,
+};
+/* ApproximateCreationDateTimePrecision. Stored: append only. */
+enum time_precision { PRECISION_NOT_SET, PRECISION_MILLISECOND, PRECISION_MICROSECOND };
+
+/* A Kinesis stream that gets, or got, the changes of a table. */
+struct kinesis_destination {
+    struct str stream_arn;
+    enum destination_state state;
+    enum time_precision precision;
+    int64_t changed_ms; /* when the state last changed */
+    int64_t updated_ms; /* when the precision was last changed; 0: never */
+    struct str problem; /* DESTINATION_ENABLE_FAILED: why; else STR_NULL */
+};
+
 /* Provisioned units and when they changed; zeros if on demand. */
 struct throughput {
     int64_t read_units;
@@ -76,6 +108,7 @@ struct index {
     struct throughput throughput; /* GSI only, like the two below */
     struct unit_pair on_demand;
     struct unit_pair warm;
+    struct insights insights;
     uint32_t space;         /* the space of its entries */
     uint32_t since_version; /* the version of the table that added it */
     bool backfilling;       /* the backfill of existing items is running */
@@ -138,6 +171,14 @@ struct table {
     const struct str *tag_names;
     const struct str *tag_values;
     size_t tag_count;
+    struct insights insights;
+    /* Kinesis destinations in the order in which they were first enabled. At most one of them is
+     * ENABLING, ACTIVE or DISABLING. */
+    const struct kinesis_destination *destinations;
+    size_t destination_count;
+    uint32_t feed_space;   /* where changes are recorded for it (engine/feed.h); 0: they are not */
+    uint32_t feed_slots;   /* 0 if not, like the next */
+    uint64_t feed_version; /* the catalog's version with which that began or ended */
 
     /* Earlier versions of items, for backups and point-in-time recovery: engine/history.h. */
     uint32_t history_space; /* 0: none are kept */
