@@ -1,0 +1,110 @@
+/* Errors of imports and bulk puts: to the log, and of bulk puts to objects. An object has a number
+ * that follows from the cursor, so a load that goes on after a restart writes the same object again
+ * instead of another one. Called by the other files of a load. */
+#include "base/log.h"
+#include "json/writer.h"
+#include "transfer/load_internal.h"
+#include "wire/value_json.h"
+
+/* {"itemS3Pointer":{"bucket":"b","key":"k","itemIndex":0},"importArn":"..","errorMessages":["..."],
+ * without the closing brace. */
+static void put_event(struct buf *out, const struct load_run *run,
+                      const struct load_pointer *pointer, struct str message)
+{
+    JSON_PUT(out, "{\"itemS3Pointer\":{\"bucket\":");
+    json_write_string(out, run->load.bucket);
+    JSON_PUT(out, ",\"key\":");
+    json_write_string(out, pointer->key);
+    buf_format(out, ",\"itemIndex\":%lld},", (long long)pointer->index);
+    buf_add(out,
+            run->load.kind == LOAD_IMPORT ? STR("\"importArn\":") : STR("\"bulkOperationArn\":"));
+    json_write_string(out, run->arn);
+    JSON_PUT(out, ",\"errorMessages\":[");
+    json_write_string(out, message);
+    JSON_PUT(out, "]");
+}
+
+static void log_event(struct load_run *run, const struct load_pointer *pointer, struct str message)
+{
+    if (run->logged++ >= LOGGED_MAX) {
+        return;
+    }
+    struct buf line = {0};
+    put_event(&line, run, pointer, message);
+    log_write(LOG_WARN, run->load.kind == LOAD_IMPORT ? "import" : "bulk put", "%.*s}%s",
+              STR_ARG(buf_str(&line)),
+              run->logged == LOGGED_MAX ? " (further errors are not logged)" : "");
+    buf_finish(&line);
+}
+
+void load_report_error(struct load_run *run, struct load_batch *batch,
+                       const struct load_pointer *pointer, struct str message)
+{
+    batch->errors++;
+    log_event(run, pointer, message);
+    if (run->load.reports_errors) {
+        struct buf *out = &batch->reports[REPORT_ERROR];
+        put_event(out, run, pointer, message);
+        JSON_PUT(out, "}\n");
+    }
+}
+
+void load_report_condition(struct load_run *run, struct load_batch *batch,
+                           const struct load_pointer *pointer, const struct item_write *write)
+{
+    if (!run->load.reports_conditions) {
+        return;
+    }
+    struct buf *out = &batch->reports[REPORT_CONDITION];
+    put_event(out, run, pointer, write->err.message);
+    JSON_PUT(out, ",\"Item\":");
+    value_json_write_item(out, write->item);
+    if (!value_is_absent(write->old_item)) {
+        JSON_PUT(out, ",\"ExistingItem\":");
+        value_json_write_item(out, write->old_item);
+    }
+    JSON_PUT(out, "}\n");
+}
+
+static enum load_result put_object(struct load_run *run, enum load_report kind)
+{
+    static const char *const folders[] = {
+        [REPORT_ERROR] = "error",
+        [REPORT_CONDITION] = "condition-check-failure",
+    };
+    const struct load *load = &run->load;
+    struct str id = load_id(run->row_name);
+    struct str prefix = load->output_prefix;
+    bool has_slash = prefix.len > 0 && prefix.data[prefix.len - 1] != '/';
+    struct str key = arena_format(&run->scratch, "%.*s%sAWSDynamoDB/%.*s/%s/%08lld.json",
+                                  STR_ARG(prefix), has_slash ? "/" : "", STR_ARG(id), folders[kind],
+                                  (long long)load->cursor.part);
+    struct str sse = arena_copy_c(&run->scratch, load->output_sse);
+    struct str sse_key = arena_copy_c(&run->scratch, load->output_sse_key);
+    struct object_attributes attributes = {
+        .content_type = "application/json",
+        .sse = sse.len > 0 ? sse.data : NULL,
+        .sse_key_id = sse_key.len > 0 ? sse_key.data : NULL,
+    };
+    struct object_error error;
+    if (!object_put(run->objects, load->output_bucket, key, buf_str(&run->reports[kind]),
+                    &attributes, NULL, &error)) {
+        return load_fail_objects(run, &error);
+    }
+    run->reports[kind].len = 0;
+    return LOAD_RUN_ON;
+}
+
+enum load_result load_report_flush(struct load_run *run)
+{
+    enum load_result result = LOAD_RUN_ON;
+    bool has_some = false;
+    for (enum load_report kind = 0; result == LOAD_RUN_ON && kind < REPORT_KINDS; kind++) {
+        if (run->reports[kind].len > 0) {
+            has_some = true;
+            result = put_object(run, kind);
+        }
+    }
+    run->load.cursor.part += has_some && result == LOAD_RUN_ON;
+    return result;
+}
