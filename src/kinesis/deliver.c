@@ -1,0 +1,405 @@
+/* Delivering a feed: reads a window of records, sends them, and erases what was taken. Called by
+ * kinesis.c on a delivery thread.
+ *
+ * PutRecords may take some records of a request and refuse others, so a request has at most one
+ * record of each item: a record is sent only when all earlier ones of its item have been taken. So
+ * a window takes as many requests as it has changes of one item, and at least one for each 500
+ * records. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "kinesis/kinesis_internal.h"
+
+enum {
+    SLOT_RECORDS = 500,   /* of a window */
+    TURN_MS = 500,        /* then other feeds have their turn */
+    MEASURE_MS = 1000,    /* how often the backlog is counted, at least */
+    LOOK_MS = 5000,       /* how often a feed is read that has none */
+    IDLE_BYTES = 1 << 16, /* of memory that are kept */
+    WARN_MS = 60 * 1000,  /* how often the log repeats that deliveries fail */
+    DELAY_MS_MIN = 100,   /* before the next attempt after a failure; doubled each time */
+    DELAY_MS_MAX = 10 * 1000,
+    REFUSED_DELAY_MS = 50, /* after a response that refused some records */
+};
+
+/* --- figures --- */
+
+static void count(struct worker *worker, uint64_t *figure, uint64_t number)
+{
+    pthread_mutex_lock(&worker->kinesis->lock);
+    *figure += number;
+    pthread_mutex_unlock(&worker->kinesis->lock);
+}
+
+static void measure(struct worker *worker, const struct feed *feed, struct delivery *delivery,
+                    int64_t interval_ms)
+{
+    int64_t now_us = clock_monotonic_us();
+    if (delivery->measured_us != 0 && now_us < delivery->measured_us + interval_ms * 1000) {
+        return;
+    }
+    struct arena arena;
+    arena_init(&arena);
+    struct store_count backlog = feed_backlog(&worker->background, feed, &arena);
+    arena_finish(&arena);
+    pthread_mutex_lock(&worker->kinesis->lock);
+    delivery->backlog = backlog;
+    pthread_mutex_unlock(&worker->kinesis->lock);
+    delivery->measured_us = now_us;
+}
+
+int64_t delivery_failed(struct worker *worker, const struct feed *feed, struct delivery *delivery,
+                        const char *problem)
+{
+    int64_t now_us = clock_monotonic_us();
+    int64_t delay_ms = (int64_t)DELAY_MS_MIN << MIN(delivery->failures, 10);
+    delay_ms = MIN(delay_ms, (int64_t)DELAY_MS_MAX);
+    if (background_is_stopping(&worker->background)) {
+        return delay_ms; /* the call was broken off */
+    }
+    delivery->failures++;
+    delivery->retry_us = now_us + delay_ms * 1000;
+    pthread_mutex_lock(&worker->kinesis->lock);
+    delivery->failing_since_us =
+        delivery->failing_since_us == 0 ? now_us : delivery->failing_since_us;
+    delivery->failed_calls++;
+    pthread_mutex_unlock(&worker->kinesis->lock);
+    if (delivery->warned_us == 0 || now_us >= delivery->warned_us + (int64_t)WARN_MS * 1000) {
+        measure(worker, feed, delivery, 0);
+        log_write(LOG_WARN, "kinesis", "table %.*s: %lld changes wait for %.*s: %s",
+                  STR_ARG(feed->table_name), (long long)delivery->backlog.count,
+                  STR_ARG(feed->destination.stream_arn), problem);
+        delivery->warned_us = now_us;
+    }
+    return delay_ms;
+}
+
+void delivery_succeeded(struct worker *worker, struct delivery *delivery)
+{
+    pthread_mutex_lock(&worker->kinesis->lock);
+    delivery->failing_since_us = 0;
+    pthread_mutex_unlock(&worker->kinesis->lock);
+    delivery->failures = 0;
+    delivery->warned_us = 0;
+}
+
+static void note_success(struct worker *worker, const struct feed *feed, struct delivery *delivery)
+{
+    if (delivery->failing_since_us == 0) {
+        return;
+    }
+    log_write(LOG_INFO, "kinesis", "table %.*s: changes go to %.*s again after %lld ms",
+              STR_ARG(feed->table_name), STR_ARG(feed->destination.stream_arn),
+              (long long)((clock_monotonic_us() - delivery->failing_since_us) / 1000));
+    delivery_succeeded(worker, delivery);
+}
+
+/* --- windows --- */
+
+/* Reads the first records of the slots, slot by slot, beginning with another one each time. */
+static bool read_window(struct worker *worker, const struct feed *feed, struct delivery *delivery)
+{
+    size_t bytes = 0;
+    worker->record_count = 0;
+    arena_reset(&worker->window_arena);
+    for (uint32_t i = 0; i < feed->slot_count && bytes < WINDOW_BYTES; i++) {
+        uint32_t slot = (delivery->next_slot + i) % feed->slot_count;
+        size_t left = WINDOW_RECORDS - worker->record_count;
+        struct feed_read read = {
+            .slot = slot,
+            .after = delivery->cursors[slot],
+            .limit = MIN(left, (size_t)SLOT_RECORDS),
+            .bytes_max = WINDOW_BYTES - bytes,
+            .out = worker->records + worker->record_count,
+        };
+        if (left == 0) {
+            break;
+        }
+        if (!feed_read(&worker->background, feed, &read, &worker->window_arena)) {
+            return false;
+        }
+        worker->record_count += read.count;
+        bytes += read.bytes;
+    }
+    delivery->next_slot = (delivery->next_slot + 1) % feed->slot_count;
+    for (size_t i = 0; i < worker->record_count; i++) {
+        worker->done[i] = false;
+        record_partition_key(&worker->records[i], worker->keys[i]);
+    }
+    return true;
+}
+
+/* Erases the records at the front of each slot that are done. False: the store failed. */
+static bool erase_done(struct worker *worker, const struct feed *feed, struct delivery *delivery)
+{
+    size_t at = 0;
+    while (at < worker->record_count) {
+        uint32_t slot = worker->records[at].slot;
+        size_t end = at;
+        size_t done_count = 0;
+        for (; end < worker->record_count && worker->records[end].slot == slot; end++) {
+            done_count += done_count == end - at && worker->done[end];
+        }
+        if (done_count > 0) {
+            enum store_status status =
+                feed_erase(&worker->background, feed, delivery->cursors[slot], worker->records + at,
+                           done_count);
+            if (status != STORE_OK) { /* reads the cursors again */
+                mem_free(delivery->cursors);
+                delivery->cursors = NULL;
+                return false;
+            }
+            delivery->cursors[slot] = worker->records[at + done_count - 1].stamp;
+        }
+        at = end;
+    }
+    return true;
+}
+
+/* --- sending --- */
+
+/* A request: up to 500 records, the first of each item that is not done. */
+struct wave {
+    size_t numbers[PUT_RECORDS_MAX]; /* in the window */
+};
+
+static void leave_out(struct worker *worker, const struct feed *feed, struct delivery *delivery,
+                      size_t number)
+{
+    worker->done[number] = true;
+    count(worker, &delivery->left_out, 1);
+    if (!delivery->has_left_out) {
+        delivery->has_left_out = true;
+        log_write(LOG_WARN, "kinesis",
+                  "table %.*s: a change of more than 1 MiB is left out, like others that follow",
+                  STR_ARG(feed->table_name));
+    }
+}
+
+static void fill_wave(struct worker *worker, const struct feed *feed, struct delivery *delivery,
+                      struct wave *wave)
+{
+    const struct kinesis *kinesis = worker->kinesis;
+    struct record_source source = {
+        .region = kinesis->options.region,
+        .table_name = feed->table_name,
+        .precision = feed->destination.precision,
+        .space = feed->space,
+        .seed = engine_seed(kinesis->engine),
+    };
+    struct str region;
+    struct str name;
+    struct map items;
+    map_init(&items);
+    bool ok = stream_arn_parse(feed->destination.stream_arn, &region, &name);
+    assert(ok); /* the stream was checked */
+    stream_put_begin(&worker->put, name);
+    for (size_t i = 0; i < worker->record_count && worker->put.count < PUT_RECORDS_MAX; i++) {
+        struct str key = str_make(worker->keys[i], PARTITION_KEY_LEN);
+        if (worker->done[i] || map_get(&items, key) != NULL) {
+            continue;
+        }
+        worker->data.len = 0;
+        record_write(&worker->data, &source, &worker->records[i]);
+        if (worker->data.len + key.len > RECORD_BYTES_MAX) {
+            leave_out(worker, feed, delivery, i);
+            continue;
+        }
+        if (!stream_put_fits(&worker->put, worker->data.len + key.len)) {
+            break;
+        }
+        map_put(&items, key, worker);
+        wave->numbers[worker->put.count] = i;
+        stream_put_add(&worker->put, key, buf_str(&worker->data));
+    }
+    map_finish(&items);
+}
+
+/* Sends all records of the window that are not done. False: worker->put.problem says why. */
+static bool send_window(struct worker *worker, const struct feed *feed, struct delivery *delivery)
+{
+    struct wave wave;
+    for (;;) {
+        fill_wave(worker, feed, delivery, &wave);
+        size_t sent = worker->put.count;
+        if (sent == 0) {
+            return true;
+        }
+        if (!stream_put_send(&worker->put, worker->kinesis->client, &worker->background.stopping)) {
+            return false;
+        }
+        size_t taken = 0;
+        for (size_t i = 0; i < sent; i++) {
+            if (!worker->put.failed[i]) {
+                worker->done[wave.numbers[i]] = true;
+                taken++;
+            }
+        }
+        count(worker, &delivery->delivered, taken);
+        if (taken == 0) {
+            return false;
+        }
+        note_success(worker, feed, delivery);
+        if (taken < sent) {
+            waiting_mailbox_run_for(worker->background.mailbox, REFUSED_DELAY_MS);
+        }
+    }
+}
+
+/* --- changes that are not kept any longer --- */
+
+static int compare_ages(const void *a, const void *b)
+{
+    int64_t first_ms = (*(const struct feed_record *const *)a)->change.time_ms;
+    int64_t second_ms = (*(const struct feed_record *const *)b)->change.time_ms;
+    return (first_ms > second_ms) - (first_ms < second_ms);
+}
+
+/* The time up to which records of the window must be dropped so that the backlog shrinks by
+ * `excess` bytes. */
+static int64_t time_of_excess(struct worker *worker, int64_t excess)
+{
+    const struct feed_record **by_age =
+        mem_alloc((worker->record_count + 1) * sizeof(struct feed_record *));
+    for (size_t i = 0; i < worker->record_count; i++) {
+        by_age[i] = &worker->records[i];
+    }
+    qsort(by_age, worker->record_count, sizeof(struct feed_record *), compare_ages);
+    int64_t time_ms = INT64_MIN;
+    for (size_t i = 0; i < worker->record_count && excess > 0; i++) {
+        excess -= (int64_t)by_age[i]->bytes;
+        time_ms = by_age[i]->change.time_ms;
+    }
+    mem_free(by_age);
+    return time_ms;
+}
+
+/* Erases the oldest records of the window if the backlog is too large, and those that are too old.
+ * Times grow within a slot, so these are at its front. Sets *out_count to their number. False: the
+ * store failed. */
+static bool drop_some(struct worker *worker, const struct feed *feed, struct delivery *delivery,
+                      size_t *out_count)
+{
+    const struct kinesis_options *options = &worker->kinesis->options;
+    int64_t horizon_ms = engine_trusted_ms(worker->kinesis->engine) - options->retention_ms;
+    int64_t excess = delivery->backlog.bytes - (int64_t)options->backlog_bytes_max;
+    bool is_too_large = options->backlog_bytes_max > 0 && excess > 0 && worker->record_count > 0;
+    if (is_too_large) {
+        int64_t excess_ms = time_of_excess(worker, excess) + 1;
+        horizon_ms = MAX(horizon_ms, excess_ms);
+    }
+    *out_count = 0;
+    for (size_t i = 0; i < worker->record_count; i++) {
+        worker->done[i] = worker->records[i].change.time_ms < horizon_ms;
+        *out_count += worker->done[i];
+    }
+    if (*out_count == 0) {
+        return true;
+    }
+    if (!erase_done(worker, feed, delivery)) {
+        return false;
+    }
+    count(worker, &delivery->lost, *out_count);
+    log_write(LOG_WARN, "kinesis", "table %.*s: %zu changes for %.*s are lost: %s",
+              STR_ARG(feed->table_name), *out_count, STR_ARG(feed->destination.stream_arn),
+              is_too_large ? "the backlog exceeds --kinesis-backlog-mb"
+                           : "they could not be delivered in time");
+    measure(worker, feed, delivery, 0);
+    return true;
+}
+
+/* --- a feed --- */
+
+static bool read_cursors(struct worker *worker, const struct feed *feed, struct delivery *delivery)
+{
+    if (delivery->cursors != NULL) {
+        return true;
+    }
+    uint64_t *cursors = mem_zalloc(feed->slot_count * sizeof(*cursors));
+    if (!feed_read_cursors(&worker->background, feed, cursors)) {
+        mem_free(cursors);
+        return false;
+    }
+    delivery->cursors = cursors;
+    return true;
+}
+
+/* Whether the counter says that there is nothing to deliver. It is one row, where a read of the
+ * feed takes one for each slot; now and then, and before the feed is removed, the feed itself is
+ * read. */
+static bool is_idle(struct worker *worker, const struct feed *feed, struct delivery *delivery)
+{
+    int64_t now_us = clock_monotonic_us();
+    measure(worker, feed, delivery, 0);
+    if (delivery->backlog.count > 0 || feed->ended_ms != 0 ||
+        now_us >= delivery->looked_us + (int64_t)LOOK_MS * 1000) {
+        delivery->looked_us = now_us;
+        return false;
+    }
+    return true;
+}
+
+/* Frees what large windows needed. */
+static void shrink(struct worker *worker)
+{
+    buf_shrink(&worker->put.body, IDLE_BYTES);
+    buf_shrink(&worker->put.response.body, IDLE_BYTES);
+    buf_shrink(&worker->data, IDLE_BYTES);
+    arena_reset(&worker->window_arena);
+}
+
+/* Delivers one window. Returns false if the feed must wait *out_wait_ms. */
+static bool deliver_window(struct worker *worker, const struct feed *feed,
+                           struct delivery *delivery, int64_t *out_wait_ms)
+{
+    size_t dropped;
+    *out_wait_ms = RETRY_MS;
+    if (!read_cursors(worker, feed, delivery) || !read_window(worker, feed, delivery)) {
+        return false;
+    }
+    measure(worker, feed, delivery, MEASURE_MS);
+    if (worker->record_count == 0) {
+        *out_wait_ms = POLL_MS;
+        return false;
+    }
+    if (!drop_some(worker, feed, delivery, &dropped)) {
+        return false;
+    }
+    if (dropped > 0) {
+        return true; /* more may have to be dropped */
+    }
+    bool is_sent = send_window(worker, feed, delivery);
+    if (!is_sent) {
+        *out_wait_ms = delivery_failed(worker, feed, delivery, worker->put.problem);
+    }
+    return erase_done(worker, feed, delivery) && is_sent;
+}
+
+int64_t deliver_feed(struct worker *worker, const struct feed *feed, struct delivery *delivery,
+                     bool *out_is_empty)
+{
+    int64_t start_us = clock_monotonic_us();
+    int64_t wait_ms =
+        delivery->retry_us > start_us ? (delivery->retry_us - start_us) / 1000 + 1 : 0;
+    if (wait_ms > 0) {
+        return wait_ms;
+    }
+    if (is_idle(worker, feed, delivery)) {
+        return POLL_MS;
+    }
+    while (deliver_window(worker, feed, delivery, &wait_ms)) {
+        if (background_is_stopping(&worker->background) ||
+            clock_monotonic_us() > start_us + (int64_t)TURN_MS * 1000) {
+            return 0;
+        }
+    }
+    *out_is_empty = wait_ms == POLL_MS && worker->record_count == 0;
+    if (*out_is_empty) {
+        measure(worker, feed, delivery, 0);
+        shrink(worker);
+    }
+    return wait_ms;
+}
