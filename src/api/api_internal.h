@@ -34,6 +34,9 @@ enum resource_kind {
     RESOURCE_ARN,         /* the table or stream of ResourceArn */
     RESOURCE_BACKUP,      /* the backup of BackupArn */
     RESOURCE_RESTORE,     /* the source, and the new table TargetTableName, which is written to */
+    RESOURCE_IMPORT,      /* the table of TableCreationParameters */
+    RESOURCE_LOAD,        /* the import or bulk operation of ImportArn or BulkOperationArn */
+    RESOURCE_EXPORT,      /* the table of TableArn, or the export of ExportArn */
     RESOURCE_STREAM,      /* the stream of StreamArn */
     RESOURCE_ITERATOR,    /* the stream of ShardIterator */
     RESOURCE_BATCH,       /* each table of RequestItems */

@@ -136,6 +136,9 @@ bool shape_is_absent(const struct shape *shape, const void *kept);
 MUST_USE bool wire_decode(struct arena *arena, const struct shape *shape, struct str body,
                           void *out, struct err *err);
 
+/* Writes a decoded struct as a JSON object: the members that were given. */
+void wire_write_struct(struct buf *out, const struct shape *shape, const void *decoded);
+
 /* Checks all constraints of the model on a decoded struct, and reports all violations together: "2
  * validation errors detected: ...; ...". Lists and maps that pass contain no nulls. */
 MUST_USE bool wire_validate(const struct shape *shape, const void *decoded,

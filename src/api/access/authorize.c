@@ -1,0 +1,509 @@
+/* Finds which actions on which resources a request asks for, and decides by the policies. It finds
+ * the members of a request by name, so an operation needs only its line in ops.def. Called by
+ * api_decode() and by the PartiQL operations, on the thread of the call. */
+#include "api/access/authorize.h"
+
+#include "api/backups/backup_request.h"
+
+#include "api/arn.h"
+#include "api/statements/partiql.h"
+#include "api/access/resource_policy.h"
+#include "base/mem.h"
+
+/* Members ----------------------------------------------------------------------------------- */
+
+static const struct field *find_field(const struct shape *shape, const char *name)
+{
+    for (const struct field *field = shape->fields; field->name != NULL; field++) {
+        if (strcmp(field->name, name) == 0) {
+            return field;
+        }
+    }
+    return NULL;
+}
+
+const void *authorize_member(const struct shape *shape, const void *request, const char *name,
+                             enum shape_kind kind)
+{
+    const struct field *field = shape == NULL ? NULL : find_field(shape, name);
+    return field == NULL || field->shape->kind != kind ? NULL
+                                                       : (const char *)request + field->offset;
+}
+
+const struct shape *authorize_shape(const struct shape *shape, const char *name)
+{
+    const struct field *field = find_field(shape, name);
+    assert(field != NULL);
+    return field->shape;
+}
+
+static struct str member_text(const struct shape *shape, const void *request, const char *name)
+{
+    const struct str *text = authorize_member(shape, request, name, SHAPE_STRING);
+    return text == NULL ? STR_NULL : *text;
+}
+
+static struct wire_enum member_enum(const struct shape *shape, const void *request,
+                                    const char *name)
+{
+    const struct wire_enum *value = authorize_member(shape, request, name, SHAPE_ENUM);
+    return value == NULL ? (struct wire_enum){0} : *value;
+}
+
+/* Resources --------------------------------------------------------------------------------- */
+
+static struct str table_arn(struct api_call *call, struct str name)
+{
+    struct str region = engine_region(call->engine);
+    struct str account = engine_account(call->engine);
+    return arena_format(call->arena, "arn:aws:dynamodb:%.*s:%.*s:table/%.*s", STR_ARG(region),
+                        STR_ARG(account), STR_ARG(name));
+}
+
+static struct str resource_of(const struct question *question)
+{
+    if (!str_is_null(question->resource)) {
+        return question->resource;
+    }
+    struct str arn = table_arn(question->call, question->table);
+    return str_is_null(question->index) ? arn
+                                        : arena_format(question->call->arena, "%.*s/index/%.*s",
+                                                       STR_ARG(arn), STR_ARG(question->index));
+}
+
+/* Decisions --------------------------------------------------------------------------------- */
+
+static void fill_tags(struct question *question)
+{
+    const struct table *table = question->description;
+    struct context_tag *tags =
+        ARENA_ARRAY(question->call->arena, struct context_tag, table->tag_count + 1);
+    for (size_t i = 0; i < table->tag_count; i++) {
+        tags[i] = (struct context_tag){.name = table->tag_names[i], .value = table->tag_values[i]};
+    }
+    question->context.tags[CONTEXT_RESOURCE_TAG - CONTEXT_KEY_COUNT] =
+        (struct context_tags){.tags = tags, .count = table->tag_count};
+}
+
+static void fill_context(struct question *question, uint64_t mentions)
+{
+    question->context = *question->call->guard->context;
+    bool is_tagged = question->description != NULL && question->stream == NULL;
+    if ((mentions & CONTEXT_BIT(CONTEXT_RESOURCE_TAG)) != 0 && is_tagged) {
+        fill_tags(question);
+    }
+    if (question->partiql != NULL) {
+        authorize_fill_statement(question, mentions);
+    } else {
+        authorize_fill_keys(question, mentions);
+    }
+}
+
+static bool refuse(const struct question *question, const struct policy_request *request,
+                   const struct policy_decision *decision, struct err *err)
+{
+    const struct api_guard *guard = question->call->guard;
+    struct str text = policy_denial_text(decision, request);
+    if (guard->refused != NULL && guard->refused(guard, request, decision, text)) {
+        return true; /* `--auth warn`: denials are only logged */
+    }
+    return err_set_str(err, ERR_ACCESS_DENIED, text);
+}
+
+static bool decide(struct question *question, struct err *err)
+{
+    struct api_call *call = question->call;
+    const struct api_guard *guard = call->guard;
+    struct policy_set policies = *guard->policies;
+    uint64_t mentions = guard->mentions;
+    if (question->description != NULL) {
+        static const struct arn table_itself = {.kind = ARN_TABLE};
+        policies.resource =
+            api_resource_policy(call, question->description,
+                                question->stream != NULL ? question->stream : &table_itself);
+    }
+    if (policies.resource != NULL) {
+        mentions |= policy_mentions(policies.resource);
+    }
+    fill_context(question, mentions);
+    struct policy_request request = {
+        .caller = guard->caller,
+        .action = str_from_c(question->action),
+        .resource = resource_of(question),
+        .context = &question->context,
+        .arena = call->arena,
+    };
+    call->resource = request.resource;
+    struct policy_decision decision = policy_decide(&policies, &request);
+    return decision.is_allowed || refuse(question, &request, &decision, err);
+}
+
+/* Decides one question. The table need not exist. */
+static bool ask(struct question *question, struct err *err)
+{
+    struct api_call *call = question->call;
+    call->is_authorized = true; /* or denied: *err is set */
+    if (!str_is_null(question->table)) {
+        question->description = table_acquire(call->engine, question->table);
+    }
+    bool is_allowed = decide(question, err);
+    table_release(question->description);
+    question->description = NULL;
+    return is_allowed;
+}
+
+/* Requests ---------------------------------------------------------------------------------- */
+
+/* Returns a question about the operation itself. */
+static struct question begin(struct api_call *call, const struct shape *shape, const void *request)
+{
+    return (struct question){
+        .call = call,
+        .action = call->op->action,
+        .shape = shape,
+        .request = request,
+        .capacity = member_enum(shape, request, "ReturnConsumedCapacity"),
+    };
+}
+
+/* Asks about TableName. If it is missing, the operation reports the error. */
+static bool ask_table(struct question *question)
+{
+    struct api_call *call = question->call;
+    question->table = member_text(question->shape, question->request, "TableName");
+    return question->table.len == 0 || ask(question, &call->err);
+}
+
+static bool ask_index(struct question *question)
+{
+    struct str index = member_text(question->shape, question->request, "IndexName");
+    if (index.len > 0) {
+        question->index = index;
+    }
+    return ask_table(question);
+}
+
+/* Asks about the table or stream of an ARN. */
+static bool ask_arn(struct question *question, struct str text)
+{
+    struct arn arn = arn_parse(text);
+    if (arn.kind != ARN_TABLE && arn.kind != ARN_STREAM) {
+        return true; /* the operation reports the error */
+    }
+    question->resource = text;
+    question->table = arn.table;
+    question->stream = arn.kind == ARN_STREAM ? &arn : NULL;
+    return ask(question, &question->call->err);
+}
+
+/* The backup of an ARN. Its table may be gone, and has no say. */
+static bool ask_backup(struct question *question)
+{
+    struct str text = member_text(question->shape, question->request, "BackupArn");
+    struct backup_arn_parts parts;
+    if (str_is_null(text) || !backup_request_split(text, &parts)) {
+        return true; /* the operation refuses it */
+    }
+    question->resource = text;
+    bool is_allowed = ask(question, &question->call->err);
+    question->resource = STR_NULL;
+    return is_allowed;
+}
+
+/* The import or bulk operation of an ARN. Its table may be gone, and has no say. */
+static bool ask_load(struct question *question)
+{
+    struct str import = member_text(question->shape, question->request, "ImportArn");
+    struct str bulk = member_text(question->shape, question->request, "BulkOperationArn");
+    question->resource = str_is_null(import) ? bulk : import;
+    return question->resource.len == 0 || ask(question, &question->call->err);
+}
+
+/* ImportTable: on the new table. */
+static bool ask_import(struct question *question)
+{
+    const void *const *parameters = authorize_member(question->shape, question->request,
+                                                     "TableCreationParameters", SHAPE_STRUCT);
+    assert(parameters != NULL);
+    if (*parameters == NULL) {
+        return true; /* the operation reports the error */
+    }
+    const struct shape *shape = authorize_shape(question->shape, "TableCreationParameters");
+    question->table = member_text(shape, *parameters, "TableName");
+    return question->table.len == 0 || ask(question, &question->call->err);
+}
+
+/* An export: on the table that is exported, or the export of an ARN, whose table may be gone. */
+static bool ask_export(struct question *question, struct str table_arn)
+{
+    if (!str_is_null(table_arn)) {
+        return ask_arn(question, table_arn);
+    }
+    question->resource = member_text(question->shape, question->request, "ExportArn");
+    return question->resource.len == 0 || ask(question, &question->call->err);
+}
+
+/* A restore: on the source, and on the new table with all that reads and writes its items. */
+static bool ask_restore(struct question *question)
+{
+    static const char *const actions[] = {
+        NULL, /* the operation itself */
+        "dynamodb:BatchWriteItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:Query",
+        "dynamodb:Scan",
+        "dynamodb:UpdateItem",
+    };
+    struct str target = member_text(question->shape, question->request, "TargetTableName");
+    struct str name = member_text(question->shape, question->request, "SourceTableName");
+    struct str arn = member_text(question->shape, question->request, "SourceTableArn");
+    struct err *err = &question->call->err;
+    question->table = name.len > 0 ? name : api_table_in_arn(arn);
+    if (!ask_backup(question) || (question->table.len > 0 && !ask(question, err))) {
+        return false;
+    }
+    question->table = target;
+    for (size_t i = 0; target.len > 0 && i < COUNT_OF(actions); i++) {
+        question->action = actions[i] == NULL ? question->call->op->action : actions[i];
+        if (!ask(question, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns the stream's ARN, with which an iterator starts; STR_NULL if there is none. */
+static struct str arn_in_iterator(struct str iterator)
+{
+    const char *end = iterator.len == 0 ? NULL : memchr(iterator.data, '|', iterator.len);
+    return end == NULL ? STR_NULL : str_make(iterator.data, (size_t)(end - iterator.data));
+}
+
+/* CreateTable: asks also for the permissions to set tags and a policy, if the request has them. */
+static bool ask_creation(struct question *question)
+{
+    const struct wire_list *tags =
+        authorize_member(question->shape, question->request, "Tags", SHAPE_LIST);
+    struct str policy = member_text(question->shape, question->request, "ResourcePolicy");
+    if (!ask_table(question)) {
+        return false;
+    }
+    if (tags != NULL && tags->count > 0) {
+        question->action = "dynamodb:TagResource";
+        if (!ask_table(question)) {
+            return false;
+        }
+    }
+    question->action = "dynamodb:PutResourcePolicy";
+    return str_is_null(policy) || ask_table(question);
+}
+
+static bool ask_batch(struct question *question)
+{
+    const struct wire_map *tables =
+        authorize_member(question->shape, question->request, "RequestItems", SHAPE_MAP);
+    assert(tables != NULL);
+    const struct shape *element = authorize_shape(question->shape, "RequestItems")->element;
+    for (size_t i = 0; i < tables->count; i++) {
+        struct question one = *question;
+        one.table = shape_table_key.keep(tables->names[i]);
+        if (element->kind == SHAPE_LIST) {
+            one.items = &((const struct wire_list *)tables->values)[i];
+            one.shape = element->element;
+            one.request = NULL;
+        } else {
+            one.request = ((void *const *)tables->values)[i];
+            one.shape = one.request == NULL ? NULL : element;
+        }
+        if (one.table.len > 0 && !ask(&one, &question->call->err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The action of each kind of TransactItems. */
+static const struct {
+    const char *member;
+    const char *action;
+} member_actions[] = {
+    {"ConditionCheck", "dynamodb:ConditionCheckItem"},
+    {"Delete", "dynamodb:DeleteItem"},
+    {"Get", "dynamodb:GetItem"},
+    {"Put", "dynamodb:PutItem"},
+    {"Update", "dynamodb:UpdateItem"},
+};
+
+static bool ask_member(struct question *question, const struct shape *shape, const void *item)
+{
+    for (size_t i = 0; i < COUNT_OF(member_actions); i++) {
+        const void *const *action =
+            authorize_member(shape, item, member_actions[i].member, SHAPE_STRUCT);
+        if (action == NULL || *action == NULL) {
+            continue;
+        }
+        struct question one = *question;
+        one.action = member_actions[i].action;
+        one.shape = authorize_shape(shape, member_actions[i].member);
+        one.request = *action;
+        if (!ask_table(&one)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool ask_transaction(struct question *question)
+{
+    const struct wire_list *items =
+        authorize_member(question->shape, question->request, "TransactItems", SHAPE_LIST);
+    assert(items != NULL);
+    const struct shape *element = authorize_shape(question->shape, "TransactItems")->element;
+    question->enclosing = question->call->op->name;
+    for (size_t i = 0; i < items->count; i++) {
+        const void *item = ((void *const *)items->elements)[i];
+        if (item != NULL && !ask_member(question, element, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool authorize(struct api_call *call, const struct shape *shape, const void *request)
+{
+    struct question question = begin(call, shape, request);
+    switch (call->op->resource) {
+    case RESOURCE_FREE:
+    case RESOURCE_STATEMENTS: /* see authorize_statement() */
+        call->is_authorized = call->op->resource == RESOURCE_FREE;
+        return true;
+    case RESOURCE_ANY:
+        question.resource = STR("*");
+        return ask(&question, &call->err);
+    case RESOURCE_TABLES:
+        question.resource = table_arn(call, STR("*"));
+        return ask(&question, &call->err);
+    case RESOURCE_TABLE:
+        return ask_table(&question);
+    case RESOURCE_INDEX:
+        return ask_index(&question);
+    case RESOURCE_NEW_TABLE:
+        return ask_creation(&question);
+    case RESOURCE_ARN:
+        return ask_arn(&question, member_text(shape, request, "ResourceArn"));
+    case RESOURCE_LOAD:
+        return ask_load(&question);
+    case RESOURCE_IMPORT:
+        return ask_import(&question);
+    case RESOURCE_BACKUP:
+        return ask_backup(&question);
+    case RESOURCE_EXPORT:
+        return ask_export(&question, member_text(shape, request, "TableArn"));
+    case RESOURCE_RESTORE:
+        return ask_restore(&question);
+    case RESOURCE_STREAM:
+        return ask_arn(&question, member_text(shape, request, "StreamArn"));
+    case RESOURCE_ITERATOR:
+        return ask_arn(&question, arn_in_iterator(member_text(shape, request, "ShardIterator")));
+    case RESOURCE_BATCH:
+        return ask_batch(&question);
+    case RESOURCE_TRANSACTION:
+        return ask_transaction(&question);
+    }
+    return err_set(&call->err, ERR_INTERNAL, "%s", "");
+}
+
+bool api_decode(struct api_call *call, const struct shape *shape, void *out)
+{
+    return wire_decode(call->arena, shape, call->body, out, &call->err) &&
+           (LIKELY(call->guard == NULL) || authorize(call, shape, out));
+}
+
+bool authorize_statement(struct api_call *call, const struct partiql *partiql,
+                         const struct wire_enum *capacity, const char *enclosing, struct err *err)
+{
+    static const char *const actions[] = {
+        [STATEMENT_SELECT] = "dynamodb:PartiQLSelect",
+        [STATEMENT_INSERT] = "dynamodb:PartiQLInsert",
+        [STATEMENT_UPDATE] = "dynamodb:PartiQLUpdate",
+        [STATEMENT_DELETE] = "dynamodb:PartiQLDelete",
+        [STATEMENT_EXISTS] = "dynamodb:PartiQLSelect",
+    };
+    if (LIKELY(call->guard == NULL)) {
+        return true;
+    }
+    struct question question = {
+        .call = call,
+        .action = actions[partiql->statement.kind],
+        .table = partiql->statement.table,
+        .index = partiql->statement.index,
+        .enclosing = enclosing,
+        .capacity = *capacity,
+        .partiql = partiql,
+    };
+    return ask(&question, err);
+}
+
+/* Resource policies ------------------------------------------------------------------------- */
+
+/* An entry of the thread's cache of compiled policies. */
+struct cached_policy {
+    struct str revision; /* revision of the policy's text */
+    struct policy *policy;
+};
+
+static void free_cached_policy(struct cached_policy *cached)
+{
+    if (cached != NULL) {
+        policy_destroy(cached->policy);
+        mem_free((char *)cached->revision.data);
+        mem_free(cached);
+    }
+}
+
+static struct str copy_text(struct str text)
+{
+    char *copy = mem_alloc(text.len + 1);
+    memcpy(copy, text.data, text.len);
+    return str_make(copy, text.len);
+}
+
+const struct policy *api_resource_policy(struct api_call *call, const struct table *table,
+                                         const struct arn *arn)
+{
+    if (LIKELY(arn->kind == ARN_TABLE && str_is_null(table->policy))) {
+        return NULL;
+    }
+    struct resource_policy policy = resource_policy_get(call->arena, table, arn);
+    if (str_is_null(policy.text)) {
+        return NULL;
+    }
+    struct map *policies = &call->thread->policies;
+    struct str name = arn->kind == ARN_TABLE
+                          ? table->name /* a name has no slash */
+                          : arena_format(call->arena, "%.*s/stream", STR_ARG(table->name));
+    struct cached_policy *cached = map_get(policies, name);
+    if (cached != NULL && str_eq(cached->revision, policy.revision)) {
+        return cached->policy;
+    }
+    struct err err = ERR_INIT(call->arena);
+    cached = mem_zalloc(sizeof(*cached));
+    cached->revision = copy_text(policy.revision);
+    bool good = policy_parse(policy.text, POLICY_RESOURCE, &cached->policy, &err);
+    assert(good); /* PutResourcePolicy or CreateTable has parsed it */
+    free_cached_policy(map_put(policies, name, cached));
+    return cached->policy;
+}
+
+void api_forget_policies(struct api_thread *thread)
+{
+    size_t at = 0;
+    struct str name;
+    void *value;
+    while (map_next(&thread->policies, &at, &name, &value)) {
+        free_cached_policy(value);
+    }
+    map_finish(&thread->policies);
+}
