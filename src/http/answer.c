@@ -1,5 +1,6 @@
-/* Heads of answers. The body is in slot->out already, behind a gap; the head is written to end
- * where the body begins, so the body is never copied and both go out in one piece:
+/* Writes the heads of answers, and compresses bodies. The body is in slot->out already, behind a
+ * gap. The head is written so that it ends where the body begins, so the body is not copied and
+ * both are sent as one piece:
  *
  *   out:  | ...answer before | gap, unused rest | head | body | */
 #include "http/http_internal.h"
@@ -12,7 +13,7 @@
 
 enum {
     SERVER_NAME_MAX = 128,
-    LINES_MAX = 384,                 /* what write_head() writes beside texts of variable length */
+    LINES_MAX = 384,                 /* bytes of a head without texts of variable length */
     COMPRESSED_HERE_MAX = 64 * 1024, /* larger bodies are compressed by a slow thread */
 };
 
@@ -72,11 +73,11 @@ static struct str status_line(int status)
     while (i < COUNT_OF(status_lines) && status_lines[i].status != status) {
         i++;
     }
-    assert(i < COUNT_OF(status_lines)); /* else a handler needs another line above */
+    assert(i < COUNT_OF(status_lines)); /* add the status to the table above */
     return status_lines[i].line;
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT"; by hand, because strftime() asks the locale. */
+/* Formats "Sun, 06 Nov 1994 08:49:37 GMT"; strftime() would depend on the locale. */
 static size_t format_date(char *out, size_t size, int64_t wall_ms)
 {
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -91,7 +92,7 @@ static size_t format_date(char *out, size_t size, int64_t wall_ms)
     return (size_t)len;
 }
 
-/* The lines Server and Date, made anew when the second changes. */
+/* Returns the lines Server and Date; they are formatted once per second. */
 static struct str stamp_of(struct loop *loop)
 {
     uint64_t now_ms = uv_now(&loop->uv);
@@ -127,7 +128,7 @@ static char *put_number(char *at, uint64_t value)
     return put(at, str_make(digits + sizeof(digits) - count, count));
 }
 
-/* What the head says beside what the handler says. */
+/* The parts of a head that the handler does not set. */
 struct facts {
     size_t body_start;
     size_t body_len;
@@ -160,7 +161,7 @@ static char *put_crc32(char *at, const struct request_slot *slot, const struct h
                        const struct facts *facts)
 {
     const char *body = slot->out.data + facts->body_start;
-    bool is_known = answer == &slot->answer; /* a slow thread has computed it */
+    bool is_known = answer == &slot->answer; /* a slow thread has computed the checksum */
     at = put(at, answer->crc32_header);
     at = put(at, STR(": "));
     at = put_number(at, is_known ? slot->answer_crc32 : libdeflate_crc32(0, body, facts->body_len));
@@ -189,7 +190,7 @@ static size_t write_head(const struct request_slot *slot, const struct http_answ
     return (size_t)(at - start);
 }
 
-/* Moves the body up by what the gap is too small for. */
+/* Moves the body, if the head is longer than the gap. */
 static void widen_gap(struct request_slot *slot, struct facts *facts, size_t extra)
 {
     buf_reserve(&slot->out, extra);
@@ -239,7 +240,7 @@ void answer_keep(struct request_slot *slot, const struct http_answer *answer)
     slot->answer.crc32_header = keep_text(slot, answer->crc32_header);
 }
 
-/* Into a buffer of its own, because the loop may be sending earlier answers from `out`. */
+/* Compresses into a separate buffer, because the loop may be sending earlier answers from `out`. */
 static void compress_body(struct request_slot *slot, const struct http_answer *answer,
                           struct coder *coder)
 {
@@ -253,7 +254,7 @@ static void compress_body(struct request_slot *slot, const struct http_answer *a
     struct str plain = str_make(slot->out.data + start, slot->out.len - start);
     coder_encode(coder, coding, plain, &slot->coded);
     if (slot->coded.len >= plain.len) {
-        slot->coded.len = 0; /* it did not help */
+        slot->coded.len = 0; /* not smaller: sent uncompressed */
     }
 }
 
@@ -306,7 +307,7 @@ void answer_end(struct request_slot *slot, const struct http_answer *answer)
         .has_no_body = answer->status == 204 || answer->status == 304 || answer->is_endless,
     };
     bool sends_body = !facts.has_no_body && !str_eq(slot->head.method, STR("HEAD"));
-    if (answer != &slot->answer) { /* else a slow thread has done it */
+    if (answer != &slot->answer) { /* else a slow thread has compressed it */
         compress_body(slot, answer, &conn->loop->coder);
     }
     if (slot->coded.len > 0) {
@@ -391,5 +392,5 @@ struct str answer_busy_text(const struct http_options *options)
     }
     buf_add(&out, STR("\r\n"));
     buf_add(&out, body);
-    return buf_str(&out); /* the buffer's memory is the caller's now */
+    return buf_str(&out); /* the caller frees the memory */
 }

@@ -1,11 +1,11 @@
-/* One state per place in the grammar:
+/* Decodes chunked bodies: a state machine with one state per place in the grammar:
  *
  *   chunked-body = *chunk last-chunk trailer-section CRLF
  *   chunk        = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
  *   last-chunk   = 1*"0" [ chunk-ext ] CRLF
  *
- * Strict where readers are known to differ: a line ends in CR LF only, a size has at most 15
- * digits and nothing around it, an extension begins with ';'. */
+ * Strict where parsers are known to differ: a line ends in CR LF only, a size has at most 15 digits
+ * and no spaces around it, an extension begins with ';'. */
 #include "http/chunked.h"
 
 enum state {
@@ -69,7 +69,7 @@ static enum state step_size_end(struct chunked *chunked, char c)
     return chunked->left > 0 ? STATE_DATA : STATE_TRAILER;
 }
 
-/* Text that is dropped, up to the CR. */
+/* Skips ignored text up to the CR. */
 static enum state step_ignored(struct chunked *chunked, char c, enum state on_cr)
 {
     if (c == '\r') {

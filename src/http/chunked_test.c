@@ -1,3 +1,4 @@
+/* Tests the decoder of chunked bodies with input that is split at every place. */
 #include "http/chunked.h"
 
 #include "base/buf.h"
@@ -86,7 +87,7 @@ static void test_chunks(void **state)
     buf_finish(&out);
 }
 
-/* What is dropped is bounded over all chunks, so that nobody keeps us busy with it. */
+/* The size of ignored text is limited over all chunks. */
 static void test_endless_extensions(void **state)
 {
     (void)state;

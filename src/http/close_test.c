@@ -1,5 +1,5 @@
-/* How connections and the server itself end, and on which addresses it begins. Each test has a
- * server of its own. */
+/* Tests how connections and the server are closed, and which addresses it binds. Each test has its
+ * own server. */
 #include "http/server_testing.h"
 
 static void test_client_gone_before_reply(void **state)
@@ -18,7 +18,7 @@ static void test_client_gone_before_reply(void **state)
         testing_release(&testing);
     }
     client_open(&client, testing.port);
-    client_request(&client, "/hold", "nor this"); /* closed without a reset: seen when we answer */
+    client_request(&client, "/hold", "nor this"); /* closed without a reset: noticed when sending */
     testing_wait_held(&testing, 1);
     client_close(&client);
     testing_release(&testing);
@@ -71,7 +71,7 @@ static void test_close_waits_for_requests(void **state)
     CHECK_ANSWER(&busy, 200, "under way");
     CHECK_STR_EQ("close", client_header(&busy, "Connection"), STR("close"));
     client_read_end(&busy);
-    client_close(&half); /* it never finished its request: nothing to wait for when it goes */
+    client_close(&half); /* its request is incomplete, so the server need not wait */
     pthread_join(closer, NULL);
     assert_false(client_try_open(&half, testing.port));
     client_close(&half);
@@ -142,7 +142,7 @@ static void test_second_server_is_refused(void **state)
     assert_true(str_contains(err.message, STR("another server listens there")));
     testing_close(&testing);
 
-    testing_open(&testing, &options); /* the port is free again, time-wait or not */
+    testing_open(&testing, &options); /* the port is free again, in spite of TIME_WAIT */
     testing_close(&testing);
 }
 
@@ -173,7 +173,7 @@ static void test_hosts(void **state)
     }
 }
 
-/* A slow thread does not begin what nobody waits for any more. */
+/* A slow thread does not begin a request whose client has disconnected. */
 static void test_client_gone_before_slow_thread(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* "gzip" is RFC 1952, "deflate" RFC 1950; zlib's window bits choose between them. */
+/* Compression with zlib, whose window bits select "gzip" (RFC 1952) or "deflate" (RFC 1950). On
+ * loops and slow threads; each has its own struct coder. */
 #include "http/coding_internal.h"
 
 #include "http/text_internal.h"
@@ -7,7 +8,7 @@ enum {
     WINDOW_ZLIB = 15,
     WINDOW_GZIP = 15 + 16,
     WINDOW_RAW = -15,
-    /* The loop does nothing else meanwhile, so speed counts for more than the last bytes. */
+    /* The fastest level: the loop handles no other connection meanwhile. */
     LEVEL = 1,
     MEMORY_LEVEL = 8,
     WEIGHT_MAX = 1000,
@@ -29,8 +30,8 @@ void coding_wishes_init(struct coding_wishes *wishes)
     *wishes = (struct coding_wishes){.gzip.weight = -1, .deflate.weight = -1, .others.weight = -1};
 }
 
-/* weight = OWS ";" OWS "q=" number; more than 1 counts as 1. Anything else counts as 0: better an
- * answer as it is than one the client did not ask for. */
+/* weight = OWS ";" OWS "q=" number; more than 1 counts as 1. Anything else counts as 0: the answer
+ * is not compressed. */
 static int parse_weight(struct str text)
 {
     if (text.len < 3 || (text.data[0] | 0x20) != 'q' || text.data[1] != '=') {
@@ -100,7 +101,7 @@ void coder_finish(struct coder *coder)
     *coder = (struct coder){0};
 }
 
-/* Some clients send bare RFC 1951 as "deflate"; RFC 1950 begins with two bytes that tell. */
+/* Some clients send raw RFC 1951 as "deflate"; RFC 1950 is recognized by its first two bytes. */
 static int window_bits(enum coding coding, struct str input)
 {
     if (coding == CODING_GZIP) {
@@ -119,14 +120,14 @@ static z_stream *start_inflater(struct coder *coder, int bits, struct str input)
 {
     z_stream *stream = &coder->inflater;
     int result = coder->has_inflater ? inflateReset2(stream, bits) : inflateInit2(stream, bits);
-    assert(result == Z_OK); /* anything else is a lack of memory */
+    assert(result == Z_OK); /* it fails only without memory */
     coder->has_inflater = true;
     stream->next_in = (Bytef *)input.data; /* zlib only reads it */
     stream->avail_in = (uInt)input.len;
     return stream;
 }
 
-/* One call of inflate() into room at the end of `out`. */
+/* Calls inflate() once, and appends to `out`. */
 static int inflate_some(z_stream *stream, size_t bytes_max, struct buf *out)
 {
     size_t room = MIN(MAX((size_t)stream->avail_in * 4, (size_t)4096), bytes_max);
@@ -144,7 +145,7 @@ enum coder_status coder_decode(struct coder *coder, enum coding coding, struct s
     z_stream *stream = start_inflater(coder, window_bits(coding, input), input);
     size_t end_max = out->len + bytes_max;
     for (;;) {
-        /* One byte above the limit, to tell "just fits" from "too large". */
+        /* One byte above the limit, to detect a result that is too large. */
         int result = inflate_some(stream, end_max - out->len + 1, out);
         if (out->len > end_max) {
             return CODER_TOO_LARGE;

@@ -1,3 +1,4 @@
+/* Tests compression, decompression, and the choice of a coding by Accept-Encoding. */
 #include "http/coding_internal.h"
 
 #include "base/testing.h"
@@ -149,7 +150,7 @@ static void test_damaged(void **state)
     buf_finish(&plain);
 }
 
-/* Two gzip members behind each other are the two texts joined; "deflate" may lack its frame. */
+/* Two consecutive gzip members are one text; "deflate" may be raw RFC 1951. */
 static void test_variants(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* One connection: bytes come, requests are handled one after the other, answers go; then
- * settle() decides what to wait for. Nothing here calls itself: libuv or the loop starts each
- * turn, and conn_go_on() takes as many requests as are there. */
+/* A connection: reads bytes, handles complete requests one after the other, sends answers; then
+ * settle() decides what to wait for. Nothing recurses: libuv or the loop starts each turn, and
+ * conn_go_on() handles all complete requests in a loop. On the thread of the connection. */
 #include "http/http_internal.h"
 
 #include <sys/ioctl.h>
@@ -9,16 +9,17 @@
 #include "base/mem.h"
 
 enum {
-    REFUSED_MAX = 64, /* connections above connections_max that are told so; more are cut */
+    REFUSED_MAX = 64, /* connections above connections_max that get a 503; more are closed */
     DISCARD_BYTES = 64 * 1024,
-    TURNS_MAX = 16,  /* the first of those that are sent together waits for no more than this */
-    ALONE_MS = 1000, /* after that a connection is taken for the only one in use */
-    LATER_BYTES_MAX = 256 * 1024, /* an answer above that is sent while the caches still hold it */
-    EVICT_IDLE_MS = 5000, /* idle for so long, a connection may be closed in favour of a new one */
-    /* When memory is short, a client that has kept it for so long must be quicker than this. */
+    TURNS_MAX = 16,               /* connections that are handled before answers are sent */
+    ALONE_MS = 1000,              /* after this time a connection counts as the only active one */
+    LATER_BYTES_MAX = 256 * 1024, /* larger answers are sent at once, while they are cached */
+    EVICT_IDLE_MS = 5000, /* a connection that is idle for so long may be closed for a new one */
+    /* While memory is short: a client that has held memory for so long must transfer more bytes per
+     * second than this. */
     SHED_AFTER_MS = 2000,
     SHED_BYTES_PER_MS = 64,
-    SHED_LOOKS = 16, /* connections that are looked at each time */
+    SHED_LOOKS = 16, /* connections that are checked each time */
 };
 
 bool conn_has_exchange(const struct conn *conn)
@@ -27,7 +28,7 @@ bool conn_has_exchange(const struct conn *conn)
            conn->slot->stage <= STAGE_COMPRESSING;
 }
 
-static void release_desk(struct conn *conn)
+static void release_slot(struct conn *conn)
 {
     if (conn->slot != NULL) {
         slot_return(conn->loop, conn->slot);
@@ -41,7 +42,7 @@ void conn_free_if_done(struct conn *conn)
     if (!conn->is_closed || conn->is_ready || conn_has_exchange(conn) || tls_is_held(conn->tls)) {
         return;
     }
-    release_desk(conn);
+    release_slot(conn);
     tls_destroy(conn->tls);
     mem_free(conn);
     loop->conn_count--;
@@ -73,8 +74,8 @@ void conn_close(struct conn *conn)
     }
 }
 
-/* A slot that is free may be used whatever the pool says: its memory is counted already. */
-static bool may_take_desk(const struct loop *loop)
+/* A free slot may be used even if the pool is used up, because its memory is counted already. */
+static bool may_take_slot(const struct loop *loop)
 {
     return loop->free_slots != NULL || !memory_pool_is_full(loop_options(loop)->memory);
 }
@@ -87,7 +88,7 @@ bool conn_is_ignored(const struct conn *conn)
 uv_buf_t conn_room(struct conn *conn)
 {
     struct loop *loop = conn->loop;
-    if (conn->slot == NULL && !conn_is_ignored(conn) && may_take_desk(loop)) {
+    if (conn->slot == NULL && !conn_is_ignored(conn) && may_take_slot(loop)) {
         conn->slot = slot_take(loop, conn);
     }
     if (conn->slot != NULL && !conn_is_ignored(conn)) {
@@ -101,7 +102,7 @@ uv_buf_t conn_room(struct conn *conn)
 
 void conn_stay_idle(struct conn *conn)
 {
-    release_desk(conn);
+    release_slot(conn);
 }
 
 static void on_end(struct conn *conn)
@@ -109,16 +110,16 @@ static void on_end(struct conn *conn)
     conn->is_reading = false; /* libuv has stopped */
     conn->is_ended = true;
     if (conn->is_ready) {
-        return; /* its answers are still to be sent */
+        return; /* its answers are not sent yet */
     }
     if (conn->wait == WAIT_IDLE || conn->wait == WAIT_REQUEST || conn->wait == WAIT_LINGER ||
         conn->wait == WAIT_STREAM) {
         conn_close(conn);
-    } /* else it has only ended its side, and may still want the answer */
+    } /* else it has closed only its sending side, and may wait for the answer */
 }
 
 static void on_bytes(struct conn *conn);
-static void refuse_without_desk(struct conn *conn);
+static void refuse_without_slot(struct conn *conn);
 
 void conn_received(struct conn *conn, ssize_t count)
 {
@@ -127,9 +128,9 @@ void conn_received(struct conn *conn, ssize_t count)
     } else if (count < 0) {
         conn_close(conn);
     } else if (conn_is_ignored(conn)) {
-        /* the client is still sending; nobody wants it */
+        /* the client is still sending; the bytes are ignored */
     } else if (conn->slot == NULL) {
-        refuse_without_desk(conn);
+        refuse_without_slot(conn);
     } else {
         receive_count(conn->slot, (size_t)count);
         on_bytes(conn);
@@ -163,8 +164,8 @@ static void set_reading(struct conn *conn, bool wanted)
     }
 }
 
-/* Closing while bytes of the client are unread makes the kernel reset the connection, and the
- * client may lose our answer: so shut down our side, and read until the client is done too. */
+/* Closing a socket with unread bytes makes the kernel reset the connection, and the client may lose
+ * the answer. So the sending side is shut down, and the socket is read until the client closes. */
 void conn_linger(struct conn *conn)
 {
     uv_os_fd_t fd;
@@ -175,7 +176,7 @@ void conn_linger(struct conn *conn)
         return;
     }
     shutdown(fd, SHUT_WR);
-    release_desk(conn);
+    release_slot(conn);
     wait_set(conn, WAIT_LINGER);
     set_reading(conn, true);
 }
@@ -189,32 +190,33 @@ static void conn_end(struct conn *conn)
     }
 }
 
-/* Between requests. */
+/* Returns the slot and waits for the next request. */
 static void rest(struct conn *conn)
 {
     if (conn->is_ended || conn->loop->is_stopping) {
         conn_close(conn);
         return;
     }
-    release_desk(conn);
+    release_slot(conn);
     wait_set(conn, WAIT_IDLE);
     set_reading(conn, true);
 }
 
-/* The head of an answer without an end is sent: from now on only the stream writes. */
+/* The head of an answer without an end was sent: from now on only the stream writes. */
 static void begin_stream(struct conn *conn)
 {
     if (conn->is_ended || conn->loop->is_stopping) {
         conn_close(conn);
         return;
     }
-    release_desk(conn);
+    release_slot(conn);
     wait_set(conn, WAIT_STREAM);
     set_reading(conn, true);
     stream_begin(conn->stream);
 }
 
-/* What the client has not taken yet: we hold some, libuv some and the kernel the rest. */
+/* Returns how many bytes the client has not received: in the slot, in libuv's queue and in the
+ * kernel. */
 static size_t count_unsent(const struct conn *conn)
 {
     size_t queued = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
@@ -226,12 +228,12 @@ static size_t count_unsent(const struct conn *conn)
     int in_kernel = 0;
     if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||
         ioctl(fd, TIOCOUTQ, &in_kernel) != 0) {
-        return queued; /* not every system can tell */
+        return queued; /* not every system supports the ioctl */
     }
     return queued + (size_t)in_kernel;
 }
 
-/* Bytes of the body so far, if it is one that may take longer than a time-out. */
+/* Returns the received bytes of a body that may take longer than a time-out; else 0. */
 static size_t count_received(const struct conn *conn)
 {
     const struct request_slot *slot = conn->slot;
@@ -239,8 +241,8 @@ static size_t count_received(const struct conn *conn)
     return is_large ? slot->body.len : 0;
 }
 
-/* Whether the connection waits because this thread was busy, not because the client is slow: the
- * client has taken all that the kernel had for it, or the kernel has bytes of it for us. */
+/* Whether the connection waits because this thread was busy and not because the client is slow: the
+ * client has received all bytes of the kernel, or the kernel has bytes from it. */
 static bool waits_for_us(const struct conn *conn)
 {
     uv_os_fd_t fd;
@@ -252,8 +254,8 @@ static bool waits_for_us(const struct conn *conn)
                                    : ioctl(fd, FIONREAD, &in_kernel) == 0 && in_kernel > 0;
 }
 
-/* When memory is short: closes connections that hold some for a request or answer that hardly
- * moves. A client that is merely slow is left alone. */
+/* While memory is short: closes connections that hold memory for a request or answer with hardly
+ * any progress. */
 static void shed_slow(struct loop *loop, enum wait wait)
 {
     uint64_t now_ms = uv_now(&loop->uv);
@@ -262,7 +264,7 @@ static void shed_slow(struct loop *loop, enum wait wait)
         struct conn *newer = conn->newer;
         uint64_t age_ms = now_ms - conn->since_ms;
         if (age_ms < SHED_AFTER_MS) {
-            return; /* so are all that follow */
+            return; /* all later members are younger */
         }
         size_t now_bytes = wait == WAIT_SEND ? count_unsent(conn) : count_received(conn);
         size_t moved = wait == WAIT_SEND ? conn->counted_bytes - MIN(now_bytes, conn->counted_bytes)
@@ -280,8 +282,8 @@ static void shed(struct loop *loop)
     shed_slow(loop, WAIT_REQUEST);
 }
 
-/* There is no memory even for a slot: the answer is a constant, and the request is not read. */
-static void refuse_without_desk(struct conn *conn)
+/* There is no memory for a slot: sends a constant answer, without reading the request. */
+static void refuse_without_slot(struct conn *conn)
 {
     shed(conn->loop);
     struct str text = conn->loop->server->busy;
@@ -296,7 +298,8 @@ static void refuse_without_desk(struct conn *conn)
     }
 }
 
-/* All that can be done now is done; `is_new` says that the request under way began in this turn. */
+/* Decides what to wait for, when nothing more can be done now. `is_new`: the current request began
+ * in this turn. */
 static void settle(struct conn *conn, bool is_new)
 {
     if (conn_has_exchange(conn)) {
@@ -313,7 +316,7 @@ static void settle(struct conn *conn, bool is_new)
     } else if (receive_is_empty(conn->slot)) {
         rest(conn);
     } else if (conn->is_ended) {
-        conn_close(conn); /* in the middle of a request */
+        conn_close(conn); /* the client closed in the middle of a request */
     } else {
         if (is_new || conn->wait != WAIT_REQUEST) {
             conn->counted_bytes = count_received(conn);
@@ -323,7 +326,7 @@ static void settle(struct conn *conn, bool is_new)
     }
 }
 
-/* A thread that serves one connection only may as well wait for the disk itself. */
+/* A thread that serves a single connection may block: sets mailbox.may_block. */
 static void note_request(struct loop *loop, const struct conn *conn)
 {
     uint64_t now_ms = uv_now(&loop->uv);
@@ -365,7 +368,7 @@ void conn_refuse_request(struct conn *conn)
     }
 }
 
-/* Takes the next request if there is one; false if there is nothing more to do now. */
+/* Handles the next request if it is complete. False: there is nothing more to do now. */
 static bool handle_next(struct conn *conn)
 {
     struct request_slot *slot = conn->slot;
@@ -380,7 +383,7 @@ static bool handle_next(struct conn *conn)
         conn_refuse_request(conn);
         return false;
     case RECEIVE_REFUSED:
-        return false; /* the answer says that the connection ends */
+        return false; /* the connection is closed after the answer */
     case RECEIVE_INFLATE:
         slot->stage = STAGE_INFLATING;
         slow_want(slot, SLOW_INFLATE);
@@ -397,8 +400,8 @@ static bool is_blocked(const struct conn *conn)
     return conn->is_gone || conn->is_last || conn->writes_under_way > 0 || conn_has_exchange(conn);
 }
 
-/* Handles what is complete; returns whether a request was left behind, so that what follows is
- * another one. */
+/* Handles all complete requests. Returns whether one was completed, so that the rest of the buffer
+ * belongs to a new request. */
 static bool handle_all(struct conn *conn)
 {
     struct request_slot *slot = conn->slot;
@@ -419,7 +422,7 @@ static bool begin_turn(struct conn *conn)
 {
     struct request_slot *slot = conn->slot;
     if (conn->writes_under_way == 0 && slot->piece_count == 0) {
-        slot->out.len = 0; /* the queue is done with it */
+        slot->out.len = 0; /* everything was sent */
     }
     return handle_all(conn);
 }
@@ -451,15 +454,15 @@ void conn_go_on(struct conn *conn)
         conn_free_if_done(conn);
         return;
     }
-    if (conn_has_exchange(conn) || conn->is_ready) { /* not before on_check() comes by */
+    if (conn_has_exchange(conn) || conn->is_ready) { /* continued by on_check() */
         set_reading(conn, slot->in_len < slot->in_size);
         return;
     }
     end_turn(conn, begin_turn(conn));
 }
 
-/* The answers of all connections that had something to read are sent at the end of the round: the
- * first one would wake its client, which takes the processor from those that follow. */
+/* Answers are sent after all connections with received bytes were handled, because an answer wakes
+ * its client, which then competes for the processor. */
 static void on_bytes(struct conn *conn)
 {
     if (is_blocked(conn) || conn->is_ready) {
@@ -479,7 +482,7 @@ static void on_bytes(struct conn *conn)
     }
 }
 
-/* Whether `moved` bytes are enough for the time since the connection was last looked at. */
+/* Whether `moved` bytes are enough for the time since the last check. */
 static bool is_fast_enough(const struct conn *conn, size_t moved)
 {
     const struct loop *loop = conn->loop;
@@ -488,7 +491,7 @@ static bool is_fast_enough(const struct conn *conn, size_t moved)
     return moved > 0 && (int64_t)moved >= least;
 }
 
-/* Slow, but reading its answers, or sending its body: gets more time. */
+/* Whether a client reads its answers or sends its body fast enough to get more time. */
 static bool makes_progress(struct conn *conn)
 {
     size_t before = conn->counted_bytes;
@@ -521,8 +524,8 @@ static void refuse(struct conn *conn)
     conn_go_on(conn);
 }
 
-/* Closes the connection that has been idle, or in its handshake, for longest, if that is long
- * enough. One that has just become busy in this round of events is still in the list. */
+/* Closes the oldest connection of a wait list, if it has been there long enough. A connection that
+ * became busy in this round of events is still in the list. */
 static bool evict_oldest(struct loop *loop, enum wait wait)
 {
     struct conn *conn = loop->waits[wait].oldest;
@@ -536,7 +539,7 @@ static bool evict_oldest(struct loop *loop, enum wait wait)
     return true;
 }
 
-/* Learns the client's address, for the handler. Zeros if the client is gone already. */
+/* Reads the address of the client; zeros if it has disconnected already. */
 static void learn_peer(struct conn *conn)
 {
     struct sockaddr_storage address;
@@ -557,8 +560,8 @@ static bool evict(struct loop *loop)
     return evict_oldest(loop, WAIT_HANDSHAKE) || evict_oldest(loop, WAIT_IDLE);
 }
 
-/* To be told that there are too many connections, or no memory, a client would have to go through a
- * handshake, which costs more than a request: it is disconnected instead. */
+/* If there are too many connections, or no memory, the connection is closed: a 503 would need a
+ * handshake first, which costs more than a request. */
 static void begin_handshake(struct conn *conn, bool is_one_too_many)
 {
     struct loop *loop = conn->loop;

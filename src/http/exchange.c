@@ -1,7 +1,8 @@
-/* The handler's side of an exchange. */
+/* The functions that a handler calls for an exchange: http_header(), http_reply(). On the thread of
+ * the exchange. */
 #include "http/http_internal.h"
 
-/* Whether two names of the same length may be equal: the last bytes tell most names apart. */
+/* Whether two names of the same length may be equal; a quick test of the last bytes. */
 static bool may_match(struct str a, struct str b)
 {
     enum { CASE_BIT = 0x20 };
@@ -39,7 +40,7 @@ void http_reply(struct http_exchange *exchange, const struct http_answer *answer
     if (!conn->is_gone) {
         answer_end(slot, answer);
     }
-    if (slot->stage == STAGE_DEFERRED) { /* else the caller of the handler goes on */
+    if (slot->stage == STAGE_DEFERRED) { /* else the caller of the handler continues */
         conn_be_ready(conn);
     }
     slot->stage = STAGE_ANSWERED;

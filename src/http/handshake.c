@@ -1,10 +1,10 @@
-/* Threads that compute TLS handshakes: each costs 0.1 to 1 ms of processor time, mostly for a
- * signature, and thousands of clients may come at once. They have a low priority, so the loops go
- * on serving open connections meanwhile. Connections take turns: a thread takes one step of a
- * handshake at a time, in the order in which the bytes for it came.
+/* Threads that compute TLS handshakes: each takes 0.1 to 1 ms of processor time, mostly for a
+ * signature, and thousands of clients may connect at once. The threads have a low priority, so that
+ * the loops serve open connections first. They do one step of a handshake at a time, in the order
+ * in which the bytes were received.
  *
- * While a `struct tls` is with a thread, its loop leaves it alone; it comes back through the loop's
- * mailbox, as tls->task. */
+ * While a thread has a `struct tls`, its loop does not use it; the thread returns it by posting
+ * tls->task to the loop's mailbox. */
 #include "http/http_internal.h"
 
 #include <openssl/err.h>
@@ -24,7 +24,7 @@ struct handshake_pool {
     pthread_t threads[];
 };
 
-/* Why the handshake failed, for the log. */
+/* Notes why the handshake failed, for the log. */
 static void note_problem(struct tls *tls)
 {
     unsigned long code = ERR_peek_error();
@@ -98,7 +98,7 @@ bool handshake_open(struct http_server *server, struct err *err)
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's other threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* other threads handle signals */
     int result = 0;
     while (result == 0 && pool->thread_count < count) {
         pthread_t *thread = &pool->threads[pool->thread_count];
@@ -118,7 +118,7 @@ void handshake_close(struct handshake_pool *pool)
         return;
     }
     pthread_mutex_lock(&pool->mutex);
-    assert(pool->oldest == NULL); /* every connection is gone */
+    assert(pool->oldest == NULL); /* all connections are closed */
     pool->closing = true;
     pthread_cond_broadcast(&pool->came);
     pthread_mutex_unlock(&pool->mutex);

@@ -1,5 +1,5 @@
-/* Line by line: a line is looked at when its LF has come, so that nothing has to be kept inside a
- * line but how far it was searched. */
+/* Parses heads line by line: a line is parsed when its LF has been received, so that the only state
+ * inside a line is how far it was searched for the LF. */
 #include "http/head_internal.h"
 
 #include "http/text_internal.h"
@@ -12,7 +12,7 @@ static const bool token_chars[256] = {
     ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true,
 };
 
-/* RFC 3986: what a host and port can hold; brackets are for IPv6. */
+/* RFC 3986: characters of a host and port; brackets are for IPv6. */
 static const bool host_chars[256] = {
     ['!'] = true,         ['$'] = true,         ['%'] = true, ['&'] = true, ['\''] = true,
     ['('] = true,         [')'] = true,         ['*'] = true, ['+'] = true, [','] = true,
@@ -109,7 +109,7 @@ static enum head_status take_version(struct head *head, struct str version)
     return HEAD_MORE;
 }
 
-/* absolute-form, as sent to proxies, which every server must understand: keeps path and query. */
+/* absolute-form, as sent to proxies, which every server must accept: keeps path and query. */
 static bool cut_authority(struct str *target)
 {
     struct str rest = *target;
@@ -223,12 +223,13 @@ static enum head_status take_expect(struct head *head, struct str value)
 
 static void take_content_encoding(struct head *head, struct str value)
 {
-    /* A second line makes a list, and we undo one coding only. */
+    /* A second line makes a list, and only one coding is supported. */
     bool first = head->content_coding == CODING_IDENTITY;
     head->content_coding = first ? coding_from_name(value) : CODING_UNKNOWN;
 }
 
-/* The headers that say how to read the request; the length of the name decides quickly. */
+/* Evaluates the headers that determine how the request is read; compares the length of the name
+ * first. */
 static enum head_status note_header(struct head *head, const struct http_header *header)
 {
     struct str name = header->name;
@@ -311,7 +312,7 @@ static enum head_status too_large(struct head *head)
                                   : bad(head, 414, "request line too long");
 }
 
-/* Tells a client of another protocol (TLS, say) at its first byte, before any LF comes. */
+/* Detects a client of another protocol, such as TLS, by its first byte, before an LF. */
 static bool begins_badly(const struct head *head, struct str input)
 {
     if (head->has_request_line || input.len == head->line_start) {

@@ -1,8 +1,7 @@
-/* http/head_internal.h: the request line and the headers of one request, strictly by RFC 9112.
+/* http/head_internal.h: parses the request line and the headers of a request, strictly by RFC 9112.
  *
- * What two readers of the same bytes could understand differently is refused, because that is
- * how requests are smuggled past a proxy: bare LF, folded lines, space before a colon, a length
- * given twice or beside chunks. */
+ * Refuses what two parsers could interpret differently, because that allows request smuggling past
+ * a proxy: bare LF, folded lines, space before a colon, two lengths, a length and chunks. */
 #ifndef GRAMME_HTTP_HEAD_INTERNAL_H
 #define GRAMME_HTTP_HEAD_INTERNAL_H
 
@@ -12,7 +11,7 @@
 enum { HEAD_HEADERS_MAX = 128 };
 
 enum head_status {
-    HEAD_MORE, /* the bytes end before the head does */
+    HEAD_MORE, /* the head is not complete */
     HEAD_DONE,
     HEAD_BAD, /* see `status` and `problem` */
 };
@@ -28,12 +27,12 @@ struct head {
     int64_t content_length; /* -1: not given */
     size_t size;            /* HEAD_DONE: bytes of the head with its empty line */
 
-    int status;          /* HEAD_BAD: the answer it deserves */
-    const char *problem; /* HEAD_BAD: why, a short English phrase */
+    int status;          /* HEAD_BAD: status of the answer */
+    const char *problem; /* HEAD_BAD: the reason, a short English phrase */
 
-    /* Where the parser stands. */
+    /* State of the parser. */
     size_t line_start;
-    size_t scanned; /* no LF from line_start up to here */
+    size_t scanned; /* there is no LF between line_start and this offset */
     bool has_request_line;
     bool has_host;
     bool says_close;
@@ -43,11 +42,13 @@ struct head {
     struct http_header headers[HEAD_HEADERS_MAX];
 };
 
+/* Starts a new head. */
 void head_init(struct head *head);
 
-/* Goes on where the last call stopped. `input` begins with the same bytes at the same address as
- * then, with any number added; all slices in *head borrow it. How the bytes were cut into
- * calls never changes the result. Not to be called again after HEAD_DONE or HEAD_BAD. */
+/* Parses `input`, which holds all bytes of the head that were received so far, at the same address
+ * in each call; continues where the last call stopped. All slices in *head borrow `input`. The
+ * result does not depend on how the bytes were split. Must not be called again after HEAD_DONE or
+ * HEAD_BAD. */
 MUST_USE enum head_status head_parse(struct head *head, struct str input, size_t head_bytes_max);
 
 #endif

@@ -1,3 +1,4 @@
+/* Tests the parser of heads: rows of input and the expected result, split at every place. */
 #include "http/head_internal.h"
 
 #include "base/testing.h"
@@ -145,7 +146,7 @@ static const struct {
     {"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", "400 malformed Host"},
     {"GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", "400 malformed Host"},
 
-    /* What smuggles. */
+    /* Request smuggling. */
     {POST_ "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
      "400 Content-Length beside Transfer-Encoding"},
     {POST_ "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n",

@@ -1,5 +1,4 @@
-/* What the server refuses, how long it waits, and how it ends. Each test has a server of its own.
- */
+/* Tests limits and time-outs. Each test has its own server. */
 #include "http/server_testing.h"
 
 #include <sys/socket.h>
@@ -71,7 +70,7 @@ static void check_too_large(struct testing_server *testing, const char *head, si
     client_close(&client);
 }
 
-/* The client sends all of its body before it reads, and still gets to see the answer. */
+/* The client sends its whole body before it reads, and still gets the answer. */
 static void test_body_too_large(void **state)
 {
     (void)state;
@@ -154,7 +153,7 @@ static void test_idle(void **state)
     CHECK_ANSWER(&used, 200, "x");
     client_read_end(&unused);
     client_read_end(&used);
-    /* A handler may take its time. */
+    /* There is no time-out for handlers. */
     client_close(&used);
     client_open(&used, testing.port);
     client_request(&used, "/hold", "held");
@@ -183,7 +182,7 @@ static void test_connection_cap(void **state)
     }
     struct client late;
     client_open(&late, testing.port);
-    if (!TESTING_TLS) { /* to be told so it would have to shake hands first */
+    if (!TESTING_TLS) { /* with TLS there is no answer without a handshake */
         client_request(&late, "/echo", "out");
         CHECK_ANSWER(&late, 503, "503 Service Unavailable: too many connections\n");
     }
@@ -206,7 +205,7 @@ static void set_small_buffer(struct client *client)
     setsockopt(client->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 }
 
-/* A client that asks for much and reads nothing is dropped. */
+/* A client that reads nothing of its answers is disconnected. */
 static void test_client_that_never_reads(void **state)
 {
     (void)state;
@@ -224,7 +223,7 @@ static void test_client_that_never_reads(void **state)
     testing_close(&testing);
 }
 
-/* One that reads slowly is not. */
+/* A client that reads slowly is not disconnected. */
 static bool try_to_read_slowly(int timeout_ms)
 {
     struct http_options options = testing_options();
@@ -257,8 +256,8 @@ static void test_client_that_reads_slowly(void **state)
     assert_true(try_to_read_slowly(1000) || try_to_read_slowly(5000));
 }
 
-/* One that reads late gets all. Until it reads, the server comes to a halt: the kernel holds a few
- * megabytes at most, and the server little more than one answer. */
+/* A client that reads late gets all answers. Until it reads, the server handles no more of its
+ * requests: the kernel holds some megabytes, and the server little more than one answer. */
 static void check_late_reader(const char *target, int64_t size, int count)
 {
     struct http_options options = testing_options();
@@ -288,7 +287,7 @@ static void test_client_that_reads_late(void **state)
     check_late_reader("/size/100000", 100000, 600); /* deferred answers behind unsent ones */
 }
 
-/* More requests than the read buffer holds, behind one that is held: we stop reading. */
+/* With more requests behind a held one than the read buffer holds, the server stops reading. */
 static void test_many_behind_held(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
-/* SO_REUSEPORT lets every thread have a listening socket of its own, between which the kernel
- * spreads connections. It would as gladly let a second server process join in, and half of the
- * requests would go astray; so an ordinary socket is bound first, which fails when anybody listens
- * there, and is held until ours are bound. */
+/* Binds listening sockets, on the thread that opens the server. With SO_REUSEPORT every thread has
+ * its own socket, and the kernel distributes connections among them. A second server process could
+ * bind the same address in this way and get half of the connections; so a socket without
+ * SO_REUSEPORT is bound first, which fails if another process listens there, and is kept until the
+ * others are bound. */
 #include "http/http_internal.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ static bool fail(struct err *err, const struct http_listener *listener, const ch
                    listener->port, why);
 }
 
-/* The first address of the host; IPv4 first if a name has both, as the default host has. */
+/* Resolves the host to its first address; IPv4 comes first if a name has both. */
 static bool resolve(const struct http_listener *listener, struct address *out, struct err *err)
 {
     char host[256];
@@ -30,7 +31,7 @@ static bool resolve(const struct http_listener *listener, struct address *out, s
     if (listener->host.len >= sizeof(host)) {
         return fail(err, listener, "host name too long");
     }
-    /* A machine without a hosts file knows no localhost, but everybody means this one. */
+    /* localhost must work without a hosts file, too. */
     bool local = str_eq_nocase(listener->host, STR("localhost"));
     struct str name = local ? STR("127.0.0.1") : listener->host;
     snprintf(host, sizeof(host), "%.*s", STR_ARG(name));
@@ -57,7 +58,7 @@ static int set_flag(int fd, int level, int name, int value)
     return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* A bound socket, or -1 with errno. */
+/* Returns a bound socket, or -1; errno says why. */
 static int bind_socket(const struct address *address, bool share_port)
 {
     int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -84,7 +85,7 @@ static in_port_t *port_of(struct address *address)
                : &((struct sockaddr_in *)&address->storage)->sin_port;
 }
 
-/* Port 0 has become a real one by the first bind; the others must use the same. */
+/* For port 0 the first bind chooses a port; the other sockets must use the same. */
 static bool learn_port(int fd, struct address *address)
 {
     struct address bound = {.len = sizeof(bound.storage)};

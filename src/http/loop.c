@@ -1,4 +1,4 @@
-/* One thread: what wakes it, and how it ends. */
+/* A network thread: its event loop and mailbox, how it is woken, started and stopped. */
 #include "http/http_internal.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 enum {
     BACKLOG = 1024,
-    SHARED_MS = 100, /* after a short request long ones leave the thread for others for so long */
+    SHARED_MS = 100, /* for so long after a short request long ranges leave the thread */
 };
 
 static void close_handle(void *handle)
@@ -30,8 +30,8 @@ void loop_end_if_done(struct loop *loop)
     }
 }
 
-/* Sending here instead of inside http_reply() keeps the caller's arena alive until it is back, and
- * the stack flat. */
+/* Answers are sent here and not inside http_reply(), so that the caller's arena stays valid until
+ * it returns, and requests do not nest on the stack. */
 void loop_go_on_ready(struct loop *loop)
 {
     loop->turn_count = 0;
@@ -50,7 +50,7 @@ static void close_waiting(struct loop *loop, enum wait wait)
     }
 }
 
-/* Connections that wait for a request are closed; the others end after their answer. */
+/* Closes connections that wait for a request; the others are closed after their answer. */
 static void begin_stop(struct loop *loop)
 {
     loop->is_stopping = true;
@@ -82,8 +82,8 @@ static void on_async(uv_async_t *async)
     }
 }
 
-/* On the thread of whoever posts. Adding to wake_count is the last thing it does with the loop;
- * see wait_for_posters(). */
+/* Wakes the loop, on the thread of the poster. The increment of wake_count is its last access to
+ * the loop: see wait_for_posters(). */
 static void wake(struct mailbox *mailbox)
 {
     struct loop *loop = CONTAINER_OF(mailbox, struct loop, mailbox);
@@ -91,9 +91,9 @@ static void wake(struct mailbox *mailbox)
     atomic_fetch_add_explicit(&loop->wake_count, 1, memory_order_release);
 }
 
-/* A task can have run, and with it the last exchange ended, while its poster is still on the way to
- * waking us. Every time that the mailbox stops being empty there is one wake and one drain that
- * finds something, so with equal counts nobody is inside wake() any more. */
+/* Waits until no poster is inside wake(): the last task may have run before its poster has left it.
+ * Each time the mailbox becomes non-empty there is one wake() and one drain that finds tasks, so
+ * with equal counts no thread is inside wake(). */
 static void wait_for_posters(struct loop *loop)
 {
     while (atomic_load_explicit(&loop->wake_count, memory_order_acquire) != loop->drain_count) {
@@ -123,7 +123,7 @@ static void on_check(uv_check_t *check)
 
 static void on_connection(uv_stream_t *listener, int status)
 {
-    if (status == 0) { /* else the client was gone before we came, or descriptors ran out */
+    if (status == 0) { /* else the client has disconnected, or there are no descriptors */
         conn_accept(listener->data);
     }
 }
@@ -154,7 +154,7 @@ bool loop_open(struct loop *loop, struct http_server *server, int number, struct
     }
     loop->has_uv = true;
     result = uv_async_init(&loop->uv, &loop->async, on_async);
-    assert(result == 0); /* descriptors of the loop are there already */
+    assert(result == 0); /* the loop has its descriptors already */
     loop->async.data = loop;
     uv_timer_init(&loop->uv, &loop->timer);
     loop->timer.data = loop;
@@ -175,8 +175,8 @@ static void run(void *argument)
     wait_for_posters(loop);
 }
 
-/* Signals are for the program's other threads; and writing to a connection that the client has
- * closed must not raise SIGPIPE here. */
+/* Blocks all signals on the thread: other threads handle them, and a write to a closed connection
+ * must not raise SIGPIPE. */
 bool loop_start(struct loop *loop, struct err *err)
 {
     sigset_t all;
@@ -202,7 +202,7 @@ void loop_close(struct loop *loop)
 {
     if (loop->has_thread) {
         uv_thread_join(&loop->thread);
-    } else if (loop->has_uv) { /* never ran: close the handles from here */
+    } else if (loop->has_uv) { /* the thread never ran: closes its handles here */
         begin_stop(loop);
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     }

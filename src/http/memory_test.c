@@ -1,5 +1,5 @@
-/* Memory for requests is limited: bodies, answers and slots count, and what does not fit is
- * refused; clients that hold memory must keep moving. Each test has a server of its own. */
+/* Tests the memory limit: bodies, answers and slots count, requests that do not fit are refused,
+ * and slow clients that hold memory are disconnected. Each test has its own server. */
 #include "http/server_testing.h"
 
 #include <sys/socket.h>
@@ -21,7 +21,7 @@ static struct http_options limited_options(struct memory_pool *pool, size_t byte
     return options;
 }
 
-/* Until the server has freed what it held for connections that are gone. */
+/* Waits until the server has freed the memory of closed connections. */
 static void wait_for_used(const struct memory_pool *pool, size_t bytes_max)
 {
     for (int i = 0; i < 10000 && memory_pool_used(pool) > bytes_max; i++) {
@@ -51,7 +51,7 @@ static void check_body_refused(struct testing_server *testing, const char *head,
     client_close(&client);
 }
 
-/* A body that does not fit is refused while it comes; small requests are served. */
+/* A body that does not fit is refused while it is received; small requests are served. */
 static void test_bodies(void **state)
 {
     (void)state;
@@ -111,8 +111,8 @@ static void test_inflated_body(void **state)
     assert_int_equal(memory_pool_used(&pool), 0);
 }
 
-/* With nothing left, connections with TLS are closed before they shake hands. Those that are open
- * are answered. */
+/* Without free memory, new connections with TLS are closed before the handshake. Open ones get an
+ * answer. */
 static void check_full_tls(struct testing_server *testing, struct memory_pool *pool)
 {
     struct client open;
@@ -131,8 +131,8 @@ static void check_full_tls(struct testing_server *testing, struct memory_pool *p
     assert_int_equal(memory_pool_used(pool), 0);
 }
 
-/* With nothing left, requests are refused: on a connection that has a slot, which goes on, and on
- * one that gets none, which ends. */
+/* Without free memory, requests are refused: a connection that has a slot continues, one that gets
+ * none is closed. */
 static void test_full(void **state)
 {
     (void)state;
@@ -144,29 +144,29 @@ static void test_full(void **state)
         check_full_tls(&testing, &pool);
         return;
     }
-    struct client with_desk;
+    struct client with_slot;
     struct client without;
-    client_open(&with_desk, testing.port);
+    client_open(&with_slot, testing.port);
     client_open(&without, testing.port);
-    client_request(&with_desk, "/echo", "1");
-    check_busy(&with_desk);
-    client_send(&with_desk, STR("POST"));
+    client_request(&with_slot, "/echo", "1");
+    check_busy(&with_slot);
+    client_send(&with_slot, STR("POST"));
     while (memory_pool_used(&pool) == 0) {
         usleep(1000);
     }
     client_request(&without, "/echo", "2");
     check_busy(&without);
     client_read_end(&without);
-    client_send(&with_desk, STR(" / HTTP/1.1\r\nHost: a\r\n\r\n"));
-    check_busy(&with_desk);
+    client_send(&with_slot, STR(" / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    check_busy(&with_slot);
     assert_int_equal(atomic_load(&testing.call_count), 0);
     client_close(&without);
-    client_close(&with_desk);
+    client_close(&with_slot);
     testing_close(&testing);
     assert_int_equal(memory_pool_used(&pool), 0);
 }
 
-/* Answers count until they are taken; then their memory is free again. */
+/* Answers count until the client has received them. */
 static void test_unread_answer(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void test_unread_answer(void **state)
     testing_close(&testing);
 }
 
-/* Buffers of large answers are kept for a moment only, and not more of them than a limit. */
+/* Buffers of large answers are kept for a short time, up to a limit. */
 static void test_kept_buffers(void **state)
 {
     enum { CLIENTS = 40 };
@@ -219,7 +219,7 @@ static void test_kept_buffers(void **state)
     assert_int_equal(memory_pool_used(&pool), 0);
 }
 
-/* A large body may take longer than the time-out if it comes fast enough. */
+/* A large body may take longer than the time-out if the client sends fast enough. */
 static void test_rate_of_sender(void **state)
 {
     (void)state;
@@ -249,7 +249,7 @@ static void test_rate_of_sender(void **state)
     testing_close(&testing);
 }
 
-/* So must the client that reads. */
+/* The same for a client that reads a large answer. */
 static void test_rate_of_reader(void **state)
 {
     (void)state;

@@ -1,11 +1,12 @@
-/* Bytes become requests. A request that has come whole is used where it lies in the read buffer;
- * only bodies that are large, chunked or compressed are put together elsewhere. */
+/* Parses requests from received bytes. A request that is received at once is used in place, in the
+ * read buffer; only bodies that are large, chunked or compressed are copied. On the loop's thread,
+ * but for receive_inflate(). */
 #include "http/http_internal.h"
 
 enum {
     BODY_READ_MIN = 64 * 1024,
-    BODY_READ_MAX = 256 * 1024, /* so that one connection does not keep the loop for long */
-    /* Bodies up to this, compressed and plain, are inflated on the loop. */
+    BODY_READ_MAX = 256 * 1024, /* largest read, so that other connections do not wait */
+    /* Bodies up to this size, compressed and decompressed, are decompressed on the loop. */
     CODED_HERE_MAX = 64 * 1024,
     PLAIN_HERE_MAX = 256 * 1024,
 };
@@ -34,8 +35,8 @@ static struct loop *loop_of(const struct request_slot *slot)
     return slot->conn->loop;
 }
 
-/* Grows with what has come, not with what was announced: a client cannot make us hold memory by
- * naming a large length. */
+/* Returns space for the next bytes of the body. The buffer grows with the received bytes, not by
+ * Content-Length, so that a client cannot make the server allocate memory without sending. */
 static uv_buf_t body_room(struct request_slot *slot)
 {
     size_t missing = (size_t)slot->head.content_length - slot->body.len;
@@ -242,7 +243,7 @@ static bool is_refused_by_head(struct request_slot *slot)
     return false;
 }
 
-/* The head is known; chooses where the body goes. */
+/* The head is complete: decides where the body is stored. */
 static enum receive begin_body(struct request_slot *slot)
 {
     const struct head *head = &slot->head;

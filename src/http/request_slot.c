@@ -1,7 +1,7 @@
-/* The pool of slots: a connection has one while it is busy and returns it when it is idle. With
+/* The slots of a loop: a connection has one while it is busy, and returns it when it is idle. With
  * handlers that answer at once, all connections of a loop use the same slot, which stays in the
- * processor's cache; no request allocates. All memory of a slot counts in options.memory, also
- * while the slot is free. Each loop's thread has its own. */
+ * processor's cache, and no request allocates memory. All memory of a slot counts in
+ * options.memory, also while the slot is free. On the loop's thread. */
 #include "http/http_internal.h"
 
 #include "base/mem.h"
@@ -9,10 +9,10 @@
 enum {
     FREE_DESKS_MAX = 128,
     IN_BYTES_MIN = 32 * 1024,
-    IN_BYTES_BESIDE_HEAD = 16 * 1024, /* for small bodies, and for chunks to come in */
-    KEPT_BYTES_MAX = 64 * 1024,       /* larger buffers are freed before the slot is kept */
-    /* But not at once those of answers, because fresh memory costs a page fault for each 4 KiB:
-     * buffers up to this size, so many bytes of them in all, for so long. */
+    IN_BYTES_BESIDE_HEAD = 16 * 1024, /* of the read buffer, for small bodies and for chunks */
+    KEPT_BYTES_MAX = 64 * 1024,       /* larger buffers are freed when the slot is returned */
+    /* Buffers of large answers are kept for a short time, because new memory costs a page fault for
+     * each 4 KiB: largest size of a buffer, of all of them, and the time. */
     LARGE_BYTES_MAX = 2 * 1024 * 1024,
     LARGE_ALL_BYTES_MAX = 16 * 1024 * 1024,
     LARGE_MS_MAX = 1000,
@@ -59,7 +59,7 @@ static struct request_slot *take_free(struct loop *loop)
 {
     struct request_slot *slot = loop->free_slots;
     loop->free_slots = slot->next_free;
-    loop->free_desk_count--;
+    loop->free_slot_count--;
     if (is_large(&slot->out)) {
         assert(loop->large_bytes >= slot->out.capacity);
         loop->large_bytes -= slot->out.capacity;
@@ -101,15 +101,15 @@ void slot_drop_body(struct request_slot *slot)
     shrink(&slot->plain);
 }
 
-/* Whether free slots may hold memory: not if that is scarce. */
+/* Whether free slots may hold memory: not while memory is short. */
 static bool may_keep(const struct loop *loop)
 {
     const struct memory_pool *memory = loop_options(loop)->memory;
-    return loop->free_desk_count < FREE_DESKS_MAX &&
+    return loop->free_slot_count < FREE_DESKS_MAX &&
            (memory == NULL || memory_pool_used(memory) <= memory->bytes_max / 2);
 }
 
-/* Keeps the buffer of a large answer for the next one, if memory is plentiful. */
+/* Keeps the buffer of a large answer for the next one, unless memory is short. */
 static void keep_large(struct loop *loop, struct buf *out)
 {
     const struct memory_pool *memory = loop_options(loop)->memory;
@@ -153,7 +153,7 @@ void slot_return(struct loop *loop, struct request_slot *slot)
     slot->conn = NULL;
     slot->next_free = loop->free_slots;
     loop->free_slots = slot;
-    loop->free_desk_count++;
+    loop->free_slot_count++;
 }
 
 void slot_free_all(struct loop *loop)
@@ -163,6 +163,6 @@ void slot_free_all(struct loop *loop)
         loop->free_slots = slot->next_free;
         destroy(loop, slot);
     }
-    loop->free_desk_count = 0;
+    loop->free_slot_count = 0;
     loop->large_bytes = 0;
 }

@@ -1,8 +1,8 @@
-/* Sends answers: directly if the socket takes them, which is nearly always, and else through
- * libuv's queue. While something is queued no further request is begun, so a client that does
- * not read its answers makes us hold no more than one write of them. Of large answers the kernel is
- * given a part in each round of events, so that copying megabytes for one connection does not keep
- * the others waiting. */
+/* Sends answers: directly if the socket accepts them, which is nearly always the case, else through
+ * libuv's queue. While bytes are queued no further request of the connection is handled, so a
+ * client that does not read makes the server hold one write at most. Large answers are passed to
+ * the kernel in parts, one per round of events, so that other connections do not wait. On the
+ * loop's thread. */
 #include "http/http_internal.h"
 
 static void queue_next(struct conn *conn, uv_write_t *write);
@@ -26,7 +26,7 @@ static void on_written(uv_write_t *write, int status)
     }
 }
 
-/* Moves the start of `bufs` by what was sent; returns how many are done with. */
+/* Removes the bytes that were sent from `bufs`; returns how many of them are complete. */
 static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t sent)
 {
     size_t done = 0;
@@ -41,9 +41,9 @@ static size_t skip_sent(uv_buf_t *bufs, size_t count, size_t sent)
     return done;
 }
 
-/* What may be sent now of `bufs`; returns in how many pieces. To send a large answer at once costs
- * least: each part wakes the client. Only when many connections send in the same round, each gets
- * less, so that short answers do not wait for long. */
+/* Selects the part of `bufs` that may be sent now; returns the number of pieces. Sending a large
+ * answer at once is cheapest, as each part wakes the client; it is split only when other
+ * connections have sent much in the same round of events. */
 static size_t cut_part(struct loop *loop, const uv_buf_t *bufs, size_t count,
                        uv_buf_t out[PIECES_MAX])
 {
@@ -58,7 +58,7 @@ static size_t cut_part(struct loop *loop, const uv_buf_t *bufs, size_t count,
     return i;
 }
 
-/* Takes the part that was handed over off what is unsent. */
+/* Notes what is unsent after a part was sent. */
 static void leave_unsent(struct request_slot *slot, uv_buf_t *bufs, size_t count, size_t sent)
 {
     size_t done = skip_sent(bufs, count, sent);
@@ -66,12 +66,12 @@ static void leave_unsent(struct request_slot *slot, uv_buf_t *bufs, size_t count
     memmove(slot->unsent, bufs + done, slot->unsent_count * sizeof(*bufs));
 }
 
-/* The same with TLS: one write at a time, because its bytes are in a buffer of the connection. */
+/* As queue_next(), with TLS: one write at a time, because the connection has one buffer for it. */
 static void queue_next_encrypted(struct conn *conn, uv_write_t *write)
 {
     struct request_slot *slot = conn->slot;
     if (conn->tls->has_write) {
-        return; /* on_written() goes on */
+        return; /* on_written() continues */
     }
     uv_buf_t part[PIECES_MAX];
     size_t taken = 0;
@@ -86,7 +86,7 @@ static void queue_next_encrypted(struct conn *conn, uv_write_t *write)
     leave_unsent(slot, slot->unsent, slot->unsent_count, taken);
 }
 
-/* Lets libuv send the next part of what is unsent. */
+/* Queues the next part of the unsent bytes in libuv. */
 static void queue_next(struct conn *conn, uv_write_t *write)
 {
     if (conn->tls != NULL) {
@@ -110,7 +110,7 @@ static void queue_next(struct conn *conn, uv_write_t *write)
     }
 }
 
-/* The handler may go on writing to `out`, which then moves: the queue needs memory of its own. */
+/* Queues a copy, because the handler may append to `out`, which moves when it grows. */
 static void queue_copy(struct conn *conn)
 {
     struct request_slot *slot = conn->slot;
@@ -129,7 +129,7 @@ void send_answers(struct conn *conn)
     size_t count = slot->piece_count;
     bool handler_writes = conn_has_exchange(conn);
     if (count == 0 || slot->unsent_count > 0) {
-        return; /* earlier answers go first; on_written() comes back for these */
+        return; /* earlier answers are still queued; on_written() continues */
     }
     uv_buf_t bufs[PIECES_MAX];
     for (size_t i = 0; i < count; i++) {

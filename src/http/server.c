@@ -1,4 +1,4 @@
-/* Opens and closes: sockets, loops, threads. */
+/* Opens and closes a server: sockets, loops, threads. On the caller's thread. */
 #include "http/http_internal.h"
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ struct http_options http_options_default(void)
     };
 }
 
-/* STR_NULL stays so. */
+/* Copies a text; STR_NULL stays STR_NULL. */
 static struct str copy_text(struct str s)
 {
     if (str_is_null(s)) {
@@ -37,7 +37,7 @@ static struct str copy_text(struct str s)
     return str_make(copy, s.len);
 }
 
-/* Each loop gets a socket of the listener. */
+/* Binds a listener, with one socket for each loop. */
 static bool open_listener(struct http_server *server, int number, struct err *err)
 {
     const struct http_listener *listener = &server->options.listeners[number];
@@ -78,7 +78,7 @@ static bool start_loops(struct http_server *server, struct err *err)
     return true;
 }
 
-/* The listeners, or the one address; the texts become copies of our own. */
+/* Replaces host and port by a listener if there is none, and copies the texts. */
 static void copy_listeners(struct http_options *options)
 {
     assert(options->listener_count <= HTTP_LISTENERS_MAX);
@@ -145,6 +145,28 @@ int http_server_listener_port(const struct http_server *server, int number)
 {
     assert(number >= 0 && number < server->options.listener_count);
     return server->ports[number];
+}
+
+/* On the loop's thread. */
+static void give_life_sign(struct task *task)
+{
+    struct loop *loop = CONTAINER_OF(task, struct loop, life_sign);
+    atomic_store(&loop->life_sign_is_wanted, false);
+}
+
+bool http_server_is_alive(struct http_server *server)
+{
+    bool is_alive = true;
+    for (int i = 0; i < server->options.thread_count; i++) {
+        struct loop *loop = &server->loops[i];
+        if (atomic_exchange(&loop->life_sign_is_wanted, true)) {
+            is_alive = false;
+        } else {
+            loop->life_sign.run = give_life_sign;
+            mailbox_post(&loop->mailbox, &loop->life_sign);
+        }
+    }
+    return is_alive;
 }
 
 int http_server_connection_count(const struct http_server *server)

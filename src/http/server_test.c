@@ -1,4 +1,4 @@
-/* The server as a client sees it: requests, answers, their order and their form. */
+/* Tests the server as a client sees it: requests, answers, their order and their form. */
 #include "http/server_testing.h"
 
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ static int close_server(void **state)
     return 0;
 }
 
-/* The current second or the one before. */
+/* Checks that a date is the current second or the one before. */
 static void check_date(struct str date)
 {
     int64_t now = clock_wall_ms() / 1000;
@@ -152,7 +152,7 @@ static void test_pipelining(void **state)
     client_close(&client);
 }
 
-/* Answers before one that is held go out without waiting for it. */
+/* Answers before one that is held are sent at once. */
 static void test_pipelining_before_held(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_pipelining_before_held(void **state)
     client_close(&client);
 }
 
-/* Another thread must not write to the buffer while earlier answers in it are to be sent. */
+/* The buffer is not exclusive while it holds earlier answers. */
 static void test_exclusive_buffer(void **state)
 {
     (void)state;
@@ -405,7 +405,7 @@ static void *send_in_pieces(void *argument)
     return NULL;
 }
 
-/* Any mixture of requests, cut anywhere: the answers come in order. */
+/* Random requests, split at random places: the answers come in order. */
 static void test_random_pipelines(void **state)
 {
     (void)state;

@@ -1,3 +1,4 @@
+/* The server and the client that the tests of this folder use: see server_testing.h. */
 #include "http/server_testing.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* http/server_testing.h: a server with a handler made for tests, and a client on a bare socket. */
+/* http/server_testing.h: a server with a handler for tests, and a client on a plain socket. */
 #ifndef GRAMME_HTTP_SERVER_TESTING_H
 #define GRAMME_HTTP_SERVER_TESTING_H
 
@@ -8,7 +8,7 @@
 #include "http/http.h"
 #include "http/tls_testing.h"
 
-/* What the handler does is chosen by the target:
+/* The target of a request selects what the handler does:
  *   /echo    answers at once with the body
  *   /later   answers with the body from a task that another thread posts
  *   /split   writes the first half of the body at once, and answers like /later
@@ -37,51 +37,57 @@ struct testing_server {
     int held_count;
 };
 
-/* Small limits and time-outs of a minute; one thread. */
+/* Returns options with small limits, time-outs of a minute, and one thread. */
 struct http_options testing_options(void);
+/* Opens the server and starts the worker thread. */
 void testing_open(struct testing_server *testing, const struct http_options *options);
-/* Closes the server if it is open yet, releasing what is held. */
+/* Closes the server if it is open; answers the exchanges that are held. */
 void testing_close(struct testing_server *testing);
-/* Lets the exchanges of /hold be answered. */
+/* Answers the exchanges of /hold and /slow. */
 void testing_release(struct testing_server *testing);
-/* Waits until so many are held. */
+/* Waits until `count` exchanges are held. */
 void testing_wait_held(struct testing_server *testing, int count);
+/* Waits until the handler has been called `count` times. */
 void testing_wait_calls(struct testing_server *testing, int count);
-/* Waits until the handler has not been called for a while. */
+/* Waits until the handler has not been called for some time. */
 void testing_wait_calm(struct testing_server *testing);
+/* Waits until `count` connections are open. */
 void testing_wait_connections(struct testing_server *testing, int count);
 
 struct client {
     int fd;
-    SSL *ssl;                  /* NULL: plain, or the server did not shake hands: it has closed */
-    pthread_mutex_t ssl_mutex; /* a test may send on another thread than it receives */
+    SSL *ssl;                  /* NULL: without TLS, or the handshake failed */
+    pthread_mutex_t ssl_mutex; /* a test may send and receive on two threads */
     struct buf in;
-    size_t at; /* before it: answers that have been read */
+    size_t at; /* end of the answers that were read */
     int status;
-    struct str head; /* of the last answer, until the next is read */
+    struct str head; /* of the last answer; valid until the next is read */
     struct str body;
 };
 
+/* Connects; a failure fails the test. */
 void client_open(struct client *client, int port);
-/* False if nobody listens. */
+/* Connects. False: nothing listens on the port. */
 bool client_try_open(struct client *client, int port);
+/* Closes the connection. */
 void client_close(struct client *client);
-/* Closes so that the server gets a reset. */
+/* Closes the connection with a reset. */
 void client_abort(struct client *client);
+/* Sends all bytes; a failure fails the test. */
 void client_send(struct client *client, struct str text);
-/* Sends so many bytes more, whatever becomes of them. */
+/* Sends `count` bytes; ignores errors. */
 void client_send_fill(struct client *client, size_t count);
-/* Sends a request with a body, "" for none. */
+/* Sends a request with a body; "": without one. */
 void client_request(struct client *client, const char *target, const char *body);
-/* Takes what is there, at most so much, for client_read() to find. */
+/* Receives up to `bytes_max` bytes, which client_read() uses later. */
 void client_receive_some(struct client *client, size_t bytes_max);
-/* Reads one answer into *client; fails the test if none comes. */
+/* Reads one answer into *client; fails the test if there is none. */
 void client_read(struct client *client);
-/* The same, without a body whatever the head says: for HEAD and 100 Continue. */
+/* As client_read() for an answer without a body, whatever its head says: HEAD and 100 Continue. */
 void client_read_head(struct client *client);
-/* Waits for the server to close the connection; anything else fails the test. */
+/* Waits until the server closes the connection; anything else fails the test. */
 void client_read_end(struct client *client);
-/* The value of a header of the last answer, or STR_NULL. */
+/* Returns the value of a header of the last answer, or STR_NULL. */
 struct str client_header(const struct client *client, const char *name);
 
 /* Reads an answer and compares. */

@@ -1,10 +1,10 @@
-/* Slow threads: what takes long runs there, so that the loops are free for other connections:
- * inflating large bodies, compressing large answers, and requests that the handler hands over with
- * http_run_slowly(). They have a low priority. A connection has one task at most, and tasks are
- * taken in the order in which they came, so connections take turns.
+/* Slow threads do expensive work, so that the loops can serve other connections: they decompress
+ * large bodies, compress large answers, and run requests of http_run_slowly(). They have a low
+ * priority. A connection has at most one task, and tasks run in the order in which they were
+ * queued, so that connections take turns.
  *
- * While a slot is with a slow thread, its loop only receives bytes into slot->in. It comes back
- * through the loop's mailbox. */
+ * While a slow thread has a slot, its loop only receives bytes into slot->in. The slow thread
+ * returns the slot through the loop's mailbox. */
 #include "http/http_internal.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 struct slow_thread {
     struct slow_pool *pool;
-    int number; /* behind those of the loops */
+    int number; /* after the numbers of the loops */
     pthread_t thread;
     struct waiting_mailbox *box;
     struct coder coder;
@@ -101,8 +101,8 @@ static void run_kind(struct slow_thread *thread, struct request_slot *slot)
     }
 }
 
-/* What nobody waits for any more is not begun: clients that send expensive requests and leave would
- * keep others waiting, and the server from stopping. */
+/* A task is not begun if its client has disconnected: clients that send expensive requests and
+ * disconnect would delay others, and the end of the server. */
 static void run_task(struct slow_thread *thread, struct request_slot *slot)
 {
     if (!atomic_load_explicit(&slot->is_abandoned, memory_order_relaxed)) {
@@ -175,7 +175,7 @@ void http_run_slowly(struct http_exchange *exchange, http_handler *run, void *co
     slot->slow_run = run;
     slot->slow_context = context;
     slow_want(slot, SLOW_RUN);
-    if (slot->stage == STAGE_DEFERRED) { /* else after the answers before it have been sent */
+    if (slot->stage == STAGE_DEFERRED) { /* else it starts when earlier answers were sent */
         slow_start_wanted(slot);
     }
 }
@@ -187,7 +187,7 @@ static bool start(struct slow_thread *thread, struct err *err)
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's other threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* other threads handle signals */
     int result = pthread_create(&thread->thread, NULL, slow_main, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result != 0) {

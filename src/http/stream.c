@@ -1,6 +1,6 @@
-/* Answers without an end. http_stream_open() sends the head like any other answer; once it is out,
- * the connection holds no slot, ignores what the client sends, and the stream writes to the socket
- * through libuv's queue. All functions run on the connection's thread. */
+/* Answers without an end. http_stream_open() sends the head as for any other answer. After that the
+ * connection has no slot, ignores bytes from the client, and the stream writes to the socket
+ * through libuv's queue. All functions run on the thread of the connection. */
 #include "http/http_internal.h"
 
 #include "base/mem.h"
@@ -9,8 +9,9 @@ struct http_stream {
     struct conn *conn;
     http_stream_closed *closed;
     void *context;
-    bool is_begun;      /* the head has been sent */
-    struct buf waiting; /* before that: what is to follow it */
+    bool is_begun;      /* the head was sent */
+    bool is_closing;    /* the connection is closed after the head and `waiting` were sent */
+    struct buf waiting; /* bytes that are sent after the head */
 };
 
 /* One write and a copy of its bytes. */
@@ -46,7 +47,7 @@ static void on_sent(uv_write_t *write, int status)
 {
     struct stream_write *sent = CONTAINER_OF(write, struct stream_write, write);
     if (status < 0) {
-        conn_close(sent->conn); /* the connection lives until libuv has called back for all */
+        conn_close(sent->conn); /* the struct lives until libuv has called all callbacks */
     }
     mem_free(sent);
 }
@@ -85,6 +86,9 @@ void stream_begin(struct http_stream *stream)
     write_bytes(stream, buf_str(&stream->waiting));
     buf_finish(&stream->waiting);
     stream->waiting = (struct buf){0};
+    if (stream->is_closing) {
+        conn_close(stream->conn);
+    }
 }
 
 void stream_end(struct http_stream *stream)
@@ -105,7 +109,12 @@ void http_stream_send(struct http_stream *stream, struct str bytes)
     }
 }
 
+/* Without the head the client could not tell this from a server that failed. */
 void http_stream_close(struct http_stream *stream)
 {
-    conn_close(stream->conn);
+    if (stream->is_begun) {
+        conn_close(stream->conn);
+    } else {
+        stream->is_closing = true;
+    }
 }

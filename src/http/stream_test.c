@@ -1,4 +1,4 @@
-/* Answers without an end: order, bounded memory, how they close; and what describes failures. */
+/* Tests answers without an end: order, limited memory, closing; and the callback http_failure. */
 #include "http/server_testing.h"
 
 #include <stdatomic.h>
@@ -91,6 +91,22 @@ static void test_stream_goes_on_until_the_client_leaves(void **state)
     http_server_close(streaming.server, 1000);
 }
 
+/* Also when it is closed before the head could be sent. */
+static void test_stream_is_closed_by_the_server(void **state)
+{
+    (void)state;
+    struct streaming streaming = {0};
+    open_streaming(&streaming);
+    struct client client;
+    client_open(&client, http_server_port(streaming.server));
+    client_send(&client, STR("GET /short HTTP/1.1\r\nHost: x\r\n\r\n"));
+    expect_text(&client, "text/event-stream\r\n");
+    expect_text(&client, "\r\n\r\none\ntwo\n");
+    wait_closed(&streaming, 1);
+    client_close(&client);
+    http_server_close(streaming.server, 1000);
+}
+
 static void test_stream_ends_with_the_server(void **state)
 {
     (void)state;
@@ -138,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stream_goes_on_until_the_client_leaves),
+        cmocka_unit_test(test_stream_is_closed_by_the_server),
         cmocka_unit_test(test_stream_ends_with_the_server),
         cmocka_unit_test(test_a_client_that_does_not_read_is_disconnected),
         cmocka_unit_test(test_failures_are_described),

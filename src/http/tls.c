@@ -1,6 +1,6 @@
 /* Certificates, ciphers and protocol versions. http_tls_create() is called when a server is opened
  * and when certificates are read again, on the main thread; tls_create() for each connection, on
- * its loop. A connection keeps the settings that it began with. */
+ * its loop. A connection keeps the settings with which it began. */
 #include "http/http_internal.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@ struct http_tls {
     SSL_CTX *context;
 };
 
-/* Of TLS 1.2; all ciphers of 1.3 are as good. Forward secrecy and authenticated encryption only. */
+/* Ciphers of TLS 1.2 with forward secrecy and authenticated encryption; those of 1.3 all have both.
+ */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 static bool fail(struct err *err, const char *what, struct str file)
@@ -26,7 +27,7 @@ static bool fail(struct err *err, const char *what, struct str file)
     return err_set(err, ERR_INTERNAL, "%s %.*s: %s", what, STR_ARG(file), reason);
 }
 
-/* OpenSSL would ask for a passphrase on the terminal. */
+/* Without this OpenSSL would ask for a passphrase on the terminal. */
 static int no_passphrase(char *buffer, int size, int is_writing, void *context)
 {
     (void)buffer, (void)size, (void)is_writing, (void)context;
@@ -78,7 +79,7 @@ static bool require_client_certificate(SSL_CTX *context, struct str ca, struct e
     return true;
 }
 
-/* A client that offers protocols, but not ours, is refused (RFC 7301). */
+/* Refuses a client that offers protocols, but not http/1.1 (RFC 7301). */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
                            const unsigned char *offered, unsigned offered_len, void *context)
 {
@@ -99,7 +100,7 @@ static bool set_up(SSL_CTX *context, const struct http_tls_options *options, str
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA |
                                      SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    /* Sessions are resumed by tickets, which cost no memory here. */
+    /* Sessions are resumed by tickets, which need no memory on the server. */
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_session_id_context(context, session_context, sizeof(session_context) - 1);
     SSL_CTX_set_num_tickets(context, 1);

@@ -1,11 +1,11 @@
-/* Encrypted bytes between libuv and OpenSSL, on the loop of the connection. OpenSSL reads from
- * tls->input and writes to tls->sink through a BIO of ours, so its functions never block; they
+/* Passes encrypted bytes between libuv and OpenSSL, on the loop of the connection. OpenSSL reads
+ * from tls->input and writes to tls->sink through a custom BIO, so its functions never block; they
  * return when they need more input.
  *
- * Reading: bytes from the socket go to a buffer of the loop, are decrypted straight to where the
- * connection wants them, and only what there is no room for is kept with the connection.
- * Writing: answers are encrypted into a buffer of the loop and written; only what the socket does
- * not take is kept with the connection. So an idle connection has no buffers. */
+ * Reading: bytes from the socket go to a buffer of the loop and are decrypted directly into the
+ * connection's buffer; the connection keeps only bytes for which there is no space.
+ * Writing: answers are encrypted into a buffer of the loop and written; the connection keeps only
+ * bytes that the socket does not accept. So an idle connection has no buffers. */
 #include "http/http_internal.h"
 
 #include <openssl/err.h>
@@ -13,8 +13,8 @@
 #include "base/mem.h"
 
 enum {
-    /* OpenSSL's own messages (key updates, alerts) that wait for the socket. A client that provokes
-     * more of them and reads none is disconnected. */
+    /* Largest size of unsent messages of OpenSSL (key updates, alerts). A client that causes more
+     * and does not read is disconnected. */
     CONTROL_BYTES_MAX = 16 * 1024,
 };
 
@@ -75,7 +75,7 @@ BIO *tls_bio_create(struct tls *tls)
 
 /* Writing ----------------------------------------------------------------------------------- */
 
-/* Encrypts up to TLS_WRITE_BYTES into `sink`; returns how many, or -1. */
+/* Encrypts up to TLS_WRITE_BYTES into `sink`; returns the number of bytes, or -1. */
 static ssize_t encrypt(struct tls *tls, struct buf *sink, const uv_buf_t *bufs, size_t count)
 {
     size_t taken = 0;
@@ -95,8 +95,7 @@ static ssize_t encrypt(struct tls *tls, struct buf *sink, const uv_buf_t *bufs, 
     return good ? (ssize_t)taken : -1;
 }
 
-/* Writes what is in `sink` as far as the socket takes it; the rest stays in, or goes to, tls->out.
- */
+/* Writes `sink` as far as the socket accepts it; the rest is kept in tls->out. */
 static int write_sink(struct conn *conn, struct buf *sink)
 {
     struct tls *tls = conn->tls;
@@ -208,7 +207,7 @@ static void read_socket(struct conn *conn, bool wanted)
     }
 }
 
-/* What an SSL function that failed means for the connection. */
+/* Sets tls->stage after an SSL function has failed. */
 static void note_failure(struct tls *tls)
 {
     int reason = SSL_get_error(tls->ssl, 0);
@@ -220,8 +219,7 @@ static void note_failure(struct tls *tls)
     }
 }
 
-/* Decrypts into `room`. Sets *out_more to whether there is more for which there was no room; if
- * there is not, tls->stage says whether there will be. */
+/* Decrypts into `room`. *out_more: more bytes can be decrypted at once, but `room` is full. */
 static size_t decrypt(struct tls *tls, uv_buf_t room, bool *out_more)
 {
     size_t count = 0;
@@ -233,7 +231,7 @@ static size_t decrypt(struct tls *tls, uv_buf_t room, bool *out_more)
             more = false;
         } else {
             count += got;
-            /* Asking once more would only tell that input is missing. */
+            /* Another call would only return that input is missing. */
             more = tls->input.len > 0 || SSL_has_pending(tls->ssl) == 1;
         }
     }
@@ -241,14 +239,14 @@ static size_t decrypt(struct tls *tls, uv_buf_t room, bool *out_more)
     return count;
 }
 
-/* Keeps the input that there was no room for. */
+/* Keeps the input that could not be decrypted for lack of space. */
 static void keep_input(struct tls *tls)
 {
     struct str rest = tls->input;
     if (rest.len == 0) {
         buf_finish(&tls->kept);
     } else if (tls->kept.len > 0) {
-        memmove(tls->kept.data, rest.data, rest.len); /* it is the end of it */
+        memmove(tls->kept.data, rest.data, rest.len); /* the rest is at the end of `kept` */
         tls->kept.len = rest.len;
     } else {
         buf_add(&tls->kept, rest);
@@ -261,12 +259,12 @@ static bool wants_bytes(const struct conn *conn)
     return conn->is_reading && !conn->is_gone && conn->tls->stage == TLS_OPEN;
 }
 
-/* Hands decrypted bytes to the connection for as long as it reads. */
+/* Passes decrypted bytes to the connection while it reads. */
 static void pump(struct conn *conn)
 {
     struct tls *tls = conn->tls;
     bool more = true;
-    ERR_clear_error(); /* else SSL_get_error() would report what others have left there */
+    ERR_clear_error(); /* else SSL_get_error() would report an old error of the thread */
     tls->is_pumping = true;
     while (more && wants_bytes(conn)) {
         bool is_idle = conn->slot == NULL;
@@ -274,14 +272,14 @@ static void pump(struct conn *conn)
         if (count > 0) {
             conn_received(conn, (ssize_t)count);
         } else if (is_idle) {
-            conn_stay_idle(conn); /* a part of a record, or a message of TLS itself */
+            conn_stay_idle(conn); /* an incomplete record, or a message of TLS itself */
         }
     }
     tls->is_pumping = false;
     keep_input(tls);
 }
 
-/* After reading: sends OpenSSL's own messages, and does what the client has asked for. */
+/* After reading: sends messages of OpenSSL, and reacts to a changed tls->stage. */
 static void after_pump(struct conn *conn)
 {
     struct tls *tls = conn->tls;
@@ -299,7 +297,7 @@ static void after_pump(struct conn *conn)
     }
 }
 
-/* Appends what has come to what was kept. */
+/* Appends received bytes to those that were kept. */
 static void add_input(struct tls *tls, struct str bytes)
 {
     if (tls->kept.len == 0 && tls->stage == TLS_OPEN) {
@@ -342,10 +340,10 @@ void tls_set_reading(struct conn *conn, bool wanted)
 {
     struct tls *tls = conn->tls;
     if (tls->is_pumping || tls_is_held(tls)) {
-        return; /* looked at when that is done */
+        return; /* continued after the handshake step */
     }
     if (wanted && tls->stage == TLS_OPEN && (tls->kept.len > 0 || SSL_has_pending(tls->ssl) == 1)) {
-        tls->is_posted = true; /* not now: the connection is in the middle of its turn */
+        tls->is_posted = true; /* later: the caller is still using the connection */
         mailbox_post(&conn->loop->mailbox, &tls->task);
     } else {
         read_socket(conn, wanted);
@@ -354,7 +352,7 @@ void tls_set_reading(struct conn *conn, bool wanted)
 
 /* Handshakes -------------------------------------------------------------------------------- */
 
-/* To a client that speaks plain HTTP here. */
+/* Answers a client that sends plain HTTP to a listener with TLS. */
 static void answer_plain(struct conn *conn)
 {
     static const char text[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
@@ -377,12 +375,12 @@ static void refuse_handshake(struct conn *conn)
     conn_linger(conn); /* so that the client gets the alert */
 }
 
-/* A handshake thread has taken a step. */
+/* A handshake thread has done a step. */
 static void after_step(struct conn *conn)
 {
     struct tls *tls = conn->tls;
     keep_input(tls);
-    /* The socket is new: only that of a client that is gone does not take all of it. */
+    /* A new socket accepts all bytes, unless the client has disconnected. */
     bool is_lost = write_sink(conn, &tls->out) < 0 || tls->out.len > 0;
     if (is_lost || conn->loop->is_stopping) {
         conn_close(conn);

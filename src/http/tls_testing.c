@@ -1,3 +1,4 @@
+/* TLS for the tests of this folder: a certificate, and the client's side of a handshake. */
 #include "http/tls_testing.h"
 
 #include <fcntl.h>

@@ -14,10 +14,10 @@
 /* Opens a server like http_server_open(), on options->host and port; with TLS if TESTING_TLS. */
 MUST_USE bool testing_open_server(const struct http_options *options, http_handler *handler,
                                   void *context, struct http_server **out, struct err *err);
-/* A self-signed certificate, made at the first call. */
+/* Creates TLS settings with a self-signed certificate, which is made at the first call. */
 MUST_USE bool testing_tls_create(struct http_tls **out, struct err *err);
-/* Shakes hands on a connected socket, which then is non-blocking. NULL: the server did not want to.
- * The caller frees it. */
+/* Does a handshake as a client on a connected socket, which then is non-blocking. NULL: it failed.
+ * The caller frees the result. */
 MUST_USE SSL *testing_tls_connect(int fd);
 
 #endif

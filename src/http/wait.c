@@ -1,6 +1,6 @@
-/* Time-outs without a timer per connection: a connection joins the list of what it waits for at the
- * young end, so the oldest of each list is the first whose time comes. Joining and leaving cost a
- * few pointers; nothing is done per request that depends on how many connections there are. */
+/* Time-outs without a timer per connection: a connection joins the end of the list of what it waits
+ * for, so the first member of each list is the first to time out. Joining and leaving take constant
+ * time, independent of the number of connections. On the loop's thread. */
 #include "http/http_internal.h"
 
 enum { LINGER_MS = 2000 };
@@ -52,8 +52,8 @@ void wait_set(struct conn *conn, enum wait wait)
     struct loop *loop = conn->loop;
     int timeout_ms = loop->waits[wait].timeout_ms;
     if (wait != WAIT_IDLE && timeout_ms > 0) {
-        /* libuv's clock stands still during a round of events, and handlers may have taken long.
-         * For idle connections, set with every request, that is near enough. */
+        /* libuv's clock does not advance during a round of events, and handlers may take long. For
+         * idle connections, which are set with every request, it is exact enough. */
         uv_update_time(&loop->uv);
     }
     wait_leave(conn);
@@ -91,7 +91,7 @@ void wait_on_timer(uv_timer_t *timer)
     }
     for (int i = 0; i < WAIT_COUNT; i++) {
         while (due_ms(&loop->waits[i]) <= now_ms) {
-            conn_on_timeout(loop->waits[i].oldest); /* leaves the list, or joins it anew */
+            conn_on_timeout(loop->waits[i].oldest); /* it leaves the list, or joins it again */
         }
     }
     for (int i = 0; i < WAIT_COUNT; i++) {

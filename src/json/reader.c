@@ -14,11 +14,13 @@ static bool fail(struct json_reader *reader, const char *mistake)
 
 void json_reader_init(struct json_reader *reader, struct arena *arena, struct str source)
 {
+    const char *start =
+        source.data != NULL ? source.data : ""; /* an empty source may have no data */
     *reader = (struct json_reader){
         .arena = arena,
-        .start = source.data,
-        .at = source.data,
-        .end = source.data + source.len,
+        .start = start,
+        .at = start,
+        .end = start + source.len,
     };
 }
 

@@ -1,6 +1,6 @@
 /* server/admin.h: the administration of users, keys, roles and policies. Each operation takes and
- * gives JSON; docs/admin-api.md describes them. The server runs them for signed requests with the
- * target prefix ADMIN_TARGET, the program `gramme` also on a store that nobody has open. */
+ * returns JSON; docs/admin-api.md describes them. The server runs them for signed requests with the
+ * target prefix ADMIN_TARGET, and the program `gramme` on a store that no server uses. */
 #ifndef GRAMME_SERVER_ADMIN_H
 #define GRAMME_SERVER_ADMIN_H
 
@@ -8,9 +8,9 @@
 
 #define ADMIN_TARGET "GrammeAdmin_20261101."
 
-/* Who asks. */
+/* The caller of an operation. */
 struct admin_caller {
-    const struct policy_caller *caller; /* NULL: somebody with access to the store itself */
+    const struct policy_caller *caller; /* NULL: the user has access to the store itself */
     const struct policy_set *policies;
     const struct auth_context *context;
 };
@@ -21,15 +21,16 @@ struct admin_call {
     struct str body;
     struct admin_caller caller;
     struct arena *arena;
-    struct buf *out; /* gets the answer's body */
+    struct buf *out; /* the body of the answer is appended to it */
 };
 
-/* Whether there is such an operation, and whether it changes something. */
+/* Returns whether there is an operation of this name. */
 MUST_USE bool admin_has_operation(struct str name);
+/* Returns whether an operation changes users, keys, roles or policies. */
 MUST_USE bool admin_is_change(struct str name);
 
-/* Runs an operation; waits for the store, so not on a thread that serves connections. False: *err.
- */
+/* Runs an operation. Waits for the store, so it must not be called on a network thread. False: *err
+ * says why. */
 MUST_USE bool admin_run(struct admin_call *call, struct err *err);
 
 #endif

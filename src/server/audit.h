@@ -1,5 +1,5 @@
-/* server/audit.h: the record of who did what: one JSON object per line, for each refused request
- * and each change of tables, users or policies; of all requests if that is wanted. Never item data.
+/* server/audit.h: the audit log: one JSON object per line, for each refused request and each change
+ * of tables, users or policies, and with --audit-all for all requests. It never contains item data.
  */
 #ifndef GRAMME_SERVER_AUDIT_H
 #define GRAMME_SERVER_AUDIT_H
@@ -8,29 +8,29 @@
 
 struct audit;
 
-/* Opens the file for appending; it is made (0600) if it is not there. `everything`: requests that
- * read and write items are recorded, too. */
+/* Opens the file for appending; creates it with mode 0600 if it is missing. `everything`: requests
+ * that read and write items are recorded, too. Close it with audit_close(). */
 MUST_USE bool audit_open(struct str path, bool everything, struct audit **out, struct err *err);
-/* SIGHUP: begins a new file if the old one was renamed. */
+/* Opens the file again, on SIGHUP: begins a new one if the old one was renamed. */
 MUST_USE bool audit_reopen(struct audit *audit, struct err *err);
-/* Accepts NULL. */
+/* Closes the file. Accepts NULL. */
 void audit_close(struct audit *audit);
 
 struct audit_entry {
     struct str caller;    /* ARN; STR_NULL: not known */
-    struct str key_id;    /* as claimed; STR_NULL: none */
+    struct str key_id;    /* as the request claims; STR_NULL: none */
     struct str source;    /* the client's address */
     struct str service;   /* "dynamodb", "sts", "gramme" */
     struct str operation; /* STR_NULL: none */
     struct str resource;  /* ARN or name; STR_NULL: not known */
-    struct str error;     /* its name; STR_NULL: it went well */
+    struct str error;     /* name of the error; STR_NULL: success */
     struct str request_id;
     int status;      /* HTTP */
     bool is_change;  /* of tables, users or policies */
     bool is_refusal; /* signature or policy */
 };
 
-/* Writes a line if the entry is of a kind that is recorded. Any thread. Accepts NULL. */
+/* Writes a line if entries of this kind are recorded. Any thread. Accepts NULL. */
 void audit_write(struct audit *audit, const struct audit_entry *entry);
 
 #endif

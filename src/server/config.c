@@ -39,7 +39,7 @@ static bool read_addresses(const struct setting *setting, struct config *out, st
         const char *comma = text.len == 0 ? NULL : memchr(text.data, ',', text.len);
         size_t len = comma == NULL ? text.len : (size_t)(comma - text.data);
         if (out->listener_count == HTTP_LISTENERS_MAX ||
-            !read_address(setting_trim(str_make(text.data, len)),
+            !read_address(str_trim(str_make(text.data, len), SETTING_SPACES),
                           &out->listeners[out->listener_count])) {
             return setting_complain(err, setting,
                                     "HOST:PORT or https://HOST:PORT, at most 8 of them");
@@ -69,8 +69,8 @@ static bool read_cors(struct arena *arena, const struct setting *setting, struct
                             arena_format(arena, "%.*s", STR_ARG(problem.message)).data);
 }
 
-/* Host names that are accepted; they are looked at if nothing else protects a server that web pages
- * on this machine can reach. */
+/* Reads the accepted host names. They are checked if the server listens on a loopback address and
+ * signatures are not required. */
 static bool read_hosts(struct arena *arena, const struct setting *setting, struct config *out,
                        struct err *err)
 {
@@ -111,7 +111,8 @@ static bool read_tls(struct arena *arena, const struct setting *settings, struct
                    "which is missing");
 }
 
-/* Whoever reaches the server may read and change everything unless requests are authenticated. */
+/* Refuses to listen on an address that other machines can reach without authentication, unless
+ * --insecure is given. */
 static bool check_exposure(const struct setting *settings, const struct config *config,
                            struct err *err)
 {

@@ -35,9 +35,16 @@ struct config {
     struct cors cors;
     bool console; /* serve it */
     int64_t drain_ms;
+    bool until_eof; /* stop when standard input ends */
     int64_t table_delay_ms;
     int64_t ttl_delay_ms;
     int64_t recovery_lag_ms;
+    struct str s3_directory;     /* "": beside the data */
+    struct str s3_endpoint;      /* "": folders */
+    struct str s3_region;        /* "": region */
+    struct str s3_style;         /* "path" or "virtual" */
+    struct str kinesis_endpoint; /* "": the Region's own */
+    size_t kinesis_backlog_bytes;
     int64_t clock_confirm_ms;
     int64_t stream_shards; /* 0: by the capacity of the table */
     int64_t stream_shard_ms;

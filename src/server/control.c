@@ -1,5 +1,5 @@
-/* The control socket: one thread, which waits for a client, makes a checkpoint for it, and deletes
- * it when the client has gone. */
+/* The control socket: a thread that waits for a client, creates a checkpoint for it, and deletes
+ * the checkpoint when the client disconnects. */
 #include "server/control.h"
 
 #include <dirent.h>
@@ -65,7 +65,7 @@ void control_delete_checkpoint(const char *directory)
     }
 }
 
-/* The address by way of the directory's descriptor: paths of sockets may have 107 bytes only. */
+/* Returns the address by the descriptor of the directory: a socket path has at most 107 bytes. */
 static struct sockaddr_un address_in(int directory_fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -99,7 +99,7 @@ int control_connect(const char *directory)
 static void answer(int fd, const struct buf *text)
 {
     ssize_t sent = send(fd, text->data, text->len, MSG_NOSIGNAL);
-    (void)sent; /* a client that is gone is noticed by poll() */
+    (void)sent; /* poll() notices a client that has disconnected */
 }
 
 static void refuse(int fd, const char *message)
@@ -110,7 +110,7 @@ static void refuse(int fd, const char *message)
     buf_finish(&text);
 }
 
-/* Of the same user, or root. */
+/* Whether the client runs as the same user, or as root. */
 static bool is_allowed(int fd)
 {
     struct ucred peer;
@@ -169,7 +169,7 @@ static void make_checkpoint(struct control *control)
     arena_finish(&arena);
 }
 
-/* The client has sent something, or gone. */
+/* The client has sent bytes or has disconnected. */
 static void read_client(struct control *control)
 {
     ssize_t got = recv(control->client_fd, control->request + control->request_len,
@@ -218,7 +218,7 @@ static void *control_main(void *context)
 
 /* Starting and stopping ------------------------------------------------------------------------ */
 
-/* A socket that an earlier server left is replaced: the directory is locked, so it serves nobody.
+/* Replaces a socket that an earlier server has left: the directory is locked, so no server uses it.
  */
 static int listen_in(const char *directory)
 {

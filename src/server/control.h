@@ -19,15 +19,15 @@
 struct control;
 
 /* Starts a thread that serves the socket. NULL: the store has no directory, or the socket cannot be
- * made; then the log says so, and the server works without. `store` must outlive it. */
+ * created, which is logged; the server works without it. `store` must outlive it. */
 MUST_USE struct control *control_start(struct store *store);
-/* Ends the thread, and a checkpoint that is there. Accepts NULL. */
+/* Stops the thread and deletes a checkpoint. Accepts NULL. */
 void control_stop(struct control *control);
 
 /* For clients: connects to the socket of the server that uses the directory. Negative: errno says
  * why; ENOENT and ECONNREFUSED: no server uses it. */
 MUST_USE int control_connect(const char *directory);
-/* Deletes a checkpoint that nobody uses any more. It need not exist. */
+/* Deletes a checkpoint that is no longer used, if there is one. */
 void control_delete_checkpoint(const char *directory);
 
 #endif

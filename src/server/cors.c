@@ -6,17 +6,6 @@
 
 /* --- reading the option --- */
 
-static struct str trim(struct str text)
-{
-    while (text.len > 0 && text.data[0] == ' ') {
-        text = str_skip(text, 1);
-    }
-    while (text.len > 0 && text.data[text.len - 1] == ' ') {
-        text.len--;
-    }
-    return text;
-}
-
 /* What follows "://" in an origin, with its scheme in *out_scheme; STR_NULL if there is none. */
 static struct str authority_of(struct str origin, struct str *out_scheme)
 {
@@ -51,7 +40,7 @@ bool cors_parse(struct arena *arena, struct str text, struct cors *out, struct e
     while (text.len > 0) {
         const char *comma = memchr(text.data, ',', text.len);
         size_t len = comma == NULL ? text.len : (size_t)(comma - text.data);
-        struct str origin = trim(str_make(text.data, len));
+        struct str origin = str_trim(str_make(text.data, len), " ");
         text = str_skip(text, MIN(len + 1, text.len));
         if (origin.len == 0) {
             continue;

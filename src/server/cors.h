@@ -1,7 +1,7 @@
-/* server/cors.h: which web pages may use the server. A browser names the origin of a page in each
- * request that the page makes to another host, and in each POST. Pages of origins that were not
- * allowed get no CORS headers, and their requests are not carried out: some of them a browser would
- * send without asking first. */
+/* server/cors.h: which web pages may use the server. A browser sends the origin of a page with each
+ * request of the page to another host, and with each POST. Requests of origins that are not allowed
+ * get no CORS headers and are not carried out, because a browser sends some requests without a
+ * preflight. */
 #ifndef GRAMME_SERVER_CORS_H
 #define GRAMME_SERVER_CORS_H
 
@@ -20,20 +20,23 @@ struct cors {
 MUST_USE bool cors_parse(struct arena *arena, struct str text, struct cors *out, struct err *err);
 
 enum cors_verdict {
-    CORS_NONE,    /* the request has no origin: no page made it, or one of this server */
-    CORS_SAME,    /* the page's host is the one that the request went to */
+    CORS_NONE,    /* the request has no origin: it is not from a page, or from one of this server */
+    CORS_SAME,    /* the origin is the host of the request */
     CORS_ALLOWED, /* the answer gets CORS headers */
     CORS_REFUSED,
 };
-/* `origin` and `host` are headers of the request, or STR_NULL. */
+/* Decides whether a request may be carried out. `origin` and `host` are its headers, or STR_NULL.
+ */
 enum cors_verdict cors_judge(const struct cors *cors, struct str origin, struct str host);
 
-/* Adds the header lines that an allowed origin's answer gets; those of OPTIONS differ. */
+/* Appends the CORS header lines of an answer to an allowed origin. */
 void cors_write(const struct cors *cors, struct str origin, struct buf *out);
+/* Headers of a preflight request (OPTIONS). */
 struct cors_preflight {
     struct str method;  /* Access-Control-Request-Method, or STR_NULL */
     struct str headers; /* Access-Control-Request-Headers, or STR_NULL */
 };
+/* Appends the CORS header lines of the answer to a preflight request of an allowed origin. */
 void cors_write_preflight(const struct cors *cors, struct str origin,
                           const struct cors_preflight *asked, struct buf *out);
 

@@ -1,3 +1,4 @@
+/* Tests CORS: the option --cors, which origins are allowed, and the headers. */
 #include "server/cors.h"
 
 #include "base/testing.h"

@@ -1,5 +1,5 @@
-/* Checks of signatures for route.c. Runs on the thread of the exchange; each has its own struct
- * sign_in, and they share only counters of log lines. */
+/* Checks credentials and policies for route.c. Runs on the thread of the exchange; each thread has
+ * its own struct sign_in, and they share only counters. */
 #include "server/guard.h"
 
 #include <arpa/inet.h>
@@ -11,7 +11,7 @@
 
 enum { LINES_PER_SECOND = 10, LOAD_SLOTS = 4096 };
 
-/* What callers with one access key have under way. Keys share a slot by their hash. */
+/* Requests under way of one access key. Keys with the same hash share a slot. */
 struct key_load {
     atomic_int requests;
     atomic_size_t bytes;
@@ -79,7 +79,7 @@ static struct sigv4_head head_of(const struct http_exchange *exchange)
     };
 }
 
-/* Without checks there must be credentials of some kind, in a header or in the query (a presigned
+/* Checks, with --auth off, that there are credentials in a header or in the query (a presigned
  * request), and not in both. */
 static bool check_presence(const struct guard *guard, const struct http_exchange *exchange,
                            struct err *err)
@@ -218,7 +218,7 @@ static void set_connection_keys(struct guarded_call *call)
     }
 }
 
-/* Told of a denial: the client gets the service's text, the log says by which statement. */
+/* Called on a denial: the client gets the text of the service, the log names the statement. */
 static bool refused(const struct api_guard *api, const struct policy_request *request,
                     const struct policy_decision *decision, struct str text)
 {
@@ -358,7 +358,7 @@ void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, stru
         {"check", operation},
         {"error", str_from_c(err_wire_name(err->code))},
     };
-    /* Texts of this error quote the header, and so the signature. */
+    /* The message of this error quotes the header, including the signature. */
     struct str message = err->code == ERR_INCOMPLETE_SIGNATURE ? STR("") : err->message;
     log_write_fields(LOG_WARN, "auth", fields, COUNT_OF(fields), "%s: %.*s",
                      guard->options.mode == AUTH_ON ? "refused" : "would be refused",

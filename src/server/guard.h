@@ -1,5 +1,5 @@
-/* server/guard.h: who may send requests: signatures, by mode. route.c asks it before anything else
- * is done with a request. */
+/* server/guard.h: checks credentials, signatures and policies, by the mode of --auth, and the
+ * limits per access key. route.c calls it before it handles a request. */
 #ifndef GRAMME_SERVER_GUARD_H
 #define GRAMME_SERVER_GUARD_H
 
@@ -15,29 +15,30 @@ struct guard_options {
     int64_t skew_ms;
     struct directory_source *source; /* of users and keys */
     const struct seal_key *key;      /* of session tokens */
-    int key_requests_max;            /* of one access key at once; 0: any number */
-    size_t key_bytes_max;            /* in their bodies; 0: any number */
+    int key_requests_max;            /* requests of one access key under way; 0: no limit */
+    size_t key_bytes_max;            /* bytes in their bodies; 0: no limit */
 };
 
 struct guard;
+/* Creates a guard; copies the options, but not what they point to. */
 MUST_USE struct guard *guard_create(const struct guard_options *options);
-/* Accepts NULL. */
+/* Frees the guard. Accepts NULL. */
 void guard_destroy(struct guard *guard);
 
-/* Whether signatures are looked at. */
+/* Returns whether signatures are checked: --auth on or warn. */
 MUST_USE bool guard_checks(const struct guard *guard);
 
-/* Whether the request may go on, on the exchange's thread. `service` is "dynamodb" or "sts". In the
- * modes that check, *out is the caller, to be released with auth_caller_release(); else, and if the
- * mode is AUTH_WARN and the check failed, out->directory is NULL. False: *err as the service says
- * it. */
+/* Checks the credentials of a request, on the thread of the exchange. `service` is "dynamodb" or
+ * "sts". If signatures are checked, *out is the caller, which the caller of this function releases
+ * with auth_caller_release(); else, and if the check failed in the mode AUTH_WARN, out->directory
+ * is NULL. False: *err is the error of the service. */
 MUST_USE bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str service,
                           struct auth_caller *out, struct err *err);
-/* The part that needs no body, for requests whose body has not come yet. */
+/* The part of guard_check() that needs no body, for requests whose body is not received yet. */
 MUST_USE bool guard_check_head(struct guard *guard, struct http_exchange *exchange,
                                struct str service, struct err *err);
 
-/* What the operations need to decide what a caller may do. */
+/* The data of a request that authorization needs. */
 struct guarded_call {
     struct api_guard api;
     struct policy_set policies;
@@ -46,28 +47,29 @@ struct guarded_call {
     struct http_exchange *exchange;
     const struct auth_caller *caller;
 };
-/* Fills *out for a caller that guard_check() has found; it must outlive *out. */
+/* Fills *out for a caller of guard_check(); `caller` must outlive *out. */
 void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
                       const struct auth_caller *caller, struct guarded_call *out);
 
-/* Whether a caller may do what is no operation of DynamoDB, such as "gramme:GetInsight"; in the
- * mode AUTH_WARN a refusal is only logged. False: *err. A caller that guard_check() has not found
- * may. */
+/* Returns whether policies allow a caller an action that is not an operation of DynamoDB, such as
+ * "gramme:GetInsight". In the mode AUTH_WARN a refusal is only logged. A caller without a directory
+ * is allowed everything. False: *err is AccessDenied. */
 MUST_USE bool guard_allow(struct guard *guard, struct http_exchange *exchange,
                           const struct auth_caller *caller, struct str action, struct err *err);
 
-/* Counts a request of the caller as under way; false: there are too many, and it is refused (*err).
- * Each true is followed by guard_leave() with the same number of bytes. */
+/* Counts a request of the caller as under way. False: its key has too many; *err says so. After
+ * true the caller of this function must call guard_leave() with the same number of bytes. */
 MUST_USE bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t bytes,
                           struct err *err);
+/* A request that guard_enter() has counted has ended. */
 void guard_leave(struct guard *guard, const struct auth_caller *caller, size_t bytes);
 
-/* The client's address as text, in the exchange's arena. */
+/* Returns the address of the client as text, in the arena of the exchange. */
 MUST_USE struct str guard_peer(const struct http_exchange *exchange);
-/* The access key that a request claims, proved or not; STR_NULL: none. */
+/* Returns the access key that a request names, without a check of its signature; STR_NULL: none. */
 MUST_USE struct str guard_claimed_key(struct http_exchange *exchange);
 
-/* Writes a line about a refused request to the log; at most a few each second. */
+/* Logs a refused request; at most a few lines per second. */
 void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,
                        const struct err *err);
 

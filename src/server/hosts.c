@@ -2,17 +2,6 @@
  * request of a server without authentication. */
 #include "server/hosts.h"
 
-static struct str trim(struct str text)
-{
-    while (text.len > 0 && text.data[0] == ' ') {
-        text = str_skip(text, 1);
-    }
-    while (text.len > 0 && text.data[text.len - 1] == ' ') {
-        text.len--;
-    }
-    return text;
-}
-
 /* Four numbers of which the first is 127. */
 static bool is_loopback_ipv4(struct str host)
 {
@@ -66,7 +55,7 @@ bool hosts_parse(struct arena *arena, struct str text, const struct str *listen,
     while (text.len > 0) {
         const char *comma = memchr(text.data, ',', text.len);
         size_t len = comma == NULL ? text.len : (size_t)(comma - text.data);
-        struct str name = trim(str_make(text.data, len));
+        struct str name = str_trim(str_make(text.data, len), " ");
         text = str_skip(text, MIN(len + 1, text.len));
         if (name.len == 0) {
             continue;

@@ -1,14 +1,15 @@
-/* server/hosts.h: by which names the server may be reached. A web page whose host name resolves to
- * a loopback address (DNS rebinding) is of its own origin for a browser, so only the Host header
- * tells such requests from those of programs on this machine. */
+/* server/hosts.h: the host names that a server without authentication accepts. If the host name of
+ * a web page resolves to a loopback address (DNS rebinding), a browser treats its requests to this
+ * server as same-origin; only the Host header shows that they are not from a program on this
+ * machine. */
 #ifndef GRAMME_SERVER_HOSTS_H
 #define GRAMME_SERVER_HOSTS_H
 
 #include "err/err.h"
 
 struct hosts {
-    bool is_checked;         /* false: any name will do */
-    const struct str *names; /* besides those of the loopback interface */
+    bool is_checked;         /* false: every name is accepted */
+    const struct str *names; /* in addition to those of the loopback interface */
     size_t count;
 };
 

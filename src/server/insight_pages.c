@@ -2,6 +2,7 @@
  * the work to a slow one. */
 #include "server/insight_pages.h"
 
+#include "kinesis/kinesis.h"
 #include "meter/insight.h"
 
 bool insight_pages_has(const struct insight_pages *pages, struct str target)
@@ -26,6 +27,7 @@ static void run(void *context, struct http_exchange *exchange)
     struct str target = exchange->target;
     if (str_eq(target, STR(METRICS_TARGET))) {
         insight_write_metrics(pages->meter, exchange->out);
+        kinesis_write_metrics(pages->kinesis, exchange->out);
         answer(exchange, 200, STR("text/plain; version=0.0.4"));
         return;
     }

@@ -10,7 +10,8 @@
 #define METRICS_TARGET "/metrics"
 
 struct insight_pages {
-    struct meter *meter; /* NULL: insight is off, and there are no such pages */
+    struct meter *meter;     /* NULL: insight is off, and there are no such pages */
+    struct kinesis *kinesis; /* has metrics, too; may be NULL */
 };
 
 /* Whether the target of a request is one of these pages. */

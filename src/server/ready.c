@@ -1,5 +1,5 @@
-/* Readiness: a write to the store, the room on its disk, the memory for requests. Runs on the
- * threads of the HTTP server; at most one probe of the store is under way. */
+/* Readiness: probes the store with a write, and checks free disk space and memory. Runs on the
+ * threads of the HTTP server; at most one probe is under way. */
 #include "server/ready.h"
 
 #include <sys/statvfs.h>
@@ -8,12 +8,12 @@
 #include "base/mem.h"
 
 enum {
-    FRESH_US = 1000 * 1000,    /* a probe's outcome is used for so long */
-    SILENT_US = 2000 * 1000,   /* a store that has not answered for so long does not work */
-    DISK_BYTES_MIN = 64 << 20, /* below this compaction may fail */
+    FRESH_US = 1000 * 1000,    /* how long the result of a probe is used */
+    SILENT_US = 2000 * 1000,   /* a probe that takes longer has failed */
+    DISK_BYTES_MIN = 64 << 20, /* with less free disk space compactions may fail */
 };
 
-/* One request that waits for the store. */
+/* A request that waits for a probe. */
 struct probe {
     struct engine_probe probe;
     struct ready *ready;
@@ -25,10 +25,10 @@ void ready_init(struct ready *ready, struct engine *engine, const struct memory_
 {
     *ready =
         (struct ready){.engine = engine, .memory = memory, .directory = store_directory(store)};
-    atomic_init(&ready->is_writable, true); /* it was opened */
+    atomic_init(&ready->is_writable, true); /* opening the store has succeeded */
 }
 
-/* Bytes that are free for us where the store is; INT64_MAX if it is on no disk. */
+/* Returns the free disk space of the store; INT64_MAX if it has no directory. */
 static int64_t disk_free_bytes(const struct ready *ready)
 {
     struct statvfs disk;

@@ -1,4 +1,5 @@
-/* From HTTP requests to operations and back. Runs on the thread of each exchange. */
+/* Routes HTTP requests to operations and pages, and sends their answers. Runs on the thread of each
+ * exchange. */
 #include "base/mem.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -8,7 +9,7 @@
 #include "server/set_clock.h"
 
 #define REQUEST_ID_LEN 52
-/* To check and decode a larger body may take more than half a millisecond: slow threads do it. */
+/* Larger bodies are handled by slow threads: checking and decoding one takes more than 0.5 ms. */
 #define BODY_HERE_MAX ((size_t)64 * 1024)
 #define AMZ_JSON      "application/x-amz-json-1.0"
 
@@ -30,6 +31,7 @@ struct router *router_create(struct engine *engine, const struct router_options 
     router->options = *options;
     ready_init(&router->ready, engine, options->memory, options->store);
     router->insight.meter = options->meter;
+    router->insight.kinesis = options->kinesis;
     for (int i = 0; i < options->thread_count; i++) {
         router->threads[i].api = api_thread_create(engine);
         if (options->meter != NULL) {
@@ -51,7 +53,7 @@ void router_destroy(struct router *router)
     mem_free(router);
 }
 
-/* 52 letters and digits, as the service's ids look; five bits of a random number each. */
+/* Writes a request id in the form of the service: 52 letters and digits, five random bits each. */
 static void write_request_id(struct random *random, char out[REQUEST_ID_LEN])
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
@@ -104,13 +106,13 @@ static struct str answer_headers(struct router *router, struct http_exchange *ex
     return route_headers(router, exchange, &ignored);
 }
 
-/* A request of application/json is answered in that type. The type of a request without one is
- * taken for the protocol's own. STR_NULL: neither. */
+/* Returns the content type of the answer: application/json if the request has that type, else that
+ * of the protocol, also if the request has none. STR_NULL: the request has another type. */
 static struct str answer_type(const struct http_exchange *exchange)
 {
     struct str type = http_header(exchange, STR("content-type"));
     const char *end = type.len == 0 ? NULL : memchr(type.data, ';', type.len);
-    if (end != NULL) { /* parameters mean nothing */
+    if (end != NULL) { /* parameters are ignored */
         type.len = (size_t)(end - type.data);
     }
     while (type.len > 0 && type.data[type.len - 1] == ' ') {
@@ -122,7 +124,7 @@ static struct str answer_type(const struct http_exchange *exchange)
     return str_eq_nocase(type, STR("application/json")) ? STR("application/json") : STR_NULL;
 }
 
-/* Sends what was written to exchange->out. */
+/* Sends the body in exchange->out. */
 static void send_answer(struct http_exchange *exchange, int status, struct str headers)
 {
     struct str type = answer_type(exchange);
@@ -145,7 +147,7 @@ void route_reply(struct router *router, struct http_exchange *exchange, int stat
     send_answer(exchange, status, headers);
 }
 
-/* What is neither an operation nor the health page. */
+/* Answers a request for an unknown path or method. */
 static void reply_not_found(struct router *router, struct http_exchange *exchange)
 {
     buf_add(exchange->out, STR("<UnknownOperationException/>\n"));
@@ -198,7 +200,7 @@ void route_refuse(struct router *router, struct http_exchange *exchange, const s
     route_reply(router, exchange, err_http_status(err->code), facts);
 }
 
-/* "GetItem" of "DynamoDB_20120810.GetItem", and whose it is; anything else is no operation. */
+/* Returns "GetItem" for "DynamoDB_20120810.GetItem", and its family; STR_NULL for other targets. */
 static struct str operation_of(struct str target, enum api_family *out_family)
 {
     static const char *const prefixes[] = {
@@ -226,12 +228,11 @@ static void handle_on_slow_thread(void *context, struct http_exchange *exchange)
 static void move_call(struct api_call *api)
 {
     struct routed_call *call = CONTAINER_OF(api, struct routed_call, api);
-    end_checked_call(call); /* it signs in again there */
+    end_checked_call(call); /* credentials are checked again on the slow thread */
     http_run_slowly(call->exchange, handle_on_slow_thread, call->router);
 }
 
-/* Whether a page of another origin made the request, which was not allowed; then it is not carried
- * out. */
+/* Refuses a request of a web page whose origin is not allowed. False: it is allowed. */
 static bool refuse_origin(struct router *router, struct http_exchange *exchange)
 {
     struct str origin;
@@ -246,7 +247,7 @@ static bool refuse_origin(struct router *router, struct http_exchange *exchange)
     return true;
 }
 
-/* Whether the body, if there is any, is JSON of some kind. */
+/* Whether the body is empty or valid JSON. */
 static bool is_json(struct http_exchange *exchange)
 {
     struct json_reader reader;
@@ -254,7 +255,7 @@ static bool is_json(struct http_exchange *exchange)
     return exchange->body.len == 0 || (json_skip(&reader) && json_at_end(&reader));
 }
 
-/* What a request's target names. */
+/* The target of a request. */
 struct target {
     enum api_family family;
     struct str operation; /* STR_NULL: none */
@@ -279,8 +280,8 @@ static struct target read_target(const struct router *router, const struct http_
     return target;
 }
 
-/* A request that is wrong before its operation is looked at. A body that is not JSON is the first
- * thing that the service sees. */
+/* Refuses a request that fails before its operation runs. The service checks first whether the body
+ * is JSON. */
 static void refuse_request(struct router *router, struct http_exchange *exchange,
                            const struct target *target, struct err *err)
 {
@@ -296,8 +297,8 @@ static void refuse_request(struct router *router, struct http_exchange *exchange
     route_refuse(router, exchange, err, &facts);
 }
 
-/* SetClock, and administration, which waits for the store and so runs on slow threads. Returns
- * whether the request is one of these; then it is answered, or will be. */
+/* Handles SetClock and administration; the latter waits for the store, so it runs on slow threads.
+ * False: the request is neither, and is not answered. */
 static bool handle_special(struct router *router, struct http_exchange *exchange,
                            const struct target *target, struct auth_caller *caller)
 {
@@ -323,7 +324,7 @@ static bool handle_special(struct router *router, struct http_exchange *exchange
     return true;
 }
 
-/* The limits of the caller's key, and his policies. */
+/* Checks the limits of the caller's key, and prepares authorization. */
 static bool begin_checked_call(struct router *router, struct routed_call *call,
                                struct http_exchange *exchange, struct err *err)
 {
@@ -337,8 +338,8 @@ static bool begin_checked_call(struct router *router, struct routed_call *call,
     return true;
 }
 
-/* The service looks first whether the body is JSON, then at the target, then at the credentials,
- * then into the body. A body is read here only if something else is wrong. */
+/* The service checks first whether the body is JSON, then the target, then the credentials, then
+ * the contents of the body. So the body is parsed here only if something else is wrong. */
 static void handle_operation(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
@@ -400,7 +401,7 @@ static void handle_health(struct router *router, struct http_exchange *exchange)
                          });
 }
 
-/* A browser asks before it sends. */
+/* Answers the preflight request of a browser. */
 static void handle_preflight(struct router *router, struct http_exchange *exchange)
 {
     struct str origin;
@@ -453,7 +454,7 @@ static void handle_ready(struct router *router, struct http_exchange *exchange)
     ready_handle(&router->ready, exchange);
 }
 
-/* What a GET of each path answers; HEAD is answered alike, without the body. */
+/* Paths and their functions, for GET and HEAD. */
 static const struct {
     const char *path;
     void (*handle)(struct router *router, struct http_exchange *exchange);
@@ -462,8 +463,8 @@ static const struct {
     {READY_TARGET, handle_ready},
 };
 
-/* The insight API and the metrics: not for pages of other origins, and, if the server checks
- * signatures, only for callers whose policies allow it. */
+/* Answers requests for the insight API and the metrics: not for pages of other origins and, if
+ * signatures are checked, only for callers whose policies allow it. */
 static void handle_insight(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
@@ -502,8 +503,8 @@ static void handle_get(struct router *router, struct http_exchange *exchange)
     }
 }
 
-/* Whether the Host header names another server: a web page had its own name resolve to this machine
- * (DNS rebinding). Then the request is not carried out. */
+/* Refuses a request whose Host header names another server: DNS rebinding, see hosts.h. False: it
+ * is allowed. */
 static bool refuse_host(struct router *router, struct http_exchange *exchange)
 {
     if (hosts_allow(&router->options.hosts, http_header(exchange, STR("host")))) {

@@ -1,4 +1,4 @@
-/* server/route.h: from HTTP requests to operations and back: content types, targets, origins,
+/* server/route.h: routes HTTP requests to operations and pages: content types, targets, origins,
  * health, request ids. */
 #ifndef GRAMME_SERVER_ROUTE_H
 #define GRAMME_SERVER_ROUTE_H
@@ -26,14 +26,16 @@ struct router_options {
     bool console;              /* serve the console */
     const struct store *store; /* must outlive the router, like the next */
     const struct memory_pool *memory;
-    struct meter *meter; /* records calls; NULL: none does */
+    struct meter *meter;     /* records calls; NULL: none does */
+    struct kinesis *kinesis; /* has metrics */
 };
 
-/* Borrows the engine. */
+/* Creates a router; borrows the engine. */
 MUST_USE struct router *router_create(struct engine *engine, const struct router_options *options);
+/* Frees the router. No request may be under way. */
 void router_destroy(struct router *router);
 
-/* From now on /_gramme/ready says no. Any thread. */
+/* Makes /_gramme/ready answer 503 from now on. Any thread. */
 void router_drain(struct router *router);
 
 /* The http_handler; its context is the router. */

@@ -20,9 +20,10 @@ struct router {
     struct route_thread threads[];
 };
 
-/* The request id, and CORS headers for pages that may use the server; *out_id is the id. */
+/* Returns the header lines of every answer: a new request id, and CORS headers for allowed pages.
+ * *out_id is the request id. */
 struct str route_headers(struct router *router, struct http_exchange *exchange, struct str *out_id);
-/* What the audit log says of a request. */
+/* What the audit log records of a request. */
 struct route_audit {
     const struct auth_caller *caller; /* NULL, or without a directory: not known */
     const char *service;
@@ -31,23 +32,23 @@ struct route_audit {
     enum err_code error;
     bool is_change;
 };
-/* Writes an entry; before the answer is sent. */
+/* Writes an entry to the audit log. Call it before the answer is sent. */
 void route_audit(struct router *router, struct http_exchange *exchange,
                  const struct route_audit *facts, int status, struct str request_id);
 
-/* Sends what was written to exchange->out. Writes an entry of the audit log if `facts` is not NULL.
- */
+/* Sends the body in exchange->out, and writes an entry to the audit log if `facts` is not NULL. */
 void route_reply(struct router *router, struct http_exchange *exchange, int status,
                  const struct route_audit *facts);
-/* The same with the body of an error. */
+/* As route_reply(), with the body of an error. */
 void route_refuse(struct router *router, struct http_exchange *exchange, const struct err *err,
                   const struct route_audit *facts);
 
-/* Administration requests: the caller is known and is released. May take long. */
+/* Answers an administration request and releases the caller. On a slow thread. */
 void route_handle_admin(struct router *router, struct http_exchange *exchange, struct str operation,
                         struct auth_caller *caller);
-/* Requests with a form as their body: the Security Token Service. */
+/* Returns whether a request is for the Security Token Service: its body is a form. */
 bool route_is_sts(const struct router *router, const struct http_exchange *exchange);
+/* Answers a request for the Security Token Service. */
 void route_handle_sts(struct router *router, struct http_exchange *exchange);
 
 #endif

@@ -1,3 +1,5 @@
+/* `gramme serve`: opens the store, the engine and the HTTP server, waits for signals, and closes
+ * everything in order. Runs on the main thread. */
 #include "server/serve.h"
 
 #include <arpa/inet.h>
@@ -13,10 +15,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/http.h"
+#include "kinesis/kinesis.h"
 #include "server/console.h"
 #include "server/control.h"
+#include "server/notify.h"
 #include "server/route.h"
+#include "server/until_eof.h"
 #include "server/users.h"
+#include "transfer/transfer.h"
 
 static int thread_count(const struct config *config)
 {
@@ -24,7 +30,7 @@ static int thread_count(const struct config *config)
     return config->threads > 0 ? config->threads : (int)MAX(processors, 1);
 }
 
-/* The machine's memory, or what a container is allowed of it. */
+/* Returns the memory of the machine, or the limit of the container. */
 static size_t memory_bytes(void)
 {
     size_t bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
@@ -37,7 +43,7 @@ static size_t memory_bytes(void)
     return bytes;
 }
 
-/* Each connection is a file, and RocksDB keeps its files open. */
+/* Raises the limit of open files: each connection is one, and RocksDB keeps its tables open. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -47,8 +53,9 @@ static void raise_file_limit(void)
     }
 }
 
-/* As many connections as leave the store its files: RocksDB keeps half of the limit open, or 10,000
- * (store/rocks/options.c); some more are for the log, and for connections that are refused. */
+/* Returns the largest number of connections that leaves enough files for the store: RocksDB uses
+ * half of the limit, or 10,000 (store/rocks/options.c); some more are for the log, and for
+ * connections that are refused. */
 static int connections_max(const struct config *config)
 {
     enum { STORE_FILES_MAX = 10000, OTHER_FILES = 192, CONNECTIONS_MIN = 16 };
@@ -67,7 +74,7 @@ static int connections_max(const struct config *config)
     return (int)most;
 }
 
-/* Signals come to this thread only, and only when it waits for them. */
+/* Blocks the signals, so that only this thread gets them, when it waits for them. */
 static void block_signals(sigset_t *out)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -79,24 +86,27 @@ static void block_signals(sigset_t *out)
     pthread_sigmask(SIG_BLOCK, out, NULL);
 }
 
-/* What is open, so that it can be closed in order. */
-struct background {
+/* The parts of a running server, in the order in which they are opened. */
+struct server {
     struct memory_pool memory; /* of all requests */
     struct users users;
     struct guard *guard;
     struct audit *audit; /* or NULL */
     struct store *store;
     struct engine *engine;
-    struct meter *meter; /* NULL: insight is off */
+    struct transfer *transfer;
+    struct kinesis *kinesis; /* delivers changes of tables */
+    struct meter *meter;     /* NULL: insight is off */
     struct router *router;
     struct http_server *http;
     struct control *control; /* NULL: there is none */
+    struct notify notify;
 };
 
 enum {
-    /* Blocks from this size on go back to the system when freed. RocksDB's memtables are made of
-     * blocks of 1 MiB, which are kept for the next memtable: fresh memory costs a page fault for
-     * each 4 KiB. */
+    /* Blocks of at least this size are returned to the system when freed. RocksDB's memtables use
+     * blocks of 1 MiB, which are kept for the next memtable: new memory costs a page fault for each
+     * 4 KiB. */
     MALLOC_MMAP_BYTES = 2 << 20,
     MALLOC_KEPT_BYTES = 4 << 20, /* of freed memory at the end of each thread's heap */
     ARENA_BYTES_MAX = 256 << 20, /* of one request: a transaction of 100 items of 400 KB fits */
@@ -125,8 +135,7 @@ static void trim_memory(const struct memory_pool *memory, size_t *peak_bytes)
     "{\"__type\":\"com.amazonaws.dynamodb.v20120810#ThrottlingException\",\"message\":"            \
     "\"" ERR_OVERLOADED_TEXT "\"}"
 
-/* For those who look for the reason why a client cannot connect; anybody can cause such lines, so
- * they are not for the usual log. */
+/* Logs why a client could not connect, at level debug: any client can cause such lines. */
 static void log_tls_failure(const uint8_t peer[16], const char *why)
 {
     char text[INET6_ADDRSTRLEN] = "?";
@@ -135,11 +144,11 @@ static void log_tls_failure(const uint8_t peer[16], const char *why)
     log_write(LOG_DEBUG, "server", "TLS handshake with %s failed: %s", text, why);
 }
 
-static struct http_options http_options_of(struct background *service, const struct config *config)
+static struct http_options http_options_of(struct server *server, const struct config *config)
 {
     struct http_options options = http_options_default();
     size_t memory = config->memory_bytes > 0 ? config->memory_bytes : memory_bytes() / 4;
-    service->memory.bytes_max = memory;
+    server->memory.bytes_max = memory;
     memcpy(options.listeners, config->listeners, sizeof(options.listeners));
     options.listener_count = config->listener_count;
     options.tls_failure = log_tls_failure;
@@ -150,7 +159,7 @@ static struct http_options http_options_of(struct background *service, const str
     options.large_head_status = 400; /* like the next, as the service has it */
     options.bad_coding_status = 500;
     options.head_check = config->auth == AUTH_ON ? router_check_head : NULL;
-    options.memory = &service->memory;
+    options.memory = &server->memory;
     options.arena_bytes_max = MIN(memory / 2, (size_t)ARENA_BYTES_MAX);
     options.busy = (struct http_busy){
         .content_type = STR("application/x-amz-json-1.0"),
@@ -160,10 +169,10 @@ static struct http_options http_options_of(struct background *service, const str
     return options;
 }
 
-static bool open_audit(struct background *service, const struct config *config, struct err *err)
+static bool open_audit(struct server *server, const struct config *config, struct err *err)
 {
     return config->audit_file.len == 0 ||
-           audit_open(config->audit_file, config->audit_all, &service->audit, err);
+           audit_open(config->audit_file, config->audit_all, &server->audit, err);
 }
 
 /* Reads the certificates, for the caller to install; NULL: no listener needs any. */
@@ -173,15 +182,39 @@ static bool read_tls(const struct config *config, struct http_tls **out, struct 
     return !config_uses_tls(config) || http_tls_create(&config->tls, out, err);
 }
 
-static bool open_service(struct background *service, const struct config *config,
-                         struct arena *arena, struct err *err)
+static bool open_transfer(struct server *server, const struct config *config, struct err *err)
 {
-    struct store_options store_options = {.worker_count = 2,
-                                          .scrub_bytes_per_second = config->scrub_bytes_per_second,
-                                          .reserve_bytes = config->reserve_bytes};
-    store_options.owner =
-        arena_format(arena, "%.*s/%.*s", STR_ARG(config->account), STR_ARG(config->region));
-    store_options.cache_bytes = config->cache_bytes > 0 ? config->cache_bytes : memory_bytes() / 4;
+    struct objects_options options = {
+        .directory = config->s3_directory,
+        .endpoint = config->s3_endpoint,
+        .region = config->s3_region.len > 0 ? config->s3_region : config->region,
+        .uses_virtual_host = str_eq(config->s3_style, STR("virtual")),
+    };
+    return transfer_open(server->engine, server->store, &options, &server->transfer, err);
+}
+
+static bool start_kinesis(struct server *server, const struct config *config, struct err *err)
+{
+    struct kinesis_options options = {
+        .endpoint = config->kinesis_endpoint,
+        .region = config->region,
+        .retention_ms = config->stream_retention_ms,
+        .backlog_bytes_max = config->kinesis_backlog_bytes,
+    };
+    return kinesis_start(server->engine, &options, &server->kinesis, err);
+}
+
+static bool open_data(struct server *server, const struct config *config, struct arena *arena,
+                      struct err *err)
+{
+    struct store_options store_options = {
+        .worker_count = 2,
+        .scrub_bytes_per_second = config->scrub_bytes_per_second,
+        .reserve_bytes = config->reserve_bytes,
+        .owner =
+            arena_format(arena, "%.*s/%.*s", STR_ARG(config->account), STR_ARG(config->region)),
+        .cache_bytes = config->cache_bytes > 0 ? config->cache_bytes : memory_bytes() / 4,
+    };
     struct engine_options engine_options = {
         .region = config->region,
         .account = config->account,
@@ -193,75 +226,108 @@ static bool open_service(struct background *service, const struct config *config
         .stream_shard_ms = config->stream_shard_ms,
         .stream_retention_ms = config->stream_retention_ms,
     };
-    struct http_options http_options = http_options_of(service, config);
-    struct users_options users_options = {
+    return store_open(config->store, &store_options, &server->store, err) &&
+           engine_open(server->store, &engine_options, &server->engine, err);
+}
+
+static bool open_users(struct server *server, const struct config *config, struct err *err)
+{
+    struct users_options options = {
         .file = config->users_file,
         .master_key_file = config->master_key_file,
         .account = config->account,
     };
-    if (!users_open(&service->users, &users_options, err) || !open_audit(service, config, err) ||
-        !store_open(config->store, &store_options, &service->store, err) ||
-        !engine_open(service->store, &engine_options, &service->engine, err)) {
-        return false;
-    }
-    if (auth_mode_checks(config->auth) && !users_load(&service->users, service->engine, err)) {
-        return false;
-    }
-    struct guard_options guard_options = {
+    return users_open(&server->users, &options, err);
+}
+
+static bool load_users(struct server *server, const struct config *config, struct err *err)
+{
+    return !auth_mode_checks(config->auth) || users_load(&server->users, server->engine, err);
+}
+
+static struct guard *make_guard(struct server *server, const struct config *config,
+                                int thread_count)
+{
+    struct guard_options options = {
         .mode = config->auth,
-        .thread_count = http_options.thread_count + http_options.slow_thread_count,
+        .thread_count = thread_count,
         .region = config->region,
         .skew_ms = config->auth_skew_ms,
-        .source = &service->users.source,
-        .key = service->users.token_key,
+        .source = &server->users.source,
+        .key = server->users.token_key,
         .key_requests_max = config->key_requests,
         .key_bytes_max = config->key_bytes,
     };
-    service->guard = guard_create(&guard_options);
-    struct meter_options meter_options = {
-        .thread_count = http_options.thread_count + http_options.slow_thread_count,
+    return guard_create(&options);
+}
+
+static bool open_meter(struct server *server, const struct config *config, int thread_count,
+                       struct err *err)
+{
+    struct meter_options options = {
+        .thread_count = thread_count,
         .prices = config->prices,
         .store = config->store,
-        .keep = !str_starts_with(config->store, STR("memory:")),
+        .keep = store_url_is_persistent(config->store),
     };
-    if (config->insight && !meter_create(service->engine, &meter_options, &service->meter, err)) {
-        return false;
-    }
-    struct router_options router_options = {
-        .loop_count = http_options.thread_count,
-        .thread_count = http_options.thread_count + http_options.slow_thread_count,
-        .guard = service->guard,
-        .users = auth_mode_checks(config->auth) ? &service->users : NULL,
-        .audit = service->audit,
+    return !config->insight || meter_create(server->engine, &options, &server->meter, err);
+}
+
+static struct router *make_router(struct server *server, const struct config *config,
+                                  int loop_count, int thread_count)
+{
+    struct router_options options = {
+        .loop_count = loop_count,
+        .thread_count = thread_count,
+        .guard = server->guard,
+        .users = auth_mode_checks(config->auth) ? &server->users : NULL,
+        .audit = server->audit,
         .cors = config->cors,
         .hosts = config->hosts,
         .test_clock = config->test_clock,
         .console = config->console,
-        .store = service->store,
-        .memory = &service->memory,
-        .meter = service->meter,
+        .store = server->store,
+        .memory = &server->memory,
+        .meter = server->meter,
+        .kinesis = server->kinesis,
     };
-    service->router = router_create(service->engine, &router_options);
-    service->control = control_start(service->store);
-    struct http_tls *tls;
-    if (!read_tls(config, &tls, err)) {
-        return false;
-    }
-    return http_server_open_tls(&http_options, tls, router_handle, service->router, &service->http,
-                                err);
+    return router_create(server->engine, &options);
 }
 
-static void close_service(struct background *service)
+static bool open_server(struct server *server, const struct config *config, struct arena *arena,
+                        struct err *err)
 {
-    control_stop(service->control);
-    http_server_close(service->http, 5000);
-    router_destroy(service->router);
-    guard_destroy(service->guard);
-    meter_destroy(service->meter);
-    engine_close(service->engine);
-    store_close(service->store);
-    users_close(&service->users);
-    audit_close(service->audit);
+    struct http_options http_options = http_options_of(server, config);
+    int thread_count = http_options.thread_count + http_options.slow_thread_count;
+    if (!open_users(server, config, err) || !open_audit(server, config, err) ||
+        !open_data(server, config, arena, err) || !open_transfer(server, config, err) ||
+        !start_kinesis(server, config, err) || !load_users(server, config, err)) {
+        return false;
+    }
+    server->guard = make_guard(server, config, thread_count);
+    if (!open_meter(server, config, thread_count, err)) {
+        return false;
+    }
+    server->router = make_router(server, config, http_options.thread_count, thread_count);
+    server->control = control_start(server->store);
+    struct http_tls *tls;
+    return read_tls(config, &tls, err) && http_server_open_tls(&http_options, tls, router_handle,
+                                                               server->router, &server->http, err);
+}
+
+static void close_server(struct server *server)
+{
+    control_stop(server->control);
+    http_server_close(server->http, 5000);
+    router_destroy(server->router);
+    guard_destroy(server->guard);
+    meter_destroy(server->meter);
+    transfer_close(server->transfer);
+    kinesis_stop(server->kinesis);
+    engine_close(server->engine);
+    store_close(server->store);
+    users_close(&server->users);
+    audit_close(server->audit);
 }
 
 static bool open_log_file(struct str path, struct arena *arena, struct err *err)
@@ -271,16 +337,16 @@ static bool open_log_file(struct str path, struct arena *arena, struct err *err)
                    strerror(errno));
 }
 
-static bool reload_users(struct background *service, struct err *err)
+static bool reload_users(struct server *server, struct err *err)
 {
-    bool has_users = service->users.engine != NULL;
-    return (!has_users || users_reload(&service->users, err)) &&
-           (service->audit == NULL || audit_reopen(service->audit, err));
+    bool has_users = server->users.engine != NULL;
+    return (!has_users || users_reload(&server->users, err)) &&
+           (server->audit == NULL || audit_reopen(server->audit, err));
 }
 
 /* SIGHUP: opens the log files again, and applies the settings that can be changed in a running
  * server. If something is wrong with them, everything stays as it is. */
-static void reload(struct background *service, const struct config *config)
+static void reload(struct server *server, const struct config *config)
 {
     struct arena arena;
     arena_init(&arena);
@@ -289,10 +355,10 @@ static void reload(struct background *service, const struct config *config)
     struct http_tls *tls = NULL;
     if (config_read(&arena, config->argc, config->argv, &again, &err) &&
         read_tls(&again, &tls, &err) && open_log_file(config->log_file, &arena, &err) &&
-        reload_users(service, &err)) {
+        reload_users(server, &err)) {
         log_setup(again.log_level, again.log_format);
         if (tls != NULL) {
-            http_server_set_tls(service->http, tls);
+            http_server_set_tls(server->http, tls);
         }
         log_write(LOG_INFO, "server",
                   "SIGHUP: log reopened; log-level, log-format, users%s read again",
@@ -305,54 +371,56 @@ static void reload(struct background *service, const struct config *config)
 }
 
 /* Sleeps until the server is to stop; does what other signals ask for meanwhile. */
-static int wait_for_end(struct background *service, const struct config *config,
-                        const sigset_t *signals)
+static int wait_for_end(struct server *server, const struct config *config, const sigset_t *signals)
 {
     const struct timespec second = {.tv_sec = 1};
     size_t peak_bytes = 0;
     for (;;) {
         int number = sigtimedwait(signals, NULL, &second);
-        trim_memory(&service->memory, &peak_bytes);
-        users_poll(&service->users);
+        trim_memory(&server->memory, &peak_bytes);
+        if (server->notify.has_watchdog && http_server_is_alive(server->http)) {
+            notify_alive(&server->notify);
+        }
+        users_poll(&server->users);
         if (number == SIGTERM || number == SIGINT) {
             return number;
         }
         if (number == SIGHUP) {
-            reload(service, config);
+            reload(server, config);
         } else if (number == SIGUSR1) {
             log_write(LOG_INFO, "server", "SIGUSR1: the clock is confirmed");
-            engine_clock_moved(service->engine);
+            engine_clock_moved(server->engine);
         }
     }
 }
 
 /* http://HOST:PORT of a listener. */
-static void add_address(struct buf *out, const struct background *service,
-                        const struct config *config, int number)
+static void add_address(struct buf *out, const struct server *server, const struct config *config,
+                        int number)
 {
     const struct http_listener *listener = &config->listeners[number];
     bool is_ipv6 = memchr(listener->host.data, ':', listener->host.len) != NULL;
     buf_format(out, "%s://%s%.*s%s:%d", listener->is_secure ? "https" : "http", is_ipv6 ? "[" : "",
                STR_ARG(listener->host), is_ipv6 ? "]" : "",
-               http_server_listener_port(service->http, number));
+               http_server_listener_port(server->http, number));
 }
 
 /* The line that says where the server is, and the console. */
-static void log_start(const struct background *service, const struct config *config,
-                      struct arena *arena, int64_t start_us)
+static void log_start(const struct server *server, const struct config *config, struct arena *arena,
+                      int64_t start_us)
 {
     struct str store = store_url_to_show(arena, config->store);
     struct buf line = {0};
     buf_add(&line, STR("gramme " GRAMME_VERSION " serves "));
     for (int i = 0; i < config->listener_count; i++) {
         buf_add(&line, i > 0 ? STR(", ") : STR(""));
-        add_address(&line, service, config, i);
+        add_address(&line, server, config, i);
     }
     buf_format(&line, " from %.*s (ready in %lld ms)", STR_ARG(store),
                (long long)((clock_monotonic_us() - start_us) / 1000));
     if (config->console && console_is_built()) {
         buf_add(&line, STR("; console: "));
-        add_address(&line, service, config, 0);
+        add_address(&line, server, config, 0);
         buf_add(&line, STR(CONSOLE_TARGET));
     }
     log_write(LOG_INFO, "server", "%.*s", STR_ARG(buf_str(&line)));
@@ -360,10 +428,9 @@ static void log_start(const struct background *service, const struct config *con
 }
 
 /* Serves for a while longer, so that load balancers notice; another signal ends it at once. */
-static void drain(const struct background *service, const struct config *config,
-                  const sigset_t *signals)
+static void drain(const struct server *server, const struct config *config, const sigset_t *signals)
 {
-    router_drain(service->router);
+    router_drain(server->router);
     int64_t until_us = clock_monotonic_us() + config->drain_ms * 1000;
     int64_t left_us;
     while ((left_us = until_us - clock_monotonic_us()) > 0) {
@@ -387,22 +454,27 @@ int serve(const struct config *config)
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
-    struct background service = {0};
+    struct server server = {0};
+    notify_open(&server.notify);
     int status = 0;
     if (open_log_file(config->log_file, &arena, &err) &&
-        open_service(&service, config, &arena, &err)) {
-        log_start(&service, config, &arena, start_us);
-        int signal_number = wait_for_end(&service, config, &signals);
+        open_server(&server, config, &arena, &err) &&
+        (!config->until_eof || until_eof_start(&err))) {
+        log_start(&server, config, &arena, start_us);
+        notify_send(&server.notify, "READY=1");
+        int signal_number = wait_for_end(&server, config, &signals);
         log_write(LOG_INFO, "server", "stopping on %s",
                   signal_number == SIGTERM ? "SIGTERM" : "SIGINT");
+        notify_send(&server.notify, "STOPPING=1");
         if (signal_number == SIGTERM) {
-            drain(&service, config, &signals);
+            drain(&server, config, &signals);
         }
     } else {
         log_write(LOG_ERROR, "server", "%.*s", STR_ARG(err.message));
         status = 1;
     }
-    close_service(&service);
+    close_server(&server);
+    notify_close(&server.notify);
     if (status == 0) {
         log_write(LOG_INFO, "server", "stopped");
     }

@@ -1,10 +1,11 @@
-/* server/serve.h: `gramme serve`: opens store and engine, serves until told to stop. */
+/* server/serve.h: `gramme serve`: opens store and engine, and serves until a signal. */
 #ifndef GRAMME_SERVER_SERVE_H
 #define GRAMME_SERVER_SERVE_H
 
 #include "server/config.h"
 
-/* Returns when SIGTERM or SIGINT has come and everything is closed; the program's exit status. */
+/* Serves until SIGTERM or SIGINT, then closes everything. Returns the exit status of the program.
+ */
 int serve(const struct config *config);
 
 #endif

@@ -1,3 +1,5 @@
+/* SetClock: a client sets the clock of the server (--test-clock on). Called by route.c on the
+ * thread of the exchange. */
 #include "server/set_clock.h"
 
 #include "base/clock.h"

@@ -162,35 +162,25 @@ static void read_environment(struct arena *arena, struct setting *settings)
     }
 }
 
-struct str setting_trim(struct str s)
+/* Reads a line of the file. `place` is "FILE:LINE", for complaints. */
+static bool read_line(struct setting *settings, struct str line, const char *place, struct err *err)
 {
-    while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t')) {
-        s = str_skip(s, 1);
-    }
-    while (s.len > 0 && strchr(" \t\r\n", s.data[s.len - 1]) != NULL) {
-        s.len--;
-    }
-    return s;
-}
-
-static bool read_line(struct setting *settings, struct str line, struct str file, int number,
-                      struct err *err)
-{
-    line = setting_trim(line);
+    line = str_trim(line, SETTING_SPACES);
     if (line.len == 0 || line.data[0] == '#') {
         return true;
     }
     const char *equals = memchr(line.data, '=', line.len);
-    struct str name =
-        equals == NULL ? line : setting_trim(str_make(line.data, (size_t)(equals - line.data)));
+    struct str name = equals == NULL ? line
+                                     : str_trim(str_make(line.data, (size_t)(equals - line.data)),
+                                                SETTING_SPACES);
     struct setting *setting = find(settings, name);
     if (equals == NULL || setting == NULL) {
-        return err_set(err, ERR_VALIDATION, "%.*s:%d: %s '%.*s'", STR_ARG(file), number,
+        return err_set(err, ERR_VALIDATION, "%s: %s '%.*s'", place,
                        equals == NULL ? "expected `name = value`, not" : "unknown setting",
                        STR_ARG(name));
     }
-    offer(setting, setting_trim(str_skip(line, (size_t)(equals - line.data) + 1)),
-          "configuration file");
+    offer(setting, str_trim(str_skip(line, (size_t)(equals - line.data) + 1), SETTING_SPACES),
+          place);
     return true;
 }
 
@@ -207,7 +197,8 @@ static bool read_file(struct arena *arena, struct setting *settings, struct str 
     size_t capacity = 0;
     bool good = true;
     for (int number = 1; good && getline(&line, &capacity, stream) >= 0; number++) {
-        good = read_line(settings, arena_copy(arena, str_from_c(line)), file, number, err);
+        struct str place = arena_format(arena, "%.*s:%d", STR_ARG(file), number);
+        good = read_line(settings, arena_copy(arena, str_from_c(line)), place.data, err);
     }
     free(line);
     fclose(stream);

@@ -10,6 +10,9 @@ enum check_kind { CHECK_NUMBER, CHECK_WORD, CHECK_TEXT, CHECK_ADDRESSES, CHECK_F
 
 enum { SETTING_WORDS_MAX = 5 };
 
+/* What is trimmed from names and values. */
+#define SETTING_SPACES " \t\r\n"
+
 /* Which values a setting accepts. */
 struct setting_check {
     enum check_kind kind;
@@ -65,8 +68,6 @@ MUST_USE bool settings_gather(struct arena *arena, int argc, char **argv, struct
 MUST_USE bool setting_check(const struct setting *setting, struct err *err);
 /* Stores a value that has been checked in its member of *config, unless it is IN_CODE. */
 void setting_store(const struct setting *setting, struct config *config);
-/* Returns `s` without spaces, tabs and line ends around it. */
-struct str setting_trim(struct str s);
 /* Returns whether the value is "on". */
 MUST_USE bool setting_is_on(const struct setting *setting);
 /* Sets the error for a wrong value; `expected` says which values are allowed. Returns false. */

@@ -1,5 +1,5 @@
-/* server/sts.h: temporary credentials by the Security Token Service's own protocol: a form with an
- * Action in, XML out, so that the mechanisms of SDKs work as they are. AssumeRole, GetSessionToken
+/* server/sts.h: temporary credentials by the protocol of the Security Token Service: the request is
+ * a form with an Action, the answer XML, so that SDKs work unchanged. AssumeRole, GetSessionToken
  * and GetCallerIdentity. */
 #ifndef GRAMME_SERVER_STS_H
 #define GRAMME_SERVER_STS_H
@@ -11,16 +11,16 @@
 
 struct sts_call {
     const struct seal_key *key;       /* for tokens */
-    const struct auth_caller *caller; /* who asks */
+    const struct auth_caller *caller; /* of the request */
     const struct policy_set *policies;
     const struct auth_context *context;
     struct str body;       /* application/x-www-form-urlencoded */
     struct str request_id; /* for the answer */
     struct arena *arena;
-    struct buf *out; /* gets the answer's body */
+    struct buf *out; /* the body of the answer is appended to it */
 };
 
-/* Carries out the call and returns the HTTP status. */
+/* Runs the call, and returns the HTTP status. */
 int sts_run(struct sts_call *call);
 
 /* Writes the answer to a call whose signature is wrong, and returns the HTTP status. */
