@@ -1,6 +1,5 @@
 /* cli/admin_client.h: what `gramme user`, `gramme key`, `gramme policy` and `gramme role` share:
- * options, and running an administration operation on a running server or on a store that nobody
- * has open. */
+ * options, and administration operations on a running server or on a store that is not in use. */
 #ifndef GRAMME_CLI_ADMIN_CLIENT_H
 #define GRAMME_CLI_ADMIN_CLIENT_H
 
@@ -13,11 +12,11 @@ enum { ADMIN_WORDS_MAX = 3, ADMIN_CONTEXT_MAX = 32 };
 struct admin_store;
 
 struct admin_arguments {
-    struct str words[ADMIN_WORDS_MAX]; /* behind the verb; STR_NULL: not given */
+    struct str words[ADMIN_WORDS_MAX]; /* after the verb; STR_NULL: not given */
     size_t word_count;
     struct str endpoint;
     struct str ca_file; /* STR_NULL: not given; else it ends with NUL */
-    struct str store;   /* STR_NULL: a running server is asked */
+    struct str store;   /* STR_NULL: use a running server */
     struct str master_key_file;
     struct str region;
     struct str account;
@@ -40,7 +39,7 @@ struct admin_verb {
     const char *arguments; /* as help shows them */
     const char *summary;
     size_t word_count; /* how many words it needs */
-    /* Does it; prints what came of it. False: *err. */
+    /* Runs the verb and prints its result. False: *err says why. */
     bool (*run)(const struct admin_arguments *arguments, struct err *err);
 };
 
@@ -52,15 +51,15 @@ int admin_main(const char *command, const struct admin_verb *verbs, int argc, ch
 MUST_USE bool admin_request(const struct admin_arguments *arguments, const char *operation,
                             struct str body, struct str *out_answer, struct err *err);
 
-/* Bodies: adds ,"name":"text" (or without the comma behind an opening brace); nothing if the text
- * is STR_NULL. */
+/* Appends a member ,"name":"text" to a body, without the comma after an opening brace; appends
+ * nothing if the text is STR_NULL. */
 void admin_add(struct buf *body, const char *name, struct str text);
-/* The text of a member of a JSON object, or STR_NULL. */
+/* Returns the text of a member of a JSON object, or STR_NULL. */
 MUST_USE struct str admin_member(struct arena *arena, struct str object, const char *name);
-/* Calls visit with each object of the array that is a member of the answer. */
+/* Calls `visit` with each object of the array that is this member of the answer. */
 void admin_each(struct arena *arena, struct str answer, const char *member,
                 void (*visit)(struct arena *arena, struct str object));
-/* The content of a file; "-": of standard input. */
+/* Reads a file; "-": standard input. False: *err says why. */
 MUST_USE bool admin_read_file(struct arena *arena, struct str path, struct str *out,
                               struct err *err);
 

@@ -1,12 +1,12 @@
-/* cli/connection.h: a blocking connection to a server, plain or with TLS, for the commands that
- * talk to a running one. */
+/* cli/connection.h: a blocking connection to a server, with or without TLS, for the commands that
+ * call a running server. */
 #ifndef GRAMME_CLI_CONNECTION_H
 #define GRAMME_CLI_CONNECTION_H
 
 #include "base/buf.h"
 #include "err/err.h"
 
-/* Where a server is. All texts end with NUL. */
+/* The address of a server. All texts end with NUL. */
 struct address {
     bool is_secure;         /* https */
     struct str host_header; /* "127.0.0.1:8000" */
@@ -21,16 +21,16 @@ MUST_USE bool address_parse(struct arena *arena, struct str url, const char *ca_
                             struct address *out, struct err *err);
 
 struct connection;
-/* Connects; the server's certificate must be valid for the host. The caller ends *out with
- * connection_close(). *err says what went wrong. */
+/* Connects; the certificate of the server must be valid for the host. Close *out with
+ * connection_close(). False: *err says why. */
 MUST_USE bool connection_open(const struct address *address, struct connection **out,
                               struct err *err);
-/* Sends all of it. False: the connection is lost, or nothing moved for 30 seconds. */
+/* Sends all bytes. False: the connection is lost, or nothing was sent for 30 seconds. */
 MUST_USE bool connection_send(struct connection *connection, struct str bytes);
-/* Adds to `out` all that the server sends until it ends the connection. False: that did not come,
- * or it is more than `bytes_max`. */
+/* Appends to `out` what the server sends until it closes the connection. False: it did not close,
+ * or sent more than `bytes_max`. */
 MUST_USE bool connection_read_all(struct connection *connection, size_t bytes_max, struct buf *out);
-/* Accepts NULL. */
+/* Closes the connection. Accepts NULL. */
 void connection_close(struct connection *connection);
 
 #endif

@@ -1,5 +1,5 @@
-/* cli/contract.h: declared access patterns: what a program may ask of its tables, as a file that a
- * test run is checked against. docs/patterns.md describes the file. */
+/* cli/contract.h: declared access patterns: a file with the access patterns that a program may use,
+ * against which a test run is checked. docs/patterns.md describes the file. */
 #ifndef GRAMME_CLI_CONTRACT_H
 #define GRAMME_CLI_CONTRACT_H
 
@@ -11,7 +11,7 @@
 struct declared {
     struct str text;
     bool may_scan;
-    double units_max;      /* of one call; < 0: not limited, like the next two */
+    double units_max;      /* of one call; < 0: no limit, as the next two */
     double items_read_max; /* by one call */
     double read_per_returned_max;
     bool is_seen;
@@ -22,7 +22,7 @@ struct contract {
     struct declared *patterns;
 };
 
-/* What came of one pattern, declared or seen. */
+/* The result for one pattern, declared or seen. */
 struct verdict {
     struct str table;
     struct str text;
@@ -41,12 +41,14 @@ struct contract_report {
 /* Reads the file. ERR_VALIDATION says what is wrong with it. */
 MUST_USE bool contract_read(struct contract *contract, struct arena *arena, const char *path,
                             struct err *err);
-/* Writes a contract that what was seen keeps. `patterns` are those of the insight API. */
+/* Writes a contract that the seen patterns satisfy. `patterns` is an answer of the insight API. */
 void contract_record(const struct json_node *patterns, FILE *out);
-/* Compares. The report lives in `arena`. */
+/* Compares the seen patterns with the contract. The report lives in `arena`. */
 void contract_check(struct contract *contract, const struct json_node *patterns,
                     struct arena *arena, struct contract_report *out);
+/* Prints the report as text. */
 void contract_print(const struct contract_report *report, FILE *out);
+/* Writes the report as JUnit XML to a file. False: *err says why. */
 MUST_USE bool contract_write_junit(const struct contract_report *report, const char *path,
                                    struct err *err);
 

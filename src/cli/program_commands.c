@@ -1,5 +1,7 @@
 /* Commands that are programs of their own, installed beside `gramme`, so that the server does not
- * contain them: `gramme bench` (gramme-bench), `gramme shell` and `gramme mcp` (gramme-client).
+ * contain them: `gramme bench` (gramme-bench), `gramme shell`, `gramme export`, `gramme import` and
+ * `gramme mcp`
+ * (gramme-client).
  * Replaces this process with the program. Runs on the main thread. */
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -55,8 +57,20 @@ int shell_command(int argc, char **argv)
     return run_program("gramme-client", command, argc, argv);
 }
 
+int export_command(int argc, char **argv)
+{
+    char command[] = "export";
+    return run_program("gramme-client", command, argc, argv);
+}
+
 int mcp_command(int argc, char **argv)
 {
     char command[] = "mcp";
+    return run_program("gramme-client", command, argc, argv);
+}
+
+int import_command(int argc, char **argv)
+{
+    char command[] = "import";
     return run_program("gramme-client", command, argc, argv);
 }

@@ -1,5 +1,5 @@
-/* cli/remote.h: asks a running server's insight API, for `gramme patterns` and `gramme top`: a
- * small blocking HTTP client, and JSON as a tree. The caller's thread waits. */
+/* cli/remote.h: calls the insight API of a running server, for `gramme patterns` and `gramme top`:
+ * a small blocking HTTP client, and JSON as a tree. */
 #ifndef GRAMME_CLI_REMOTE_H
 #define GRAMME_CLI_REMOTE_H
 
@@ -11,20 +11,22 @@
 /* A value of a JSON text. */
 struct json_node {
     enum json_kind kind;
-    struct str text; /* a string's, or a number's as it stands */
+    struct str text; /* of a string; of a number as it is written */
     bool truth;
     struct str name;         /* as a member of an object */
     struct json_node *first; /* members or elements */
     struct json_node *next;  /* the next member or element of the same parent */
 };
 
-/* Parses `text` into `arena`, which both must outlive the tree. NULL: it is no JSON. */
+/* Parses `text` into a tree in `arena`; both must outlive it. NULL: it is not valid JSON. */
 MUST_USE struct json_node *json_parse(struct arena *arena, struct str text);
-/* The member of that name; NULL: there is none, or `node` is NULL or no object. */
+/* Returns the member of this name; NULL if there is none, or if `node` is NULL or not an object. */
 struct json_node *json_get(const struct json_node *node, const char *name);
-/* A member's value; if it is not there, 0, an empty text, or false. */
+/* Returns the value of a member that is a number; 0 if there is none. */
 double json_get_number(const struct json_node *node, const char *name);
+/* Returns the value of a member that is a string; an empty text if there is none. */
 struct str json_get_text(const struct json_node *node, const char *name);
+/* Returns the value of a member that is a boolean; false if there is none. */
 bool json_get_bool(const struct json_node *node, const char *name);
 
 struct remote {

@@ -3,35 +3,7 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
-
-static const struct gramme_value *find_index(const struct gramme_value *table, const char *name)
-{
-    static const char *const kinds[] = {"GlobalSecondaryIndexes", "LocalSecondaryIndexes"};
-    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
-        const struct gramme_value *list = gramme_get(table, kinds[k]);
-        for (size_t i = 0; i < gramme_value_count(list); i++) {
-            const char *index = gramme_get_string(gramme_value_at(list, i), "IndexName");
-            if (index != NULL && strcmp(index, name) == 0) {
-                return gramme_value_at(list, i);
-            }
-        }
-    }
-    return NULL;
-}
-
-static const char *type_of(const struct gramme_value *table, const char *name)
-{
-    const struct gramme_value *list = gramme_get(table, "AttributeDefinitions");
-    for (size_t i = 0; i < gramme_value_count(list); i++) {
-        const struct gramme_value *entry = gramme_value_at(list, i);
-        const char *entry_name = gramme_get_string(entry, "AttributeName");
-        const char *type = gramme_get_string(entry, "AttributeType");
-        if (entry_name != NULL && type != NULL && strcmp(entry_name, name) == 0) {
-            return type;
-        }
-    }
-    return "S";
-}
+#include "mcp/description.h"
 
 /* Reads a key schema. False: a part has several attributes. */
 static bool read_schema(const struct gramme_value *table, const struct gramme_value *of,
@@ -47,7 +19,7 @@ static bool read_schema(const struct gramme_value *table, const struct gramme_va
             return false;
         }
         out->name[part] = name;
-        out->type[part] = type_of(table, name);
+        out->type[part] = description_attribute_type(table, name);
     }
     return out->name[0] != NULL;
 }
@@ -69,7 +41,7 @@ bool key_find(struct tool_call *call, bool use_index, struct table_key *out)
         return tool_fail_with(call, error);
     }
     const struct gramme_value *table = gramme_get(gramme_answer_root(out->answer), "Table");
-    const struct gramme_value *of = index == NULL ? table : find_index(table, index);
+    const struct gramme_value *of = index == NULL ? table : description_find_index(table, index);
     bool good = of != NULL || tool_fail(call, "table %s has no index %s", name, index);
     if (good && !read_schema(table, of, out)) {
         good = tool_fail(call, "the key has several attributes in one part: use run_statement");

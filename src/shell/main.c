@@ -1,5 +1,5 @@
 /* The program gramme-client: the commands of `gramme` that use libgramme. It is a program of its
- * own so that the server links neither curl nor the line editor. Main thread. */
+ * own so that the server does not link the line editor. Main thread. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,13 +12,15 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"shell", shell_main}, {"mcp", mcp_main}};
+    } commands[] = {
+        {"shell", shell_main}, {"mcp", mcp_main}, {"export", export_main}, {"import", import_main}};
     for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
             return commands[i].run(argc - 2, argv + 2);
         }
     }
-    fprintf(stderr,
-            "gramme-client: started by `gramme shell` and `gramme mcp`; see gramme --help\n");
+    fprintf(stderr, "gramme-client: started by `gramme shell`, `gramme export`, `gramme import` "
+                    "and `gramme mcp`; "
+                    "see gramme --help\n");
     return 2;
 }

@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "mcp/description.h"
 #include "shell/call_internal.h"
 
 enum {
@@ -101,20 +102,6 @@ const struct gramme_value *schema_describe(struct session *session, const char *
 
 /* --- names in commands --- */
 
-const char *schema_attribute_type(const struct gramme_value *description, const char *name)
-{
-    const struct gramme_value *list = gramme_get(description, "AttributeDefinitions");
-    for (size_t i = 0; i < gramme_value_count(list); i++) {
-        const struct gramme_value *entry = gramme_value_at(list, i);
-        const char *entry_name = gramme_get_string(entry, "AttributeName");
-        const char *type = gramme_get_string(entry, "AttributeType");
-        if (entry_name != NULL && type != NULL && strcmp(entry_name, name) == 0) {
-            return type;
-        }
-    }
-    return "S";
-}
-
 void schema_key(const struct gramme_value *description, const struct gramme_value *of,
                 struct key_names *out)
 {
@@ -128,25 +115,9 @@ void schema_key(const struct gramme_value *description, const struct gramme_valu
             int part = strcmp(kind, "HASH") == 0 ? 0 : 1;
             out->is_composite = out->is_composite || out->name[part] != NULL;
             out->name[part] = name;
-            out->type[part] = schema_attribute_type(description, name);
+            out->type[part] = description_attribute_type(description, name);
         }
     }
-}
-
-static const struct gramme_value *find_index(const struct gramme_value *description,
-                                             const char *name)
-{
-    static const char *const kinds[] = {"GlobalSecondaryIndexes", "LocalSecondaryIndexes"};
-    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
-        const struct gramme_value *list = gramme_get(description, kinds[k]);
-        for (size_t i = 0; i < gramme_value_count(list); i++) {
-            const char *index = gramme_get_string(gramme_value_at(list, i), "IndexName");
-            if (index != NULL && strcmp(index, name) == 0) {
-                return gramme_value_at(list, i);
-            }
-        }
-    }
-    return NULL;
 }
 
 /* Takes one quoted or plain name from the start of a raw word. */
@@ -171,7 +142,7 @@ static bool set_target(struct session *session, struct target *out)
     schema_key(out->description, out->description, &out->table_key);
     out->key = out->table_key;
     if (out->index != NULL) {
-        const struct gramme_value *index = find_index(out->description, out->index);
+        const struct gramme_value *index = description_find_index(out->description, out->index);
         if (index == NULL) {
             return fail(session, "table %s has no index %s", out->table, out->index);
         }

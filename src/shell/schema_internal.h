@@ -32,8 +32,6 @@ MUST_USE bool schema_find(struct session *session, struct arena *arena, const st
 /* Reads a key schema: of a table's description, or of an index in it. */
 void schema_key(const struct gramme_value *description, const struct gramme_value *of,
                 struct key_names *out);
-/* Returns the type of a key attribute of the table: "S", "N" or "B". */
-const char *schema_attribute_type(const struct gramme_value *description, const char *name);
 /* Builds a primary key into the map `out` from texts, by the types of the key. `sort` may be
  * STR_NULL if there is no sort key. */
 MUST_USE bool schema_set_key(struct session *session, struct gramme_value *out,

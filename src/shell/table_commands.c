@@ -1,6 +1,7 @@
 /* \tables, \d, \create, \drop, \call: tables, and operations as they are. Main thread. */
 #include <stdio.h>
 
+#include "mcp/description.h"
 #include "shell/commands_internal.h"
 #include "shell/pages_internal.h"
 #include "shell/text_internal.h"
@@ -72,7 +73,7 @@ static void print_key(struct session *session, const struct gramme_value *descri
         bool is_same = last_kind != NULL && strcmp(kind, last_kind) == 0;
         buf_add(&session->out, last_kind == NULL ? STR("") : is_same ? STR(" + ") : STR(", "));
         add_safe(session, name);
-        buf_format(&session->out, " (%s)", schema_attribute_type(description, name));
+        buf_format(&session->out, " (%s)", description_attribute_type(description, name));
         last_kind = kind;
     }
 }

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "shell/commands_internal.h"
 #include "shell/results_internal.h"
@@ -44,7 +46,27 @@ struct export
     struct target target;
     struct columns columns; /* CSV: known once all items were seen */
     size_t count;
+    size_t read_count;   /* in this pass */
+    int64_t reported_us; /* when progress was last shown; -1: it is not shown */
 };
+
+/* A bar with the share of the items that were read, on a terminal's standard error. What
+ * DescribeTable says of their number may be old. */
+static void show_progress(struct export *out)
+{
+    enum { WIDTH = 30, PERIOD_US = 200 * 1000 };
+    static const char bar[] = "##############################";
+    int64_t now_us = clock_monotonic_us();
+    if (out->reported_us < 0 || now_us < out->reported_us + PERIOD_US) {
+        return;
+    }
+    out->reported_us = now_us;
+    int64_t total = gramme_get_int(out->target.description, "ItemCount", 0);
+    double share = total > 0 ? MIN((double)out->read_count / (double)total, 1.0) : 0;
+    fprintf(stderr, "\r\033[K[%-*.*s] %3.0f %%  %zu items", WIDTH, (int)(share * WIDTH), bar,
+            share * 100, out->read_count);
+    fflush(stderr);
+}
 
 /* Reads all items and calls visit with each page. */
 static bool scan_all(struct session *session, struct export *out,
@@ -57,6 +79,7 @@ static bool scan_all(struct session *session, struct export *out,
     }
     bool good = true;
     bool has_more = true;
+    out->read_count = 0;
     while (good && has_more) {
         struct gramme_answer *answer;
         good = call(session, session->db, "Scan", parameters, &answer, NULL);
@@ -65,6 +88,8 @@ static bool scan_all(struct session *session, struct export *out,
                 gramme_get(gramme_answer_root(answer), "LastEvaluatedKey");
             gramme_set_value(parameters, "ExclusiveStartKey", next);
             has_more = next != NULL;
+            out->read_count += gramme_value_count(gramme_answer_items(answer));
+            show_progress(out);
             good = visit(out, gramme_answer_items(answer));
             gramme_answer_destroy(answer);
         }
@@ -172,7 +197,12 @@ bool run_export(struct session *session, const struct invocation *invocation)
     if (out.file == NULL) {
         return fail(session, "%s: %s", path, strerror(errno));
     }
+    bool is_shown = isatty(STDERR_FILENO) == 1 && !(is_output && session->is_terminal);
+    out.reported_us = is_shown ? 0 : -1;
     bool good = export_items(&out);
+    if (out.reported_us > 0) {
+        fputs("\r\033[K", stderr);
+    }
     if (!is_output && fclose(out.file) != 0 && good) {
         good = fail(session, "%s: %s", path, strerror(errno));
     }

@@ -1,0 +1,530 @@
+/* `gramme import`: loads a file, or standard input, into a table of any DynamoDB with
+ * BatchWriteItem; or has a server import a table from a bucket, and waits (import_table.c). Main
+ * thread of gramme-client. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "archive/decompress.h"
+#include "archive/window.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "json/writer.h"
+#include "shell/import_internal.h"
+#include "shell/shell.h"
+#include "wire/value_json.h"
+
+enum { BATCH_ITEMS = 25, BATCH_BYTES = 4 * 1024 * 1024, ROUNDS_MAX = 12 };
+
+static const char help[] =
+    "Usage: gramme import [options] TABLE [FILE]\n"
+    "       gramme import [options] --bucket BUCKET --key KEY TABLE\n"
+    "\n"
+    "The first form writes the items of FILE, or of standard input, to a table that exists: of a\n"
+    "server, or of a store that no server has open. The second one has a server make a table from\n"
+    "objects in a bucket (ImportTable), and waits for it.\n"
+    "\n"
+    "Options:\n"
+    "  --url URL            http://HOST:PORT, https://HOST, aws: or rocksdb:DIRECTORY (default\n"
+    "                       GRAMME_ENDPOINT, or http://127.0.0.1:8000)\n"
+    "  --format FORMAT      dynamodb-json: {\"Item\": {\"pk\": {\"S\": \"x\"}}} per line (the "
+    "default); json:\n"
+    "                       {\"pk\": \"x\"} per line; ion; csv (the default of files called .csv)\n"
+    "  --compression KIND   none, gzip or zstd; default by the name of the file: .gz, .zst\n"
+    "  --delimiter C        of csv; default a comma\n"
+    "  --bucket BUCKET      import the objects of a bucket\n"
+    "  --prefix PREFIX      those whose keys start with it\n"
+    "  --key KEY            of the new table: pk or pk,sk, each with a type: pk:S,sk:N\n"
+    "  --quiet              no progress on standard error\n"
+    "\n"
+    "Exit status: 0 all was written, 1 some records were not, 2 the command line is wrong.\n"
+    "\n"
+    "Examples:\n"
+    "  gramme import Music music.json.gz\n"
+    "  zcat dump.csv.gz | gramme import --format csv --url rocksdb:./data Music\n"
+    "  gramme import --bucket my-bucket --prefix music/ --key Artist,Song Music\n";
+
+/* --- progress --- */
+
+void import_show_progress(struct import_arguments *arguments, const char *text, bool is_last)
+{
+    int64_t now_us = clock_monotonic_us();
+    bool is_due = is_last || now_us >= arguments->shown_us + (int64_t)200 * 1000;
+    if (arguments->quiet || !isatty(STDERR_FILENO) || !is_due) {
+        return;
+    }
+    arguments->shown_us = now_us;
+    fprintf(stderr, "\r%s\x1b[K%s", text, is_last ? "\n" : "");
+    fflush(stderr);
+}
+
+static void show_written(struct import_arguments *arguments, const struct loading *loading,
+                         bool is_last)
+{
+    char text[128];
+    double seconds = (double)(clock_monotonic_us() - loading->start_us) / 1e6;
+    snprintf(text, sizeof(text), "%zu items, %.0f a second, %zu errors", loading->written,
+             (double)loading->written / (seconds > 0 ? seconds : 1), loading->errors);
+    import_show_progress(arguments, text, is_last);
+}
+
+/* --- the file --- */
+
+struct file_source {
+    struct byte_source source;
+    FILE *file;
+};
+
+static bool read_file(struct byte_source *source, char *room, size_t room_len, size_t *out_len,
+                      struct err *err)
+{
+    struct file_source *file = CONTAINER_OF(source, struct file_source, source);
+    *out_len = fread(room, 1, room_len, file->file);
+    return *out_len > 0 || ferror(file->file) == 0 ||
+           err_set(err, ERR_SERVICE_UNAVAILABLE, "cannot read: %s", strerror(errno));
+}
+
+static void note_error(struct loading *loading, struct str message)
+{
+    loading->errors++;
+    fprintf(stderr, "%sgramme import: record %zu: %.*s\n", isatty(STDERR_FILENO) ? "\r\x1b[K" : "",
+            loading->records, STR_ARG(message));
+}
+
+/* --- the table --- */
+
+/* Reads the definitions and the key of the table, for CSV and for batches without equal keys. */
+static bool describe(struct loading *loading, const char *name, struct gramme_error **error)
+{
+    struct gramme_request *request = gramme_request_create("DescribeTable", name);
+    struct gramme_answer *answer = gramme_send(loading->db, request, error);
+    gramme_request_destroy(request);
+    if (answer == NULL) {
+        return false;
+    }
+    const struct gramme_value *table = gramme_get(gramme_answer_root(answer), "Table");
+    const struct gramme_value *list = gramme_get(table, "AttributeDefinitions");
+    size_t count = gramme_value_count(list);
+    struct attribute_definition *definitions =
+        ARENA_ARRAY(&loading->arena, struct attribute_definition, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct gramme_value *one = gramme_value_at(list, i);
+        definitions[i].name =
+            arena_copy(&loading->arena, str_from_c(gramme_get_string(one, "AttributeName")));
+        definitions[i].type =
+            value_type_from_name(str_from_c(gramme_get_string(one, "AttributeType")));
+    }
+    loading->table.definitions = definitions;
+    loading->table.definition_count = count;
+    const struct gramme_value *key = gramme_get(table, "KeySchema");
+    for (size_t i = 0; i < 2 && i < gramme_value_count(key); i++) {
+        loading->key[i] =
+            arena_copy(&loading->arena,
+                       str_from_c(gramme_get_string(gramme_value_at(key, i), "AttributeName")));
+    }
+    gramme_answer_destroy(answer);
+    return true;
+}
+
+/* --- batches --- */
+
+/* The text of a member of an answer; STR_NULL: there is none. */
+static struct str raw_member(struct arena *arena, struct str json, const char *wanted)
+{
+    struct json_reader reader;
+    struct json_string name;
+    struct str raw = STR_NULL;
+    json_reader_init(&reader, arena, json);
+    bool more = json_enter_object(&reader);
+    while (more && json_next_member(&reader, &name)) {
+        more = json_read_raw(&reader, &raw);
+        if (more && str_eq(name.text, str_from_c(wanted))) {
+            return raw;
+        }
+    }
+    return STR_NULL;
+}
+
+/* Sends RequestItems, and after a pause what the server left undone. */
+static bool send_items(struct loading *loading, struct str request_items,
+                       struct gramme_error **error)
+{
+    struct buf rest = {0};
+    bool good = true;
+    buf_add(&rest, request_items);
+    for (int round = 0; good && rest.len > 2; round++) {
+        struct buf body = {0};
+        if (round > 0) {
+            usleep((useconds_t)MIN(50 << round, 5000) * 1000);
+        }
+        buf_format(&body, "{\"RequestItems\":%.*s}", STR_ARG(buf_str(&rest)));
+        struct gramme_answer *answer =
+            gramme_call(loading->db, "BatchWriteItem", body.data, body.len, error);
+        buf_finish(&body);
+        good = answer != NULL && round < ROUNDS_MAX;
+        rest.len = 0;
+        if (answer != NULL) {
+            size_t len;
+            const char *json = gramme_answer_json(answer, &len);
+            buf_add(&rest, raw_member(&loading->scratch, str_make(json, len), "UnprocessedItems"));
+        }
+        gramme_answer_destroy(answer);
+    }
+    buf_finish(&rest);
+    return good;
+}
+
+static void add_put(struct buf *out, struct value item)
+{
+    JSON_PUT(out, "{\"PutRequest\":{\"Item\":");
+    value_json_write_item(out, item);
+    JSON_PUT(out, "}}");
+}
+
+static bool send_some(struct loading *loading, size_t first, size_t count,
+                      struct gramme_error **error)
+{
+    struct buf body = {0};
+    buf_add_char(&body, '{');
+    json_write_string(&body, loading->table.name);
+    JSON_PUT(&body, ":[");
+    for (size_t i = first; i < first + count; i++) {
+        buf_add(&body, i > first ? STR(",") : STR(""));
+        add_put(&body, loading->items[i]);
+    }
+    JSON_PUT(&body, "]}");
+    bool good = send_items(loading, buf_str(&body), error);
+    buf_finish(&body);
+    loading->written += good ? count : 0;
+    return good;
+}
+
+static void say_error(struct gramme_error **error)
+{
+    fprintf(stderr, "gramme import: %s\n",
+            *error == NULL ? "the server does not keep up" : gramme_error_message(*error));
+    gramme_error_destroy(*error);
+    *error = NULL;
+}
+
+/* One item that the server refuses makes it refuse the whole batch: then they are sent one by one.
+ */
+static bool send_one_by_one(struct loading *loading)
+{
+    for (size_t i = 0; i < loading->count; i++) {
+        struct gramme_error *error = NULL;
+        if (!send_some(loading, i, 1, &error)) {
+            bool is_refused = error != NULL && gramme_error_is(error, "ValidationException");
+            if (!is_refused) {
+                say_error(&error);
+                return false;
+            }
+            loading->errors++;
+            fprintf(stderr, "gramme import: record %zu: %s\n", loading->numbers[i],
+                    gramme_error_message(error));
+            gramme_error_destroy(error);
+        }
+    }
+    return true;
+}
+
+/* False: the server cannot be written to. */
+static bool flush(struct loading *loading)
+{
+    struct gramme_error *error = NULL;
+    bool good = loading->count == 0 || send_some(loading, 0, loading->count, &error);
+    if (!good && error != NULL && gramme_error_is(error, "ValidationException")) {
+        gramme_error_destroy(error);
+        good = send_one_by_one(loading);
+    } else if (!good) {
+        say_error(&error);
+    }
+    loading->count = 0;
+    loading->bytes = 0;
+    arena_reset(&loading->scratch);
+    return good;
+}
+
+static bool has_same_key(const struct loading *loading, struct value item)
+{
+    for (size_t i = 0; i < loading->count; i++) {
+        bool is_same = true;
+        for (size_t part = 0; part < 2 && !str_is_null(loading->key[part]); part++) {
+            is_same = is_same && value_eq(value_map_get(loading->items[i], loading->key[part]),
+                                          value_map_get(item, loading->key[part]));
+        }
+        if (is_same) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds an item, which is in loading->scratch. */
+static bool add_item(struct loading *loading, struct value item)
+{
+    if (has_same_key(loading, item)) { /* the item is copied: flush() frees it */
+        struct str copy = str_make(mem_alloc(item.len), item.len);
+        memcpy((char *)copy.data, item.data, item.len);
+        bool good = flush(loading);
+        struct str kept = arena_copy(&loading->scratch, copy);
+        item.data = (const uint8_t *)kept.data;
+        mem_free((char *)copy.data);
+        if (!good) {
+            return false;
+        }
+    }
+    loading->numbers[loading->count] = loading->records;
+    loading->items[loading->count++] = item;
+    loading->bytes += item.len;
+    return (loading->count < BATCH_ITEMS && loading->bytes < BATCH_BYTES) || flush(loading);
+}
+
+/* --- records --- */
+
+static bool load_records(struct import_arguments *arguments, struct loading *loading,
+                         struct byte_source *source)
+{
+    struct record_options options = {
+        .format = arguments->format == IMPORT_CSV   ? RECORD_CSV
+                  : arguments->format == IMPORT_ION ? RECORD_ION
+                                                    : RECORD_DYNAMODB_JSON,
+        .delimiter = arguments->delimiter,
+        .table = &loading->table,
+    };
+    struct record_reader *reader = record_reader_create(&options, source);
+    bool good = true;
+    enum record_result result = RECORD_ITEM;
+    while (good && result != RECORD_END && result != RECORD_BROKEN) {
+        struct err err = ERR_INIT(&loading->scratch);
+        struct record record;
+        result = record_reader_next(reader, &loading->scratch, &record, &err);
+        loading->records += result != RECORD_END;
+        if (result == RECORD_ITEM) {
+            good = add_item(loading, record.item);
+        } else if (result == RECORD_FAILED) {
+            note_error(loading, err.message);
+            good = false;
+        } else if (result != RECORD_END) {
+            note_error(loading, record.error);
+        }
+        show_written(arguments, loading, false);
+    }
+    record_reader_destroy(reader);
+    return good;
+}
+
+/* An item in plain JSON, read as the client library reads it. */
+static bool load_plain(struct loading *loading, struct str line)
+{
+    struct gramme_error *error = NULL;
+    struct gramme_value *plain = gramme_value_from_json(line.data, line.len, GRAMME_PLAIN, &error);
+    size_t len = 0;
+    char *typed = plain == NULL ? NULL : gramme_value_to_json(plain, GRAMME_TYPED, &len);
+    gramme_value_destroy(plain);
+    if (typed == NULL) {
+        note_error(loading, str_from_c(error != NULL ? gramme_error_message(error)
+                                                     : "it is not a JSON object"));
+        gramme_error_destroy(error);
+        return true;
+    }
+    struct json_reader json;
+    json_reader_init(&json, &loading->scratch, str_make(typed, len));
+    struct value_reader reader = {.json = &json, .complaint = STR_NULL};
+    builder_init(&reader.builder, &loading->scratch, len);
+    bool is_good =
+        value_json_read_item(&reader, PLACE_MEMBER) && reader.problem.fault == FAULT_NONE;
+    bool good = true;
+    if (is_good) {
+        good = add_item(loading, builder_finish(&reader.builder));
+    } else {
+        note_error(loading,
+                   reader.problem.fault == FAULT_NONE
+                       ? STR("it is not an item")
+                       : value_problem_text(&reader.problem, WORDING_OLDER, &loading->scratch));
+    }
+    gramme_free(typed);
+    return good;
+}
+
+static bool load_lines(struct import_arguments *arguments, struct loading *loading,
+                       struct byte_source *source)
+{
+    struct window window;
+    struct err err = ERR_INIT(&loading->arena);
+    bool good = true;
+    window_init(&window, source, RECORD_BYTES_MAX);
+    for (;;) {
+        struct str text = window_text(&window);
+        const char *end = text.len == 0 ? NULL : memchr(text.data, '\n', text.len);
+        if (end == NULL && !window.is_end) {
+            if (!window_fill(&window, &err)) {
+                note_error(loading, err.message);
+                good = false;
+                break;
+            }
+            continue;
+        }
+        size_t len = end == NULL ? text.len : (size_t)(end - text.data);
+        if (len == 0 && end == NULL) {
+            break;
+        }
+        bool is_blank = len == 0 || (len == 1 && text.data[0] == '\r');
+        if (!is_blank) {
+            loading->records++;
+            good = load_plain(loading, str_make(text.data, len));
+        }
+        window_take(&window, end == NULL ? len : len + 1);
+        show_written(arguments, loading, false);
+        if (!good) {
+            break;
+        }
+    }
+    window_finish(&window);
+    return good;
+}
+
+/* --- the command --- */
+
+static int load_file(struct import_arguments *arguments, struct gramme_db *db)
+{
+    struct loading loading = {.db = db, .start_us = clock_monotonic_us()};
+    struct gramme_error *error = NULL;
+    struct file_source file = {.source.read = read_file, .file = stdin};
+    if (arguments->path != NULL && strcmp(arguments->path, "-") != 0) {
+        file.file = fopen(arguments->path, "rbe");
+    }
+    if (file.file == NULL) {
+        fprintf(stderr, "gramme import: %s: %s\n", arguments->path, strerror(errno));
+        return 1;
+    }
+    arena_init(&loading.arena);
+    arena_init(&loading.scratch);
+    loading.table.name = str_from_c(arguments->table);
+    bool good = describe(&loading, arguments->table, &error);
+    if (!good) {
+        say_error(&error);
+    }
+    struct decompressor *decompressor = decompressor_create(arguments->compression, &file.source);
+    struct byte_source *source = decompressor_source(decompressor);
+    good = good && (arguments->format == IMPORT_PLAIN ? load_lines(arguments, &loading, source)
+                                                      : load_records(arguments, &loading, source));
+    good = good && flush(&loading);
+    show_written(arguments, &loading, true);
+    decompressor_destroy(decompressor);
+    if (file.file != stdin) {
+        fclose(file.file);
+    }
+    printf("%zu items written to %s, %zu errors\n", loading.written, arguments->table,
+           loading.errors);
+    arena_finish(&loading.scratch);
+    arena_finish(&loading.arena);
+    return good && loading.errors == 0 ? 0 : 1;
+}
+
+static bool find_word(const char *const *words, const char *text, int *out)
+{
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_ending(const char *path, const char *ending)
+{
+    size_t len = path == NULL ? 0 : strlen(path);
+    size_t ending_len = strlen(ending);
+    return len >= ending_len && strcmp(path + len - ending_len, ending) == 0;
+}
+
+static bool set_option(struct import_arguments *arguments, const char *name, const char *value)
+{
+    static const char *const formats[] = {"dynamodb-json", "ion", "csv", "json", NULL};
+    static const char *const compressions[] = {"none", "gzip", "zstd", NULL};
+    int number = 0;
+    if (strcmp(name, "--url") == 0) {
+        arguments->url = value;
+    } else if (strcmp(name, "--bucket") == 0) {
+        arguments->bucket = value;
+    } else if (strcmp(name, "--prefix") == 0) {
+        arguments->prefix = value;
+    } else if (strcmp(name, "--key") == 0) {
+        arguments->key = value;
+    } else if (strcmp(name, "--delimiter") == 0 && strlen(value) == 1) {
+        arguments->delimiter = value[0];
+    } else if (strcmp(name, "--format") == 0 && find_word(formats, value, &number)) {
+        arguments->format = (enum import_format)number;
+        arguments->has_format = true;
+    } else if (strcmp(name, "--compression") == 0 && find_word(compressions, value, &number)) {
+        arguments->compression = (enum compression)number;
+        arguments->has_compression = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool read_arguments(int argc, char **argv, struct import_arguments *out)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i];
+        if (strcmp(word, "--quiet") == 0) {
+            out->quiet = true;
+        } else if (strncmp(word, "--", 2) == 0) {
+            if (i + 1 == argc || !set_option(out, word, argv[++i])) {
+                fprintf(stderr, "gramme import: %s is not an option, or its value is not valid\n",
+                        word);
+                return false;
+            }
+        } else if (out->table == NULL) {
+            out->table = word;
+        } else if (out->path == NULL) {
+            out->path = word;
+        } else {
+            return false;
+        }
+    }
+    if (!out->has_compression && out->path != NULL) {
+        out->compression = has_ending(out->path, ".gz")    ? COMPRESSION_GZIP
+                           : has_ending(out->path, ".zst") ? COMPRESSION_ZSTD
+                                                           : COMPRESSION_NONE;
+    }
+    if (!out->has_format && (has_ending(out->path, ".csv") || has_ending(out->path, ".csv.gz"))) {
+        out->format = IMPORT_CSV;
+    }
+    bool is_bucket = out->bucket != NULL;
+    return out->table != NULL && is_bucket == (out->key != NULL) &&
+           !(is_bucket && (out->path != NULL || out->format == IMPORT_PLAIN));
+}
+
+int import_main(int argc, char **argv)
+{
+    struct import_arguments arguments = {0};
+    if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (!read_arguments(argc, argv, &arguments)) {
+        fputs("gramme import: see gramme import --help\n", stderr);
+        return 2;
+    }
+    const char *endpoint = getenv("GRAMME_ENDPOINT");
+    struct gramme_error *error = NULL;
+    struct gramme_db *db = gramme_open(arguments.url != NULL ? arguments.url
+                                       : endpoint != NULL    ? endpoint
+                                                             : "http://127.0.0.1:8000",
+                                       NULL, &error);
+    if (db == NULL) {
+        say_error(&error);
+        return 2;
+    }
+    int status =
+        arguments.bucket != NULL ? import_table(&arguments, db) : load_file(&arguments, db);
+    gramme_close(db);
+    return status;
+}

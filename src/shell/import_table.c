@@ -1,0 +1,171 @@
+/* `gramme import --bucket`: has a server import a table from objects in a bucket, and waits with a
+ * progress bar. Main thread of gramme-client. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "json/writer.h"
+#include "shell/import_internal.h"
+
+enum { POLL_MS = 200, BAR_WIDTH = 30 };
+
+static int fail(struct gramme_error *error)
+{
+    fprintf(stderr, "gramme import: %s\n", gramme_error_message(error));
+    gramme_error_destroy(error);
+    return 1;
+}
+
+/* "pk" or "pk:N": the name and the type. */
+static bool take_attribute(struct str *rest, struct str *out_name, struct str *out_type)
+{
+    const char *comma = rest->len == 0 ? NULL : memchr(rest->data, ',', rest->len);
+    struct str one = str_make(rest->data, comma == NULL ? rest->len : (size_t)(comma - rest->data));
+    *rest = comma == NULL ? STR("") : str_skip(*rest, one.len + 1);
+    bool has_type = one.len > 2 && one.data[one.len - 2] == ':';
+    *out_name = has_type ? str_make(one.data, one.len - 2) : one;
+    *out_type = has_type ? str_make(one.data + one.len - 1, 1) : STR("S");
+    return out_name->len > 0;
+}
+
+/* AttributeDefinitions and KeySchema, from --key. */
+static bool put_key(struct buf *out, const char *key)
+{
+    struct str rest = str_from_c(key);
+    struct buf schema = {0};
+    size_t count = 0;
+    bool good = true;
+    JSON_PUT(out, "\"AttributeDefinitions\":[");
+    for (; good && rest.len > 0; count++) {
+        struct str name;
+        struct str type;
+        good = count < 2 && take_attribute(&rest, &name, &type);
+        if (!good) {
+            break;
+        }
+        buf_add(out, count > 0 ? STR(",") : STR(""));
+        JSON_PUT(out, "{\"AttributeName\":");
+        json_write_string(out, name);
+        JSON_PUT(out, ",\"AttributeType\":");
+        json_write_string(out, type);
+        JSON_PUT(out, "}");
+        buf_add(&schema, count > 0 ? STR(",{\"AttributeName\":") : STR("{\"AttributeName\":"));
+        json_write_string(&schema, name);
+        buf_add(&schema,
+                count > 0 ? STR(",\"KeyType\":\"RANGE\"}") : STR(",\"KeyType\":\"HASH\"}"));
+    }
+    JSON_PUT(out, "],\"KeySchema\":[");
+    buf_add(out, buf_str(&schema));
+    JSON_PUT(out, "]");
+    buf_finish(&schema);
+    return good && count > 0;
+}
+
+static bool put_request(struct buf *out, const struct import_arguments *arguments)
+{
+    static const char *const formats[] = {"DYNAMODB_JSON", "ION", "CSV"};
+    static const char *const compressions[] = {"NONE", "GZIP", "ZSTD"};
+    JSON_PUT(out, "{\"S3BucketSource\":{\"S3Bucket\":");
+    json_write_string(out, str_from_c(arguments->bucket));
+    if (arguments->prefix != NULL) {
+        JSON_PUT(out, ",\"S3KeyPrefix\":");
+        json_write_string(out, str_from_c(arguments->prefix));
+    }
+    buf_format(out, "},\"InputFormat\":\"%s\",\"InputCompressionType\":\"%s\",",
+               formats[arguments->format], compressions[arguments->compression]);
+    if (arguments->delimiter != 0) {
+        JSON_PUT(out, "\"InputFormatOptions\":{\"Csv\":{\"Delimiter\":");
+        json_write_string(out, str_make(&arguments->delimiter, 1));
+        JSON_PUT(out, "}},");
+    }
+    JSON_PUT(out, "\"TableCreationParameters\":{\"TableName\":");
+    json_write_string(out, str_from_c(arguments->table));
+    JSON_PUT(out, ",\"BillingMode\":\"PAY_PER_REQUEST\",");
+    bool good = put_key(out, arguments->key);
+    JSON_PUT(out, "}}");
+    return good;
+}
+
+/* How much has been read is known, how much there is only to the server: the bar moves on. */
+static void show(struct import_arguments *arguments, const struct gramme_value *import,
+                 bool is_last)
+{
+    char text[160];
+    char bar[BAR_WIDTH + 1];
+    static int turn;
+    memset(bar, is_last ? '=' : ' ', BAR_WIDTH);
+    bar[BAR_WIDTH] = '\0';
+    if (!is_last) {
+        memset(bar + turn % (BAR_WIDTH - 3), '=', 3);
+        turn++;
+    }
+    snprintf(text, sizeof(text), "[%s] %lld items, %.1f MiB, %lld errors", bar,
+             (long long)gramme_get_int(import, "ProcessedItemCount", 0),
+             (double)gramme_get_int(import, "ProcessedSizeBytes", 0) / (1 << 20),
+             (long long)gramme_get_int(import, "ErrorCount", 0));
+    import_show_progress(arguments, text, is_last);
+}
+
+/* Prints how it ended. Returns the exit status. */
+static int tell_end(const struct gramme_value *import)
+{
+    const char *status = gramme_get_string(import, "ImportStatus");
+    const char *why = gramme_get_string(import, "FailureMessage");
+    printf("%s: %lld items written, %lld errors%s%s\n", status,
+           (long long)gramme_get_int(import, "ImportedItemCount", 0),
+           (long long)gramme_get_int(import, "ErrorCount", 0), why == NULL ? "" : ": ",
+           why == NULL ? "" : why);
+    return strcmp(status, "COMPLETED") == 0 ? 0 : 1;
+}
+
+static int wait_for(struct import_arguments *arguments, struct gramme_db *db, const char *arn)
+{
+    struct buf body = {0};
+    int status = -1;
+    JSON_PUT(&body, "{\"ImportArn\":");
+    json_write_string(&body, str_from_c(arn));
+    JSON_PUT(&body, "}");
+    while (status < 0) {
+        struct gramme_error *error = NULL;
+        struct gramme_answer *answer =
+            gramme_call(db, "DescribeImport", body.data, body.len, &error);
+        if (answer == NULL) {
+            status = fail(error);
+            break;
+        }
+        const struct gramme_value *import =
+            gramme_get(gramme_answer_root(answer), "ImportTableDescription");
+        const char *state = gramme_get_string(import, "ImportStatus");
+        bool is_over = state != NULL && strcmp(state, "IN_PROGRESS") != 0;
+        show(arguments, import, is_over);
+        status = is_over ? tell_end(import) : -1;
+        gramme_answer_destroy(answer);
+        if (!is_over) {
+            usleep(POLL_MS * 1000);
+        }
+    }
+    buf_finish(&body);
+    return status;
+}
+
+int import_table(struct import_arguments *arguments, struct gramme_db *db)
+{
+    struct buf body = {0};
+    struct gramme_error *error = NULL;
+    if (!put_request(&body, arguments)) {
+        fprintf(stderr, "gramme import: --key is pk or pk,sk, each with an optional type: pk:N\n");
+        buf_finish(&body);
+        return 2;
+    }
+    struct gramme_answer *answer = gramme_call(db, "ImportTable", body.data, body.len, &error);
+    buf_finish(&body);
+    if (answer == NULL) {
+        return fail(error);
+    }
+    const char *arn = gramme_get_string(
+        gramme_get(gramme_answer_root(answer), "ImportTableDescription"), "ImportArn");
+    int status = wait_for(arguments, db, arn);
+    gramme_answer_destroy(answer);
+    return status;
+}
