@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
-#include "store/rocks/bare.h"
+#include "store/rocks/baseline.h"
 
 enum {
     SPACE_FIRST = 16,
@@ -22,7 +22,7 @@ enum {
 };
 
 struct limit_rows {
-    struct bare *bare;
+    struct rocks_baseline *baseline;
     char *directory;
     struct random random;
     int gsi_count;
@@ -56,7 +56,7 @@ bool limit_rows_open(const struct bench_options *options, struct limit_rows **ou
         return err_set(err, ERR_INTERNAL, "cannot write to %.*s: %s", STR_ARG(options->directory),
                        strerror(errno));
     }
-    return bare_open(rows->directory, (size_t)64 << 20, &rows->bare, err);
+    return rocks_baseline_open(rows->directory, (size_t)64 << 20, &rows->baseline, err);
 }
 
 void limit_rows_close(struct limit_rows *rows)
@@ -64,7 +64,7 @@ void limit_rows_close(struct limit_rows *rows)
     if (rows == NULL) {
         return;
     }
-    bare_destroy(rows->bare);
+    rocks_baseline_destroy(rows->baseline);
     mem_free(rows->directory);
     mem_free(rows->text);
     mem_free(rows);
@@ -78,14 +78,14 @@ void limit_rows_put(struct limit_rows *rows)
     put_random(rows, item_key + STORE_SPACE_LEN, sizeof(item_key) - STORE_SPACE_LEN);
     size_t start = random_next(&rows->random) % (TEXT_BYTES - rows->row_bytes);
     struct str row = str_make(rows->text + start, rows->row_bytes);
-    bare_put(rows->bare, str_make(item_key, sizeof(item_key)), row);
+    rocks_baseline_put(rows->baseline, str_make(item_key, sizeof(item_key)), row);
     for (int i = 0; i < rows->gsi_count; i++) {
         char key[INDEX_KEY_BYTES];
         put_u32_be(key, SPACE_FIRST + 1 + (uint32_t)i);
         put_random(rows, key + STORE_SPACE_LEN, STORE_PART_LEN + MADE_BYTES);
         memcpy(key + STORE_PREFIX_LEN + MADE_BYTES, item_key + STORE_SPACE_LEN,
                STORE_PART_LEN + SORT_BYTES);
-        bare_put(rows->bare, str_make(key, sizeof(key)), row);
+        rocks_baseline_put(rows->baseline, str_make(key, sizeof(key)), row);
     }
 }
 
@@ -97,7 +97,8 @@ bool limit_rows_commit(struct limit_rows *rows, struct err *err)
         put_u32_be(key + STORE_SPACE_LEN, SPACE_FIRST + (uint32_t)i / 2);
         key[(size_t)2 * STORE_SPACE_LEN] = (char)(i % 2);
         uint64_t value = random_next(&rows->random);
-        bare_put(rows->bare, str_make(key, sizeof(key)), str_make(&value, sizeof(value)));
+        rocks_baseline_put(rows->baseline, str_make(key, sizeof(key)),
+                           str_make(&value, sizeof(value)));
     }
-    return bare_commit(rows->bare, err);
+    return rocks_baseline_commit(rows->baseline, err);
 }
