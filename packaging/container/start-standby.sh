@@ -1,0 +1,14 @@
+#!/bin/sh
+# The standby of compose.cluster.yaml: copies the primary the first time, then follows it, or leads after it was promoted.
+set -eu
+data=/var/lib/postgresql/data
+while [ ! -e "$data/standby" ]; do
+    rm -rf "$data/new"
+    if pg_basebackup -d "host=db1 user=gramme application_name=standby" -D "$data/new" -X stream -R; then
+        chmod 0700 "$data/new"
+        mv "$data/new" "$data/standby"
+    else
+        sleep 1
+    fi
+done
+exec postgres -D "$data/standby" -c max_connections=100

@@ -1,0 +1,6 @@
+// Jest's globalTeardown.
+'use strict';
+
+module.exports = async () => {
+  await globalThis.__grammeStop?.();
+};

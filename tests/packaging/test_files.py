@@ -1,0 +1,64 @@
+"""Files of the container and of the Debian package that can be checked without installing them. tools/doors builds and runs both."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "packaging" / "container"
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "compose.cluster.yaml"])
+def test_files_of_compose_are_there(name):
+    text = (FOLDER / name).read_text()
+    for path in re.findall(r"- (\./[\w.-]+):", text):
+        assert (FOLDER / path).exists(), path
+    assert (ROOT / "packaging/container/Containerfile").exists()
+    for path in re.findall(r"dockerfile: (\S+)", text):
+        assert (FOLDER / "../.." / path).exists(), path
+
+
+def test_compose_files_are_yaml():
+    yaml = pytest.importorskip("yaml")
+    one = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+    assert one["services"]["gramme"]["ports"] == ["127.0.0.1:8000:8000"]
+    cluster = yaml.safe_load((FOLDER / "compose.cluster.yaml").read_text())
+    assert set(cluster["services"]) == {"db1", "db2", "gramme1", "gramme2", "gramme3", "balancer"}
+    assert cluster["services"]["gramme2"]["environment"]["GRAMME_STORE"] == "postgresql://gramme@db1,db2/gramme"
+
+
+def test_balancer_configuration():
+    program = shutil.which("haproxy") or "/usr/sbin/haproxy"
+    if not pathlib.Path(program).exists():
+        pytest.skip("haproxy is not installed (tools/setup cluster)")
+    done = subprocess.run([program, "-c", "-f", FOLDER / "haproxy.cfg"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_settings_of_the_image_are_settings():
+    """Each GRAMME_NAME of the Containerfile is a setting."""
+    known = re.findall(r'SETTING\(\w+, "([\w-]+)"', (ROOT / "src/server/settings.def").read_text())
+    names = re.findall(r"GRAMME_([A-Z_]+)=", re.search("^ENV (.*)$", (FOLDER / "Containerfile").read_text(), re.MULTILINE)[1])
+    assert names
+    assert [name for name in names if name.lower().replace("_", "-") not in known] == []
+
+
+def test_unit_and_settings_of_the_debian_package():
+    """Every setting of gramme.conf, also those that are commented out, is a setting."""
+    known = re.findall(r'SETTING\(\w+, "([\w-]+)"', (ROOT / "src/server/settings.def").read_text())
+    names = re.findall(r"^#?([\w-]+) = ", (ROOT / "packaging/debian/gramme.conf").read_text(), re.MULTILINE)
+    assert len(names) > 5
+    assert [name for name in names if name not in known] == []
+
+
+def test_sandbox_of_the_service():
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not installed (tools/setup deploy)")
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", ROOT / "packaging/debian/gramme.service"], capture_output=True,
+                          text=True, check=False)
+    exposure = re.search(r"Overall exposure level for gramme.service: ([\d.]+)", done.stdout)
+    assert exposure, done.stdout + done.stderr
+    assert float(exposure[1]) < 3.0
