@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -73,9 +75,23 @@ export function startProvider(port, redirect) {
   });
 }
 
-/* gramme-apps, in memory unless told otherwise. */
+/* gramme-apps, in memory unless GRAMME_ENDPOINT names a DynamoDB; with GRAMME_SIGNED=1 on a database that checks signatures, with the applications' own policies. */
 export function startApps(...options) {
-  return startAppsOn("memory:", "127.0.0.1:0", ...options);
+  return process.env.GRAMME_SIGNED ? startAppsSigned(options) : startAppsOn(process.env.GRAMME_ENDPOINT ?? "memory:", "127.0.0.1:0", ...options);
+}
+
+async function startAppsSigned(options) {
+  const { startAppsAs, startSignedDatabase } = await import("./signed.js");
+  const directory = mkdtempSync(path.join(tmpdir(), "gramme-signed-"));
+  const database = await startSignedDatabase(directory);
+  await (await startAppsAs("root", database, "--create-tables")).stop();
+  const apps = await startAppsAs("apps", database, ...options);
+  const stop = async () => {
+    await apps.stop();
+    await database.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  return { ...apps, stop };
 }
 
 export function startAppsOn(db, listen, ...options) {

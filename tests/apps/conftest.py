@@ -1,10 +1,13 @@
 """The applications, on a server over HTTP and on the engine in the same process; the data layer on Dynoxide too. With
---db URL, --db dynoxide or --db local (DynamoDB Local, after tools/setup oracle) all of them on that DynamoDB only."""
+--db URL, --db dynoxide or --db local (DynamoDB Local, after tools/setup oracle) all of them on that DynamoDB only. With
+--db signed on a server with --auth on, where the applications may do what their policies allow and nothing else."""
 
+import contextlib
 import sys
 
 import pytest
 
+from app_users import APPS_KEY, ROOT_KEY, use_key, users_file
 from rest import Rest
 from server import ROOT, Apps, Server
 
@@ -19,7 +22,7 @@ NOT_STRICT = {"dynoxide": "Dynoxide does not check that a start key belongs to t
 
 def pytest_addoption(parser):
     parser.addoption("--every-part", action="store_true", help="leave out each part of each policy, not just those of the tickets")
-    parser.addoption("--db", help="a DynamoDB to run the applications on, instead of our own: URL, dynoxide or local")
+    parser.addoption("--db", help="a DynamoDB to run the applications on, instead of our own: URL, dynoxide, local or signed")
 
 
 def pytest_generate_tests(metafunc):
@@ -36,12 +39,29 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize("apps_db", databases, scope="session", indirect=True)
 
 
+@contextlib.contextmanager
+def signed(directory):
+    """A server with --auth on whose tables root has made; what is started then has the applications' key."""
+    patch = pytest.MonkeyPatch()
+    with Server("memory:", "--auth", "on", "--users", str(users_file(directory))) as server:
+        use_key(patch, ROOT_KEY)
+        with Apps(server.endpoint):
+            pass
+        use_key(patch, APPS_KEY)
+        Apps.HAVE_TABLES.add(server.endpoint)
+        yield server.endpoint
+    patch.undo()
+
+
 @pytest.fixture(scope="session")
-def apps_db(request):
+def apps_db(request, tmp_path_factory):
     """The address of a DynamoDB for gramme-apps."""
     if request.param == "http":
         with Server("memory:") as server:
             yield server.endpoint
+    elif request.param == "signed":
+        with signed(tmp_path_factory.mktemp("users")) as endpoint:
+            yield endpoint
     elif request.param in OTHERS:
         oracle = Oracle(request.param)
         yield oracle.endpoint

@@ -1,42 +1,23 @@
 /* The pages on a database that checks signatures, with the rights of apps/*.json and no others: rows as the documents write
  * them, without what our own programs add; and what the database has measured, on the pages "Access patterns". */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before } from "node:test";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
-import { BUILD, checkAxe, checkWidth, openPage, rest, ROOT, start, startBrowser, testBoth } from "./browser.js";
+import { checkAxe, checkWidth, openPage, rest, startBrowser, testBoth } from "./browser.js";
+import { KEYS, NAMES, startAppsAs, startSignedDatabase } from "./signed.js";
 
-const NAMES = ["calls", "calendar", "reconciliation", "tickets", "tasks"];
-const KEYS = { root: ["AKIAROOTROOTROOTROOT", "root-secret-for-tests"], apps: ["AKIAAPPSAPPSAPPSAPPS", "apps-secret-for-tests"] };
 const HOUR = 3600 * 1000;
 const directory = mkdtempSync(path.join(tmpdir(), "gramme-stored-"));
 const running = {};
 
-function writeUsers() {
-  const policies = Object.fromEntries(NAMES.map((name) => [name, `apps/${name}/policy.json`]));
-  policies.insight = "apps/insight-policy.json";
-  const user = (name, attached) => ({ name, policies: attached, keys: [{ id: KEYS[name][0], secret: KEYS[name][1] }] });
-  const file = path.join(directory, "users.json");
-  writeFileSync(file, JSON.stringify({
-    users: [user("root", []), user("apps", Object.keys(policies))],
-    policies: Object.entries(policies).map(([name, where]) => ({ name, document: JSON.parse(readFileSync(path.join(ROOT, where))) })),
-  }), { mode: 0o600 });
-  return file;
-}
-
-function startApps(key, ...options) {
-  return start("apps/gramme-apps", ["--db", running.database.url, "--listen", "127.0.0.1:0", "--pages", path.join(BUILD, "pages"), ...options],
-    { AWS_ACCESS_KEY_ID: KEYS[key][0], AWS_SECRET_ACCESS_KEY: KEYS[key][1], AWS_REGION: "us-east-1" });
-}
-
 before(async () => {
-  running.database = await start("gramme", ["serve", "--listen", "127.0.0.1:0", "--store", `rocksdb:${path.join(directory, "data")}`,
-    "--auth", "on", "--users", writeUsers()]);
-  await (await startApps("root", "--create-tables", "--samples")).stop();
-  running.apps = await startApps("apps");
+  running.database = await startSignedDatabase(directory);
+  await (await startAppsAs("root", running.database, "--create-tables", "--samples")).stop();
+  running.apps = await startAppsAs("apps", running.database);
   running.browser = await startBrowser();
   running.db = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint: running.database.url, region: "us-east-1",
     credentials: { accessKeyId: KEYS.root[0], secretAccessKey: KEYS.root[1] } }));

@@ -9,32 +9,13 @@ import subprocess
 import pytest
 
 import replays
+from app_users import APPS_KEY, NAMES, ROOT_KEY, WITHOUT_INSIGHT_KEY, use_key, user_record, users_file
 from events import Events
 from rest import Rest
 from server import ROOT, Apps, Process, Server
 from waiting import poll
 
-NAMES = ["calendar", "calls", "reconciliation", "tasks", "tickets"]
-ROOT_KEY = ("AKIAROOTROOTROOTROOT", "root-secret-for-tests")
-WITHOUT_INSIGHT_KEY = ("AKIAWITHOUTINSIGHT00", "without-secret-for-tests")
 DOCUMENTS = {name: json.loads((ROOT / "apps" / name / "policy.json").read_text()) for name in NAMES}
-APPS_KEY = ("AKIAAPPSAPPSAPPSAPPS", "apps-secret-for-tests")
-
-
-def user_record(name, policies, key):
-    return {"name": name, "policies": policies, "keys": [{"id": key[0], "secret": key[1]}]}
-
-
-def users_file(directory):
-    """The user of the applications has the five policies, and the one about what the server has measured; root makes the tables."""
-    path = directory / "users.json"
-    files = {**{name: ROOT / "apps" / name / "policy.json" for name in NAMES}, "insight": ROOT / "apps/insight-policy.json"}
-    path.write_text(json.dumps({
-        "users": [user_record("root", [], ROOT_KEY), user_record("apps", list(files), APPS_KEY),
-                  user_record("without", NAMES, WITHOUT_INSIGHT_KEY)],
-        "policies": [{"name": name, "document": json.loads(file.read_text())} for name, file in files.items()]}))
-    path.chmod(0o600)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +23,7 @@ def key():
     """key(pair): what is started from now on signs with it."""
     patch = pytest.MonkeyPatch()
 
-    def use(pair):
-        patch.setenv("AWS_ACCESS_KEY_ID", pair[0])
-        patch.setenv("AWS_SECRET_ACCESS_KEY", pair[1])
-        patch.setenv("AWS_REGION", "us-east-1")
-    yield use
+    yield lambda pair: use_key(patch, pair)
     patch.undo()
 
 

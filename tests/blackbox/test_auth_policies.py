@@ -84,6 +84,9 @@ def expect(server, name, operation, members, wanted, action=None, resource=None)
 
 KEY = {"UserId": {"S": "a"}, "GameTitle": {"S": "b"}}
 BACKUP = ARN + "table/GameScores/backup/01489602797149-73d8d5bc"
+IMPORT = ARN + "table/GameScores/import/01489602797149-73d8d5bc"
+BULK = ARN + "table/GameScores/bulk-operation/01489602797149-73d8d5bc"
+EXPORT = ARN + "table/GameScores/export/01489602797149-73d8d5bc"
 STREAM = ARN + "table/GameScores/stream/2026-01-01T00:00:00.000"
 SCHEMA = {"AttributeDefinitions": [{"AttributeName": "UserId", "AttributeType": "S"},
                                    {"AttributeName": "GameTitle", "AttributeType": "S"}],
@@ -101,6 +104,7 @@ OPERATIONS = {
                               "PartiQLSelect", T),
     "BatchGetItem": ({"RequestItems": {"GameScores": {"Keys": [KEY]}}}, None, T),
     "BatchWriteItem": ({"RequestItems": {"GameScores": [{"PutRequest": {"Item": KEY}}]}}, None, T),
+    "CancelBulkOperation": ({"BulkOperationArn": BULK}, None, BULK),
     "CreateBackup": (on_table(BackupName="backup"), None, T),
     "CreateTable": (on_table(**SCHEMA), None, T),
     "DeleteBackup": ({"BackupArn": BACKUP}, None, BACKUP),
@@ -108,19 +112,27 @@ OPERATIONS = {
     "DeleteResourcePolicy": ({"ResourceArn": T}, None, T),
     "DeleteTable": ({"TableName": "Missing"}, None, ARN + "table/Missing"),
     "DescribeBackup": ({"BackupArn": BACKUP}, None, BACKUP),
+    "DescribeBulkOperation": ({"BulkOperationArn": BULK}, None, BULK),
     "DescribeContinuousBackups": (on_table(), None, T),
     "DescribeContributorInsights": (on_table(), None, T),
     "DescribeEndpoints": ({}, "free", "*"),
+    "DescribeExport": ({"ExportArn": EXPORT}, None, EXPORT),
+    "DescribeImport": ({"ImportArn": IMPORT}, None, IMPORT),
     "DescribeKinesisStreamingDestination": (on_table(), None, T),
     "DescribeLimits": ({}, None, "*"),
     "DescribeTable": (on_table(), None, T),
     "DescribeTimeToLive": (on_table(), None, T),
+    "DisableKinesisStreamingDestination": (on_table(StreamArn="too short"), None, T),
+    "EnableKinesisStreamingDestination": (on_table(StreamArn="too short"), None, T),
     "ExecuteStatement": ({"Statement": "SELECT * FROM GameScores"}, "PartiQLSelect", T),
     "ExecuteTransaction": ({"TransactStatements": [{"Statement": "INSERT INTO GameScores VALUE {'UserId':'x','GameTitle':'y'}"}]},
                            "PartiQLInsert", T),
+    "ExportTableToPointInTime": ({"TableArn": T, "S3Bucket": "bucket"}, None, T),
     "GetItem": (on_table(Key=KEY), None, T),
     "GetResourcePolicy": ({"ResourceArn": T}, None, T),
+    "ImportTable": ({"TableCreationParameters": on_table(**SCHEMA), "InputFormat": "ION", "S3BucketSource": {"S3Bucket": "bucket"}}, None, T),
     "ListBackups": ({}, None, "*"),
+    "ListBulkOperations": ({}, None, "*"),
     "ListContributorInsights": ({}, None, "*"),
     "ListExports": ({}, None, "*"),
     "ListGlobalTables": ({}, None, "*"),
@@ -135,13 +147,17 @@ OPERATIONS = {
     "RestoreTableToPointInTime": ({"SourceTableName": "GameScores", "TargetTableName": "Restored", "UseLatestRestorableTime": True},
                                   None, T),
     "Scan": (on_table(), None, T),
+    "StartBulkPutItems": (on_table(InputS3Configuration={"S3Bucket": "bucket", "InputFormat": "ION"},
+                                   OutputS3Configuration={"S3Bucket": "bucket", "OutputType": ["ERROR"]}), None, T),
     "TagResource": ({"ResourceArn": T, "Tags": []}, None, T),
     "TransactGetItems": ({"TransactItems": [{"Get": on_table(Key=KEY)}]}, "GetItem", T),
     "TransactWriteItems": ({"TransactItems": [{"ConditionCheck": on_table(
         Key=KEY, ConditionExpression="attribute_exists(UserId)")}]}, "ConditionCheckItem", T),
     "UntagResource": ({"ResourceArn": T, "TagKeys": []}, None, T),
     "UpdateContinuousBackups": (on_table(PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": False}), None, T),
+    "UpdateContributorInsights": (on_table(ContributorInsightsAction="DISABLE"), None, T),
     "UpdateItem": (on_table(Key=KEY, UpdateExpression="SET Wins = :w", ExpressionAttributeValues={":w": {"N": "1"}}), None, T),
+    "UpdateKinesisStreamingDestination": (on_table(StreamArn="too short"), None, T),
     "UpdateTable": (on_table(), None, T),
     "UpdateTimeToLive": (on_table(), None, T),
     "DescribeStream": ({"StreamArn": STREAM}, None, STREAM),

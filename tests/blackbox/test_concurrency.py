@@ -1,6 +1,7 @@
 """Racing clients: no update is lost, no transaction is seen half."""
 
 import itertools
+import os
 import random
 import threading
 import time
@@ -40,12 +41,13 @@ def test_counter_with_add(db, endpoint, table):
 def test_counter_with_version(db, endpoint, table):
     """Optimistic locking: who comes late is refused, is told the current item, and tries again."""
     db.PutItem(TableName=table, Item=item(pk="k", v=0, version=0))
+    rounds = 20 if "GRAMME_POSTGRESQL" in os.environ else ROUNDS  # one hot item is slow there
     taken = []
 
     def work(client, number):
         dice = random.Random(number)
         version = 0
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             for attempt in itertools.count():
                 try:
                     client.UpdateItem(
@@ -62,7 +64,7 @@ def test_counter_with_version(db, endpoint, table):
                     time.sleep(dice.uniform(0, 0.001 * 2 ** min(attempt, 6)))  # as SDKs back off
                     version = int(error.body["Item"]["version"]["N"])
     race(endpoint, CLIENTS, work)
-    total = CLIENTS * ROUNDS
+    total = CLIENTS * rounds
     assert read(db, table) == {"pk": "k", "v": total, "version": total}
     assert sorted(taken) == list(range(1, total + 1))
 

@@ -32,7 +32,6 @@ def test_lists_are_empty(boto):
     assert answer(boto.list_exports()) == {"ExportSummaries": []}
     assert answer(boto.list_imports()) == {"ImportSummaryList": []}
     assert answer(boto.list_global_tables()) == {"GlobalTables": []}
-    assert answer(boto.list_contributor_insights()) == {"ContributorInsightsSummaries": []}
 
 
 def test_pages_end(boto):
@@ -58,7 +57,6 @@ def test_a_table_that_is_being_made(start_server):
 
 def test_what_would_change_something_is_unknown(db):
     table = create_table(db)
-    for operation in ("EnableKinesisStreamingDestination", "UpdateContributorInsights", "ExportTableToPointInTime", "ImportTable",
-                      "CreateGlobalTable"):
+    for operation in ("CreateGlobalTable", "UpdateGlobalTable"):
         with refused("UnknownOperationException"):
             db.call(operation, {"TableName": table})

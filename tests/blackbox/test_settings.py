@@ -44,7 +44,7 @@ def test_help_names_every_setting():
     text = gramme("serve", "--help").stdout
     for name in ("listen", "store", "region", "account", "threads", "cache-mb", "memory-mb", "min-rate",
                  "connections", "auth",
-                 "table-delay-ms", "ttl-delay-ms", "recovery-lag-ms", "clock-confirm-ms", "log-file", "test-clock", "log-level", "log-format", "config"):
+                 "table-delay-ms", "ttl-delay-ms", "recovery-lag-ms", "s3-directory", "s3-endpoint", "s3-region", "s3-style", "clock-confirm-ms", "log-file", "test-clock", "log-level", "log-format", "config"):
         assert f"--{name} " in text
 
 
@@ -108,8 +108,10 @@ def test_sources_of_a_setting(start_server, tmp_path, monkeypatch):
 @pytest.mark.parametrize("text", ["no-such-setting = 1", "region", "threads = x"])
 def test_bad_configuration_file(tmp_path, text):
     file = tmp_path / "gramme.conf"
-    file.write_text(text + "\n")
-    assert gramme("serve", "--config", str(file)).returncode == 2
+    file.write_text("# settings\n" + text + "\n")
+    done = gramme("serve", "--config", str(file))
+    assert done.returncode == 2
+    assert f"{file}:2: " in done.stderr
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])

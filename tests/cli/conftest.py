@@ -41,5 +41,11 @@ class Cli:
 
 
 @pytest.fixture(scope="session")
+def make_cli(tmp_path_factory):
+    """For a server of a test's own: make_cli(endpoint)."""
+    return lambda own: Cli(own, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="session")
 def cli(endpoint, tmp_path_factory):
     return Cli(endpoint, tmp_path_factory.mktemp("home"))

@@ -120,5 +120,5 @@ def test_soname():
     assert "soname: [libgramme.so.0]" in output
 
 
-def test_the_server_needs_no_curl():
-    assert "libcurl" not in run(["ldd", BUILD / "gramme"], os.environ).stdout
+def test_the_server_needs_no_line_editor():
+    assert "libedit" not in run(["ldd", BUILD / "gramme"], os.environ).stdout

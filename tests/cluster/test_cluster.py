@@ -1,15 +1,15 @@
-"""Three servers on one PostgreSQL, clients spread over them at random; then servers and database fail."""
+"""Three servers on one PostgreSQL, clients spread over them at random. faults.py has what fails meanwhile."""
 
 import contextlib
 import os
 import random
-import signal
 import threading
 import time
 
 import pytest
 
 import postgresql
+from kinesis import Kinesis, check_history, enable
 from server import Server
 from streams import Consumer, Streams, specification, stream_arn
 from tables import create_table, unique_name, wait_active
@@ -27,11 +27,11 @@ def database():
 
 
 class Servers:
-    """Some servers on one database; a list of them that tests may kill and start again."""
+    """Some servers on one database."""
 
-    def __init__(self, url):
-        self.url = url
-        self.servers = [Server(url) for _ in range(SERVERS)]
+    def __init__(self, url, *options):
+        self.url, self.options = url, options
+        self.servers = [Server(url, *options) for _ in range(SERVERS)]
 
     def __getitem__(self, index):
         return self.servers[index]
@@ -40,7 +40,7 @@ class Servers:
         return iter(self.servers)
 
     def restart(self, index):
-        self.servers[index] = Server(self.url, port=self.servers[index].port)
+        self.servers[index] = Server(self.url, *self.options, port=self.servers[index].port)
 
     def stop(self):
         for server in self.servers:
@@ -266,6 +266,30 @@ def test_stream_has_every_write_once_and_in_order(servers):
     assert seen == expected
 
 
+def test_changes_go_to_kinesis_though_servers_are_killed(database, tmp_path):
+    """One server delivers; when it is killed another one goes on. Each counter's changes arrive complete and in order."""
+    with Kinesis(tmp_path / "kinesis") as kinesis:
+        arn = kinesis.create_stream("s")
+        servers = Servers(database.create_database(f"c{os.urandom(6).hex()}"), "--kinesis-endpoint", kinesis.endpoint)
+        with Client(servers[0].endpoint) as db:
+            table = create_table(db)
+            enable(db, table, arn)
+
+        def kill_each():
+            for index in range(SERVERS):
+                time.sleep(0.7)
+                servers[index].kill()
+                servers.restart(index)
+        run(servers, [counter(table, pk) for pk in ("a", "b", "c", "d")] * 2, 4, kill_each)
+        with Client(servers[0].endpoint) as db:
+            expected = {str(found["pk"]["S"]): int(found["n"]["N"]) for found in scan(db, table)}
+        reader = kinesis.reader("s")
+        records = reader.wait(sum(expected.values()), 60)
+        images = check_history(records, key_count=4)
+        assert {image["pk"]["S"]: int(image["n"]["N"]) for image in images.values()} == expected
+        servers.stop()
+
+
 def test_items_expire_once(servers):
     with Client(servers[0].endpoint) as db:
         table = create_table(db, "pk", StreamSpecification=specification("OLD_IMAGE"))
@@ -282,89 +306,6 @@ def test_items_expire_once(servers):
         records = Consumer(streams, arn).read_all()
     removed = [plain(record["dynamodb"]["OldImage"])["pk"] for record in records if record["eventName"] == "REMOVE"]
     assert sorted(removed) == sorted(f"p{i}" for i in range(count))
-
-
-# --- faults ---
-
-
-def test_servers_are_killed(servers):
-    with Client(servers[0].endpoint) as db:
-        table = create_table(db, "pk")
-
-    def kill_and_restart():
-        for round_number in range(3):
-            time.sleep(1)
-            victim = round_number % SERVERS
-            servers[victim].kill()
-            servers.restart(victim)
-    workers = run(servers, [counter(table, "a")] * 4 + [counter(table, "b")] * 4, 12, kill_and_restart)
-    for pk in ("a", "b"):
-        least, _ = check_counter(servers, table, pk, workers)
-        assert least > 20
-    with Client(servers[1].endpoint) as db:
-        poll(lambda: db.DescribeTable(TableName=table)["Table"]["ItemCount"] == 2, 5, "the count is exact")
-        create_table(db, "pk")  # the dead ones are not waited for
-
-
-def test_a_stopped_server_is_excluded_and_returns(servers):
-    with Client(servers[0].endpoint) as db:
-        table = create_table(db, "pk")
-    stopped = servers[1]
-
-    def stop_for_long():
-        time.sleep(1)
-        os.kill(stopped.process.pid, signal.SIGSTOP)
-        try:
-            with Client(servers[0].endpoint) as db:
-                name = create_table(db, "pk")  # is answered when the stopped one is excluded
-                db.PutItem(TableName=name, Item=item(pk="x"))
-        finally:
-            os.kill(stopped.process.pid, signal.SIGCONT)
-        with Client(stopped.endpoint) as db:
-            def sees():
-                try:
-                    return "Item" in db.GetItem(TableName=name, Key=item(pk="x"), ConsistentRead=True)
-                except Refused as error:
-                    assert error.status == 500, error  # never that there is no such table
-            poll(sees, 20, "the server serves again")
-    workers = run(servers, [counter(table, "a")] * 6, 14, stop_for_long)
-    least, _ = check_counter(servers, table, "a", workers)
-    assert least > 20
-
-
-def test_postgresql_is_killed(servers, database):
-    with Client(servers[0].endpoint) as db:
-        table = create_table(db, "pk")
-
-    def kill_and_start():
-        for _ in range(2):
-            time.sleep(1.5)
-            database.kill()
-            database.start()
-    workers = run(servers, [counter(table, "a")] * 3 + [counter(table, "b")] * 3, 12, kill_and_start)
-    for pk in ("a", "b"):
-        least, _ = check_counter(servers, table, pk, workers)
-        assert least > 20
-
-
-def test_failover_to_the_synchronous_standby():
-    """The primary is killed and the standby promoted: what was acknowledged is there, and servers find the new primary."""
-    with contextlib.ExitStack() as stack:
-        primary, standby, url = postgresql.primary_with_standby(stack)
-        servers = Servers(url)
-        stack.callback(servers.stop)
-        with Client(servers[0].endpoint) as db:
-            table = create_table(db, "pk")
-
-        def fail_over():
-            time.sleep(2)
-            primary.kill()
-            standby.sql("ALTER SYSTEM SET synchronous_standby_names = ''")
-            standby.promote()
-        workers = run(servers, [counter(table, "a")] * 3 + [counter(table, "b")] * 3, 12, fail_over)
-        for pk in ("a", "b"):
-            least, _ = check_counter(servers, table, pk, workers)
-            assert least > 20
 
 
 def test_counters_of_servers_that_are_gone_are_folded(database):

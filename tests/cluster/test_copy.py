@@ -8,6 +8,7 @@ import time
 import pytest
 
 import postgresql
+from kinesis import Kinesis, check_history, enable
 from server import Server, program
 from streams import Consumer, Streams, specification, stream_arn
 from tables import create_table
@@ -126,3 +127,36 @@ def test_another_account_and_another_version(database):
     assert "belongs to account and region 111111111111/us-east-1" in start("--account", "222222222222")
     database.sql("UPDATE gramme.kv SET v = '\\x00000063' || substr(v, 5) WHERE b = 73", url.rsplit("/", 1)[1])
     assert "another version of Gramme" in start("--account", "111111111111")
+
+
+def test_deliveries_to_kinesis_go_on(database, tmp_path):
+    """Everything is delivered before each copy, so that only the cursors tell with which numbers the records go on."""
+    stores = [f"rocksdb:{tmp_path}/first", database.create_database("kinesis"), f"rocksdb:{tmp_path}/second"]
+    with Kinesis(tmp_path / "kinesis") as kinesis:
+        reader, table, arn = kinesis.reader("s"), "changes", kinesis.create_stream("s")
+        for number, store in enumerate(stores):
+            if number > 0:
+                copy(stores[number - 1], store)
+            with Server(store, "--kinesis-endpoint", kinesis.endpoint) as server, Client(server.endpoint) as db:
+                if number == 0:
+                    enable(db, create_table(db, name=table), arn)
+                for i in range(50):
+                    db.PutItem(TableName=table, Item=item(pk=f"p{i % 5}", n=number * 100 + i))
+                records = reader.wait(50 * (number + 1))
+                assert len(records) == 50 * (number + 1)
+                check_history(records, key_count=5)
+
+
+def test_a_distributed_table_is_refused(database):
+    """Citus lists the tables that it has distributed; here the list is ours."""
+    name = f"o{os.urandom(4).hex()}"
+    url = database.create_database(name)
+    with Server(url):
+        pass
+    database.sql("SET allow_system_table_mods = on; CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass)", name)
+    with Server(url):  # it is not in the list
+        pass
+    database.sql("SET allow_system_table_mods = on; INSERT INTO pg_catalog.pg_dist_partition VALUES ('gramme.kv')", name)
+    done = subprocess.run([program(), "serve", "--listen", "127.0.0.1:0", "--store", url], text=True, capture_output=True, timeout=60,
+                          check=False)
+    assert done.returncode == 1 and "distributed by Citus" in done.stderr

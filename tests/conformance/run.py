@@ -32,7 +32,12 @@ from wire import TARGET, Client  # noqa: E402
 
 RUN = re.compile(r"(.)\1{9999,}")
 ARN = re.compile(r"arn:aws:(\w+):[^:]*:[^:]*:(key/.*)?")
+RULE = re.compile(r"(?<=^DynamoDBContributorInsights)(.+)-\d{13}$")
 LABEL = re.compile(r"(?<=/stream/)[^\"]+|^\d{4}-\d\d-\d\dT[\d:.]+$")
+
+
+# Nothing listens there: destinations of cases stay ENABLING.
+OPTIONS = ("--kinesis-endpoint", "http://127.0.0.1:1")
 
 
 def load():
@@ -101,6 +106,7 @@ def plain(value, member=""):
     if member in ("ShardIterator", "NextShardIterator"):
         return "ITERATOR"
     if isinstance(value, str):
+        value = RULE.sub(r"\1-MS", value)
         value = RUN.sub(lambda run: f"<{run[1]}: {len(run[0])} times>", value)
         return LABEL.sub("LABEL", ARN.sub(lambda arn: f"arn:aws:{arn[1]}:REGION:ACCOUNT:{'key/ID' if arn[2] else ''}", value))
     return value
@@ -178,7 +184,7 @@ def main():
     parser.add_argument("--endpoint")
     parser.add_argument("operations", nargs="*")
     options = parser.parse_args()
-    server = None if options.endpoint else Server("memory:")
+    server = None if options.endpoint else Server("memory:", *OPTIONS)
     try:
         replay = Replay(options.endpoint or server.endpoint)
         if os.environ.get("UPDATE_GOLDEN") == "1":

@@ -19,7 +19,7 @@ def replay():
     if "GRAMME_ENDPOINT" in os.environ:
         yield run.Replay(os.environ["GRAMME_ENDPOINT"])
         return
-    with Server("memory:") as server:
+    with Server("memory:", *run.OPTIONS) as server:
         yield run.Replay(server.endpoint)
 
 

@@ -13,8 +13,8 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 const program = process.env.GRAMME ?? fileURLToPath(new URL('../../build/gramme', import.meta.url));
 
 /** Starts a server in memory; stop() checks that it ends well and said nothing of trouble. */
-async function startServer() {
-  const child = spawn(program, ['serve', '--listen', '127.0.0.1:0', '--store', 'memory:'], {
+async function startServer(options) {
+  const child = spawn(program, ['serve', '--listen', '127.0.0.1:0', '--store', 'memory:', ...options], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let log = '';
@@ -36,20 +36,20 @@ async function startServer() {
   return { endpoint, stop };
 }
 
-/** Clients that are ready when the file's tests run: `db.client`, `db.documents` and `db.streams`. */
-export function useServer() {
+/** Clients that are ready when the file's tests run: `db.client`, `db.documents` and `db.streams`. `options` are the server's. */
+export function useServer(...options) {
   const db = {};
   let server;
   before(async () => {
-    const endpoint = process.env.GRAMME_ENDPOINT ?? (server = await startServer()).endpoint;
-    const options = {
+    const endpoint = process.env.GRAMME_ENDPOINT ?? (server = await startServer(options)).endpoint;
+    const settings = {
       endpoint,
       region: 'us-east-1',
       credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
       maxAttempts: 1,
     };
-    db.client = new DynamoDBClient(options);
-    db.streams = new DynamoDBStreamsClient(options);
+    db.client = new DynamoDBClient(settings);
+    db.streams = new DynamoDBStreamsClient(settings);
     db.documents = DynamoDBDocumentClient.from(db.client, {
       marshallOptions: { removeUndefinedValues: true },
     });

@@ -29,7 +29,7 @@ def test_scripts(shell, environment, start_server, tmp_path):
     typed, _ = session()
     server = start_server()
     assert shell(server.endpoint, text="\n".join(typed)).status == 0
-    block = re.search(r"## Scripts\n\n((?:    .*\n)+)", DOCS)[1]
+    block = re.search(r"## Scripts\n\n(?:<!--.*-->\n\n)?((?:    .*\n)+)", DOCS)[1]
     (tmp_path / "statements.sql").write_text('SELECT * FROM "Music";\n')
     (tmp_path / "generate").write_text("#!/bin/sh\nprintf '%s\\n' '\\tables'\n")
     (tmp_path / "generate").chmod(0o755)

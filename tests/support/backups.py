@@ -2,6 +2,7 @@
 
 from tables import all_items, wait_active
 from waiting import poll
+from wire import Refused
 
 
 def create_backup(db, table, name="backup"):
@@ -38,6 +39,18 @@ def set_recovery(db, table, enabled, **more):
     answer = db.UpdateContinuousBackups(TableName=table, PointInTimeRecoverySpecification={
         "PointInTimeRecoveryEnabled": enabled, **more})
     return answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+
+
+def wait_recovery(db, table):
+    """Until point-in-time recovery has begun: before, a restore is refused in another way than for its parameters."""
+    def probe():
+        try:
+            db.RestoreTableToPointInTime(SourceTableName=table, TargetTableName="target", UseLatestRestorableTime=True,
+                                         BillingModeOverride="PROVISIONED")
+        except Refused as error:
+            return error.type == "ValidationException"
+        raise AssertionError("a restore without ProvisionedThroughputOverride")
+    poll(probe, 30, "recovery has begun")
 
 
 def recovery(db, table):

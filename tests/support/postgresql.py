@@ -41,16 +41,16 @@ def unprivileged():
 
 
 class Cluster:
-    """One PostgreSQL server. `primary`: it is a standby of that one."""
+    """One PostgreSQL server. `primary`: it is a standby of that one. `port`: instead of a free one."""
 
-    def __init__(self, primary=None, settings=None):
+    def __init__(self, primary=None, settings=None, port=None):
         if not BINARIES:
             raise RuntimeError("PostgreSQL is not installed (tools/setup test)")
         self.bin = BINARIES[-1]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gramme-postgresql-"))
         self.folder.chmod(0o700)
         self.data = self.folder / "data"
-        self.port = free_port()
+        self.port = port or free_port()
         self.password = primary.password if primary else secrets.token_hex(8)
         self.process = None
         try:
@@ -153,11 +153,9 @@ class Cluster:
         self.close()
 
 
-def primary_with_standby(stack):
-    """A primary whose commits wait for a standby; gives both, and the URL that finds whichever is primary."""
-    primary = stack.enter_context(Cluster())
-    primary.create_database()
-    standby = stack.enter_context(Cluster(primary=primary))
+def add_standby(stack, primary, port=None):
+    """A standby for whose answers the primary's commits wait from then on."""
+    standby = stack.enter_context(Cluster(primary=primary, port=port))
     primary.sql("ALTER SYSTEM SET synchronous_standby_names = '1 (standby)'")
     primary.sql("SELECT pg_reload_conf()")
     deadline = time.monotonic() + 30
@@ -165,6 +163,21 @@ def primary_with_standby(stack):
         if time.monotonic() > deadline:
             raise RuntimeError(f"the standby does not follow:\n{standby.log()}")
         time.sleep(0.05)
+    return standby
+
+
+def primary_with_standby(stack):
+    """A primary whose commits wait for a standby; gives both, and the URL that finds whichever is primary."""
+    primary = stack.enter_context(Cluster())
+    primary.create_database()
+    standby = add_standby(stack, primary)
     url = (f"postgresql://gramme:{primary.password}@127.0.0.1:{primary.port},127.0.0.1:{standby.port}/gramme"
            "?target_session_attrs=read-write")
     return primary, standby, url
+
+
+def fail_over(primary, standby):
+    """The primary ends as if its machine had; the standby takes over and waits for no other."""
+    primary.kill()
+    standby.sql("ALTER SYSTEM SET synchronous_standby_names = ''")
+    standby.promote()

@@ -112,9 +112,11 @@ class TlsServer(Server):
 
 class Apps(Process):
     """gramme-apps on a DynamoDB: an address, or "memory:" for none."""
+    HAVE_TABLES = set()  # addresses at which the tables are there, and must not be made
 
     def __init__(self, db, *options):
-        super().__init__(*self.command(db, "--create-tables", *options))
+        tables = [] if db in self.HAVE_TABLES else ["--create-tables"]
+        super().__init__(*self.command(db, *tables, *options))
 
     @staticmethod
     def command(db, *options):

@@ -73,6 +73,20 @@ def test_goes_on_and_names_all_that_failed(runner, build, monkeypatch, capsys):
     assert capsys.readouterr().out.endswith("failed: first, third\n3 passed, 2 failed\n")
 
 
+def test_suites_that_measure_run_alone(runner, build):
+    log = build / "order"
+
+    def suite(name, alone=False):
+        text = f"echo begin {name} >>{log}; sleep 0.1; echo end {name} >>{log}; echo 1 passed, 0 failed"
+        return runner.Suite(name, lambda wanted: ["sh", "-c", text], runner.said_counts, alone=alone)
+
+    chosen = [suite("first"), suite("alone", alone=True), suite("second"), suite("third")]
+    assert [(one.name, counts.passed) for one, counts in runner.run_all(chosen, [], build)] == [
+        ("first", 1), ("alone", 1), ("second", 1), ("third", 1)]
+    lines = log.read_text().splitlines()
+    assert len(lines) == 8 and lines[-2:] == ["begin alone", "end alone"]
+
+
 def command(runner, *words):
     build, _, chosen, wanted = runner.choose(list(words))
     assert len(chosen) == 1

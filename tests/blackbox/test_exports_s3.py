@@ -1,0 +1,142 @@
+"""Exports to an S3 server written by others: path and virtual-host style, objects in several parts, errors of the service, requests
+that fail, and a service that is away for a while."""
+
+import random
+import threading
+import time
+
+import pytest
+
+from backups import set_recovery
+from exports import Bucket, describe, export, read_items, table_arn, wait_export
+from s3_server import FailingProxy, S3Server
+from server import Server
+from tables import all_items, create_table, put_all
+from values import item
+from waiting import poll
+from wire import Client
+
+BUCKET = "exports"
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory):
+    with S3Server(tmp_path_factory.mktemp("s3"), BUCKET) as started:
+        yield started
+
+
+@pytest.fixture
+def bucket(s3):
+    return Bucket(s3.client(), BUCKET)
+
+
+def serving(endpoint, *more, store="memory:"):
+    return Server(store, "--s3-endpoint", endpoint, *more)
+
+
+def make(db, count, size=10):
+    """A table with items that cannot be compressed; large ones all go to one data file."""
+    table, random_source = create_table(db, key="pk sk:N"), random.Random(1)
+    put_all(db, table, [item(pk=f"p{i}" if size < 1000 else "one", sk=i, data=random_source.randbytes(size))
+                        for i in range(count)])
+    set_recovery(db, table, True)
+    return table
+
+
+def items_of(db, table):
+    return sorted(all_items(db.Scan, TableName=table), key=str)
+
+
+@pytest.mark.parametrize("style", ["path", "virtual"])
+def test_styles(s3, bucket, style):
+    with FailingProxy(s3.port, every=1000) as proxy, serving(
+            proxy.endpoint.replace("127.0.0.1", "s3.localhost"), "--s3-style", style) as server, Client(server.endpoint) as db:
+        table = make(db, 50)
+        for prefix in ({}, {"S3Prefix": "Ünï code/a+b&c=d"}):
+            ended = export(db, table, S3Bucket=BUCKET, **prefix)
+            assert read_items(bucket, ended) == items_of(db, table)
+
+
+def test_several_parts(s3, bucket):
+    """A file of some 10 MB, so of two parts."""
+    with serving(s3.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 38, 270_000)
+        ended = export(db, table, S3Bucket=BUCKET)
+        assert read_items(bucket, ended) == items_of(db, table)
+        assert ended["BilledSizeBytes"] > 38 * 270_000
+
+
+def test_errors_of_the_service(s3):
+    with serving(s3.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 1)
+        arn = db.ExportTableToPointInTime(TableArn=table_arn(db, table), S3Bucket="absent")["ExportDescription"]["ExportArn"]
+        failed = wait_export(db, arn)
+        assert (failed["ExportStatus"], failed["FailureCode"]) == ("FAILED", "S3NoSuchBucket")
+        assert failed["FailureMessage"].startswith(
+            "The specified bucket does not exist (Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket")
+        assert describe(db, arn) == failed
+
+
+def test_wrong_credentials(s3, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    with FailingProxy(s3.port) as proxy, serving(proxy.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 1)
+        arn = db.ExportTableToPointInTime(TableArn=table_arn(db, table), S3Bucket=BUCKET)["ExportDescription"]["ExportArn"]
+        assert wait_export(db, arn)["FailureCode"] == "S3SignatureDoesNotMatch"
+
+
+def test_every_tenth_request_fails(s3, bucket):
+    with FailingProxy(s3.port) as proxy, serving(proxy.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 60)
+        for _ in range(4):
+            assert read_items(bucket, export(db, table, S3Bucket=BUCKET)) == items_of(db, table)
+        assert proxy.requests > 60
+
+
+def test_service_is_away_for_a_while(s3, bucket):
+    with FailingProxy(s3.port, every=1000) as proxy, serving(proxy.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 20)
+        proxy.is_down = True
+        arn = db.ExportTableToPointInTime(TableArn=table_arn(db, table), S3Bucket=BUCKET)["ExportDescription"]["ExportArn"]
+        poll(lambda: proxy.requests >= 5, 60, "some attempts")
+        assert describe(db, arn)["ExportStatus"] == "IN_PROGRESS"
+        proxy.is_down = False
+        assert read_items(bucket, wait_export(db, arn)) == items_of(db, table)
+
+
+def test_stopping_does_not_wait_for_the_service(s3, tmp_path):
+    """The server stops at once while the service is away, and resumes the export when it is started again."""
+    store = f"rocksdb:{tmp_path}/data"
+    with FailingProxy(s3.port, every=1000) as proxy:
+        proxy.is_down = True
+        with serving(proxy.endpoint, store=store) as server, Client(server.endpoint) as db:
+            table = make(db, 20)
+            arn = db.ExportTableToPointInTime(TableArn=table_arn(db, table),
+                                              S3Bucket=BUCKET)["ExportDescription"]["ExportArn"]
+            poll(lambda: proxy.requests >= 2, 60, "some attempts")
+            start = time.monotonic()
+        assert time.monotonic() - start < 10
+        proxy.is_down = False
+        with serving(proxy.endpoint, store=store) as server, Client(server.endpoint) as db:
+            assert read_items(Bucket(s3.client(), BUCKET), wait_export(db, arn)) == items_of(db, table)
+
+
+def test_kills(s3, bucket, tmp_path):
+    """SIGKILL at random moments of an export: it goes on, and what is COMPLETED is complete."""
+    store, random_source = f"rocksdb:{tmp_path}/data", random.Random(7)
+    server = serving(s3.endpoint, store=store)
+    with Client(server.endpoint) as db:
+        table = make(db, 40, 10_000)
+        expected = items_of(db, table)
+    arns = []
+    for _ in range(4):
+        with Client(server.endpoint) as db:
+            arns.append(db.ExportTableToPointInTime(TableArn=table_arn(db, table),
+                                                    S3Bucket=BUCKET)["ExportDescription"]["ExportArn"])
+        threading.Event().wait(random_source.uniform(0, 0.2))
+        server.kill()
+        server = serving(s3.endpoint, store=store)
+    with server, Client(server.endpoint) as db:
+        for arn in arns:
+            assert read_items(bucket, wait_export(db, arn)) == expected
+        assert db.ListBackups(TableName=table, BackupType="ALL")["BackupSummaries"] == []

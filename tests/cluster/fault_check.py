@@ -1,0 +1,146 @@
+"""What must hold after a fault, asked of every server: items, indexes, counts, sums and streams. The load has stopped."""
+
+from check import check_collections, check_indexes_and_sizes, stored_items
+from fault_workload import BRIEF
+from streams import Mirror
+from tables import all_items
+from values import item, plain
+from waiting import poll
+from wire import Client, Refused
+from workload import ACCOUNTS, ALL, MONEY, SLIM, TABLES, WIDE
+
+KEY_NAMES = {WIDE: ["pk", "sk"], SLIM: ["pk"], BRIEF: ["pk"]}
+
+
+class StreamCheck:
+    """Compares the records of a table's stream with what was written since the last check."""
+
+    def __init__(self, reader):
+        self.reader, self.mirror = reader, Mirror()
+        self.counted = 0  # the counter, when it was checked last
+
+    def take(self, endpoint):
+        """New records by key, in order: (event name, new image, who)."""
+        self.reader.finish(endpoint)
+        records, self.reader.records = self.reader.records, []
+        self.mirror.apply(records)  # each fits what the one before has left
+        found = {}
+        for record in records:
+            key = tuple(plain(record["dynamodb"]["Keys"])[name] for name in KEY_NAMES[self.reader.table])
+            found.setdefault(key, []).append(
+                (record["eventName"], plain(record["dynamodb"].get("NewImage")), record.get("userIdentity")))
+        return found
+
+
+def check_all(endpoints, workers, stream_checks):
+    """The calls in doubt are decided by what is there; afterwards nothing is."""
+    views = [check_server(endpoint) for endpoint in endpoints]
+    for view in views[1:]:
+        assert view == views[0], "two servers disagree"
+    stored = views[0]
+    count = check_shared(workers, stored[SLIM])
+    for worker in workers:
+        check_worker(worker, stored)
+    for table, items in stored.items():
+        assert not items, f"{table} holds what nobody wrote: {list(items)[:5]}"
+    with Client(endpoints[0]) as db:
+        for worker in workers:
+            send_again(db, worker)
+    check_streams(endpoints, workers, stream_checks, count)
+
+
+def check_server(endpoint):
+    with Client(endpoint) as db:
+        stored = {table: stored_items(db, table) for table in TABLES}
+        for table, items in stored.items():
+            check_indexes_and_sizes(db, table, items)
+        check_collections(db, WIDE, stored[WIDE])
+        return stored
+
+
+def check_shared(workers, slim):
+    """The counter has every acknowledged addition and no more than were sent; no money was made or lost."""
+    count = int(slim.pop(("counter",), {"n": {"N": "0"}})["n"]["N"])
+    sure = sum(worker.added for worker in workers)
+    most = sure + sum(worker.added_doubt for worker in workers)
+    assert sure <= count <= most, f"the counter is {count}, not in {sure}..{most}"
+    workers[0].added += count - sure
+    for worker in workers:
+        worker.added_doubt = 0
+    balances = [int(slim.pop((f"account-{number}",))["money"]["N"]) for number in range(ACCOUNTS)]
+    assert sum(balances) == ACCOUNTS * MONEY and min(balances) >= 0, f"money was made or lost: {balances}"
+    return count
+
+
+def check_worker(worker, stored):
+    """Acknowledged is there, refused is not; what is in doubt is whole or not at all, and decided from now on."""
+    actual = {}
+    for key in worker.own_keys:
+        table, pk, sk = key
+        actual[key] = plain(stored[table].pop((pk,) if table == SLIM else (pk, sk), None))
+    for key in worker.keys:
+        assert actual[key] == worker.held[key], f"{key} holds {actual[key]}, was acknowledged as {worker.held[key]}"
+    for doubt in worker.doubts:
+        has_happened = {key: actual[key] == content for key, content in doubt.after.items() if content != worker.held[key]}
+        for key, content in doubt.after.items():
+            assert actual[key] in (worker.held[key], content), (
+                f"{key} holds {actual[key]}, neither {worker.held[key]} nor {content}")
+        if doubt.kind is ALL:
+            assert len(set(has_happened.values())) < 2, f"half of a transaction: {doubt.after}"
+        worker.settle({key: actual[key] for key in doubt.after})
+
+
+def send_again(db, worker):
+    """Transactions in doubt that had a token are sent again: each has then happened once."""
+    for doubt in worker.doubts:
+        if doubt.replay:
+            try:
+                db.TransactWriteItems(**doubt.replay)
+            except Refused as error:
+                raise AssertionError(f"a transaction sent again: {error}: {doubt.replay}") from error
+            worker.settle(doubt.after)
+            for key, content in doubt.after.items():
+                found = db.GetItem(TableName=key[0], Key=item(worker.key_item(key)), ConsistentRead=True)
+                assert plain(found.get("Item")) == content, f"sent again: {key} holds {found}, not {content}"
+    worker.doubts, worker.keys = [], list(worker.own_keys)
+
+
+def check_streams(endpoints, workers, stream_checks, count):
+    """Every change once, in order of its item."""
+    check_expired(endpoints, workers, stream_checks[BRIEF])
+    for table in (WIDE, SLIM):
+        found = stream_checks[table].take(endpoints[-1])
+        if table == SLIM:
+            numbers = [new["n"] for _, new, _ in found.pop(("counter",), [])]
+            expected = list(range(stream_checks[table].counted + 1, count + 1))
+            assert numbers == expected, f"the stream of the counter has {numbers}, not {expected}"
+            stream_checks[table].counted = count
+            found = {key: events for key, events in found.items() if not key[0].startswith("account-")}  # the mirror has them
+        for worker in workers:
+            for key in worker.own_keys:
+                if key[0] != table:
+                    continue
+                seen = [new and new["w"] for _, new, _ in found.pop(key[1:] if table == WIDE else key[1:2], [])]
+                assert seen == worker.history[key], f"the stream of {key} has {seen}, written were {worker.history[key]}"
+                worker.history[key] = []
+        assert not found, f"the stream of {table} has {list(found)[:5]}, which nobody wrote"
+        with Client(endpoints[0]) as db:
+            stream_checks[table].mirror.check_is(all_items(db.Scan, TableName=table, ConsistentRead=True), KEY_NAMES[table])
+
+
+def check_expired(endpoints, workers, stream_check):
+    """Every item expires, once, and the stream says that nobody else deleted it."""
+    for endpoint in endpoints:
+        with Client(endpoint) as db:
+            poll(lambda db=db: db.Scan(TableName=BRIEF, ConsistentRead=True)["Count"] == 0, 60, "all items have expired")
+            assert db.DescribeTable(TableName=BRIEF)["Table"]["ItemCount"] == 0
+    found = stream_check.take(endpoints[0])
+    for worker in workers:
+        for pk, is_sure in worker.brief.items():
+            events = found.pop((pk,), None)
+            if events is None and not is_sure:
+                continue
+            assert [name for name, _, _ in events or []] == ["INSERT", "REMOVE"], f"{pk}: {events}"
+            assert events[1][2]["PrincipalId"] == "dynamodb.amazonaws.com", events
+        worker.brief = {}
+    assert not found, f"the stream of {BRIEF} has {list(found)[:5]}, which nobody put"

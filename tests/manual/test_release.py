@@ -1,0 +1,93 @@
+"""tools/release: what does not agree is found, and the SBOM has every library."""
+
+import importlib.machinery
+import importlib.util
+import json
+import re
+import subprocess
+
+import pytest
+
+from server import ROOT, program
+
+
+@pytest.fixture(scope="module")
+def release():
+    loader = importlib.machinery.SourceFileLoader("release", str(ROOT / "tools/release"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("release", loader))
+    loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def told():
+    return json.loads(subprocess.run([program(), "version", "--json"], check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.fixture
+def clone(release, tmp_path, monkeypatch):
+    """A small repository with the files that are looked at."""
+    for name, text in {"meson.build": "project('gramme', 'c',\n  version: '0.2.0',\n", "CHANGELOG.md": "# Changes\n\n## 0.2.0 (2026-11-17)\n\n- All.\n",
+                       "packaging/npm/package.json": '{\n  "version": "0.2.0"\n}\n', "packaging/python/pyproject.toml": '[project]\nversion = "0.1.0"\n'}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"], ["tag", "v0.1.9"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    monkeypatch.setattr(release.output, "__kwdefaults__", {"cwd": tmp_path})
+    return tmp_path
+
+
+def test_tree(release, clone):
+    assert release.check_tree() == []
+    (clone / "new").write_text("x")
+    assert "new" in release.check_tree()[0]
+
+
+@pytest.mark.parametrize("version, problem", [
+    ("0.2.0", None), ("0.1.10", None), ("1.0.0-rc1", None), ("0.1.9", "tagged already"), ("0.1.8", "not above 0.1.9"), ("0.1.9-rc1", "not above 0.1.9"),
+    ("1.0", "not a semantic version"), ("01.0.0", "not a semantic version"), ("1.0.0 ", "not a semantic version"),
+])
+def test_versions(release, clone, version, problem):
+    problems = release.check_version(version)
+    assert (problems == []) if problem is None else (problem in problems[0])
+
+
+@pytest.mark.parametrize("text, problem", [
+    ("# Changes\n\n## 0.2.0 (2026-11-17)\n\n- All.\n\n## 0.1.0 (2026-01-01)\n\n- Old.\n", None),
+    ("# Changes\n\n## 0.2.0 (not released)\n\n- All.\n", "the first section is `0.2.0 (not released)`"),
+    ("# Changes\n\n## 0.1.0 (2026-11-17)\n\n- All.\n", "is about 0.1.0"),
+    ("# Changes\n\n## 0.2.0 (2026-11-17)\n\n## 0.1.0 (2026-01-01)\n\n- Old.\n", "says nothing"),
+    ("# Changes\n", "no section"),
+])
+def test_changelog(release, text, problem):
+    problems = release.check_changelog("0.2.0", text)
+    assert (problems == []) if problem is None else (problem in problems[0])
+
+
+def test_packages(release, clone):
+    assert release.project_version() == "0.2.0"
+    assert release.check_packages("0.2.0") == ["packaging/python/pyproject.toml has version 0.1.0, meson.build 0.2.0"]
+
+
+def test_formats_of_this_tree(release, told):
+    assert release.check_formats(told["formats"]) == []
+    assert len(release.check_formats({"store": 99, "postgresql": 99})) == 2
+
+
+def test_sbom(release, told):
+    bom = release.sbom(told)
+    assert (bom["bomFormat"], bom["metadata"]["component"]["version"]) == ("CycloneDX", told["version"])
+    components = {component["name"]: component for component in bom["components"]}
+    assert {name: components[name]["version"] for name in told["libraries"]} == told["libraries"]
+    assert all(component.get("purl", "").startswith("pkg:") for component in components.values())
+    assert len({component["bom-ref"] for component in bom["components"]}) == len(bom["components"])
+    assert "preact" in components and re.fullmatch(r"urn:uuid:[0-9a-f-]{36}", bom["serialNumber"])
+
+
+def test_archives_are_equal(release, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/page.html").write_text("x")
+    for name in ("a", "b"):
+        release.pack(tmp_path / "site", tmp_path / name, "manual")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
