@@ -5,7 +5,7 @@ BUILD := build
 MESON_OPTIONS :=
 PREFIX ?= /usr/local
 
-.PHONY: help build run cluster demo pages test unit lint format asan tsan soak bench fresh install clean python configure
+.PHONY: help build run cluster demo pages docs clients release test unit lint format asan tsan soak bench fresh package doors install clean python configure
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -27,6 +27,22 @@ demo: build pages
 pages: configure
 	@tools/setup demo
 	@tools/pages
+
+## make docs     the manual: a static site in build/manual/site, from docs/ and the program's own tables
+docs: build
+	@tools/setup docs unit
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@ninja -C $(BUILD) --quiet tests/manual/operation_shapes
+	@tools/docs $(BUILD)
+
+## make clients  try boto3, the AWS CLI, the SDK for JavaScript and the libraries built on it; writes docs/reference/clients.md
+clients: build
+	@tools/setup clients
+	@tests/clients/run.py $(ARGS)
+
+## make release  check that version, CHANGELOG, formats and docs agree, then build all packages with checksums and an SBOM
+release: docs
+	@tools/release $(ARGS)
 
 ## make build    leave the programs at build/gramme, gramme-bench and gramme-client beside it, build/apps/gramme-apps
 build: configure
@@ -81,6 +97,14 @@ bench: build
 fresh: python
 	@tools/setup fresh
 	@tools/fresh $(ARGS)
+
+## make package  tarball, npm package, Python wheel and Debian packages, in build/packages (ARGS="tar" for one of them)
+package: python
+	@tools/package $(ARGS)
+
+## make doors    each way to get Gramme, from zero to the first answered request, with the time it took; needs root
+doors: python
+	@tools/doors $(ARGS)
 
 ## make install  copy programs, library, header, man pages and completions to PREFIX (default /usr/local)
 install: configure

@@ -1,16 +1,18 @@
 """Checks what no compiler does: that includes point up the list of folders only, that headers for
 use inside stay inside, that libraries appear only where they belong, and that paths named in the
 documentation exist; that every source file starts with a comment, and that every function that a header declares
-has one."""
+has one; that Markdown has at most 120 columns."""
 
 import pathlib
 import re
 import subprocess
 import sys
 
+import wrap_markdown
+
 # Includes may point to folders that stand earlier in this list.
-FOLDERS = ["base", "err", "json", "http", "auth", "model", "expr", "partiql", "wire", "codec", "plan", "store", "engine",
-           "meter", "api", "client", "mcp", "shell", "bench", "server", "cli"]
+FOLDERS = ["base", "err", "json", "http", "auth", "aws", "objects", "model", "expr", "partiql", "wire", "archive", "codec", "plan",
+           "store", "engine", "transfer", "kinesis", "meter", "api", "client", "mcp", "shell", "bench", "server", "cli"]
 # Headers that only these places may include.
 ONLY_IN = {
     "rocksdb/": ["src/store/rocks/"],
@@ -18,11 +20,12 @@ ONLY_IN = {
     "uv.h": ["src/http/", "src/bench/"],
     "xxhash.h": ["src/base/"],
     "sys/random.h": ["src/base/"],
-    "zlib.h": ["src/http/", "src/base/", "src/client/", "src/server/"],
+    "zlib.h": ["src/http/", "src/base/", "src/aws/", "src/archive/", "src/server/"],
+    "zstd.h": ["src/archive/"],
     "lz4.h": ["src/store/image/"],
-    "curl/": ["src/client/"],
+    "curl/": ["src/aws/"],
     "histedit.h": ["src/shell/"],
-    "openssl/": ["src/auth/", "src/http/", "src/cli/", "src/bench/"],
+    "openssl/": ["src/auth/", "src/objects/", "src/archive/", "src/http/", "src/cli/", "src/bench/"],
 }
 # http and wire know nothing of each other, nor do the engine and JSON.
 FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model", "json"),
@@ -39,8 +42,10 @@ DOCUMENTED = [
     "src/expr",
     "src/partiql",
     "src/wire",
+    "src/archive",
     "src/codec",
     "src/plan",
+    "src/kinesis",
     "src/meter",
     "src/client",
     "src/mcp",
@@ -49,13 +54,25 @@ DOCUMENTED = [
     "include",
     "apps",
     "src/auth",
+    "src/engine",
+    "src/http",
+    "src/server",
+    "src/cli",
+    "src/aws",
+    "src/objects",
+    "src/archive",
+    "src/transfer",
     "src/api",
+    "src/store",
     "tests/store",
     "fuzz",
 ]
 
-# Files that how-tos tell the reader to create.
-TO_CREATE = ["src/api/op_describe_limits.c", "tests/conformance/cases/DescribeLimits.json", "src/store/NAME/"]
+# Markdown that need not be wrapped at 120 columns: a tool writes it.
+NOT_WRAPPED = ["docs/benchmarks/README.md"]
+
+# Files that how-tos tell the reader to create, and that `make clients` writes.
+TO_CREATE = ["docs/reference/clients.md", "tests/conformance/cases/DescribeLimits.json", "src/store/NAME/"]
 
 errors = []
 
@@ -167,9 +184,33 @@ def check_named_docs():
 def check_docs():
     for path in tracked("*.md"):
         text = pathlib.Path(path).read_text()
+        if path not in NOT_WRAPPED:
+            errors.extend(f"{path}:{number}: more than {wrap_markdown.COLUMNS} columns: run tools/wrap_markdown.py {path}"
+                          for number in wrap_markdown.too_long(text.split("\n")))
         for name in re.findall(r"`((?:src|tests|docs|tools|fuzz|include|apps)/[\w./-]+)`", text):
             if name not in TO_CREATE and not pathlib.Path(name).exists() and not (pathlib.Path(path).parent / name).exists():
                 errors.append(f"{path}: names {name}, which does not exist")
+
+
+def constant_value(text, name):
+    """The number that C source text gives a constant: #define NAME value, NAME = value or .name = value."""
+    match = re.search(rf"(?:#define\s+{name}\s+|\b{name}\s*=\s*)([^,;}}/\n]+)", text)
+    if match is None:
+        return None
+    expression = re.sub(r"\((?:size_t|int64_t)\)|(?<=\d)[uUlL]+", "", match.group(1)).strip()
+    return eval(expression) if re.fullmatch(r"[\d\s()*+<-]+", expression) else None
+
+
+def check_limits():
+    """docs/limits.md: the numbers are those of the constants that its rows name."""
+    page = "docs/limits.md"
+    rows = re.findall(r"^\|[^|]+\| ([\d,]+)[^|]*\|[^|]+\| `(\w+)` in `([^`]+)` \|$", pathlib.Path(page).read_text(), re.M)
+    if len(rows) < 30:
+        errors.append(f"{page}: has no rows with constants")
+    for number, name, path in rows:
+        value = constant_value(pathlib.Path(path).read_text(), name) if pathlib.Path(path).exists() else None
+        if value != int(number.replace(",", "")):
+            errors.append(f"{page}: {name} in {path} is {value}, not {number}")
 
 
 check_sources()
@@ -178,6 +219,7 @@ check_comments()
 check_folders()
 check_docs()
 check_named_docs()
+check_limits()
 for error in errors:
     print(error, file=sys.stderr)
 sys.exit(1 if errors else 0)

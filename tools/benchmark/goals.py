@@ -106,19 +106,42 @@ def agreement_goals(results):
 
 
 def security_goals(results):
-    def best(mode):
-        return results.best(section="security", mode=mode)
+    def best(mode, peer="gramme"):
+        return results.best(section="security", mode=mode, peer=peer)
     signed, unsigned = best("signed"), best("unsigned")
     over = signed["server_cpu_us"] - unsigned["server_cpu_us"] if signed and unsigned else None
     yield Goal("10. signature and policy of a GetItem: us of CPU", over, 8, True)
     yield Goal("10. its requests/s, of those without", ratio(signed, unsigned), 0.7)
     yield Goal("10. GetItem by TLS on kept connections: requests/s, of plain ones", ratio(best("tls"), best("plain")), 0.8)
-    beside = [row for row in results.find(section="security", mode="beside handshakes") if row["handshakes"] >= 5000]
-    p99 = min((row["latency_us"]["p99"] for row in beside), default=None)
-    yield Goal("10. p99 of GetItem beside 5,000 handshakes, of that without",
-               divide(p99, results.lowest("p99", section="security", mode="alone")), 2, True)
+    limit = ratio(best("tls", "nginx"), best("plain", "nginx"))
+    yield Goal("10. that share, of nginx's with the same bytes", divide(ratio(best("tls"), best("plain")), limit), 0.95)
+    waits = beside_handshakes(results, "gramme")
+    yield Goal("10. p99 of GetItem beside 5,000 handshakes, of that without", waits, 2, True)
+    yield Goal("10. that, of nginx's", divide(waits, beside_handshakes(results, "nginx")), 1.1, True)
+
+
+def beside_handshakes(results, peer):
+    """How many times longer the slowest of a hundred requests take while there are handshakes."""
+    rows = results.find(section="security", mode="beside handshakes", peer=peer)
+    p99 = min((row["latency_us"]["p99"] for row in rows if row["handshakes"] >= 5000), default=None)
+    return divide(p99, results.lowest("p99", section="security", mode="alone", peer=peer))
+
+
+def many_goals(results):
+    def best(work, peer="many"):
+        return results.best(section="many", work=work, peer=peer)
+
+    def of_limit(work, limit):
+        ours, bare = best(work), results.limit(f"libpq {limit}", section="many")
+        return divide(ours and ours["requests_per_second"], bare and bare["per_second"])
+    yield Goal("11. on PostgreSQL: GetItem, 64 connections: requests/s, of a bare libpq loop's", of_limit("get", "get"), 0.5)
+    yield Goal("11. PutItem with a GSI, of the same transactions by a bare loop", of_limit("put", "put"), 0.5)
+    yield Goal("11. times Dynoxide", ratio(best("put"), best("put", "dynoxide")), 3)
+    yield Goal("11. one item updated by 64 clients, of one client on a bare connection", of_limit("update", "hot"), 0.5)
+    yield Goal("11. CPU of the server per GetItem, of that on RocksDB", ratio(best("get"), best("get", "gramme"), "server_cpu_us"), 2.5,
+               True)
 
 
 def all_goals(results):
-    for goals in (get_goals, latency_goals, growth_goals, start_goals, security_goals, agreement_goals):
+    for goals in (get_goals, latency_goals, growth_goals, start_goals, security_goals, many_goals, agreement_goals):
         yield from goals(results)

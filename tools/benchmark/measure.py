@@ -130,5 +130,5 @@ def describe(row):
         return (f"{row['requests_per_second']:,.0f}/s, p50 {row['latency_us']['p50']:,.0f} us, "
                 f"p99 {row['latency_us']['p99']:,.0f} us{cost}")
     if "per_second" in row:
-        return f"{row['per_second']:,.0f}/s, p50 {row['latency_us']['p50']:,.0f} us"
+        return f"{row['per_second']:,.0f}/s" + (f", p50 {row['latency_us']['p50']:,.0f} us" if row["latency_us"] else "")
     return ", ".join(f"{name} {value}" for name, value in row.items() if name not in ("section", "peer"))

@@ -176,6 +176,24 @@ class Dynalite(Peer):
                 "--createTableMs", "0", "--deleteTableMs", "0", "--updateTableMs", "0"]
 
 
+def make_certificate(directory):
+    """Files with a certificate for localhost and its key."""
+    certificate, key = directory / "tls.crt", directory / "tls.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=localhost", "-out", certificate, "-keyout", key], check=True, capture_output=True)
+    return certificate, key
+
+
+class ByTls:
+    """A server that also listens for TLS, reached that way."""
+
+    def __init__(self, server):
+        self.server, self.name, self.title, self.pids = server, server.name, f"{server.title} by TLS", server.pids
+
+    def endpoint(self):
+        return f"https://127.0.0.1:{self.server.tls_port}"
+
+
 NGINX_CONFIGURATION = """
 user {user};
 worker_processes 2;
@@ -197,6 +215,9 @@ http {{
     default_type application/x-amz-json-1.0;
     server {{
         listen 127.0.0.1:{port} reuseport;
+        listen 127.0.0.1:{tls_port} ssl reuseport;
+        ssl_certificate {certificate};
+        ssl_certificate_key {key};
         {headers}
         location = / {{ return 200 '{item}'; }}
         location = /page {{ alias {memory}/page; }}
@@ -213,6 +234,7 @@ class Nginx(Peer):
     def __init__(self, directory):
         super().__init__(directory)
         self.memory = pathlib.Path(f"/dev/shm/gramme-bench-{os.getpid()}")
+        self.tls_port = free_port()
         self.item, self.headers, self.page = b"", {}, b""
 
     def learn(self, gramme, get_body, query_body):
@@ -230,10 +252,11 @@ class Nginx(Peer):
         self.memory.mkdir(exist_ok=True)
         (self.memory / "page").write_bytes(self.page)
         headers = "".join(f"add_header {name} {value};" for name, value in self.headers.items())
+        certificate, key = make_certificate(self.directory)
         configuration = self.directory / "nginx.conf"
         configuration.write_text(NGINX_CONFIGURATION.format(
             user=output_of("id", "-un"), directory=self.directory, port=self.port, headers=headers,
-            item=self.item.decode(), memory=self.memory))
+            tls_port=self.tls_port, certificate=certificate, key=key, item=self.item.decode(), memory=self.memory))
         return ["nginx", "-c", str(configuration), "-e", str(self.directory / "errors")]
 
     def answers(self):

@@ -36,7 +36,7 @@ def number(value, digits=0):
 class Report:
     def __init__(self, results, peers, about):
         self.results, self.peers, self.about = results, peers, about
-        self.titles = {name: peer["title"] for name, peer in peers.items()}
+        self.titles = {name: peer["title"] for name, peer in peers.items()} | {"many": "Gramme on PostgreSQL"}
         self.parts = []
 
     def add(self, *texts):
@@ -125,7 +125,13 @@ class Report:
         labels = [(f"get, {text}", {"section": "security", "mode": mode, "peer": "gramme"}) for mode, text in (
             ("plain", "plain"), ("tls", "by TLS, kept connections"), ("unsigned", "signed, not checked"),
             ("signed", "signature and policy checked"), ("alone", "2,000/s"), ("beside handshakes", "2,000/s beside handshakes"))]
+        labels += [(f"the same bytes, {text}", {"section": "security", "mode": mode, "peer": "nginx"})
+                   for mode, text in (("plain", "plain"), ("tls", "by TLS, kept connections"), ("alone", "2,000/s"),
+                                      ("beside handshakes", "2,000/s beside handshakes"))]
         self.measured("Security", labels)
+        labels = [(text, {"section": "many", "work": work, "peer": name}) for work, text in (
+            ("get", "get"), ("put", "put"), ("query10", "query10"), ("transact4", "transact4"), ("update", "update of one item by all")) for name in ("many", "gramme", "dynoxide")]
+        self.measured("On PostgreSQL", labels)
 
     def mixed(self):
         rows = []
@@ -147,12 +153,15 @@ class Report:
                            ("overwrite", "write 4 KB over what is there and fdatasync"), ("rocksdb", "RocksDB alone"),
                            ("roundtrip", "a bare round trip over loopback"),
                            ("durable", "a bare round trip with append and fdatasync in it"),
-                           ("memory", "1,000 reads from random places in 512 MiB, one after the other")):
+                           ("memory", "1,000 reads from random places in 512 MiB, one after the other"),
+                           ("libpq get", "a bare libpq loop: gets, 8 connections, 8 in flight on each"),
+                           ("libpq put", "the same: puts with an index entry, transactions of 8 on 8 connections"),
+                           ("libpq hot", "the same: updates of one row, one connection, one at a time")):
             row = self.results.limit(name)
             if row:
                 batch = f", {row['batch']} PutItem in a commit" if "batch" in row else ""
-                rows.append([text + batch, number(row["per_second"]), number(row["latency_us"]["p50"], 1),
-                             number(row["latency_us"]["p99"], 1), number(row["cpu_us"], 1)])
+                rows.append([text + batch, number(row["per_second"]), number(row["latency_us"].get("p50"), 1),
+                             number(row["latency_us"].get("p99"), 1), number(row["cpu_us"], 1)])
         if rows:
             self.add("## Limits of the machine\n", table(["", "per second", "p50, us", "p99, us", "CPU, us"], rows))
 
