@@ -171,15 +171,35 @@ bool object_list(struct objects *objects, struct arena *arena, struct str bucket
 
 static const struct object_attributes no_attributes = {0};
 
+/* Attributes become HTTP headers: a line break in one would begin another header. */
+static bool is_header_value(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c < ' ' || c > '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_attributes(const struct object_attributes *attributes, struct object_error *error)
+{
+    return (is_header_value(attributes->content_type) && is_header_value(attributes->sse) &&
+            is_header_value(attributes->sse_key_id)) ||
+           object_fail(error, 400, "InvalidArgument",
+                       "The KMS key id has characters that it cannot have");
+}
+
 bool object_put(struct objects *objects, struct str bucket, struct str key, struct str body,
                 const struct object_attributes *attributes, struct object_info *out,
                 struct object_error *error)
 {
     struct object_info ignored;
-    return check_key(objects, bucket, key, error) &&
-           objects->kind->put(objects, bucket, key, body,
-                              attributes != NULL ? attributes : &no_attributes,
-                              out != NULL ? out : &ignored, error);
+    attributes = attributes != NULL ? attributes : &no_attributes;
+    return check_key(objects, bucket, key, error) && check_attributes(attributes, error) &&
+           objects->kind->put(objects, bucket, key, body, attributes, out != NULL ? out : &ignored,
+                              error);
 }
 
 bool object_delete(struct objects *objects, struct str bucket, struct str key,
@@ -200,16 +220,12 @@ static void destroy_writer(struct object_writer *writer)
     mem_free(writer);
 }
 
-static const char *copy_text(struct arena *arena, const char *text)
-{
-    return text == NULL ? NULL : arena_copy_c(arena, str_from_c(text)).data;
-}
-
 struct object_writer *object_writer_open(struct objects *objects, struct str bucket, struct str key,
                                          const struct object_attributes *attributes,
                                          struct object_error *error)
 {
-    if (!check_key(objects, bucket, key, error)) {
+    attributes = attributes != NULL ? attributes : &no_attributes;
+    if (!check_key(objects, bucket, key, error) || !check_attributes(attributes, error)) {
         return NULL;
     }
     struct object_writer *writer = mem_zalloc(sizeof(*writer));
@@ -218,11 +234,10 @@ struct object_writer *object_writer_open(struct objects *objects, struct str buc
     writer->fd = -1;
     writer->bucket = arena_copy(&writer->arena, bucket);
     writer->key = arena_copy(&writer->arena, key);
-    attributes = attributes != NULL ? attributes : &no_attributes;
     writer->attributes = (struct object_attributes){
-        .content_type = copy_text(&writer->arena, attributes->content_type),
-        .sse = copy_text(&writer->arena, attributes->sse),
-        .sse_key_id = copy_text(&writer->arena, attributes->sse_key_id),
+        .content_type = arena_copy(&writer->arena, attributes->content_type),
+        .sse = arena_copy(&writer->arena, attributes->sse),
+        .sse_key_id = arena_copy(&writer->arena, attributes->sse_key_id),
     };
     if (!objects->kind->begin(writer, error)) {
         destroy_writer(writer);

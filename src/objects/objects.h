@@ -93,9 +93,9 @@ MUST_USE bool object_list(struct objects *objects, struct arena *arena, struct s
 
 /* What is stored with an object. */
 struct object_attributes {
-    const char *content_type; /* NULL: application/octet-stream */
-    const char *sse;          /* "AES256" or "aws:kms"; NULL: nothing is asked of the service */
-    const char *sse_key_id;   /* of aws:kms; NULL: the default key */
+    struct str content_type; /* empty: application/octet-stream */
+    struct str sse;          /* "AES256" or "aws:kms"; empty: nothing is asked of the service */
+    struct str sse_key_id;   /* of aws:kms; empty: the default key */
 };
 
 /* Writes an object whole: it is there, or not, or as it was. *out may be NULL. */

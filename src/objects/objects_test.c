@@ -226,6 +226,24 @@ static void test_writer(void **state)
     arena_finish(&arena);
 }
 
+/* A line break would begin another header of the request to the service. */
+static void test_attributes(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    struct objects *objects = open_folders(&arena);
+    struct object_error error = {0};
+    struct object_attributes good = {.sse = STR("aws:kms"), .sse_key_id = STR("alias/my-key")};
+    struct object_attributes bad = {.sse = STR("aws:kms"), .sse_key_id = STR("k\r\nX-Amz-Acl: p")};
+    assert_true(object_put(objects, STR("bucket"), STR("k"), STR("1"), &good, NULL, &error));
+    assert_false(object_put(objects, STR("bucket"), STR("k"), STR("2"), &bad, NULL, &error));
+    CHECK_STR_EQ("put", str_from_c(error.code), STR("InvalidArgument"));
+    assert_null(object_writer_open(objects, STR("bucket"), STR("k"), &bad, &error));
+    objects_close(objects);
+    arena_finish(&arena);
+}
+
 /* --- the service --- */
 
 static void test_xml(void **state)
@@ -245,10 +263,19 @@ static void test_xml(void **state)
     CHECK_STR_EQ("key", list.entries[0].key, STR("a/b c&"));
     CHECK_STR_EQ("etag", str_from_c(list.entries[0].info.etag), STR("123"));
     assert_int_equal(list.entries[0].info.size_bytes, 5);
-    static const char *const bad[] = {"", "<html></html>",
-                                      "<ListBucketResult><Contents><Key>a</Key></Contents>"};
+    static const char *const bad[] = {
+        "",
+        "<html></html>",
+        "<ListBucketResult><Contents><Key>a</Key></Contents>",
+        "<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents>",
+        /* more, but nothing to go on from */
+        "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
+        /* the page before once more */
+        "<ListBucketResult><IsTruncated>true</IsTruncated>"
+        "<Contents><Key>before</Key><Size>1</Size></Contents></ListBucketResult>",
+    };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        struct object_list again = {.limit = 10};
+        struct object_list again = {.limit = 10, .after = STR("before")};
         assert_false(s3_read_list(&arena, str_from_c(bad[i]), &again));
     }
     CHECK_STR_EQ("encode", object_encode(&arena, STR("a/b c~\xc3\xa9"), true),
@@ -264,7 +291,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buckets), cmocka_unit_test(test_keys),
         cmocka_unit_test(test_reading), cmocka_unit_test(test_listing),
-        cmocka_unit_test(test_writer),  cmocka_unit_test(test_xml),
+        cmocka_unit_test(test_writer),  cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_xml),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -114,15 +114,14 @@ static void set_body(struct s3_call *call, struct str body)
 
 static void add_attributes(struct s3_call *call, const struct object_attributes *attributes)
 {
-    const char *type = attributes->content_type;
-    add_header(call, STR("Content-Type"),
-               type != NULL ? str_from_c(type) : STR("application/octet-stream"));
-    if (attributes->sse != NULL) {
-        add_header(call, STR("X-Amz-Server-Side-Encryption"), str_from_c(attributes->sse));
+    struct str type = attributes->content_type;
+    add_header(call, STR("Content-Type"), type.len > 0 ? type : STR("application/octet-stream"));
+    if (attributes->sse.len > 0) {
+        add_header(call, STR("X-Amz-Server-Side-Encryption"), attributes->sse);
     }
-    if (attributes->sse_key_id != NULL) {
+    if (attributes->sse_key_id.len > 0) {
         add_header(call, STR("X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id"),
-                   str_from_c(attributes->sse_key_id));
+                   attributes->sse_key_id);
     }
 }
 

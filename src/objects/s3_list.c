@@ -76,7 +76,8 @@ static bool read_entry(struct arena *arena, struct str contents, bool encoded,
     key = without_entities(arena, key);
     out->key = encoded ? percent_decode(arena, key, ' ') : key;
     rest = contents;
-    if (!take_element(&rest, STR("<Size>"), STR("</Size>"), &text) || !str_to_int64(text, &size)) {
+    if (!take_element(&rest, STR("<Size>"), STR("</Size>"), &text) || !str_to_int64(text, &size) ||
+        size < 0) {
         return false;
     }
     out->info.size_bytes = (uint64_t)size;
@@ -86,6 +87,13 @@ static bool read_entry(struct arena *arena, struct str contents, bool encoded,
         copy_etag(without_entities(arena, text), out->info.etag);
     }
     return true;
+}
+
+/* Whether the next page can begin behind this one. A service that does not know start-after repeats
+ * the first page. */
+static bool can_go_on(const struct object_list *list)
+{
+    return list->count > 0 && !str_eq(list->entries[list->count - 1].key, list->after);
 }
 
 bool s3_read_list(struct arena *arena, struct str body, struct object_list *list)
@@ -107,5 +115,5 @@ bool s3_read_list(struct arena *arena, struct str body, struct object_list *list
             return false;
         }
     }
-    return true;
+    return !list->more || can_go_on(list);
 }

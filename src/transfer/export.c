@@ -15,7 +15,7 @@ static const int64_t billed_bytes_min = 10000000;
 /* --- objects --- */
 
 static enum step put_object(struct export_job *job, const char *name, struct str body,
-                            const char *content_type)
+                            struct str content_type)
 {
     struct str key = arena_format(&job->scratch, "%.*s%s", STR_ARG(job->folder), name);
     struct object_attributes attributes = export_attributes(job, content_type);
@@ -30,9 +30,10 @@ static enum step put_with_md5(struct export_job *job, const char *name, const ch
 {
     char md5[MANIFEST_MD5_TEXT_LEN];
     manifest_md5(body, md5);
-    enum step step = put_object(job, name, body, "application/json");
-    return step == STEP_DONE ? put_object(job, md5_name, str_make(md5, sizeof(md5)), "text/plain")
-                             : step;
+    enum step step = put_object(job, name, body, STR("application/json"));
+    return step == STEP_DONE
+               ? put_object(job, md5_name, str_make(md5, sizeof(md5)), STR("text/plain"))
+               : step;
 }
 
 static void write_summary(struct export_job *job, struct buf *out)
@@ -179,7 +180,7 @@ static enum step run_steps(struct export_job *job)
 {
     enum step step = begin_job(job);
     if (step == STEP_DONE && job->export.file_count == 0) {
-        step = put_object(job, "_started", STR(""), "application/octet-stream");
+        step = put_object(job, "_started", STR(""), STR_NULL);
     }
     if (step == STEP_DONE && !job->export.is_read) {
         step = export_write_data(job);

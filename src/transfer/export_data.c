@@ -41,13 +41,13 @@ static enum archive_format format_of(const struct export *export)
     return export->format == EXPORT_ION ? ARCHIVE_ION : ARCHIVE_DYNAMODB_JSON;
 }
 
-struct object_attributes export_attributes(const struct export_job *job, const char *content_type)
+struct object_attributes export_attributes(const struct export_job *job, struct str content_type)
 {
     const struct export *export = &job->export;
     struct object_attributes attributes = {.content_type = content_type};
     if (export->sse_kms) {
-        attributes.sse = "aws:kms";
-        attributes.sse_key_id = str_is_null(export->sse_key_id) ? NULL : export->sse_key_id.data;
+        attributes.sse = STR("aws:kms");
+        attributes.sse_key_id = export->sse_key_id;
     }
     return attributes;
 }
@@ -84,7 +84,7 @@ static enum step open_file(struct data_writer *writer, uint32_t partition)
     file->key =
         arena_format(&job->arena, "%.*s%.*s.%s.gz", STR_ARG(job->data_folder), MANIFEST_NAME_LEN,
                      name, job->export.format == EXPORT_ION ? "ion" : "json");
-    struct object_attributes attributes = export_attributes(job, "application/gzip");
+    struct object_attributes attributes = export_attributes(job, STR("application/gzip"));
     file->writer = object_writer_open(job->exporter->objects, job->export.bucket, file->key,
                                       &attributes, &job->error);
     if (file->writer == NULL) {

@@ -44,6 +44,6 @@ struct export_job {
 /* export_data.c: writes the items, or changes, to data files. */
 MUST_USE enum step export_write_data(struct export_job *job);
 /* What is stored with each object of the export. */
-struct object_attributes export_attributes(const struct export_job *job, const char *content_type);
+struct object_attributes export_attributes(const struct export_job *job, struct str content_type);
 
 #endif

@@ -79,12 +79,10 @@ static enum load_result put_object(struct load_run *run, enum load_report kind)
     struct str key = arena_format(&run->scratch, "%.*s%sAWSDynamoDB/%.*s/%s/%08lld.json",
                                   STR_ARG(prefix), has_slash ? "/" : "", STR_ARG(id), folders[kind],
                                   (long long)load->cursor.part);
-    struct str sse = arena_copy_c(&run->scratch, load->output_sse);
-    struct str sse_key = arena_copy_c(&run->scratch, load->output_sse_key);
     struct object_attributes attributes = {
-        .content_type = "application/json",
-        .sse = sse.len > 0 ? sse.data : NULL,
-        .sse_key_id = sse_key.len > 0 ? sse_key.data : NULL,
+        .content_type = STR("application/json"),
+        .sse = load->output_sse,
+        .sse_key_id = load->output_sse_key,
     };
     struct object_error error;
     if (!object_put(run->objects, load->output_bucket, key, buf_str(&run->reports[kind]),
