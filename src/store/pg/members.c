@@ -387,13 +387,30 @@ static bool begin_watching(struct members *members)
     return true;
 }
 
+/* Whether the member may serve after a heartbeat. With the mutex. */
+static bool has_announced_all(const struct members *members)
+{
+    return (members->has_announced || members->changed == NULL) && !members->must_begin;
+}
+
+/* Renews the lease after a heartbeat that began at `start_ns` and announced `progress`.
+ * store_watch() may have been called meanwhile: then the lease stays ended. */
+static void renew_lease(struct members *members, int64_t start_ns, struct store_progress progress)
+{
+    pthread_mutex_lock(&members->mutex);
+    if (has_announced_all(members) && progress.seen >= atomic_load(&members->newest_at_join)) {
+        atomic_store(&members->lease_until_ns, start_ns + MEMBERS_LEASE_NS);
+    }
+    pthread_mutex_unlock(&members->mutex);
+}
+
 static bool round_of_beats(struct members *members)
 {
     int64_t start_ns = clock_monotonic_ns();
     pthread_mutex_lock(&members->mutex);
     struct store_progress progress = members->announced;
     bool has_watcher = members->changed != NULL;
-    bool may_serve = members->has_announced || !has_watcher;
+    bool may_serve = has_announced_all(members);
     bool must_begin = members->must_begin;
     pthread_mutex_unlock(&members->mutex);
     if (progress.seen > 0 && has_watcher && !write_newest(members, progress.seen)) {
@@ -412,8 +429,8 @@ static bool round_of_beats(struct members *members)
     if (must_begin && !begin_watching(members)) {
         return false;
     }
-    if (may_serve && progress.seen >= atomic_load(&members->newest_at_join)) {
-        atomic_store(&members->lease_until_ns, start_ns + MEMBERS_LEASE_NS);
+    if (may_serve) {
+        renew_lease(members, start_ns, progress);
     }
     exclude_dead(members);
     compare(members);

@@ -264,7 +264,7 @@ enum { OWN_KEY_MAX = STORE_SPACE_LEN + 1 + STORE_KEY_LEN_MAX + 16 };
 
 /* Writes the key of one of the store's own rows; returns its length. */
 size_t pg_own_key(uint8_t out[OWN_KEY_MAX], enum own_kind kind, struct str name);
-/* Returns the column b of a key, by which rows can be distributed over shards. */
+/* Returns the column b of a key, a byte of the hash of its partition key. */
 static inline int pg_bucket(struct str key)
 {
     return key.len > STORE_SPACE_LEN ? (uint8_t)key.data[STORE_SPACE_LEN] : 0;
