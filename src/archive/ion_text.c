@@ -218,9 +218,15 @@ static bool is_number_part(char c)
     return is_identifier_part(c) || c == '.' || c == '-' || c == '+' || c == ':';
 }
 
+/* Four digits of a year, then "-" or "T"; 123d-12 and 1.5e-7 are numbers. */
 static bool is_timestamp(struct str token)
 {
-    return token.len > 4 && (token.data[4] == '-' || token.data[4] == 'T') && token.data[0] != '-';
+    for (size_t i = 0; i < 4; i++) {
+        if (i >= token.len || token.data[i] < '0' || token.data[i] > '9') {
+            return false;
+        }
+    }
+    return token.len > 4 && (token.data[4] == '-' || token.data[4] == 'T');
 }
 
 /* Whether underscores stand between digits only. */
@@ -318,8 +324,10 @@ static bool read_number(struct ion_reader *reader)
 static bool read_blob(struct ion_reader *reader)
 {
     reader->at += 2;
-    size_t max = rest(reader).len;
-    char *text = arena_bytes(reader->arena, max);
+    /* Room up to the end of this blob, not of the record: that may have many of them. */
+    struct str left = rest(reader);
+    const char *close = left.len == 0 ? NULL : memchr(left.data, '}', left.len);
+    char *text = arena_bytes(reader->arena, close == NULL ? left.len : (size_t)(close - left.data));
     size_t len = 0;
     for (; reader->at < reader->end && *reader->at != '}'; reader->at++) {
         char c = *reader->at;

@@ -66,12 +66,24 @@ static struct str without_line_end(struct str row)
 
 /* --- fields --- */
 
+/* Copies the text of a field in quotes, `len` bytes without the second one of each two quotes. */
+static struct str without_doubles(struct arena *arena, struct str text, size_t len)
+{
+    char *copy = arena_bytes(arena, len);
+    size_t count = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        copy[count++] = text.data[i];
+        i += text.data[i] == '"';
+    }
+    assert(count == len);
+    return str_make(copy, len);
+}
+
 /* Takes a field in quotes off the front of *rest, which starts with the quote. False: no closing
  * quote, or something behind it. */
 static bool take_quoted(struct str *rest, char delimiter, struct arena *arena, struct str *out)
 {
-    char *copy = NULL;
-    size_t len = 0;
+    size_t doubles = 0;
     size_t at = 1;
     for (; at < rest->len; at++) {
         bool is_quote = rest->data[at] == '"';
@@ -79,20 +91,14 @@ static bool take_quoted(struct str *rest, char delimiter, struct arena *arena, s
         if (is_quote && !is_double) {
             break;
         }
-        if (is_double && copy == NULL) {
-            copy = arena_bytes(arena, rest->len);
-            memcpy(copy, rest->data + 1, len);
-        }
-        if (copy != NULL) {
-            copy[len] = rest->data[at];
-        }
-        len++;
+        doubles += is_double;
         at += is_double;
     }
     if (at >= rest->len || (at + 1 < rest->len && rest->data[at + 1] != delimiter)) {
         return false;
     }
-    *out = copy != NULL ? str_make(copy, len) : str_make(rest->data + 1, len);
+    struct str text = str_make(rest->data + 1, at - 1);
+    *out = doubles == 0 ? text : without_doubles(arena, text, text.len - doubles);
     *rest = str_skip(*rest, at + 1);
     return true;
 }
@@ -111,7 +117,8 @@ static bool take_plain(struct str *rest, char delimiter, struct str *out)
 static bool split_row(struct str row, char delimiter, size_t max, struct arena *arena,
                       struct row_fields *out)
 {
-    *out = (struct row_fields){.fields = ARENA_ARRAY(arena, struct str, max + 1)};
+    size_t room = MIN(max, row.len) + 1; /* a row of n bytes has at most n + 1 fields */
+    *out = (struct row_fields){.fields = ARENA_ARRAY(arena, struct str, room)};
     struct str rest = row;
     for (;;) {
         struct str *field = &out->fields[out->count++];
@@ -221,15 +228,15 @@ static bool add_field(struct record_reader *reader, struct builder *builder, siz
     struct str name = reader->headers[column];
     enum value_type type = table == NULL ? VALUE_S : table_definition(table, name);
     builder_add_key(builder, name);
+    if (!utf8_is_valid(text)) {
+        record_bad(arena, out, "The record is not valid UTF-8");
+        return false;
+    }
     if (type == VALUE_N) {
         return add_number(builder, text, arena, out);
     }
     if (type == VALUE_B) {
         return add_binary(builder, text, arena, out);
-    }
-    if (!utf8_is_valid(text)) {
-        record_bad(arena, out, "The record is not valid UTF-8");
-        return false;
     }
     builder_add_string(builder, text);
     return true;

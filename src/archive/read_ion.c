@@ -108,6 +108,10 @@ static enum record_result take_parts(struct value fields, struct arena *arena, s
     if (value_type(out->item) != VALUE_M) {
         return record_bad(arena, out, "The record has no field Item");
     }
+    bool has_condition = !value_is_absent(condition) && value_type(condition) != VALUE_NULL;
+    if (has_condition && str_is_null(out->condition)) {
+        return record_bad(arena, out, CONDITION_IS_NO_STRING);
+    }
     out->names = value_type(out->names) == VALUE_M ? out->names : VALUE_ABSENT;
     out->attributes = value_type(out->attributes) == VALUE_M ? out->attributes : VALUE_ABSENT;
     return RECORD_ITEM;

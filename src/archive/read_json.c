@@ -25,6 +25,7 @@ static bool find_line(struct record_reader *reader, struct err *err)
         searched = text.len;
         if (!window_fill(window, err)) {
             reader->is_line_cut = err->code == ERR_VALIDATION && window_is_full(window);
+            err->code = reader->is_line_cut ? ERR_NONE : err->code; /* the next one counts */
             return reader->is_line_cut;
         }
     }
@@ -111,6 +112,9 @@ static bool read_member(struct json_reader *json, struct str name, struct object
         record->condition = ok ? arena_copy(object->arena, text.text) : STR_NULL;
         return ok;
     }
+    if (str_eq(name, STR("ConditionExpression")) && json_peek(json) != JSON_NULL) {
+        object->fault = STR(CONDITION_IS_NO_STRING);
+    }
     return json_skip(json);
 }
 
@@ -137,9 +141,9 @@ static enum record_result read_object(struct window *window, struct str line, st
     while (ok && json_next_member(&json, &name)) {
         ok = read_member(&json, name.text, &object);
     }
-    if (!ok && !str_is_null(object.fault)) { /* JSON, but not of values: the next line is read */
-        window_take(window, line.len);
-        return end_object(&object);
+    if (!ok && !str_is_null(object.fault)) { /* JSON, but not of values: what follows is read */
+        json_reader_init(&json, arena, line);
+        ok = json_skip(&json);
     }
     if (!ok || json.mistake != NULL) {
         const char *mistake = json.mistake != NULL ? json.mistake : "it is not a JSON object";

@@ -36,6 +36,9 @@ enum record_result read_csv_header(struct record_reader *reader, struct arena *a
 /* Ends a reader for a failure of window_fill(): of the source, or of what the source holds. */
 enum record_result record_end_failed(struct record *out, const struct err *err);
 
+/* Without its condition the item would be written in any case. */
+#define CONDITION_IS_NO_STRING "The ConditionExpression is not a string"
+
 /* Returns RECORD_BAD with a message, formatted in `arena`. */
 enum record_result record_bad(struct arena *arena, struct record *out, const char *format, ...)
     PRINTF_LIKE(3, 4);

@@ -35,11 +35,18 @@ static const struct row json_rows[] = {
      "\"ExpressionAttributeValues\":{\":v\":{\"N\":\"2\"}}}\n",
      "{\"a\":{\"S\":\"1\"}} if #a < :v names {\"#a\":{\"S\":\"a\"}} values "
      "{\":v\":{\"N\":\"2\"}}\n"},
+    {"conditions that are none",
+     "{\"Item\":{\"a\":{\"S\":\"1\"}},\"ConditionExpression\":{\"S\":\"a\"}}\n"
+     "{\"Item\":{\"a\":{\"S\":\"2\"}},\"ConditionExpression\":null}\n",
+     "bad: The ConditionExpression is not a string\n{\"a\":{\"S\":\"2\"}}\n"},
     {"no Item", "{\"Other\":{}}\n{\"Item\":{\"a\":{\"S\":\"1\"}}}\n",
      "bad: The record has no member Item\n{\"a\":{\"S\":\"1\"}}\n"},
     {"a bad number goes on", "{\"Item\":{\"a\":{\"N\":\"x\"}}}\n{\"Item\":{\"a\":{\"S\":\"1\"}}}\n",
      "bad: The parameter cannot be converted to a numeric value: x\n{\"a\":{\"S\":\"1\"}}\n"},
     {"a number as JSON goes on", "{\"Item\":{\"a\":{\"N\":1}}}\n{\"Item\":{\"a\":{\"S\":\"1\"}}}\n",
+     "bad: NUMBER_VALUE cannot be converted to String\n{\"a\":{\"S\":\"1\"}}\n"},
+    {"a bad value before another object on the line",
+     "{\"Item\":{\"a\":{\"N\":1}}}{\"Item\":{\"a\":{\"S\":\"1\"}}}\n",
      "bad: NUMBER_VALUE cannot be converted to String\n{\"a\":{\"S\":\"1\"}}\n"},
     {"malformed ends it", "{\"Item\":{\"a\":{\"S\":\"1\"}}}\n{\"Item\":{\"a\"\n{\"Item\":{}}\n",
      "{\"a\":{\"S\":\"1\"}}\nbroken: Unable to parse the record: colon expected\n"},
@@ -71,10 +78,16 @@ static const struct row ion_rows[] = {
     {"numbers", "{Item:{a:0xFf,b:-0b101,c:1_000,d:-1.5D-3,e:2e3,f:0}}",
      "{\"a\":{\"N\":\"255\"},\"b\":{\"N\":\"-5\"},\"c\":{\"N\":\"1000\"},\"d\":{\"N\":\"-0.0015\"},"
      "\"e\":{\"N\":\"2000\"},\"f\":{\"N\":\"0\"}}\n"},
+    {"numbers like years", "{Item:{a:123d-12,b:1.5e-7,c:1234,d:1234d-5}}",
+     "{\"a\":{\"N\":\"0.000000000123\"},\"b\":{\"N\":\"0.00000015\"},\"c\":{\"N\":\"1234\"},"
+     "\"d\":{\"N\":\"0.01234\"}}\n"},
     {"typed null and other annotations", "{Item:{a:null.string,b:x::'y z'::1}}",
      "{\"a\":{\"NULL\":true},\"b\":{\"N\":\"1\"}}\n"},
     {"condition", "{Item:{a:1},ConditionExpression:\"attribute_not_exists(a)\"}",
      "{\"a\":{\"N\":\"1\"}} if attribute_not_exists(a)\n"},
+    {"conditions that are none",
+     "{Item:{a:1},ConditionExpression:[\"a\"]}{Item:{a:2},ConditionExpression:null}",
+     "bad: The ConditionExpression is not a string\n{\"a\":{\"N\":\"2\"}}\n"},
     {"no Item", "{Other:1}{Item:{a:1}}",
      "bad: The record has no field Item\n{\"a\":{\"N\":\"1\"}}\n"},
     {"timestamps, symbols and clobs go on",
@@ -115,7 +128,8 @@ static const struct row csv_rows[] = {
      "bad: The parameter cannot be converted to a numeric value: x\n"
      "{\"n\":{\"N\":\"2\"},\"pk\":{\"S\":\"b\"}}\n"},
     {"bad base64", "b\n?\n", "bad: The value of a binary key attribute is not base64\n"},
-    {"bad UTF-8", "pk\n\xff\n", "bad: The record is not valid UTF-8\n"},
+    {"bad UTF-8", "pk,n\n\xff\n,\xff\n",
+     "bad: The record is not valid UTF-8\nbad: The record is not valid UTF-8\n"},
     {"a stray quote ends it", "pk\na\"b\nc\n",
      "broken: Unable to parse the record: a quote is not closed, or stands inside a field\n"},
     {"text behind a quote", "pk\n\"a\"b\nc\n",
@@ -279,13 +293,84 @@ static void test_no_line_feed(void **state)
     buf_finish(&text);
 }
 
+static bool read_failing(struct byte_source *source, char *room, size_t room_len, size_t *out_len,
+                         struct err *err)
+{
+    (void)source;
+    (void)room;
+    (void)room_len;
+    (void)out_len;
+    return err_set(err, ERR_SERVICE_UNAVAILABLE, "away");
+}
+
+/* A source that cannot be read is told from one whose bytes have changed. */
+static void test_resume_fails(void **state)
+{
+    (void)state;
+    struct byte_source source = {.read = read_failing};
+    struct record_options options = {.format = RECORD_DYNAMODB_JSON};
+    struct record_reader *reader = record_reader_create(&options, &source);
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    assert_false(record_reader_skip_to(reader, 10, &err));
+    assert_int_equal(err.code, ERR_SERVICE_UNAVAILABLE);
+    record_reader_destroy(reader);
+    arena_finish(&arena);
+}
+
+/* Many values of one record take no more memory than a few times the record. */
+static void test_memory(void **state)
+{
+    (void)state;
+    enum { VALUES = 20000 };
+    static const struct {
+        enum record_format format;
+        const char *start;
+        const char *value;
+        const char *end;
+    } rows[] = {
+        {RECORD_ION, "{Item:{a:[", "{{}},", "]}}"},
+        {RECORD_CSV, "", "\"x\"\"\",", "x\n"},
+    };
+    static struct str headers[VALUES + 1];
+    for (size_t i = 0; i < COUNT_OF(headers); i++) {
+        headers[i] = STR("h");
+    }
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf text = {0};
+        buf_add(&text, str_from_c(rows[i].start));
+        for (size_t k = 0; k < VALUES; k++) {
+            buf_add(&text, str_from_c(rows[i].value));
+        }
+        buf_add(&text, str_from_c(rows[i].end));
+        struct memory_source source = memory_source(buf_str(&text), 1 << 20);
+        struct record_options options = {
+            .format = rows[i].format, .headers = headers, .header_count = COUNT_OF(headers)};
+        struct record_reader *reader = record_reader_create(&options, &source.source);
+        struct budget budget;
+        budget_init(&budget, NULL, 0);
+        struct arena arena;
+        arena_init(&arena);
+        arena_set_budget(&arena, &budget);
+        struct err err = ERR_INIT(&arena);
+        struct record record;
+        assert_int_equal(record_reader_next(reader, &arena, &record, &err), RECORD_ITEM);
+        assert_true(budget_used(&budget) < 64 * text.len);
+        record_reader_destroy(reader);
+        arena_finish(&arena);
+        buf_finish(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json),         cmocka_unit_test(test_ion),
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_options),
         cmocka_unit_test(test_nesting),      cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_no_line_feed),
+        cmocka_unit_test(test_no_line_feed), cmocka_unit_test(test_resume_fails),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
