@@ -40,7 +40,9 @@ static bool read_json_error(struct str body, struct aws_error *out)
         bool is_message = str_eq_nocase(name.text, STR("message"));
         if ((!is_code && !is_message) || json_peek(&reader) != JSON_STRING) {
             json_skip(&reader);
-        } else if (json_read_string(&reader, &value) && is_code) {
+        } else if (!json_read_string(&reader, &value)) {
+            break; /* the body is cut off, or no JSON */
+        } else if (is_code) {
             copy_text(out->code, sizeof(out->code), without_namespace(value.text));
         } else {
             copy_text(out->message, sizeof(out->message), value.text);
@@ -117,6 +119,14 @@ static bool may_retry(struct aws_client *client, enum retry_kind kind, int attem
     return attempts < client->attempts_max && retry_quota_take(&client->quota, kind);
 }
 
+/* The last failure would have been retried: it says nothing of the request. */
+static void set_stopped(struct aws_response *response)
+{
+    response->status = 0;
+    response->failure = AWS_STOPPED;
+    snprintf(response->detail, sizeof(response->detail), "stopped");
+}
+
 bool aws_client_call(struct aws_client *client, const struct aws_request *request,
                      struct aws_response *response)
 {
@@ -132,11 +142,15 @@ bool aws_client_call(struct aws_client *client, const struct aws_request *reques
         aws_response_error(response, &error);
         enum retry_kind kind =
             response->renewed ? RETRY_TRANSIENT : retry_kind_of(error.status, error.code);
-        if (is_stopped(request) || !may_retry(client, kind, response->attempts, started_us)) {
+        if (!may_retry(client, kind, response->attempts, started_us)) {
             return false;
         }
         retried = kind;
         wait_before_retry(
             request, retry_delay_ms(&client->quota, kind, response->attempts, response->wish_ms));
+        if (is_stopped(request)) {
+            set_stopped(response);
+            return false;
+        }
     }
 }

@@ -192,7 +192,7 @@ static struct str make_url(const struct aws_client *client, struct arena *arena,
 {
     bool has_query = request->query.len > 0;
     return arena_format(arena, "%s://%.*s%.*s%.*s%s%.*s",
-                        str_starts_with(client->endpoint.url, STR("https:")) ? "https" : "http",
+                        client->endpoint.is_secure ? "https" : "http",
                         STR_ARG(request->host_prefix), STR_ARG(client->endpoint.host),
                         STR_ARG(request->path), has_query ? "?" : "", STR_ARG(request->query));
 }
@@ -225,6 +225,7 @@ static void set_options(const struct aws_client *client, CURL *curl, struct tran
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L); /* keys may have parts such as ".." */
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "gramme/" GRAMME_VERSION);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, client->connect_timeout_ms);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, client->timeout_ms);

@@ -178,7 +178,7 @@ bool credential_source_get(struct credential_source *source, struct arena *arena
                            struct credentials *out, struct str *problem)
 {
     pthread_mutex_lock(&source->lock);
-    int64_t now_ms = clock_wall_ms();
+    int64_t now_ms = clock_wall_ms() - clock_wall_moved_ms(); /* expiry is by another's clock */
     bool usable = is_complete(&source->current) && now_ms < source->renew_ms;
     if (!usable) {
         usable = renew(source, now_ms, problem);

@@ -190,6 +190,9 @@ static void test_addresses(void **state)
         {"https://streams.dynamodb.eu-west-2.amazonaws.com", NULL,
          "https://streams.dynamodb.eu-west-2.amazonaws.com "
          "streams.dynamodb.eu-west-2.amazonaws.com eu-west-2 far"},
+        {"https://dynamodb.dualstack.eu-west-2.amazonaws.com", NULL,
+         "https://dynamodb.dualstack.eu-west-2.amazonaws.com "
+         "dynamodb.dualstack.eu-west-2.amazonaws.com eu-west-2 far"},
         {"aws:", "eu-west-3",
          "https://dynamodb.eu-west-3.amazonaws.com dynamodb.eu-west-3.amazonaws.com eu-west-3 far"},
         {"aws:", "cn-north-1",
@@ -271,6 +274,7 @@ static void test_container_addresses(void **state)
         {"http://example.com/x", false},
         {"http://10.0.0.1/x", false},
         {"ftp://127.0.0.1", false},
+        {"http://127.example.com", false},
         {"nonsense", false},
         {"", false},
     };

@@ -33,7 +33,8 @@ static struct str find_region(struct arena *arena, const struct aws_options *opt
                           : settings_profile(arena, options->profile, "region");
 }
 
-/* Returns "eu-west-1" of dynamodb.eu-west-1.amazonaws.com; STR_NULL: the name has none. */
+/* Returns "eu-west-1" of dynamodb.eu-west-1.amazonaws.com and s3.dualstack.eu-west-1.amazonaws.com;
+ * STR_NULL: the name has none. */
 static struct str region_of_host(struct arena *arena, const char *service, struct str host)
 {
     struct str streams = STR("streams.");
@@ -46,8 +47,13 @@ static struct str region_of_host(struct arena *arena, const char *service, struc
     }
     struct str rest = str_skip(host, start.len);
     const char *end = memmem(rest.data, rest.len, ".amazonaws.com", 14);
-    return end == NULL ? STR_NULL
-                       : arena_copy_c(arena, str_make(rest.data, (size_t)(end - rest.data)));
+    if (end == NULL) {
+        return STR_NULL;
+    }
+    struct str names = str_make(rest.data, (size_t)(end - rest.data));
+    const char *dot = memrchr(names.data, '.', names.len);
+    return arena_copy_c(arena,
+                        dot == NULL ? names : str_skip(names, (size_t)(dot - names.data) + 1));
 }
 
 /* Returns the service's address in a region. */
@@ -127,6 +133,7 @@ static bool read_url(struct arena *arena, CURLU *url, struct endpoint *out)
     }
     bool is_usual = str_eq(port, is_http ? STR("80") : STR("443"));
     out->is_local = is_local_host(host);
+    out->is_secure = !is_http;
     out->host = str_is_null(port) || is_usual
                     ? host
                     : arena_format(arena, "%.*s:%.*s", STR_ARG(host), STR_ARG(port));

@@ -11,6 +11,7 @@ struct endpoint {
     struct str host;   /* as in the Host header: "localhost:8000" */
     struct str region; /* to sign for */
     bool is_local;     /* on this machine */
+    bool is_secure;    /* https */
 };
 
 /* Finds the address; all text is in `arena`. False: AWS_BAD_ADDRESS or AWS_NO_REGION. `problem` may

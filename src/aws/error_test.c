@@ -26,6 +26,8 @@ static void test_errors(void **state)
         {503, NULL, "", "BadAnswer", "HTTP status 503"},
         {502, NULL, "<html>", "BadAnswer", "HTTP status 502"},
         {500, NULL, "<Error><Code>cut", "BadAnswer", "HTTP status 500"},
+        {500, NULL, "{\"__type\":\"cut", "BadAnswer", "HTTP status 500"},
+        {500, NULL, "{\"message\":\"\\x\"}", "BadAnswer", "HTTP status 500"},
         {0, AWS_TIMED_OUT, "", "TimedOut", "detail"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

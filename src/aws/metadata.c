@@ -168,7 +168,8 @@ bool metadata_may_ask(const char *url)
     if (curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
         curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
         curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK) {
-        may = strncmp(host, "127.", 4) == 0;
+        bool is_number = host[strspn(host, "0123456789.")] == '\0';
+        may = is_number && strncmp(host, "127.", 4) == 0; /* not 127.example.com */
         for (size_t i = 0; i < COUNT_OF(hosts); i++) {
             may = may || strcmp(host, hosts[i]) == 0;
         }

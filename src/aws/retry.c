@@ -57,7 +57,7 @@ static bool is_one_of(const char *code, const char *const *codes, size_t count)
 
 enum retry_kind retry_kind_of(int status, const char *code)
 {
-    if (is_one_of(code, throttled_codes, COUNT_OF(throttled_codes))) {
+    if (status == 429 || is_one_of(code, throttled_codes, COUNT_OF(throttled_codes))) {
         return RETRY_THROTTLED;
     }
     if (status == 500 || status == 502 || status == 503 || status == 504) {

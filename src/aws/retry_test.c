@@ -28,6 +28,7 @@ static void test_kinds(void **state)
         {400, "RequestLimitExceeded", RETRY_THROTTLED},
         {400, "TransactionInProgressException", RETRY_THROTTLED},
         {503, "SlowDown", RETRY_THROTTLED},
+        {429, AWS_BAD_ANSWER, RETRY_THROTTLED},
         {400, "ConditionalCheckFailedException", RETRY_NEVER},
         {400, "TransactionCanceledException", RETRY_NEVER},
         {400, "TransactionConflictException", RETRY_NEVER},

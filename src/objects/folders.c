@@ -242,17 +242,19 @@ static bool read_names(const struct listing *listing, struct arena *arena, struc
         return errno == ENOENT && listing->key.len > 0; /* deleted meanwhile */
     }
     const struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL) {
+    while (errno = 0, (entry = readdir(folder)) != NULL) {
         bool is_ours = listing->key.len == 0 && strcmp(entry->d_name, UPLOADS) == 0;
         if (!is_ours && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
             add_name(out, arena, entry->d_name, is_folder(dirfd(folder), entry));
         }
     }
+    int number = errno; /* 0: the folder's end */
     closedir(folder);
     if (out->count > 0) {
         qsort(out->names, out->count, sizeof(out->names[0]), compare_names);
     }
-    return true;
+    errno = number;
+    return number == 0;
 }
 
 /* Whether a folder can have wanted keys. `key` ends with a slash. */
@@ -342,25 +344,33 @@ static bool sync_folder(const char *path)
     return good;
 }
 
-/* Makes the folder `path` and those above it. */
+/* Syncs the folder that `path` is in. */
+static bool sync_parent(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash == NULL || slash == path) {
+        return sync_folder(slash == NULL ? "." : "/");
+    }
+    *slash = '\0';
+    bool good = sync_folder(path);
+    *slash = '/';
+    return good;
+}
+
+/* Makes the folder `path` and those above it, each durable under its name. */
 static bool make_folders(char *path)
 {
-    if (mkdir(path, FOLDER_MODE) == 0 || errno == EEXIST) {
-        return true;
+    if (mkdir(path, FOLDER_MODE) == 0) {
+        return sync_parent(path);
     }
     char *slash = strrchr(path, '/');
     if (errno != ENOENT || slash == NULL || slash == path) {
-        return false;
+        return errno == EEXIST;
     }
     *slash = '\0';
-    bool good =
-        make_folders(path) && (*slash = '/', mkdir(path, FOLDER_MODE) == 0 || errno == EEXIST);
-    if (good) {
-        *slash = '\0';
-        good = sync_folder(path);
-    }
+    bool good = make_folders(path);
     *slash = '/';
-    return good;
+    return good && (mkdir(path, FOLDER_MODE) == 0 ? sync_parent(path) : errno == EEXIST);
 }
 
 /* Makes the folder that `path` is in. */

@@ -74,6 +74,10 @@ void object_etag_of_parts(const struct object_writer *writer, char out[OBJECT_ET
  * `keeps_slash`. Declared for tests. */
 struct str object_encode(struct arena *arena, struct str text, bool keeps_slash);
 
+/* s3_list.c: replaces &amp; and the like. */
+struct str s3_without_entities(struct arena *arena, struct str text);
+/* s3_list.c: copies an etag without its quotes. */
+void s3_copy_etag(struct str text, char out[OBJECT_ETAG_MAX + 1]);
 /* s3_list.c: reads the body of a response of ListObjectsV2 to a request for what is behind
  * list->after. False: it is none, or there is more that cannot be asked for. */
 MUST_USE bool s3_read_list(struct arena *arena, struct str body, struct object_list *list);

@@ -8,7 +8,12 @@
 #include "objects/objects_internal.h"
 
 static const int64_t default_patience_ms = (int64_t)5 * 60 * 1000;
-enum { HEADERS_MAX = 8, LIST_BYTES_MAX = 16 << 20, ANSWER_BYTES_MAX = 1 << 20 };
+enum {
+    HEADERS_MAX = 8,
+    LIST_BYTES_MAX = 16 << 20,
+    ANSWER_BYTES_MAX = 1 << 20,
+    COMPLETE_ATTEMPTS = 5,
+};
 
 struct s3 {
     struct objects objects;
@@ -26,7 +31,7 @@ struct s3_call {
     struct aws_response response;
     /* Headers of the response. */
     char etag[OBJECT_ETAG_MAX + 1];
-    int64_t size_bytes;
+    int64_t size_bytes; /* -1: not known */
 };
 
 /* --- requests --- */
@@ -56,14 +61,10 @@ static void take_header(void *context, struct str name, struct str value)
 {
     struct s3_call *call = context;
     if (str_eq_nocase(name, STR("etag"))) {
-        struct str text = value;
-        if (text.len >= 2 && text.data[0] == '"') {
-            text = str_make(text.data + 1, text.len - 2);
-        }
-        snprintf(call->etag, sizeof(call->etag), "%.*s", STR_ARG(text));
+        s3_copy_etag(value, call->etag);
     } else if (str_eq_nocase(name, STR("content-length"))) {
         int64_t number;
-        call->size_bytes = str_to_int64(value, &number) ? number : 0;
+        call->size_bytes = str_to_int64(value, &number) && number >= 0 ? number : -1;
     }
 }
 
@@ -77,7 +78,7 @@ static void add_header(struct s3_call *call, struct str name, struct str value)
 static void call_init(struct s3_call *call, struct objects *objects, const char *method,
                       struct str bucket, struct str key)
 {
-    *call = (struct s3_call){.s3 = CONTAINER_OF(objects, struct s3, objects)};
+    *call = (struct s3_call){.s3 = CONTAINER_OF(objects, struct s3, objects), .size_bytes = -1};
     arena_init(&call->arena);
     struct str name = object_encode(&call->arena, key, true);
     bool is_virtual = call->s3->uses_virtual_host;
@@ -161,6 +162,9 @@ static bool s3_head(struct objects *objects, struct str bucket, struct str key,
     struct s3_call call;
     call_init(&call, objects, "HEAD", bucket, key);
     bool good = call_run(&call, error);
+    if (good && call.size_bytes < 0) {
+        good = object_fail(error, 200, "InvalidResponse", "the size of the object is missing");
+    }
     if (good) {
         out->size_bytes = (uint64_t)call.size_bytes;
         memcpy(out->etag, call.etag, sizeof(out->etag));
@@ -309,10 +313,25 @@ static void write_parts(const struct object_writer *writer, struct buf *out)
     buf_add(out, STR("</CompleteMultipartUpload>"));
 }
 
-/* The service may answer 200 and fail later: then the body has an error. An upload that is gone was
- * completed by an attempt whose response was lost. */
-static bool s3_complete(struct object_writer *writer, struct object_info *out,
+/* Whether the object is there though its upload is gone: an attempt whose response was lost has
+ * completed it. Etags of encrypted objects cannot be computed, so the sizes are compared. */
+static bool is_complete(struct object_writer *writer, struct object_info *out,
                         struct object_error *error)
+{
+    struct object_info found;
+    if (!s3_head(writer->objects, writer->bucket, writer->key, &found, error)) {
+        return false;
+    }
+    if (found.size_bytes != writer->size_bytes) {
+        return object_fail(error, 404, "NoSuchUpload", "The specified upload does not exist.");
+    }
+    *out = found;
+    return true;
+}
+
+/* The service may answer 200 and fail later: then the body has an error. */
+static bool complete_once(struct object_writer *writer, struct object_info *out,
+                          struct object_error *error)
 {
     struct s3_call call;
     struct buf parts = {0};
@@ -330,10 +349,13 @@ static bool s3_complete(struct object_writer *writer, struct object_info *out,
     }
     object_etag_of_parts(writer, out->etag);
     out->size_bytes = writer->size_bytes;
-    if (!good && call.response.attempts > 1 && object_error_is(&failure, "NoSuchUpload")) {
-        struct object_info found;
-        good = s3_head(writer->objects, writer->bucket, writer->key, &found, &failure) &&
-               found.size_bytes == writer->size_bytes && strcmp(found.etag, out->etag) == 0;
+    if (good) {
+        struct str etag = element(body, STR("<ETag>"), STR("</ETag>"));
+        if (etag.len > 0) {
+            s3_copy_etag(s3_without_entities(&call.arena, etag), out->etag);
+        }
+    } else if (object_error_is(&failure, "NoSuchUpload")) {
+        good = is_complete(writer, out, &failure);
     }
     if (!good) {
         *error = failure;
@@ -341,6 +363,20 @@ static bool s3_complete(struct object_writer *writer, struct object_info *out,
     buf_finish(&parts);
     call_finish(&call);
     return good;
+}
+
+static bool s3_complete(struct object_writer *writer, struct object_info *out,
+                        struct object_error *error)
+{
+    for (int i = 1;; i++) {
+        if (complete_once(writer, out, error)) {
+            return true;
+        }
+        bool is_late = error->status == 200 && object_error_is(error, "InternalError");
+        if (!is_late || i == COMPLETE_ATTEMPTS || atomic_load(&writer->objects->stop)) {
+            return false;
+        }
+    }
 }
 
 static void s3_abort(struct object_writer *writer)

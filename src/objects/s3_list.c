@@ -20,8 +20,7 @@ static bool take_element(struct str *rest, struct str start, struct str end, str
     return true;
 }
 
-/* Replaces &amp; and the like. Keys are percent-encoded on top of that (encoding-type=url). */
-static struct str without_entities(struct arena *arena, struct str text)
+struct str s3_without_entities(struct arena *arena, struct str text)
 {
     static const struct {
         struct str entity;
@@ -43,7 +42,7 @@ static struct str without_entities(struct arena *arena, struct str text)
     return str_make(out, len);
 }
 
-static void copy_etag(struct str text, char out[OBJECT_ETAG_MAX + 1])
+void s3_copy_etag(struct str text, char out[OBJECT_ETAG_MAX + 1])
 {
     if (text.len >= 2 && text.data[0] == '"') {
         text = str_make(text.data + 1, text.len - 2);
@@ -73,7 +72,7 @@ static bool read_entry(struct arena *arena, struct str contents, bool encoded,
     if (!take_element(&rest, STR("<Key>"), STR("</Key>"), &key)) {
         return false;
     }
-    key = without_entities(arena, key);
+    key = s3_without_entities(arena, key);
     out->key = encoded ? percent_decode(arena, key, ' ') : key;
     rest = contents;
     if (!take_element(&rest, STR("<Size>"), STR("</Size>"), &text) || !str_to_int64(text, &size) ||
@@ -84,7 +83,7 @@ static bool read_entry(struct arena *arena, struct str contents, bool encoded,
     rest = contents;
     out->info.etag[0] = '\0';
     if (take_element(&rest, STR("<ETag>"), STR("</ETag>"), &text)) {
-        copy_etag(without_entities(arena, text), out->info.etag);
+        s3_copy_etag(s3_without_entities(arena, text), out->info.etag);
     }
     return true;
 }

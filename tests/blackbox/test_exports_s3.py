@@ -57,6 +57,16 @@ def test_styles(s3, bucket, style):
             assert read_items(bucket, ended) == items_of(db, table)
 
 
+def test_parts_of_keys_that_are_dots(s3, bucket):
+    """They are names like others: the request must not go to another place than what was signed."""
+    with FailingProxy(s3.port, every=1000) as proxy, serving(proxy.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 5)
+        proxy.is_down = True
+        db.ExportTableToPointInTime(TableArn=table_arn(db, table), S3Bucket=BUCKET, S3Prefix="a/../../other")
+        path, is_signed = poll(lambda: proxy.last, 60, "a request")
+        assert path.startswith(f"/{BUCKET}/a/../../other/AWSDynamoDB/") and is_signed
+
+
 def test_several_parts(s3, bucket):
     """A file of some 10 MB, so of two parts."""
     with serving(s3.endpoint) as server, Client(server.endpoint) as db:

@@ -103,7 +103,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         proxy = self.server.proxy
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         number = proxy.count()
-        if not is_signed(self.command, self.path, self.headers, body, CREDENTIALS["AWS_SECRET_ACCESS_KEY"]):
+        signed = is_signed(self.command, self.path, self.headers, body, CREDENTIALS["AWS_SECRET_ACCESS_KEY"])
+        proxy.last = (self.path, signed)
+        if not signed:
             self.answer(403, {}, b"<Error><Code>SignatureDoesNotMatch</Code><Message>The signature does not match</Message></Error>")
             return
         trouble = (number // proxy.every) % 3 if number % proxy.every == 0 else None
@@ -150,6 +152,7 @@ class FailingProxy:
     def __init__(self, target_port, every=10):
         self.target_port, self.every, self.is_down = target_port, every, False
         self.requests, self.lock = 0, threading.Lock()
+        self.last = None  # path of the last request, and whether its signature is good
         self.listener = Listener(("127.0.0.1", 0), Handler)
         self.listener.proxy = self
         self.endpoint = f"http://127.0.0.1:{self.listener.server_address[1]}"
