@@ -83,7 +83,6 @@ void delivery_succeeded(struct worker *worker, struct delivery *delivery)
     delivery->failing_since_us = 0;
     pthread_mutex_unlock(&worker->kinesis->lock);
     delivery->failures = 0;
-    delivery->warned_us = 0;
 }
 
 static void note_success(struct worker *worker, const struct feed *feed, struct delivery *delivery)
@@ -91,9 +90,11 @@ static void note_success(struct worker *worker, const struct feed *feed, struct 
     if (delivery->failing_since_us == 0) {
         return;
     }
-    log_write(LOG_INFO, "kinesis", "table %.*s: changes go to %.*s again after %lld ms",
-              STR_ARG(feed->table_name), STR_ARG(feed->destination.stream_arn),
-              (long long)((clock_monotonic_us() - delivery->failing_since_us) / 1000));
+    if (delivery->warned_us >= delivery->failing_since_us) { /* the log says that they fail */
+        log_write(LOG_INFO, "kinesis", "table %.*s: changes go to %.*s again after %lld ms",
+                  STR_ARG(feed->table_name), STR_ARG(feed->destination.stream_arn),
+                  (long long)((clock_monotonic_us() - delivery->failing_since_us) / 1000));
+    }
     delivery_succeeded(worker, delivery);
 }
 
@@ -129,7 +130,30 @@ static bool read_window(struct worker *worker, const struct feed *feed, struct d
         worker->done[i] = false;
         record_partition_key(&worker->records[i], worker->keys[i]);
     }
+    for (size_t i = worker->record_count; i-- > 0;) {
+        const struct feed_record *record = &worker->records[i];
+        bool is_last = i + 1 == worker->record_count || record[1].slot != record->slot;
+        int64_t time_ms = record->change.time_ms;
+        worker->times[i] = is_last ? time_ms : MIN(time_ms, worker->times[i + 1]);
+    }
     return true;
+}
+
+/* Erases the first records of a slot. Tries again while the store fails: records that were taken
+ * and are not erased would be sent again. */
+static enum store_status erase(struct worker *worker, const struct feed *feed, uint64_t after,
+                               const struct feed_record *records, size_t record_count)
+{
+    for (;;) {
+        enum store_status status =
+            feed_erase(&worker->background, feed, after, records, record_count);
+        bool may_pass = status == STORE_FAILED || status == STORE_UNKNOWN || status == STORE_BUSY;
+        if (!may_pass || background_is_stopping(&worker->background) ||
+            !engine_is_leader(worker->kinesis->engine)) {
+            return status;
+        }
+        waiting_mailbox_run_for(worker->background.mailbox, RETRY_MS);
+    }
 }
 
 /* Erases the records at the front of each slot that are done. False: the store failed. */
@@ -145,8 +169,7 @@ static bool erase_done(struct worker *worker, const struct feed *feed, struct de
         }
         if (done_count > 0) {
             enum store_status status =
-                feed_erase(&worker->background, feed, delivery->cursors[slot], worker->records + at,
-                           done_count);
+                erase(worker, feed, delivery->cursors[slot], worker->records + at, done_count);
             if (status != STORE_OK) { /* reads the cursors again */
                 mem_free(delivery->cursors);
                 delivery->cursors = NULL;
@@ -169,8 +192,15 @@ struct wave {
 static void leave_out(struct worker *worker, const struct feed *feed, struct delivery *delivery,
                       size_t number)
 {
+    const struct feed_record *record = &worker->records[number];
     worker->done[number] = true;
-    count(worker, &delivery->left_out, 1);
+    if (delivery->left_out_to == NULL) {
+        delivery->left_out_to = mem_zalloc(feed->slot_count * sizeof(*delivery->left_out_to));
+    }
+    if (record->stamp > delivery->left_out_to[record->slot]) { /* else read again after a failure */
+        delivery->left_out_to[record->slot] = record->stamp;
+        count(worker, &delivery->left_out, 1);
+    }
     if (!delivery->has_left_out) {
         delivery->has_left_out = true;
         log_write(LOG_WARN, "kinesis",
@@ -218,11 +248,12 @@ static void fill_wave(struct worker *worker, const struct feed *feed, struct del
     map_finish(&items);
 }
 
-/* Sends all records of the window that are not done. False: worker->put.problem says why. */
+/* Sends all records of the window that are not done, while this server is the leader. False:
+ * worker->put.problem says why. */
 static bool send_window(struct worker *worker, const struct feed *feed, struct delivery *delivery)
 {
     struct wave wave;
-    for (;;) {
+    while (engine_is_leader(worker->kinesis->engine)) {
         fill_wave(worker, feed, delivery, &wave);
         size_t sent = worker->put.count;
         if (sent == 0) {
@@ -247,14 +278,20 @@ static bool send_window(struct worker *worker, const struct feed *feed, struct d
             waiting_mailbox_run_for(worker->background.mailbox, REFUSED_DELAY_MS);
         }
     }
+    return true; /* another server sends the rest */
 }
 
 /* --- changes that are not kept any longer --- */
 
+struct aged {
+    int64_t time_ms;
+    size_t bytes;
+};
+
 static int compare_ages(const void *a, const void *b)
 {
-    int64_t first_ms = (*(const struct feed_record *const *)a)->change.time_ms;
-    int64_t second_ms = (*(const struct feed_record *const *)b)->change.time_ms;
+    int64_t first_ms = ((const struct aged *)a)->time_ms;
+    int64_t second_ms = ((const struct aged *)b)->time_ms;
     return (first_ms > second_ms) - (first_ms < second_ms);
 }
 
@@ -262,38 +299,44 @@ static int compare_ages(const void *a, const void *b)
  * `excess` bytes. */
 static int64_t time_of_excess(struct worker *worker, int64_t excess)
 {
-    const struct feed_record **by_age =
-        mem_alloc((worker->record_count + 1) * sizeof(struct feed_record *));
+    struct aged *by_age = mem_alloc((worker->record_count + 1) * sizeof(*by_age));
     for (size_t i = 0; i < worker->record_count; i++) {
-        by_age[i] = &worker->records[i];
+        by_age[i] = (struct aged){worker->times[i], worker->records[i].bytes};
     }
-    qsort(by_age, worker->record_count, sizeof(struct feed_record *), compare_ages);
+    qsort(by_age, worker->record_count, sizeof(*by_age), compare_ages);
     int64_t time_ms = INT64_MIN;
     for (size_t i = 0; i < worker->record_count && excess > 0; i++) {
-        excess -= (int64_t)by_age[i]->bytes;
-        time_ms = by_age[i]->change.time_ms;
+        excess -= (int64_t)by_age[i].bytes;
+        time_ms = by_age[i].time_ms;
     }
     mem_free(by_age);
     return time_ms;
 }
 
-/* Erases the oldest records of the window if the backlog is too large, and those that are too old.
- * Times grow within a slot, so these are at its front. Sets *out_count to their number. False: the
- * store failed. */
+/* By how many bytes the backlog is too large. */
+static int64_t excess_of(const struct worker *worker, const struct delivery *delivery)
+{
+    size_t bytes_max = worker->kinesis->options.backlog_bytes_max;
+    int64_t excess = delivery->backlog.bytes - (int64_t)bytes_max;
+    return bytes_max > 0 && excess > 0 ? excess : 0;
+}
+
+/* Erases the oldest records of the window if the backlog is too large, and those that are too old:
+ * only at the front of each slot. Sets *out_count to their number. False: the store failed. */
 static bool drop_some(struct worker *worker, const struct feed *feed, struct delivery *delivery,
                       size_t *out_count)
 {
     const struct kinesis_options *options = &worker->kinesis->options;
     int64_t horizon_ms = engine_trusted_ms(worker->kinesis->engine) - options->retention_ms;
-    int64_t excess = delivery->backlog.bytes - (int64_t)options->backlog_bytes_max;
-    bool is_too_large = options->backlog_bytes_max > 0 && excess > 0 && worker->record_count > 0;
-    if (is_too_large) {
-        int64_t excess_ms = time_of_excess(worker, excess) + 1;
-        horizon_ms = MAX(horizon_ms, excess_ms);
-    }
+    int64_t excess = excess_of(worker, delivery);
+    bool is_too_large = excess > 0;
+    int64_t excess_ms = is_too_large ? time_of_excess(worker, excess) + 1 : INT64_MIN;
     *out_count = 0;
     for (size_t i = 0; i < worker->record_count; i++) {
-        worker->done[i] = worker->records[i].change.time_ms < horizon_ms;
+        const struct feed_record *record = &worker->records[i];
+        bool is_front = i == 0 || record[-1].slot != record->slot || worker->done[i - 1];
+        worker->done[i] =
+            worker->times[i] < excess_ms || (is_front && record->change.time_ms < horizon_ms);
         *out_count += worker->done[i];
     }
     if (*out_count == 0) {
@@ -392,6 +435,7 @@ int64_t deliver_feed(struct worker *worker, const struct feed *feed, struct deli
     }
     while (deliver_window(worker, feed, delivery, &wait_ms)) {
         if (background_is_stopping(&worker->background) ||
+            !engine_is_leader(worker->kinesis->engine) ||
             clock_monotonic_us() > start_us + (int64_t)TURN_MS * 1000) {
             return 0;
         }
@@ -402,4 +446,20 @@ int64_t deliver_feed(struct worker *worker, const struct feed *feed, struct deli
         shrink(worker);
     }
     return wait_ms;
+}
+
+int64_t limit_backlog(struct worker *worker, const struct feed *feed, struct delivery *delivery)
+{
+    int64_t start_us = clock_monotonic_us();
+    size_t dropped = 1;
+    measure(worker, feed, delivery, MEASURE_MS);
+    while (dropped > 0 && excess_of(worker, delivery) > 0 &&
+           !background_is_stopping(&worker->background) &&
+           clock_monotonic_us() < start_us + (int64_t)TURN_MS * 1000) {
+        if (!read_cursors(worker, feed, delivery) || !read_window(worker, feed, delivery) ||
+            !drop_some(worker, feed, delivery, &dropped)) {
+            return RETRY_MS;
+        }
+    }
+    return POLL_MS;
 }

@@ -43,7 +43,9 @@ static int64_t ask_again(struct worker *worker, const struct feed *feed, struct 
                          const char *problem)
 {
     int64_t wait_ms = delivery_failed(worker, feed, delivery, problem);
-    if (clock_monotonic_us() - delivery->failing_since_us < (int64_t)CHECK_MS_MAX * 1000) {
+    bool is_failing = delivery->failing_since_us != 0; /* else the server is stopping */
+    if (!is_failing ||
+        clock_monotonic_us() - delivery->failing_since_us < (int64_t)CHECK_MS_MAX * 1000) {
         return wait_ms;
     }
     return fail_enabling(worker, feed, STR("The Kinesis endpoint does not answer"), problem);
@@ -66,7 +68,12 @@ int64_t enable_feed(struct worker *worker, const struct feed *feed, struct deliv
         return fail_enabling(worker, feed, STR(ARN_BELONGS "not in the current region"), "");
     }
     char problem[256] = "";
-    switch (stream_check(kinesis->client, arn, &worker->background.stopping, problem)) {
+    enum stream_check check =
+        stream_check(kinesis->client, arn, &worker->background.stopping, problem);
+    if (check != STREAM_IS_ACTIVE && background_is_stopping(&worker->background)) {
+        return RETRY_MS; /* the call was broken off: says nothing about the stream */
+    }
+    switch (check) {
     case STREAM_IS_ACTIVE:
         delivery_succeeded(worker, delivery);
         log_write(LOG_INFO, "kinesis", "table %.*s: changes go to %.*s", STR_ARG(feed->table_name),

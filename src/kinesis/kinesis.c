@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 enum { FOLLOWER_MS = 500, IDLE_MS = 60 * 1000, SETTLE_MS = 10 };
@@ -23,6 +24,7 @@ static void read_again(void *context)
 static void free_delivery(struct delivery *delivery)
 {
     mem_free(delivery->cursors);
+    mem_free(delivery->left_out_to);
     buf_finish(&delivery->table_name);
     buf_finish(&delivery->stream_arn);
     mem_free(delivery);
@@ -125,7 +127,7 @@ static int64_t serve_feed(struct worker *worker, const struct feed *feed)
         return is_settled ? remove_feed(worker, feed) : SETTLE_MS; /* was never ACTIVE */
     }
     if (has_predecessor(worker, feed)) {
-        return POLL_MS;
+        return limit_backlog(worker, feed, delivery);
     }
     bool is_empty = false;
     int64_t wait_ms = deliver_feed(worker, feed, delivery, &is_empty);
@@ -248,11 +250,13 @@ static double oldest_seconds(const struct delivery *delivery)
                : (double)(clock_monotonic_us() - delivery->failing_since_us) / 1000000;
 }
 
+enum { METRIC_FAILING = 2, METRIC_COUNT = 7 };
+
 static const struct metric {
     const char *name;
     const char *type;
     const char *help;
-} metrics[] = {
+} metrics[METRIC_COUNT] = {
     {"gramme_kinesis_backlog_records", "gauge", "changes that wait for delivery"},
     {"gramme_kinesis_backlog_bytes", "gauge", "their bytes in the store"},
     {"gramme_kinesis_failing_seconds", "gauge",
@@ -266,7 +270,7 @@ static const struct metric {
 
 static double metric_value(const struct delivery *delivery, size_t number)
 {
-    const double values[] = {
+    const double values[METRIC_COUNT] = {
         (double)delivery->backlog.count, (double)delivery->backlog.bytes, oldest_seconds(delivery),
         (double)delivery->delivered,     (double)delivery->failed_calls,  (double)delivery->lost,
         (double)delivery->left_out,
@@ -274,24 +278,68 @@ static double metric_value(const struct delivery *delivery, size_t number)
     return values[number];
 }
 
+/* The figures of a table and a stream. A destination that was disabled and enabled again may have
+ * two feeds, but a series of metrics must be there once. */
+struct series {
+    struct series *next;
+    const struct delivery *delivery; /* the first one */
+    double values[METRIC_COUNT];
+};
+
+static void add_to_series(struct series *series, const struct delivery *delivery)
+{
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        double value = metric_value(delivery, i);
+        series->values[i] =
+            i == METRIC_FAILING ? MAX(series->values[i], value) : series->values[i] + value;
+    }
+}
+
+/* Makes a list of all series in `arena`. Under kinesis->lock. */
+static struct series *collect_series(const struct kinesis *kinesis, struct arena *arena)
+{
+    struct map map;
+    struct series *first = NULL;
+    map_init(&map);
+    for (size_t k = 0; k < WORKER_COUNT; k++) {
+        for (const struct delivery *delivery = kinesis->workers[k].deliveries; delivery != NULL;
+             delivery = delivery->next) {
+            struct str name =
+                arena_format(arena, "%.*s %.*s", STR_ARG(buf_str(&delivery->table_name)),
+                             STR_ARG(buf_str(&delivery->stream_arn)));
+            struct series *series = map_get(&map, name);
+            if (series == NULL) {
+                series = ARENA_NEW(arena, struct series);
+                *series = (struct series){.next = first, .delivery = delivery};
+                first = series;
+                map_put(&map, name, series);
+            }
+            add_to_series(series, delivery);
+        }
+    }
+    map_finish(&map);
+    return first;
+}
+
 void kinesis_write_metrics(struct kinesis *kinesis, struct buf *out)
 {
     if (kinesis == NULL) {
         return;
     }
+    struct arena arena;
+    arena_init(&arena);
     pthread_mutex_lock(&kinesis->lock);
+    const struct series *first = collect_series(kinesis, &arena);
     for (size_t i = 0; i < COUNT_OF(metrics); i++) {
         buf_format(out, "# HELP %s %s\n# TYPE %s %s\n", metrics[i].name, metrics[i].help,
                    metrics[i].name, metrics[i].type);
-        for (size_t k = 0; k < WORKER_COUNT; k++) {
-            for (const struct delivery *delivery = kinesis->workers[k].deliveries; delivery != NULL;
-                 delivery = delivery->next) {
-                buf_format(out, "%s{table=\"%.*s\",stream=\"%.*s\"} %lld\n", metrics[i].name,
-                           STR_ARG(buf_str(&delivery->table_name)),
-                           STR_ARG(buf_str(&delivery->stream_arn)),
-                           (long long)metric_value(delivery, i));
-            }
+        for (const struct series *series = first; series != NULL; series = series->next) {
+            buf_format(out, "%s{table=\"%.*s\",stream=\"%.*s\"} %lld\n", metrics[i].name,
+                       STR_ARG(buf_str(&series->delivery->table_name)),
+                       STR_ARG(buf_str(&series->delivery->stream_arn)),
+                       (long long)series->values[i]);
         }
     }
     pthread_mutex_unlock(&kinesis->lock);
+    arena_finish(&arena);
 }

@@ -31,6 +31,7 @@ struct delivery {
     int64_t measured_us;      /* when the backlog was */
     int64_t looked_us;        /* when the feed was last read, whatever the backlog */
     bool has_left_out;        /* the log has a line about records that are too large */
+    uint64_t *left_out_to;    /* by slot: stamp of the last record that was counted; NULL: none */
 
     struct buf table_name;
     struct buf stream_arn;
@@ -56,6 +57,9 @@ struct worker {
     struct arena window_arena;
     struct feed_record records[WINDOW_RECORDS];
     char keys[WINDOW_RECORDS][PARTITION_KEY_LEN];
+    /* When each record was made, or a later one of its slot if that has an earlier time: so these
+     * grow within a slot also if clocks differ, or were set back. */
+    int64_t times[WINDOW_RECORDS];
     bool done[WINDOW_RECORDS];
     size_t record_count;
     struct stream_put put;
@@ -75,6 +79,9 @@ struct kinesis {
  * *out_is_empty if nothing is left. */
 int64_t deliver_feed(struct worker *worker, const struct feed *feed, struct delivery *delivery,
                      bool *out_is_empty);
+/* deliver.c: for a feed that must wait for an earlier one: drops what exceeds the backlog. Returns
+ * in how many ms to look again. */
+int64_t limit_backlog(struct worker *worker, const struct feed *feed, struct delivery *delivery);
 
 /* enable.c: checks the stream of a destination that is ENABLING and changes its state. Returns in
  * how many ms to look again. */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "aws/retry.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -55,11 +56,19 @@ static bool call(struct aws_client *client, struct str target, struct str body,
     return response->status == 200;
 }
 
-static void describe_failure(const struct aws_response *response, char problem[256])
+/* Makes a text that the other side has sent one line of the log. */
+static void replace_control_characters(char *text)
 {
-    struct aws_error error;
-    aws_response_error(response, &error);
-    snprintf(problem, 256, "%s: %.120s", error.code, error.message);
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        *text = c < ' ' || c == 0x7f ? ' ' : *text;
+    }
+}
+
+static void describe_failure(const struct aws_error *error, char problem[256])
+{
+    snprintf(problem, 256, "%s: %.120s", error->code, error->message);
+    replace_control_characters(problem);
 }
 
 /* --- whether a stream can be used --- */
@@ -103,15 +112,32 @@ static enum stream_check judge_summary(struct str arn, struct str body, char pro
         snprintf(problem, 256, "the answer to DescribeStreamSummary cannot be read");
     } else if (!str_eq(summary.arn, arn)) { /* a stream of that name in another account */
         snprintf(problem, 256, "the stream's ARN is %.*s", STR_ARG(summary.arn));
+        replace_control_characters(problem);
         check = STREAM_IS_REFUSED;
     } else if (str_eq(summary.status, STR("ACTIVE")) || str_eq(summary.status, STR("UPDATING"))) {
         check = STREAM_IS_ACTIVE;
     } else {
         snprintf(problem, 256, "the stream is %.*s", STR_ARG(summary.status));
+        replace_control_characters(problem);
         check = STREAM_IS_NOT_ACTIVE;
     }
     arena_finish(&arena);
     return check;
+}
+
+/* Judges a call that failed. Throttled calls, for example, have status 400, too. */
+static enum stream_check judge_failure(const struct aws_response *response, char problem[256])
+{
+    struct aws_error error;
+    aws_response_error(response, &error);
+    describe_failure(&error, problem);
+    if (response->failure != NULL) {
+        return strcmp(response->failure, AWS_NO_CREDENTIALS) == 0 ? STREAM_IS_REFUSED
+                                                                  : STREAM_IS_UNKNOWN;
+    }
+    bool is_refusal = response->status >= 400 && response->status < 500 && response->status != 429;
+    bool may_pass = response->renewed || retry_kind_of(error.status, error.code) != RETRY_NEVER;
+    return is_refusal && !may_pass ? STREAM_IS_REFUSED : STREAM_IS_UNKNOWN;
 }
 
 enum stream_check stream_check(struct aws_client *client, struct str arn, const atomic_bool *stop,
@@ -132,11 +158,7 @@ enum stream_check stream_check(struct aws_client *client, struct str arn, const 
     if (call(client, STR(TARGET_PREFIX "DescribeStreamSummary"), buf_str(&body), stop, &response)) {
         check = judge_summary(arn, buf_str(&response.body), problem);
     } else {
-        bool is_final = response.status >= 400 && response.status < 500 && response.status != 429;
-        describe_failure(&response, problem);
-        is_final = is_final ||
-                   (response.failure != NULL && strcmp(response.failure, AWS_NO_CREDENTIALS) == 0);
-        check = is_final ? STREAM_IS_REFUSED : STREAM_IS_UNKNOWN;
+        check = judge_failure(&response, problem);
     }
     buf_finish(&body);
     aws_response_finish(&response);
@@ -188,6 +210,7 @@ static void read_result(struct stream_put *put, struct json_reader *reader, bool
             json_peek(reader) == JSON_STRING && json_read_string(reader, &text)) {
             *out_failed = true;
             snprintf(put->problem, sizeof(put->problem), "%.*s", STR_ARG(text.text));
+            replace_control_characters(put->problem);
         } else {
             json_skip(reader);
         }
@@ -241,7 +264,9 @@ bool stream_put_send(struct stream_put *put, struct aws_client *client, const at
     JSON_PUT(&put->body, "]}");
     put->problem[0] = '\0';
     if (!call(client, STR(TARGET_PREFIX "PutRecords"), buf_str(&put->body), stop, &put->response)) {
-        describe_failure(&put->response, put->problem);
+        struct aws_error error;
+        aws_response_error(&put->response, &error);
+        describe_failure(&error, put->problem);
         return false;
     }
     return stream_put_read(put, buf_str(&put->response.body));
