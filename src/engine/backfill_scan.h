@@ -3,7 +3,7 @@
  *
  * The cursor of a backfill scan is a row beside the counters of the space:
  *
- *   facts | space, 2 |    version 1, key of the first row that is not visited yet
+ *   facts | space, 1 |    version 1, key of the first row that is not visited yet
  *
  * Invariant: during the backfill the derived row of an item exists if and only if the item's row
  * precedes the cursor, or was written by a description that knows the space (`since_version`). So a

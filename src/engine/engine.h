@@ -256,7 +256,7 @@ struct item_write {
     bool want_old;                     /* keep the item as it was */
     bool want_old_on_failure;
     bool flat_size; /* transactions: UpdateItem's extra charge on the size limit does not apply */
-    bool by_expiry; /* deleted because it expired, not by a call */
+    bool by_expiry; /* not by a call: deleted because it expired, or put by a restore */
     const struct expiry_find *expiry; /* with by_expiry: how it was found (engine/expiry.h) */
 
     /* What came of it. */

@@ -178,7 +178,7 @@ struct index_entry index_entry_of(const struct engine *engine, const struct tabl
                                   const struct index *index, const struct item_key *key,
                                   struct value item, struct str item_row, struct arena *arena);
 /* Whether the store accepts the keys of the new item's entries; false: write->err says which not.
- */
+ * Writes of restores always pass: their items are stored without such an entry. */
 MUST_USE bool index_check_entry_keys(const struct engine *engine, struct item_write *write,
                                      struct value old_item, struct arena *arena);
 /* What the entries of an item in all local indexes count for. */

@@ -238,7 +238,9 @@ static void find_done(struct store_get *get)
     struct export_find *find = CONTAINER_OF(get, struct export_find, get);
     struct token_row token;
     engine_set_store_error(&find->call.err, get->status);
-    if (find->call.err.code == ERR_NONE && is_token_used(get->rows[0], clock_wall_ms(), &token)) {
+    if (find->call.err.code == ERR_NONE &&
+        (find->of_any_age ? token_decode(get->rows[0], &token)
+                          : is_token_used(get->rows[0], clock_wall_ms(), &token))) {
         find->row_name = arena_copy(find->call.arena, token.row_name);
         find->request_hash = token.request_hash;
     }

@@ -42,6 +42,7 @@ void engine_create_export(struct export_create *create);
 struct export_find {
     struct engine_call call;
     struct str token;
+    bool of_any_age;     /* engine_create_export() has refused it, by the clock of the store */
     struct str row_name; /* STR_NULL: the token is free */
     uint64_t request_hash;
     struct store_get get; /* the engine's own, like the next */

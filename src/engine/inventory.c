@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "codec/backup.h"
+#include "codec/export.h"
 #include "codec/load.h"
 #include "codec/table.h"
 #include "engine/engine_internal.h"
@@ -208,6 +209,19 @@ static bool check_load(struct inventory *inventory, struct str value, inventory_
     return true;
 }
 
+/* An export. It has no space of its own: its pins are backups. */
+static bool check_export(struct inventory *inventory, struct str value, inventory_report *report,
+                         void *context)
+{
+    struct export export;
+    struct err err = ERR_INIT(&inventory->arena);
+    if (!export_decode(&inventory->arena, value, &export, &err)) {
+        report(context, STR(""), "an export cannot be read");
+        return false;
+    }
+    return true;
+}
+
 static bool add_catalog_row(struct inventory *inventory, struct str key, struct str value,
                             inventory_report *report, void *context)
 {
@@ -227,7 +241,10 @@ static bool add_catalog_row(struct inventory *inventory, struct str key, struct 
     if (is_part(key, "backup")) {
         return add_backup(inventory, value, report, context);
     }
-    if (is_part(key, "export") || is_part(key, "export-file") || is_part(key, "export-token")) {
+    if (is_part(key, "export")) {
+        return check_export(inventory, value, report, context);
+    }
+    if (is_part(key, "export-file") || is_part(key, "export-token")) {
         return true; /* no space depends on them */
     }
     if (is_part(key, "next") && value.len == 4) {

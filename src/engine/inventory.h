@@ -27,7 +27,7 @@ struct inventory_stream {
 struct space_info {
     uint32_t space;
     enum space_role role;
-    const struct table *table;             /* of all roles but unknown, stream, feed and leaving */
+    const struct table *table;             /* of all roles but unknown, stream, feed, dropping */
     const struct index *index;             /* SPACE_INDEX */
     const struct inventory_stream *stream; /* SPACE_STREAM, SPACE_FEED */
     bool has_size;

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "engine/engine_internal.h"
 #include "engine/load_internal.h"
@@ -25,9 +26,10 @@ struct str load_key(struct arena *arena, enum load_kind kind, struct str row_nam
 
 struct str load_token_key(struct arena *arena, enum load_kind kind, struct str token)
 {
-    struct str sort =
-        arena_format(arena, "%c%.*s", kind == LOAD_IMPORT ? 'i' : 'b', STR_ARG(token));
-    return catalog_key(arena, "load-token", sort);
+    uint8_t sort[1 + 16]; /* tokens can be longer than keys */
+    sort[0] = kind == LOAD_IMPORT ? 'i' : 'b';
+    hash_128(token, 0, sort + 1);
+    return catalog_key(arena, "load-token", str_make(sort, sizeof(sort)));
 }
 
 struct str load_row_name(struct arena *arena, struct str id, struct str table_name)
@@ -155,10 +157,11 @@ void engine_start_load(struct load_start *start)
 
 /* The update that ends an import also makes its table ACTIVE. A read of the import's row may see
  * that before this server has published the table: until then the import is shown as running, so
- * that a client that has seen it COMPLETED can use the table. */
+ * that a client that has seen it end can use the table. An import that failed without leaving a
+ * table has deleted it before. */
 static void show_until_published(struct engine *engine, struct load *load)
 {
-    if (load->kind != LOAD_IMPORT || load->state != LOAD_COMPLETED) {
+    if (load->kind != LOAD_IMPORT || !load_is_over(load)) {
         return;
     }
     const struct table *table = table_acquire(engine, load->table_name);

@@ -2,7 +2,7 @@
  * threads of its own; this is what is kept of them, and what operations and that folder both need.
  *
  *   catalog | "import", "bulk" | ID/TABLE      a load (codec/load.h)
- *   catalog | "load-token" | kind, token       row name of the load that was started with it
+ *   catalog | "load-token" | kind, hash        row name of the load that was started with the token
  *
  * A load is running as long as its row says so, through restarts. Only one server works on loads
  * (store_is_leader()); every step of one is an update of its row that fails if the row has ended
@@ -112,10 +112,11 @@ MUST_USE enum load_saved load_save(struct background *background, struct arena *
 /* The same with the end of an import: its table becomes ACTIVE. */
 MUST_USE enum load_saved load_finish_import(struct background *background, struct arena *arena,
                                             struct str row_name, const struct load *load);
-/* Makes the table of an import, CREATING. ERR_RESOURCE_IN_USE: there is one of that name. */
+/* Makes the table of an import, CREATING. ERR_RESOURCE_IN_USE: there is another one of that name.
+ * ERR_TABLE_CHANGED: it is in the store, but this server does not know it yet: try again. */
 MUST_USE bool load_create_table(struct background *background, struct arena *arena,
                                 const struct load *load, struct err *err);
-/* Deletes the table of an import that failed. It need not exist. */
+/* Deletes the table of an import that failed. It need not exist. False: try again. */
 MUST_USE bool load_drop_table(struct background *background, struct arena *arena,
                               const struct load *load, struct err *err);
 /* Erases the row of a load, and its token. */

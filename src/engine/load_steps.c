@@ -1,6 +1,7 @@
 /* The steps of an import or bulk put in the store: progress, making its table, its end. Called by
  * src/transfer, on its threads, and waits for the store. */
 #include "codec/row.h"
+#include "codec/table.h"
 #include "engine/engine_internal.h"
 #include "engine/load_internal.h"
 
@@ -106,6 +107,50 @@ bool load_forget(struct background *background, struct arena *arena, struct str 
 
 /* --- the table of an import --- */
 
+/* Whether the store has the table of an import. */
+struct look {
+    struct background_update update;
+    struct str key;
+    const struct table *table;
+    bool is_there;
+};
+
+static bool look_eval(struct store_update *update, const struct str *rows,
+                      struct store_batch *batch)
+{
+    struct look *look = CONTAINER_OF(update, struct look, update.update);
+    struct table table;
+    struct err err = ERR_INIT(update->arena);
+    (void)batch;
+    look->is_there = !str_is_null(rows[0]) && table_decode(update->arena, rows[0], &table, &err) &&
+                     memcmp(table.id, look->table->id, sizeof(table.id)) == 0;
+    return false;
+}
+
+/* Reads the table's row: an update of which it is not known whether it was written, and one of a
+ * server that has ended since, may have made the table without this server knowing it. False: the
+ * store failed. */
+static bool is_table_stored(struct background *background, struct arena *arena,
+                            const struct load *load, bool *out)
+{
+    struct look look = {
+        .key = catalog_key(arena, "table", load->table_name),
+        .table = load->table,
+    };
+    look.update.update = (struct store_update){
+        .keys = &look.key,
+        .key_count = 1,
+        .arena = arena,
+        .eval = look_eval,
+    };
+    bool ok = background_update(background, &look.update) == STORE_NO_WRITE;
+    *out = ok && look.is_there;
+    if (*out) {
+        follow_look_again(background->engine);
+    }
+    return ok;
+}
+
 bool load_create_table(struct background *background, struct arena *arena, const struct load *load,
                        struct err *err)
 {
@@ -118,6 +163,12 @@ bool load_create_table(struct background *background, struct arena *arena, const
     background_wait_for(background, &wait);
     table_release(create.table);
     *err = create.call.err;
+    bool is_its = false;
+    if (err->code == ERR_RESOURCE_IN_USE &&
+        (!is_table_stored(background, arena, load, &is_its) || is_its)) {
+        *err = ERR_INIT(arena);
+        err_set(err, ERR_TABLE_CHANGED, "the table is not known yet");
+    }
     return err->code == ERR_NONE;
 }
 
@@ -128,7 +179,8 @@ bool load_drop_table(struct background *background, struct arena *arena, const s
     bool is_its = table != NULL && memcmp(table->id, load->table->id, sizeof(table->id)) == 0;
     table_release(table);
     if (!is_its) {
-        return true;
+        bool is_stored;
+        return is_table_stored(background, arena, load, &is_stored) && !is_stored;
     }
     struct background_wait wait;
     struct table_delete remove = {

@@ -8,6 +8,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "codec/backup.h"
+#include "codec/export.h"
+#include "codec/load.h"
 #include "codec/table.h"
 #include "engine/derive.h"
 #include "engine/engine_internal.h"
@@ -382,6 +384,9 @@ static void add_stream_row(struct rebuilder *rebuilder, struct space_info *info,
         info->found.bytes += (int64_t)value.len;
         rebuilder->last_stamp = MAX(rebuilder->last_stamp, stream_key_stamp(key));
         rebuilder->totals.stream_records++;
+    } else if (key.len == STORE_PREFIX_LEN && stream_is_trim(value)) {
+        /* The last record that was trimmed or delivered: new ones need larger numbers. */
+        rebuilder->last_stamp = MAX(rebuilder->last_stamp, stream_trim_decode(value).stamp);
     }
     put(rebuilder, key, value);
 }
@@ -435,9 +440,25 @@ static bool is_part(struct str key, const char *part)
     return memcmp(key.data + STORE_SPACE_LEN, padded, sizeof(padded)) == 0;
 }
 
+/* Whether the row of an import or bulk put can be read: the inventory reports others as lost. */
+static bool is_load(struct rebuilder *rebuilder, struct str value)
+{
+    struct load load;
+    struct err err = ERR_INIT(&rebuilder->arena);
+    return load_decode(&rebuilder->arena, value, &load, &err);
+}
+
+/* The same for an export. */
+static bool is_export(struct rebuilder *rebuilder, struct str value)
+{
+    struct export export;
+    struct err err = ERR_INIT(&rebuilder->arena);
+    return export_decode(&rebuilder->arena, value, &export, &err);
+}
+
 /* Whether a row of the catalog could be read in the first pass. What is to be dropped is not taken
  * over, so the rows that say so are not needed. */
-static bool is_taken_over(struct rebuilder *rebuilder, struct str key)
+static bool is_taken_over(struct rebuilder *rebuilder, struct str key, struct str value)
 {
     struct str sort = str_skip(key, STORE_PREFIX_LEN);
     if (is_part(key, "kept")) {
@@ -452,9 +473,14 @@ static bool is_taken_over(struct rebuilder *rebuilder, struct str key)
         return sort.len == 4 &&
                inventory_find(&rebuilder->inventory, store_key_space(sort))->role == SPACE_FEED;
     }
+    if (is_part(key, "import") || is_part(key, "bulk")) {
+        return is_load(rebuilder, value);
+    }
+    if (is_part(key, "export")) {
+        return is_export(rebuilder, value);
+    }
     if (!is_part(key, "table")) {
-        return is_part(key, "import") || is_part(key, "bulk") || is_part(key, "load-token") ||
-               is_part(key, "export") || is_part(key, "export-file") ||
+        return is_part(key, "load-token") || is_part(key, "export-file") ||
                is_part(key, "export-token") || is_part(key, "clock") ||
                is_part(key, "trusted-time") || is_part(key, "version");
     }
@@ -525,7 +551,7 @@ static void put_catalog_row(struct rebuilder *rebuilder, struct str key, struct 
         } else {
             report(rebuilder, REBUILD_LOST, STR(""), "a backup is lost");
         }
-    } else if (is_taken_over(rebuilder, key)) {
+    } else if (is_taken_over(rebuilder, key, value)) {
         if (is_part(key, "table") || is_part(key, "kept")) {
             put_table(rebuilder, key, value);
         } else {

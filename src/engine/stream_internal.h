@@ -87,6 +87,8 @@ uint64_t stream_key_stamp(struct str key);
 struct str stream_trim_key(struct arena *arena, uint32_t space, uint32_t slot);
 /* Encodes the row of a horizon. */
 struct str stream_trim_row(struct arena *arena, struct stream_trimmed trimmed);
+/* Whether the row of a horizon can be decoded. */
+bool stream_is_trim(struct str row);
 /* Decodes the row of a horizon; STR_NULL: nothing is trimmed. */
 struct stream_trimmed stream_trim_decode(struct str row);
 /* Decodes the row of streams.floor_ms; 0: there is none. Older versions stored another time under

@@ -184,12 +184,17 @@ struct str stream_trim_row(struct arena *arena, struct stream_trimmed trimmed)
     return str_make(row, TRIM_LEN);
 }
 
+bool stream_is_trim(struct str row)
+{
+    return row.len == TRIM_LEN && row.data[0] == TRIM_VERSION;
+}
+
 struct stream_trimmed stream_trim_decode(struct str row)
 {
     if (str_is_null(row)) {
         return (struct stream_trimmed){0};
     }
     const uint8_t *data = (const uint8_t *)row.data;
-    assert(row.len == TRIM_LEN && data[0] == TRIM_VERSION);
+    assert(stream_is_trim(row));
     return (struct stream_trimmed){.epoch = get_u64_be(data + 1), .stamp = get_u64_be(data + 9)};
 }

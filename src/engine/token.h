@@ -1,8 +1,10 @@
 /* engine/token.h: idempotency tokens of transactions, stored for ten minutes, across restarts.
  *
- *   tokens       | h(token) |            version 1, expiry in ms (i64), digest length (u32),
- * digest, note token expiry | 0 | expiry, h(token)  empty; the housekeeper finds expired tokens by
- * these rows */
+ *   tokens | h(token) |
+ *       version 1, expiry in ms (i64), digest length (u32), digest, note
+ *
+ *   token expiry | 0 | expiry, h(token)
+ *       empty; the housekeeper finds expired tokens by these rows */
 #ifndef GRAMME_ENGINE_TOKEN_H
 #define GRAMME_ENGINE_TOKEN_H
 

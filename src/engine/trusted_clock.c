@@ -65,7 +65,9 @@ enum trusted_look trusted_clock_look(struct trusted_clock *clock, int64_t wall_m
     int64_t offset_ms = wall_ms - boot_ms;
     bool is_doubted = atomic_load(&clock->is_doubted);
     if (atomic_exchange(&clock->is_confirmed, false)) {
-        return believe(clock, offset_ms, is_doubted ? TRUSTED_CONFIRMED : TRUSTED_FINE);
+        /* The clock may have been set after `wall_ms` was read: trusted_clock_confirm() knows. */
+        return believe(clock, MAX(offset_ms, offset_of(clock)),
+                       is_doubted ? TRUSTED_CONFIRMED : TRUSTED_FINE);
     }
     if (offset_ms <= offset_of(clock) + TRUSTED_JUMP_MS) {
         return believe(clock, offset_ms, is_doubted ? TRUSTED_CAME_BACK : TRUSTED_FINE);

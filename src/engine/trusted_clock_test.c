@@ -111,6 +111,20 @@ static void test_confirmed_by_operator(void **state)
     CHECK_ROWS(&clock, after);
 }
 
+/* The clock is set and confirmed between reading it and comparing it. */
+static void test_confirmed_meanwhile(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {2, 1002, TRUSTED_FINE, 1002},
+        {3, 1003 + DAY, TRUSTED_FINE, 1003 + DAY},
+    };
+    struct trusted_clock clock;
+    start(&clock, 1000);
+    trusted_clock_confirm(&clock, (1002 + DAY) * 1000, 2000);
+    CHECK_ROWS(&clock, rows);
+}
+
 /* The server was down, for a short or long time, or the clock is behind. */
 static void test_resume(void **state)
 {
@@ -135,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_confirmed_by_time),
         cmocka_unit_test(test_uneven),
         cmocka_unit_test(test_confirmed_by_operator),
+        cmocka_unit_test(test_confirmed_meanwhile),
         cmocka_unit_test(test_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,17 @@
 /* The thread that carries out exports, one after the other: data files, manifests, the end. What
  * has been done is in the export's row, so that a restart, or another server, resumes it; an export
  * is COMPLETED only after all of its objects are there. */
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "transfer/export_internal.h"
 
-enum { POLL_MS = 20, IDLE_MS = 60 * 1000, FOLLOWER_MS = 500, LIST_MAX = 64 };
+enum {
+    POLL_MS = 20,
+    RETRY_MS = 2000,    /* a file is written again from its start */
+    IDLE_MS = 5 * 1000, /* another server may have made an export */
+    FOLLOWER_MS = 500,
+    LIST_MAX = 64,
+};
 static const int64_t kept_ms = (int64_t)90 * 24 * 60 * 60 * 1000;
 static const int64_t sweep_ms = (int64_t)60 * 60 * 1000;
 static const int64_t billed_bytes_min = 10000000;
@@ -96,12 +100,16 @@ static enum step write_manifests(struct export_job *job)
 
 /* --- the end --- */
 
-/* The message of the service's client for S3, which exports show. */
+/* Unless another reason is known: the message of the service's client for S3, which exports show.
+ */
 static void set_failure(struct export_job *job)
 {
     const struct object_error *error = &job->error;
     job->export.state = EXPORT_FAILED;
     job->export.end_ms = clock_wall_ms();
+    if (!str_is_null(job->export.failure_code)) {
+        return;
+    }
     job->export.failure_code = arena_format(&job->arena, "S3%s", error->code);
     job->export.failure_message =
         arena_format(&job->arena, "%s (Service: Amazon S3; Status Code: %d; Error Code: %s)",
@@ -160,7 +168,10 @@ static enum step begin_job(struct export_job *job)
     struct background *background = &job->exporter->background;
     enum export_readiness readiness =
         export_find_source(background, &job->arena, &job->export, &job->source);
-    if (readiness == EXPORT_SOURCE_LATER || readiness == EXPORT_SOURCE_FAILED) {
+    if (readiness == EXPORT_SOURCE_LATER) {
+        return STEP_SOON;
+    }
+    if (readiness == EXPORT_SOURCE_FAILED) {
         return STEP_LATER;
     }
     if (export_begin(background, &job->arena, job->row_name, &job->export) != EXPORT_RESULT_OK) {
@@ -168,9 +179,9 @@ static enum step begin_job(struct export_job *job)
     }
     name_folders(job);
     if (readiness == EXPORT_SOURCE_GONE) {
-        snprintf(job->error.code, sizeof(job->error.code), "InternalError");
-        snprintf(job->error.message, sizeof(job->error.message),
-                 "the items of the table as of the export's time are not available any more");
+        job->export.failure_code = STR("InternalError");
+        job->export.failure_message =
+            STR("The items of the table as of the export's time are not available any more");
         return STEP_FAILED;
     }
     return STEP_DONE;
@@ -191,14 +202,21 @@ static enum step run_steps(struct export_job *job)
     return step;
 }
 
-/* False: it must be tried again soon. */
-static bool run_export(struct exporter *exporter, const struct export_entry *entry)
+/* STEP_SOON, STEP_LATER: it must be tried again. */
+static enum step run_export(struct exporter *exporter, const struct export_entry *entry)
 {
     struct export_job job = {.exporter = exporter, .export = entry->export};
     arena_init(&job.arena);
     arena_init(&job.scratch);
     job.row_name = arena_copy(&job.arena, entry->row_name);
     enum step step = run_steps(&job);
+    if (step == STEP_LATER && !object_error_is(&job.error, "Stopped") &&
+        !background_is_stopping(&exporter->background)) {
+        log_write(LOG_WARN, "export",
+                  "table %.*s: interrupted, to be resumed: the store cannot be used, or another "
+                  "server has taken over",
+                  STR_ARG(entry->export.table_name));
+    }
     if (step == STEP_DONE) {
         set_completed(&job);
         step = end_job(&job);
@@ -208,19 +226,28 @@ static bool run_export(struct exporter *exporter, const struct export_entry *ent
     }
     arena_finish(&job.arena);
     arena_finish(&job.scratch);
-    return step == STEP_DONE;
+    return step;
 }
 
 /* --- the round --- */
 
-/* Carries out all exports in progress, the oldest first. False: some must be tried again soon. */
+/* Whether this server is still the one that carries out exports. */
+static bool may_go_on(struct background *background)
+{
+    return !background_is_stopping(background) && engine_is_leader(background->engine);
+}
+
+/* Carries out all exports in progress, the oldest first. False: some must be tried again. */
 static bool run_exports(struct exporter *exporter, struct arena *arena)
 {
     struct background *background = &exporter->background;
     struct export_list list = {.call.arena = arena, .only_in_progress = true, .limit = LIST_MAX};
-    bool is_done = export_list_waiting(background, &list) && !list.more;
-    for (size_t i = list.count; i > 0 && !background_is_stopping(background); i--) {
-        is_done = run_export(exporter, &list.entries[i - 1]) && is_done;
+    exporter->has_failed = !export_list_waiting(background, &list);
+    bool is_done = !exporter->has_failed && !list.more;
+    for (size_t i = list.count; i > 0 && may_go_on(background); i--) {
+        enum step step = run_export(exporter, &list.entries[i - 1]);
+        exporter->has_failed = exporter->has_failed || step == STEP_LATER;
+        is_done = is_done && step == STEP_DONE;
     }
     return is_done;
 }
@@ -262,7 +289,7 @@ static int64_t exporter_round(struct background *background)
         sweep(exporter, &arena);
     }
     arena_finish(&arena);
-    return is_idle ? IDLE_MS : POLL_MS;
+    return exporter->has_failed ? RETRY_MS : is_idle ? IDLE_MS : POLL_MS;
 }
 
 bool exporter_start(struct exporter *exporter, struct engine *engine, struct objects *objects,

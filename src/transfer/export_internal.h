@@ -13,6 +13,7 @@ struct exporter {
     struct background background;
     struct objects *objects;
     int64_t swept_ms; /* when exports of long ago were last looked for */
+    bool has_failed;  /* the store did, in this round */
 };
 
 /* Starts the thread, and lets the engine wake it. */
@@ -24,6 +25,7 @@ void exporter_stop(struct exporter *exporter);
 /* What came of a piece of work. */
 enum step {
     STEP_DONE,
+    STEP_SOON,   /* not all changes up to its instants are decided: it has not begun */
     STEP_LATER,  /* the store failed, or the server stops: the export is resumed */
     STEP_FAILED, /* the export is to fail: job->error */
 };

@@ -28,6 +28,7 @@ static void reset(struct load_batch *batch)
     batch->writes = NULL;
     batch->count = 0;
     batch->bytes = 0;
+    batch->text_bytes = 0;
     batch->units = 0;
     batch->group_count = 0;
     batch->object_key.len = 0;
@@ -60,6 +61,7 @@ struct load_batch *load_batch_filling(struct load_run *run)
         batch->writes = ARENA_ARRAY(&batch->arena, struct item_write, BATCH_ITEMS);
         batch->pointers = ARENA_ARRAY(&batch->arena, struct load_pointer, BATCH_ITEMS);
         batch->groups = ARENA_ARRAY(&batch->arena, struct items_write *, BATCH_ITEMS);
+        batch->begin_us = clock_monotonic_us();
     }
     return batch;
 }
@@ -259,6 +261,12 @@ static enum load_result redo_write(struct load_run *run, struct load_batch *batc
         write->table = table;
         write->err = ERR_INIT(&batch->arena);
         write->capacity = (struct capacity){0};
+        if (!item_check_index_keys(table, write->item, &write->err)) { /* of an index that is new */
+            take_failed(run, batch, write, units);
+            write->table = batch->table;
+            table_release(table);
+            return LOAD_RUN_ON;
+        }
         start(run, batch, &group, 1);
         waiting_mailbox_run(run->background->mailbox, &batch->done);
         bool again = can_be_redone(group);
@@ -313,6 +321,9 @@ static void advance(struct load_run *run, struct load_batch *batch)
 
 static enum load_result save(struct load_run *run)
 {
+    if (!load_is_leader(run->engine)) {
+        return LOAD_RUN_LATER; /* another server may be further already */
+    }
     enum load_result result = load_report_flush(run);
     if (result != LOAD_RUN_ON) {
         return result;

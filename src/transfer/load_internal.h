@@ -16,10 +16,12 @@
 enum {
     BATCHES = 4,                   /* one is filled while the others are being written */
     BATCH_ITEMS = 1024,            /* most items of a batch */
-    BATCH_BYTES = 2 * 1024 * 1024, /* and about how many bytes */
+    BATCH_RECORDS = 4096,          /* and records, also those that are not written */
+    BATCH_BYTES = 2 * 1024 * 1024, /* and about how many bytes of items */
+    TEXT_BYTES = 8 * 1024 * 1024,  /* and of the text that was read for it, decompressed */
     GROUP_ITEMS = 64,              /* items of one update of the store */
     SAVE_ITEMS = 50 * 1000,        /* records after which progress is stored */
-    SAVE_US = 500 * 1000,          /* and the time */
+    SAVE_US = 500 * 1000,          /* and the time; a batch is not filled for longer either */
     REPORT_BYTES = 1024 * 1024,    /* of an object with reports */
     BATCHES_PER_SECOND = 4,        /* at least, with a rate */
     LOGGED_MAX = 100,              /* errors of one load that are logged */
@@ -53,6 +55,8 @@ struct load_batch {
     struct load_pointer *pointers; /* of the writes */
     size_t count;
     size_t bytes;
+    size_t text_bytes; /* that were read while it was filled: parsing takes memory for them */
+    int64_t begin_us;
     double units; /* of the table, about */
     struct items_write **groups;
     size_t group_count;
@@ -86,6 +90,7 @@ struct load_run {
     struct arena scratch; /* of one step */
     struct str row_name;
     struct str arn;
+    struct str report_folder;           /* the keys of all objects with reports begin so */
     struct load load;                   /* as it was stored or is to be stored next */
     struct load_batch batches[BATCHES]; /* a ring */
     size_t filling;                     /* the batch into which records are read */
@@ -140,8 +145,13 @@ void load_report_error(struct load_run *run, struct load_batch *batch,
 /* Notes that a condition does not hold. */
 void load_report_condition(struct load_run *run, struct load_batch *batch,
                            const struct load_pointer *pointer, const struct item_write *write);
-/* Writes what has been noted as objects. */
+/* Returns what the keys of all objects with reports begin with. */
+struct str load_report_folder(struct load_run *run);
+/* Writes what has been noted as objects. What cannot be written is given up. */
 enum load_result load_report_flush(struct load_run *run);
+/* Whether an object is one with reports of this load. These may begin with the prefix of what is to
+ * be read, but are no input: a report has the item whose condition does not hold. */
+bool load_report_is_own(const struct load_run *run, struct str key);
 
 /* load_condition.c: the condition of a record; NULL: it has none. False: *err. */
 MUST_USE bool load_condition(struct load_run *run, const struct record *record, struct arena *arena,

@@ -1,6 +1,7 @@
 /* Reads the objects of an import or bulk put, one after the other in the order of their keys.
  * Called by load_run.c, on the thread of the load; blocks while objects are read. */
 #include "archive/decompress.h"
+#include "base/clock.h"
 #include "transfer/load_internal.h"
 
 enum { PIECE_BYTES = 4 * 1024 * 1024 };
@@ -41,7 +42,7 @@ static bool read_piece(struct object_source *object, struct err *err)
         return true;
     }
     if (has_changed(&error)) {
-        return err_set(err, ERR_VALIDATION, "The object has changed since the import began");
+        return err_set(err, ERR_VALIDATION, "The object has changed since it was listed");
     }
     object->error = error;
     return err_set(err, ERR_SERVICE_UNAVAILABLE, "%s", error.message);
@@ -68,10 +69,23 @@ struct object_reader {
     struct load_run *run;
     struct object_source object;
     struct decompressor *decompressor;
+    struct byte_source text; /* what the decompressor makes, counted */
     struct record_reader *records;
     struct record_options options;
     int64_t bytes_before; /* of the objects before this one */
 };
+
+static bool read_text(struct byte_source *source, char *room, size_t room_len, size_t *out_len,
+                      struct err *err)
+{
+    struct object_reader *reader = CONTAINER_OF(source, struct object_reader, text);
+    struct byte_source *inner = decompressor_source(reader->decompressor);
+    if (!inner->read(inner, room, room_len, out_len, err)) {
+        return false;
+    }
+    load_batch_filling(reader->run)->text_bytes += *out_len;
+    return true;
+}
 
 static void note_error(struct load_run *run, struct str message)
 {
@@ -114,12 +128,15 @@ static void note_place(struct object_reader *reader)
     at->total_bytes = reader->bytes_before + at->bytes;
 }
 
-/* Whether the batch has enough. Records that are not written count as well. */
+/* Whether the batch has enough. Records that are not written count as well. If objects come slowly
+ * it does not wait for more: counts are shown, and a cancellation is noticed, when it was written.
+ */
 static bool is_full(const struct load_run *run, const struct load_batch *batch)
 {
     double units_max = (double)run->load.units_max;
     return batch->count == BATCH_ITEMS || batch->bytes >= BATCH_BYTES ||
-           batch->records >= 4 * (int64_t)BATCH_ITEMS ||
+           batch->records >= BATCH_RECORDS || batch->text_bytes >= TEXT_BYTES ||
+           clock_monotonic_us() >= batch->begin_us + SAVE_US ||
            (units_max > 0 && batch->units >= units_max / BATCHES_PER_SECOND);
 }
 
@@ -129,10 +146,15 @@ static enum load_result read_records(struct object_reader *reader)
     enum load_result result = LOAD_RUN_ON;
     while (result == LOAD_RUN_ON) {
         struct load_batch *batch = load_batch_filling(run);
+        struct arena_mark mark = arena_mark(&batch->arena);
+        size_t count = batch->count;
         struct err err = ERR_INIT(&batch->arena);
         struct record record;
         enum record_result read = record_reader_next(reader->records, &batch->arena, &record, &err);
         result = take_record(reader, read, &record, &err);
+        if (batch->count == count) { /* it is not written: nothing refers to it */
+            arena_rewind(&batch->arena, mark);
+        }
         if (result == LOAD_RUN_ON && is_full(run, batch)) {
             note_place(reader);
             result = load_batch_flush(run);
@@ -151,7 +173,11 @@ static enum load_result skip(struct object_reader *reader, const struct load_cur
 {
     struct load_run *run = reader->run;
     struct err err = ERR_INIT(&run->scratch);
-    if (cursor == NULL || record_reader_skip_to(reader->records, cursor->offset, &err)) {
+    if (cursor == NULL) {
+        return LOAD_RUN_ON;
+    }
+    if (record_reader_skip_to(reader->records, cursor->offset, &err)) {
+        load_batch_filling(run)->text_bytes = 0; /* what was skipped takes no memory */
         return LOAD_RUN_ON;
     }
     if (err.code != ERR_VALIDATION) {
@@ -189,6 +215,7 @@ static enum load_result read_one(struct load_run *run, struct str key,
                    .key = buf_str(&run->at.key),
                    .etag = info->etag,
                    .size = info->size_bytes},
+        .text.read = read_text,
         .options = {.format = (enum record_format)run->load.format,
                     .delimiter = (char)run->load.delimiter,
                     .headers = run->load.header_count == 0 ? NULL : run->load.headers,
@@ -198,8 +225,7 @@ static enum load_result read_one(struct load_run *run, struct str key,
     };
     reader.decompressor =
         decompressor_create((enum compression)run->load.compression, &reader.object.source);
-    reader.records =
-        record_reader_create(&reader.options, decompressor_source(reader.decompressor));
+    reader.records = record_reader_create(&reader.options, &reader.text);
     enum load_result result = skip(&reader, cursor);
     if (result == LOAD_RUN_ON) {
         result = read_records(&reader);
@@ -221,7 +247,12 @@ static enum load_result resume_object(struct load_run *run)
     struct object_info info;
     struct object_error error;
     run->at.total_bytes = run->load.bytes;
-    if (str_is_null(cursor.key) || cursor.is_done) {
+    if (str_is_null(cursor.key)) {
+        return LOAD_RUN_ON;
+    }
+    if (cursor.is_done) { /* if nothing follows the cursor stays here */
+        begin_place(run, cursor.key, "", &cursor);
+        run->at.is_done = true;
         return LOAD_RUN_ON;
     }
     bool is_there = object_head(run->objects, run->load.bucket, cursor.key, &info, &error);
@@ -230,7 +261,7 @@ static enum load_result resume_object(struct load_run *run)
     }
     if (!is_there || !str_eq(str_from_c(info.etag), cursor.etag)) {
         begin_place(run, cursor.key, "", &cursor);
-        note_error(run, STR("The object has changed since the import began"));
+        note_error(run, STR("The object has changed since it was listed"));
         load_batch_filling(run)->records++;
         run->at.is_done = true;
         return LOAD_RUN_ON;
@@ -260,7 +291,9 @@ enum load_result load_read_objects(struct load_run *run)
             break;
         }
         for (size_t i = 0; result == LOAD_RUN_ON && i < list.count; i++) {
-            result = read_one(run, list.entries[i].key, &list.entries[i].info, NULL);
+            if (!load_report_is_own(run, list.entries[i].key)) {
+                result = read_one(run, list.entries[i].key, &list.entries[i].info, NULL);
+            }
             after.len = 0;
             buf_add(&after, list.entries[i].key);
         }

@@ -66,6 +66,21 @@ void load_report_condition(struct load_run *run, struct load_batch *batch,
     JSON_PUT(out, "}\n");
 }
 
+struct str load_report_folder(struct load_run *run)
+{
+    struct str id = load_id(run->row_name);
+    struct str prefix = run->load.output_prefix;
+    bool needs_slash = prefix.len > 0 && prefix.data[prefix.len - 1] != '/';
+    return arena_format(&run->arena, "%.*s%sAWSDynamoDB/%.*s/", STR_ARG(prefix),
+                        needs_slash ? "/" : "", STR_ARG(id));
+}
+
+bool load_report_is_own(const struct load_run *run, struct str key)
+{
+    return run->load.kind == LOAD_BULK_PUT && str_eq(run->load.bucket, run->load.output_bucket) &&
+           str_starts_with(key, run->report_folder);
+}
+
 static enum load_result put_object(struct load_run *run, enum load_report kind)
 {
     static const char *const folders[] = {
@@ -73,24 +88,18 @@ static enum load_result put_object(struct load_run *run, enum load_report kind)
         [REPORT_CONDITION] = "condition-check-failure",
     };
     const struct load *load = &run->load;
-    struct str id = load_id(run->row_name);
-    struct str prefix = load->output_prefix;
-    bool has_slash = prefix.len > 0 && prefix.data[prefix.len - 1] != '/';
-    struct str key = arena_format(&run->scratch, "%.*s%sAWSDynamoDB/%.*s/%s/%08lld.json",
-                                  STR_ARG(prefix), has_slash ? "/" : "", STR_ARG(id), folders[kind],
-                                  (long long)load->cursor.part);
+    struct str key = arena_format(&run->scratch, "%.*s%s/%08lld.json", STR_ARG(run->report_folder),
+                                  folders[kind], (long long)load->cursor.part);
     struct object_attributes attributes = {
         .content_type = STR("application/json"),
         .sse = load->output_sse,
         .sse_key_id = load->output_sse_key,
     };
     struct object_error error;
-    if (!object_put(run->objects, load->output_bucket, key, buf_str(&run->reports[kind]),
-                    &attributes, NULL, &error)) {
-        return load_fail_objects(run, &error);
-    }
-    run->reports[kind].len = 0;
-    return LOAD_RUN_ON;
+    bool ok = object_put(run->objects, load->output_bucket, key, buf_str(&run->reports[kind]),
+                         &attributes, NULL, &error);
+    run->reports[kind].len = 0; /* after a failure the load ends, or goes on at the stored cursor */
+    return ok ? LOAD_RUN_ON : load_fail_objects(run, &error);
 }
 
 enum load_result load_report_flush(struct load_run *run)
@@ -103,6 +112,6 @@ enum load_result load_report_flush(struct load_run *run)
             result = put_object(run, kind);
         }
     }
-    run->load.cursor.part += has_some && result == LOAD_RUN_ON;
+    run->load.cursor.part += has_some; /* also after a failure: one object may be there */
     return result;
 }

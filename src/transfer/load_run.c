@@ -189,10 +189,28 @@ static enum load_result complete_load(struct load_run *run)
     return save_end(run, run->load.errors == 0 ? LOAD_COMPLETED : LOAD_COMPLETED_WITH_ERRORS);
 }
 
+/* Counts and reports what a bulk put has written before it fails; a further failure does not
+ * matter. */
+static enum load_result settle_failed(struct load_run *run)
+{
+    struct str code = run->load.failure_code;
+    struct str message = run->load.failure_message;
+    enum load_result result = load_batch_settle(run);
+    if (result != LOAD_RUN_LATER) {
+        result = load_report_flush(run);
+    }
+    run->load.failure_code = code;
+    run->load.failure_message = message;
+    return result;
+}
+
 /* Ends a load that cannot go on: `failure_code` says why. */
 static enum load_result end_failed(struct load_run *run)
 {
     struct err err = ERR_INIT(&run->scratch);
+    if (run->load.kind == LOAD_BULK_PUT && settle_failed(run) == LOAD_RUN_LATER) {
+        return LOAD_RUN_LATER;
+    }
     if (run->load.kind == LOAD_IMPORT && run->load.table != NULL) {
         arena_reset(&run->scratch);
         enum load_saved saved =
@@ -236,7 +254,7 @@ static enum load_result begin(struct load_run *run)
                          "--s3-endpoint");
     }
     if (is_resumed) {
-        run->replay_items = run->load.items + SAVE_ITEMS + (BATCHES + 1) * (int64_t)BATCH_ITEMS;
+        run->replay_items = run->load.items + SAVE_ITEMS + (BATCHES + 1) * (int64_t)BATCH_RECORDS;
         log_write(LOG_INFO, name_of(run), "table %.*s: goes on after %lld records",
                   STR_ARG(run->load.table_name), (long long)run->load.items);
     } else {
@@ -297,9 +315,13 @@ enum load_result load_run(struct background *background, struct objects *objects
         arena_init(&run.batches[i].arena);
     }
     run.arn = load_arn(run.engine, &run.arena, load->kind, row_name);
+    run.report_folder = load_report_folder(&run);
     enum load_result result = begin(&run);
     if (result == LOAD_RUN_ON) {
         result = load_read_objects(&run);
+    }
+    if (!load_is_leader(run.engine)) { /* another server goes on with it, and will end it */
+        result = LOAD_RUN_LATER;
     }
     if (result == LOAD_RUN_ON) {
         result = complete_load(&run);

@@ -92,18 +92,26 @@ static void reap_workers(struct loader *loader)
     }
 }
 
-/* A worker that is free; NULL: there is none, or the load is at work. */
-static struct worker *find_worker(struct loader *loader, struct str row_name)
+static bool is_at_work(const struct loader *loader, struct str row_name)
 {
-    struct worker *free_worker = NULL;
     for (size_t i = 0; i < WORKERS_MAX; i++) {
-        struct worker *worker = &loader->workers[i];
+        const struct worker *worker = &loader->workers[i];
         if (worker->is_started && str_eq(worker->row_name, row_name)) {
-            return NULL;
+            return true;
         }
-        free_worker = worker->is_started ? free_worker : worker;
     }
-    return free_worker;
+    return false;
+}
+
+/* A worker that is free; NULL: there is none. */
+static struct worker *find_worker(struct loader *loader)
+{
+    for (size_t i = 0; i < WORKERS_MAX; i++) {
+        if (!loader->workers[i].is_started) {
+            return &loader->workers[i];
+        }
+    }
+    return NULL;
 }
 
 /* --- rows --- */
@@ -134,6 +142,18 @@ static bool list_loads(struct loader *loader, struct arena *arena, struct list_w
     return wait->list.call.err.code == ERR_NONE;
 }
 
+/* Starts a load that is not at work, if a worker is free. One that was cancelled need not wait for
+ * that: only its row is written. */
+static void start_load(struct loader *loader, const struct load_entry *entry)
+{
+    struct worker *worker = find_worker(loader);
+    if (worker != NULL) {
+        start_worker(loader, worker, entry);
+    } else if (entry->load.state == LOAD_CANCELLING) {
+        load_run(&loader->background, loader->objects, entry->row_name, &entry->load);
+    }
+}
+
 /* Starts loads that are running and not at work, the oldest first. */
 static void start_loads(struct loader *loader, enum load_kind kind)
 {
@@ -142,9 +162,8 @@ static void start_loads(struct loader *loader, enum load_kind kind)
     struct list_wait wait = {.list = {.kind = kind, .running = true}};
     bool ok = list_loads(loader, &arena, &wait);
     for (size_t i = wait.list.count; ok && i-- > 0;) {
-        struct worker *worker = find_worker(loader, wait.list.entries[i].row_name);
-        if (worker != NULL) {
-            start_worker(loader, worker, &wait.list.entries[i]);
+        if (!is_at_work(loader, wait.list.entries[i].row_name)) {
+            start_load(loader, &wait.list.entries[i]);
         }
     }
     arena_finish(&arena);

@@ -6,6 +6,7 @@ import pytest
 
 from loads import (PACKED, bucket, bulk_request, db, describe_bulk, in_order, json_lines, run_bulk, served,  # noqa: F401
                    start_bulk, wait_bulk)
+from memory import Growth
 from tables import all_items, create_table, put_all, unique_name
 from values import item
 from waiting import poll
@@ -156,6 +157,39 @@ def test_tokens(db, bucket):
     assert wait_bulk(db, first["BulkOperationArn"])["BulkOperationStatus"] == "COMPLETED"
 
 
+def test_long_tokens(db, bucket):
+    """A token may be longer than a key of the store."""
+    table, token = create_table(db), "t" * 10_000
+    bucket.put("in/a", json_lines([item(pk="a")]))
+    first = start_bulk(db, table, bucket=bucket, ClientToken=token)
+    assert start_bulk(db, table, bucket=bucket, ClientToken=token)["BulkOperationArn"] == first["BulkOperationArn"]
+    wait_bulk(db, first["BulkOperationArn"])
+
+
+def test_reports_are_not_read(db, bucket):
+    """Reports may lie below the prefix of the input: they have items whose condition did not hold."""
+    table = create_table(db)
+    put_all(db, table, [item(pk="old", v=1)])
+    bucket.put("a", json_lines([item(pk="old", v=2)], ConditionExpression="attribute_not_exists(pk)") + json_lines([item(x="no key")]))
+    request = bulk_request(table, bucket=bucket, prefix="")
+    request["OutputS3Configuration"]["S3Bucket"] = bucket
+    request["OutputS3Configuration"]["S3KeyPrefix"] = "z"
+    found = wait_bulk(db, db.StartBulkPutItems(**request)["BulkOperationDescription"]["BulkOperationArn"])
+    assert (found["ProcessedItemCount"], found["FailedItemCount"]) == (2, 1)  # conditions are no failures
+    assert scan(db, table) == [item(pk="old", v=1)]
+
+
+def test_records_that_are_refused_take_no_memory(served, db, bucket):
+    """300 lines of 1 MB: each is too large for an item. They are not kept while a batch is filled."""
+    table = create_table(db)
+    line = json_lines([item(pk="a", data="x" * 1_000_000)])
+    bucket.put("in/a.gz", PACKED["GZIP"](line.encode() * 300))
+    growth = Growth(served[0].process.pid)
+    found = run_bulk(db, table, bucket=bucket, compression="GZIP")
+    assert (found["ProcessedItemCount"], found["FailedItemCount"]) == (300, 300)
+    growth.check(120)
+
+
 def test_list(db, bucket):
     table = create_table(db)
     bucket.put("in/a", json_lines([item(pk="a")]))
@@ -168,6 +202,8 @@ def test_list(db, bucket):
     assert [one["BulkOperationArn"] for one in first["BulkOperationsSummaryList"] + second["BulkOperationsSummaryList"]][:3] == arns
     with invalid("Invalid Request: Provided nextToken is invalid: x"):
         db.ListBulkOperations(NextToken="x")
+    with invalid():
+        db.ListBulkOperations(NextToken="zz")
 
 
 def test_errors(db):

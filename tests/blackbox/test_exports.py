@@ -269,7 +269,7 @@ def test_times(db):
     table = make(db)
     request = {"TableArn": table_arn(db, table), "S3Bucket": BUCKET}
     now = read_clock(db)
-    for seconds in (1, int(now) + 1000):
+    for seconds in (0, 1, int(now) + 1000):
         with refused("InvalidExportTimeException", "Export Time is invalid"):
             db.ExportTableToPointInTime(**request, ExportTime=seconds)
 
@@ -320,9 +320,9 @@ def test_errors(db):
         db.ExportTableToPointInTime(TableArn=elsewhere, S3Bucket=BUCKET)
     with refused("AccessDeniedException"):
         db.ExportTableToPointInTime(TableArn=arn.replace("000000000000", "111111111111"), S3Bucket=BUCKET)
-    unknown = f"{arn}/export/01489602797149-73d8d5bc"
-    with refused("ExportNotFoundException", f"Export not found: Export not found: {unknown}"):
-        describe(db, unknown)
+    for unknown in (f"{arn}/export/01489602797149-73d8d5bc", f"{arn}/export/{'x' * 30}"):
+        with refused("ExportNotFoundException", f"Export not found: Export not found: {unknown}"):
+            describe(db, unknown)
 
 
 def test_bad_buckets_fail_later(db):

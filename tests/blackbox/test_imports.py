@@ -188,6 +188,13 @@ def test_client_token(db, bucket):
     assert again["ImportArn"] == first["ImportArn"] and again["ImportStatus"] == "COMPLETED"
 
 
+def test_long_client_token(db, bucket):
+    """It may be longer than a key of the store."""
+    bucket.put("in/a", json_lines(items(1)))
+    found = run_import(db, bucket=bucket, prefix="in/", ClientToken="t" * 10_000)
+    assert found["ImportStatus"] == "COMPLETED"
+
+
 def test_list(db, bucket):
     bucket.put("x", json_lines(items(1)))
     table = unique_name()

@@ -6,6 +6,7 @@ import random
 import pytest
 
 import postgresql
+from backups import create_backup, restore
 from server import Server
 from streams import Consumer, Streams, specification, stream_arn
 from tables import all_items, create_table, definitions, index_request, wait_active
@@ -101,3 +102,17 @@ def test_index_is_created_over_keys_that_do_not_fit(db):
         update("SET r1 = :r", r=os.urandom(RANGE_MAX))
     update("SET r1 = :r, r2 = :r", r=b"short")
     assert len(db.Scan(TableName=table, IndexName="gsi")["Items"]) == 2
+
+
+def test_restore_of_keys_that_do_not_fit(db):
+    """What the index of the source did not take the index of the new table leaves out as well."""
+    key = "g r1:B,r2:B,r3:B,r4:B"
+    table = create_table(db, "pk")
+    long = item(pk="long", g="g", **{f"r{number}": os.urandom(RANGE_MAX) for number in range(1, 5)})
+    db.PutItem(TableName=table, Item=long)
+    db.UpdateTable(TableName=table, AttributeDefinitions=definitions("pk", key),
+                   GlobalSecondaryIndexUpdates=[{"Create": index_request("gsi", key)}])
+    wait_active(db, table)
+    restore(db, create_backup(db, table), "long-restored")
+    assert db.Scan(TableName="long-restored")["Items"] == [long]
+    assert db.Scan(TableName="long-restored", IndexName="gsi")["Items"] == []

@@ -77,7 +77,7 @@ bool load_request_row(struct api_call *call, enum load_kind kind, struct str tex
         return err_set(&call->err, ERR_VALIDATION, "Invalid %s ARN",
                        kind == LOAD_IMPORT ? "Import" : "Bulk Operation");
     }
-    if (!str_eq(arn.account, engine_account(call->engine))) {
+    if (!str_eq(arn.account, engine_account(call->engine)) || !str_eq(arn.partition, STR("aws"))) {
         return err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
     }
     *out = load_row_name(call->arena, id, arn.table);
@@ -120,12 +120,13 @@ bool load_request_position(struct api_call *call, struct str token, struct str *
         int high = hex_digit(token.data[2 * i]);
         int low = hex_digit(token.data[2 * i + 1]);
         is_good = high >= 0 && low >= 0;
-        name[i] = (char)(high << 4 | low);
+        name[i] = is_good ? (char)(high << 4 | low) : 0;
     }
     while (is_good && len > 0 && name[len - 1] == 0) {
         len--;
     }
-    if (!is_good || len <= LOAD_ID_LEN || name[LOAD_ID_LEN] != '/') {
+    if (!is_good || len <= LOAD_ID_LEN || len > LOAD_ID_LEN + 1 + TABLE_NAME_MAX ||
+        name[LOAD_ID_LEN] != '/') {
         return err_set(&call->err, ERR_VALIDATION,
                        "Invalid Request: Provided nextToken is invalid: %.*s", STR_ARG(token));
     }

@@ -1,5 +1,6 @@
 /* DescribeExport and ListExports. Called by dispatch.c on the thread of the request. */
 #include "api/files/export_request.h"
+#include "err/messages.h"
 
 enum { EXPORTS_PER_PAGE = 10 };
 
@@ -22,6 +23,7 @@ static const struct shape shape_describe_export = {
 
 struct describe_export {
     struct api_call *call;
+    struct str arn;
     struct export_get engine;
 };
 
@@ -29,6 +31,10 @@ static void describe_done(struct engine_call *engine_call)
 {
     struct describe_export *op = CONTAINER_OF(engine_call, struct describe_export, engine.call);
     op->call->err = engine_call->err;
+    if (engine_call->err.code == ERR_EXPORT_NOT_FOUND) { /* with the ARN as it was sent */
+        op->call->err = ERR_INIT(op->call->arena);
+        err_set(&op->call->err, ERR_EXPORT_NOT_FOUND, MESSAGE_EXPORT_NOT_FOUND, STR_ARG(op->arn));
+    }
     if (engine_call->err.code == ERR_NONE) {
         export_request_describe(op->call, op->engine.row_name, &op->engine.export);
     }
@@ -46,6 +52,7 @@ void op_describe_export(struct api_call *call)
         api_finish(call);
         return;
     }
+    op->arn = request.arn;
     op->engine.call = api_engine_call(call, describe_done);
     engine_get_export(&op->engine);
 }

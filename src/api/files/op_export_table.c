@@ -134,13 +134,12 @@ struct export_table {
     struct api_call *call;
     struct export_table_request request;
     struct str table_name;
-    bool has_token; /* the request has one */
     struct export_find find;
     struct export_get get;
     struct export_create create;
 };
 
-static void find_token(struct export_table *op);
+static void find_token(struct export_table *op, bool of_any_age);
 
 static void finish(struct export_table *op, const struct err *err)
 {
@@ -164,6 +163,12 @@ static uint64_t request_hash(struct arena *arena, const struct export_table_requ
     return hash_64(text);
 }
 
+/* 0 means to the engine that there is no time. 1970 is refused, and so is the millisecond after. */
+static int64_t time_of(const struct wire_int *time)
+{
+    return time->given && time->value == 0 ? 1 : time->value;
+}
+
 static struct export wanted_export(const struct export_table_request *request)
 {
     const struct incremental_request *incremental = request->incremental;
@@ -174,8 +179,8 @@ static struct export wanted_export(const struct export_table_request *request)
         .is_type_given = !str_is_null(request->type.text),
         .view = has_view ? (enum export_view)incremental->view.value : EXPORT_NEW_AND_OLD_IMAGES,
         .sse_kms = !str_is_null(request->sse.text) && request->sse.value == SSE_KMS,
-        .time_ms = incremental != NULL ? incremental->from_ms.value : request->time_ms.value,
-        .to_ms = incremental != NULL ? incremental->to_ms.value : 0,
+        .time_ms = time_of(incremental != NULL ? &incremental->from_ms : &request->time_ms),
+        .to_ms = incremental != NULL ? time_of(&incremental->to_ms) : 0,
         .token = request->token,
         .bucket = request->bucket,
         .owner = request->owner,
@@ -189,7 +194,7 @@ static void create_done(struct engine_call *engine_call)
     struct export_table *op = CONTAINER_OF(engine_call, struct export_table, create.change.call);
     struct err err = engine_call->err;
     if (err.code == ERR_EXPORT_CONFLICT) { /* another request with the token was quicker */
-        find_token(op);
+        find_token(op, true);
         return;
     }
     if (err.code == ERR_RESOURCE_NOT_FOUND) {
@@ -247,10 +252,12 @@ static void find_done(struct engine_call *engine_call)
     engine_get_export(&op->get);
 }
 
-static void find_token(struct export_table *op)
+/* `of_any_age`: it is known to be in use. */
+static void find_token(struct export_table *op, bool of_any_age)
 {
     op->find = (struct export_find){.call = api_engine_call(op->call, find_done),
-                                    .token = op->request.token};
+                                    .token = op->request.token,
+                                    .of_any_age = of_any_age};
     engine_find_export(&op->find);
 }
 
@@ -279,6 +286,6 @@ void op_export_table_to_point_in_time(struct api_call *call)
         make_token(op);
         create(op);
     } else {
-        find_token(op);
+        find_token(op, false);
     }
 }
