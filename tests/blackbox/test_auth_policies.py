@@ -288,6 +288,19 @@ def test_restores_read_and_write_the_new_table(tmp_path):
             expect(server, action, "RestoreTableFromBackup", request, "impl", action, new)
 
 
+@pytest.mark.parametrize("operation, member, arn", [
+    ("DescribeBackup", "BackupArn", BACKUP), ("DeleteBackup", "BackupArn", BACKUP), ("DescribeImport", "ImportArn", IMPORT),
+    ("DescribeBulkOperation", "BulkOperationArn", BULK), ("CancelBulkOperation", "BulkOperationArn", BULK)])
+def test_other_regions_and_partitions_do_not_evade_a_denial(tmp_path, operation, member, arn):
+    """These operations find what an ARN names by table and id, so policies are asked about the ARN that it has here."""
+    denied = policy(allow("*", "*"), {"Effect": "Deny", "Action": f"dynamodb:{operation}", "Resource": arn})
+    path = write_users(tmp_path / "users.json", [user("u", "u")], policies={"u": denied})
+    with Server("memory:", "--auth", "on", "--users", path) as server:
+        for sent in (arn, arn.replace("us-east-1", "eu-west-1"), arn.replace("arn:aws:", "arn:aws-cn:")):
+            got = outcome(server, "u", operation, {member: sent})
+            assert "explicit deny" in got and arn in got or "ValidationException" in got, (sent, got)
+
+
 def check_batch_statement(server, request):
     """A denied statement fails alone, inside a good answer."""
     with connect(server, "nobody") as client:

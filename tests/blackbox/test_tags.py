@@ -61,6 +61,13 @@ def test_no_more_than_fifty(db, arn):
     assert len(tags_of(db, arn)) == 50
 
 
+def test_other_partitions(db, arn):
+    """A policy about the table's ARN would not match such a request."""
+    with refused("ValidationException"):
+        tag(db, arn.replace("arn:aws:", "arn:aws-cn:"), a="1")
+    assert tags_of(db, arn) == {}
+
+
 def test_bytes_of_the_largest_tags(db, arn):
     """50 tags with keys of 128 and values of 256 letters of four bytes are near what is possible."""
     tags = {f"{number:02}" + "\u8868" * 126: "\u8868" * 256 for number in range(50)}

@@ -196,6 +196,23 @@ static bool ask_arn(struct question *question, struct str text)
     return ask(question, &question->call->err);
 }
 
+/* Returns an ARN with the partition and Region of this server. The operations on backups, imports
+ * and bulk operations ignore those of the request, so policies decide about the ARN of what is
+ * found. Text that is no ARN is returned as it is: the operation refuses it. */
+static struct str own_arn(struct api_call *call, struct str text)
+{
+    struct str region = engine_region(call->engine);
+    struct str rest = text; /* from the account on */
+    for (int i = 0; i < 4; i++) {
+        const char *colon = rest.len == 0 ? NULL : memchr(rest.data, ':', rest.len);
+        if (colon == NULL) {
+            return text;
+        }
+        rest = str_skip(rest, (size_t)(colon - rest.data) + 1);
+    }
+    return arena_format(call->arena, "arn:aws:dynamodb:%.*s:%.*s", STR_ARG(region), STR_ARG(rest));
+}
+
 /* The backup of an ARN. Its table may be gone, and has no say. */
 static bool ask_backup(struct question *question)
 {
@@ -204,7 +221,7 @@ static bool ask_backup(struct question *question)
     if (str_is_null(text) || !backup_request_split(text, &parts)) {
         return true; /* the operation refuses it */
     }
-    question->resource = text;
+    question->resource = own_arn(question->call, text);
     bool is_allowed = ask(question, &question->call->err);
     question->resource = STR_NULL;
     return is_allowed;
@@ -215,7 +232,7 @@ static bool ask_load(struct question *question)
 {
     struct str import = member_text(question->shape, question->request, "ImportArn");
     struct str bulk = member_text(question->shape, question->request, "BulkOperationArn");
-    question->resource = str_is_null(import) ? bulk : import;
+    question->resource = own_arn(question->call, str_is_null(import) ? bulk : import);
     return question->resource.len == 0 || ask(question, &question->call->err);
 }
 

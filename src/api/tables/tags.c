@@ -163,7 +163,7 @@ bool tags_table_name(struct api_call *call, struct str text, struct str *out)
     if (!api_check_resource_arn(call, text, names_table && !is_name ? ARN_OTHER : arn.kind)) {
         return false;
     }
-    if (!str_eq(arn.region, engine_region(call->engine))) {
+    if (!str_eq(arn.region, engine_region(call->engine)) || !str_eq(arn.partition, STR("aws"))) {
         return err_set(&call->err, ERR_VALIDATION,
                        "Invalid TableArn: Invalid ResourceArn provided as input %.*s",
                        STR_ARG(text));
