@@ -86,10 +86,12 @@ static struct str body_of(struct str answer)
 }
 
 /* Asks once. Prints the outcome if the server is ready, or `is_last`. */
-static bool check(const struct address *address, bool is_last, struct arena *arena)
+static bool check(const struct address *address, bool is_last)
 {
     struct buf answer = {0};
-    struct err err = ERR_INIT(arena);
+    struct arena arena; /* of the error; --wait may ask for a day */
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
     bool has_answer = ask(address, &answer, &err);
     bool is_ready = has_answer && str_starts_with(buf_str(&answer), STR("HTTP/1.1 200 "));
     if (has_answer && (is_ready || is_last)) {
@@ -99,6 +101,7 @@ static bool check(const struct address *address, bool is_last, struct arena *are
         fprintf(stderr, "gramme ready: %.*s\n", STR_ARG(err.message));
     }
     buf_finish(&answer);
+    arena_finish(&arena);
     return is_ready;
 }
 
@@ -117,7 +120,7 @@ static int wait_until_ready(const struct options *options)
     bool is_last = false;
     while (status == 1 && !is_last) {
         is_last = clock_monotonic_us() >= until_us;
-        status = check(&address, is_last, &arena) ? 0 : 1;
+        status = check(&address, is_last) ? 0 : 1;
         if (status == 1 && !is_last) {
             nanosleep(&(struct timespec){.tv_nsec = (long)PAUSE_MS * 1000 * 1000}, NULL);
         }

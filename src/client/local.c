@@ -24,6 +24,7 @@ struct local {
     struct transport transport;
     struct store *store;
     struct engine *engine;
+    bool is_alone;        /* no server can use the store at the same time */
     pthread_mutex_t lock; /* of `free` */
     struct caller *free;
 };
@@ -71,6 +72,13 @@ static void call_done(struct api_call *call)
     CONTAINER_OF(call, struct caller, call)->done = true;
 }
 
+/* Whether a server carries the operation out after it is answered (src/transfer). */
+static bool needs_server(struct str operation)
+{
+    return str_eq(operation, STR("ExportTableToPointInTime")) ||
+           str_eq(operation, STR("ImportTable")) || str_eq(operation, STR("StartBulkPutItems"));
+}
+
 static void local_call(struct transport *transport, struct attempt *attempt)
 {
     static const enum api_family families[] = {[GROUP_DYNAMODB] = API_DYNAMODB,
@@ -79,6 +87,12 @@ static void local_call(struct transport *transport, struct attempt *attempt)
     struct local *local = CONTAINER_OF(transport, struct local, transport);
     if (!str_is_null(attempt->page)) {
         attempt_fail(attempt, GRAMME_BAD_ADDRESS, "only a server has pages");
+        return;
+    }
+    if (local->is_alone && needs_server(attempt->operation)) {
+        attempt_fail(attempt, GRAMME_BAD_ADDRESS,
+                     "only a server exports to and imports from buckets: start `gramme serve` on "
+                     "this store");
         return;
     }
     if (attempt->body.len > BODY_BYTES_MAX) {
@@ -130,6 +144,7 @@ bool local_open(const char *url, const struct gramme_options *options, struct tr
     struct local *local = mem_zalloc(sizeof(*local));
     local->transport = (struct transport){local_call, local_close, 1};
     pthread_mutex_init(&local->lock, NULL);
+    local->is_alone = !str_starts_with(str_from_c(url), STR("postgresql:"));
     struct store_options store_options = {.worker_count = 2};
     store_options.cache_bytes =
         (size_t)(options->cache_mb > 0 ? options->cache_mb : 64) * 1024 * 1024;

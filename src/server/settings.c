@@ -152,7 +152,8 @@ static void read_environment(struct arena *arena, struct setting *settings)
         char name[64] = "GRAMME_";
         size_t len = strlen(name);
         for (const char *at = settings[i].name; *at != '\0'; at++) {
-            name[len++] = (char)(*at == '-' ? '_' : *at - 'a' + 'A');
+            bool is_letter = *at >= 'a' && *at <= 'z';
+            name[len++] = *at == '-' ? '_' : is_letter ? (char)(*at - 'a' + 'A') : *at;
         }
         name[len] = '\0';
         const char *value = getenv(name);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -15,10 +16,12 @@
 static void *read_until_eof(void *unused)
 {
     char discarded[512];
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     ssize_t got;
     do {
+        poll(&input, 1, -1); /* another process may have made the pipe non-blocking */
         got = read(STDIN_FILENO, discarded, sizeof(discarded));
-    } while (got > 0 || (got < 0 && errno == EINTR));
+    } while (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN)));
     log_write(LOG_INFO, "server", "standard input has ended");
     kill(getpid(), SIGINT);
     return unused;

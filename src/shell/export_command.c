@@ -11,6 +11,7 @@
 #include "shell/commands_internal.h"
 #include "shell/schema_internal.h"
 #include "shell/shell.h"
+#include "shell/text_internal.h"
 
 #define URL_DEFAULT "http://127.0.0.1:8000"
 
@@ -137,10 +138,20 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
 
 /* --- calls --- */
 
+/* Says why it failed. Texts of a server may hold what a terminal would obey. */
+static void say_failure(const char *code, const char *message)
+{
+    struct buf safe = {0};
+    text_add_safe(&safe, str_from_c(code));
+    buf_add(&safe, code[0] == '\0' ? STR("") : STR(": "));
+    text_add_safe(&safe, str_from_c(message));
+    fprintf(stderr, "gramme export: %.*s\n", STR_ARG(buf_str(&safe)));
+    buf_finish(&safe);
+}
+
 static bool report(struct gramme_error *error)
 {
-    fprintf(stderr, "gramme export: %s: %s\n", gramme_error_code(error),
-            gramme_error_message(error));
+    say_failure(gramme_error_code(error), gramme_error_message(error));
     gramme_error_destroy(error);
     return false;
 }
@@ -185,8 +196,7 @@ static bool export_lines(struct gramme_db *db, const struct arguments *arguments
     memcpy(invocation.words.raw, words, sizeof(words));
     bool good = run_export(&session, &invocation) && fflush(stdout) == 0;
     if (!good) {
-        fprintf(stderr, "gramme export: %s\n",
-                session.message.len > 0 ? session.message.data : strerror(errno));
+        say_failure("", session.message.len > 0 ? session.message.data : strerror(errno));
     } else if (arguments->output != NULL) {
         fwrite(session.out.data, 1, session.out.len, stderr);
     }
@@ -272,9 +282,9 @@ static bool print_export(const struct gramme_value *export)
 {
     const char *status = text_or(gramme_get_string(export, "ExportStatus"), "");
     if (strcmp(status, "COMPLETED") != 0) {
-        fprintf(stderr, "gramme export: %s: %s\n",
-                text_or(gramme_get_string(export, "FailureCode"), status),
-                text_or(gramme_get_string(export, "FailureMessage"), "the export has not ended"));
+        say_failure(
+            text_or(gramme_get_string(export, "FailureCode"), status),
+            text_or(gramme_get_string(export, "FailureMessage"), "the export has not ended"));
         return false;
     }
     printf("%lld items exported to %s, %s\n", (long long)gramme_get_int(export, "ItemCount", 0),

@@ -14,6 +14,7 @@
 #include "json/writer.h"
 #include "shell/import_internal.h"
 #include "shell/shell.h"
+#include "shell/text_internal.h"
 #include "wire/value_json.h"
 
 enum { BATCH_ITEMS = 25, BATCH_BYTES = 4 * 1024 * 1024, ROUNDS_MAX = 12 };
@@ -86,11 +87,22 @@ static bool read_file(struct byte_source *source, char *room, size_t room_len, s
            err_set(err, ERR_SERVICE_UNAVAILABLE, "cannot read: %s", strerror(errno));
 }
 
-static void note_error(struct loading *loading, struct str message)
+void import_say(FILE *out, const char *start, struct str message)
 {
+    struct buf safe = {0};
+    text_add_safe(&safe, message);
+    fprintf(out, "%s%.*s\n", start, STR_ARG(buf_str(&safe)));
+    buf_finish(&safe);
+}
+
+/* Says why a record was not written. */
+static void note_error(struct loading *loading, size_t number, struct str message)
+{
+    char start[64];
     loading->errors++;
-    fprintf(stderr, "%sgramme import: record %zu: %.*s\n", isatty(STDERR_FILENO) ? "\r\x1b[K" : "",
-            loading->records, STR_ARG(message));
+    snprintf(start, sizeof(start),
+             "%sgramme import: record %zu: ", isatty(STDERR_FILENO) ? "\r\x1b[K" : "", number);
+    import_say(stderr, start, message);
 }
 
 /* --- the table --- */
@@ -163,12 +175,13 @@ static bool send_items(struct loading *loading, struct str request_items,
         struct gramme_answer *answer =
             gramme_call(loading->db, "BatchWriteItem", body.data, body.len, error);
         buf_finish(&body);
-        good = answer != NULL && round < ROUNDS_MAX;
+        good = answer != NULL;
         rest.len = 0;
         if (answer != NULL) {
             size_t len;
             const char *json = gramme_answer_json(answer, &len);
             buf_add(&rest, raw_member(&loading->scratch, str_make(json, len), "UnprocessedItems"));
+            good = rest.len <= 2 || round < ROUNDS_MAX;
         }
         gramme_answer_destroy(answer);
     }
@@ -203,8 +216,9 @@ static bool send_some(struct loading *loading, size_t first, size_t count,
 
 static void say_error(struct gramme_error **error)
 {
-    fprintf(stderr, "gramme import: %s\n",
-            *error == NULL ? "the server does not keep up" : gramme_error_message(*error));
+    import_say(stderr, "gramme import: ",
+               *error == NULL ? STR("the server does not keep up")
+                              : str_from_c(gramme_error_message(*error)));
     gramme_error_destroy(*error);
     *error = NULL;
 }
@@ -221,9 +235,7 @@ static bool send_one_by_one(struct loading *loading)
                 say_error(&error);
                 return false;
             }
-            loading->errors++;
-            fprintf(stderr, "gramme import: record %zu: %s\n", loading->numbers[i],
-                    gramme_error_message(error));
+            note_error(loading, loading->numbers[i], str_from_c(gramme_error_message(error)));
             gramme_error_destroy(error);
         }
     }
@@ -298,6 +310,7 @@ static bool load_records(struct import_arguments *arguments, struct loading *loa
     bool good = true;
     enum record_result result = RECORD_ITEM;
     while (good && result != RECORD_END && result != RECORD_BROKEN) {
+        struct arena_mark mark = arena_mark(&loading->scratch);
         struct err err = ERR_INIT(&loading->scratch);
         struct record record;
         result = record_reader_next(reader, &loading->scratch, &record, &err);
@@ -305,10 +318,11 @@ static bool load_records(struct import_arguments *arguments, struct loading *loa
         if (result == RECORD_ITEM) {
             good = add_item(loading, record.item);
         } else if (result == RECORD_FAILED) {
-            note_error(loading, err.message);
+            note_error(loading, loading->records, err.message);
             good = false;
         } else if (result != RECORD_END) {
-            note_error(loading, record.error);
+            note_error(loading, loading->records, record.error);
+            arena_rewind(&loading->scratch, mark); /* a file may have bad records only */
         }
         show_written(arguments, loading, false);
     }
@@ -325,11 +339,13 @@ static bool load_plain(struct loading *loading, struct str line)
     char *typed = plain == NULL ? NULL : gramme_value_to_json(plain, GRAMME_TYPED, &len);
     gramme_value_destroy(plain);
     if (typed == NULL) {
-        note_error(loading, str_from_c(error != NULL ? gramme_error_message(error)
-                                                     : "it is not a JSON object"));
+        note_error(
+            loading, loading->records,
+            str_from_c(error != NULL ? gramme_error_message(error) : "it is not a JSON object"));
         gramme_error_destroy(error);
         return true;
     }
+    struct arena_mark mark = arena_mark(&loading->scratch);
     struct json_reader json;
     json_reader_init(&json, &loading->scratch, str_make(typed, len));
     struct value_reader reader = {.json = &json, .complaint = STR_NULL};
@@ -340,10 +356,11 @@ static bool load_plain(struct loading *loading, struct str line)
     if (is_good) {
         good = add_item(loading, builder_finish(&reader.builder));
     } else {
-        note_error(loading,
+        note_error(loading, loading->records,
                    reader.problem.fault == FAULT_NONE
                        ? STR("it is not an item")
                        : value_problem_text(&reader.problem, WORDING_OLDER, &loading->scratch));
+        arena_rewind(&loading->scratch, mark);
     }
     gramme_free(typed);
     return good;
@@ -361,7 +378,7 @@ static bool load_lines(struct import_arguments *arguments, struct loading *loadi
         const char *end = text.len == 0 ? NULL : memchr(text.data, '\n', text.len);
         if (end == NULL && !window.is_end) {
             if (!window_fill(&window, &err)) {
-                note_error(loading, err.message);
+                note_error(loading, loading->records + 1, err.message);
                 good = false;
                 break;
             }
@@ -494,7 +511,8 @@ static bool read_arguments(int argc, char **argv, struct import_arguments *out)
                            : has_ending(out->path, ".zst") ? COMPRESSION_ZSTD
                                                            : COMPRESSION_NONE;
     }
-    if (!out->has_format && (has_ending(out->path, ".csv") || has_ending(out->path, ".csv.gz"))) {
+    if (!out->has_format && (has_ending(out->path, ".csv") || has_ending(out->path, ".csv.gz") ||
+                             has_ending(out->path, ".csv.zst"))) {
         out->format = IMPORT_CSV;
     }
     bool is_bucket = out->bucket != NULL;
@@ -514,9 +532,10 @@ int import_main(int argc, char **argv)
         return 2;
     }
     const char *endpoint = getenv("GRAMME_ENDPOINT");
+    bool has_endpoint = endpoint != NULL && endpoint[0] != '\0';
     struct gramme_error *error = NULL;
     struct gramme_db *db = gramme_open(arguments.url != NULL ? arguments.url
-                                       : endpoint != NULL    ? endpoint
+                                       : has_endpoint        ? endpoint
                                                              : "http://127.0.0.1:8000",
                                        NULL, &error);
     if (db == NULL) {

@@ -2,6 +2,8 @@
 #ifndef GRAMME_SHELL_IMPORT_INTERNAL_H
 #define GRAMME_SHELL_IMPORT_INTERNAL_H
 
+#include <stdio.h>
+
 #include "archive/decompress.h"
 #include "archive/record.h"
 #include "gramme/gramme.h"
@@ -44,6 +46,9 @@ struct loading {
 
 /* Shows a line of progress on standard error, if that is a terminal; a few times a second. */
 void import_show_progress(struct import_arguments *arguments, const char *text, bool is_last);
+
+/* Prints a line that ends with a text of a server or a file, which a terminal must not obey. */
+void import_say(FILE *out, const char *start, struct str message);
 
 /* The second form of the command: ImportTable, and waiting for it. Returns the exit status. */
 int import_table(struct import_arguments *arguments, struct gramme_db *db);

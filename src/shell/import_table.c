@@ -12,7 +12,7 @@ enum { POLL_MS = 200, BAR_WIDTH = 30 };
 
 static int fail(struct gramme_error *error)
 {
-    fprintf(stderr, "gramme import: %s\n", gramme_error_message(error));
+    import_say(stderr, "gramme import: ", str_from_c(gramme_error_message(error)));
     gramme_error_destroy(error);
     return 1;
 }
@@ -112,11 +112,16 @@ static int tell_end(const struct gramme_value *import)
 {
     const char *status = gramme_get_string(import, "ImportStatus");
     const char *why = gramme_get_string(import, "FailureMessage");
-    printf("%s: %lld items written, %lld errors%s%s\n", status,
-           (long long)gramme_get_int(import, "ImportedItemCount", 0),
-           (long long)gramme_get_int(import, "ErrorCount", 0), why == NULL ? "" : ": ",
-           why == NULL ? "" : why);
-    return strcmp(status, "COMPLETED") == 0 ? 0 : 1;
+    long long errors = (long long)gramme_get_int(import, "ErrorCount", 0);
+    struct buf line = {0};
+    buf_format(&line, "%s: %lld items written, %lld errors%s%s",
+               status == NULL ? "no status" : status,
+               (long long)gramme_get_int(import, "ImportedItemCount", 0), errors,
+               why == NULL ? "" : ": ", why == NULL ? "" : why);
+    import_say(stdout, "", buf_str(&line));
+    buf_finish(&line);
+    /* An import with records that it could not write is COMPLETED, too. */
+    return status != NULL && strcmp(status, "COMPLETED") == 0 && errors == 0 ? 0 : 1;
 }
 
 static int wait_for(struct import_arguments *arguments, struct gramme_db *db, const char *arn)
@@ -137,7 +142,7 @@ static int wait_for(struct import_arguments *arguments, struct gramme_db *db, co
         const struct gramme_value *import =
             gramme_get(gramme_answer_root(answer), "ImportTableDescription");
         const char *state = gramme_get_string(import, "ImportStatus");
-        bool is_over = state != NULL && strcmp(state, "IN_PROGRESS") != 0;
+        bool is_over = state == NULL || strcmp(state, "IN_PROGRESS") != 0;
         show(arguments, import, is_over);
         status = is_over ? tell_end(import) : -1;
         gramme_answer_destroy(answer);

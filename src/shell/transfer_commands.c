@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "shell/commands_internal.h"
 #include "shell/results_internal.h"
+#include "shell/text_internal.h"
 
 enum { BATCH_ITEMS = 25, ROUNDS_MAX = 12, FIELDS_MAX = 4096, PROGRESS_ITEMS = 10000 };
 
@@ -125,9 +126,12 @@ static bool collect_names(struct export *out, const struct gramme_value *items)
     return true;
 }
 
+/* A file gets fields as they are, a terminal without control characters. */
 static void add_csv_row(struct buf *line, const struct export *out, const struct gramme_value *item)
 {
+    bool is_safe = out->file == stdout && out->session->is_terminal;
     struct buf field = {0};
+    struct buf safe = {0};
     for (size_t c = 0; c < out->columns.count; c++) {
         field.len = 0;
         if (item == NULL) {
@@ -136,9 +140,14 @@ static void add_csv_row(struct buf *line, const struct export *out, const struct
             results_add_plain(&field, gramme_get(item, out->columns.names[c]));
         }
         buf_add(line, c == 0 ? STR("") : STR(","));
-        results_add_csv(line, buf_str(&field));
+        safe.len = 0;
+        if (is_safe) {
+            text_add_safe(&safe, buf_str(&field));
+        }
+        results_add_csv(line, buf_str(is_safe ? &safe : &field));
     }
     buf_add_char(line, '\n');
+    buf_finish(&safe);
     buf_finish(&field);
 }
 
@@ -328,11 +337,12 @@ static bool take_record(struct arena *arena, struct str *rest, struct str *field
     size_t i = 0;
     *count = 0;
     for (;;) {
-        char *text = arena_bytes(arena, rest->len - i + 1);
+        size_t size = rest->len - i + 1; /* what is not needed is given back */
+        char *text = arena_bytes(arena, size);
         size_t len = 0;
         bool is_quoted = i < rest->len && rest->data[i] == '"';
         i += is_quoted;
-        while (i < rest->len && (is_quoted || strchr(",\r\n", rest->data[i]) == NULL)) {
+        while (i < rest->len && (is_quoted || memchr(",\r\n", rest->data[i], 3) == NULL)) {
             if (is_quoted && rest->data[i] == '"') {
                 if (i + 1 < rest->len && rest->data[i + 1] == '"') {
                     i++;
@@ -345,7 +355,7 @@ static bool take_record(struct arena *arena, struct str *rest, struct str *field
             text[len++] = rest->data[i++];
         }
         text[len] = '\0';
-        arena_trim(arena, text, rest->len + 1, len + 1);
+        arena_trim(arena, text, size, len + 1);
         if (is_quoted || *count == FIELDS_MAX) {
             return false;
         }
@@ -455,6 +465,9 @@ static bool import_lines(struct import *in, FILE *file)
             len--;
         }
         good = len == 0 || import_json(in, str_make(line, (size_t)len));
+    }
+    if (good && ferror(file) != 0) {
+        good = fail(in->session, "cannot read: %s", strerror(errno));
     }
     free(line); /* getline()'s */
     return good;

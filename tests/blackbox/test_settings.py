@@ -105,6 +105,15 @@ def test_sources_of_a_setting(start_server, tmp_path, monkeypatch):
     assert command_line.startswith("arn:aws:dynamodb:from-line:111111111111:")
 
 
+def test_every_setting_has_a_variable():
+    """A value with a control character is good for none of them, and the complaint names the setting."""
+    names = re.findall(r"^  --([a-z0-9-]+) ", gramme("serve", "--help").stdout, re.MULTILINE)
+    assert {"s3-directory", "listen"} <= set(names)
+    for name in set(names) - {"config", "help", "version"}:
+        done = gramme("serve", **{"GRAMME_" + name.upper().replace("-", "_"): "\x01"})
+        assert done.returncode == 2 and name in done.stderr and "environment" in done.stderr, (name, done)
+
+
 @pytest.mark.parametrize("text", ["no-such-setting = 1", "region", "threads = x"])
 def test_bad_configuration_file(tmp_path, text):
     file = tmp_path / "gramme.conf"

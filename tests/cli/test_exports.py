@@ -125,3 +125,5 @@ def test_gramme_export_of_a_store_nobody_has_open(tmp_path):
         assert done.returncode == 2 and "in use" in done.stderr
     done = subprocess.run([program(), "export", "--url", store, "t-1"], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, '{"Item":{"pk":{"S":"a"}}}\n')
+    done = subprocess.run([program(), "export", "--url", store, "--to-bucket", "b-1", "t-1"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "only a server exports" in done.stderr, done
