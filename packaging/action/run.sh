@@ -7,7 +7,7 @@ folder=$(mktemp -d)
 server=
 # Whatever happens, the server ends: its standard input is a pipe that this script holds.
 finish() {
-    exec {pipe}>&- || true
+    if [ -n "${pipe:-}" ]; then exec {pipe}>&-; fi
     if [ -n "$server" ]; then wait "$server" || true; fi
     rm -rf "$folder"
 }
@@ -49,6 +49,7 @@ await_endpoint() {
     echo "${endpoint#serves }"
 }
 
+trap finish EXIT
 [ -n "${GRAMME_ACTION_RUN:-}" ] || fail "the input 'run' is empty"
 if [ -n "${GRAMME_ACTION_CONTRACT:-}" ] && [ ! -r "$GRAMME_ACTION_CONTRACT" ]; then
     fail "the contract $GRAMME_ACTION_CONTRACT cannot be read"
@@ -60,9 +61,9 @@ fi
 # A coprocess's pipe ends with this script, also if that is killed.
 mkfifo "$folder/input"
 touch "$folder/log"
-trap finish EXIT
 # shellcheck disable=SC2086 # options are words
-"$program" serve --store memory: --listen 127.0.0.1:0 --until-eof --log-level info ${GRAMME_ACTION_OPTIONS:-} <"$folder/input" 2>"$folder/log" &
+"$program" serve --store memory: --listen 127.0.0.1:0 --until-eof --log-level info --log-format text --log-file - \
+    ${GRAMME_ACTION_OPTIONS:-} <"$folder/input" 2>"$folder/log" &
 server=$!
 exec {pipe}>"$folder/input"
 if ! endpoint=$(await_endpoint); then
@@ -71,11 +72,12 @@ if ! endpoint=$(await_endpoint); then
 fi
 echo "gramme serves at $endpoint"
 
+# As the runner runs the commands of a workflow: the first line that fails ends it.
 status=0
 env AWS_ENDPOINT_URL_DYNAMODB="$endpoint" AWS_ENDPOINT_URL_DYNAMODB_STREAMS="$endpoint" GRAMME_ENDPOINT="$endpoint" \
     AWS_REGION="${AWS_REGION:-us-east-1}" AWS_DEFAULT_REGION="${AWS_DEFAULT_REGION:-${AWS_REGION:-us-east-1}}" \
     AWS_ACCESS_KEY_ID="${AWS_ACCESS_KEY_ID:-test}" AWS_SECRET_ACCESS_KEY="${AWS_SECRET_ACCESS_KEY:-test}" \
-    bash -c "$GRAMME_ACTION_RUN" {pipe}>&- || status=$?
+    bash --noprofile --norc -eo pipefail -c "$GRAMME_ACTION_RUN" {pipe}>&- || status=$?
 [ "$status" = 0 ] || fail "the command ended with status $status"
 
 if [ -n "${GRAMME_ACTION_CONTRACT:-}" ]; then

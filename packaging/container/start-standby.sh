@@ -11,4 +11,5 @@ while [ ! -e "$data/standby" ]; do
         sleep 1
     fi
 done
-exec postgres -D "$data/standby" -c max_connections=100
+# The primary's settings were copied, too: once promoted, commits would wait for a standby of its own, which it does not have.
+exec postgres -D "$data/standby" -c max_connections=100 -c synchronous_standby_names=

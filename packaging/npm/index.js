@@ -11,6 +11,7 @@ const REGION = 'us-east-1';
 const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
 const LOG_LINES_MAX = 200;
 const STOP_MS_MAX = 10_000;
+const RESET_MS_MAX = 30_000;
 
 // The program: the option, the variable GRAMME, or the one inside this package.
 function findProgram(option) {
@@ -65,16 +66,28 @@ async function listTables(endpoint) {
   return names;
 }
 
+// A table that is being made, or an index of it, is ResourceInUseException; deletion protection is ValidationException.
 async function deleteTable(endpoint, TableName) {
-  try {
-    await call(endpoint, 'DeleteTable', { TableName });
-  } catch (error) {
-    if (error.name === 'ResourceNotFoundException') {
+  const deadline = Date.now() + RESET_MS_MAX;
+  let isProtected = false;
+  for (;;) {
+    try {
+      if (isProtected) {
+        await call(endpoint, 'UpdateTable', { TableName, DeletionProtectionEnabled: false });
+        isProtected = false;
+      }
+      await call(endpoint, 'DeleteTable', { TableName });
       return;
+    } catch (error) {
+      if (error.name === 'ResourceNotFoundException') {
+        return;
+      }
+      if (!['ResourceInUseException', 'ValidationException'].includes(error.name) || Date.now() > deadline) {
+        throw error;
+      }
+      isProtected ||= error.name === 'ValidationException';
+      await new Promise((resolve) => setTimeout(resolve, isProtected ? 0 : 10));
     }
-    // Deletion protection is refused with this.
-    await call(endpoint, 'UpdateTable', { TableName, DeletionProtectionEnabled: false });
-    await call(endpoint, 'DeleteTable', { TableName });
   }
 }
 

@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -23,14 +24,27 @@ __all__ = ["Server", "program", "start"]
 
 REGION = "us-east-1"
 LOG_LINES_MAX = 200
+EOF_SECONDS_MAX = 3
 STOP_SECONDS_MAX = 10
+RESET_SECONDS_MAX = 30
 _SERVES = re.compile(r"gramme \S+ serves (http://[^ ,]+)")
+
+
+def _find_in_path():
+    """A `gramme` in PATH that is not this package's own command, which would only start itself; or None."""
+    for folder in os.get_exec_path():
+        found = shutil.which("gramme", path=folder)
+        if found is not None:
+            with open(found, "rb") as file:
+                if b"gramme.__main__" not in file.read(4096):
+                    return found
+    return None
 
 
 def program():
     """The path of the program: the variable GRAMME, the one in this package, or one in PATH."""
     inside = pathlib.Path(__file__).parent / "programs" / "gramme"
-    found = os.environ.get("GRAMME") or (str(inside) if inside.exists() else shutil.which("gramme"))
+    found = os.environ.get("GRAMME") or (str(inside) if inside.exists() else _find_in_path())
     if found is None:
         raise FileNotFoundError("gramme: this package was installed without the program; name yours in the variable GRAMME, or put "
                                 "it into PATH")
@@ -139,24 +153,38 @@ class Server:
             page = self.call("ListTables", ExclusiveStartTableName=page["LastEvaluatedTableName"])
 
     def reset(self):
-        """Deletes all tables, also those with deletion protection."""
+        """Deletes all tables, also those with deletion protection. Waits for those that are being made, or an index of theirs."""
         for name in self.tables():
+            self._delete_table(name, time.monotonic() + RESET_SECONDS_MAX)
+
+    def _delete_table(self, name, deadline):
+        is_protected = False
+        while True:
             try:
+                if is_protected:
+                    self.call("UpdateTable", TableName=name, DeletionProtectionEnabled=False)
+                    is_protected = False
                 self.call("DeleteTable", TableName=name)
+                return
             except Refused as refused:
                 if refused.kind == "ResourceNotFoundException":
-                    continue
-                self.call("UpdateTable", TableName=name, DeletionProtectionEnabled=False)
-                self.call("DeleteTable", TableName=name)
+                    return
+                if refused.kind not in ("ResourceInUseException", "ValidationException") or time.monotonic() > deadline:
+                    raise
+                is_protected = refused.kind == "ValidationException" or is_protected
+                time.sleep(0 if is_protected else 0.01)
 
     def stop(self):
         """Ends the server; raises RuntimeError if it did not end well. May be called again."""
         if self._process.poll() is None:
             self._process.stdin.close()
-            try:
-                self._process.wait(STOP_SECONDS_MAX)
-            except subprocess.TimeoutExpired:
-                self.kill()
+            # A process that was forked from this one may have the pipe, too.
+            for seconds_max, end in ((EOF_SECONDS_MAX, self._process.terminate), (STOP_SECONDS_MAX, self.kill)):
+                try:
+                    self._process.wait(seconds_max)
+                    break
+                except subprocess.TimeoutExpired:
+                    end()
         self._reader.join(STOP_SECONDS_MAX)
         self._process.stderr.close()
         if self._process.returncode != 0:
