@@ -164,7 +164,7 @@ class Person:
 
     async def use_calendar(self, luck):
         place = self.phase.people + self.number  # nights that nobody else books, also not in the phase before
-        day = datetime.date(2100, 1, 1) + datetime.timedelta(days=place * 1000 + random.randrange(1000))
+        day = datetime.date(2100, 1, 1) + datetime.timedelta(days=place * 700 + random.randrange(690))
         if luck < 0.15 and self.made is None:
             _, self.made = await self.call("POST", "/calendar/api/events", {
                 "title": self.name, "start": day.isoformat(), "end": (day + datetime.timedelta(days=3)).isoformat()})
