@@ -84,6 +84,9 @@ static bool empty_some_spaces(struct chores *chores, PGconn *pq)
         ok = empty_space(pq, key);
     }
     PQclear(result);
+    if (!ok) { /* tried again after the next heartbeat */
+        atomic_store(&chores->has_drops, true);
+    }
     return ok && count > 0;
 }
 

@@ -150,6 +150,9 @@ void conn_lose(struct conn *conn)
             pending.handle(conn, pending.owner, pending.tag, NULL);
         }
     }
+    if (conn->group != NULL && conn->group->phase == GROUP_EVALUATING) {
+        conn->group->is_lost = true; /* no statement of it was pending */
+    }
     conn->needs_sync = false;
     conn->wants_write = false;
     conn_open(conn);
@@ -174,8 +177,11 @@ void conn_flush(struct conn *conn)
 static void take_result(struct conn *conn, PGresult *result)
 {
     bool is_sync = PQresultStatus(result) == PGRES_PIPELINE_SYNC;
-    if (conn->pendings[conn->pending_first].is_sync != is_sync) {
-        PQclear(result); /* the server ends the session: this is not the result of a statement */
+    bool is_made_up = PQresultStatus(result) == PGRES_FATAL_ERROR && *pg_state(result) == '\0';
+    if (conn->pendings[conn->pending_first].is_sync != is_sync || is_made_up) {
+        /* The server ends the session, or libpq reports that the connection is broken: this is not
+         * the result of a statement. */
+        PQclear(result);
         conn_lose(conn);
         return;
     }

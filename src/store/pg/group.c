@@ -20,6 +20,8 @@ enum { ATTEMPTS_MAX = 50 };
 /* Bytes of rows times weight that the I/O thread evaluates itself; more would delay other requests.
  */
 static const size_t work_max = (size_t)4 << 20;
+/* Conditions on rows that do not exist, or are short, take time as well: values of the request. */
+enum { ABSENT_ROW_BYTES = 64 };
 
 struct group *group_create(struct pg *pg)
 {
@@ -89,12 +91,16 @@ static size_t marker_key(uint8_t out[OWN_KEY_MAX], const struct conn *conn)
 
 /* Ending ----------------------------------------------------------------------------------- */
 
+/* If it is not known whether the transaction was committed, neither is the outcome of an update
+ * without writes: it may have read rows of an earlier update of the group. */
 static void finish_jobs(struct group *group, enum store_status written)
 {
     pg_release_keys(group);
     for (size_t i = 0; i < group->job_count; i++) {
-        bool writes = group->outcomes[i] == STORE_OK;
-        pg_finish_job(group->jobs[i], writes ? written : group->outcomes[i]);
+        enum store_status outcome = group->outcomes[i];
+        bool depends =
+            outcome == STORE_OK || (outcome == STORE_NO_WRITE && written == STORE_UNKNOWN);
+        pg_finish_job(group->jobs[i], depends ? written : outcome);
     }
     group->job_count = 0;
 }
@@ -212,17 +218,15 @@ void group_give_up(struct group *group)
 }
 
 /* Reads the marker row and writes it again. When that is committed without a warning, every earlier
- * commit is durable, too. */
+ * commit is durable, too. Its wid stays as it is: this transaction may be lost or warned about as
+ * well, and then the next one must find the same. */
 void group_decide(struct group *group)
 {
     struct conn *conn = group->conn;
     uint8_t key[OWN_KEY_MAX];
     size_t len = marker_key(key, conn);
     struct param_int bucket;
-    struct param_int wid;
-    struct param params[] = {param_int16(&bucket, OWN_MARKER),
-                             {key, len},
-                             param_int64(&wid, (int64_t)(random_next(&group->pg->random) >> 2))};
+    struct param params[] = {param_int16(&bucket, OWN_MARKER), {key, len}};
     group->phase = GROUP_DECIDING;
     group->has_failed = false;
     group->is_lost = false;
@@ -231,7 +235,7 @@ void group_decide(struct group *group)
     conn_sync(conn);
     conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_decision, group, 0);
     conn_send(conn, STATEMENT_READ_MARK, params, 2, take_decision, group, 1);
-    conn_send(conn, STATEMENT_MARK, params, 3, take_decision, group, 2);
+    conn_send(conn, STATEMENT_MARK_AGAIN, params, 2, take_decision, group, 2);
     conn_send(conn, STATEMENT_COMMIT, NULL, 0, take_decision, group, 3);
     conn_sync(conn);
 }
@@ -353,7 +357,13 @@ static void roll_back(struct group *group)
 
 static void evaluated(struct task *task)
 {
-    send_writes(CONTAINER_OF(task, struct group, task));
+    struct group *group = CONTAINER_OF(task, struct group, task);
+    if (group->is_lost) { /* meanwhile; COMMIT was not sent, so nothing was written */
+        retry_jobs(group, false, STORE_FAILED);
+        end_group(group);
+        return;
+    }
+    send_writes(group);
 }
 
 static void evaluate_on_slow_thread(struct task *task)
@@ -372,6 +382,7 @@ static bool is_expensive(const struct group *group, const struct update_job *job
         const struct slot *slot = map_get(&group->by_key, update->keys[i]);
         bytes += slot->value.len;
     }
+    bytes = MAX(bytes, (size_t)ABSENT_ROW_BYTES);
     return update->prepare != NULL && bytes * MAX(update->weight, (size_t)1) > work_max;
 }
 

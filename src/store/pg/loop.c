@@ -36,7 +36,7 @@ static void conn_is_up(struct task *task)
     }
     conn->state = CONN_UP;
     PQsetNoticeReceiver(conn->pq, note_notice, conn);
-    if (conn->group != NULL) {
+    if (conn->group != NULL && conn->group->phase != GROUP_EVALUATING) {
         group_decide(conn->group);
     }
     if (!conn->is_writer) {

@@ -14,6 +14,8 @@
 #include "store/pg/pg_internal.h"
 
 enum { OTHERS_MAX = 1024, PROGRESS_LEN = 16, JOIN_ATTEMPTS = 5 };
+/* Calls that were under way when this process was excluded have ended after so long. */
+static const int64_t old_calls_ns = 2 * PG_PATIENCE_NS;
 
 /* Another member, as this process sees it. */
 struct other {
@@ -36,6 +38,11 @@ struct members {
     bool has_joined;
 
     atomic_uint_least64_t number;
+    /* The number under which updates are written. After the process has joined again it is the old
+     * one, so that updates fail, until no call under way uses a version that is older than what the
+     * others knew: they have not waited for these calls. */
+    atomic_uint_least64_t writer_number;
+    int64_t joined_ns; /* used by the thread only */
     atomic_int_least64_t lease_until_ns;
     atomic_uint_least64_t newest_at_join;
     atomic_bool is_leader;
@@ -155,12 +162,18 @@ static bool join(struct members *members)
     }
     pthread_mutex_lock(&members->mutex);
     members->has_announced = false;
+    bool has_watcher = members->changed != NULL;
     pthread_mutex_unlock(&members->mutex);
     if (!hold_session(members, number)) {
         return false;
     }
     atomic_store(&members->newest_at_join, newest);
+    atomic_store(&members->is_leader, false); /* until compare() finds that it is */
     atomic_store(&members->number, number);
+    if (!has_watcher) {
+        atomic_store(&members->writer_number, number);
+    }
+    members->joined_ns = clock_monotonic_ns();
     atomic_store(&members->is_fenced, false);
     members->has_joined = true;
     members->other_count = 0;
@@ -346,6 +359,16 @@ static void compare(struct members *members)
 
 /* The thread ------------------------------------------------------------------------------- */
 
+/* While there was no connection the others could not be seen, and they may have lost theirs. */
+static void expect_others(struct members *members)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    for (size_t i = 0; i < members->other_count; i++) {
+        members->others[i].changed_ns = now_ns;
+        members->others[i].held_ns = now_ns;
+    }
+}
+
 static bool open_connection(struct members *members)
 {
     struct arena arena;
@@ -357,6 +380,7 @@ static bool open_connection(struct members *members)
     if (!ok) {
         log_write(LOG_WARN, "store", "the lease cannot be renewed: %.*s", STR_ARG(err.message));
     }
+    expect_others(members);
     arena_finish(&arena);
     return ok;
 }
@@ -393,12 +417,24 @@ static bool has_announced_all(const struct members *members)
     return (members->has_announced || members->changed == NULL) && !members->must_begin;
 }
 
+/* Whether calls may be under way that began before this process was excluded, and use versions that
+ * the others have not waited for. */
+static bool has_old_calls(const struct members *members, int64_t start_ns,
+                          struct store_progress progress)
+{
+    return atomic_load(&members->writer_number) != atomic_load(&members->number) &&
+           progress.settled < atomic_load(&members->newest_at_join) &&
+           start_ns - members->joined_ns < old_calls_ns;
+}
+
 /* Renews the lease after a heartbeat that began at `start_ns` and announced `progress`.
  * store_watch() may have been called meanwhile: then the lease stays ended. */
 static void renew_lease(struct members *members, int64_t start_ns, struct store_progress progress)
 {
     pthread_mutex_lock(&members->mutex);
-    if (has_announced_all(members) && progress.seen >= atomic_load(&members->newest_at_join)) {
+    if (has_announced_all(members) && progress.seen >= atomic_load(&members->newest_at_join) &&
+        !has_old_calls(members, start_ns, progress)) {
+        atomic_store(&members->writer_number, atomic_load(&members->number));
         atomic_store(&members->lease_until_ns, start_ns + MEMBERS_LEASE_NS);
     }
     pthread_mutex_unlock(&members->mutex);
@@ -547,7 +583,8 @@ bool members_open(struct pg *pg, struct err *err)
     return members->started || err_set(err, ERR_INTERNAL, "cannot start a thread");
 }
 
-/* Leaves: deletes the rows of this member. */
+/* Leaves: deletes the rows of this member. If a lost transaction still locks a marker row, others
+ * exclude this member later: while its row is there, they know that it may still write. */
 static void leave(struct members *members)
 {
     uint64_t number = atomic_load(&members->number);
@@ -556,9 +593,11 @@ static void leave(struct members *members)
     struct param params[] = {number_key(&key, OWN_MEMBER, number)};
     struct param markers[] = {number_key(&key, OWN_MARKER, number),
                               number_key(&end, OWN_MARKER, number + 1)};
-    (void)pg_run(members->pq,
-                 "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea", markers,
-                 2);
+    if (pg_run(members->pq,
+               "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea", markers,
+               2) < 0) {
+        return;
+    }
     params[0] = number_key(&key, OWN_MEMBER, number);
     (void)pg_run(members->pq, "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea", params, 1);
     (void)pg_run(members->pq, "NOTIFY gramme", NULL, 0);
@@ -588,7 +627,7 @@ void members_close(struct pg *pg)
 
 uint64_t members_number(const struct pg *pg)
 {
-    return atomic_load_explicit(&pg->members->number, memory_order_acquire);
+    return atomic_load_explicit(&pg->members->writer_number, memory_order_acquire);
 }
 
 bool members_may_serve(const struct pg *pg)
@@ -599,7 +638,7 @@ bool members_may_serve(const struct pg *pg)
 
 void members_note_fence(struct pg *pg, uint64_t number)
 {
-    if (number == members_number(pg)) {
+    if (number == atomic_load(&pg->members->number)) {
         atomic_store(&pg->members->is_fenced, true);
         atomic_store(&pg->members->lease_until_ns, 0);
         wake(pg->members);

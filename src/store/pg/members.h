@@ -29,7 +29,8 @@ MUST_USE bool members_open(struct pg *pg, struct err *err);
 /* Leaves and stops the thread. Call it after the I/O thread has ended. Accepts a store that has not
  * joined. */
 void members_close(struct pg *pg);
-/* Returns the number of this member. It changes if the member is excluded and joins again. */
+/* Returns the number under which this member writes. It changes after the member was excluded and
+ * has joined again, when it may serve. */
 MUST_USE uint64_t members_number(const struct pg *pg);
 /* Returns whether this process may answer requests now. Any thread, as all functions below. */
 MUST_USE bool members_may_serve(const struct pg *pg);

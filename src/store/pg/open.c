@@ -38,6 +38,34 @@ static char *describe_server(const char *conninfo)
     return text.data;
 }
 
+/* Whether a part of the URL has an @ that is not the first character of a host. */
+static bool has_stray_at(const char *part)
+{
+    const char *at = part;
+    while (at != NULL && (at = strchr(at, '@')) != NULL && (at == part || at[-1] == ',')) {
+        at++;
+    }
+    return at != NULL;
+}
+
+/* Refuses a URL whose password has a / or @: libpq takes the rest of the password for a host or a
+ * database, and messages would show it. */
+static bool check_password(const char *conninfo, struct err *err)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    bool is_stray = false;
+    for (const PQconninfoOption *option = options; option != NULL && option->keyword != NULL;
+         option++) {
+        bool is_shown =
+            strcmp(option->keyword, "host") == 0 || strcmp(option->keyword, "dbname") == 0;
+        is_stray = is_stray || (is_shown && has_stray_at(option->val));
+    }
+    PQconninfoFree(options);
+    return !is_stray || err_set(err, ERR_VALIDATION,
+                                "the user or password in the store's URL has characters that must "
+                                "be encoded: write / as %%2F and @ as %%40");
+}
+
 static struct pg *create(struct str rest)
 {
     struct pg *pg = mem_zalloc(sizeof(*pg));
@@ -177,7 +205,8 @@ bool pg_open(struct str rest, const struct store_options *options, struct store 
 {
     struct pg *pg = create(rest);
     pg->store.ops = &pg_ops;
-    if (!check_database(pg, options, err) || !members_open(pg, err) || !start_threads(pg, err)) {
+    if (!check_password(pg->conninfo, err) || !check_database(pg, options, err) ||
+        !members_open(pg, err) || !start_threads(pg, err)) {
         pg_close(&pg->store);
         return false;
     }

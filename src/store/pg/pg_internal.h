@@ -284,7 +284,8 @@ MUST_USE bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_opti
 MUST_USE bool pg_load_drops(struct pg *pg, PGconn *pq, struct err *err);
 /* Returns the SQLSTATE of a result; "" if it has none. */
 const char *pg_state(const PGresult *result);
-/* Runs a statement with binary parameters and waits for its result, which the caller clears. */
+/* Runs a statement with binary parameters and waits for its result, which the caller clears; NULL:
+ * there was none for PG_SILENCE_NS, and the connection must be closed. */
 PGresult *pg_query(PGconn *pq, const char *sql, const struct param *params, size_t count);
 /* As pg_query(); returns how many rows it wrote or found; negative: it failed, which is logged. */
 int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count);

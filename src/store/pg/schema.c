@@ -1,10 +1,11 @@
 /* Connects, and creates and checks the table. Blocks: called by the thread that opens the store, by
  * the connector, and by the thread of members.c. */
+#include <poll.h>
 #include <stdio.h>
-
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
@@ -19,13 +20,16 @@ static const struct {
 };
 
 /* Settings of a session: plans use the index only, even with old statistics; the plan of SCAN must
- * keep the order of buckets; time-outs end transactions of a client that is gone. */
+ * keep the order of buckets; time-outs end transactions and sessions of a client that is gone,
+ * whose locks would keep this process from joining again. */
 static const char session_sql[] =
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
     "SET enable_bitmapscan = off; SET enable_sort = on; SET max_parallel_workers_per_gather = 0;"
     "SET jit = off; SET plan_cache_mode = force_generic_plan; SET synchronous_commit = on;"
     "SET lock_timeout = '1s'; SET statement_timeout = 0;"
-    "SET idle_in_transaction_session_timeout = '5s'; SET bytea_output = 'hex';"
+    "SET idle_in_transaction_session_timeout = '5s'; SET tcp_keepalives_idle = 5;"
+    "SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 10000;"
+    "SET bytea_output = 'hex';"
     "SET client_min_messages = 'warning'";
 
 static const char table_sql[] =
@@ -53,6 +57,42 @@ const char *pg_state(const PGresult *result)
     return state != NULL ? state : "";
 }
 
+/* Waits until PQgetResult() does not block. False: the server has not answered in time. */
+static bool wait_for_answer(PGconn *pq, int64_t until_ns)
+{
+    while (PQisBusy(pq)) {
+        int64_t left_ms = (until_ns - clock_monotonic_ns()) / 1000000;
+        if (left_ms <= 0) {
+            return false;
+        }
+        struct pollfd fd = {.fd = PQsocket(pq), .events = POLLIN};
+        if (poll(&fd, 1, (int)left_ms) > 0 && !PQconsumeInput(pq)) {
+            return true; /* PQgetResult() returns the error */
+        }
+    }
+    return true;
+}
+
+/* Returns the result of the statement that was sent. If there is none in time, later statements on
+ * the connection fail. */
+static PGresult *await_result(PGconn *pq)
+{
+    int64_t until_ns = clock_monotonic_ns() + PG_SILENCE_NS;
+    PGresult *last = NULL;
+    while (wait_for_answer(pq, until_ns)) {
+        PGresult *next = PQgetResult(pq);
+        if (next == NULL) {
+            return last;
+        }
+        PQclear(last);
+        last = next;
+    }
+    PQclear(last);
+    log_write(LOG_WARN, "store", "PostgreSQL has not answered for %d s",
+              (int)(PG_SILENCE_NS / 1000000000));
+    return NULL;
+}
+
 PGresult *pg_query(PGconn *pq, const char *sql, const struct param *params, size_t count)
 {
     const char *values[PG_PARAMS_MAX];
@@ -63,7 +103,10 @@ PGresult *pg_query(PGconn *pq, const char *sql, const struct param *params, size
         lengths[i] = (int)params[i].len;
         formats[i] = 1;
     }
-    return PQexecParams(pq, sql, (int)count, NULL, values, lengths, formats, 1);
+    if (!PQsendQueryParams(pq, sql, (int)count, NULL, values, lengths, formats, 1)) {
+        return PQmakeEmptyPGresult(pq, PGRES_FATAL_ERROR);
+    }
+    return await_result(pq);
 }
 
 int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count)
@@ -74,7 +117,7 @@ int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count
         rows = atoi(PQcmdTuples(result));
     } else if (PQresultStatus(result) == PGRES_TUPLES_OK) {
         rows = PQntuples(result);
-    } else if (strcmp(pg_state(result), "55P03") != 0) {
+    } else if (result != NULL && strcmp(pg_state(result), "55P03") != 0) {
         log_write(LOG_WARN, "store", "PostgreSQL: %s", PQresultErrorMessage(result));
     }
     PQclear(result);

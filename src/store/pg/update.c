@@ -58,12 +58,6 @@ void pg_finish_job(struct update_job *job, enum store_status status)
     pg_request_ended(pg);
 }
 
-void pg_retry_job(struct pg *pg, struct update_job *job)
-{
-    job->attempts++;
-    list_push(&pg->pending, job);
-}
-
 /* Forming groups --------------------------------------------------------------------------- */
 
 static bool is_gone(const struct pg *pg, const struct store_update *update)
@@ -98,6 +92,16 @@ static bool waits_for_key(struct pg *pg, const struct group *group, struct updat
         }
     }
     return false;
+}
+
+/* A group that has used the update may still be under way, and borrows its keys: then the update
+ * waits for the group, and cannot end before. */
+void pg_retry_job(struct pg *pg, struct update_job *job)
+{
+    job->attempts++;
+    if (!waits_for_key(pg, NULL, job)) {
+        list_push(&pg->pending, job);
+    }
 }
 
 static void add_job(struct pg *pg, struct group *group, struct update_job *job)
@@ -269,8 +273,8 @@ void pg_expire(struct pg *pg, int64_t now_ns)
             group_give_up(group);
         }
     }
-    if (has_writer) {
-        return;
+    if (has_writer && !pg->is_dropping && pg->drop_count == 0) {
+        return; /* else updates do not start */
     }
     struct job_list left;
     list_init(&left);
