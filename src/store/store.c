@@ -71,14 +71,31 @@ bool store_open(struct str url, const struct store_options *options, struct stor
     return kind->open(str_skip(url, kind->prefix.len), options, out, err);
 }
 
+/* Cuts off the parameters of a URL if there is a password among them. They follow the host, before
+ * which there may be a user and a password that contain any character but '/' and '@'. */
+static struct str without_secret_parameters(struct str url, const char *authority)
+{
+    const char *end = url.data + url.len;
+    const char *at = memchr(authority, '@', (size_t)(end - authority));
+    const char *slash = memchr(authority, '/', (size_t)(end - authority));
+    const char *host = at != NULL && (slash == NULL || at < slash) ? at : authority;
+    const char *mark = memchr(host, '?', (size_t)(end - host));
+    bool is_secret = mark != NULL && memmem(mark, (size_t)(end - mark), "password", 8) != NULL;
+    return is_secret ? str_make(url.data, (size_t)(mark - url.data)) : url;
+}
+
 struct str store_url_to_show(struct arena *arena, struct str url)
 {
     const char *slashes = memmem(url.data, url.len, "//", 2);
-    const char *at = memrchr(url.data, '@', url.len);
-    if (slashes == NULL || at == NULL || at < slashes) {
+    if (slashes == NULL) {
         return url;
     }
     const char *user = slashes + 2;
+    url = without_secret_parameters(url, user);
+    const char *at = memrchr(url.data, '@', url.len);
+    if (at == NULL || at < slashes) {
+        return url;
+    }
     const char *colon = memchr(user, ':', (size_t)(at - user));
     if (colon == NULL) {
         return url;

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "store/backup/copy.h"
+#include "store/image/manifest.h"
 #include "store/image/table_file.h"
 #include "store/rocks/identity.h"
 #include "store/rocks/load.h"
@@ -55,7 +57,68 @@ static uint64_t total_bytes_of(const struct backup_manifest *manifest)
     return bytes;
 }
 
+static bool read_text(const char *directory, const char *name, struct buf *out)
+{
+    struct buf path = {0};
+    join_path(&path, directory, str_from_c(name));
+    bool good = files_read_file(files_system(), path.data, out);
+    buf_finish(&path);
+    return good;
+}
+
 /* Verifying ------------------------------------------------------------------------------------ */
+
+static bool has_file(const struct backup_manifest *manifest, struct str name)
+{
+    for (size_t i = 0; i < manifest->file_count; i++) {
+        if (str_eq(manifest->files[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads RocksDB's manifest, which CURRENT names, and checks that all its tables are listed. */
+static bool has_tables(const char *directory, const struct backup_manifest *manifest,
+                       struct arena *arena, struct err *err)
+{
+    struct buf current = {0};
+    struct buf bytes = {0};
+    struct buf name = {0};
+    struct manifest tables = {0};
+    bool good = has_file(manifest, STR("CURRENT")) && read_text(directory, "CURRENT", &current) &&
+                current.len > 0 && current.data[current.len - 1] == '\n';
+    if (good) {
+        current.data[--current.len] = '\0';
+        good = has_file(manifest, buf_str(&current)) &&
+               read_text(directory, current.data, &bytes) &&
+               manifest_read(arena, buf_str(&bytes), &tables, err);
+    }
+    for (size_t i = 0; i < tables.count && good; i++) {
+        name.len = 0;
+        buf_format(&name, "%06llu.sst", (unsigned long long)tables.tables[i].number);
+        good = has_file(manifest, buf_str(&name));
+    }
+    buf_finish(&current);
+    buf_finish(&bytes);
+    buf_finish(&name);
+    return good;
+}
+
+/* Checks that the files belong together: a server could not open the store without one of them. */
+static bool verify_list(const char *directory, const struct backup_manifest *manifest,
+                        struct err *err)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err ignored = ERR_INIT(&arena);
+    bool good = has_tables(directory, manifest, &arena, &ignored);
+    arena_finish(&arena);
+    return good || err_set(err, ERR_INTERNAL,
+                           "%s is not complete: the list of tables, or one of the tables in it, is "
+                           "missing or damaged",
+                           directory);
+}
 
 static bool verify_file(struct work *work, const char *directory, const struct backup_file *file,
                         struct err *err)
@@ -115,7 +178,7 @@ bool backup_verify(const struct backup_options *options, const char *directory,
         }
         verify_blocks(options, directory, &manifest->files[i]);
     }
-    return true;
+    return verify_list(directory, manifest, err);
 }
 
 /* Writing -------------------------------------------------------------------------------------- */
@@ -127,6 +190,7 @@ struct listing {
     size_t capacity;
     const char *directory;
     uint64_t bytes;
+    int error; /* errno of a file that cannot be looked at; 0: none */
 };
 
 /* Whether a file belongs to the backup: not RocksDB's lock, messages and log, which is empty. */
@@ -144,9 +208,10 @@ static void list_file(void *context, const char *name)
     struct stat stat_of;
     struct buf path = {0};
     join_path(&path, listing->directory, str_from_c(name));
-    bool is_file = stat(path.data, &stat_of) == 0 && S_ISREG(stat_of.st_mode);
+    bool is_found = stat(path.data, &stat_of) == 0;
+    listing->error = is_found ? listing->error : errno;
     buf_finish(&path);
-    if (!is_file || !is_wanted(str_from_c(name))) {
+    if (!is_found || !S_ISREG(stat_of.st_mode) || !is_wanted(str_from_c(name))) {
         return;
     }
     if (listing->count == listing->capacity) {
@@ -163,8 +228,8 @@ static bool list_files(struct arena *arena, const char *directory, struct backup
 {
     const struct files *files = files_system();
     struct listing listing = {.arena = arena, .directory = directory};
-    bool good = files->list(files, directory, list_file, &listing) == 0 ||
-                err_set(err, ERR_INTERNAL, "%s: %s", directory, strerror(errno));
+    int error = files->list(files, directory, list_file, &listing) == 0 ? listing.error : errno;
+    bool good = error == 0 || err_set(err, ERR_INTERNAL, "%s: %s", directory, strerror(error));
     manifest->files = ARENA_ARRAY(arena, struct backup_file, listing.count + 1);
     manifest->file_count = listing.count;
     if (listing.count > 0) {
@@ -181,11 +246,23 @@ static void note_entry(void *context, const char *name)
     *(bool *)context = true;
 }
 
+/* Creates the directory if it is missing, and syncs its parent, so that it survives a crash. */
+static bool make_directory(const struct files *files, const char *directory)
+{
+    if (mkdir(directory, 0700) != 0) {
+        return errno == EEXIST;
+    }
+    char *copy = mem_strdup(directory);
+    bool good = files->sync_directory(files, dirname(copy)) == 0;
+    mem_free(copy);
+    return good;
+}
+
 static bool make_target(const char *directory, struct err *err)
 {
     const struct files *files = files_system();
     bool is_used = false;
-    if ((mkdir(directory, 0700) != 0 && errno != EEXIST) ||
+    if (!make_directory(files, directory) ||
         files->list(files, directory, note_entry, &is_used) != 0) {
         return err_set(err, ERR_INTERNAL, "%s: %s", directory, strerror(errno));
     }
@@ -263,19 +340,10 @@ bool backup_write(const struct backup_options *options, const char *from, const 
             verify_blocks(options, to, &manifest->files[i]);
         }
     }
-    return good && write_manifest(to, manifest, err);
+    return good && verify_list(to, manifest, err) && write_manifest(to, manifest, err);
 }
 
 /* Opening and restoring ------------------------------------------------------------------------ */
-
-static bool read_text(const char *directory, const char *name, struct buf *out)
-{
-    struct buf path = {0};
-    join_path(&path, directory, str_from_c(name));
-    bool good = files_read_file(files_system(), path.data, out);
-    buf_finish(&path);
-    return good;
-}
 
 bool backup_is_one(const char *directory)
 {
@@ -300,9 +368,10 @@ bool backup_open(const char *directory, struct arena *arena, struct backup_manif
         good = can_be_read && backup_manifest_read(arena, buf_str(&text), out, &ignored);
     }
     buf_finish(&text);
-    if (good && out->format != STORE_FORMAT) {
-        return err_set(err, ERR_INTERNAL, "the backup in %s has format %u, this version reads %d",
-                       directory, out->format, STORE_FORMAT);
+    if (good && !identity_format_is_readable(out->format)) {
+        return err_set(err, ERR_INTERNAL,
+                       "the backup in %s has format %u, this version reads %d and %d", directory,
+                       out->format, STORE_FORMAT_WITHOUT_HISTORY, STORE_FORMAT);
     }
     if (!good && !is_there) {
         return err_set(err, ERR_INTERNAL, "%s holds no complete backup: there is no file BACKUP",
@@ -343,7 +412,7 @@ bool backup_restore(const struct backup_options *options, const char *directory,
     for (size_t i = 0; i < manifest->file_count && good; i++) {
         good = restore_file(&work, directory, to, &manifest->files[i], err);
     }
-    good = good && rocks_adopt_tables(to, manifest->seed, err);
+    good = good && verify_list(to, manifest, err) && rocks_adopt_tables(to, manifest->seed, err);
     close(lock);
     return good;
 }

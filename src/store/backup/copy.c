@@ -85,21 +85,33 @@ struct copying {
     struct hash_stream *hash;
 };
 
-/* Drops the piece before the last from the cache; it has been written back by now. */
-static void drop_pages(const struct copying *copying, size_t len)
+/* Writes a part of a file back. A failed write must not be ignored here: the kernel reports it once
+ * for each descriptor, so a later fsync() succeeds. Other errors: the system lacks the call. */
+static bool write_back(int fd, off_t offset, size_t len, unsigned flags)
+{
+    return sync_file_range(fd, offset, (off_t)len, flags) == 0 ||
+           (errno != EIO && errno != ENOSPC && errno != EDQUOT);
+}
+
+/* Drops the piece before the last from the cache; it has been written back by now. False: it could
+ * not be written, and errno says why. */
+static bool drop_pages(const struct copying *copying, size_t len)
 {
     posix_fadvise(copying->in, (off_t)copying->size, (off_t)len, POSIX_FADV_DONTNEED);
     if (copying->out < 0) {
-        return;
+        return true;
     }
-    sync_file_range(copying->out, (off_t)copying->size, (off_t)len, SYNC_FILE_RANGE_WRITE);
-    if (copying->size >= piece_bytes) {
+    bool good = write_back(copying->out, (off_t)copying->size, len, SYNC_FILE_RANGE_WRITE);
+    if (good && copying->size >= piece_bytes) {
         off_t before = (off_t)(copying->size - piece_bytes);
-        sync_file_range(copying->out, before, (off_t)piece_bytes,
-                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                            SYNC_FILE_RANGE_WAIT_AFTER);
-        posix_fadvise(copying->out, before, (off_t)piece_bytes, POSIX_FADV_DONTNEED);
+        good = write_back(copying->out, before, piece_bytes,
+                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                              SYNC_FILE_RANGE_WAIT_AFTER);
+        if (good) {
+            posix_fadvise(copying->out, before, (off_t)piece_bytes, POSIX_FADV_DONTNEED);
+        }
     }
+    return good;
 }
 
 static bool copy_pieces(struct copying *copying, char *buffer, struct err *err)
@@ -117,7 +129,9 @@ static bool copy_pieces(struct copying *copying, char *buffer, struct err *err)
         if (copying->out >= 0 && !write_piece(copying->out, buffer, len)) {
             return fails(copying->to, err);
         }
-        drop_pages(copying, len);
+        if (!drop_pages(copying, len)) {
+            return fails(copying->to, err);
+        }
         copying->size += len;
         wait_for_rate(copying->rate, len);
     }
@@ -152,6 +166,9 @@ bool copy_file(struct rate *rate, const char *from, const char *to, uint64_t *ou
     }
     if (copying.in >= 0) {
         close(copying.in);
+    }
+    if (copying.out >= 0) { /* who reads the copy again reads it from the disk */
+        posix_fadvise(copying.out, 0, 0, POSIX_FADV_DONTNEED);
     }
     if (copying.out >= 0 && close(copying.out) != 0 && good) {
         good = fails(to, err);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -351,7 +352,17 @@ static bool lock(struct image *image, struct err *err)
     return true;
 }
 
-static bool read_identity(struct image *image, struct err *err)
+static bool is_unreadable(const struct image *image, uint32_t format, struct err *err)
+{
+    return err_set(err, ERR_INTERNAL,
+                   "the store in %s has format %u; this version reads formats %d and %d only (a "
+                   "start of the server upgrades older ones)",
+                   image->options.directory, format, STORE_FORMAT_WITHOUT_HISTORY, STORE_FORMAT);
+}
+
+/* `has_old_log`: there are files of the log of format 3, which had no files STORE; its records
+ * would be missing. */
+static bool read_identity(struct image *image, bool has_old_log, struct err *err)
 {
     struct arena arena;
     arena_init(&arena);
@@ -364,11 +375,10 @@ static bool read_identity(struct image *image, struct err *err)
     image->summary.seed = image->identity.seed;
     image->summary.format = image->identity.format;
     if (result == IDENTITY_FOUND && !identity_format_is_readable(image->identity.format)) {
-        return err_set(err, ERR_INTERNAL,
-                       "the store in %s has format %u; this version reads formats %d and %d only "
-                       "(a start of the server upgrades older ones)",
-                       image->options.directory, image->identity.format,
-                       STORE_FORMAT_WITHOUT_HISTORY, STORE_FORMAT);
+        return is_unreadable(image, image->identity.format, err);
+    }
+    if (result == IDENTITY_NONE && has_old_log) {
+        return is_unreadable(image, STORE_FORMAT_OLDEST, err);
     }
     if (result != IDENTITY_FOUND) {
         report(image, FINDING_DAMAGE, "STORE",
@@ -420,7 +430,8 @@ struct listing {
     struct image *image;
     struct manifest_table *tables;
     size_t count;
-    bool has_store; /* there is a file of a store */
+    bool has_store;   /* there is a file of a store */
+    bool has_old_log; /* of format 3 */
 };
 
 static void list_file(void *context, const char *name)
@@ -431,6 +442,7 @@ static void list_file(void *context, const char *name)
     listing->has_store = listing->has_store || strcmp(name, "STORE") == 0 ||
                          strcmp(name, "STORE.copy") == 0 || strcmp(name, "wal.state") == 0 ||
                          strcmp(name, "CURRENT") == 0;
+    listing->has_old_log = listing->has_old_log || (end != name && strcmp(end, ".journal") == 0);
     if (end == name || strcmp(end, ".sst") != 0) {
         return;
     }
@@ -500,7 +512,7 @@ static bool find_tables(struct image *image, struct err *err)
     }
     bool good =
         listing.has_store || err_set(err, ERR_INTERNAL, "there is no store in %s", directory);
-    good = good && lock(image, err) && read_identity(image, err);
+    good = good && lock(image, err) && read_identity(image, listing.has_old_log, err);
     if (good) {
         image->summary.has_manifest = read_manifest(image);
         if (image->summary.has_manifest) {
@@ -605,6 +617,17 @@ static void read_dropped(struct image *image)
     image->is_silent = false;
 }
 
+/* Tables of level 0, and without a manifest all tables, are open at the same time; one that cannot
+ * be opened would count as lost. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 bool image_open(const struct image_options *options, struct image **out, struct err *err)
 {
     struct image *image = mem_zalloc(sizeof(*image));
@@ -614,6 +637,7 @@ bool image_open(const struct image_options *options, struct image **out, struct 
     arena_init(&image->arena);
     arena_init(&image->log.arena);
     space_set_init(&image->dropped);
+    raise_file_limit();
     if (!find_tables(image, err)) {
         image_close(image);
         return false;

@@ -274,6 +274,31 @@ static void use_records(struct salvage *salvage)
     }
 }
 
+/* Reads a segment. If the disk cannot read some of its blocks, these are zeroes. False: it cannot
+ * be opened. */
+static bool read_segment(const struct files *files, const char *path, struct buf *out)
+{
+    if (files_read_file(files, path, out)) {
+        return true;
+    }
+    int fd = files->open(files, path, 0 /* O_RDONLY */);
+    if (fd < 0) {
+        return false;
+    }
+    int64_t size = files->size(files, fd);
+    out->len = 0;
+    while ((int64_t)out->len < size) {
+        size_t len = MIN((size_t)size - out->len, (size_t)WAL_BLOCK_BYTES);
+        char *block = buf_reserve(out, len);
+        if (files_read_all(files, fd, block, len, out->len) != (ssize_t)len) {
+            memset(block, 0, len);
+        }
+        out->len += len;
+    }
+    files_close(files, fd);
+    return size >= 0;
+}
+
 static void log_salvage(struct reading *reading)
 {
     const struct log_rows_input *input = reading->input;
@@ -288,7 +313,7 @@ static void log_salvage(struct reading *reading)
     for (size_t i = 0; i < salvage.segment_count; i++) {
         bool is_begun = salvage.state_segment == 0 || salvage.segments[i] <= salvage.state_segment;
         wal_segment_path(input->directory, salvage.segments[i], &path);
-        if (is_begun && files_read_file(input->files, path.data, &bytes)) {
+        if (is_begun && read_segment(input->files, path.data, &bytes)) {
             salvage_segment(&salvage, salvage.segments[i], &bytes);
         }
     }

@@ -250,7 +250,10 @@ static int compare_age(const void *a, const void *b)
     if (left->level > 0) {
         return str_cmp(left->smallest, right->smallest);
     }
-    return left->largest_sequence > right->largest_sequence ? -1 : 1;
+    if (left->largest_sequence != right->largest_sequence) {
+        return left->largest_sequence > right->largest_sequence ? -1 : 1;
+    }
+    return (left->number < right->number) - (left->number > right->number);
 }
 
 bool manifest_read(struct arena *arena, struct str bytes, struct manifest *out, struct err *err)

@@ -17,6 +17,8 @@ enum { VERSION_MIN = 2, VERSION_MAX = 5 };
 enum { INTERNAL_KEY_TAIL = 8 };
 /* The largest block that is searched for if the index is damaged. */
 static const size_t unindexed_block_max = (size_t)1 << 20;
+/* Larger blocks are malformed, as in block.c. */
+static const uint64_t block_bytes_max = (uint64_t)1 << 30;
 
 struct data_block {
     struct block_handle handle;
@@ -101,7 +103,8 @@ static void report_rest_lost(struct table_file *table, int64_t offset, const cha
 static const char *read_block(struct table_file *table, struct block_handle handle)
 {
     const struct files *files = table->options.files;
-    if (handle.size > table->size || handle.offset > table->size - handle.size ||
+    if (handle.size > MIN(table->size, block_bytes_max) ||
+        handle.offset > table->size - handle.size ||
         table->size - handle.size - handle.offset < BLOCK_TRAILER_LEN) {
         return "a block is not inside the file";
     }

@@ -31,7 +31,7 @@ struct group {
     struct counters *counters;
     bool is_lost; /* a counter could not be read: the group cannot be written */
     bool stamped;
-    bool timed; /* an update has used its time */
+    bool timed; /* an update has used a time that is not stored yet, perhaps without writing */
     struct store_update *members[GROUP_UPDATES_MAX];
     size_t member_count;
     size_t warming_count; /* updates that a worker or a slow thread has */
@@ -372,6 +372,7 @@ static enum written write_all(struct group *group)
     enum written written = rocks_write(rocks, group->writes);
     if (written == WRITTEN) {
         rocks_drops_written(rocks);
+        group->timed = false;
     }
     return written;
 }
@@ -393,7 +394,6 @@ static void clear(struct group *group)
     overlay_clear(group->newest);
     group->is_lost = false;
     group->stamped = false;
-    group->timed = false;
     size_t bytes;
     rocksdb_writebatch_data(group->writes, &bytes);
     if (UNLIKELY(bytes > kept_bytes_max)) {

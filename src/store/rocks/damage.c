@@ -6,6 +6,8 @@
  *
  * Also the scrubber: a thread that reads all tables at a limited rate, so that bad blocks are found
  * while there may still be a backup without them. */
+#include <errno.h>
+
 #include "base/hash.h"
 #include "base/log.h"
 #include "store/rocks/rocks.h"
@@ -27,9 +29,13 @@ void damage_finish(struct damage *damage)
     pthread_mutex_destroy(&damage->mutex);
 }
 
+/* Whether a block of a table is bad: it does not have its checksum, or the disk cannot read it. */
 static bool is_corruption(const char *message)
 {
-    return str_starts_with(str_from_c(message), STR("Corruption"));
+    struct str text = str_from_c(message);
+    return str_starts_with(text, STR("Corruption")) ||
+           (str_starts_with(text, STR("IO error: While pread")) &&
+            strstr(message, strerror(EIO)) != NULL);
 }
 
 /* Returns a hash of the place in a message: "... in DIRECTORY/000012.sst offset 345 size 67". */

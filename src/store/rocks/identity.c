@@ -51,6 +51,11 @@ static bool exists(const struct files *files, const char *path)
     return fd >= 0 || errno != ENOENT;
 }
 
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+    return a->format == b->format && a->seed == b->seed && memcmp(a->id, b->id, STORE_ID_LEN) == 0;
+}
+
 enum identity_result identity_read(const struct files *files, const char *directory,
                                    struct identity *out, bool *out_incomplete, struct err *err)
 {
@@ -58,6 +63,7 @@ enum identity_result identity_read(const struct files *files, const char *direct
     bool is_there = false;
     int good_count = 0;
     int exact_count = 0;
+    bool is_equal = true; /* false: an upgrade was interrupted between the files */
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         path.len = 0;
         buf_format(&path, "%s/%s", directory, names[i]);
@@ -66,12 +72,13 @@ enum identity_result identity_read(const struct files *files, const char *direct
         bool exact = false;
         if (read_copy(files, path.data, &copy, &exact)) {
             *out = good_count == 0 ? copy : *out;
+            is_equal = is_same(out, &copy);
             good_count++;
             exact_count += exact;
         }
     }
     buf_finish(&path);
-    *out_incomplete = exact_count < (int)COUNT_OF(names);
+    *out_incomplete = exact_count < (int)COUNT_OF(names) || !is_equal;
     if (good_count == 0 && is_there) {
         err_set(err, ERR_INTERNAL,
                 "the store in %s is damaged: neither STORE nor STORE.copy can be read; nothing was "

@@ -24,6 +24,9 @@ struct contents {
     bool is_partial;     /* a repair or restore is not complete */
     bool has_others;
     char other[64]; /* the name of a file that is not part of a store */
+    enum identity_result identity;
+    bool identity_is_incomplete;
+    bool is_new; /* there is nothing but what an interrupted creation may have left */
 };
 
 static void note_entry(void *context, const char *name)
@@ -72,6 +75,9 @@ static bool lock(struct rocks *rocks, struct err *err)
         return cannot_open(rocks, err);
     }
     if (flock(rocks->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) {
+            return cannot_open(rocks, err);
+        }
         return err_set(err, ERR_INTERNAL, "the store in %s is in use by another server",
                        rocks->path);
     }
@@ -212,7 +218,9 @@ bool rocks_describe_tables(const struct rocks *rocks, struct wal_tables *out, st
 {
     struct buf name = {0};
     struct buf bytes = {0};
-    bool good = read_current(rocks, &name, err) && name.len <= WAL_MANIFEST_NAME_MAX &&
+    bool good = read_current(rocks, &name, err) &&
+                (name.len <= WAL_MANIFEST_NAME_MAX ||
+                 is_refused(rocks, "CURRENT", "it does not name a manifest", err)) &&
                 read_manifest(rocks, name.data, &bytes, err);
     if (good) {
         memcpy(out->manifest, name.data, name.len + 1);
@@ -322,43 +330,52 @@ static bool use_store(struct rocks *rocks, bool is_incomplete, struct err *err)
     return true;
 }
 
-bool rocks_inspect(struct rocks *rocks, struct err *err)
+/* Reads the names of the files and the identity; refuses what is neither a store nor empty. */
+static bool look(struct rocks *rocks, struct contents *out, struct err *err)
 {
-    struct contents contents = {0};
-    if (!make_directory(rocks, err)) {
-        return false;
-    }
-    if (rocks->files->list(rocks->files, rocks->path, note_entry, &contents) != 0) {
+    *out = (struct contents){0};
+    if (rocks->files->list(rocks->files, rocks->path, note_entry, out) != 0) {
         return cannot_open(rocks, err);
     }
-    if (contents.is_partial) {
+    if (out->is_partial) {
         return err_set(
             err, ERR_INTERNAL,
             "%s holds a store that `gramme repair` or `gramme restore` has not completed; "
             "delete the directory and run the command again",
             rocks->path);
     }
-    bool is_incomplete;
-    enum identity_result result =
-        identity_read(rocks->files, rocks->path, &rocks->identity, &is_incomplete, err);
-    if (result == IDENTITY_BAD) {
+    out->identity = identity_read(rocks->files, rocks->path, &rocks->identity,
+                                  &out->identity_is_incomplete, err);
+    if (out->identity == IDENTITY_BAD) {
         return false;
     }
-    bool is_new = contents.has_new_marker || !contents.has_others;
-    if (result == IDENTITY_NONE && !is_new && !contents.has_current) {
+    out->is_new = out->has_new_marker || !out->has_others;
+    if (out->identity == IDENTITY_NONE && !out->is_new && !out->has_current) {
         return err_set(err, ERR_INTERNAL,
                        "%s is not empty and holds no store (there is '%s', but neither STORE nor "
                        "CURRENT); nothing was changed",
-                       rocks->path, contents.other);
+                       rocks->path, out->other);
     }
-    if (!lock(rocks, err)) {
+    return true;
+}
+
+/* Looks before the lock file is created, and again when the directory is locked: until then another
+ * process may have made a store there, and closed it. */
+bool rocks_inspect(struct rocks *rocks, struct err *err)
+{
+    struct contents contents;
+    if (!make_directory(rocks, err) || !look(rocks, &contents, err) || !lock(rocks, err) ||
+        !look(rocks, &contents, err)) {
         return false;
     }
     bool good;
-    if (result == IDENTITY_FOUND) {
-        good = use_store(rocks, is_incomplete, err);
+    if (contents.identity == IDENTITY_FOUND) {
+        good = use_store(rocks, contents.identity_is_incomplete, err);
+        if (good && contents.has_new_marker) {
+            remove_marker(rocks); /* the last process ended before it did that */
+        }
     } else {
-        good = is_new ? create_store(rocks, err) : rocks_upgrade(rocks, err);
+        good = contents.is_new ? create_store(rocks, err) : rocks_upgrade(rocks, err);
     }
     rocks->store.seed = rocks->identity.seed;
     return good;

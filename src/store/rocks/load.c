@@ -71,21 +71,26 @@ static bool write_mark(const struct files *files, const char *directory, struct 
     return good || cannot_use(directory, err);
 }
 
-bool rocks_claim_directory(const char *directory, int *out_lock, struct err *err)
+static bool is_free(const struct files *files, const char *directory, struct err *err)
 {
-    const struct files *files = files_system();
     bool is_used = false;
-    *out_lock = -1;
-    if (!make_directory(files, directory, err)) {
-        return false;
-    }
     if (files->list(files, directory, note_entry, &is_used) != 0) {
         return cannot_use(directory, err);
     }
-    if (is_used) {
-        return err_set(err, ERR_INTERNAL, "%s is not empty; nothing was changed", directory);
+    return !is_used ||
+           err_set(err, ERR_INTERNAL, "%s is not empty; nothing was changed", directory);
+}
+
+bool rocks_claim_directory(const char *directory, int *out_lock, struct err *err)
+{
+    const struct files *files = files_system();
+    *out_lock = -1;
+    if (!make_directory(files, directory, err) || !is_free(files, directory, err)) {
+        return false;
     }
-    bool good = take_lock(directory, out_lock, err) && write_mark(files, directory, err);
+    /* Looks again with the lock: meanwhile another process may have made a store. */
+    bool good = take_lock(directory, out_lock, err) && is_free(files, directory, err) &&
+                write_mark(files, directory, err);
     if (!good && *out_lock >= 0) {
         close(*out_lock);
         *out_lock = -1;

@@ -12,6 +12,8 @@
  * and bytes of rows. */
 static const size_t work_max = (size_t)4 << 20;
 static const size_t row_bytes_max = (size_t)1 << 20;
+/* Conditions on rows that do not exist, or are short, take time as well: values of the request. */
+enum { ABSENT_ROW_BYTES = 64 };
 /* Time slice of a task on a slow thread. */
 static const int64_t slice_ns = 2000000;
 
@@ -53,7 +55,8 @@ void preparations_finish(struct preparations *preparations)
 
 bool preparations_wants(const struct store_update *update, size_t row_bytes)
 {
-    return row_bytes > row_bytes_max || row_bytes * MAX(update->weight, (size_t)1) > work_max;
+    size_t bytes = MAX(row_bytes, (size_t)ABSENT_ROW_BYTES);
+    return row_bytes > row_bytes_max || bytes * MAX(update->weight, (size_t)1) > work_max;
 }
 
 /* Watching --------------------------------------------------------------------------------- */

@@ -108,7 +108,7 @@ static bool write_zeroes(int fd, size_t bytes)
     static const char zeroes[65536];
     while (bytes > 0) {
         ssize_t written = write(fd, zeroes, MIN(bytes, sizeof(zeroes)));
-        if (written < 0) {
+        if (written <= 0) {
             return false;
         }
         bytes -= (size_t)written;

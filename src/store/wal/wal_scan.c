@@ -220,6 +220,9 @@ static void judge_end(struct scanner *scanner, const struct reading *reading)
         report(scanner, WAL_DAMAGE, place, "a record is damaged, and intact ones stand behind it");
         return;
     }
+    if (reading->offset >= scanner->bytes.len) {
+        return;
+    }
     uint64_t left = MIN(scanner->bytes.len - reading->offset, (uint64_t)WAL_BLOCK_BYTES);
     if (!is_zero(str_make(scanner->bytes.data + reading->offset, left))) {
         report(scanner, WAL_NOTE, place,
