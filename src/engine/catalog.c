@@ -350,6 +350,22 @@ static void drop_spaces_here(struct engine *engine, const struct catalog_snapsho
     }
 }
 
+/* Another server has dropped spaces of the table at once, while calls here may still write to them:
+ * drops them here, too. The space of an index is dropped when no call knows it any more. */
+static void drop_left_spaces(struct engine *engine, const struct table *after)
+{
+    const struct table *before = table_acquire(engine, after->name);
+    if (before != NULL && is_same_table(before, after)) {
+        if (before->ttl_space != 0 && before->ttl_space != after->ttl_space) {
+            store_drop_space(engine->store, before->ttl_space);
+        }
+        if (before->history_space != 0 && before->history_space != after->history_space) {
+            store_drop_space(engine->store, before->history_space);
+        }
+    }
+    table_release(before);
+}
+
 static bool is_any(const struct table *table)
 {
     (void)table;
@@ -387,6 +403,7 @@ void catalog_replace_all(struct engine *engine, const struct catalog_snapshot *s
         assert(ok); /* it was checked */
         map_put(&names, table->name, table);
         if (!is_known(engine, table)) {
+            drop_left_spaces(engine, table);
             publish_entry(engine, make_entry(engine, snapshot->tables.values[i], version, &err),
                           first);
         }

@@ -245,7 +245,8 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
     if (table.feed_space != 0) {
         feed_end_deleted(remove, &table, batch);
     }
-    remove->is_kept = table.history_space != 0;
+    /* `gramme repair` may have left a history whose backups are lost. */
+    remove->is_kept = table.history_space != 0 && (table.recovery || table.history_holds > 0);
     if (remove->is_kept) {
         backup_keep_deleted(remove, &table, batch);
     }

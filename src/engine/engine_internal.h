@@ -110,8 +110,8 @@ MUST_USE bool catalog_read_all(struct engine *engine, struct arena *arena,
                                struct catalog_snapshot *out, struct err *err);
 /* Whether all rows can be read. */
 MUST_USE bool catalog_check_all(const struct catalog_snapshot *snapshot, struct err *err);
-/* Makes what the store has, as of that version, what is known here. On the thread that publishes.
- */
+/* Makes what the store has what is known here; no change after `version` is in it. On the thread
+ * that publishes. */
 void catalog_replace_all(struct engine *engine, const struct catalog_snapshot *snapshot,
                          uint64_t version);
 /* Drops spaces that were to be dropped when a server stopped. */

@@ -141,8 +141,17 @@ static bool read_version(struct engine *engine, struct arena *arena, uint64_t *o
     return err->code == ERR_NONE;
 }
 
-/* Reads the version first, so the catalog that is read afterwards is at least as new. Changes by
- * this server are published on this thread, so none is published meanwhile. */
+/* Reads the catalog after its version was read, so all changes up to that one are in it. Others
+ * that are made meanwhile may be in it, too, but none after *out_newest: so what is in it is
+ * settled when all servers know that version. */
+static bool read_catalog(struct engine *engine, struct arena *arena, struct catalog_snapshot *out,
+                         uint64_t *out_newest, struct err *err)
+{
+    return catalog_read_all(engine, arena, out, err) && catalog_check_all(out, err) &&
+           read_version(engine, arena, out_newest, err);
+}
+
+/* Changes by this server are published on this thread, so none is published meanwhile. */
 static bool read_again(struct engine *engine, struct err *err)
 {
     struct follow *follow = &engine->follow;
@@ -152,10 +161,14 @@ static bool read_again(struct engine *engine, struct err *err)
     bool ok = read_version(engine, &arena, &version, err);
     if (ok && version > atomic_load(&follow->seen)) {
         struct catalog_snapshot snapshot = {0};
-        ok = catalog_read_all(engine, &arena, &snapshot, err) && catalog_check_all(&snapshot, err);
+        uint64_t newest;
+        ok = read_catalog(engine, &arena, &snapshot, &newest, err);
         if (ok) {
-            catalog_replace_all(engine, &snapshot, version);
+            catalog_replace_all(engine, &snapshot, newest);
             atomic_store(&follow->seen, version);
+            if (newest > version) {
+                atomic_store(&follow->may_have_changed, true);
+            }
             background_wake(&engine->backfill);
             background_wake(&engine->recovery);
             engine_note_catalog_change(engine);
@@ -207,10 +220,11 @@ bool follow_open(struct engine *engine, struct err *err)
     store_watch(engine->store, note_news, engine);
     struct catalog_snapshot snapshot = {0};
     uint64_t version;
+    uint64_t newest;
     bool ok = read_version(engine, &arena, &version, err) &&
-              catalog_read_all(engine, &arena, &snapshot, err) && catalog_check_all(&snapshot, err);
+              read_catalog(engine, &arena, &snapshot, &newest, err);
     if (ok) {
-        catalog_replace_all(engine, &snapshot, version);
+        catalog_replace_all(engine, &snapshot, newest);
         atomic_store(&follow->seen, version);
         announce(engine);
         catalog_drop_left(engine, &snapshot);

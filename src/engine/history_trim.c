@@ -5,7 +5,8 @@
  *
  * Which records are needed is decided after store_settle(): a backup that is not listed by then
  * gets an instant after the settled time, or after the start of the window, and needs no record
- * that is erased here. On the thread of the housekeeper. */
+ * that is erased here. A backup that is listed without an instant may get an earlier one: then
+ * nothing is erased. On the thread of the housekeeper. */
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -145,7 +146,7 @@ static int instant_cmp(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The instants of the backups that need this history. */
+/* The instants of the backups that need this history. False: they are not known. */
 static bool collect_instants(struct trim *trim)
 {
     struct buf after = {0};
@@ -174,8 +175,9 @@ static bool collect_instants(struct trim *trim)
         more = trim->list.more;
         for (size_t i = 0; ok && i < trim->list.count; i++) {
             const struct backup *backup = &trim->list.entries[i].backup;
-            if (backup->table.history_space == trim->space && backup->instant_ns != 0) {
+            if (backup->table.history_space == trim->space) {
                 add_instant(trim, backup->instant_ns);
+                ok = backup->instant_ns != 0;
             }
         }
         after.len = 0;
@@ -288,26 +290,43 @@ static bool trim_some(struct trim *trim)
     return ok;
 }
 
-static bool pass(struct trim *trim, const struct table *table)
+/* Where the window begins, by the description after store_settle(): `table` may be older, and
+ * point-in-time recovery may have been enabled since. */
+static void set_window(struct trim *trim, const struct table *table)
 {
     struct engine *engine = trim->background->engine;
+    const struct table *newest = table_acquire(engine, table->name);
+    bool is_same = newest != NULL && newest->history_space == trim->space;
+    const struct table *used = is_same ? newest : table;
+    trim->window_ns = trim->settled_ns;
+    if (used->recovery) {
+        int64_t now_ns = MIN(trim->settled_ns, trusted_clock_ms(&engine->clock) * 1000000);
+        trim->window_ns = now_ns - (int64_t)used->recovery_days * day_ns;
+    }
+    table_release(newest);
+}
+
+static bool may_go_on(const struct trim *trim)
+{
+    return !background_is_stopping(trim->background) &&
+           store_is_leader(trim->background->engine->store);
+}
+
+static bool pass(struct trim *trim, const struct table *table)
+{
     trim->space = table->history_space;
     trim->settled_ns = background_settle(trim->background, &trim->arena);
     if (trim->settled_ns == 0 || !collect_instants(trim)) {
         return false;
     }
-    trim->window_ns = trim->settled_ns;
-    if (table->recovery) {
-        int64_t now_ns = MIN(trim->settled_ns, trusted_clock_ms(&engine->clock) * 1000000);
-        trim->window_ns = now_ns - (int64_t)table->recovery_days * day_ns;
-    }
+    set_window(trim, table);
     trim->from.len = 0;
     trim->prefix.len = 0;
     trim->before_ns = 0;
     bool ok = true;
     do {
         ok = trim_some(trim);
-    } while (ok && !trim->is_end && !background_is_stopping(trim->background));
+    } while (ok && !trim->is_end && may_go_on(trim));
     return ok && trim->is_end;
 }
 
@@ -375,7 +394,7 @@ static void trim_tables(struct trim *trim)
     const struct table **tables;
     size_t count = catalog_collect(trim->background->engine, has_history, &arena, &tables);
     for (size_t i = 0; i < count; i++) {
-        if (!background_is_stopping(trim->background)) {
+        if (may_go_on(trim)) {
             trim_history(trim, tables[i]);
         }
         table_release(tables[i]);
@@ -410,7 +429,7 @@ static void trim_kept(struct trim *trim)
         .row = keep_row,
     };
     if (background_range(trim->background, &read->range) == STORE_OK) {
-        for (size_t i = 0; i < read->count && !background_is_stopping(trim->background); i++) {
+        for (size_t i = 0; i < read->count && may_go_on(trim); i++) {
             struct table table;
             struct err err = ERR_INIT(&read->arena);
             if (table_decode(&read->arena, read->rows[i], &table, &err)) {

@@ -189,12 +189,13 @@ static bool is_beginning(const struct table *table)
 struct beginning {
     struct background_change change;
     int64_t since_ns;
+    uint64_t history_since; /* of the history that was settled by then */
 };
 
 static const struct table *set_since(struct table_change *change, const struct table *before)
 {
     const struct beginning *beginning = CONTAINER_OF(change, struct beginning, change.change);
-    if (!is_beginning(before) || before->history_since > change->version) {
+    if (!is_beginning(before) || before->history_since != beginning->history_since) {
         err_set(&change->call.err, ERR_RESOURCE_NOT_FOUND, "recovery is not being enabled");
         return NULL;
     }
@@ -213,6 +214,7 @@ static void begin_recovery(struct round *round, const struct table *table)
     struct beginning beginning = {
         .change.change = {.call.arena = &round->arena, .name = table->name, .change = set_since},
         .since_ns = background_settle(round->background, &round->arena),
+        .history_since = table->history_since,
     };
     if (beginning.since_ns != 0) {
         background_change(round->background, &beginning.change);
@@ -242,10 +244,15 @@ static bool is_restoring(const struct table *table)
 
 static struct restore_entry *entry_of(struct round *round, const struct table *table)
 {
+    struct restore_entry *unused = NULL;
     for (struct restore_entry *entry = round->restores; entry != NULL; entry = entry->next) {
         if (entry->state != NULL && restoring_space(entry->state) == table->space) {
             return entry;
         }
+        unused = entry->state == NULL ? entry : unused;
+    }
+    if (unused != NULL) {
+        return unused;
     }
     struct restore_entry *entry = mem_zalloc(sizeof(*entry));
     entry->next = round->restores;
@@ -295,6 +302,12 @@ static bool restore_table(struct round *round, const struct table *table)
     return result == RESTORE_MORE;
 }
 
+/* A restore takes long: another server may have become the leader, and have ended it. */
+static bool may_go_on(const struct background *background)
+{
+    return !background_is_stopping(background) && store_is_leader(background->engine->store);
+}
+
 /* One chunk of each, so that none waits for another. */
 static bool restore_some(struct round *round)
 {
@@ -304,8 +317,7 @@ static bool restore_some(struct round *round)
     bool more = false;
     size_t count = catalog_collect(round->background->engine, is_restoring, &arena, &tables);
     for (size_t i = 0; i < count; i++) {
-        more =
-            (!background_is_stopping(round->background) && restore_table(round, tables[i])) || more;
+        more = (may_go_on(round->background) && restore_table(round, tables[i])) || more;
         table_release(tables[i]);
     }
     arena_finish(&arena);
@@ -329,11 +341,14 @@ int64_t recovery_round(struct background *background)
         begin_recoveries(&round);
         more = restore_some(&round);
         int64_t until_us = clock_monotonic_us() + (int64_t)50 * 1000;
-        while (more && clock_monotonic_us() < until_us && !background_is_stopping(background)) {
+        while (more && clock_monotonic_us() < until_us && may_go_on(background)) {
             more = restore_some(&round);
         }
-    } while (more && !background_is_stopping(background));
+    } while (more && may_go_on(background));
     destroy_restores(&round);
     arena_finish(&round.arena);
+    if (!store_is_leader(background->engine->store)) {
+        return FOLLOWER_MS;
+    }
     return round.has_failed ? RETRY_MS : round.is_pending ? POLL_MS : IDLE_MS;
 }

@@ -420,11 +420,8 @@ static void load_state(struct load *load)
         .row = load_last_record,
     };
     catalog_read(&load->read);
-    load->read.range = (struct store_range){
-        .lo = trims,
-        .hi = key_after_prefix(arena, str_make(trims.data, STORE_SPACE_LEN)),
-        .row = load_trimmed,
-    };
+    load->read.range = (struct store_range){.row = load_trimmed};
+    stream_trim_range(&load->read.range, arena, stream->space);
     catalog_read(&load->read);
 }
 

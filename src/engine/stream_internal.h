@@ -26,6 +26,7 @@ struct stream_entry {
     _Atomic int64_t ended_ms;     /* when it was disabled; 0: it is enabled */
     _Atomic int64_t closed_ms;    /* epochs that end by then get no more records */
     _Atomic int64_t last_epoch;   /* of a disabled stream without writers; -1: not known yet */
+    _Atomic int64_t horizon_us;   /* when `trimmed` was last read; only if another server trims */
     uint64_t trim_epoch;          /* older epochs have no records; housekeeper only */
     struct stream_trimmed trimmed[]; /* by slot, under the lock of streams */
 };
@@ -83,6 +84,8 @@ struct str stream_record_key(struct arena *arena, uint32_t space, struct stream_
 struct stream_shard stream_key_shard(struct str key);
 /* Returns the stamp in the key of a record. */
 uint64_t stream_key_stamp(struct str key);
+/* Sets the range to the horizons of all slots. */
+void stream_trim_range(struct store_range *range, struct arena *arena, uint32_t space);
 /* Returns the key of the horizon of a slot, which is larger than those of all records. */
 struct str stream_trim_key(struct arena *arena, uint32_t space, uint32_t slot);
 /* Encodes the row of a horizon. */

@@ -173,6 +173,12 @@ struct str stream_trim_key(struct arena *arena, uint32_t space, uint32_t slot)
     return stream_prefix(arena, space, (struct stream_shard){UINT64_MAX, slot});
 }
 
+void stream_trim_range(struct store_range *range, struct arena *arena, uint32_t space)
+{
+    range->lo = stream_trim_key(arena, space, 0);
+    range->hi = key_after_prefix(arena, str_make(range->lo.data, STORE_SPACE_LEN));
+}
+
 enum { TRIM_VERSION = 1, TRIM_LEN = 1 + 8 + 8 };
 
 struct str stream_trim_row(struct arena *arena, struct stream_trimmed trimmed)

@@ -138,6 +138,61 @@ static void describe_ended(struct stream_describe *describe)
     store_range(call->engine->store, &describe->range);
 }
 
+static void describe_state(struct stream_describe *describe)
+{
+    struct engine *engine = describe->call.engine;
+    const struct stream_entry *entry = stream_entry_of(describe->stream);
+    if (atomic_load(&entry->ended_ms) == 0) {
+        describe->status =
+            catalog_ignores_stream(engine, describe->stream) ? STREAM_ENABLING : STREAM_ENABLED;
+        describe_open(describe);
+    } else if (catalog_knows_stream(engine, describe->stream)) {
+        describe->status = STREAM_DISABLING;
+        describe_open(describe);
+    } else {
+        describe->status = STREAM_DISABLED;
+        describe_ended(describe);
+    }
+}
+
+/* How old the horizons may be that were read from the store. */
+enum { HORIZON_AGE_US = 1000 * 1000 };
+
+static bool note_horizon(struct store_range *range, struct str key, struct str value)
+{
+    struct stream_describe *describe = CONTAINER_OF(range, struct stream_describe, range);
+    stream_note_trimmed(describe->call.engine, stream_entry_of(describe->stream),
+                        stream_key_shard(key).slot, stream_trim_decode(value));
+    return true;
+}
+
+static void horizons_done(struct store_range *range)
+{
+    struct stream_describe *describe = CONTAINER_OF(range, struct stream_describe, range);
+    engine_set_store_error(&describe->call.err, range->status);
+    if (describe->call.err.code != ERR_NONE) {
+        finish_describe(describe);
+        return;
+    }
+    atomic_store(&stream_entry_of(describe->stream)->horizon_us, clock_monotonic_us());
+    describe_state(describe);
+}
+
+/* Another server trims the stream: reads what it has trimmed, so that iterators do not begin with
+ * records that are gone. */
+static void read_horizons(struct stream_describe *describe)
+{
+    struct engine_call *call = &describe->call;
+    describe->range = (struct store_range){
+        .arena = call->arena,
+        .home = call->home,
+        .row = note_horizon,
+        .done = horizons_done,
+    };
+    stream_trim_range(&describe->range, call->arena, describe->stream->space);
+    store_range(call->engine->store, &describe->range);
+}
+
 void engine_describe_stream(struct stream_describe *describe)
 {
     struct engine *engine = describe->call.engine;
@@ -148,16 +203,11 @@ void engine_describe_stream(struct stream_describe *describe)
         err_set(&describe->call.err, ERR_RESOURCE_NOT_FOUND, MESSAGE_STREAM_NOT_FOUND,
                 STR_ARG(arn));
         finish_describe(describe);
-    } else if (atomic_load(&entry->ended_ms) == 0) {
-        describe->status =
-            catalog_ignores_stream(engine, describe->stream) ? STREAM_ENABLING : STREAM_ENABLED;
-        describe_open(describe);
-    } else if (catalog_knows_stream(engine, describe->stream)) {
-        describe->status = STREAM_DISABLING;
-        describe_open(describe);
+    } else if (!store_is_leader(engine->store) &&
+               clock_monotonic_us() - atomic_load(&entry->horizon_us) > HORIZON_AGE_US) {
+        read_horizons(describe);
     } else {
-        describe->status = STREAM_DISABLED;
-        describe_ended(describe);
+        describe_state(describe);
     }
 }
 

@@ -103,9 +103,26 @@ static bool trim_some(struct trim *trim)
     return trim->found && (trim->count == 0 || erase_rows(trim));
 }
 
+static bool note_horizon(struct store_range *range, struct str key, struct str value)
+{
+    struct trim *trim = CONTAINER_OF(range, struct trim, range.range);
+    stream_note_trimmed(trim->background->engine, trim->entry, stream_key_shard(key).slot,
+                        stream_trim_decode(value));
+    return true;
+}
+
+/* Another server may have trimmed the stream before this one became the leader. */
+static void read_horizons(struct trim *trim)
+{
+    trim->range.range = (struct store_range){.arena = &trim->arena, .row = note_horizon};
+    stream_trim_range(&trim->range.range, &trim->arena, trim->entry->stream.space);
+    (void)background_range(trim->background, &trim->range);
+}
+
 static void trim_records(struct trim *trim)
 {
     struct stream_entry *entry = trim->entry;
+    read_horizons(trim);
     trim->from = stream_prefix(&trim->arena, entry->stream.space,
                                (struct stream_shard){entry->trim_epoch, 0});
     trim->is_complete = false;
