@@ -11,7 +11,12 @@
 #include "auth/policy.h"
 #include "auth/seal.h"
 
-enum { DIRECTORY_KEYS_MAX = 2, DIRECTORY_ATTACHED_MAX = 20, DIRECTORY_NAME_MAX = 64 };
+enum {
+    DIRECTORY_KEYS_MAX = 2,
+    DIRECTORY_ATTACHED_MAX = 20,
+    DIRECTORY_NAME_MAX = 64,
+    DIRECTORY_TAGS_MAX = 50,
+};
 
 /* The name of the user that is the root of the account. Identity policies do not restrict it. */
 #define DIRECTORY_ROOT "root"

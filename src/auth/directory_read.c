@@ -98,16 +98,15 @@ static bool read_names(struct record *record, const struct str **out, size_t *ou
 
 static bool read_tags(struct record *record, struct context_tags *out)
 {
-    enum { TAGS_MAX = 50 };
     struct arena *arena = &record->directory->arena;
-    struct context_tag *tags = ARENA_ARRAY(arena, struct context_tag, TAGS_MAX);
+    struct context_tag *tags = ARENA_ARRAY(arena, struct context_tag, DIRECTORY_TAGS_MAX);
     struct json_string name;
     size_t count = 0;
     if (json_peek(record->reader) != JSON_OBJECT || !json_enter_object(record->reader)) {
         return false;
     }
     while (json_next_member(record->reader, &name)) {
-        if (count == TAGS_MAX) {
+        if (count == DIRECTORY_TAGS_MAX) {
             return false;
         }
         tags[count].name = arena_copy(arena, name.text);

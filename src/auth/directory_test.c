@@ -148,7 +148,8 @@ static void test_sessions(void **state)
     (void)state;
     struct arena arena;
     arena_init(&arena);
-    struct directory_principal role = {.kind = CALLER_ROLE_SESSION, .name = STR("reader")};
+    struct directory_principal role = {
+        .kind = CALLER_ROLE_SESSION, .name = STR("reader"), .id = STR("AROA1")};
     struct session_request request = {
         .principal = &role,
         .name = STR("me"),
@@ -163,6 +164,7 @@ static void test_sessions(void **state)
     assert_non_null(session);
     assert_true(session->is_role);
     CHECK_STR_EQ(__func__, session->principal, STR("reader"));
+    CHECK_STR_EQ(__func__, session->id, STR("AROA1"));
     CHECK_STR_EQ(__func__, session->name, STR("me"));
     assert_true(str_eq(session->secret, made.secret));
     assert_int_equal(session->expires, 200);

@@ -172,7 +172,7 @@ static const struct pattern_part *expand(const struct pattern *pattern,
             continue;
         }
         struct context_values found = context_find(input->context, parts[i].key);
-        if (found.is_present && !context_key_is_multivalued(parts[i].key.id)) {
+        if (found.is_present && found.count > 0 && !context_key_is_multivalued(parts[i].key.id)) {
             parts[i].text = found.values[0];
         } else if (str_is_null(parts[i].text)) {
             return NULL;

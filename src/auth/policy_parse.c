@@ -471,7 +471,11 @@ static bool read_outline(struct parser *parser)
             return fail_name(parser, "unknown or repeated element", name.text);
         }
         seen |= bit;
-        if (bit == VERSION ? !read_version(parser) : !json_skip(&parser->reader)) {
+        struct str ignored;
+        /* An Id that nests would make a record that contains the policy nest too deeply. */
+        if (bit == VERSION ? !read_version(parser)
+            : bit == ID    ? !read_value(parser, &ignored)
+                           : !json_skip(&parser->reader)) {
             return fail_json(parser);
         }
     }

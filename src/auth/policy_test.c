@@ -592,6 +592,8 @@ static const struct refused_row {
          "{\"aws:userid\":\"a\",\"AWS:UserId\":\"b\"}}"),
      POLICY_IDENTITY, "Statement[0].Condition: this condition key is given twice: \"AWS:UserId\""},
     {V12 ALLOW("\"*\"", "\"" TABLE("${aws:username") "\"", "") END, POLICY_IDENTITY, NULL},
+    {"{\"Id\":[\"a\"],\"Statement\":[]}", POLICY_IDENTITY,
+     "the policy: this kind of value is not allowed here"},
 };
 
 static void test_refused(void **state)

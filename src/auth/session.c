@@ -47,6 +47,7 @@ void session_issue(const struct seal_key *key, const struct session_request *req
                (long long)request->expires,
                request->principal->kind == CALLER_ROLE_SESSION ? "true" : "false");
     write_member(&text, "principal", request->principal->name);
+    write_member(&text, "id", request->principal->id);
     write_member(&text, "name", request->name);
     write_member(&text, "secret", out->secret);
     write_member(&text, "policy", request->document);
@@ -84,6 +85,7 @@ static bool read_member(struct auth_session *session, struct json_reader *reader
         return json_read_bool(reader, &session->is_role);
     }
     struct str *text = str_eq(name, STR("principal")) ? &session->principal
+                       : str_eq(name, STR("id"))      ? &session->id
                        : str_eq(name, STR("name"))    ? &session->name
                        : str_eq(name, STR("secret"))  ? &session->secret
                        : str_eq(name, STR("policy"))  ? &session->document

@@ -20,6 +20,7 @@ struct auth_session {
     struct str secret;
     bool is_role;         /* false: the session of a user or of root */
     struct str principal; /* the name of the role or user */
+    struct str id;        /* its id, which differs if it is deleted and made again */
     struct str name;      /* RoleSessionName; STR_NULL: GetSessionToken */
     int64_t issued;       /* seconds since 1970, like the next */
     int64_t expires;

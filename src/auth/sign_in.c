@@ -221,7 +221,8 @@ static bool find_session_key(struct sign_in *sign_in, const struct directory *di
         session->is_role ? directory_find_role(directory, session->principal)
                          : directory_find_user(directory, session->principal);
     if (principal == NULL || principal->is_disabled ||
-        session->issued < principal->sessions_since) {
+        session->issued < principal->sessions_since ||
+        (!str_is_null(session->id) && !str_eq(session->id, principal->id))) {
         return err_set(err, ERR_UNRECOGNIZED_CLIENT, INVALID_TOKEN);
     }
     *out =

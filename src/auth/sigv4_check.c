@@ -540,7 +540,9 @@ static int compare_headers(const void *a, const void *b)
     return str_cmp(((const struct sigv4_header *)a)->name, ((const struct sigv4_header *)b)->name);
 }
 
-/* Returns the signed headers with their values, sorted by name, in `arena`. */
+/* Returns the signed headers with their values, sorted by name, in `arena`. NULL if a name is there
+ * twice: no client signs so, and names that repeat a long header would make the canonical request
+ * thousands of times as large as the head. */
 static struct sigv4_header *signed_headers(struct arena *arena, const struct sigv4_head *head,
                                            struct str names, size_t *out_count)
 {
@@ -548,11 +550,15 @@ static struct sigv4_header *signed_headers(struct arena *arena, const struct sig
     struct sigv4_header *headers = ARENA_ARRAY(arena, struct sigv4_header, count_max);
     size_t count = 0;
     while (names.len > 0) {
-        struct str name = take_until(&names, ';');
-        headers[count++] =
-            (struct sigv4_header){.name = name, .value = join_values(arena, head, name)};
+        headers[count++].name = take_until(&names, ';');
     }
     qsort(headers, count, sizeof(headers[0]), compare_headers);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && str_eq(headers[i].name, headers[i - 1].name)) {
+            return NULL;
+        }
+        headers[i].value = join_values(arena, head, headers[i].name);
+    }
     *out_count = count;
     return headers;
 }
@@ -568,12 +574,17 @@ bool sigv4_claim_verify(struct arena *arena, const struct sigv4_head *head,
         .query = canonical_query(arena, head->target),
     };
     struct sigv4_header *headers =
-        signed_headers(arena, head, claim->signed_headers, &request.header_count);
+        has_upper_case(claim->signed_headers)
+            ? NULL
+            : signed_headers(arena, head, claim->signed_headers, &request.header_count);
+    if (headers == NULL) {
+        return false;
+    }
     struct buf canonical = {0};
     sigv4_add_canonical_request(&canonical, &request, headers, body_hash);
     char signature[SIGV4_HEX_LEN];
     sigv4_make_signature(key, claim->time, claim->scope, buf_str(&canonical), signature);
     buf_finish(&canonical);
-    return claim->signature.len == SIGV4_HEX_LEN && !has_upper_case(claim->signed_headers) &&
+    return claim->signature.len == SIGV4_HEX_LEN &&
            CRYPTO_memcmp(signature, claim->signature.data, SIGV4_HEX_LEN) == 0;
 }

@@ -188,6 +188,8 @@ static const struct error_row {
      "'aws4_request', not 'e'. Date in Credential scope does not match YYYYMMDD from ISO-8601 "
      "version of date from HTTP: 'b' != '20260115', from '20260115T101112Z'."},
     {"AWS4-HMAC-SHA256 " CREDENTIAL " " REST, NULL, "differs"},
+    {"AWS4-HMAC-SHA256 " CREDENTIAL ", SignedHeaders=host;host, Signature=" SIGNATURE, NULL,
+     "differs"},
     {"AWS4-HMAC-SHA256 " CREDENTIAL "," REST, "Thu, 15 Jan 2026 10:11:12 GMT", "differs"},
 };
 

@@ -40,30 +40,42 @@ static const struct shape shape_request = {
 
 /* The whole --------------------------------------------------------------------------------- */
 
+/* What an operation is about; policies of administrators name its ARN. Other members of the request
+ * must not decide: the operation ignores them. */
+enum subject {
+    ON_ALL,
+    ON_KEY, /* AccessKeyId; it belongs to its user */
+    ON_POLICY,
+    ON_PRINCIPAL, /* UserName or RoleName */
+    ON_ROLE,
+    ON_USER,
+};
+
 static const struct operation {
     const char *name;
     const char *action;
     bool (*run)(struct admin *admin, const struct admin_request *request);
+    enum subject subject;
     bool is_change;
 } operations[] = {
-    {"AttachPolicy", "gramme:AttachPolicy", admin_attach_policy, true},
-    {"CreateAccessKey", "gramme:CreateAccessKey", admin_create_access_key, true},
-    {"CreateUser", "gramme:CreateUser", admin_create_user, true},
-    {"DeleteAccessKey", "gramme:DeleteAccessKey", admin_delete_access_key, true},
-    {"DeletePolicy", "gramme:DeletePolicy", admin_delete_policy, true},
-    {"DeleteRole", "gramme:DeleteRole", admin_delete_role, true},
-    {"DeleteUser", "gramme:DeleteUser", admin_delete_user, true},
-    {"DetachPolicy", "gramme:DetachPolicy", admin_detach_policy, true},
-    {"GetPolicy", "gramme:GetPolicy", admin_get_policy, false},
-    {"ListPolicies", "gramme:ListPolicies", admin_list_policies, false},
-    {"ListRoles", "gramme:ListRoles", admin_list_roles, false},
-    {"ListUsers", "gramme:ListUsers", admin_list_users, false},
-    {"PutPolicy", "gramme:PutPolicy", admin_put_policy, true},
-    {"PutRole", "gramme:PutRole", admin_put_role, true},
-    {"RevokeSessions", "gramme:RevokeSessions", admin_revoke_sessions, true},
-    {"SimulatePolicy", "gramme:SimulatePolicy", admin_simulate_policy, false},
-    {"UpdateAccessKey", "gramme:UpdateAccessKey", admin_update_access_key, true},
-    {"UpdateUser", "gramme:UpdateUser", admin_update_user, true},
+    {"AttachPolicy", "gramme:AttachPolicy", admin_attach_policy, ON_PRINCIPAL, true},
+    {"CreateAccessKey", "gramme:CreateAccessKey", admin_create_access_key, ON_USER, true},
+    {"CreateUser", "gramme:CreateUser", admin_create_user, ON_USER, true},
+    {"DeleteAccessKey", "gramme:DeleteAccessKey", admin_delete_access_key, ON_KEY, true},
+    {"DeletePolicy", "gramme:DeletePolicy", admin_delete_policy, ON_POLICY, true},
+    {"DeleteRole", "gramme:DeleteRole", admin_delete_role, ON_ROLE, true},
+    {"DeleteUser", "gramme:DeleteUser", admin_delete_user, ON_USER, true},
+    {"DetachPolicy", "gramme:DetachPolicy", admin_detach_policy, ON_PRINCIPAL, true},
+    {"GetPolicy", "gramme:GetPolicy", admin_get_policy, ON_POLICY, false},
+    {"ListPolicies", "gramme:ListPolicies", admin_list_policies, ON_ALL, false},
+    {"ListRoles", "gramme:ListRoles", admin_list_roles, ON_ALL, false},
+    {"ListUsers", "gramme:ListUsers", admin_list_users, ON_ALL, false},
+    {"PutPolicy", "gramme:PutPolicy", admin_put_policy, ON_POLICY, true},
+    {"PutRole", "gramme:PutRole", admin_put_role, ON_ROLE, true},
+    {"RevokeSessions", "gramme:RevokeSessions", admin_revoke_sessions, ON_PRINCIPAL, true},
+    {"SimulatePolicy", "gramme:SimulatePolicy", admin_simulate_policy, ON_PRINCIPAL, false},
+    {"UpdateAccessKey", "gramme:UpdateAccessKey", admin_update_access_key, ON_KEY, true},
+    {"UpdateUser", "gramme:UpdateUser", admin_update_user, ON_USER, true},
 };
 
 static const struct operation *find_operation(struct str name)
@@ -87,23 +99,44 @@ bool admin_is_change(struct str name)
     return operation != NULL && operation->is_change;
 }
 
-/* The ARN that policies of administrators name. A key belongs to its user. */
-static struct str resource_of(struct admin *admin, const struct admin_request *request)
+/* The name and kind of what an operation is about; STR_NULL: all, or nothing that exists. */
+static struct str subject_of(struct admin *admin, enum subject subject,
+                             const struct admin_request *request, const char **out_kind)
+{
+    const struct directory_key *key = NULL;
+    *out_kind = "user";
+    switch (subject) {
+    case ON_ALL:
+        return STR_NULL;
+    case ON_KEY:
+        key = str_is_null(request->key_id) ? NULL
+                                           : directory_find_key(admin->directory, request->key_id);
+        return key == NULL ? STR_NULL : key->user->name;
+    case ON_POLICY:
+        *out_kind = "policy";
+        return request->policy;
+    case ON_PRINCIPAL:
+        if (str_is_null(request->role)) {
+            return request->user;
+        }
+        *out_kind = "role"; /* with both names the operation refuses the request */
+        return request->role;
+    case ON_ROLE:
+        *out_kind = "role";
+        return request->role;
+    case ON_USER:
+        break;
+    }
+    return request->user;
+}
+
+/* The ARN that policies of administrators name. */
+static struct str resource_of(struct admin *admin, enum subject subject,
+                              const struct admin_request *request)
 {
     struct str account = directory_account(admin->directory);
-    struct str name = request->user;
-    const char *kind = "user";
-    const struct directory_key *key =
-        str_is_null(request->key_id) ? NULL : directory_find_key(admin->directory, request->key_id);
-    if (!str_is_null(request->role)) {
-        name = request->role;
-        kind = "role";
-    } else if (str_is_null(name) && key != NULL) {
-        name = key->user->name;
-    } else if (str_is_null(name) && !str_is_null(request->policy)) {
-        name = request->policy;
-        kind = "policy";
-    }
+    const char *kind;
+    struct str name = subject_of(admin, subject, request, &kind);
     return str_is_null(name) ? STR("*")
                              : arena_format(admin->arena, "arn:aws:iam::%.*s:%s/%.*s",
                                             STR_ARG(account), kind, STR_ARG(name));
@@ -113,13 +146,14 @@ static bool authorize(struct admin *admin, const struct operation *operation,
                       const struct admin_request *request)
 {
     const struct admin_caller *caller = &admin->call->caller;
+    admin->call->resource = resource_of(admin, operation->subject, request);
     if (caller->caller == NULL) {
         return true;
     }
     struct policy_request question = {
         .caller = caller->caller,
         .action = str_from_c(operation->action),
-        .resource = resource_of(admin, request),
+        .resource = admin->call->resource,
         .context = caller->context,
         .arena = admin->arena,
     };
@@ -128,6 +162,32 @@ static bool authorize(struct admin *admin, const struct operation *operation,
         return true;
     }
     return err_set_str(admin->err, ERR_ACCESS_DENIED, policy_denial_text(&decision, &question));
+}
+
+static bool check_change(struct admin *admin, struct directory *directory,
+                         const struct record_change *change)
+{
+    for (int i = 0; i < DIRECTORY_KIND_COUNT; i++) {
+        enum directory_kind kind = (enum directory_kind)i;
+        if (strcmp(change->kind, directory_kind_name(kind)) == 0) {
+            return str_is_null(change->value) || directory_add(directory, kind, change->value,
+                                                               admin->call->users->key, admin->err);
+        }
+    }
+    return true;
+}
+
+/* Whether the changed records can be read again: with one that cannot, nobody could sign in after
+ * the next start. */
+static bool check_changes(struct admin *admin)
+{
+    bool good = true;
+    struct directory *directory = directory_create(directory_account(admin->directory));
+    for (size_t i = 0; good && i < admin->change_count; i++) {
+        good = check_change(admin, directory, &admin->changes[i]);
+    }
+    directory_release(directory);
+    return good;
 }
 
 /* One try. RECORDS_STALE: the directory has changed meanwhile. */
@@ -142,7 +202,8 @@ static enum records_status run_once(struct admin_call *call, const struct operat
         .err = err,
     };
     enum records_status status = RECORDS_FAILED;
-    if (authorize(&admin, operation, request) && operation->run(&admin, request)) {
+    if (authorize(&admin, operation, request) && operation->run(&admin, request) &&
+        check_changes(&admin)) {
         status = admin.change_count == 0
                      ? RECORDS_CHANGED
                      : users_change(call->users, directory_revision(admin.directory), admin.changes,

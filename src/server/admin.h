@@ -22,6 +22,9 @@ struct admin_call {
     struct admin_caller caller;
     struct arena *arena;
     struct buf *out; /* the body of the answer is appended to it */
+    /* Set by admin_run(): the ARN that the operation is about, or "*"; STR_NULL: the request was
+     * refused before. */
+    struct str resource;
 };
 
 /* Returns whether there is an operation of this name. */

@@ -93,13 +93,19 @@ bool admin_list_policies(struct admin *admin, const struct admin_request *reques
     return true;
 }
 
-static bool uses_policy(const struct directory_principal *principal, struct str name)
+static bool has_boundary(const struct directory_principal *principal, struct str name)
 {
-    bool uses = !str_is_null(principal->boundary_name) && str_eq(principal->boundary_name, name);
+    return !str_is_null(principal->boundary_name) && str_eq(principal->boundary_name, name);
+}
+
+static bool has_policy(const struct directory_principal *principal, struct str name)
+{
     for (size_t i = 0; i < principal->policy_count; i++) {
-        uses = uses || str_eq(principal->policy_names[i], name);
+        if (str_eq(principal->policy_names[i], name)) {
+            return true;
+        }
     }
-    return uses;
+    return false;
 }
 
 bool admin_delete_policy(struct admin *admin, const struct admin_request *request)
@@ -116,7 +122,8 @@ bool admin_delete_policy(struct admin *admin, const struct admin_request *reques
         size_t at = 0;
         const struct directory_principal *principal;
         while ((principal = directory_next_principal(admin->directory, kinds[i], &at)) != NULL) {
-            if (uses_policy(principal, request->policy)) {
+            if (has_policy(principal, request->policy) ||
+                has_boundary(principal, request->policy)) {
                 return err_set(admin->err, ERR_RESOURCE_IN_USE,
                                "Policy '%.*s' is attached to %s '%.*s'", STR_ARG(request->policy),
                                directory_kind_name(kinds[i]), STR_ARG(principal->name));
@@ -165,7 +172,9 @@ bool admin_detach_policy(struct admin *admin, const struct admin_request *reques
     if (principal == NULL || !admin_require(admin, request->policy, "PolicyName")) {
         return false;
     }
-    if (!uses_policy(principal, request->policy)) {
+    bool is_attached = request->as_boundary.value ? has_boundary(principal, request->policy)
+                                                  : has_policy(principal, request->policy);
+    if (!is_attached) {
         return admin_missing(admin, "attached policy", request->policy);
     }
     if (request->as_boundary.value) {

@@ -65,14 +65,20 @@ bool admin_list_users(struct admin *admin, const struct admin_request *request)
     return admin_list_principals(admin, DIRECTORY_USER, "Users");
 }
 
-static struct context_tags tags_of(struct admin *admin, const struct wire_map *map)
+/* The tags of a request. A record with more of them could not be read again. */
+static bool read_tags(struct admin *admin, const struct wire_map *map, struct context_tags *out)
 {
+    if (map->count > DIRECTORY_TAGS_MAX) {
+        return err_set(admin->err, ERR_LIMIT_EXCEEDED, "A user has at most %d tags",
+                       DIRECTORY_TAGS_MAX);
+    }
     struct context_tag *tags = ARENA_ARRAY(admin->arena, struct context_tag, map->count + 1);
     for (size_t i = 0; i < map->count; i++) {
         tags[i] = (struct context_tag){.name = map->names[i],
                                        .value = ((const struct str *)map->values)[i]};
     }
-    return (struct context_tags){.tags = tags, .count = map->count};
+    *out = (struct context_tags){.tags = tags, .count = map->count};
+    return true;
 }
 
 bool admin_create_user(struct admin *admin, const struct admin_request *request)
@@ -94,8 +100,10 @@ bool admin_create_user(struct admin *admin, const struct admin_request *request)
         .name = name,
         .id = admin_new_id(admin->arena, "AIDA"),
         .created = clock_wall_ms() / 1000,
-        .tags = tags_of(admin, &request->tags),
     };
+    if (!read_tags(admin, &request->tags, &user.tags)) {
+        return false;
+    }
     admin_answer_name(admin, "UserName", name);
     return admin_save(admin, &user);
 }
@@ -109,8 +117,8 @@ bool admin_update_user(struct admin *admin, const struct admin_request *request)
     if (request->disabled.given) {
         user->is_disabled = request->disabled.value;
     }
-    if (request->tags.given) {
-        user->tags = tags_of(admin, &request->tags);
+    if (request->tags.given && !read_tags(admin, &request->tags, &user->tags)) {
+        return false;
     }
     admin_answer_name(admin, "UserName", user->name);
     return admin_save(admin, user);

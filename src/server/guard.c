@@ -178,7 +178,7 @@ static struct str time_text(struct arena *arena, int64_t seconds)
     return str_make(text, strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts));
 }
 
-static void set_caller_keys(struct guarded_call *call, uint64_t mentions)
+static void set_caller_keys(struct guarded_call *call)
 {
     static const char *const types[] = {
         [CALLER_ROOT] = "Account", [CALLER_USER] = "User", [CALLER_ROLE_SESSION] = "AssumedRole"};
@@ -192,11 +192,9 @@ static void set_caller_keys(struct guarded_call *call, uint64_t mentions)
     if (kind == CALLER_USER) {
         set_key(call, CONTEXT_AWS_USERNAME, caller->principal->name);
     }
-    if (caller->session != NULL && (mentions & CONTEXT_BIT(CONTEXT_AWS_TOKEN_ISSUE_TIME)) != 0) {
+    if (caller->session != NULL) { /* also for policies of tables and roles, not known here */
         set_key(call, CONTEXT_AWS_TOKEN_ISSUE_TIME,
                 time_text(call->exchange->arena, caller->session->issued));
-    }
-    if (caller->session != NULL) {
         set_key(call, CONTEXT_AWS_MFA_PRESENT, STR("false"));
     }
     call->context.tags[CONTEXT_PRINCIPAL_TAG - CONTEXT_KEY_COUNT] = caller->principal->tags;
@@ -248,7 +246,7 @@ void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
         .boundary = caller->principal->boundary,
         .session = caller->session == NULL ? NULL : caller->session->policy,
     };
-    set_caller_keys(out, caller->mentions);
+    set_caller_keys(out);
     set_connection_keys(out);
     out->api = (struct api_guard){
         .caller = &caller->policy,
@@ -344,6 +342,20 @@ static bool may_log(struct guard *guard)
     return atomic_fetch_add(&guard->log_lines, 1) < LINES_PER_SECOND;
 }
 
+/* A copy without control characters: messages quote what the client sent, and a line break in it
+ * would look like another line of the log. */
+static struct str one_line(struct arena *arena, struct str text)
+{
+    enum { LOGGED_BYTES_MAX = 1024 };
+    text.len = MIN(text.len, (size_t)LOGGED_BYTES_MAX);
+    char *copy = arena_bytes(arena, text.len + 1);
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        copy[i] = (char)(c < 0x20 || c == 0x7f ? '?' : c);
+    }
+    return str_make(copy, text.len);
+}
+
 void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,
                        const struct err *err)
 {
@@ -359,7 +371,8 @@ void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, stru
         {"error", str_from_c(err_wire_name(err->code))},
     };
     /* The message of this error quotes the header, including the signature. */
-    struct str message = err->code == ERR_INCOMPLETE_SIGNATURE ? STR("") : err->message;
+    struct str message =
+        err->code == ERR_INCOMPLETE_SIGNATURE ? STR("") : one_line(exchange->arena, err->message);
     log_write_fields(LOG_WARN, "auth", fields, COUNT_OF(fields), "%s: %.*s",
                      guard->options.mode == AUTH_ON ? "refused" : "would be refused",
                      STR_ARG(message));

@@ -478,11 +478,18 @@ static void handle_insight(struct router *router, struct http_exchange *exchange
     bool good =
         !guard_checks(guard) || (guard_check(guard, exchange, STR("dynamodb"), &caller, &err) &&
                                  guard_allow(guard, exchange, &caller, action, &err));
-    auth_caller_release(&caller);
     if (!good) {
-        route_refuse(router, exchange, &err, NULL);
+        struct route_audit facts = {
+            .caller = &caller,
+            .service = "gramme",
+            .operation = str_skip(action, STR("gramme:").len),
+            .error = err.code,
+        };
+        route_refuse(router, exchange, &err, &facts);
+        auth_caller_release(&caller);
         return;
     }
+    auth_caller_release(&caller);
     insight_pages_handle(&router->insight, exchange);
 }
 

@@ -6,6 +6,10 @@
 
 #define FORM "application/x-www-form-urlencoded"
 
+/* Of a request for STS. The largest parameter, a session policy, has 2 KiB; the thread of the
+ * connection hashes and searches the body. */
+enum { FORM_BYTES_MAX = 64 * 1024 };
+
 /* Audit ------------------------------------------------------------------------------------- */
 
 /* Errors of signatures and policies. */
@@ -60,6 +64,7 @@ void route_handle_admin(struct router *router, struct http_exchange *exchange, s
         .caller = caller,
         .service = "gramme",
         .operation = operation,
+        .resource = call.resource,
         .error = err.code,
         .is_change = admin_is_change(operation),
     };
@@ -81,8 +86,10 @@ bool route_is_sts(const struct router *router, const struct http_exchange *excha
            str_eq_nocase(str_make(type.data, STR(FORM).len), STR(FORM));
 }
 
+/* Sets the operation and resource of *facts. */
 static int run_sts(struct router *router, struct http_exchange *exchange,
-                   const struct auth_caller *caller, struct str request_id)
+                   const struct auth_caller *caller, struct str request_id,
+                   struct route_audit *facts)
 {
     struct guarded_call *guarded = ARENA_NEW(exchange->arena, struct guarded_call);
     guard_begin_call(router->options.guard, exchange, caller, guarded);
@@ -96,21 +103,26 @@ static int run_sts(struct router *router, struct http_exchange *exchange,
         .arena = exchange->arena,
         .out = exchange->out,
     };
-    return sts_run(&call);
+    int status = sts_run(&call);
+    facts->operation = call.action;
+    facts->resource = call.role;
+    return status;
 }
 
 void route_handle_sts(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
-    struct auth_caller caller;
+    struct auth_caller caller = {0};
     struct route_audit facts = {.caller = &caller, .service = STS_SERVICE, .is_change = true};
     struct str id;
     struct str headers = route_headers(router, exchange, &id);
-    bool good = guard_check(router->options.guard, exchange, STR(STS_SERVICE), &caller, &err) &&
+    bool fits = exchange->body.len <= FORM_BYTES_MAX && exchange->raw_body.len <= FORM_BYTES_MAX;
+    bool good = (fits || err_set(&err, ERR_VALIDATION, "The request is too large")) &&
+                guard_check(router->options.guard, exchange, STR(STS_SERVICE), &caller, &err) &&
                 (caller.directory != NULL || err_set(&err, ERR_MISSING_AUTHENTICATION_TOKEN,
                                                      "Request is missing Authentication Token"));
     int status =
-        good ? run_sts(router, exchange, &caller, id) : sts_refuse(&err, id, exchange->out);
+        good ? run_sts(router, exchange, &caller, id, &facts) : sts_refuse(&err, id, exchange->out);
     facts.error = good && status == 403 ? ERR_ACCESS_DENIED : err.code;
     route_audit(router, exchange, &facts, status, id);
     auth_caller_release(&caller);

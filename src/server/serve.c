@@ -339,9 +339,14 @@ static bool open_log_file(struct str path, struct arena *arena, struct err *err)
 
 static bool reload_users(struct server *server, struct err *err)
 {
-    bool has_users = server->users.engine != NULL;
-    return (!has_users || users_reload(&server->users, err)) &&
-           (server->audit == NULL || audit_reopen(server->audit, err));
+    bool good = true;
+    if (server->users.engine != NULL) {
+        /* Else users read before a change could replace those read after it. */
+        pthread_mutex_lock(&server->users.lock);
+        good = users_reload(&server->users, err);
+        pthread_mutex_unlock(&server->users.lock);
+    }
+    return good && (server->audit == NULL || audit_reopen(server->audit, err));
 }
 
 /* SIGHUP: opens the log files again, and applies the settings that can be changed in a running

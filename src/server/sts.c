@@ -263,7 +263,7 @@ static int answer_role(struct sts_call *call, const struct session_request *requ
 
 static int assume_role(struct sts_call *call)
 {
-    struct str arn = parameter(call, STR("RoleArn"));
+    struct str arn = call->role = parameter(call, STR("RoleArn"));
     struct str name = parameter(call, STR("RoleSessionName"));
     struct str document = parameter(call, STR("Policy"));
     if (str_is_null(arn) || !is_session_name(name)) {
@@ -306,7 +306,7 @@ static int assume_role(struct sts_call *call)
 
 int sts_run(struct sts_call *call)
 {
-    struct str action = parameter(call, STR("Action"));
+    struct str action = call->action = parameter(call, STR("Action"));
     if (str_eq(action, STR("GetCallerIdentity"))) {
         return get_caller_identity(call);
     }

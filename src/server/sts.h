@@ -18,6 +18,9 @@ struct sts_call {
     struct str request_id; /* for the answer */
     struct arena *arena;
     struct buf *out; /* the body of the answer is appended to it */
+    /* Set by sts_run(), for the audit log. */
+    struct str action; /* STR_NULL: the request has none */
+    struct str role;   /* the ARN that AssumeRole names, or STR_NULL */
 };
 
 /* Runs the call, and returns the HTTP status. */

@@ -177,10 +177,48 @@ def test_administration_needs_permission(installation, server):
             admin.CreateAccessKey(UserName="root")
         with pytest.raises(Refused):
             admin.UpdateAccessKey(AccessKeyId=installation.root["AWS_ACCESS_KEY_ID"], Disabled=True)
+        for more in ({"UserName": "helper"}, {"RoleName": "helper"}):  # what an operation does not use decides nothing
+            for call in (admin.UpdateAccessKey, admin.DeleteAccessKey):
+                with pytest.raises(Refused) as caught:
+                    call(AccessKeyId=installation.root["AWS_ACCESS_KEY_ID"], Disabled=True, **more)
+                assert "on resource: arn:aws:iam::000000000000:user/root " in caught.value.message
+        with pytest.raises(Refused):
+            admin.CreateAccessKey(UserName="root", RoleName="helper")
         admin.DeleteAccessKey(AccessKeyId=made["AccessKeyId"])
         with pytest.raises(Refused) as caught:
             admin.ListUsers()
         assert "on resource: * " in caught.value.message
+    assert lists(server, installation.root) is True
+
+
+def test_what_is_stored_can_be_read_again(tmp_path):
+    """A record that could not be read would keep the server from starting."""
+    installation = Installation(tmp_path)
+    nested = "".join(["["] * 505 + ["]"] * 505)
+    with installation.start() as server, client(server, installation.root, target=ADMIN) as admin:
+        with pytest.raises(Refused):
+            admin.CreateUser(UserName="many", Tags={f"k{number}": "v" for number in range(51)})
+        with pytest.raises(Refused):
+            admin.PutPolicy(PolicyName="deep", Document='{"Version":"2012-10-17","Id":' + nested + ',"Statement":[]}')
+        admin.CreateUser(UserName="good")
+        admin.PutPolicy(PolicyName="own", Document=json.dumps({"Version": "2012-10-17", "Statement": [
+            {"Effect": "Allow", "Action": "*", "Resource": "arn:aws:iam::*:user/${aws:username}"}]}))
+        admin.AttachPolicy(PolicyName="own", UserName="good")
+        admin.SimulatePolicy(UserName="good", Action="dynamodb:GetItem", Resource="*", Context={"aws:username": []})
+    with installation.start() as server:
+        assert lists(server, installation.root) is True
+
+
+def test_a_boundary_is_detached_by_its_name(installation, server):
+    installation.on(server, "user", "add", "bounded")
+    with client(server, installation.root, target=ADMIN) as admin:
+        admin.AttachPolicy(PolicyName="readonly", UserName="bounded")
+        admin.AttachPolicy(PolicyName="full", UserName="bounded", AsBoundary=True)
+        with pytest.raises(Refused):
+            admin.DetachPolicy(PolicyName="readonly", UserName="bounded", AsBoundary=True)
+        with pytest.raises(Refused):
+            admin.DetachPolicy(PolicyName="full", UserName="bounded")
+        admin.DetachPolicy(PolicyName="full", UserName="bounded", AsBoundary=True)
 
 
 def test_administration_needs_a_signature(server):

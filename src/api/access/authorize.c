@@ -465,6 +465,8 @@ bool authorize_statement(struct api_call *call, const struct partiql *partiql,
 
 /* Resource policies ------------------------------------------------------------------------- */
 
+enum { CACHED_POLICIES_MAX = 1000 };
+
 /* An entry of the thread's cache of compiled policies. */
 struct cached_policy {
     struct str revision; /* revision of the policy's text */
@@ -504,6 +506,9 @@ const struct policy *api_resource_policy(struct api_call *call, const struct tab
     struct cached_policy *cached = map_get(policies, name);
     if (cached != NULL && str_eq(cached->revision, policy.revision)) {
         return cached->policy;
+    }
+    if (policies->count >= CACHED_POLICIES_MAX) { /* most are of tables that are gone */
+        api_forget_policies(call->thread);
     }
     struct err err = ERR_INIT(call->arena);
     cached = mem_zalloc(sizeof(*cached));
