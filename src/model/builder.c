@@ -224,6 +224,9 @@ enum { ENTRIES_ON_STACK = 24 };
 void builder_close_map(struct builder *builder, size_t open, uint32_t count)
 {
     builder_close_list(builder, open, count);
+    /* What is allocated here is freed again: maps nest, and each contains the bytes of all inner
+     * ones. */
+    struct arena_mark mark = arena_mark(builder->arena);
     struct entry small[ENTRIES_ON_STACK];
     struct entry *entries =
         count <= ENTRIES_ON_STACK ? small : arena_alloc(builder->arena, count * sizeof(*entries));
@@ -241,9 +244,10 @@ void builder_close_map(struct builder *builder, size_t open, uint32_t count)
         sort_entries(entries, count);
         rewrite(builder, open, entries, drop_duplicates(entries, count));
     }
+    arena_rewind(builder->arena, mark);
 }
 
-bool builder_close_set(struct builder *builder, size_t open, uint32_t count)
+static bool close_set(struct builder *builder, size_t open, uint32_t count)
 {
     builder_close_list(builder, open, count);
     struct entry small[ENTRIES_ON_STACK];
@@ -266,4 +270,12 @@ bool builder_close_set(struct builder *builder, size_t open, uint32_t count)
     }
     rewrite(builder, open, entries, count);
     return true;
+}
+
+bool builder_close_set(struct builder *builder, size_t open, uint32_t count)
+{
+    struct arena_mark mark = arena_mark(builder->arena);
+    bool fits = close_set(builder, open, count);
+    arena_rewind(builder->arena, mark);
+    return fits;
 }

@@ -160,12 +160,40 @@ static void test_big_map(void **state)
     arena_finish(&arena);
 }
 
+/* Sorting a container keeps no memory: maps nest, and each contains the bytes of all inner ones. */
+static void test_sorting_frees(void **state)
+{
+    (void)state;
+    struct budget budget;
+    budget_init(&budget, NULL, SIZE_MAX);
+    struct arena arena;
+    arena_init(&arena);
+    arena_set_budget(&arena, &budget);
+    struct builder builder;
+    builder_init(&builder, &arena, 256 * 1024);
+    size_t open = builder_open(&builder, VALUE_M);
+    for (int i = 99; i >= 0; i--) {
+        char name[] = {(char)('a' + i / 10), (char)('a' + i % 10)};
+        char text[1024];
+        memset(text, 'x', sizeof(text));
+        builder_add_key(&builder, str_make(name, sizeof(name)));
+        builder_add_string(&builder, str_make(text, sizeof(text)));
+    }
+    size_t used = budget_used(&budget);
+    builder_close_map(&builder, open, 100);
+    assert_int_equal(budget_used(&budget), used);
+    struct value map = builder_finish(&builder);
+    assert_true(value_is_valid(str_make(map.data, map.len)));
+    arena_finish(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_sets),
         cmocka_unit_test(test_big_map),
+        cmocka_unit_test(test_sorting_frees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

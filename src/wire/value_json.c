@@ -280,7 +280,13 @@ static bool read_map(struct value_reader *reader, int level, enum wire_place pla
     if (reader->json->mistake != NULL) {
         return false;
     }
-    builder_close_map(&reader->builder, open, count);
+    if (level > VALUE_LEVELS_MAX) {
+        /* Unusable, and reported as FAULT_NESTED or an earlier fault: not sorted, because every
+         * level would move the bytes of all inner ones. */
+        builder_close_list(&reader->builder, open, count);
+    } else {
+        builder_close_map(&reader->builder, open, count);
+    }
     return true;
 }
 

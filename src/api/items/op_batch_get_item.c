@@ -322,7 +322,7 @@ static void write_table(struct batch_get *op, struct batch_table *table, size_t 
                         struct capacity *capacity)
 {
     struct buf *out = op->call->out;
-    json_write_plain_string(out, table->given_name);
+    json_write_string(out, table->given_name);
     JSON_PUT(out, ":[");
     bool first = true;
     for (size_t k = 0; k < table->request->keys.count && !api_is_over_budget(op->call); k++) {
@@ -357,7 +357,7 @@ static void write_unprocessed(struct batch_get *op, const struct batch_table *ta
 {
     struct buf *out = op->call->out;
     const struct keys_request *request = table->request;
-    json_write_plain_string(out, table->given_name);
+    json_write_string(out, table->given_name);
     JSON_PUT(out, ":{\"Keys\":[");
     const struct wire_item *keys = request->keys.elements;
     size_t first = request->keys.count - table->unprocessed;

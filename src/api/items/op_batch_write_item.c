@@ -254,7 +254,7 @@ static void write_unprocessed(struct batch_write *op)
             }
             if (first) {
                 buf_add(out, any ? STR("],") : STR(""));
-                json_write_plain_string(out, tables->names[i]);
+                json_write_string(out, tables->names[i]);
                 JSON_PUT(out, ":[");
             } else {
                 JSON_PUT(out, ",");

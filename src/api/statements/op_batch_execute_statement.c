@@ -290,7 +290,8 @@ static void finish(struct batch_execute *op)
         meter_member(&op->members[i]);
     }
     JSON_PUT(call->out, "{\"Responses\":[");
-    for (size_t i = 0; i < op->count; i++) {
+    /* Reads that exceed the budget get an error instead of this response. */
+    for (size_t i = 0; i < op->count && !(call->only_reads && api_is_over_budget(call)); i++) {
         buf_add(call->out, i > 0 ? STR(",") : STR(""));
         write_member(&op->members[i]);
     }

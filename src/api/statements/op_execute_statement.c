@@ -182,8 +182,11 @@ static void finish_page(struct execute_statement *op)
 static void emit(struct items_read *read, struct value item)
 {
     struct execute_statement *op = CONTAINER_OF(read, struct execute_statement, read);
-    read->stop = read->fetch && api_is_over_budget(op->call);
-    write_row(op, item);
+    bool is_over = api_is_over_budget(op->call);
+    read->stop = read->fetch && is_over;
+    if (!is_over) { /* else the response becomes an error: columns may repeat parts of an item */
+        write_row(op, item);
+    }
 }
 
 static void count_units(struct execute_statement *op)

@@ -14,6 +14,9 @@ enum {
     ATTRIBUTE_DEPTH_MAX = 32,
     LIST_SIZE = 3,                 /* bytes that a list counts besides its elements */
     COUNTED_BYTES_MIN = 64 * 1024, /* below this many encoded bytes sizes are not counted */
+    /* Results with more encoded bytes are too large for an item: a byte of its size takes at most
+     * 12 of them (a list of sets, each with an empty string). */
+    RESULT_BYTES_MAX = 16 * ITEM_BYTES_MAX,
 };
 
 /* The value at an action's path in the old item. */
@@ -179,7 +182,7 @@ static bool may_make(struct run *r, struct value a, struct value b, bool is_list
 static struct value append_lists(struct run *r, struct value a, struct value b)
 {
     if (!may_make(r, a, b, true)) {
-        return value_depth(a) < value_depth(b) ? b : a; /* only its type and depth are used */
+        return a; /* only its type is used */
     }
     struct builder builder;
     builder_init(&builder, r->arena, a.len + b.len);
@@ -297,12 +300,14 @@ static bool eval_action(struct run *r, const struct update_action *action,
     return true;
 }
 
-/* A top-level attribute that is copied to another keeps its depth. */
+/* A top-level attribute that is copied to another keeps its depth. What is too large is refused
+ * anyway: measuring its depth for each action would take long. */
 static bool check_depth(const struct run *r, const struct update_action *action,
                         struct value result)
 {
     size_t above = action->path.step_count - 1;
-    if (value_is_absent(result) || (above == 0 && action->value.kind == OPERAND_PATH) ||
+    if (value_is_absent(result) || r->too_large ||
+        (above == 0 && action->value.kind == OPERAND_PATH) ||
         above + (size_t)value_depth(result) <= ATTRIBUTE_DEPTH_MAX) {
         return true;
     }
@@ -315,10 +320,15 @@ static bool eval_actions(struct run *r)
     r->targets = ARENA_ARRAY(r->arena, struct target, update->action_count);
     r->results = ARENA_ARRAY(r->arena, struct value, update->action_count);
     find_entries(r, update->root.children, r->item);
+    size_t bytes = 0;
     for (size_t i = 0; i < update->action_count; i++) {
         const struct update_action *action = &update->actions[i];
-        if (!eval_action(r, action, &r->targets[i], &r->results[i]) ||
-            !check_depth(r, action, r->results[i])) {
+        if (!eval_action(r, action, &r->targets[i], &r->results[i])) {
+            return false;
+        }
+        bytes += r->results[i].len;
+        r->too_large = r->too_large || bytes > RESULT_BYTES_MAX;
+        if (!check_depth(r, action, r->results[i])) {
             return false;
         }
     }

@@ -407,12 +407,51 @@ static void test_visit_paths(void **state)
     arena_finish(&arena);
 }
 
+/* The weight of a condition on a string `:v` of `len` bytes. */
+static size_t weight_of(struct str text, size_t len)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    char *bytes = arena_bytes(&arena, len);
+    memset(bytes, 'x', len);
+    struct builder builder;
+    builder_init(&builder, &arena, len + 16);
+    builder_add_string(&builder, str_make(bytes, len));
+    struct str name = STR(":v");
+    struct value value = builder_finish(&builder);
+    struct expr_names no_names = {0};
+    struct expr_values one_value = {.given = true, .count = 1, .names = &name, .values = &value};
+    struct expr_scope scope;
+    const struct condition *condition;
+    assert_true(expr_scope_init(&scope, &arena, NULL, &no_names, &one_value, &err));
+    assert_true(expr_condition(&scope, text, "FilterExpression", &condition, &err));
+    size_t weight = condition_weight(condition);
+    arena_finish(&arena);
+    return weight;
+}
+
+/* Values of the request that are read for each item count, those that items are compared with do
+ * not. */
+static void test_weight(void **state)
+{
+    (void)state;
+    enum { LARGE = 1024 * 1024 };
+    assert_int_equal(weight_of(STR("a = :v"), 1), 2);
+    assert_int_equal(weight_of(STR("a = :v"), LARGE), 2);
+    assert_int_equal(weight_of(STR("contains(a, :v)"), LARGE), 10);
+    assert_int_equal(weight_of(STR("contains(:v, a)"), 1), 10);
+    assert_true(weight_of(STR("contains(:v, a)"), LARGE) > LARGE / 64);
+    assert_true(weight_of(STR("size(:v) > a"), LARGE) > LARGE / 512);
+    assert_true(weight_of(STR(":v = :v"), LARGE) > LARGE / 512);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bind),        cmocka_unit_test(test_holds),
         cmocka_unit_test(test_absent_item), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_visit_paths),
+        cmocka_unit_test(test_visit_paths), cmocka_unit_test(test_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,10 @@
 
 #define NO_ENTRY UINT32_MAX
 
+/* The texts of all entries together. A tree is much larger than its text, and is not charged to
+ * any budget. */
+#define TEXT_BYTES_MAX ((size_t)256 * 1024)
+
 struct entry {
     struct arena arena; /* owns text and tree */
     struct str text;
@@ -23,6 +27,7 @@ struct expr_cache {
     uint32_t hand;
     uint32_t *buckets; /* their number is a power of two */
     uint32_t bucket_mask;
+    size_t text_bytes; /* of all entries */
 };
 
 struct expr_cache *expr_cache_create(size_t entries_max)
@@ -83,6 +88,7 @@ static void forget(struct expr_cache *cache, uint32_t index)
         at = &cache->entries[*at].next;
     }
     *at = entry->next;
+    cache->text_bytes -= entry->text.len;
     arena_finish(&entry->arena);
     entry->tree = NULL;
 }
@@ -108,7 +114,12 @@ static uint32_t make_room(struct expr_cache *cache)
 void cache_put(struct expr_cache *cache, enum tree_kind kind, struct str text, struct arena *arena,
                const struct tree *tree)
 {
+    assert(text.len <= TEXT_BYTES_MAX);
     uint32_t index = make_room(cache);
+    while (cache->text_bytes + text.len > TEXT_BYTES_MAX) {
+        index = make_room(cache);
+    }
+    cache->text_bytes += text.len;
     struct entry *entry = &cache->entries[index];
     entry->arena = *arena;
     entry->text = arena_copy(&entry->arena, text);

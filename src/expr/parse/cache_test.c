@@ -74,6 +74,35 @@ static void test_one_entry(void **state)
     expr_cache_destroy(cache);
 }
 
+/* Long texts are evicted before the cache has no free entry left. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    enum { COUNT = 200, LENGTH = 4000 };
+    struct arena arena;
+    arena_init(&arena);
+    struct expr_cache *cache = expr_cache_create(2 * (size_t)COUNT);
+    const char *texts[COUNT];
+    size_t found = 0;
+    for (int i = 0; i < COUNT; i++) {
+        char *text = arena_bytes(&arena, LENGTH + 1);
+        memset(text, 'x', LENGTH);
+        memcpy(text, "a = :v", 6);
+        text[6] = (char)('a' + i / 26);
+        text[7] = (char)('a' + i % 26);
+        text[LENGTH] = '\0';
+        texts[i] = text;
+        put(cache, texts[i]);
+        assert_true(has(cache, texts[i]));
+    }
+    for (int i = 0; i < COUNT; i++) {
+        found += has(cache, texts[i]);
+    }
+    assert_in_range(found, 1, (size_t)256 * 1024 / LENGTH);
+    expr_cache_destroy(cache);
+    arena_finish(&arena);
+}
+
 /* Binds many more texts than the cache has entries, each twice: parsed, then from the cache. Bound
  * expressions must not refer to evicted trees. */
 static void test_bound_outlives_tree(void **state)
@@ -103,6 +132,7 @@ int main(void)
         cmocka_unit_test(test_get),
         cmocka_unit_test(test_eviction),
         cmocka_unit_test(test_one_entry),
+        cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_bound_outlives_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
