@@ -51,10 +51,25 @@ size_t block_bytes(const struct block *block)
            block->arena_bytes;
 }
 
+bool block_is_full_of_patterns(const struct block *block)
+{
+    return block->entry_count > block->slot_count * 3 / 4 || block->arena_bytes > ARENA_BYTES_MAX;
+}
+
 bool block_is_full(const struct block *block)
 {
-    return block->entry_count > block->slot_count * 3 / 4 ||
-           block->events_len > block->events_max / 2 || block->arena_bytes > ARENA_BYTES_MAX;
+    return block_is_full_of_patterns(block) || block->events_len > block->events_max / 2;
+}
+
+/* Adds the example to a pattern; a call before this one may have been malformed. */
+static void add_example(struct block *block, struct block_entry *entry, struct str body)
+{
+    struct pattern_text *text = (struct pattern_text *)entry->text;
+    if (!entry->had_example) {
+        entry->had_example = true;
+        text->example = pattern_example(&block->arena, body);
+        block->arena_bytes += text->example.len;
+    }
 }
 
 static struct block_entry *find_entry(struct block *block, const struct recording *recording)
@@ -65,19 +80,15 @@ static struct block_entry *find_entry(struct block *block, const struct recordin
     while (block->entries[at].fingerprint != fingerprint) {
         if (block->entries[at].fingerprint == 0) {
             struct block_entry *entry = &block->entries[at];
-            struct pattern_text *text =
-                (struct pattern_text *)pattern_describe(&block->arena, call, recording->access);
-            if (recording->with_example) {
-                text->example = pattern_example(&block->arena, call->body);
-            }
+            const struct pattern_text *text =
+                pattern_describe(&block->arena, call, recording->access);
             entry->fingerprint = fingerprint;
             entry->text = text;
             if (text->index_count > 0) {
                 entry->index_units = ARENA_ARRAY(&block->arena, double, text->index_count);
             }
             block->entry_count++;
-            block->arena_bytes +=
-                sizeof(*text) + 2 * text->text.len + text->example.len + text->index_count * 48;
+            block->arena_bytes += sizeof(*text) + 2 * text->text.len + text->index_count * 48;
             return entry;
         }
         at = (at + 1) & (block->slot_count - 1);
@@ -176,6 +187,9 @@ void block_record(struct block *block, const struct recording *recording)
     int64_t now_ns = recording->now_ns;
     int64_t now_ms = now_ns / 1000000;
     struct block_entry *entry = find_entry(block, recording);
+    if (UNLIKELY(recording->with_example)) {
+        add_example(block, entry, call->body);
+    }
     struct pattern_sums *sums = &entry->sums;
     uint64_t us = (uint64_t)(now_ns - call->start_ns) / 1000;
     enum err_code err = access->err != ERR_NONE ? access->err : call->err;

@@ -51,7 +51,7 @@ struct pattern_text {
 
 struct error_count {
     uint32_t code; /* enum err_code */
-    uint32_t count;
+    uint64_t count;
 };
 
 /* Sums of one pattern. */
@@ -74,13 +74,14 @@ struct pattern_sums {
     int64_t first_ms; /* in a block by the monotonic clock, else by the wall clock */
     int64_t last_ms;
     struct error_count error_kinds[ERROR_KINDS]; /* the last one counts all further kinds */
-    uint32_t latencies[LATENCY_BUCKETS];
+    uint64_t latencies[LATENCY_BUCKETS];
 };
 
 struct block_entry {
     uint64_t fingerprint; /* 0: free */
     const struct pattern_text *text;
     double *index_units; /* by the place of the index; NULL: the table has none */
+    bool had_example;    /* one was made, or could not be */
     struct pattern_sums sums;
 };
 
@@ -118,6 +119,9 @@ void block_reset(struct block *block);
 size_t block_bytes(const struct block *block);
 /* Whether the thread must exchange the block for an empty one before it records more. */
 bool block_is_full(const struct block *block);
+/* Whether that is so because of its patterns: those must not be lost, and there must be a free
+ * entry for the next one. */
+bool block_is_full_of_patterns(const struct block *block);
 
 /* One access that is to be recorded. */
 struct recording {

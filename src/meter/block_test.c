@@ -20,7 +20,7 @@ static void test_latency_buckets(void **state)
 static void test_latency_quantile(void **state)
 {
     (void)state;
-    uint32_t latencies[LATENCY_BUCKETS] = {0};
+    uint64_t latencies[LATENCY_BUCKETS] = {0};
     assert_int_equal(latency_quantile(latencies, 0.5, 0), 0);
     for (uint64_t us = 1; us <= 1000; us++) {
         latencies[latency_bucket(us)]++;
@@ -115,6 +115,7 @@ static void test_is_full_before_it_overflows(void **state)
         record(block, fingerprint++, ERR_NONE, 1);
         assert_true(block->entry_count < block->slot_count);
     }
+    assert_true(block_is_full_of_patterns(block));
     assert_true(block_bytes(block) < 512 * 1024);
     block_destroy(block);
     block_destroy(NULL);

@@ -38,7 +38,7 @@ static struct block *exchange_full(struct meter *meter, struct block *block)
 static struct block *make_room(struct meter *meter, struct block *block)
 {
     struct block *next = exchange_full(meter, block);
-    if (next == block && block->events_len <= block->events_max / 2) {
+    if (next == block && block_is_full_of_patterns(block)) {
         pthread_mutex_lock(&meter->mutex); /* patterns are never lost: add them here */
         meter_drain(meter, block);
         pthread_mutex_unlock(&meter->mutex);
@@ -53,6 +53,12 @@ static bool wants_example(struct meter_thread *thread, uint64_t fingerprint)
     bool wanted = *known != fingerprint;
     *known = fingerprint;
     return wanted;
+}
+
+/* A request that is malformed may have values where none are expected, which are not masked. */
+static bool may_be_example(const struct meter_call *call)
+{
+    return call->err != ERR_SERIALIZATION && call->err != ERR_VALIDATION;
 }
 
 void meter_record(struct meter_thread *thread, const struct meter_call *call,
@@ -70,7 +76,8 @@ void meter_record(struct meter_thread *thread, const struct meter_call *call,
             .fingerprint = pattern_fingerprint(call, access),
             .now_ns = now_ns,
         };
-        recording.with_example = wants_example(thread, recording.fingerprint);
+        recording.with_example =
+            may_be_example(call) && wants_example(thread, recording.fingerprint);
         block_record(block, &recording);
         if (UNLIKELY(block_is_full(block))) {
             block = make_room(thread->meter, block);

@@ -64,12 +64,31 @@ static bool copy_array(struct masker *m, struct str name)
     return m->reader.mistake == NULL;
 }
 
-/* A PartiQL statement: texts in single quotes and numbers are values. */
+/* The end of a comment that begins at `at`; `at` itself if there is none. */
+static size_t comment_end(struct str text, size_t at)
+{
+    struct str rest = str_skip(text, at);
+    bool is_line = str_starts_with(rest, STR("--"));
+    if (!is_line && !str_starts_with(rest, STR("/*"))) {
+        return at;
+    }
+    const char *end =
+        is_line ? memchr(rest.data, '\n', rest.len) : memmem(rest.data + 2, rest.len - 2, "*/", 2);
+    return end == NULL ? text.len : (size_t)(end - text.data) + (is_line ? 0 : 2);
+}
+
+/* A PartiQL statement: texts in single quotes and numbers are values. Comments are left out: a
+ * quote in one is none. */
 static void mask_statement(struct masker *m, struct str text)
 {
     struct buf masked = {0};
     char quote = 0;
     for (size_t i = 0; i < text.len; i++) {
+        size_t end = quote == 0 ? comment_end(text, i) : i;
+        if (end > i) {
+            i = end - 1;
+            continue;
+        }
         char c = text.data[i];
         bool word = i > 0 && (text.data[i - 1] == '_' || (text.data[i - 1] | 32) >= 'a');
         if (quote != 0) {

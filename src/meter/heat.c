@@ -245,7 +245,9 @@ void heat_add(struct heat *heat, const struct heat_event *event, const char *key
         heat->lost++;
         return;
     }
-    if (place->first_second == 0 || event->second - place->first_second > HEAT_WINDOW_SECONDS) {
+    /* Threads are not in step: an event may be older than the first one. */
+    int32_t age = (int32_t)(event->second - place->first_second);
+    if (place->first_second == 0 || age > HEAT_WINDOW_SECONDS) {
         start_anew(place, event->second);
     }
     count_range(place, event);

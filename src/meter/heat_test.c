@@ -134,6 +134,9 @@ static void test_units_and_peaks(void **state)
     assert_int_equal(top[0]->count, 33);
     assert_true(top[0]->read_units == 16.5 && top[0]->write_units == 0);
     assert_true(top[0]->peak_read == 6.0f); /* of 12 accesses in second 102 */
+    /* An event of a thread that is late changes nothing of that. */
+    add(&heat, 1, 7, 99);
+    assert_int_equal(place->count, 34);
     /* After an hour counting starts anew. */
     add(&heat, 1, 8, 103 + HEAT_WINDOW_SECONDS);
     assert_int_equal(place->count, 1);

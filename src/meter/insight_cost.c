@@ -215,9 +215,10 @@ static void write_modes(const struct costing *c, const struct table_cost *cost)
     double provisioned = provisioned_amount(read, write, prices);
     /* The same units, provisioned and always used. */
     double used = provisioned_amount(average_read(c, cost), average_write(c, cost), prices);
-    double break_even = on_demand > 0
-                            ? used / on_demand
-                            : prices->read_unit_hour / (prices->read_request_million * 3600 / 1e6);
+    double break_even = on_demand > 0 ? used / on_demand
+                        : prices->read_request_million > 0
+                            ? prices->read_unit_hour / (prices->read_request_million * 3600 / 1e6)
+                            : 0;
     buf_format(out,
                ",\"onDemand\":{\"monthly\":%.12g},\"provisioned\":{\"monthly\":%.12g,"
                "\"readUnits\":%.12g,\"writeUnits\":%.12g},\"utilization\":%.6g,"

@@ -55,6 +55,7 @@ static void load_note(struct notes_read *read, struct str name, struct str value
         memcpy(digits, value.data, MIN(value.len, sizeof(digits) - 1));
         int64_t since_ms = strtoll(digits, NULL, 10);
         meter->since_ms = since_ms > 0 ? MIN(since_ms, meter->since_ms) : meter->since_ms;
+        meter->kept_since_ms = since_ms;
     } else if (str_starts_with(name, STR(PATTERN_PREFIX)) && !pattern_read(meter, value)) {
         loading->bad++;
     }
@@ -77,6 +78,14 @@ void meter_load(struct meter *meter)
     };
     engine_read_notes(&loading.read);
     waiting_mailbox_run(meter->mailbox, &waiting.done);
+    if (loading.read.call.err.code != ERR_NONE) {
+        log_write(LOG_WARN, "meter",
+                  "access patterns in the store are not readable now; they stay as they are, and "
+                  "new counts are not kept until the server is started again");
+        pthread_mutex_lock(&meter->mutex);
+        meter->options.keep = false; /* else small new counts would replace those in the store */
+        pthread_mutex_unlock(&meter->mutex);
+    }
     if (loading.bad > 0) {
         log_write(LOG_WARN, "meter", "%zu access patterns in the store are not readable",
                   loading.bad);
@@ -129,6 +138,18 @@ static void mark_all(struct meter *meter)
     pthread_mutex_unlock(&meter->mutex);
 }
 
+void meter_erase(struct meter *meter, uint64_t id)
+{
+    if (!meter->options.keep) {
+        return;
+    }
+    if ((meter->erased_count & (meter->erased_count - 1)) == 0) { /* 0 or a power of two: full */
+        size_t room = MAX(meter->erased_count * 2, (size_t)1);
+        meter->erased = mem_realloc(meter->erased, room * sizeof(*meter->erased));
+    }
+    meter->erased[meter->erased_count++] = id;
+}
+
 /* Erases what was kept, after a reset. */
 static void erase_kept(struct meter *meter)
 {
@@ -147,6 +168,9 @@ static void erase_kept(struct meter *meter)
         note.name = arena_format(&arena, PATTERN_PREFIX "%016llx", (unsigned long long)id);
         note.value = STR_NULL;
         if (!is_new && !write_notes(meter, &arena, &note, 1)) {
+            pthread_mutex_lock(&meter->mutex);
+            meter_erase(meter, id); /* again next time */
+            pthread_mutex_unlock(&meter->mutex);
             break;
         }
         arena_reset(&arena);
@@ -170,11 +194,16 @@ void meter_save(struct meter *meter)
         size_t count = gather(meter, &arena, &at, notes);
         more = at < meter->pattern_count;
         notes[count].name = STR("meter");
-        notes[count].value = arena_format(&arena, "%lld", (long long)meter->since_ms);
+        int64_t since_ms = meter->since_ms;
+        notes[count].value = arena_format(&arena, "%lld", (long long)since_ms);
         pthread_mutex_unlock(&meter->mutex);
-        if (count > 0 && !write_notes(meter, &arena, notes, count + 1)) {
-            mark_all(meter); /* the store takes no writes now */
-            break;
+        bool is_reset = meter->kept_since_ms != 0 && meter->kept_since_ms != since_ms;
+        if (count > 0 || is_reset) {
+            if (!write_notes(meter, &arena, notes, count + 1)) {
+                mark_all(meter); /* the store takes no writes now */
+                break;
+            }
+            meter->kept_since_ms = since_ms;
         }
         arena_reset(&arena);
     }

@@ -44,7 +44,7 @@ struct moment {
     uint64_t errors;
     double read_units;
     double write_units;
-    uint32_t latencies[LATENCY_BUCKETS];
+    uint64_t latencies[LATENCY_BUCKETS];
 };
 
 /* The same without latencies, of one table. */
@@ -131,7 +131,8 @@ struct meter {
     struct waiting_mailbox *mailbox; /* the collector's own, for the store */
     uint64_t *erased; /* ids of patterns that were forgotten but are still in the store */
     size_t erased_count;
-    int64_t kept_ms; /* when patterns were stored last; monotonic */
+    int64_t kept_ms;       /* when patterns were stored last; monotonic */
+    int64_t kept_since_ms; /* `since_ms` as it is in the store; the collector's own */
 };
 
 /* Takes what all threads have recorded. The mutex is held. */
@@ -157,10 +158,12 @@ struct arm *arm_for(struct meter *meter, struct arm_list *list, struct str name)
 /* Adds up two sums of one pattern. */
 void pattern_sums_add(struct pattern_sums *to, const struct pattern_sums *from);
 /* The latency below which that part of the calls was, in microseconds. */
-uint64_t latency_quantile(const uint32_t latencies[LATENCY_BUCKETS], double part, uint64_t max_us);
+uint64_t latency_quantile(const uint64_t latencies[LATENCY_BUCKETS], double part, uint64_t max_us);
 
 /* --- kept across restarts (keep.c); on the collector's thread, without the mutex --- */
 
+/* Has a stored pattern erased by the next meter_save(). The mutex is held. */
+void meter_erase(struct meter *meter, uint64_t id);
 /* Reads the patterns that were stored, and adds them to those recorded since the start. */
 void meter_load(struct meter *meter);
 /* Stores the patterns that have changed, and erases forgotten ones. Waits for the store. */

@@ -66,6 +66,26 @@ static void begin_line(struct buf *out, const char *name, const struct series *s
                STR_ARG(series->table));
 }
 
+/* Several codes can have one name, and a series may be there only once. */
+static void write_errors(struct buf *out, const struct series *series)
+{
+    const struct error_count *kinds = series->sums.error_kinds;
+    for (size_t i = 0; i < ERROR_KINDS && kinds[i].count > 0; i++) {
+        const char *name = err_wire_name((enum err_code)kinds[i].code);
+        uint64_t sum = 0;
+        bool is_written = false;
+        for (size_t k = 0; k < ERROR_KINDS && kinds[k].count > 0; k++) {
+            bool is_same = strcmp(name, err_wire_name((enum err_code)kinds[k].code)) == 0;
+            sum += is_same ? kinds[k].count : 0;
+            is_written = is_written || (is_same && k < i);
+        }
+        if (!is_written) {
+            begin_line(out, "gramme_errors_total", series);
+            buf_format(out, ",error=\"%s\"} %llu\n", name, (unsigned long long)sum);
+        }
+    }
+}
+
 static void write_counts(struct buf *out, const struct series *all, size_t count)
 {
     begin(out, "gramme_requests_total", "counter",
@@ -76,12 +96,7 @@ static void write_counts(struct buf *out, const struct series *all, size_t count
     }
     begin(out, "gramme_errors_total", "counter", "Calls that were refused, by error");
     for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < ERROR_KINDS && all[i].sums.error_kinds[k].count > 0; k++) {
-            const struct error_count *kind = &all[i].sums.error_kinds[k];
-            begin_line(out, "gramme_errors_total", &all[i]);
-            buf_format(out, ",error=\"%s\"} %u\n", err_wire_name((enum err_code)kind->code),
-                       kind->count);
-        }
+        write_errors(out, &all[i]);
     }
 }
 

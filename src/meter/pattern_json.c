@@ -41,9 +41,9 @@ static void write_errors(struct buf *out, const struct pattern_sums *sums)
 {
     JSON_PUT(out, ",\"errorKinds\":{");
     for (size_t i = 0; i < ERROR_KINDS && sums->error_kinds[i].count > 0; i++) {
-        buf_format(out, "%s\"%s\":%u", i > 0 ? "," : "",
+        buf_format(out, "%s\"%s\":%llu", i > 0 ? "," : "",
                    err_wire_name((enum err_code)sums->error_kinds[i].code),
-                   sums->error_kinds[i].count);
+                   (unsigned long long)sums->error_kinds[i].count);
     }
     JSON_PUT(out, "}");
 }
@@ -111,8 +111,9 @@ static void write_more(struct buf *out, const struct pattern *pattern)
     JSON_PUT(out, ",\"histogram\":[");
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
         if (sums->latencies[i] > 0) {
-            buf_format(out, "%s{\"leUs\":%llu,\"calls\":%u}", first ? "" : ",",
-                       (unsigned long long)latency_bucket_end(i), sums->latencies[i]);
+            buf_format(out, "%s{\"leUs\":%llu,\"calls\":%llu}", first ? "" : ",",
+                       (unsigned long long)latency_bucket_end(i),
+                       (unsigned long long)sums->latencies[i]);
             first = false;
         }
     }
@@ -259,7 +260,7 @@ static bool read_errors(struct json_reader *reader, struct kept *kept)
         }
         if (count < ERROR_KINDS) {
             kept->sums.error_kinds[count++] =
-                (struct error_count){(uint32_t)code_of(name.text), (uint32_t)MIN(number, 4e9)};
+                (struct error_count){(uint32_t)code_of(name.text), (uint64_t)number};
         }
     }
     return reader->mistake == NULL;
@@ -279,7 +280,7 @@ static bool read_histogram(struct json_reader *reader, struct kept *kept)
             return false;
         }
         if (end >= 1) {
-            kept->sums.latencies[latency_bucket((uint64_t)end - 1)] += (uint32_t)MIN(calls, 4e9);
+            kept->sums.latencies[latency_bucket((uint64_t)end - 1)] += (uint64_t)calls;
         }
     }
     return reader->mistake == NULL;
@@ -413,6 +414,10 @@ static void add_kept(struct meter *meter, const struct kept *kept)
     struct table_sums *table = pattern->table;
     bool is_write = (kept->text.flags & METER_WRITE) != 0;
     double units = kept->sums.table_units;
+    if (pattern->text.id != kept->text.id) { /* there was no room for it: counted in another */
+        pattern->is_dirty = true;
+        meter_erase(meter, kept->text.id);
+    }
     if (str_eq(kept->text.operation, STR("other")) && !pattern->is_other) {
         pattern->is_other = true;
         meter->other_count++;

@@ -129,6 +129,8 @@ struct pattern *meter_pattern_for(struct meter *meter, const struct pattern_text
 {
     struct pattern *pattern = meter_pattern(meter, text->id);
     if (pattern != NULL) {
+        /* A call that was refused early may have made it, without what is known of others. */
+        pattern->text.flags |= text->flags;
         if (str_is_null(pattern->text.example) && !str_is_null(text->example)) {
             pattern->text.example = keep(meter, text->example);
         }
@@ -158,11 +160,8 @@ void meter_forget(struct meter *meter)
     size_t at = 0;
     struct str name;
     void *table;
-    mem_free(meter->erased);
-    meter->erased = mem_alloc((meter->pattern_count + 1) * sizeof(*meter->erased));
-    meter->erased_count = meter->pattern_count;
     for (size_t i = 0; i < meter->pattern_count; i++) {
-        meter->erased[i] = meter->patterns[i]->text.id;
+        meter_erase(meter, meter->patterns[i]->text.id);
         pattern_destroy(meter->patterns[i]);
     }
     while (map_next(&meter->tables, &at, &name, &table)) {
@@ -327,7 +326,7 @@ void meter_drain(struct meter *meter, struct block *block)
     block_reset(block);
 }
 
-uint64_t latency_quantile(const uint32_t latencies[LATENCY_BUCKETS], double part, uint64_t max_us)
+uint64_t latency_quantile(const uint64_t latencies[LATENCY_BUCKETS], double part, uint64_t max_us)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < LATENCY_BUCKETS; i++) {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "engine/range.h"
 
 enum { SURVEYS_MAX = 256, FRESH_MS = 60 * 1000, ITEMS_PER_SEGMENT = 5000 };
@@ -83,9 +84,9 @@ static bool is_reversed_date(struct str text)
 
 static void show(char out[SURVEY_EXAMPLE], struct str text)
 {
-    size_t len = MIN(text.len, (size_t)SURVEY_EXAMPLE - 1);
-    memcpy(out, text.data, len);
-    out[len] = 0;
+    text = utf8_prefix(text, MIN(text.len, (size_t)SURVEY_EXAMPLE - 1));
+    memcpy(out, text.data, text.len);
+    out[text.len] = 0;
 }
 
 static void look_at_sort_key(struct surveying *surveying, struct str text)
