@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/http_client.h"
+#include "cli/remote.h"
 #include "json/writer.h"
 #include "server/admin.h"
 
@@ -199,6 +200,8 @@ static bool run_on_server(const struct admin_arguments *arguments, const char *o
         message = admin_member(arguments->arena, buf_str(out), "Message");
     }
     struct str type = admin_member(arguments->arena, buf_str(out), "__type");
+    message = remote_safe_text(arguments->arena, message);
+    type = remote_safe_text(arguments->arena, type);
     return err_set(err, ERR_VALIDATION, "%.*s (%.*s)", STR_ARG(message), STR_ARG(type));
 }
 

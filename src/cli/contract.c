@@ -244,16 +244,19 @@ void contract_check(struct contract *contract, const struct json_node *patterns,
 
 /* --- the report --- */
 
-void contract_print(const struct contract_report *report, FILE *out)
+void contract_print(const struct contract_report *report, struct arena *arena, FILE *out)
 {
     for (const struct verdict *at = report->verdicts; at != NULL; at = at->next) {
         if (!str_is_null(at->problem)) {
-            fprintf(out, "FAILED  %.*s\n        %.*s\n", STR_ARG(at->text), STR_ARG(at->problem));
+            struct str text = remote_safe_text(arena, at->text);
+            struct str problem = remote_safe_text(arena, at->problem);
+            fprintf(out, "FAILED  %.*s\n        %.*s\n", STR_ARG(text), STR_ARG(problem));
         }
     }
     for (const struct verdict *at = report->verdicts; at != NULL; at = at->next) {
         if (at->is_missing) {
-            fprintf(out, "unseen  %.*s\n", STR_ARG(at->text));
+            struct str text = remote_safe_text(arena, at->text);
+            fprintf(out, "unseen  %.*s\n", STR_ARG(text));
         }
     }
     fprintf(out, "%zu patterns as declared, %zu not, %zu declared but not seen\n",

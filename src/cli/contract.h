@@ -46,8 +46,8 @@ void contract_record(const struct json_node *patterns, FILE *out);
 /* Compares the seen patterns with the contract. The report lives in `arena`. */
 void contract_check(struct contract *contract, const struct json_node *patterns,
                     struct arena *arena, struct contract_report *out);
-/* Prints the report as text. */
-void contract_print(const struct contract_report *report, FILE *out);
+/* Prints the report as text; `arena` is for texts that a terminal may show. */
+void contract_print(const struct contract_report *report, struct arena *arena, FILE *out);
 /* Writes the report as JUnit XML to a file. False: *err says why. */
 MUST_USE bool contract_write_junit(const struct contract_report *report, const char *path,
                                    struct err *err);

@@ -96,6 +96,9 @@ static bool fetch_all(struct remote *remote, const struct arguments *arguments,
         }
         const struct json_node *list = json_get(page, "patterns");
         *end = list == NULL ? NULL : list->first;
+        if (*end == NULL) {
+            return true;
+        }
         while (*end != NULL) {
             end = &(*end)->next;
         }
@@ -105,13 +108,13 @@ static bool fetch_all(struct remote *remote, const struct arguments *arguments,
     }
 }
 
-static void list(const struct json_node *patterns)
+static void list(struct arena *arena, const struct json_node *patterns)
 {
     printf("%10s %8s %10s %10s %9s %9s %9s  %s\n", "calls", "errors", "read units", "write units",
            "returned", "p50 us", "p99 us", "pattern");
     for (; patterns != NULL; patterns = patterns->next) {
         const struct json_node *latency = json_get(patterns, "latency");
-        struct str text = json_get_text(patterns, "text");
+        struct str text = remote_safe_text(arena, json_get_text(patterns, "text"));
         double read = json_get_number(patterns, "itemsRead");
         char returned[32] = "";
         if (read > 0) {
@@ -136,7 +139,7 @@ static int check(struct arena *arena, const struct arguments *arguments,
     }
     struct contract_report report;
     contract_check(&contract, patterns, arena, &report);
-    contract_print(&report, stdout);
+    contract_print(&report, arena, stdout);
     if (arguments->junit != NULL && !contract_write_junit(&report, arguments->junit, err)) {
         fprintf(stderr, "gramme patterns: %.*s\n", STR_ARG(err->message));
         return 2;
@@ -161,7 +164,7 @@ static int run(struct arena *arena, struct remote *remote, const struct argument
         return 3;
     }
     if (strcmp(arguments->command, "list") == 0) {
-        list(patterns);
+        list(arena, patterns);
         return 0;
     }
     if (strcmp(arguments->command, "record") == 0) {

@@ -160,6 +160,21 @@ static void add_signature(const struct remote *remote, const char *method, struc
     buf_add(out, STR("\r\n"));
 }
 
+struct str remote_safe_text(struct arena *arena, struct str text)
+{
+    char *safe = arena_bytes(arena, text.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        unsigned char next = i + 1 < text.len ? (unsigned char)text.data[i + 1] : 0;
+        bool is_c1 = c == 0xC2 && next >= 0x80 && next < 0xA0; /* U+0080 to U+009F */
+        safe[len++] = c < 0x20 || c == 0x7F || is_c1 ? '?' : (char)c;
+        i += is_c1;
+    }
+    safe[len] = '\0';
+    return str_make(safe, len);
+}
+
 /* The body of an answer, and its status; false: it is not complete. */
 static bool split(struct str answer, int *status, struct str *body)
 {
@@ -185,6 +200,7 @@ static bool read_answer(struct remote *remote, struct str answer, struct json_no
         struct str text = json_get_text(*out, "error");
         text = text.len > 0 ? text : json_get_text(*out, "message");
         text = text.len > 0 ? text : json_get_text(*out, "Message"); /* of AccessDenied */
+        text = remote_safe_text(remote->arena, text);
         return err_set(err, ERR_INTERNAL, "%.*s answers %d%s%.*s", STR_ARG(remote->host), status,
                        text.len > 0 ? ": " : " (is it a gramme with --insight on?)", STR_ARG(text));
     }

@@ -168,7 +168,7 @@ static size_t make_lines(struct top *top, struct arena *arena, const struct json
             was = &none; /* new since the last picture */
         }
         struct line line = {
-            .text = json_get_text(patterns, "text"),
+            .text = remote_safe_text(arena, json_get_text(patterns, "text")),
             .calls = per_second(patterns, was, "calls", was == NULL ? 0 : was->calls, seconds),
             .errors = per_second(patterns, was, "errors", was == NULL ? 0 : was->errors, seconds),
             .units = was == NULL || seconds <= 0 ? 0 : (units - was->units) / seconds,
@@ -186,8 +186,8 @@ static size_t make_lines(struct top *top, struct arena *arena, const struct json
     return count;
 }
 
-static void print_header(const struct top *top, const struct json_node *overview,
-                         const struct json_node *findings)
+static void print_header(const struct top *top, struct arena *arena,
+                         const struct json_node *overview, const struct json_node *findings)
 {
     const struct json_node *minute = json_get(overview, "lastMinute");
     const struct json_node *latency = json_get(minute, "latency");
@@ -203,22 +203,23 @@ static void print_header(const struct top *top, const struct json_node *overview
              json_get_number(latency, "p50Us"), json_get_number(latency, "p99Us"));
     const struct json_node *list = json_get(findings, "findings");
     const struct json_node *first = list == NULL ? NULL : list->first;
-    struct str title = json_get_text(first, "title");
-    struct str table = json_get_text(first, "table");
+    struct str title = remote_safe_text(arena, json_get_text(first, "title"));
+    struct str table = remote_safe_text(arena, json_get_text(first, "table"));
     PUT_LINE(top, "findings: %.0f%s%.*s%s%.*s", json_get_number(findings, "total"),
              first != NULL ? "  first: " : "", STR_ARG(title), first != NULL ? " in " : "",
              STR_ARG(table));
 }
 
-static void print_key(const struct top *top, const struct json_node *place)
+static void print_key(const struct top *top, struct arena *arena, const struct json_node *place)
 {
     const struct json_node *keys = json_get(place, "keys");
-    struct str table = json_get_text(place, "table");
-    struct str index = json_get_text(place, "index");
+    struct str table = remote_safe_text(arena, json_get_text(place, "table"));
+    struct str index = remote_safe_text(arena, json_get_text(place, "index"));
     for (const struct json_node *key = keys == NULL ? NULL : keys->first; key != NULL;
          key = key->next) {
         const struct json_node *value = json_get(key, "key");
         struct str text = value == NULL || value->first == NULL ? STR("") : value->first->text;
+        text = remote_safe_text(arena, text);
         bool is_over = json_get_bool(key, "overReadLimit") || json_get_bool(key, "overWriteLimit");
         PUT_LINE(top, "%6.1f %% %10.0f  %.*s%s%.*s  %.*s%s", json_get_number(key, "share") * 100,
                  json_get_number(key, "accesses"), STR_ARG(table), index.len > 0 ? "." : "",
@@ -247,7 +248,7 @@ static bool print_heat(const struct top *top, struct remote *remote, struct err 
         if (!remote_call(remote, "GET", path.data, &place, err)) {
             return false;
         }
-        print_key(top, place);
+        print_key(top, remote->arena, place);
     }
     return true;
 }
@@ -271,7 +272,7 @@ static bool print_picture(struct top *top, struct arena *arena, struct err *err)
     if (top->is_screen) {
         printf("\x1b[H");
     }
-    print_header(top, overview, findings);
+    print_header(top, arena, overview, findings);
     PUT_LINE(top, "%s", "");
     PUT_LINE(top, "%10s %10s %10s %10s  %s", top->once ? "calls" : "calls/s",
              top->once ? "units" : "units/s", top->once ? "errors" : "errors/s", "p99 us",
@@ -296,8 +297,10 @@ static void wait_for_key(struct top *top)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     char key = 0;
-    if (poll(&input, 1, (int)(top->interval * 1000)) > 0 && read(STDIN_FILENO, &key, 1) == 1) {
-        if (key == 'q' || key == 3) {
+    if (poll(&input, 1, (int)(top->interval * 1000)) > 0) {
+        if (read(STDIN_FILENO, &key, 1) != 1) {
+            poll(NULL, 0, (int)(top->interval * 1000)); /* the input has ended: no key will come */
+        } else if (key == 'q' || key == 3) {
             is_stopping = 1;
         } else if (key == 'u' || key == 'c' || key == 'e' || key == 'l') {
             top->sort = key;

@@ -42,10 +42,16 @@ static bool run_page(struct tool_call *call, struct gramme_request *request, int
         size_t count = gramme_value_count(items);
         struct gramme_value *list = gramme_set_list(call->result, "items");
         size_t fitting = bounds_add_items(list, items, count);
-        if (fitting == count) {
-            gramme_set_int(call->result, "count", (int64_t)count);
+        bool heeds_limit = count <= (size_t)limit; /* else a smaller one would not help */
+        if (fitting == count || !heeds_limit) {
+            gramme_set_int(call->result, "count", (int64_t)fitting);
             gramme_set_double(call->result, "capacity_units", gramme_answer_units(answer));
-            set_next_cursor(call, answer);
+            if (fitting == count) {
+                set_next_cursor(call, answer);
+            } else {
+                gramme_set_format(call->result, "left_out", "%zu items did not fit",
+                                  count - fitting);
+            }
             gramme_answer_destroy(answer);
             return true;
         }

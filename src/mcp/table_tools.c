@@ -4,6 +4,7 @@
 
 /* --- list_tables --- */
 
+#define START "ExclusiveStartTableName"
 enum { TABLES_SHOWN = 200 };
 
 /* Adds the names of a page that match. Returns the last name looked at if the list is full. */
@@ -12,7 +13,7 @@ static const char *add_names(struct gramme_value *list, const struct gramme_valu
 {
     for (size_t i = 0; i < gramme_value_count(names); i++) {
         const char *name = gramme_value_string(gramme_value_at(names, i));
-        if (prefix == NULL || strncmp(name, prefix, strlen(prefix)) == 0) {
+        if (name != NULL && (prefix == NULL || strncmp(name, prefix, strlen(prefix)) == 0)) {
             gramme_add_string(list, name);
         }
         if (gramme_value_count(list) == TABLES_SHOWN) {
@@ -35,7 +36,7 @@ bool tool_list_tables(struct tool_call *call)
     bool has_more = true;
     bool good = true;
     if (after != NULL) {
-        gramme_set_string(gramme_request_root(request), "ExclusiveStartTableName", after);
+        gramme_set_string(gramme_request_root(request), START, after);
     }
     while (good && has_more) {
         struct gramme_answer *answer = gramme_send(call->server->db, request, &error);
@@ -45,12 +46,14 @@ bool tool_list_tables(struct tool_call *call)
         }
         const struct gramme_value *root = gramme_answer_root(answer);
         const char *last = gramme_get_string(root, "LastEvaluatedTableName");
+        const char *start = gramme_get_string(gramme_request_root(request), START);
         const char *full = add_names(list, gramme_get(root, "TableNames"), prefix);
-        has_more = full == NULL && last != NULL;
+        /* A server that continues where it began would never end. */
+        has_more = full == NULL && last != NULL && (start == NULL || strcmp(start, last) != 0);
         if (full != NULL) {
             gramme_set_string(call->result, "next_after", full);
         } else if (last != NULL) {
-            gramme_set_string(gramme_request_root(request), "ExclusiveStartTableName", last);
+            gramme_set_string(gramme_request_root(request), START, last);
         }
         gramme_answer_destroy(answer);
     }

@@ -251,6 +251,11 @@ static struct gramme_answer *wait_for_export(struct gramme_db *db, const char *a
     return answer;
 }
 
+static const char *text_or(const char *text, const char *other)
+{
+    return text != NULL ? text : other;
+}
+
 static struct gramme_answer *start_export(struct gramme_db *db, const struct arguments *arguments)
 {
     struct gramme_answer *described = describe_table(db, arguments->table);
@@ -259,7 +264,7 @@ static struct gramme_answer *start_export(struct gramme_db *db, const struct arg
     }
     const struct gramme_value *table = gramme_get(gramme_answer_root(described), "Table");
     struct gramme_value *parameters = gramme_map_create();
-    gramme_set_string(parameters, "TableArn", gramme_get_string(table, "TableArn"));
+    gramme_set_string(parameters, "TableArn", text_or(gramme_get_string(table, "TableArn"), ""));
     gramme_set_string(parameters, "S3Bucket", arguments->bucket);
     gramme_set_string(parameters, "ExportFormat",
                       strcmp(arguments->format, "ion") == 0 ? "ION" : "DYNAMODB_JSON");
@@ -272,11 +277,6 @@ static struct gramme_answer *start_export(struct gramme_db *db, const struct arg
     return answer;
 }
 
-static const char *text_or(const char *text, const char *other)
-{
-    return text != NULL ? text : other;
-}
-
 /* Prints what came of the export. */
 static bool print_export(const struct gramme_value *export)
 {
@@ -287,9 +287,13 @@ static bool print_export(const struct gramme_value *export)
             text_or(gramme_get_string(export, "FailureMessage"), "the export has not ended"));
         return false;
     }
-    printf("%lld items exported to %s, %s\n", (long long)gramme_get_int(export, "ItemCount", 0),
-           text_or(gramme_get_string(export, "S3Bucket"), ""),
-           text_or(gramme_get_string(export, "ExportManifest"), ""));
+    struct buf place = {0};
+    text_add_safe(&place, str_from_c(gramme_get_string(export, "S3Bucket")));
+    buf_add(&place, STR(", "));
+    text_add_safe(&place, str_from_c(gramme_get_string(export, "ExportManifest")));
+    printf("%lld items exported to %.*s\n", (long long)gramme_get_int(export, "ItemCount", 0),
+           STR_ARG(buf_str(&place)));
+    buf_finish(&place);
     return true;
 }
 

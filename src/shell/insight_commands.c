@@ -78,9 +78,11 @@ bool run_cost(struct session *session, const struct invocation *invocation)
     const char *currency = gramme_get_string(prices, "currency");
     const char *name = gramme_get_string(prices, "name");
     if (good && session->is_interactive) {
-        buf_format(&session->out, "%s a month at the rate of the last %.2f hours, prices of %s\n",
-                   currency != NULL ? currency : "", gramme_get_double(root, "observedHours", 0),
-                   name != NULL ? name : "?");
+        text_add_safe(&session->out, str_from_c(currency));
+        buf_format(&session->out, " a month at the rate of the last %.2f hours, prices of ",
+                   gramme_get_double(root, "observedHours", 0));
+        text_add_safe(&session->out, str_from_c(name != NULL ? name : "?"));
+        buf_add_char(&session->out, '\n');
     }
     gramme_value_destroy(rows);
     gramme_answer_destroy(answer);

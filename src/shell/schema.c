@@ -256,7 +256,10 @@ void schema_each_table(struct session *session, void (*visit)(void *context, con
         fetch_names(session);
     }
     for (size_t i = 0; i < gramme_value_count(session->table_names); i++) {
-        visit(context, gramme_value_string(gramme_value_at(session->table_names, i)));
+        const char *name = gramme_value_string(gramme_value_at(session->table_names, i));
+        if (name != NULL) {
+            visit(context, name);
+        }
     }
 }
 
@@ -268,7 +271,10 @@ void schema_each_index(struct session *session, const char *table,
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
         const struct gramme_value *list = gramme_get(description, kinds[k]);
         for (size_t i = 0; i < gramme_value_count(list); i++) {
-            visit(context, gramme_get_string(gramme_value_at(list, i), "IndexName"));
+            const char *name = gramme_get_string(gramme_value_at(list, i), "IndexName");
+            if (name != NULL) {
+                visit(context, name);
+            }
         }
     }
 }

@@ -215,7 +215,7 @@ int shell_main(int argc, char **argv)
         return 2;
     }
     bool good = run(&session, &arguments);
-    if (fflush(stdout) != 0) {
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
         good = false;
     }
     finish(&session);

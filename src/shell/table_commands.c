@@ -24,7 +24,7 @@ bool run_tables(struct session *session, const struct invocation *invocation)
             const struct gramme_value *names = gramme_get(gramme_answer_root(answer), "TableNames");
             for (size_t i = 0; i < gramme_value_count(names); i++) {
                 const char *name = gramme_value_string(gramme_value_at(names, i));
-                if (str_starts_with(str_from_c(name), prefix)) {
+                if (name != NULL && str_starts_with(str_from_c(name), prefix)) {
                     gramme_set_string(gramme_add_map(rows), "table", name);
                 }
             }
@@ -73,7 +73,9 @@ static void print_key(struct session *session, const struct gramme_value *descri
         bool is_same = last_kind != NULL && strcmp(kind, last_kind) == 0;
         buf_add(&session->out, last_kind == NULL ? STR("") : is_same ? STR(" + ") : STR(", "));
         add_safe(session, name);
-        buf_format(&session->out, " (%s)", description_attribute_type(description, name));
+        buf_add(&session->out, STR(" ("));
+        add_safe(session, description_attribute_type(description, name));
+        buf_add_char(&session->out, ')');
         last_kind = kind;
     }
 }
@@ -95,7 +97,8 @@ static void print_index(struct session *session, const struct gramme_value *desc
         add_safe(session, gramme_value_string(gramme_value_at(more, i)));
     }
     if (status != NULL && strcmp(status, "ACTIVE") != 0) {
-        buf_format(&session->out, ", %s", status);
+        buf_add(&session->out, STR(", "));
+        add_safe(session, status);
     }
     buf_add_char(&session->out, '\n');
 }
@@ -149,12 +152,14 @@ bool run_describe(struct session *session, const struct invocation *invocation)
         return false;
     }
     const struct gramme_value *description = target.description;
-    const char *status = gramme_get_string(description, "TableStatus");
     buf_add(&session->out, STR("table "));
     add_safe(session, target.table);
-    buf_format(&session->out,
-               ": %s, %s, %lld items, %lld bytes\nkey: ", status != NULL ? status : "?",
-               billing_of(description), (long long)gramme_get_int(description, "ItemCount", 0),
+    buf_add(&session->out, STR(": "));
+    add_safe(session, gramme_get_string(description, "TableStatus"));
+    buf_add(&session->out, STR(", "));
+    add_safe(session, billing_of(description));
+    buf_format(&session->out, ", %lld items, %lld bytes\nkey: ",
+               (long long)gramme_get_int(description, "ItemCount", 0),
                (long long)gramme_get_int(description, "TableSizeBytes", 0));
     print_key(session, description, description);
     buf_add_char(&session->out, '\n');

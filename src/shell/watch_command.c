@@ -177,10 +177,14 @@ static void print_record(struct watch *watch, const struct gramme_value *record)
         return;
     }
     time_t seconds = (time_t)gramme_get_double(change, "ApproximateCreationDateTime", 0);
-    struct tm local;
+    struct tm local = {0};
     localtime_r(&seconds, &local);
+    struct buf name = {0};
+    text_add_safe(&name, str_from_c(event != NULL ? event : "?"));
+    buf_add_char(&name, '\0');
     buf_format(&session->out, "%02d:%02d:%02d %-6s ", local.tm_hour, local.tm_min, local.tm_sec,
-               event != NULL ? event : "?");
+               name.data);
+    buf_finish(&name);
     const struct gramme_value *new_image = gramme_get(change, "NewImage");
     const struct gramme_value *old_image = gramme_get(change, "OldImage");
     if (new_image == NULL && old_image == NULL) {
