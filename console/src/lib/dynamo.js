@@ -42,7 +42,7 @@ export function signIn(keys, isKept) {
 }
 
 export function signOut() {
-  sessionStorage.removeItem(SESSION_KEY);
+  sessionStorage.clear(); /* the key, and statements that were run with it */
   credentials.set(null);
 }
 

@@ -40,8 +40,11 @@ export function useEvery(seconds, work) {
     const timer = setInterval(async () => {
       if (!busy && document.visibilityState === "visible") {
         busy = true;
-        await newest.current();
-        busy = false;
+        try {
+          await newest.current();
+        } finally {
+          busy = false;
+        }
       }
     }, seconds * 1000);
     return () => clearInterval(timer);

@@ -5,6 +5,13 @@ export function tokensOf(text) {
   return (text.replace(/--[^\n]*/g, "").match(TOKEN) ?? []);
 }
 
+const COMMENT = /--[^\n]*|\/\*[^]*?(?:\*\/|$)/y;
+function commentEnd(text, at) {
+  COMMENT.lastIndex = at;
+  COMMENT.exec(text);
+  return COMMENT.lastIndex;
+}
+
 /* The statements of a text, separated by semicolons: [{text, from, to}]. */
 export function statementsOf(text) {
   const found = [];
@@ -14,11 +21,14 @@ export function statementsOf(text) {
     const character = text[at];
     if (quote) {
       quote = character === quote ? null : quote;
+    } else if (text.startsWith("--", at) || text.startsWith("/*", at)) {
+      at = commentEnd(text, at) - 1; /* quotes and semicolons mean nothing there */
+      continue;
     } else if (character === "'" || character === '"') {
       quote = character;
     }
     if (at === text.length || (character === ";" && !quote)) {
-      if (text.slice(from, at).replace(/--[^\n]*/g, "").trim() !== "") {
+      if (text.slice(from, at).replace(/--[^\n]*|\/\*[^]*?\*\//g, "").trim() !== "") {
         found.push({ text: text.slice(from, at).trim(), from, to: at });
       }
       from = at + 1;

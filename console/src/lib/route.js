@@ -2,9 +2,18 @@
  * keys that are looked at appear in no log. */
 import { useEffect, useState } from "preact/hooks";
 
+/* An address that was typed or cut may have a % that stands for nothing. */
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function parse() {
   const [path, search = ""] = location.hash.replace(/^#/, "").split(/\?(.*)/s);
-  return { parts: path.split("/").filter(Boolean).map(decodeURIComponent), query: Object.fromEntries(new URLSearchParams(search)) };
+  return { parts: path.split("/").filter(Boolean).map(decode), query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
 /* to(["tables", "Music"], {index: "byYear"}) */

@@ -8,6 +8,8 @@ export function snippets({ endpoint, region, table, item }) {
   const type = table?.AttributeDefinitions.find((one) => one.AttributeName === hash).AttributeType ?? "S";
   const value = item?.[hash]?.[type] ?? (type === "N" ? "1" : "Nina Simone");
   const q = JSON.stringify(value);
+  const h = JSON.stringify(hash);
+  const single = (text) => `'${String(text).replace(/[\\']/g, "\\$&")}'`; /* a literal of PHP */
   const typed = type === "N" ? value : q;
   const code = {
     cli: `export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_DEFAULT_REGION=${region}
@@ -21,7 +23,7 @@ dynamodb = boto3.resource(
     aws_access_key_id="any", aws_secret_access_key="any",
 )
 table = dynamodb.Table("${name}")
-for item in table.query(KeyConditionExpression=Key("${hash}").eq(${typed}))["Items"]:
+for item in table.query(KeyConditionExpression=Key(${h}).eq(${typed}))["Items"]:
     print(item)`,
     javascript: `import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, QueryCommand } from "@aws-sdk/lib-dynamodb";
@@ -33,7 +35,7 @@ const client = DynamoDBDocumentClient.from(new DynamoDBClient({
 const { Items } = await client.send(new QueryCommand({
   TableName: "${name}",
   KeyConditionExpression: "#k = :v",
-  ExpressionAttributeNames: { "#k": "${hash}" },
+  ExpressionAttributeNames: { "#k": ${h} },
   ExpressionAttributeValues: { ":v": ${typed} },
 }));
 console.log(Items);`,
@@ -46,7 +48,7 @@ console.log(Items);`,
 client.query(request -> request
     .tableName("${name}")
     .keyConditionExpression("#k = :v")
-    .expressionAttributeNames(Map.of("#k", "${hash}"))
+    .expressionAttributeNames(Map.of("#k", ${h}))
     .expressionAttributeValues(Map.of(":v", AttributeValue.from${type}(${q}))))
     .items().forEach(System.out::println);`,
     go: `cfg, err := config.LoadDefaultConfig(ctx,
@@ -61,7 +63,7 @@ client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 out, err := client.Query(ctx, &dynamodb.QueryInput{
 	TableName:                aws.String("${name}"),
 	KeyConditionExpression:   aws.String("#k = :v"),
-	ExpressionAttributeNames: map[string]string{"#k": "${hash}"},
+	ExpressionAttributeNames: map[string]string{"#k": ${h}},
 	ExpressionAttributeValues: map[string]types.AttributeValue{
 		":v": &types.AttributeValueMember${type}{Value: ${type === "B" ? `[]byte(${q})` : q}},
 	},
@@ -73,7 +75,7 @@ var answer = await client.QueryAsync(new QueryRequest
 {
     TableName = "${name}",
     KeyConditionExpression = "#k = :v",
-    ExpressionAttributeNames = new() { ["#k"] = "${hash}" },
+    ExpressionAttributeNames = new() { ["#k"] = ${h} },
     ExpressionAttributeValues = new() { [":v"] = new AttributeValue { ${type} = ${q} } },
 });`,
     rust: `let config = aws_config::defaults(BehaviorVersion::latest())
@@ -86,7 +88,7 @@ let client = aws_sdk_dynamodb::Client::new(&config);
 let answer = client.query()
     .table_name("${name}")
     .key_condition_expression("#k = :v")
-    .expression_attribute_names("#k", "${hash}")
+    .expression_attribute_names("#k", ${h})
     .expression_attribute_values(":v", AttributeValue::${type}(${q}.into()))
     .send().await?;`,
     php: `$client = new Aws\\DynamoDb\\DynamoDbClient([
@@ -96,8 +98,8 @@ let answer = client.query()
 $answer = $client->query([
     'TableName' => '${name}',
     'KeyConditionExpression' => '#k = :v',
-    'ExpressionAttributeNames' => ['#k' => '${hash}'],
-    'ExpressionAttributeValues' => [':v' => ['${type}' => '${String(value).replaceAll("'", "\\'")}']],
+    'ExpressionAttributeNames' => ['#k' => ${single(hash)}],
+    'ExpressionAttributeValues' => [':v' => ['${type}' => ${single(value)}]],
 ]);`,
     c: `#include <gramme/gramme.h>
 #include <stdio.h>
@@ -108,7 +110,7 @@ int main(void)
     struct gramme_db *db = gramme_open("${endpoint}", NULL, &error);
     struct gramme_request *query = gramme_request_create("Query", "${name}");
     gramme_request_key_condition(query, "#k = :v");
-    gramme_request_name(query, "#k", "${hash}");
+    gramme_request_name(query, "#k", ${h});
     ${type === "N" ? `gramme_set_number(gramme_request_values(query), ":v", ${q})` : `gramme_set_string(gramme_request_values(query), ":v", ${q})`};
     struct gramme_items *items = gramme_items_open(db, query);
     const struct gramme_value *item;

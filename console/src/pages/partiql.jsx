@@ -1,7 +1,8 @@
 /* A PartiQL editor: runs statements, shows how they are carried out and what they cost. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Editor } from "../editor.jsx";
-import { call, timed } from "../lib/dynamo.js";
+import { identifier } from "../lib/code.js";
+import { call, credentials, timed } from "../lib/dynamo.js";
 import { count, duration, plural, unit } from "../lib/format.js";
 import { useSettled } from "../lib/load.js";
 import { isExplainable, readPlan, statementsOf, targetOf, writeOf } from "../lib/plan.js";
@@ -14,9 +15,12 @@ const KEY = "gramme.statements";
 const PAGE = 100;
 const KEPT = 30;
 
+/* Statements can hold data: on a server that asks for an access key they stay in this tab, as the key does. */
+const memory = () => (credentials.get() ? sessionStorage : localStorage);
+
 const remembered = () => {
   try {
-    return JSON.parse(localStorage.getItem(KEY)) ?? [];
+    return JSON.parse(memory().getItem(KEY)) ?? [];
   } catch {
     return [];
   }
@@ -85,7 +89,7 @@ export function PartiQL({ query }) {
     setBusy(true);
     setResults([]);
     const next = [text, ...history.filter((one) => one !== text)].slice(0, KEPT);
-    localStorage.setItem(KEY, JSON.stringify(next));
+    memory().setItem(KEY, JSON.stringify(next));
     setHistory(next);
     for (const one of statements) {
       try {
@@ -160,7 +164,7 @@ function Examples({ names, onChoose }) {
       const { Items } = await call("Scan", { TableName: table, Limit: 1 });
       const value = Items[0] ? Object.values(Items[0][hash])[0] : "value";
       const literal = Items[0]?.[hash].N !== undefined ? value : `'${String(value).replaceAll("'", "''")}'`;
-      onChoose(kind === "all" ? `SELECT * FROM "${table}"` : `SELECT * FROM "${table}"\nWHERE "${hash}" = ${literal}`);
+      onChoose(kind === "all" ? `SELECT * FROM "${table}"` : `SELECT * FROM "${table}"\nWHERE ${identifier(hash)} = ${literal}`);
     } catch (error) {
       toast.error(error);
     }

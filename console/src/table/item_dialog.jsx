@@ -53,7 +53,7 @@ export function ItemDialog({ table, item, onClose, onSaved }) {
   const [text, setText] = useState("");
   const [problem, setProblem] = useState(null);
   const [isDeleting, setDeleting] = useState(false);
-  const [conflict, setConflict] = useState(null);
+  const [conflict, setConflict] = useState(null); /* the key of the item that would be overwritten */
 
   const current = () => (form === "plain" || form === "typed" ? itemFromText(text, form, before ?? initial) : itemOf(nodes));
   function show(next) {
@@ -67,6 +67,8 @@ export function ItemDialog({ table, item, onClose, onSaved }) {
       setProblem(error);
     }
   }
+  /* An item with another key was not asked about. */
+  const isConflict = (next) => conflict !== null && next !== null && same(keyOf(table, next), conflict);
   async function save() {
     const next = current();
     const wrong = problemOf({ M: next });
@@ -79,7 +81,7 @@ export function ItemDialog({ table, item, onClose, onSaved }) {
     }
     const isSame = before && same(keyOf(table, next), keyOf(table, before));
     try {
-      if (conflict) {
+      if (isConflict(next)) {
         await call("PutItem", { TableName: table.TableName, Item: next });
       } else {
         await call("PutItem", putRequest(table, next, isSame ? before : null));
@@ -88,8 +90,7 @@ export function ItemDialog({ table, item, onClose, onSaved }) {
       if (error.name !== "ConditionalCheckFailedException") {
         throw error;
       }
-      const { Item } = await call("GetItem", { TableName: table.TableName, Key: keyOf(table, next), ConsistentRead: true });
-      setConflict(Item ?? {});
+      setConflict(keyOf(table, next));
       throw new Error(isSame ? "The item has been changed by someone else since it was loaded. Save again to overwrite it." : "There is an item with this key. Save again to overwrite it.");
     }
     toast(before && isSame ? "Saved" : "Item created");
@@ -110,9 +111,10 @@ export function ItemDialog({ table, item, onClose, onSaved }) {
   try {
     now = current();
   } catch { /* shown when it is saved */ }
+  const isOverwriting = isConflict(now);
   const title = before ? "Edit item" : "New item";
   return (
-    <Dialog title={title} wide class="item-dialog" submit={conflict ? "Overwrite" : before ? "Save" : "Create"} danger={Boolean(conflict)} onSubmit={save} onClose={onClose}
+    <Dialog title={title} wide class="item-dialog" submit={isOverwriting ? "Overwrite" : before ? "Save" : "Create"} danger={isOverwriting} onSubmit={save} onClose={onClose}
             extra={before && <><button type="button" class="plain" onClick={() => setDeleting(true)}>Delete</button><button type="button" class="plain" onClick={duplicate}>Duplicate</button></>}>
       <div class="row between">
         <Segment label="Form of the item" options={FORMS} value={form} onChange={show} />
