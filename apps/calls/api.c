@@ -166,7 +166,12 @@ static void create(struct app_request *request)
         /* It is there, but has moved, and the index does not show where to yet. */
         answer_header(request, "Retry-After", "1");
         answer_problem(request, 503, "unavailable", "The call is being moved: ask again");
+        gramme_error_destroy(error);
         return;
+    }
+    if (result == CALLS_THE_SAME && !require_party(request, &created)) {
+        gramme_error_destroy(error);
+        return; /* it has become somebody else's since */
     }
     if (result != CALLS_OK) {
         answer_result(request, result, &created, error);

@@ -7,6 +7,7 @@
 
 #include "apps/common/write.h"
 #include "base/base.h"
+#include "base/utf8.h"
 
 #define TABLE "Calls"
 /* The time, a # and the call's id. */
@@ -57,10 +58,17 @@ static void format_user_status(char out[USER_STATUS_SIZE], const char *user_id,
     snprintf(out, USER_STATUS_SIZE, "%s#%s", user_id, status_names[status]);
 }
 
-/* Ids that other programs wrote may be longer than ours: what does not fit is cut. */
+/* What other programs wrote may be longer than ours: what does not fit is cut, but not inside a
+ * character. */
+static void copy_text(char *out, size_t size, const char *text)
+{
+    struct str fitting = utf8_prefix(str_from_c(text == NULL ? "" : text), size - 1);
+    snprintf(out, size, "%.*s", STR_ARG(fitting));
+}
+
 static void copy_id(char out[CALLS_ID_LEN_MAX + 1], const char *id)
 {
-    snprintf(out, CALLS_ID_LEN_MAX + 1, "%s", id == NULL ? "" : id);
+    copy_text(out, CALLS_ID_LEN_MAX + 1, id);
 }
 
 void calls_read(const struct gramme_value *item, struct call *out)
@@ -76,8 +84,7 @@ void calls_read(const struct gramme_value *item, struct call *out)
     }
     const char *reason = gramme_get_string(item, "cancelReason");
     if (out->status == CALL_CANCELED) {
-        snprintf(out->cancel_reason, sizeof(out->cancel_reason), "%s",
-                 reason == NULL ? "" : reason);
+        copy_text(out->cancel_reason, sizeof(out->cancel_reason), reason);
         copy_id(out->canceled_by, gramme_get_string(item, "canceledBy"));
     }
 }

@@ -137,8 +137,8 @@ static bool read_session(const struct auth *auth, const struct http_exchange *ex
         const char *email = gramme_get_string(session, "email");
         *out = (struct identity){.roles = roles_read(gramme_get(session, "roles"))};
         snprintf(out->id, sizeof(out->id), "%s", id);
-        snprintf(out->name, sizeof(out->name), "%s", name == NULL ? id : name);
-        snprintf(out->email, sizeof(out->email), "%s", email == NULL ? "" : email);
+        identity_copy_text(out->name, sizeof(out->name), name == NULL ? id : name);
+        identity_copy_text(out->email, sizeof(out->email), email == NULL ? "" : email);
     }
     gramme_value_destroy(session);
     return id != NULL;

@@ -26,12 +26,17 @@ static const char *our_url(struct app_request *request, const char *path)
     return arena_format(arena, "http://%.*s%s", STR_ARG(host), path).data;
 }
 
-/* A path of ours to go back to: anything else would let others send people away from here. */
+/* A path of ours to go back to: anything else would let others send people away from here. Browsers
+ * leave tabs and line ends out of addresses: "/<tab>/host" would be "//host". */
 static const char *return_path(const char *wanted)
 {
-    if (wanted == NULL || wanted[0] != '/' || wanted[1] == '/' || wanted[1] == '\\' ||
-        strpbrk(wanted, "\r\n\\") != NULL) {
+    if (wanted == NULL || wanted[0] != '/' || wanted[1] == '/') {
         return "/";
+    }
+    for (const char *at = wanted; *at != '\0'; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7F || *at == '\\') {
+            return "/";
+        }
     }
     return wanted;
 }
@@ -128,7 +133,13 @@ static void answer_redirect(struct app_request *request, const char *location)
 
 static void answer_failed(struct app_request *request, const struct err *err)
 {
-    log_write(LOG_WARN, "auth", "sign-in failed: %.*s", STR_ARG(err->message));
+    /* The message may hold text of the browser or the provider: it stays one line of the log. */
+    char text[512];
+    snprintf(text, sizeof(text), "%.*s", STR_ARG(err->message));
+    for (char *at = text; *at != '\0'; at++) {
+        *at = (unsigned char)*at < 0x20 || *at == 0x7F ? ' ' : *at;
+    }
+    log_write(LOG_WARN, "auth", "sign-in failed: %s", text);
     answer_redirect(request, "/?signIn=failed");
 }
 

@@ -22,13 +22,29 @@ static int64_t now_ms(void)
     return clock_monotonic_us() / 1000;
 }
 
+static void ping_if_due(struct feed *feed)
+{
+    if (now_ms() - feed->pinged_at_ms >= PING_MS) {
+        feed->pinged_at_ms = now_ms();
+        live_post(feed->live, &(struct message){.kind = MESSAGE_PING});
+    }
+}
+
 /* --- changes --- */
 
 static bool take_change(void *context, const struct stream_change *change,
                         struct gramme_error **error)
 {
     (void)error;
-    struct live *live = context;
+    struct feed *feed = context;
+    struct live *live = feed->live;
+    pthread_mutex_lock(&live->mutex);
+    bool stopping = live->stopping;
+    pthread_mutex_unlock(&live->mutex);
+    if (stopping) {
+        return false; /* without an error: while others write, there may be no end of changes */
+    }
+    ping_if_due(feed);
     const struct gramme_value *old = change->old_item;
     const struct gramme_value *new = change->new_item;
     if (live->options.app->apply != NULL) {
@@ -59,14 +75,6 @@ static void set_down(struct feed *feed, bool is_down, const struct gramme_error 
     live_post(feed->live, &(struct message){.kind = MESSAGE_STATUS, .is_up = !is_down});
 }
 
-static void ping_if_due(struct feed *feed)
-{
-    if (now_ms() - feed->pinged_at_ms >= PING_MS) {
-        feed->pinged_at_ms = now_ms();
-        live_post(feed->live, &(struct message){.kind = MESSAGE_PING});
-    }
-}
-
 /* Sleeps; sooner if somebody waits in live_sync(), the server stops, or, if so wanted, this server
  * writes something. */
 static void rest(struct live *live, int for_ms, bool until_written)
@@ -83,6 +91,22 @@ static void rest(struct live *live, int for_ms, bool until_written)
         result = pthread_cond_timedwait(&live->wake, &live->mutex, &until);
     }
     live->was_written = false;
+    pthread_mutex_unlock(&live->mutex);
+}
+
+/* Sleeps, also if somebody waits in live_sync(): more requests would be refused, too. */
+static void rest_throttled(struct live *live)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += RETRY_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&live->mutex);
+    int result = 0;
+    while (!live->stopping && result == 0) {
+        result = pthread_cond_timedwait(&live->wake, &live->mutex, &until);
+    }
     pthread_mutex_unlock(&live->mutex);
 }
 
@@ -144,12 +168,15 @@ static void follow_stream(struct feed *feed)
         uint64_t wanted = begin_pass(live);
         struct gramme_error *error = NULL;
         ping_if_due(feed);
-        if (stream_reader_read(feed->reader, take_change, live, &error)) {
+        if (stream_reader_read(feed->reader, take_change, feed, &error)) {
             set_down(feed, false, NULL);
             end_pass(live, wanted, true);
             rest(live, live->options.interval_ms, false);
-        } else if (stream_error_is_throttled(error)) {
+        } else if (error == NULL) { /* the server stops */
             rest(live, RETRY_MS, false);
+            return;
+        } else if (stream_error_is_throttled(error)) {
+            rest_throttled(live);
         } else if (stream_error_may_pass(error) && !gramme_error_is(error, GRAMME_NOT_FOUND)) {
             set_down(feed, true, error);
             end_pass(live, wanted, false);

@@ -80,18 +80,6 @@ static void note_failure(struct follower *follower, const struct gramme_error *e
     follower->is_down = true;
 }
 
-static bool take_change(void *context, const struct stream_change *change,
-                        struct gramme_error **error)
-{
-    struct follower *follower = context;
-    bool acted = false;
-    if (!follower->options.app->act(follower->options.db, change, &acted, error)) {
-        return false;
-    }
-    follower->is_dirty |= acted;
-    return true;
-}
-
 /* Stores the position if there is something new. */
 static void save(struct follower *follower)
 {
@@ -111,6 +99,34 @@ static void save(struct follower *follower)
     gramme_error_destroy(error);
 }
 
+static bool is_stopping(struct follower *follower)
+{
+    pthread_mutex_lock(&follower->mutex);
+    bool stopping = follower->stopping;
+    pthread_mutex_unlock(&follower->mutex);
+    return stopping;
+}
+
+/* There may be very many changes, after a day without a server: the position is stored between
+ * them, and the end of the process does not wait for all. */
+static bool take_change(void *context, const struct stream_change *change,
+                        struct gramme_error **error)
+{
+    struct follower *follower = context;
+    bool acted = false;
+    if (is_stopping(follower)) {
+        return false; /* without an error */
+    }
+    if (now_ms() - follower->saved_at_ms >= SAVE_MS) {
+        save(follower);
+    }
+    if (!follower->options.app->act(follower->options.db, change, &acted, error)) {
+        return false;
+    }
+    follower->is_dirty |= acted;
+    return true;
+}
+
 /* Reads until the position is lost or the follower ends. False: it ends. */
 static bool follow(struct follower *follower)
 {
@@ -121,7 +137,7 @@ static bool follow(struct follower *follower)
                        (!stream_error_may_pass(error) || gramme_error_is(error, GRAMME_NOT_FOUND));
         if (ok) {
             follower->is_down = false;
-        } else if (!stream_error_is_throttled(error)) {
+        } else if (error != NULL && !stream_error_is_throttled(error)) {
             note_failure(follower, error);
         }
         gramme_error_destroy(error);

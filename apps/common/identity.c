@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/utf8.h"
 
 static const struct {
     unsigned role;
@@ -22,6 +23,12 @@ bool identity_id_is_valid(const char *text)
                                   "0123456789._@+:-";
     size_t len = strlen(text);
     return len >= 1 && len < sizeof(((struct identity *)NULL)->id) && strspn(text, allowed) == len;
+}
+
+void identity_copy_text(char *out, size_t size, const char *text)
+{
+    struct str fitting = utf8_prefix(str_from_c(text), size - 1);
+    snprintf(out, size, "%.*s", STR_ARG(fitting));
 }
 
 bool identity_has(const struct identity *identity, unsigned roles)

@@ -3,6 +3,7 @@
 #define GRAMME_APPS_IDENTITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "gramme/gramme.h"
 
@@ -23,6 +24,8 @@ struct identity {
 
 /* An id is 1 to 128 letters, digits and . _ @ + : - */
 bool identity_id_is_valid(const char *text);
+/* Fills name or email of an identity; what does not fit is cut, never inside a character. */
+void identity_copy_text(char *out, size_t size, const char *text);
 /* Whether they have one of the roles; an admin has all. */
 bool identity_has(const struct identity *identity, unsigned roles);
 /* Whether they are the user of this id, or an admin. */

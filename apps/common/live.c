@@ -221,6 +221,19 @@ static void take_status(struct live *live, const struct message *message)
     }
 }
 
+/* Whoever has listened for long comes back, misses nothing, and is asked again who it is. */
+static void take_ping(struct live *live)
+{
+    int64_t now = clock_monotonic_us() / 1000;
+    for (struct client *client = live->clients; client != NULL; client = client->next) {
+        if (now - client->since_ms > CLIENT_MS_MAX) {
+            end_connection(client);
+        } else {
+            send(client, STR(": still here\n\n"));
+        }
+    }
+}
+
 static void take_message(struct task *task)
 {
     struct message *message = CONTAINER_OF(task, struct message, task);
@@ -241,9 +254,7 @@ static void take_message(struct task *task)
         take_status(live, message);
         break;
     case MESSAGE_PING:
-        for (struct client *client = live->clients; client != NULL; client = client->next) {
-            send(client, STR(": still here\n\n"));
-        }
+        take_ping(live);
         break;
     }
     mem_free(message);
@@ -303,6 +314,7 @@ void live_subscribe(struct live *live, struct http_exchange *exchange, const str
     struct client *client = mem_zalloc(sizeof(*client));
     client->live = live;
     client->who = *who;
+    client->since_ms = clock_monotonic_us() / 1000;
     snprintf(client->last_id, sizeof(client->last_id), "%s", last_id == NULL ? "" : last_id);
     struct mailbox *mailbox = exchange->mailbox;
     struct http_answer answer = {

@@ -11,6 +11,8 @@ enum live_source { LIVE_NONE, LIVE_STREAM, LIVE_POLL };
 enum {
     RING_MAX = 512,        /* changes kept for clients that reconnect */
     IDLE_AFTER_MS = 30000, /* without clients: then the stream is not read any more */
+    /* How long a connection is kept: sessions and tokens end, and roles change. */
+    CLIENT_MS_MAX = 15 * 60 * 1000,
 };
 
 /* From the reader to the event loop. */
@@ -36,8 +38,9 @@ struct client {
     struct live *live;
     struct http_stream *stream;
     struct identity who;
-    bool is_ready;   /* has been sent the event `ready` */
-    bool is_leaving; /* its connection is being closed: nothing more is sent */
+    int64_t since_ms; /* when it was opened */
+    bool is_ready;    /* has been sent the event `ready` */
+    bool is_leaving;  /* its connection is being closed: nothing more is sent */
     char last_id[64];
 };
 

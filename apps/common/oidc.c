@@ -13,7 +13,11 @@
 #include "base/mem.h"
 #include "base/random.h"
 
-enum { KEYS_AGE_MIN_MS = 5000, DISCOVERY_AGE_MAX_MS = 3600 * 1000 };
+enum {
+    KEYS_AGE_MIN_MS = 5000,
+    DISCOVERY_AGE_MAX_MS = 3600 * 1000,
+    PAUSE_MIN_MS = 500, /* after a failure, and three times as long as that took */
+};
 
 struct oidc {
     struct oidc_options options;
@@ -22,6 +26,7 @@ struct oidc {
     int64_t discovery_at_ms;
     struct jwt_keys *keys;
     int64_t keys_at_ms;
+    int64_t pause_until_ms; /* the provider failed just now: others do not wait for it, too */
 };
 
 struct oidc *oidc_create(const struct oidc_options *options)
@@ -49,6 +54,20 @@ static int64_t now_ms(void)
 }
 
 /* --- the provider's documents; with the mutex held --- */
+
+/* Notes whether the provider answered a request that began then. */
+static void note_answer(struct oidc *oidc, int64_t began_ms, bool ok)
+{
+    int64_t now = now_ms();
+    oidc->pause_until_ms = ok ? 0 : now + MAX(3 * (now - began_ms), (int64_t)PAUSE_MIN_MS);
+}
+
+/* Whether the provider is to be asked now. False: *err says so. */
+static bool may_ask(const struct oidc *oidc, struct err *err)
+{
+    return now_ms() >= oidc->pause_until_ms ||
+           err_set(err, ERR_INTERNAL, "the provider has just failed, and is asked again later");
+}
 
 /* Sends and reads a JSON object. NULL: *err says why. The caller destroys it. */
 static struct gramme_value *fetch_json(const struct oidc *oidc, struct fetch *fetch,
@@ -81,9 +100,14 @@ static bool discover(struct oidc *oidc, struct err *err)
     bool has_slash = len > 0 && oidc->options.issuer[len - 1] == '/';
     snprintf(url, sizeof(url), "%s%s.well-known/openid-configuration", oidc->options.issuer,
              has_slash ? "" : "/");
+    if (!may_ask(oidc, err)) {
+        return oidc->discovery != NULL; /* the old one will do, also below */
+    }
+    int64_t began_ms = now_ms();
     struct gramme_value *found = fetch_json(oidc, &(struct fetch){.url = url}, err);
+    note_answer(oidc, began_ms, found != NULL);
     if (found == NULL) {
-        return oidc->discovery != NULL; /* the old one will do */
+        return oidc->discovery != NULL;
     }
     const char *issuer = gramme_get_string(found, "issuer");
     if (issuer == NULL || strcmp(issuer, oidc->options.issuer) != 0) {
@@ -98,17 +122,19 @@ static bool discover(struct oidc *oidc, struct err *err)
 
 static bool fetch_keys(struct oidc *oidc, struct err *err)
 {
-    if (!discover(oidc, err)) {
+    if (!discover(oidc, err) || !may_ask(oidc, err)) {
         return false;
     }
     const char *url = gramme_get_string(oidc->discovery, "jwks_uri");
     struct buf body = {0};
+    int64_t began_ms = now_ms();
     int status =
         url == NULL
             ? 0
             : fetch_send(&(struct fetch){.url = url, .ca_file = oidc->options.ca_file}, &body);
     struct jwt_keys *keys = status == 200 ? jwt_keys_create(buf_str(&body)) : NULL;
     buf_finish(&body);
+    note_answer(oidc, began_ms, keys != NULL);
     if (keys == NULL) {
         return err_set(err, ERR_INTERNAL, "the provider's keys cannot be read (status %d)", status);
     }
@@ -170,8 +196,8 @@ static bool read_identity(const struct oidc *oidc, const struct gramme_value *cl
     const char *name = gramme_get_string(claims, "name");
     const char *email = gramme_get_string(claims, "email");
     snprintf(out->id, sizeof(out->id), "%s", id);
-    snprintf(out->name, sizeof(out->name), "%s", name == NULL ? id : name);
-    snprintf(out->email, sizeof(out->email), "%s", email == NULL ? "" : email);
+    identity_copy_text(out->name, sizeof(out->name), name == NULL ? id : name);
+    identity_copy_text(out->email, sizeof(out->email), email == NULL ? "" : email);
     return true;
 }
 
@@ -334,7 +360,8 @@ const char *oidc_logout_url(struct oidc *oidc, struct arena *arena, const char *
     if (endpoint == NULL) {
         return NULL;
     }
-    return arena_format(arena, "%s?client_id=%s&post_logout_redirect_uri=%s", endpoint,
+    return arena_format(arena, "%s%cclient_id=%s&post_logout_redirect_uri=%s", endpoint,
+                        strchr(endpoint, '?') == NULL ? '?' : '&',
                         escape(arena, oidc->options.client_id), escape(arena, return_url))
         .data;
 }

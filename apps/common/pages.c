@@ -105,7 +105,8 @@ void pages_finish(struct pages *pages)
 #define HEADERS_ALWAYS                                                                             \
     "X-Content-Type-Options: nosniff\r\n"                                                          \
     "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "              \
-    "img-src 'self' data:; font-src 'self' data:\r\n"
+    "img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; "            \
+    "form-action 'self'; frame-ancestors 'none'\r\n"
 
 bool pages_answer(const struct pages *pages, struct http_exchange *exchange, struct str path)
 {

@@ -137,6 +137,10 @@ bool request_sync(const struct app_request *request)
 bool request_fields(struct app_request *request, const struct gramme_value *map,
                     const char *const *fields)
 {
+    if (gramme_value_type(map) != GRAMME_MAP) { /* elements of a list have no names */
+        answer_problem(request, 400, "bad_parameter", "What should be a JSON object is none");
+        return false;
+    }
     for (size_t i = 0; i < gramme_value_count(map); i++) {
         const char *name = gramme_value_name(gramme_value_at(map, i));
         const char *const *known = fields;

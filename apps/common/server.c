@@ -6,12 +6,18 @@
 
 #include "apps/common/pages.h"
 #include "apps/common/request_internal.h"
+#include "base/budget.h"
 #include "base/mem.h"
 
 enum { WORKERS_MAX = 64, APPS_MAX = 8, POLL_MS = 5000 };
 
+/* What all connections, bodies and answers may take together: bodies are received before it is
+ * known who sends them. */
+#define MEMORY_BYTES_MAX ((size_t)512 * 1024 * 1024)
+
 struct app_server {
     struct http_server *http;
+    struct memory_pool memory;
     struct pages pages;
     struct app apps[APPS_MAX];
     size_t app_count;
@@ -38,7 +44,8 @@ static void reply(struct task *task)
                        request_header(request, "last-event-id"));
         return;
     }
-    buf_format(&request->headers, "X-Request-Id: %s\r\n", request->id);
+    buf_format(&request->headers, "X-Request-Id: %s\r\nX-Content-Type-Options: nosniff\r\n",
+               request->id);
     struct buf headers = request->headers;
     struct buf out = request->out;
     buf_add(exchange->out, buf_str(&out));
@@ -291,6 +298,13 @@ bool app_server_open(struct gramme_db *db, const struct app_server_options *opti
     http.body_bytes_max = 1 << 20;
     http.server_name = STR("gramme-apps/" GRAMME_VERSION);
     http.failure = request_describe_failure;
+    server->memory.bytes_max = MEMORY_BYTES_MAX;
+    http.memory = &server->memory;
+    http.busy = (struct http_busy){
+        .content_type = STR("application/json"),
+        .body = STR("{\"error\":{\"code\":\"unavailable\",\"message\":\"Too many requests at "
+                    "once: try again in a moment\"}}"),
+    };
     if (!start_apps(server, db, options, err) ||
         !start_workers(server, options->worker_count, err) ||
         !http_server_open(&http, answer_request, server, &server->http, err)) {

@@ -43,7 +43,7 @@ static struct str key_of(struct arena *arena, const struct gramme_value *item)
 static void *make_entry(const struct gramme_value *item)
 {
     const char *sk = gramme_get_string(item, "GSI_Recon_SK");
-    if (sk == NULL) {
+    if (sk == NULL || gramme_get_string(item, "GSI_Recon_PK") == NULL) {
         return NULL;
     }
     struct entry *entry = mem_zalloc(sizeof(*entry));
@@ -89,7 +89,8 @@ struct replica *mirror_create(void)
 int entry_shard(const struct entry *entry)
 {
     const char *number = entry->pk == NULL ? NULL : strrchr(entry->pk, '#');
-    return number == NULL ? 0 : atoi(number + 1); /* "STATUS#PENDING" is the only shard: 0 */
+    /* "STATUS#PENDING" is the only shard: 0; so is what another program wrote below that. */
+    return number == NULL ? 0 : MAX(atoi(number + 1), 0);
 }
 
 bool entry_matches_any_age(const struct entry *entry, const struct mirror_filter *filter)

@@ -198,6 +198,35 @@ static void changes_are_followed(void **state)
     gramme_value_destroy(item);
 }
 
+/* A number that is no shard, and a tenant's id longer than ours. */
+static void rows_of_other_programs_do_no_harm(void **state)
+{
+    (void)state;
+    char tenant[401];
+    memset(tenant, 'x', sizeof(tenant) - 1);
+    tenant[sizeof(tenant) - 1] = '\0';
+    struct gramme_error *error = NULL;
+    struct mirror_filter filter = filter_of(NULL, NULL, NULL, MIRROR_CURRENT);
+    struct gramme_value *out = gramme_map_create();
+    assert_true(mirror_summarize(mirror, db, true, &filter, out, &error)); /* reads the index */
+    struct gramme_value *item = gramme_map_create();
+    gramme_set_string(item, "TenantId", tenant);
+    gramme_set_string(item, "CallId", "c-9");
+    gramme_set_string(item, "GSI_Recon_SK", "2026-02-09T11:59:00Z#x");
+    replica_apply(mirror, NULL, item); /* not in the index without the other key */
+    assert_true(mirror_summarize(mirror, db, true, &filter, out, &error));
+    assert_int_equal(gramme_get_int(out, "pending", -1), 3);
+    gramme_set_string(item, "GSI_Recon_PK", "STATUS#PENDING#-2000000000");
+    replica_apply(mirror, NULL, item);
+    gramme_set_string(item, "CallId", "c-10");
+    replica_apply(mirror, NULL, item);
+    assert_true(mirror_summarize(mirror, db, true, &filter, out, &error));
+    assert_int_equal(gramme_get_int(out, "pending", -1), 5);
+    assert_int_equal(gramme_value_count(gramme_get(gramme_get(out, "choices"), "tenants")), 3);
+    gramme_value_destroy(item);
+    gramme_value_destroy(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +236,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_summary_counts_what_is_listed, open_mirror,
                                         close_mirror),
         cmocka_unit_test_setup_teardown(changes_are_followed, open_mirror, close_mirror),
+        cmocka_unit_test_setup_teardown(rows_of_other_programs_do_no_harm, open_mirror,
+                                        close_mirror),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

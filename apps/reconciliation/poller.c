@@ -134,6 +134,9 @@ static bool apply_answer(struct poller *poller, const struct gramme_value *item,
         .audio_received = gramme_get_bool(item, "AudioReceived", false),
         .processing_status = gramme_get_string(item, "ProcessingStatus"),
     };
+    if (call.processing_status == NULL) { /* another program wrote that the audio is missing only */
+        call.processing_status = "PENDING";
+    }
     struct gramme_value *answer = gramme_value_from_json(body.data, body.len, GRAMME_PLAIN, NULL);
     bool is_fine = false;
     if (read_state(answer, &call) &&

@@ -1,5 +1,4 @@
 /* How much is pending, by age, tenant and shard: numbers over the entries of the mirror. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ static const struct {
 
 struct tenant {
     int64_t count;
-    char id[RECONCILIATION_ID_LEN_MAX + 1];
+    const char *id; /* of an entry */
 };
 
 struct numbers {
@@ -46,8 +45,8 @@ static void count_tenant(struct map *tenants, const char *tenant_id)
     struct tenant *tenant = map_get(tenants, str_from_c(tenant_id));
     if (tenant == NULL) {
         tenant = mem_zalloc(sizeof(*tenant));
-        snprintf(tenant->id, sizeof(tenant->id), "%s", tenant_id);
-        map_put(tenants, str_from_c(tenant->id), tenant);
+        tenant->id = tenant_id;
+        map_put(tenants, str_from_c(tenant_id), tenant);
     }
     tenant->count++;
 }

@@ -290,7 +290,7 @@ static void get_user_tasks(struct app_request *request)
 /* --- tasks --- */
 
 /* What a task says, from a body; what is missing there is as it was in `old`, a task's item or
- * NULL. False: 400 has been answered. */
+ * NULL. One of another program may lack it, too. False: 400 has been answered. */
 static bool read_texts(struct app_request *request, const struct gramme_value *body,
                        const struct gramme_value *old, struct tasks_task *out)
 {
@@ -299,7 +299,7 @@ static bool read_texts(struct app_request *request, const struct gramme_value *b
     out->description = text == NULL ? "" : text;
     out->title = gramme_get_string(old, "Title");
     out->priority = gramme_get_string(old, "Priority");
-    if (old == NULL || gramme_get(body, "title") != NULL) {
+    if (out->title == NULL || gramme_get(body, "title") != NULL) {
         out->title = request_text(request, body, "title", TITLE_LEN_MAX);
         if (out->title == NULL) {
             return false;
@@ -313,7 +313,7 @@ static bool read_texts(struct app_request *request, const struct gramme_value *b
             return false;
         }
     }
-    if (old == NULL || gramme_get(body, "priority") != NULL) {
+    if (out->priority == NULL || gramme_get(body, "priority") != NULL) {
         out->priority = api_body_name(request, body, "priority", tasks_priority_is_valid,
                                       "LOW, MEDIUM or HIGH");
     }

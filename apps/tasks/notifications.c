@@ -7,6 +7,7 @@
 #include "apps/common/when.h"
 #include "apps/tasks/tasks.h"
 #include "base/log.h"
+#include "base/utf8.h"
 
 bool tasks_put_notification(struct gramme_db *db, const struct tasks_notification *notification,
                             struct gramme_error **error)
@@ -139,6 +140,13 @@ static bool put(struct gramme_db *db, const struct tasks_notification *notificat
     return true;
 }
 
+/* Who did it, for a text; names that another program wrote may be long, or missing. */
+static struct str short_name(const char *by)
+{
+    enum { BYTES_MAX = 80 };
+    return utf8_prefix(str_from_c(by == NULL ? "Somebody" : by), BYTES_MAX);
+}
+
 /* Somebody was assigned or unassigned. */
 static bool notify_assignment(struct gramme_db *db, const struct gramme_value *assignment,
                               bool is_gone, int64_t when_s, struct gramme_error **error)
@@ -161,7 +169,7 @@ static bool notify_assignment(struct gramme_db *db, const struct gramme_value *a
     if (is_gone) {
         snprintf(text, sizeof(text), "You are not assigned any more");
     } else {
-        snprintf(text, sizeof(text), "%s assigned you", by);
+        snprintf(text, sizeof(text), "%.*s assigned you", STR_ARG(short_name(by)));
     }
     bool ok = put(db,
                   &(struct tasks_notification){
@@ -245,10 +253,10 @@ static bool notify_task(struct gramme_db *db, const struct gramme_value *old_tas
     }
     char text[160];
     if (is_moved) {
-        snprintf(text, sizeof(text), "%s changed the status to %s", by == NULL ? "Somebody" : by,
-                 status);
+        snprintf(text, sizeof(text), "%.*s changed the status to %.*s", STR_ARG(short_name(by)),
+                 STR_ARG(utf8_prefix(str_from_c(status), 40)));
     } else {
-        snprintf(text, sizeof(text), "%s edited it", by == NULL ? "Somebody" : by);
+        snprintf(text, sizeof(text), "%.*s edited it", STR_ARG(short_name(by)));
     }
     return notify_assigned(db,
                            &(struct tasks_notification){
@@ -262,8 +270,8 @@ static bool notify_task(struct gramme_db *db, const struct gramme_value *old_tas
                            error);
 }
 
-bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool *out_acted,
-                  struct gramme_error **error)
+static bool notify(struct gramme_db *db, const struct stream_change *change, bool *out_acted,
+                   struct gramme_error **error)
 {
     const struct gramme_value *old_item = change->old_item;
     const struct gramme_value *new_item = change->new_item;
@@ -278,4 +286,18 @@ bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool
     }
     *out_acted = false;
     return true;
+}
+
+bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool *out_acted,
+                  struct gramme_error **error)
+{
+    if (notify(db, change, out_acted, error)) {
+        return true;
+    }
+    if (may_pass(*error)) {
+        return false;
+    }
+    log_write(LOG_ERROR, "tasks", "a change is not told to anybody: %s: %s",
+              gramme_error_code(*error), gramme_error_message(*error));
+    return true; /* else all that follow would wait for it */
 }

@@ -225,7 +225,11 @@ static void answer_notifications(struct app_request *request, const struct gramm
 static const char *own_id(struct app_request *request)
 {
     const char *user_id = api_path_id(request, "userId");
-    return user_id != NULL && request_require_user(request, user_id, 0) ? user_id : NULL;
+    if (user_id == NULL || strcmp(request_identity(request)->id, user_id) == 0) {
+        return user_id;
+    }
+    answer_not_allowed(request); /* admins, too: they are told to nobody else */
+    return NULL;
 }
 
 void api_get_notifications(struct app_request *request)

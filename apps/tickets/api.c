@@ -80,7 +80,7 @@ static bool is_mine(const struct identity *who, const struct gramme_value *item)
 {
     char key[TICKETS_CALLER_SIZE];
     const char *caller = gramme_get_string(item, "caller_id");
-    tickets_caller_key(who->id, key);
+    tickets_user_key(who->id, key);
     return caller != NULL && strcmp(caller, key) == 0;
 }
 
@@ -115,15 +115,24 @@ static void answer_ticket(struct app_request *request, int status, const struct 
 
 /* --- tickets --- */
 
-/* The caller that a request names, or else who is asking. False: it is somebody else, which only
- * agents may name, and 403 has been answered. */
-static bool choose_caller(struct app_request *request, const char *named,
+/* The caller that a request names in `field`, or else who is asking. False: it is somebody else,
+ * which only agents may name, or too long, and 403 or 400 has been answered. */
+static bool choose_caller(struct app_request *request, const char *field, const char *named,
                           char out[TICKETS_CALLER_SIZE])
 {
     const struct identity *who = request_identity(request);
     char own[TICKETS_CALLER_SIZE];
-    tickets_caller_key(who->id, own);
-    tickets_caller_key(named == NULL ? who->id : named, out);
+    tickets_user_key(who->id, own);
+    if (named == NULL || strcmp(named, who->id) == 0) {
+        strcpy(out, own);
+        return true;
+    }
+    if (strlen(named) >= TICKETS_CALLER_SIZE) {
+        answer_bad_field(request, field, "%s must have at most %d bytes in UTF-8", field,
+                         TICKETS_CALLER_SIZE - 1);
+        return false;
+    }
+    tickets_caller_key(named, out);
     return strcmp(own, out) == 0 || request_require(request, ROLE_AGENT);
 }
 
@@ -139,7 +148,7 @@ static void create_ticket(struct app_request *request)
         issue = named == NULL ? NULL : issue;
     }
     char caller[TICKETS_CALLER_SIZE];
-    if (issue == NULL || !choose_caller(request, named, caller)) {
+    if (issue == NULL || !choose_caller(request, "caller_id", named, caller)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
@@ -210,7 +219,7 @@ static void write_comment(struct app_request *request, const char *text, bool is
     const struct identity *who = request_identity(request);
     bool is_private = is_mine_ && tickets_callers_are_hashed();
     char key[TICKETS_CALLER_SIZE];
-    tickets_caller_key(who->id, key);
+    tickets_user_key(who->id, key);
     struct tickets_author author = {
         .id = is_private ? key : who->id,
         .name = is_private ? "Caller" : who->name,
@@ -313,7 +322,7 @@ static void list_recent_tickets(struct app_request *request)
             return; /* answered */
         }
     }
-    if (!choose_caller(request, named, caller) || !request_page(request, &page)) {
+    if (!choose_caller(request, "caller", named, caller) || !request_page(request, &page)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;

@@ -82,12 +82,21 @@ static bool is_hash(const char *text)
 
 void tickets_caller_key(const char *caller, char out[TICKETS_CALLER_SIZE])
 {
-    if (!callers_are_hashed || is_hash(caller)) {
+    if (callers_are_hashed && is_hash(caller)) {
         snprintf(out, TICKETS_CALLER_SIZE, "%s", caller);
+    } else {
+        tickets_user_key(caller, out);
+    }
+}
+
+void tickets_user_key(const char *user_id, char out[TICKETS_CALLER_SIZE])
+{
+    if (!callers_are_hashed) {
+        snprintf(out, TICKETS_CALLER_SIZE, "%s", user_id);
         return;
     }
     unsigned char mac[SIGNED_HASH_LEN];
-    signed_hmac(caller_key.bytes, sizeof(caller_key.bytes), str_from_c(caller), mac);
+    signed_hmac(caller_key.bytes, sizeof(caller_key.bytes), str_from_c(user_id), mac);
     memcpy(out, "h-", 2);
     hex_encode(mac, HASH_DIGITS / 2, out + 2);
 }

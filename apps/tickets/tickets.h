@@ -28,8 +28,12 @@ const char *tickets_status(size_t index);
 bool tickets_status_is_valid(const char *text);
 /* Whether caller ids are stored as hashes: the document's "session IDs or hashed phone numbers". */
 bool tickets_callers_are_hashed(void);
-/* A caller's id as it is stored; a hash is itself. */
+/* A caller's id, as somebody names it, as it is stored; a hash is itself. Shorter than
+ * TICKETS_CALLER_SIZE. */
 void tickets_caller_key(const char *caller, char out[TICKETS_CALLER_SIZE]);
+/* The same for who is signed in: an id that looks like a hash is none, else it would be the key to
+ * the tickets of another. */
+void tickets_user_key(const char *user_id, char out[TICKETS_CALLER_SIZE]);
 
 /* --- the access patterns --- */
 

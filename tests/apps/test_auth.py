@@ -187,7 +187,7 @@ def test_a_callback_that_nobody_began_signs_nobody_in(oidc, query):
     assert session_of(browser)["user"] is None
 
 
-@pytest.mark.parametrize("path", ["https://evil.example/", "//evil.example/", "/\\evil.example", "x"])
+@pytest.mark.parametrize("path", ["https://evil.example/", "//evil.example/", "/\\evil.example", "/\t/evil.example", "x"])
 def test_sign_in_leads_back_to_this_site_only(oidc, path):
     browser = Browser(oidc.endpoint)
     browser.sign_in("ana", urllib.parse.quote(path))

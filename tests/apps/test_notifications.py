@@ -47,6 +47,11 @@ def team(database):
     team.apps.stop()
 
 
+def test_they_are_the_users_own(team):
+    assert team.ben.get("/users/ben/notifications").status == 200
+    assert team.admin.get("/users/ben/notifications").status == 403
+
+
 def position(database):
     with Client(database.endpoint) as db:
         return db.GetItem(TableName=TABLE, Key={"PK": {"S": "STREAM"}, "SK": {"S": "NOTIFICATIONS"}}).get("Item")

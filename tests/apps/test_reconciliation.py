@@ -36,6 +36,12 @@ def test_only_bad_calls_are_in_the_index(reconciliation, tenant, audio, status, 
         "processingStatus": status, "pending": bad, "abandoned": False, "deliveries": []}
 
 
+@pytest.mark.parametrize("calls", [[["x"]], ["x"], [None], [{}], "x", {}])
+def test_calls_that_are_no_objects_are_refused(reconciliation, calls):
+    reply = reconciliation.post("/calls", {"calls": calls})
+    assert (reply.status, reply.code) == (400, "bad_parameter")
+
+
 def test_a_call_enters_and_leaves_the_index_as_its_state_changes(reconciliation, tenant):
     def write(**more):
         reply = reconciliation.put(f"/calls/{tenant}/c-1", state(**more))

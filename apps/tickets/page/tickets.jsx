@@ -88,7 +88,8 @@ function Welcome({ go }) {
 
 function CallerTickets({ caller, opened, selected, go }) {
   const list = usePages((cursor) => api.get("/tickets", { caller, cursor }), [caller]);
-  useLive("tickets", list.reload, { concerns: ({ item, old }) => (item ?? old)?.caller_id === caller });
+  useLive("tickets", list.reload, { /* with hashed ids only `mine` tells one's own */
+    concerns: ({ item, old }) => (item ?? old)?.mine || (item ?? old)?.caller_id === caller });
   useEffect(() => {
     if (opened > 0) {
       list.reload();
