@@ -75,6 +75,16 @@ static size_t escape(char *out, size_t size, const char *text)
     return len;
 }
 
+/* A message may hold text of a client or another server, which must not look like a line of its own
+ * or control a terminal. */
+static void replace_control_characters(char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        *text = c < 0x20 || c == 0x7F ? ' ' : *text;
+    }
+}
+
 /* Appends the fields to the message: `"name":"value",` or ` name=value`. */
 static void format_fields(char *out, size_t size, const struct log_field *fields, size_t count)
 {
@@ -120,6 +130,7 @@ static void write_line(enum log_level level, const char *module, const struct lo
             "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"module\":\"%s\",%s\"message\":\"%s\"}\n",
             stamp, (int)(now % 1000), level_names[level], module, more, escaped);
     } else {
+        replace_control_characters(message);
         len = snprintf(line, sizeof(line), "%s.%03dZ %-5s %s: %s%s\n", stamp, (int)(now % 1000),
                        level_names[level], module, message, more);
     }
