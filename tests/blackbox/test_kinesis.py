@@ -53,8 +53,9 @@ def stream(kinesis):
 def metrics(server):
     with urllib.request.urlopen(f"{server.endpoint}/metrics") as answer:
         text = answer.read().decode()
-    return {(name, table): float(value) for name, table, value in
-            re.findall(r'^gramme_kinesis_(\w+)\{table="([^"]*)",stream="[^"]*"\} (\S+)$', text, re.MULTILINE)}
+    found = re.findall(r'^gramme_kinesis_(\w+)\{table="([^"]*)",stream="([^"]*)"\} (\S+)$', text, re.MULTILINE)
+    assert len({series[:3] for series in found}) == len(found)  # each series once
+    return {(name, table): float(value) for name, table, _, value in found}
 
 
 # --- states ---
@@ -427,6 +428,7 @@ def test_disabling_during_an_outage(tmp_path):
             wait_state(db, table, "DISABLED")
             assert db.EnableKinesisStreamingDestination(TableName=table, StreamArn=arn)["DestinationStatus"] == "ENABLING"
             load.write(100)
+            assert metrics(server)  # of the destination before and the new one
             kinesis.start()
             wait_state(db, table, "ACTIVE")
             records = kinesis.reader("s").wait(200)

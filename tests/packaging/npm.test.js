@@ -46,6 +46,16 @@ test('reset deletes more tables than one page lists', async () => {
   await db.stop();
 });
 
+test('reset waits for tables that are being made', async () => {
+  const db = await start({ args: ['--table-delay-ms', '300'] });
+  const client = new DynamoDBClient(db.config);
+  await client.send(table('made'));
+  await db.reset();
+  assert.deepEqual(await tables(client), []);
+  client.destroy();
+  await db.stop();
+});
+
 test('the ES module has the same', async () => {
   const module = await import('../../packaging/npm/index.mjs');
   assert.equal(module.start, start);

@@ -72,6 +72,8 @@ def test_command_that_fails(tmp_path):
     done = act(tmp_path, run="exit 7")
     assert done.returncode == 1
     assert "the command ended with status 7" in done.stdout
+    done = act(tmp_path, run="false\necho not reached")
+    assert done.returncode == 1 and "not reached" not in done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("inputs, complaint", [

@@ -48,6 +48,21 @@ def test_reset_deletes_more_tables_than_one_page_lists():
         assert server.tables() == []
 
 
+def test_reset_waits_for_tables_that_are_being_changed():
+    with gramme.start("--table-delay-ms", "300") as server:
+        client = server.client()
+        make_table(client, "made")
+        server.reset()
+        assert server.tables() == []
+        make_table(client, "changed")
+        client.get_waiter("table_exists").wait(TableName="changed", WaiterConfig={"Delay": 1})
+        client.update_table(TableName="changed", AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"}],
+                            GlobalSecondaryIndexUpdates=[{"Create": {"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+                                                                     "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]}}])
+        server.reset()
+        assert server.tables() == []
+
+
 def test_a_server_that_cannot_start_says_why():
     with pytest.raises(RuntimeError, match="unknown option --no-such-option"):
         gramme.start("--no-such-option", "1")
