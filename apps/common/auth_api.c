@@ -133,13 +133,7 @@ static void answer_redirect(struct app_request *request, const char *location)
 
 static void answer_failed(struct app_request *request, const struct err *err)
 {
-    /* The message may hold text of the browser or the provider: it stays one line of the log. */
-    char text[512];
-    snprintf(text, sizeof(text), "%.*s", STR_ARG(err->message));
-    for (char *at = text; *at != '\0'; at++) {
-        *at = (unsigned char)*at < 0x20 || *at == 0x7F ? ' ' : *at;
-    }
-    log_write(LOG_WARN, "auth", "sign-in failed: %s", text);
+    log_write(LOG_WARN, "auth", "sign-in failed: %.*s", STR_ARG(err->message));
     answer_redirect(request, "/?signIn=failed");
 }
 

@@ -1,5 +1,4 @@
-/* Writes the records of exports as lines. Called by src/transfer, on its thread, and by `gramme
- * export`. */
+/* Writes the records of exports as lines. Called by src/transfer, on its thread. */
 #include "archive/write.h"
 
 #include "json/writer.h"
@@ -17,10 +16,6 @@ void archive_write_item(struct buf *out, enum archive_format format, struct valu
         buf_add(out, STR("$ion_1_0 {Item:"));
         archive_write_ion_value(out, item);
         buf_add(out, STR("}\n"));
-        break;
-    case ARCHIVE_PLAIN_JSON:
-        archive_write_plain_value(out, item);
-        buf_add_char(out, '\n');
         break;
     }
 }
@@ -91,74 +86,9 @@ static void write_ion_change(struct buf *out, const struct archive_change *chang
 void archive_write_change(struct buf *out, enum archive_format format,
                           const struct archive_change *change)
 {
-    assert(format != ARCHIVE_PLAIN_JSON);
     if (format == ARCHIVE_ION) {
         write_ion_change(out, change);
     } else {
         write_json_change(out, change);
-    }
-}
-
-/* --- plain JSON --- */
-
-static void write_plain_map(struct buf *out, struct value map)
-{
-    struct value_iter iter = value_iter(map);
-    struct value_name name;
-    struct value value;
-    const char *comma = "";
-    buf_add_char(out, '{');
-    while (value_next_entry(&iter, &name, &value)) {
-        buf_add(out, str_from_c(comma));
-        json_write_string(out, name.text);
-        buf_add_char(out, ':');
-        archive_write_plain_value(out, value);
-        comma = ",";
-    }
-    buf_add_char(out, '}');
-}
-
-static void write_plain_list(struct buf *out, struct value list)
-{
-    struct value_iter iter = value_iter(list);
-    struct value value;
-    const char *comma = "";
-    buf_add_char(out, '[');
-    while (value_next(&iter, &value)) {
-        buf_add(out, str_from_c(comma));
-        archive_write_plain_value(out, value);
-        comma = ",";
-    }
-    buf_add_char(out, ']');
-}
-
-void archive_write_plain_value(struct buf *out, struct value value)
-{
-    char number[NUMBER_TEXT_MAX];
-    switch (value_type(value)) {
-    case VALUE_S:
-        json_write_string(out, value_bytes(value));
-        break;
-    case VALUE_N:
-        buf_add(out, str_make(number, number_format(value_bytes(value), number)));
-        break;
-    case VALUE_B:
-        json_write_base64(out, value_bytes(value));
-        break;
-    case VALUE_M:
-        write_plain_map(out, value);
-        break;
-    case VALUE_L:
-    case VALUE_SS:
-    case VALUE_NS:
-    case VALUE_BS:
-        write_plain_list(out, value);
-        break;
-    case VALUE_BOOL:
-        json_write_bool(out, value_flag(value));
-        break;
-    default:
-        buf_add(out, STR("null"));
-        break;
     }
 }

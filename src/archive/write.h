@@ -1,15 +1,15 @@
 /* archive/write.h: the records of exports: items and changes as lines of DynamoDB JSON or Ion text,
- * as the service writes them; items also as plain JSON. No function keeps state: any thread. */
+ * as the service writes them. No function keeps state: any thread. */
 #ifndef GRAMME_ARCHIVE_WRITE_H
 #define GRAMME_ARCHIVE_WRITE_H
 
 #include "base/buf.h"
 #include "model/table.h"
 
-enum archive_format { ARCHIVE_DYNAMODB_JSON, ARCHIVE_ION, ARCHIVE_PLAIN_JSON };
+enum archive_format { ARCHIVE_DYNAMODB_JSON, ARCHIVE_ION };
 
 /* Appends an item as a line:
- *   {"Item":{"Id":{"N":"103"}}}      $ion_1_0 {Item:{Id:103.}}      {"Id":103} */
+ *   {"Item":{"Id":{"N":"103"}}}      $ion_1_0 {Item:{Id:103.}} */
 void archive_write_item(struct buf *out, enum archive_format format, struct value item);
 
 /* What became of an item between two instants. */
@@ -25,10 +25,8 @@ struct archive_change {
 void archive_write_change(struct buf *out, enum archive_format format,
                           const struct archive_change *change);
 
-/* Appends one value or item in a format: {"N":"103"}, 103., 103. Declared for tests. */
+/* Appends one value or item as Ion text: 103. */
 void archive_write_ion_value(struct buf *out, struct value value);
-/* The same as plain JSON: sets are arrays, binary values are base64 strings. */
-void archive_write_plain_value(struct buf *out, struct value value);
 /* Appends a name as an Ion symbol: quoted, unless it is an identifier. */
 void archive_write_ion_symbol(struct buf *out, struct str name);
 

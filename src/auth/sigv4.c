@@ -12,14 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static void write_hex(const unsigned char hash[SIGV4_HASH_LEN], char out[SIGV4_HEX_LEN])
-{
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < SIGV4_HASH_LEN; i++) {
-        *out++ = digits[hash[i] >> 4];
-        *out++ = digits[hash[i] & 15];
-    }
-}
+#include "base/hex.h"
 
 /* Never freed: all threads use them until the process ends. */
 static pthread_once_t algorithms_once = PTHREAD_ONCE_INIT;
@@ -47,7 +40,7 @@ void sigv4_hash(struct str text, char out[SIGV4_HEX_LEN])
     unsigned char hash[SIGV4_HASH_LEN];
     int done = EVP_Digest(text.data, text.len, hash, NULL, sha256, NULL);
     assert(done == 1);
-    write_hex(hash, out);
+    hex_encode(str_make(hash, SIGV4_HASH_LEN), out);
 }
 
 static void hmac(struct str key, struct str text, unsigned char out[SIGV4_HASH_LEN])
@@ -162,7 +155,7 @@ void sigv4_make_signature(const unsigned char key[SIGV4_HASH_LEN], struct str ti
     unsigned char signature[SIGV4_HASH_LEN];
     hmac(str_make(key, SIGV4_HASH_LEN), buf_str(&text), signature);
     buf_finish(&text);
-    write_hex(signature, out);
+    hex_encode(str_make(signature, SIGV4_HASH_LEN), out);
 }
 
 static void add_scope(struct buf *out, const struct sigv4_scope *scope)

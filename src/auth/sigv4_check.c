@@ -10,21 +10,11 @@
 #include "base/percent.h"
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
+#define SPACES    " \t"
 
 static bool is_space(char c)
 {
-    return c == ' ' || c == '\t';
-}
-
-static struct str trim(struct str text)
-{
-    while (text.len > 0 && is_space(text.data[0])) {
-        text = str_skip(text, 1);
-    }
-    while (text.len > 0 && is_space(text.data[text.len - 1])) {
-        text.len--;
-    }
-    return text;
+    return memchr(SPACES, c, sizeof(SPACES) - 1) != NULL;
 }
 
 static size_t find(struct str text, char c)
@@ -64,31 +54,6 @@ struct parameters {
     struct parameter *list;
     size_t count;
 };
-
-static bool is_unreserved(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.' || c == '~';
-}
-
-/* Percent-encodes all bytes except A-Z a-z 0-9 - _ . ~ and those in `also`. */
-static struct str percent_encode(struct arena *arena, struct str text, const char *also)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    char *out = arena_bytes(arena, text.len * 3);
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (is_unreserved((char)c) || (c != '\0' && strchr(also, c) != NULL)) {
-            out[len++] = (char)c;
-        } else {
-            out[len++] = '%';
-            out[len++] = digits[c >> 4];
-            out[len++] = digits[c & 15];
-        }
-    }
-    return str_make(out, len);
-}
 
 static size_t count_of(struct str text, char c)
 {
@@ -466,14 +431,14 @@ static bool read_parts(struct arena *arena, const struct sigv4_head *head, struc
         };
         return check_query_parts(arena, out, err);
     }
-    struct str header = trim(authorization);
+    struct str header = str_trim(authorization, SPACES);
     if (!str_starts_with(header, STR("AWS4-"))) {
         return err_set(err, ERR_MISSING_AUTHENTICATION_TOKEN,
                        "Request is missing Authentication Token");
     }
     struct str time = find_header(head, STR("x-amz-date"));
     *out = (struct parts){
-        .time = trim(str_is_null(time) ? find_header(head, STR("date")) : time),
+        .time = str_trim(str_is_null(time) ? find_header(head, STR("date")) : time, SPACES),
         .token = find_header(head, STR("x-amz-security-token")),
     };
     return read_authorization(header, out, err) && check_header_parts(arena, header, out, err);
@@ -516,7 +481,7 @@ static struct str join_values(struct arena *arena, const struct sigv4_head *head
         if (!str_eq_nocase(head->headers[i].name, name)) {
             continue;
         }
-        struct str value = trim(head->headers[i].value);
+        struct str value = str_trim(head->headers[i].value, SPACES);
         joined = str_is_null(joined)
                      ? str_make(value.data, value.len)
                      : arena_format(arena, "%.*s,%.*s", STR_ARG(joined), STR_ARG(value));

@@ -74,17 +74,6 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
     return len;
 }
 
-static struct str trim(struct str s)
-{
-    while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t')) {
-        s = str_skip(s, 1);
-    }
-    while (s.len > 0 && strchr(" \t\r\n", s.data[s.len - 1]) != NULL) {
-        s.len--;
-    }
-    return s;
-}
-
 static void take_header(struct transfer *transfer, struct str name, struct str value)
 {
     struct aws_response *response = transfer->response;
@@ -113,7 +102,8 @@ static size_t on_header(char *data, size_t size, size_t count, void *context)
     const char *colon = memchr(line.data, ':', line.len);
     if (colon != NULL) {
         size_t name_len = (size_t)(colon - line.data);
-        take_header(context, str_make(line.data, name_len), trim(str_skip(line, name_len + 1)));
+        take_header(context, str_make(line.data, name_len),
+                    str_trim(str_skip(line, name_len + 1), " \t\r\n"));
     }
     return line.len;
 }

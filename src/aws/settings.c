@@ -17,20 +17,11 @@ const char *settings_variable(const char *name)
 
 enum { FILE_BYTES_MAX = 1024 * 1024 };
 
+#define SPACES " \t\r"
+
 static bool is_space(char c)
 {
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct str trim(struct str s)
-{
-    while (s.len > 0 && is_space(s.data[0])) {
-        s = str_skip(s, 1);
-    }
-    while (s.len > 0 && is_space(s.data[s.len - 1])) {
-        s.len--;
-    }
-    return s;
+    return memchr(SPACES, c, sizeof(SPACES) - 1) != NULL;
 }
 
 /* Returns the text up to a # or ; at the start or after white space. */
@@ -64,10 +55,10 @@ static bool is_section_of(struct str line, struct str profile, bool sections_are
     if (end == NULL) {
         return false;
     }
-    struct str name = trim(str_make(line.data + 1, (size_t)(end - line.data) - 1));
+    struct str name = str_trim(str_make(line.data + 1, (size_t)(end - line.data) - 1), SPACES);
     if (!sections_are_profiles && str_starts_with(name, STR("profile")) && name.len > 7 &&
         is_space(name.data[7])) {
-        return str_eq(trim(str_skip(name, 7)), profile);
+        return str_eq(str_trim(str_skip(name, 7), SPACES), profile);
     }
     bool is_default = str_eq(name, STR("default"));
     return (sections_are_profiles || is_default) && str_eq(name, profile);
@@ -81,7 +72,7 @@ struct str settings_find(struct str text, struct str profile, struct str name,
     bool inside = false;
     while (next_line(&text, &line)) {
         bool continues = line.len > 0 && is_space(line.data[0]);
-        line = trim(without_comment(line));
+        line = str_trim(without_comment(line), SPACES);
         if (line.len == 0 || continues) {
             continue;
         }
@@ -94,8 +85,8 @@ struct str settings_find(struct str text, struct str profile, struct str name,
             continue;
         }
         size_t at = (size_t)(sign - line.data);
-        if (str_eq_nocase(trim(str_make(line.data, at)), name)) {
-            found = trim(str_skip(line, at + 1)); /* of several the last counts */
+        if (str_eq_nocase(str_trim(str_make(line.data, at), SPACES), name)) {
+            found = str_trim(str_skip(line, at + 1), SPACES); /* of several the last counts */
         }
     }
     return found.len > 0 ? found : STR_NULL;

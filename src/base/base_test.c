@@ -6,9 +6,11 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/mailbox.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "base/testing.h"
 #include "base/utf8.h"
 
@@ -107,6 +109,32 @@ static void test_base64(void **state)
             fail_msg("%s was accepted", bad[i]);
         }
     }
+}
+
+static void test_hex(void **state)
+{
+    (void)state;
+    char text[6];
+    char bytes[3];
+    hex_encode(str_make("\x00\xff\x1a", 3), text);
+    CHECK_STR_EQ("encode", str_make(text, sizeof(text)), STR("00ff1a"));
+    assert_true(hex_decode(STR("00Ff1a"), bytes));
+    assert_memory_equal(bytes, "\x00\xff\x1a", 3);
+    assert_false(hex_decode(STR("0"), bytes));
+    assert_false(hex_decode(STR("0g"), bytes));
+}
+
+static void test_percent(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init(&arena);
+    struct str text = STR("a/b c~\xc3\xa9%");
+    CHECK_STR_EQ("slash", percent_encode(&arena, text, "/"), STR("a/b%20c~%C3%A9%25"));
+    CHECK_STR_EQ("all", percent_encode(&arena, text, ""), STR("a%2Fb%20c~%C3%A9%25"));
+    CHECK_STR_EQ("back", percent_decode(&arena, percent_encode(&arena, text, ""), '+'), text);
+    CHECK_STR_EQ("kept", percent_decode(&arena, STR("%2 %zz+%41"), ' '), STR("%2 %zz A"));
+    arena_finish(&arena);
 }
 
 static void test_utf8(void **state)
@@ -314,6 +342,8 @@ int main(void)
         cmocka_unit_test(test_arena),
         cmocka_unit_test(test_map),
         cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_percent),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_mailbox),
         cmocka_unit_test(test_buf),

@@ -22,17 +22,6 @@ void reader_reset(struct reader *reader)
 
 /* The head ------------------------------------------------------------------------------------ */
 
-static struct str trim(struct str s)
-{
-    while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t')) {
-        s = str_skip(s, 1);
-    }
-    while (s.len > 0 && strchr(" \t\r", s.data[s.len - 1]) != NULL) {
-        s.len--;
-    }
-    return s;
-}
-
 /* Returns the value of a header if the line is that header; else STR_NULL. */
 static struct str header_value(struct str line, struct str name)
 {
@@ -40,7 +29,7 @@ static struct str header_value(struct str line, struct str name)
         !str_eq_nocase(str_make(line.data, name.len), name)) {
         return STR_NULL;
     }
-    return trim(str_skip(line, name.len + 1));
+    return str_trim(str_skip(line, name.len + 1), " \t\r");
 }
 
 /* HTTP/1.1 200 OK */

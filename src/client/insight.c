@@ -2,28 +2,17 @@
  * canonical form of AWS Signature Version 4: encoded, parameters sorted by name. */
 #include <stdlib.h>
 
+#include "base/percent.h"
 #include "client/client_internal.h"
 
 enum { PARAMETERS_MAX = 16 };
 
-/* Unreserved characters of RFC 3986; the others are encoded. */
-static bool is_unreserved(unsigned char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
 static void add_encoded(struct buf *out, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (is_unreserved(c)) {
-            buf_add_char(out, (char)c);
-        } else {
-            const char code[] = {'%', "0123456789ABCDEF"[c >> 4], "0123456789ABCDEF"[c & 15]};
-            buf_add(out, str_make(code, sizeof(code)));
-        }
-    }
+    struct arena arena;
+    arena_init(&arena);
+    buf_add(out, percent_encode(&arena, str_make(text, len), ""));
+    arena_finish(&arena);
 }
 
 /* Pages have plain names, "patterns" or "patterns/0a1b". */
@@ -33,7 +22,7 @@ static bool is_page(const char *name)
         return false;
     }
     for (const char *at = name; *at != '\0'; at++) {
-        if (!is_unreserved((unsigned char)*at) && *at != '/') {
+        if (!percent_is_unreserved(*at) && *at != '/') {
             return false;
         }
     }

@@ -62,6 +62,11 @@ bool background_is_stopping(const struct background *background)
     return atomic_load_explicit(&background->stopping, memory_order_acquire);
 }
 
+bool background_may_go_on(const struct background *background)
+{
+    return !background_is_stopping(background) && store_is_leader(background->engine->store);
+}
+
 /* Most of the time of a piece of work is often waiting for the disk, which delays no call. */
 enum { GIVE_WAY_FACTOR = 3, GIVE_WAY_US_MAX = 5000 };
 

@@ -39,6 +39,9 @@ void background_stop(struct background *background);
 void background_finish(struct background *background);
 /* Returns whether background_stop() was called. */
 bool background_is_stopping(const struct background *background);
+/* Returns whether a long round of work that one server is to do may go on: the thread is not
+ * stopping, and no other server has become the leader. */
+bool background_may_go_on(const struct background *background);
 /* For long rounds, after a piece of work of `spent_us`: if calls came meanwhile, sleeps for a
  * multiple of that time, up to a few milliseconds, so that calls get most of the processor time.
  * Returns whether calls came. */

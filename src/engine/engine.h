@@ -255,9 +255,9 @@ struct item_write {
     const struct condition *condition; /* or NULL */
     bool want_old;                     /* keep the item as it was */
     bool want_old_on_failure;
-    bool flat_size; /* transactions: UpdateItem's extra charge on the size limit does not apply */
-    bool by_expiry; /* not by a call: deleted because it expired, or put by a restore */
-    const struct expiry_find *expiry; /* with by_expiry: how it was found (engine/expiry.h) */
+    bool flat_size;   /* transactions: UpdateItem's extra charge on the size limit does not apply */
+    bool is_internal; /* not by a call: deleted because it expired, or put by a restore */
+    const struct expiry_find *expiry; /* of an expired item: how it was found (engine/expiry.h) */
 
     /* What came of it. */
     struct err err;        /* ERR_CONDITIONAL_CHECK_FAILED, ERR_VALIDATION, ... */

@@ -236,7 +236,7 @@ static void add_delete(struct batch *batch, struct str key, struct str row_key)
         .kind = WRITE_DELETE,
         .table = turn->table,
         .key.row = row_key,
-        .by_expiry = true,
+        .is_internal = true,
         .expiry = find,
     };
 }

@@ -270,12 +270,12 @@ static void test_take(void **state)
         struct str way = way_to(row);
         assert_int_equal(str_is_null(way), cases[i].offset_s < -EXPIRY_PAST_MAX_S);
         find.key = str_is_null(way) ? expiry_key(&arena, table.ttl_space, row, 1) : way;
-        struct item_write remove = {.kind = WRITE_DELETE, .by_expiry = true, .expiry = &find};
+        struct item_write remove = {.kind = WRITE_DELETE, .is_internal = true, .expiry = &find};
         run_write(&remove, "x");
         assert_int_equal(items - count_rows(table.space), cases[i].goes ? 1 : 0);
         bool is_ahead = cases[i].offset_s > 0; /* its time comes: the way to it stays */
         assert_int_equal(!str_is_null(way_to(row)), is_ahead);
-        struct item_write again = {.kind = WRITE_DELETE, .by_expiry = true, .expiry = &find};
+        struct item_write again = {.kind = WRITE_DELETE, .is_internal = true, .expiry = &find};
         run_write(&again, "x"); /* finds nothing, or something that is not due */
         assert_int_equal(items - count_rows(table.space), cases[i].goes ? 1 : 0);
     }

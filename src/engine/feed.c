@@ -130,7 +130,7 @@ void feed_append(struct engine *engine, const struct item_write *write, struct v
         .event = !had  ? STREAM_INSERT
                  : has ? STREAM_MODIFY
                        : STREAM_REMOVE,
-        .by_expiry = write->by_expiry,
+        .by_expiry = write->is_internal,
         .time_ms = stream_time_ms(engine),
         .has_micros = true,
         .micros = (uint32_t)(clock_wall_us() % 1000),

@@ -306,12 +306,6 @@ static void set_window(struct trim *trim, const struct table *table)
     table_release(newest);
 }
 
-static bool may_go_on(const struct trim *trim)
-{
-    return !background_is_stopping(trim->background) &&
-           store_is_leader(trim->background->engine->store);
-}
-
 static bool pass(struct trim *trim, const struct table *table)
 {
     trim->space = table->history_space;
@@ -326,7 +320,7 @@ static bool pass(struct trim *trim, const struct table *table)
     bool ok = true;
     do {
         ok = trim_some(trim);
-    } while (ok && !trim->is_end && may_go_on(trim));
+    } while (ok && !trim->is_end && background_may_go_on(trim->background));
     return ok && trim->is_end;
 }
 
@@ -394,7 +388,7 @@ static void trim_tables(struct trim *trim)
     const struct table **tables;
     size_t count = catalog_collect(trim->background->engine, has_history, &arena, &tables);
     for (size_t i = 0; i < count; i++) {
-        if (may_go_on(trim)) {
+        if (background_may_go_on(trim->background)) {
             trim_history(trim, tables[i]);
         }
         table_release(tables[i]);
@@ -429,7 +423,7 @@ static void trim_kept(struct trim *trim)
         .row = keep_row,
     };
     if (background_range(trim->background, &read->range) == STORE_OK) {
-        for (size_t i = 0; i < read->count && may_go_on(trim); i++) {
+        for (size_t i = 0; i < read->count && background_may_go_on(trim->background); i++) {
             struct table table;
             struct err err = ERR_INIT(&read->arena);
             if (table_decode(&read->arena, read->rows[i], &table, &err)) {

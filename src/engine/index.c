@@ -109,7 +109,7 @@ bool index_check_entry_keys(const struct engine *engine, struct item_write *writ
     if (value_is_absent(write->new_item) || store_key_len_max(engine->store) == STORE_KEY_LEN_MAX) {
         return true;
     }
-    if (write->by_expiry) { /* a restore: such an item had no entry in the source either */
+    if (write->is_internal) { /* a restore: such an item had no entry in the source either */
         return true;
     }
     for (size_t i = 0; i < write->table->index_count; i++) {

@@ -122,8 +122,6 @@ MUST_USE bool load_drop_table(struct background *background, struct arena *arena
 /* Erases the row of a load, and its token. */
 MUST_USE bool load_forget(struct background *background, struct arena *arena, struct str row_name,
                           const struct load *load);
-/* Whether this server is the one that works on loads. Any thread, like the next. */
-MUST_USE bool load_is_leader(const struct engine *engine);
 /* The time by which loads are forgotten (engine/trusted_clock.h). */
 int64_t load_clock_ms(struct engine *engine);
 /* The bytes that an item takes in an index; 0: it is not in it. */

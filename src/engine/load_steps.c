@@ -241,11 +241,6 @@ enum load_saved load_finish_import(struct background *background, struct arena *
                                                               : LOAD_NOT_SAVED;
 }
 
-bool load_is_leader(const struct engine *engine)
-{
-    return store_is_leader(engine->store);
-}
-
 int64_t load_clock_ms(struct engine *engine)
 {
     return trusted_clock_ms(&engine->clock);

@@ -302,12 +302,6 @@ static bool restore_table(struct round *round, const struct table *table)
     return result == RESTORE_MORE;
 }
 
-/* A restore takes long: another server may have become the leader, and have ended it. */
-static bool may_go_on(const struct background *background)
-{
-    return !background_is_stopping(background) && store_is_leader(background->engine->store);
-}
-
 /* One chunk of each, so that none waits for another. */
 static bool restore_some(struct round *round)
 {
@@ -317,7 +311,7 @@ static bool restore_some(struct round *round)
     bool more = false;
     size_t count = catalog_collect(round->background->engine, is_restoring, &arena, &tables);
     for (size_t i = 0; i < count; i++) {
-        more = (may_go_on(round->background) && restore_table(round, tables[i])) || more;
+        more = (background_may_go_on(round->background) && restore_table(round, tables[i])) || more;
         table_release(tables[i]);
     }
     arena_finish(&arena);
@@ -341,10 +335,10 @@ int64_t recovery_round(struct background *background)
         begin_recoveries(&round);
         more = restore_some(&round);
         int64_t until_us = clock_monotonic_us() + (int64_t)50 * 1000;
-        while (more && clock_monotonic_us() < until_us && may_go_on(background)) {
+        while (more && clock_monotonic_us() < until_us && background_may_go_on(background)) {
             more = restore_some(&round);
         }
-    } while (more && may_go_on(background));
+    } while (more && background_may_go_on(background));
     destroy_restores(&round);
     arena_finish(&round.arena);
     if (!store_is_leader(background->engine->store)) {

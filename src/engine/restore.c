@@ -141,7 +141,7 @@ static void fill_call(struct items_write *call, struct restoring *state, const s
             .key.row = target_key(&state->arena, table, item->key),
             .item = row.item,
             .item_size = row.size,
-            .by_expiry = true,
+            .is_internal = true,
         };
     }
 }

@@ -37,7 +37,7 @@ void stream_append(struct engine *engine, const struct item_write *write, struct
         .event = !had  ? STREAM_INSERT
                  : has ? STREAM_MODIFY
                        : STREAM_REMOVE,
-        .by_expiry = write->by_expiry,
+        .by_expiry = write->is_internal,
         .time_ms = stream_time_ms(engine),
         .keys = item_key_value(table, NULL, has ? write->new_item : old_item, arena),
     };

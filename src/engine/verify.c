@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "codec/stream_record.h"
 #include "engine/derive.h"
@@ -73,12 +74,8 @@ static void tell_row(struct verifier *verifier, bool is_harmless, struct str tab
 
 static struct str hex(struct arena *arena, struct str bytes)
 {
-    static const char digits[] = "0123456789abcdef";
     char *out = arena_bytes(arena, 2 * bytes.len + 1);
-    for (size_t i = 0; i < bytes.len; i++) {
-        out[2 * i] = digits[(uint8_t)bytes.data[i] >> 4];
-        out[2 * i + 1] = digits[(uint8_t)bytes.data[i] & 15];
-    }
+    hex_encode(bytes, out);
     return str_make(out, 2 * bytes.len);
 }
 

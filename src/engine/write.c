@@ -184,7 +184,7 @@ static int64_t write_indexes(const struct items_write *call, struct item_write *
  * item. Fails in write->err. */
 static bool decide(struct item_write *write, const struct row *old, struct arena *arena)
 {
-    if (!value_is_absent(old->item) && !write->by_expiry &&
+    if (!value_is_absent(old->item) && !write->is_internal &&
         !value_eq(value_map_get(old->item, write->table->key.hash[0].name), write->key.hash)) {
         return err_set(&write->err, ERR_INTERNAL, MESSAGE_INTERNAL); /* hashes collided */
     }
@@ -632,10 +632,10 @@ static void write_in_turn(struct items_write *const *calls, size_t count)
     store_update(calls[0]->call.engine->store, &calls[0]->update);
 }
 
-/* Deletions by the expiry thread have no conditions to prepare. */
-static bool is_expiry(const struct items_write *call)
+/* Deletions of expired items and puts of restores have no conditions to prepare. */
+static bool is_internal(const struct items_write *call)
 {
-    return call->write_count == 0 || call->writes[0].by_expiry;
+    return call->write_count == 0 || call->writes[0].is_internal;
 }
 
 void engine_write_items(struct items_write *const *calls, size_t count)
@@ -649,7 +649,7 @@ void engine_write_items(struct items_write *const *calls, size_t count)
     }
     struct store *store = calls[0]->call.engine->store;
     if (count == 1) {
-        calls[0]->update.prepare = is_expiry(calls[0]) ? NULL : write_prepare;
+        calls[0]->update.prepare = is_internal(calls[0]) ? NULL : write_prepare;
         store_update(store, &calls[0]->update);
         return;
     }

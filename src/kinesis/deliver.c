@@ -148,8 +148,7 @@ static enum store_status erase(struct worker *worker, const struct feed *feed, u
         enum store_status status =
             feed_erase(&worker->background, feed, after, records, record_count);
         bool may_pass = status == STORE_FAILED || status == STORE_UNKNOWN || status == STORE_BUSY;
-        if (!may_pass || background_is_stopping(&worker->background) ||
-            !engine_is_leader(worker->kinesis->engine)) {
+        if (!may_pass || !background_may_go_on(&worker->background)) {
             return status;
         }
         waiting_mailbox_run_for(worker->background.mailbox, RETRY_MS);
@@ -434,8 +433,7 @@ int64_t deliver_feed(struct worker *worker, const struct feed *feed, struct deli
         return POLL_MS;
     }
     while (deliver_window(worker, feed, delivery, &wait_ms)) {
-        if (background_is_stopping(&worker->background) ||
-            !engine_is_leader(worker->kinesis->engine) ||
+        if (!background_may_go_on(&worker->background) ||
             clock_monotonic_us() > start_us + (int64_t)TURN_MS * 1000) {
             return 0;
         }

@@ -56,19 +56,9 @@ static bool call(struct aws_client *client, struct str target, struct str body,
     return response->status == 200;
 }
 
-/* Makes a text that the other side has sent one line of the log. */
-static void replace_control_characters(char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        *text = c < ' ' || c == 0x7f ? ' ' : *text;
-    }
-}
-
 static void describe_failure(const struct aws_error *error, char problem[256])
 {
     snprintf(problem, 256, "%s: %.120s", error->code, error->message);
-    replace_control_characters(problem);
 }
 
 /* --- whether a stream can be used --- */
@@ -112,13 +102,11 @@ static enum stream_check judge_summary(struct str arn, struct str body, char pro
         snprintf(problem, 256, "the answer to DescribeStreamSummary cannot be read");
     } else if (!str_eq(summary.arn, arn)) { /* a stream of that name in another account */
         snprintf(problem, 256, "the stream's ARN is %.*s", STR_ARG(summary.arn));
-        replace_control_characters(problem);
         check = STREAM_IS_REFUSED;
     } else if (str_eq(summary.status, STR("ACTIVE")) || str_eq(summary.status, STR("UPDATING"))) {
         check = STREAM_IS_ACTIVE;
     } else {
         snprintf(problem, 256, "the stream is %.*s", STR_ARG(summary.status));
-        replace_control_characters(problem);
         check = STREAM_IS_NOT_ACTIVE;
     }
     arena_finish(&arena);
@@ -210,7 +198,6 @@ static void read_result(struct stream_put *put, struct json_reader *reader, bool
             json_peek(reader) == JSON_STRING && json_read_string(reader, &text)) {
             *out_failed = true;
             snprintf(put->problem, sizeof(put->problem), "%.*s", STR_ARG(text.text));
-            replace_control_characters(put->problem);
         } else {
             json_skip(reader);
         }

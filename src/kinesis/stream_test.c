@@ -72,7 +72,6 @@ static void test_responses(void **state)
          "tft", "Rate exceeded"},
         {"{\"Records\":[{\"ErrorCode\":null},{},{\"ErrorCode\":\"InternalFailure\"}]}", "ttf",
          "InternalFailure"},
-        {"{\"Records\":[{},{},{\"ErrorMessage\":\"two\\r\\nlines\"}]}", "ttf", "two  lines"},
         {"{\"Records\":[{},{}]}", "", "the answer to PutRecords cannot be read"},
         {"{\"Records\":[{},{},{},{}]}", "", "the answer to PutRecords cannot be read"},
         {"{\"Records\":[{},{},{}]", "", "the answer to PutRecords cannot be read"},

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "objects/objects_internal.h"
@@ -103,18 +104,12 @@ void object_md5(struct str bytes, unsigned char out[OBJECT_MD5_LEN])
     assert(done == 1);
 }
 
-static void write_hex(const unsigned char md5[OBJECT_MD5_LEN], char *out)
-{
-    for (int i = 0; i < OBJECT_MD5_LEN; i++) {
-        snprintf(out + 2 * (size_t)i, 3, "%02x", md5[i]);
-    }
-}
-
 void object_etag_of(struct str bytes, char out[OBJECT_ETAG_MAX + 1])
 {
     unsigned char md5[OBJECT_MD5_LEN];
     object_md5(bytes, md5);
-    write_hex(md5, out);
+    hex_encode(str_make(md5, sizeof(md5)), out);
+    out[2 * sizeof(md5)] = '\0';
 }
 
 void object_etag_of_parts(const struct object_writer *writer, char out[OBJECT_ETAG_MAX + 1])

@@ -70,10 +70,9 @@ void object_etag_of(struct str bytes, char out[OBJECT_ETAG_MAX + 1]);
  * number. */
 void object_etag_of_parts(const struct object_writer *writer, char out[OBJECT_ETAG_MAX + 1]);
 
-/* The text of a key or name in a URL: all but unreserved characters encoded; `/` stays if
- * `keeps_slash`. Declared for tests. */
-struct str object_encode(struct arena *arena, struct str text, bool keeps_slash);
-
+/* s3_list.c: takes the text between `start` and `end`, and all before it, off *rest. False: there
+ * is none. */
+MUST_USE bool s3_take_element(struct str *rest, struct str start, struct str end, struct str *out);
 /* s3_list.c: replaces &amp; and the like. */
 struct str s3_without_entities(struct arena *arena, struct str text);
 /* s3_list.c: copies an etag without its quotes. */

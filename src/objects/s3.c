@@ -5,6 +5,7 @@
 #include "aws/client.h"
 #include "base/base64.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "objects/objects_internal.h"
 
 static const int64_t default_patience_ms = (int64_t)5 * 60 * 1000;
@@ -36,27 +37,6 @@ struct s3_call {
 
 /* --- requests --- */
 
-struct str object_encode(struct arena *arena, struct str text, bool keeps_slash)
-{
-    static const char unreserved[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    static const char digits[] = "0123456789ABCDEF";
-    char *out = arena_bytes(arena, 3 * text.len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if ((c != '\0' && strchr(unreserved, c) != NULL) || (keeps_slash && c == '/')) {
-            out[len++] = (char)c;
-        } else {
-            out[len++] = '%';
-            out[len++] = digits[c >> 4];
-            out[len++] = digits[c & 15];
-        }
-    }
-    out[len] = '\0';
-    return str_make(out, len);
-}
-
 static void take_header(void *context, struct str name, struct str value)
 {
     struct s3_call *call = context;
@@ -80,7 +60,7 @@ static void call_init(struct s3_call *call, struct objects *objects, const char 
 {
     *call = (struct s3_call){.s3 = CONTAINER_OF(objects, struct s3, objects), .size_bytes = -1};
     arena_init(&call->arena);
-    struct str name = object_encode(&call->arena, key, true);
+    struct str name = percent_encode(&call->arena, key, "/");
     bool is_virtual = call->s3->uses_virtual_host;
     call->request = (struct aws_request){
         .method = str_from_c(method),
@@ -206,8 +186,8 @@ static bool s3_list(struct objects *objects, struct arena *arena, struct str buc
 {
     struct s3_call call;
     call_init(&call, objects, "GET", bucket, STR(""));
-    struct str prefix = object_encode(&call.arena, list->prefix, false);
-    struct str after = object_encode(&call.arena, list->after, false);
+    struct str prefix = percent_encode(&call.arena, list->prefix, "");
+    struct str after = percent_encode(&call.arena, list->after, "");
     /* Sorted by name, as signatures need it. */
     call.request.query = arena_format(
         &call.arena, "encoding-type=url&list-type=2&max-keys=%zu&prefix=%.*s%s%.*s", list->limit,
@@ -254,16 +234,11 @@ static bool s3_remove(struct objects *objects, struct str bucket, struct str key
     return good;
 }
 
-/* The text of <name>...</name>; STR_NULL: there is none. */
+/* The text of an element; STR_NULL: there is none. */
 static struct str element(struct str body, struct str start, struct str end)
 {
-    const char *from = body.len == 0 ? NULL : memmem(body.data, body.len, start.data, start.len);
-    if (from == NULL) {
-        return STR_NULL;
-    }
-    struct str rest = str_skip(body, (size_t)(from - body.data) + start.len);
-    const char *to = memmem(rest.data, rest.len, end.data, end.len);
-    return to == NULL ? STR_NULL : str_make(rest.data, (size_t)(to - rest.data));
+    struct str text;
+    return s3_take_element(&body, start, end, &text) ? text : STR_NULL;
 }
 
 static bool s3_begin(struct object_writer *writer, struct object_error *error)
@@ -279,7 +254,7 @@ static bool s3_begin(struct object_writer *writer, struct object_error *error)
     if (good && id.len == 0) {
         good = object_fail(error, 200, "InvalidResponse", "no id of a multipart upload");
     }
-    writer->upload = good ? object_encode(&writer->arena, id, false) : STR_NULL;
+    writer->upload = good ? percent_encode(&writer->arena, id, "") : STR_NULL;
     call_finish(&call);
     return good;
 }

@@ -3,8 +3,7 @@
 #include "base/percent.h"
 #include "objects/objects_internal.h"
 
-/* Takes the text up to `end` behind `start` off *rest; false: there is none. */
-static bool take_element(struct str *rest, struct str start, struct str end, struct str *out)
+bool s3_take_element(struct str *rest, struct str start, struct str end, struct str *out)
 {
     const char *from = rest->len == 0 ? NULL : memmem(rest->data, rest->len, start.data, start.len);
     if (from == NULL) {
@@ -58,7 +57,7 @@ void s3_copy_etag(struct str text, char out[OBJECT_ETAG_MAX + 1])
 static bool is_encoded(struct str body)
 {
     struct str type;
-    return take_element(&body, STR("<EncodingType>"), STR("</EncodingType>"), &type) &&
+    return s3_take_element(&body, STR("<EncodingType>"), STR("</EncodingType>"), &type) &&
            str_eq(type, STR("url"));
 }
 
@@ -69,20 +68,20 @@ static bool read_entry(struct arena *arena, struct str contents, bool encoded,
     struct str text;
     struct str rest = contents;
     int64_t size;
-    if (!take_element(&rest, STR("<Key>"), STR("</Key>"), &key)) {
+    if (!s3_take_element(&rest, STR("<Key>"), STR("</Key>"), &key)) {
         return false;
     }
     key = s3_without_entities(arena, key);
     out->key = encoded ? percent_decode(arena, key, ' ') : key;
     rest = contents;
-    if (!take_element(&rest, STR("<Size>"), STR("</Size>"), &text) || !str_to_int64(text, &size) ||
-        size < 0) {
+    if (!s3_take_element(&rest, STR("<Size>"), STR("</Size>"), &text) ||
+        !str_to_int64(text, &size) || size < 0) {
         return false;
     }
     out->info.size_bytes = (uint64_t)size;
     rest = contents;
     out->info.etag[0] = '\0';
-    if (take_element(&rest, STR("<ETag>"), STR("</ETag>"), &text)) {
+    if (s3_take_element(&rest, STR("<ETag>"), STR("</ETag>"), &text)) {
         s3_copy_etag(s3_without_entities(arena, text), out->info.etag);
     }
     return true;
@@ -99,16 +98,16 @@ bool s3_read_list(struct arena *arena, struct str body, struct object_list *list
 {
     struct str rest = body;
     struct str text;
-    if (!take_element(&rest, STR("<ListBucketResult"), STR(">"), &text)) {
+    if (!s3_take_element(&rest, STR("<ListBucketResult"), STR(">"), &text)) {
         return false;
     }
     bool encoded = is_encoded(body);
     struct str contents;
     struct str end = rest;
-    list->more = take_element(&end, STR("<IsTruncated>"), STR("</IsTruncated>"), &text) &&
+    list->more = s3_take_element(&end, STR("<IsTruncated>"), STR("</IsTruncated>"), &text) &&
                  str_eq(text, STR("true"));
     list->entries = ARENA_ARRAY(arena, struct object_entry, list->limit);
-    while (take_element(&rest, STR("<Contents>"), STR("</Contents>"), &contents)) {
+    while (s3_take_element(&rest, STR("<Contents>"), STR("</Contents>"), &contents)) {
         if (list->count == list->limit ||
             !read_entry(arena, contents, encoded, &list->entries[list->count++])) {
             return false;

@@ -342,20 +342,6 @@ static bool may_log(struct guard *guard)
     return atomic_fetch_add(&guard->log_lines, 1) < LINES_PER_SECOND;
 }
 
-/* A copy without control characters: messages quote what the client sent, and a line break in it
- * would look like another line of the log. */
-static struct str one_line(struct arena *arena, struct str text)
-{
-    enum { LOGGED_BYTES_MAX = 1024 };
-    text.len = MIN(text.len, (size_t)LOGGED_BYTES_MAX);
-    char *copy = arena_bytes(arena, text.len + 1);
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        copy[i] = (char)(c < 0x20 || c == 0x7f ? '?' : c);
-    }
-    return str_make(copy, text.len);
-}
-
 void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,
                        const struct err *err)
 {
@@ -371,8 +357,7 @@ void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, stru
         {"error", str_from_c(err_wire_name(err->code))},
     };
     /* The message of this error quotes the header, including the signature. */
-    struct str message =
-        err->code == ERR_INCOMPLETE_SIGNATURE ? STR("") : one_line(exchange->arena, err->message);
+    struct str message = err->code == ERR_INCOMPLETE_SIGNATURE ? STR("") : err->message;
     log_write_fields(LOG_WARN, "auth", fields, COUNT_OF(fields), "%s: %.*s",
                      guard->options.mode == AUTH_ON ? "refused" : "would be refused",
                      STR_ARG(message));

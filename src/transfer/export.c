@@ -231,12 +231,6 @@ static enum step run_export(struct exporter *exporter, const struct export_entry
 
 /* --- the round --- */
 
-/* Whether this server is still the one that carries out exports. */
-static bool may_go_on(struct background *background)
-{
-    return !background_is_stopping(background) && engine_is_leader(background->engine);
-}
-
 /* Carries out all exports in progress, the oldest first. False: some must be tried again. */
 static bool run_exports(struct exporter *exporter, struct arena *arena)
 {
@@ -244,7 +238,7 @@ static bool run_exports(struct exporter *exporter, struct arena *arena)
     struct export_list list = {.call.arena = arena, .only_in_progress = true, .limit = LIST_MAX};
     exporter->has_failed = !export_list_waiting(background, &list);
     bool is_done = !exporter->has_failed && !list.more;
-    for (size_t i = list.count; i > 0 && may_go_on(background); i--) {
+    for (size_t i = list.count; i > 0 && background_may_go_on(background); i--) {
         enum step step = run_export(exporter, &list.entries[i - 1]);
         exporter->has_failed = exporter->has_failed || step == STEP_LATER;
         is_done = is_done && step == STEP_DONE;

@@ -321,7 +321,7 @@ static void advance(struct load_run *run, struct load_batch *batch)
 
 static enum load_result save(struct load_run *run)
 {
-    if (!load_is_leader(run->engine)) {
+    if (!engine_is_leader(run->engine)) {
         return LOAD_RUN_LATER; /* another server may be further already */
     }
     enum load_result result = load_report_flush(run);
@@ -431,7 +431,7 @@ enum load_result load_batch_flush(struct load_run *run)
         return result;
     }
     background_give_way(run->background, clock_monotonic_us() - start_us);
-    bool must_stop = background_is_stopping(run->background) || !load_is_leader(run->engine);
+    bool must_stop = !background_may_go_on(run->background);
     return must_stop ? LOAD_RUN_LATER : LOAD_RUN_ON;
 }
 

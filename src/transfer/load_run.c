@@ -320,7 +320,7 @@ enum load_result load_run(struct background *background, struct objects *objects
     if (result == LOAD_RUN_ON) {
         result = load_read_objects(&run);
     }
-    if (!load_is_leader(run.engine)) { /* another server goes on with it, and will end it */
+    if (!engine_is_leader(run.engine)) { /* another server goes on with it, and will end it */
         result = LOAD_RUN_LATER;
     }
     if (result == LOAD_RUN_ON) {

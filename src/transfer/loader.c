@@ -204,7 +204,7 @@ static int64_t loader_round(struct background *background)
 {
     struct loader *loader = CONTAINER_OF(background, struct loader, background);
     reap_workers(loader);
-    if (!load_is_leader(loader->engine)) {
+    if (!engine_is_leader(loader->engine)) {
         return POLL_MS;
     }
     int64_t now_us = clock_monotonic_us();

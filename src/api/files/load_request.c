@@ -3,6 +3,7 @@
 #include "api/files/load_request.h"
 
 #include "api/arn.h"
+#include "base/hex.h"
 #include "base/random.h"
 
 /* --- shapes --- */
@@ -88,23 +89,39 @@ bool load_request_row(struct api_call *call, enum load_kind kind, struct str tex
 
 enum { TOKEN_GROUP = 8, TOKEN_BYTES_MIN = 56 };
 
-struct str load_request_token(struct arena *arena, struct str row_name)
+static struct str make_token(struct arena *arena, struct str row_name)
 {
-    static const char digits[] = "0123456789abcdef";
     size_t len =
         MAX((row_name.len + TOKEN_GROUP) / TOKEN_GROUP * TOKEN_GROUP, (size_t)TOKEN_BYTES_MIN);
     char *text = arena_bytes(arena, 2 * len);
-    for (size_t i = 0; i < len; i++) {
-        unsigned byte = i < row_name.len ? (unsigned char)row_name.data[i] : 0;
-        text[2 * i] = digits[byte >> 4];
-        text[2 * i + 1] = digits[byte & 15];
-    }
+    hex_encode(row_name, text);
+    memset(text + 2 * row_name.len, '0', 2 * (len - row_name.len));
     return str_make(text, 2 * len);
 }
 
-static int hex_digit(char c)
+void load_request_answer_list(struct api_call *call, const struct load_list *list,
+                              struct str member,
+                              void (*put)(struct api_call *call, const struct load_entry *entry))
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    call->err = list->call.err;
+    if (call->err.code == ERR_NONE) {
+        api_begin(call);
+        api_member(call, member);
+        buf_add_char(call->out, '[');
+        for (size_t i = 0; i < list->count; i++) {
+            buf_add(call->out, i > 0 ? STR(",") : STR(""));
+            api_begin(call);
+            put(call, &list->entries[i]);
+            api_end(call);
+        }
+        buf_add_char(call->out, ']');
+        if (list->more) {
+            struct str last = list->entries[list->count - 1].row_name;
+            load_request_text(call, STR("NextToken"), make_token(call->arena, last));
+        }
+        api_end(call);
+    }
+    api_finish(call);
 }
 
 bool load_request_position(struct api_call *call, struct str token, struct str *out)
@@ -115,13 +132,7 @@ bool load_request_position(struct api_call *call, struct str token, struct str *
     }
     char *name = arena_bytes(call->arena, token.len / 2 + 1);
     size_t len = token.len / 2;
-    bool is_good = token.len % 2 == 0;
-    for (size_t i = 0; is_good && i < len; i++) {
-        int high = hex_digit(token.data[2 * i]);
-        int low = hex_digit(token.data[2 * i + 1]);
-        is_good = high >= 0 && low >= 0;
-        name[i] = is_good ? (char)(high << 4 | low) : 0;
-    }
+    bool is_good = hex_decode(token, name);
     while (is_good && len > 0 && name[len - 1] == 0) {
         len--;
     }

@@ -31,8 +31,11 @@ enum load_compression load_request_compression(const struct wire_enum *given);
 MUST_USE bool load_request_row(struct api_call *call, enum load_kind kind, struct str arn,
                                struct str *out);
 
-/* NextToken of a list, from the name of the last row. */
-struct str load_request_token(struct arena *arena, struct str row_name);
+/* Writes the response of a list: `member` with what `put` writes of each load, and NextToken; or
+ * the error. Ends the call. */
+void load_request_answer_list(struct api_call *call, const struct load_list *list,
+                              struct str member,
+                              void (*put)(struct api_call *call, const struct load_entry *entry));
 /* The row's name in a NextToken; STR_NULL for STR_NULL. False: call->err. */
 MUST_USE bool load_request_position(struct api_call *call, struct str token, struct str *out);
 

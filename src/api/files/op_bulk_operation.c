@@ -465,37 +465,16 @@ struct list_operations {
 
 static void put_summary(struct api_call *call, const struct load_entry *entry)
 {
-    api_begin(call);
     put_arn(call, entry->row_name);
     load_request_text(call, STR("BulkOperationStatus"),
                       str_from_c(load_request_state(&entry->load)));
     put_times(call, &entry->load);
-    api_end(call);
 }
 
 static void listed(struct engine_call *engine_call)
 {
     struct list_operations *op = CONTAINER_OF(engine_call, struct list_operations, list.call);
-    struct api_call *call = op->call;
-    const struct load_list *list = &op->list;
-    call->err = engine_call->err;
-    if (call->err.code == ERR_NONE) {
-        api_begin(call);
-        api_member(call, STR("BulkOperationsSummaryList"));
-        buf_add_char(call->out, '[');
-        for (size_t i = 0; i < list->count; i++) {
-            buf_add(call->out, i > 0 ? STR(",") : STR(""));
-            put_summary(call, &list->entries[i]);
-        }
-        buf_add_char(call->out, ']');
-        if (list->more) {
-            load_request_text(
-                call, STR("NextToken"),
-                load_request_token(call->arena, list->entries[list->count - 1].row_name));
-        }
-        api_end(call);
-    }
-    api_finish(call);
+    load_request_answer_list(op->call, &op->list, STR("BulkOperationsSummaryList"), put_summary);
 }
 
 void op_list_bulk_operations(struct api_call *call)

@@ -1,5 +1,6 @@
 /* DescribeExport and ListExports. Called by dispatch.c on the thread of the request. */
 #include "api/files/export_request.h"
+#include "base/hex.h"
 #include "err/messages.h"
 
 enum { EXPORTS_PER_PAGE = 10 };
@@ -88,30 +89,16 @@ struct list_exports {
 /* A token is the name of the last row of a page, in hexadecimal. */
 static void write_token(struct buf *out, struct str row_name)
 {
-    static const char digits[] = "0123456789abcdef";
     buf_add_char(out, '"');
-    for (size_t i = 0; i < row_name.len; i++) {
-        buf_add_char(out, digits[(uint8_t)row_name.data[i] >> 4]);
-        buf_add_char(out, digits[row_name.data[i] & 15]);
-    }
+    hex_encode(row_name, buf_reserve(out, 2 * row_name.len));
+    buf_added(out, 2 * row_name.len);
     buf_add_char(out, '"');
-}
-
-static int digit_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static bool read_token(struct api_call *call, struct str token, struct str *out)
 {
     char *bytes = arena_bytes(call->arena, token.len / 2 + 1);
-    bool good = token.len % 2 == 0 && token.len / 2 > BACKUP_ID_LEN;
-    for (size_t i = 0; good && i < token.len; i += 2) {
-        int high = digit_of(token.data[i]);
-        int low = digit_of(token.data[i + 1]);
-        good = high >= 0 && low >= 0;
-        bytes[i / 2] = (char)(high * 16 + low);
-    }
+    bool good = token.len / 2 > BACKUP_ID_LEN && hex_decode(token, bytes);
     *out = str_make(bytes, token.len / 2);
     return (good && bytes[BACKUP_ID_LEN] == '/') ||
            err_set(&call->err, ERR_VALIDATION,

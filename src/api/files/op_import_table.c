@@ -169,7 +169,7 @@ static void put_times(struct api_call *call, const struct load *load)
 }
 
 /* What ImportSummary and ImportTableDescription both have. */
-static void put_summary(struct api_call *call, struct str row_name, const struct load *load)
+static void put_common(struct api_call *call, struct str row_name, const struct load *load)
 {
     load_request_text(call, STR("ImportArn"),
                       load_arn(call->engine, call->arena, LOAD_IMPORT, row_name));
@@ -183,7 +183,7 @@ static void put_summary(struct api_call *call, struct str row_name, const struct
 
 static void put_import(struct api_call *call, struct str row_name, const struct load *load)
 {
-    put_summary(call, row_name, load);
+    put_common(call, row_name, load);
     load_request_text(call, STR("TableId"), load->table_id);
     load_request_text(call, STR("ClientToken"), load->token);
     load_request_int(call, STR("ErrorCount"), load->errors);
@@ -401,31 +401,15 @@ struct list_imports {
     struct load_list list;
 };
 
+static void put_summary(struct api_call *call, const struct load_entry *entry)
+{
+    put_common(call, entry->row_name, &entry->load);
+}
+
 static void listed(struct engine_call *engine_call)
 {
     struct list_imports *op = CONTAINER_OF(engine_call, struct list_imports, list.call);
-    struct api_call *call = op->call;
-    const struct load_list *list = &op->list;
-    call->err = engine_call->err;
-    if (call->err.code == ERR_NONE) {
-        api_begin(call);
-        api_member(call, STR("ImportSummaryList"));
-        buf_add_char(call->out, '[');
-        for (size_t i = 0; i < list->count; i++) {
-            buf_add(call->out, i > 0 ? STR(",") : STR(""));
-            api_begin(call);
-            put_summary(call, list->entries[i].row_name, &list->entries[i].load);
-            api_end(call);
-        }
-        buf_add_char(call->out, ']');
-        if (list->more) {
-            load_request_text(
-                call, STR("NextToken"),
-                load_request_token(call->arena, list->entries[list->count - 1].row_name));
-        }
-        api_end(call);
-    }
-    api_finish(call);
+    load_request_answer_list(op->call, &op->list, STR("ImportSummaryList"), put_summary);
 }
 
 static bool check_table_arn(struct api_call *call, struct str text, struct str *out)

@@ -191,22 +191,14 @@ bool condition_holds(const struct condition *condition, struct value item)
     }
 }
 
-enum {
-    SEARCH_WEIGHT = 8,    /* searching a byte takes this many times as long as skipping it */
-    CONSTANT_BYTES = 256, /* of a value of the request; as long as a pass over a small item */
-};
-
-/* A value of the request may be much larger than the item, and is read again for each item. */
-static size_t constant_weight(const struct operand *operand)
-{
-    return operand->kind == OPERAND_VALUE ? operand->value.len / CONSTANT_BYTES : 0;
-}
+/* Searching a byte takes this many times as long as skipping it. */
+enum { SEARCH_WEIGHT = 8 };
 
 static size_t operand_weight(const struct operand *operand)
 {
     size_t weight = 1;
     for (; operand->kind == OPERAND_SIZE; operand = operand->operands) {
-        weight += 1 + constant_weight(operand->operands);
+        weight += 1 + operand_value_weight(operand->operands);
     }
     return operand->kind == OPERAND_TRUTH ? weight + condition_weight(operand->condition) : weight;
 }
@@ -216,7 +208,7 @@ size_t condition_weight(const struct condition *condition)
     bool searches =
         condition->kind == CONDITION_CONTAINS || condition->kind == CONDITION_NOT_CONTAINS;
     bool of_constant = condition->operand_count > 0 && condition->operands[0].kind == OPERAND_VALUE;
-    size_t weight = searches ? SEARCH_WEIGHT * (1 + constant_weight(condition->operands)) : 0;
+    size_t weight = searches ? SEARCH_WEIGHT * (1 + operand_value_weight(condition->operands)) : 0;
     if (condition->left != NULL) {
         weight += condition_weight(condition->left);
     }
@@ -225,7 +217,7 @@ size_t condition_weight(const struct condition *condition)
     }
     for (size_t i = 0; i < condition->operand_count; i++) {
         weight += operand_weight(&condition->operands[i]);
-        weight += of_constant ? constant_weight(&condition->operands[i]) : 0;
+        weight += of_constant ? operand_value_weight(&condition->operands[i]) : 0;
     }
     return weight;
 }

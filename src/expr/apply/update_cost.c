@@ -32,10 +32,7 @@ size_t update_overhead(const struct update *update)
     return cost;
 }
 
-enum {
-    COPY_WEIGHT = 2,      /* finding the targets, and writing the new item */
-    CONSTANT_BYTES = 256, /* of a set to delete; as long as a pass over a small item */
-};
+enum { COPY_WEIGHT = 2 }; /* finding the targets, and writing the new item */
 
 /* Paths of operands are looked up one by one; targets in one pass. */
 size_t update_weight(const struct update *update)
@@ -46,7 +43,7 @@ size_t update_weight(const struct update *update)
         bool is_pair = value->kind == OPERAND_PLUS || value->kind == OPERAND_MINUS ||
                        value->kind == OPERAND_LIST_APPEND || value->kind == OPERAND_IF_NOT_EXISTS;
         weight += is_pair ? 2 : 1;
-        weight += update->actions[i].kind == ACTION_DELETE ? value->value.len / CONSTANT_BYTES : 0;
+        weight += update->actions[i].kind == ACTION_DELETE ? operand_value_weight(value) : 0;
     }
     return weight;
 }

@@ -28,6 +28,13 @@ struct operand {
     const struct condition *condition; /* OPERAND_TRUTH */
 };
 
+/* Returns the weight of a value of the request: it may be much larger than the item, and is read
+ * again for each item. 256 bytes take as long as a pass over a small item. */
+static inline size_t operand_value_weight(const struct operand *operand)
+{
+    return operand->kind == OPERAND_VALUE ? operand->value.len / 256 : 0;
+}
+
 /* The state of binding one expression. */
 struct binder {
     struct expr_scope *scope;

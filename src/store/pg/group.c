@@ -15,13 +15,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
+#include "store/work.h"
 
 enum { ATTEMPTS_MAX = 50 };
-/* Bytes of rows times weight that the I/O thread evaluates itself; more would delay other requests.
- */
-static const size_t work_max = (size_t)4 << 20;
-/* Conditions on rows that do not exist, or are short, take time as well: values of the request. */
-enum { ABSENT_ROW_BYTES = 64 };
 
 struct group *group_create(struct pg *pg)
 {
@@ -382,8 +378,7 @@ static bool is_expensive(const struct group *group, const struct update_job *job
         const struct slot *slot = map_get(&group->by_key, update->keys[i]);
         bytes += slot->value.len;
     }
-    bytes = MAX(bytes, (size_t)ABSENT_ROW_BYTES);
-    return update->prepare != NULL && bytes * MAX(update->weight, (size_t)1) > work_max;
+    return update->prepare != NULL && work_is_expensive(update, bytes);
 }
 
 /* Evaluates the group here, or on the slow thread if it is expensive: then it is a group of one

@@ -7,13 +7,10 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "store/rocks/rocks_internal.h"
+#include "store/work.h"
 
-/* The largest updates that the committer evaluates itself: bytes of rows times passes over them,
- * and bytes of rows. */
-static const size_t work_max = (size_t)4 << 20;
+/* Updates of more bytes are not evaluated by the committer, whatever their weight. */
 static const size_t row_bytes_max = (size_t)1 << 20;
-/* Conditions on rows that do not exist, or are short, take time as well: values of the request. */
-enum { ABSENT_ROW_BYTES = 64 };
 /* Time slice of a task on a slow thread. */
 static const int64_t slice_ns = 2000000;
 
@@ -55,8 +52,7 @@ void preparations_finish(struct preparations *preparations)
 
 bool preparations_wants(const struct store_update *update, size_t row_bytes)
 {
-    size_t bytes = MAX(row_bytes, (size_t)ABSENT_ROW_BYTES);
-    return row_bytes > row_bytes_max || bytes * MAX(update->weight, (size_t)1) > work_max;
+    return row_bytes > row_bytes_max || work_is_expensive(update, row_bytes);
 }
 
 /* Watching --------------------------------------------------------------------------------- */
