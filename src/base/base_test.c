@@ -1,12 +1,15 @@
 /* Unit tests of src/base, one function per header. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/hex.h"
+#include "base/log.h"
 #include "base/mailbox.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -335,20 +338,30 @@ static void test_bytes(void **state)
     assert_memory_equal(out, bytes, sizeof(out));
 }
 
+/* Text of a client neither makes a line of its own nor controls a terminal. */
+static void test_log(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/gramme-log-XXXXXX";
+    char text[256] = "";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && log_open_file(path));
+    log_write(LOG_ERROR, "test", "said: %s", "a\nb\x1b[2J");
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    assert_non_null(strstr(text, "error test: said: a b [2J\n"));
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_str),
-        cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_map),
-        cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_percent),
-        cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_mailbox),
-        cmocka_unit_test(test_buf),
-        cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_favored_budget),
+        cmocka_unit_test(test_str),     cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_map),     cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_log),     cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_percent), cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_mailbox), cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_budget),  cmocka_unit_test(test_favored_budget),
         cmocka_unit_test(test_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "auth/sigv4.h"
 #include "base/clock.h"
+#include "base/terminal.h"
 
 enum { ANSWER_BYTES_MAX = 256 << 20 };
 
@@ -162,17 +163,11 @@ static void add_signature(const struct remote *remote, const char *method, struc
 
 struct str remote_safe_text(struct arena *arena, struct str text)
 {
-    char *safe = arena_bytes(arena, text.len + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        unsigned char next = i + 1 < text.len ? (unsigned char)text.data[i + 1] : 0;
-        bool is_c1 = c == 0xC2 && next >= 0x80 && next < 0xA0; /* U+0080 to U+009F */
-        safe[len++] = c < 0x20 || c == 0x7F || is_c1 ? '?' : (char)c;
-        i += is_c1;
-    }
-    safe[len] = '\0';
-    return str_make(safe, len);
+    struct buf safe = {0};
+    terminal_add_text(&safe, text);
+    struct str copy = arena_copy_c(arena, buf_str(&safe));
+    buf_finish(&safe);
+    return copy;
 }
 
 /* The body of an answer, and its status; false: it is not complete. */

@@ -29,8 +29,8 @@ struct str json_get_text(const struct json_node *node, const char *name);
 /* Returns the value of a member that is a boolean; false if there is none. */
 bool json_get_bool(const struct json_node *node, const char *name);
 
-/* Returns `text` without what a terminal would obey: control characters become question marks.
- * Names and keys in answers are data of users. */
+/* Returns `text` as a terminal may show it (base/terminal.h): names and keys in answers are data of
+ * users. */
 struct str remote_safe_text(struct arena *arena, struct str text);
 
 struct remote {

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/terminal.h"
 #include "shell/commands_internal.h"
 #include "shell/schema_internal.h"
 #include "shell/shell.h"
-#include "shell/text_internal.h"
 
 #define URL_DEFAULT "http://127.0.0.1:8000"
 
@@ -142,9 +142,9 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
 static void say_failure(const char *code, const char *message)
 {
     struct buf safe = {0};
-    text_add_safe(&safe, str_from_c(code));
+    terminal_add_text(&safe, str_from_c(code));
     buf_add(&safe, code[0] == '\0' ? STR("") : STR(": "));
-    text_add_safe(&safe, str_from_c(message));
+    terminal_add_text(&safe, str_from_c(message));
     fprintf(stderr, "gramme export: %.*s\n", STR_ARG(buf_str(&safe)));
     buf_finish(&safe);
 }
@@ -288,9 +288,9 @@ static bool print_export(const struct gramme_value *export)
         return false;
     }
     struct buf place = {0};
-    text_add_safe(&place, str_from_c(gramme_get_string(export, "S3Bucket")));
+    terminal_add_text(&place, str_from_c(gramme_get_string(export, "S3Bucket")));
     buf_add(&place, STR(", "));
-    text_add_safe(&place, str_from_c(gramme_get_string(export, "ExportManifest")));
+    terminal_add_text(&place, str_from_c(gramme_get_string(export, "ExportManifest")));
     printf("%lld items exported to %.*s\n", (long long)gramme_get_int(export, "ItemCount", 0),
            STR_ARG(buf_str(&place)));
     buf_finish(&place);

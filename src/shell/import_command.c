@@ -11,10 +11,10 @@
 #include "archive/window.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "json/writer.h"
 #include "shell/import_internal.h"
 #include "shell/shell.h"
-#include "shell/text_internal.h"
 #include "wire/value_json.h"
 
 enum { BATCH_ITEMS = 25, BATCH_BYTES = 4 * 1024 * 1024, ROUNDS_MAX = 12 };
@@ -90,7 +90,7 @@ static bool read_file(struct byte_source *source, char *room, size_t room_len, s
 void import_say(FILE *out, const char *start, struct str message)
 {
     struct buf safe = {0};
-    text_add_safe(&safe, message);
+    terminal_add_text(&safe, message);
     fprintf(out, "%s%.*s\n", start, STR_ARG(buf_str(&safe)));
     buf_finish(&safe);
 }

@@ -12,9 +12,9 @@
 #include <wchar.h>
 
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "shell/call_internal.h"
 #include "shell/complete_internal.h"
-#include "shell/text_internal.h"
 
 enum { HISTORY_MAX = 5000 };
 
@@ -193,7 +193,7 @@ static void list_candidates(const struct candidates *found)
     terminal_size(&rows, &columns);
     size_t width = 0;
     for (size_t i = 0; i < found->count; i++) {
-        width = MAX(width, text_width(found->list[i]) + 2);
+        width = MAX(width, terminal_width(found->list[i]) + 2);
     }
     size_t per_line = MAX((size_t)columns / width, (size_t)1);
     size_t shown = MIN(found->count, per_line * (size_t)MAX(rows - 3, 1));
@@ -201,9 +201,9 @@ static void list_candidates(const struct candidates *found)
     struct buf safe = {0};
     for (size_t i = 0; i < shown; i++) {
         safe.len = 0;
-        text_add_safe(&safe, found->list[i]);
+        terminal_add_text(&safe, found->list[i]);
         buf_add(&out, i % per_line == 0 ? STR("\n") : STR(""));
-        text_add_cell(&out, buf_str(&safe), width, false);
+        terminal_add_cell(&out, buf_str(&safe), width, false);
     }
     if (shown < found->count) {
         buf_format(&out, "\n... and %zu more", found->count - shown);
@@ -332,7 +332,7 @@ static char ask(struct input *input, const char *question)
 {
     struct str line;
     struct buf safe = {0};
-    text_add_safe(&safe, str_from_c(question));
+    terminal_add_text(&safe, str_from_c(question));
     buf_add_char(&safe, '\0');
     enum input_result result = input_read(input, safe.data, STR(""), &line);
     buf_finish(&safe);

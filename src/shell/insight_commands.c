@@ -2,9 +2,9 @@
  * (docs/internals/insight-api.md). Main thread. */
 #include <stdio.h>
 
+#include "base/terminal.h"
 #include "shell/commands_internal.h"
 #include "shell/results_internal.h"
-#include "shell/text_internal.h"
 
 enum { ROWS_MAX = 200 };
 
@@ -78,10 +78,10 @@ bool run_cost(struct session *session, const struct invocation *invocation)
     const char *currency = gramme_get_string(prices, "currency");
     const char *name = gramme_get_string(prices, "name");
     if (good && session->is_interactive) {
-        text_add_safe(&session->out, str_from_c(currency));
+        terminal_add_text(&session->out, str_from_c(currency));
         buf_format(&session->out, " a month at the rate of the last %.2f hours, prices of ",
                    gramme_get_double(root, "observedHours", 0));
-        text_add_safe(&session->out, str_from_c(name != NULL ? name : "?"));
+        terminal_add_text(&session->out, str_from_c(name != NULL ? name : "?"));
         buf_add_char(&session->out, '\n');
     }
     gramme_value_destroy(rows);

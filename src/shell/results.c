@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
-#include "shell/text_internal.h"
+#include "base/terminal.h"
 
 void items_add(struct items *items, const struct gramme_value *item)
 {
@@ -70,7 +70,7 @@ void results_add_json(struct buf *out, const struct gramme_value *item, enum gra
 {
     size_t len;
     char *json = gramme_value_to_json(item, form, &len);
-    text_add_safe_json(out, str_make(json, json == NULL ? 0 : len));
+    terminal_add_json(out, str_make(json, json == NULL ? 0 : len));
     buf_add_char(out, '\n');
     gramme_free(json);
 }
@@ -171,7 +171,7 @@ static void add_field(const struct session *session, struct buf *out, struct str
 {
     struct buf safe = {0};
     if (session->is_terminal) {
-        text_add_safe(&safe, text);
+        terminal_add_text(&safe, text);
         text = buf_str(&safe);
     }
     results_add_csv(out, text);
@@ -215,16 +215,16 @@ static void print_list(struct session *session, const struct items *items)
         size_t width = 0;
         for (size_t c = 0; c < columns.count; c++) {
             safe.len = 0;
-            text_add_safe(&safe, str_from_c(columns.names[c]));
-            width = MAX(width, MIN(text_width(buf_str(&safe)), (size_t)40));
+            terminal_add_text(&safe, str_from_c(columns.names[c]));
+            width = MAX(width, MIN(terminal_width(buf_str(&safe)), (size_t)40));
         }
         for (size_t c = 0; c < columns.count; c++) {
             safe.len = text.len = 0;
-            text_add_safe(&safe, str_from_c(columns.names[c]));
-            text_add_cell(&session->out, buf_str(&safe), width, false);
+            terminal_add_text(&safe, str_from_c(columns.names[c]));
+            terminal_add_cell(&session->out, buf_str(&safe), width, false);
             buf_add(&session->out, STR(" | "));
             results_add_plain(&text, gramme_get(items->list[i], columns.names[c]));
-            text_add_safe(&session->out, buf_str(&text));
+            terminal_add_text(&session->out, buf_str(&text));
             buf_add_char(&session->out, '\n');
         }
         mem_free(columns.names);

@@ -1,7 +1,7 @@
 /* Items as an aligned table that fits the terminal. Main thread. */
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "shell/results_internal.h"
-#include "shell/text_internal.h"
 
 enum {
     COLUMN_WIDTH_MIN = 6,     /* columns are not cut below this; rather some are left out */
@@ -33,10 +33,10 @@ static void set_cell(struct grid *grid, size_t row, size_t column, struct str te
 {
     struct cell *cell = &grid->cells[row * grid->column_count + column];
     cell->start = grid->text.len;
-    text_add_safe(&grid->text, text);
+    terminal_add_text(&grid->text, text);
     cell->len = grid->text.len - cell->start;
     cell->is_number = is_number;
-    grid->widths[column] = MAX(grid->widths[column], text_width(cell_text(grid, cell)));
+    grid->widths[column] = MAX(grid->widths[column], terminal_width(cell_text(grid, cell)));
 }
 
 static void fill(struct grid *grid, const struct items *items, const struct columns *columns,
@@ -100,7 +100,7 @@ static void print_grid(struct buf *out, const struct grid *grid)
         for (size_t c = 0; c < shown; c++) {
             const struct cell *cell = &grid->cells[r * grid->column_count + c];
             buf_add(out, c == 0 ? STR("") : STR(" | "));
-            text_add_cell(out, cell_text(grid, cell), grid->widths[c], cell->is_number);
+            terminal_add_cell(out, cell_text(grid, cell), grid->widths[c], cell->is_number);
         }
         while (out->len > 0 && out->data[out->len - 1] == ' ') {
             out->len--; /* no blanks at the end of lines */

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/terminal.h"
 #include "shell/call_internal.h"
 #include "shell/commands_internal.h"
 #include "shell/input_internal.h"
 #include "shell/run_internal.h"
 #include "shell/schema_internal.h"
-#include "shell/text_internal.h"
 
 /* --- failures --- */
 
@@ -45,7 +45,7 @@ static void show_position(FILE *out, struct str statement, size_t line, size_t c
     size_t len = newline == NULL ? statement.len : (size_t)(newline - statement.data);
     struct buf safe = {0};
     struct buf before = {0};
-    text_add_safe(&safe, str_make(statement.data, len));
+    terminal_add_text(&safe, str_make(statement.data, len));
     size_t at = 0;
     for (size_t i = 1; i < column && at < len; i++) { /* characters, not bytes */
         at++;
@@ -53,8 +53,8 @@ static void show_position(FILE *out, struct str statement, size_t line, size_t c
             at++;
         }
     }
-    text_add_safe(&before, str_make(statement.data, at));
-    fprintf(out, "  %.*s\n  %*s^\n", STR_ARG(buf_str(&safe)), (int)text_width(buf_str(&before)),
+    terminal_add_text(&before, str_make(statement.data, at));
+    fprintf(out, "  %.*s\n  %*s^\n", STR_ARG(buf_str(&safe)), (int)terminal_width(buf_str(&before)),
             "");
     buf_finish(&safe);
     buf_finish(&before);
@@ -65,7 +65,7 @@ static void report(struct session *session, struct str text)
     struct buf safe = {0};
     size_t line;
     size_t column;
-    text_add_safe(&safe, str_from_c(session->message.data));
+    terminal_add_text(&safe, str_from_c(session->message.data));
     fflush(stdout);
     fprintf(stderr, "%.*s\n", STR_ARG(buf_str(&safe)));
     bool is_statement = text.len > 0 && text.data[0] != '\\';

@@ -1,9 +1,9 @@
 /* Runs PartiQL statements; \explain. Main thread. */
 #include <ctype.h>
 
+#include "base/terminal.h"
 #include "shell/commands_internal.h"
 #include "shell/pages_internal.h"
-#include "shell/text_internal.h"
 
 /* Returns the word that starts at or after `at`; *at is then behind it. */
 static struct str next_word(struct str text, size_t *at)
@@ -81,7 +81,7 @@ bool run_explain(struct session *session, const struct invocation *invocation)
         while (rest.len > 0) {
             const char *newline = memchr(rest.data, '\n', rest.len);
             size_t len = newline == NULL ? rest.len : (size_t)(newline - rest.data);
-            text_add_safe(&session->out, str_make(rest.data, len));
+            terminal_add_text(&session->out, str_make(rest.data, len));
             buf_add_char(&session->out, '\n');
             rest = str_skip(rest, MIN(len + 1, rest.len));
         }

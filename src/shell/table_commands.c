@@ -1,10 +1,10 @@
 /* \tables, \d, \create, \drop, \call: tables, and operations as they are. Main thread. */
 #include <stdio.h>
 
+#include "base/terminal.h"
 #include "mcp/description.h"
 #include "shell/commands_internal.h"
 #include "shell/pages_internal.h"
-#include "shell/text_internal.h"
 
 /* --- \tables --- */
 
@@ -53,7 +53,7 @@ bool run_tables(struct session *session, const struct invocation *invocation)
 
 static void add_safe(struct session *session, const char *text)
 {
-    text_add_safe(&session->out, str_from_c(text != NULL ? text : "?"));
+    terminal_add_text(&session->out, str_from_c(text != NULL ? text : "?"));
 }
 
 /* Prints the key of a table or index. Parts of an index's key may have several attributes, joined
@@ -331,7 +331,7 @@ bool run_call(struct session *session, const struct invocation *invocation)
     }
     size_t len;
     const char *text = gramme_answer_json(answer, &len);
-    text_add_safe_json(&session->out, str_make(text, len));
+    terminal_add_json(&session->out, str_make(text, len));
     buf_add_char(&session->out, '\n');
     results_print_usage(session, NULL, 0, &usage);
     gramme_answer_destroy(answer);

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "shell/commands_internal.h"
 #include "shell/results_internal.h"
-#include "shell/text_internal.h"
 
 enum { BATCH_ITEMS = 25, ROUNDS_MAX = 12, FIELDS_MAX = 4096, PROGRESS_ITEMS = 10000 };
 
@@ -142,7 +142,7 @@ static void add_csv_row(struct buf *line, const struct export *out, const struct
         buf_add(line, c == 0 ? STR("") : STR(","));
         safe.len = 0;
         if (is_safe) {
-            text_add_safe(&safe, buf_str(&field));
+            terminal_add_text(&safe, buf_str(&field));
         }
         results_add_csv(line, buf_str(is_safe ? &safe : &field));
     }

@@ -4,9 +4,9 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/terminal.h"
 #include "shell/commands_internal.h"
 #include "shell/results_internal.h"
-#include "shell/text_internal.h"
 
 enum {
     SHARDS_MAX = 1000, /* followed at a time */
@@ -156,7 +156,7 @@ static void print_part(struct buf *out, const char *name, const struct gramme_va
     char *json = value == NULL ? NULL : gramme_value_to_json(value, GRAMME_PLAIN, &len);
     if (json != NULL) {
         buf_format(out, "%s", name);
-        text_add_safe_json(out, str_make(json, len));
+        terminal_add_json(out, str_make(json, len));
     }
     gramme_free(json);
 }
@@ -180,7 +180,7 @@ static void print_record(struct watch *watch, const struct gramme_value *record)
     struct tm local = {0};
     localtime_r(&seconds, &local);
     struct buf name = {0};
-    text_add_safe(&name, str_from_c(event != NULL ? event : "?"));
+    terminal_add_text(&name, str_from_c(event != NULL ? event : "?"));
     buf_add_char(&name, '\0');
     buf_format(&session->out, "%02d:%02d:%02d %-6s ", local.tm_hour, local.tm_min, local.tm_sec,
                name.data);

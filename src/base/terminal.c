@@ -1,5 +1,5 @@
 /* Makes text harmless for terminals and measures its width. Called by everything that prints. */
-#include "shell/text_internal.h"
+#include "base/terminal.h"
 
 #include <wchar.h>
 
@@ -36,7 +36,7 @@ static void add_escape(struct buf *out, uint32_t c)
     }
 }
 
-void text_add_safe(struct buf *out, struct str text)
+void terminal_add_text(struct buf *out, struct str text)
 {
     while (text.len > 0) {
         uint32_t c = 0;
@@ -53,7 +53,7 @@ void text_add_safe(struct buf *out, struct str text)
     }
 }
 
-void text_add_safe_json(struct buf *out, struct str json)
+void terminal_add_json(struct buf *out, struct str json)
 {
     while (json.len > 0) {
         uint32_t c = 0;
@@ -80,7 +80,7 @@ static size_t char_width(uint32_t c)
     return width < 0 ? 1 : (size_t)width;
 }
 
-size_t text_width(struct str text)
+size_t terminal_width(struct str text)
 {
     size_t width = 0;
     while (text.len > 0) {
@@ -118,7 +118,7 @@ static void add_spaces(struct buf *out, size_t count)
     }
 }
 
-void text_add_cell(struct buf *out, struct str text, size_t width, bool right)
+void terminal_add_cell(struct buf *out, struct str text, size_t width, bool right)
 {
     size_t used;
     struct str whole = fit(text, width, &used);

@@ -3,7 +3,7 @@
 
 #include <locale.h>
 
-#include "shell/text_internal.h"
+#include "base/terminal.h"
 
 static void test_safe(void **state)
 {
@@ -26,8 +26,8 @@ static void test_safe(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct buf plain = {0};
         struct buf json = {0};
-        text_add_safe(&plain, str_from_c(rows[i].text));
-        text_add_safe_json(&json, str_from_c(rows[i].text));
+        terminal_add_text(&plain, str_from_c(rows[i].text));
+        terminal_add_json(&json, str_from_c(rows[i].text));
         CHECK_STR_EQ("plain", buf_str(&plain), str_from_c(rows[i].plain));
         CHECK_STR_EQ("json", buf_str(&json), str_from_c(rows[i].json));
         buf_finish(&plain);
@@ -57,9 +57,9 @@ static void test_cells(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct buf out = {0};
-        text_add_cell(&out, str_from_c(rows[i].text), rows[i].width, rows[i].right);
+        terminal_add_cell(&out, str_from_c(rows[i].text), rows[i].width, rows[i].right);
         CHECK_STR_EQ(rows[i].text, buf_str(&out), str_from_c(rows[i].expected));
-        assert_int_equal(text_width(buf_str(&out)), rows[i].width);
+        assert_int_equal(terminal_width(buf_str(&out)), rows[i].width);
         buf_finish(&out);
     }
 }
