@@ -1,68 +1,21 @@
 /* A new index on a table with items: writes and a backfill scan in random order, and after each
- * chunk the index has exactly what the rule in scan.h says. The engine's own service does not take
- * part: by the table delay, the index stays CREATING for as long as the test lasts. */
+ * chunk the index has exactly what the invariant in backfill_scan.h says. The engine's own backfill
+ * does not take part: by the table delay, the index stays CREATING for as long as the test lasts.
+ */
 #include "engine/backfill_scan.h"
 
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "base/testing.h"
-#include "engine/engine_internal.h"
+#include "engine/engine_testing.h"
 #include "model/builder.h"
 
 enum { ITEMS = 1000, STEPS = 6000 };
 
-static struct engine *engine;
-static struct store *store;
-static struct background background; /* of this thread */
-static struct arena arena;
 static struct random dice;
 
-static bool call_is_done;
-
-static void call_done(struct engine_call *call)
-{
-    (void)call;
-    call_is_done = true;
-}
-
-static struct engine_call start_call(void)
-{
-    call_is_done = false;
-    return (struct engine_call){
-        .engine = engine,
-        .arena = &arena,
-        .home = waiting_mailbox_box(background.mailbox),
-        .err = ERR_INIT(&arena),
-        .done = call_done,
-    };
-}
-
-static void finish_call(const struct engine_call *call)
-{
-    waiting_mailbox_run(background.mailbox, &call_is_done);
-    assert_int_equal(call->err.code, ERR_NONE);
-}
-
 /* --- the table --- */
-
-static const struct table *make_table(struct str name)
-{
-    static const struct attribute_definition definition = {.name = STR("pk"), .type = VALUE_S};
-    struct table wanted = {
-        .name = name,
-        .id = "00000000-0000-0000-0000-00000000000",
-        .status = STATUS_ACTIVE, /* and made so long ago that it has no delay */
-        .key = {.hash = {{.name = STR("pk"), .type = VALUE_S}}, .hash_count = 1},
-        .definitions = &definition,
-        .definition_count = 1,
-    };
-    struct table_create create = {.call = start_call(), .wanted = &wanted};
-    engine_create_table(&create);
-    finish_call(&create.call);
-    return create.table;
-}
 
 static const struct table *add_index(struct table_change *change, const struct table *before)
 {
@@ -262,7 +215,7 @@ static void test_rule(void **state)
     }
 }
 
-static void test_walk_beside_writes(void **state)
+static void test_scan_beside_writes(void **state)
 {
     (void)state;
     table_release(make_table(STR("other")));
@@ -309,36 +262,15 @@ static void test_walk_beside_writes(void **state)
 static int open_engine(void **state)
 {
     (void)state;
-    arena_init(&arena);
     random_init_seed(&dice, 1);
-    struct err err = ERR_INIT(&arena);
-    struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
-    struct engine_options options = {
-        .region = STR("r"), .account = STR("0"), .table_delay_ms = (int64_t)3600 * 1000};
-    background.mailbox = waiting_mailbox_create();
-    if (!store_open(STR("memory:"), &store_options, &store, &err) ||
-        !engine_open(store, &options, &engine, &err)) {
-        return -1;
-    }
-    background.engine = engine;
-    return 0;
-}
-
-static int close_engine(void **state)
-{
-    (void)state;
-    engine_close(engine);
-    store_close(store);
-    waiting_mailbox_destroy(background.mailbox);
-    arena_finish(&arena);
-    return 0;
+    return open_test_engine((int64_t)3600 * 1000);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rule),
-        cmocka_unit_test(test_walk_beside_writes),
+        cmocka_unit_test(test_scan_beside_writes),
     };
-    return cmocka_run_group_tests(tests, open_engine, close_engine);
+    return cmocka_run_group_tests(tests, open_engine, close_test_engine);
 }

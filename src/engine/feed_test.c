@@ -4,61 +4,10 @@
 #include "engine/feed_internal.h"
 
 #include "base/buf.h"
-#include "base/testing.h"
-#include "engine/engine_internal.h"
+#include "engine/engine_testing.h"
 #include "model/builder.h"
 
 enum { SLOTS_MAX = 64, READ_MAX = 100 };
-
-static struct engine *engine;
-static struct store *store;
-static struct background background; /* of this thread */
-static struct arena arena;
-static bool call_is_done;
-
-static void call_done(struct engine_call *call)
-{
-    (void)call;
-    call_is_done = true;
-}
-
-static struct engine_call start_call(void)
-{
-    call_is_done = false;
-    return (struct engine_call){
-        .engine = engine,
-        .arena = &arena,
-        .home = waiting_mailbox_box(background.mailbox),
-        .err = ERR_INIT(&arena),
-        .done = call_done,
-    };
-}
-
-static void finish_call(const struct engine_call *call)
-{
-    waiting_mailbox_run(background.mailbox, &call_is_done);
-    assert_int_equal(call->err.code, ERR_NONE);
-}
-
-/* --- a table and its items --- */
-
-static void make_table(struct str name)
-{
-    static const struct attribute_definition definition = {.name = STR("pk"), .type = VALUE_S};
-    struct table wanted = {
-        .name = name,
-        .id = "00000000-0000-0000-0000-00000000000",
-        .status = STATUS_ACTIVE,
-        .billing = BILLING_PAY_PER_REQUEST,
-        .key = {.hash = {{.name = STR("pk"), .type = VALUE_S}}, .hash_count = 1},
-        .definitions = &definition,
-        .definition_count = 1,
-    };
-    struct table_create create = {.call = start_call(), .wanted = &wanted};
-    engine_create_table(&create);
-    finish_call(&create.call);
-    table_release(create.table);
-}
 
 static const struct table *begin_feed(struct table_change *change, const struct table *before)
 {
@@ -186,7 +135,7 @@ static void test_recording(void **state)
 {
     (void)state;
     struct feed feed;
-    make_table(STR("one"));
+    table_release(make_table(STR("one")));
     write_item(STR("one"), "a", 1);
     assert_false(find_feed(&feed));
     change_table(STR("one"), begin_feed);
@@ -253,7 +202,7 @@ static void test_deleted_tables_and_failures(void **state)
 {
     (void)state;
     struct feed feed;
-    make_table(STR("two"));
+    table_release(make_table(STR("two")));
     change_table(STR("two"), begin_feed);
     write_item(STR("two"), "b", 1);
     assert_true(find_feed(&feed));
@@ -265,7 +214,7 @@ static void test_deleted_tables_and_failures(void **state)
     CHECK_STR_EQ("problem", table->destinations[0].problem, STR("why"));
     table_release(table);
     assert_true(feed_remove(&background, &feed));
-    make_table(STR("three"));
+    table_release(make_table(STR("three")));
     change_table(STR("three"), begin_feed);
     write_item(STR("three"), "c", 1);
     struct table_delete remove = {.call = start_call(), .name = STR("three")};
@@ -281,27 +230,7 @@ static void test_deleted_tables_and_failures(void **state)
 static int setup(void **state)
 {
     (void)state;
-    struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
-    struct engine_options options = {.region = STR("r"), .account = STR("a")};
-    arena_init(&arena);
-    struct err err = ERR_INIT(&arena);
-    if (!store_open(STR("memory:"), &store_options, &store, &err) ||
-        !engine_open(store, &options, &engine, &err)) {
-        return -1;
-    }
-    background.engine = engine;
-    background.mailbox = waiting_mailbox_create();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    engine_close(engine);
-    store_close(store);
-    waiting_mailbox_destroy(background.mailbox);
-    arena_finish(&arena);
-    return 0;
+    return open_test_engine(0);
 }
 
 int main(void)
@@ -312,5 +241,5 @@ int main(void)
         cmocka_unit_test(test_the_end),
         cmocka_unit_test(test_deleted_tables_and_failures),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, close_test_engine);
 }

@@ -1,13 +1,13 @@
 """What must hold after a fault, asked of every server: items, indexes, counts, sums and streams. The load has stopped."""
 
-from check import check_collections, check_indexes_and_sizes, stored_items
+from check import check_collections, check_indexes_and_sizes, check_shared, stored_items
 from fault_workload import BRIEF
 from streams import Mirror
 from tables import all_items
 from values import item, plain
 from waiting import poll
 from wire import Client, Refused
-from workload import ACCOUNTS, ALL, MONEY, SLIM, TABLES, WIDE
+from workload import ALL, SLIM, TABLES, WIDE
 
 KEY_NAMES = {WIDE: ["pk", "sk"], SLIM: ["pk"], BRIEF: ["pk"]}
 
@@ -56,20 +56,6 @@ def check_server(endpoint):
             check_indexes_and_sizes(db, table, items)
         check_collections(db, WIDE, stored[WIDE])
         return stored
-
-
-def check_shared(workers, slim):
-    """The counter has every acknowledged addition and no more than were sent; no money was made or lost."""
-    count = int(slim.pop(("counter",), {"n": {"N": "0"}})["n"]["N"])
-    sure = sum(worker.added for worker in workers)
-    most = sure + sum(worker.added_doubt for worker in workers)
-    assert sure <= count <= most, f"the counter is {count}, not in {sure}..{most}"
-    workers[0].added += count - sure
-    for worker in workers:
-        worker.added_doubt = 0
-    balances = [int(slim.pop((f"account-{number}",))["money"]["N"]) for number in range(ACCOUNTS)]
-    assert sum(balances) == ACCOUNTS * MONEY and min(balances) >= 0, f"money was made or lost: {balances}"
-    return count
 
 
 def check_worker(worker, stored):

@@ -98,6 +98,7 @@ def settle(db, worker, doubt):
 
 
 def check_shared(workers, slim):
+    """The counter, which it returns, has every acknowledged addition and no more than were sent; no money was made or lost."""
     count = int(slim.pop(("counter",), {"n": {"N": "0"}})["n"]["N"])
     sure = sum(worker.added for worker in workers)
     most = sure + sum(worker.added_doubt for worker in workers)
@@ -107,6 +108,7 @@ def check_shared(workers, slim):
         worker.added_doubt = 0
     balances = [int(slim.pop((f"account-{number}",))["money"]["N"]) for number in range(ACCOUNTS)]
     assert sum(balances) == ACCOUNTS * MONEY and min(balances) >= 0, f"money was made or lost: {balances}"
+    return count
 
 
 def check_short_lived(db, maker):
