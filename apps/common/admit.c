@@ -5,6 +5,7 @@
 
 #include "apps/common/request_internal.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/random.h"
 
@@ -12,7 +13,7 @@ static void make_id(char out[REQUEST_ID_SIZE])
 {
     unsigned char bytes[8];
     random_system(bytes, sizeof(bytes));
-    hex_encode(bytes, sizeof(bytes), out);
+    hex_encode_c(str_make(bytes, sizeof(bytes)), out);
 }
 
 void request_begin(struct app_request *request)

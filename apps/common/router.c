@@ -1,17 +1,7 @@
 /* Finds the route of a path, and decodes what is encoded in URLs. Called on the event loop. */
 #include "apps/common/request_internal.h"
+#include "base/hex.h"
 #include "base/utf8.h"
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 const char *url_decode(struct arena *arena, struct str text, char plus)
 {

@@ -101,13 +101,6 @@ struct str base64url_decode(struct arena *arena, struct str text)
     return str_make(out, out_len);
 }
 
-void hex_encode(const unsigned char *bytes, size_t len, char *out)
-{
-    for (size_t i = 0; i < len; i++) {
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    }
-}
-
 static void sign(const struct signing_key *key, const char *purpose, struct str payload,
                  unsigned char out[SIGNED_HASH_LEN])
 {

@@ -35,7 +35,5 @@ struct str signed_read(const struct signing_key *key, struct arena *arena, const
 const char *base64url_encode(struct arena *arena, struct str bytes);
 /* The reverse. STR_NULL: the text is not base64url. */
 struct str base64url_decode(struct arena *arena, struct str text);
-/* `size` is 2 * len + 1. */
-void hex_encode(const unsigned char *bytes, size_t len, char *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/testing.h"
 
 /* RFC 4231, test case 2; FIPS 180-2, appendix B.1. */
@@ -15,10 +16,10 @@ static void hashes_are_the_standard_ones(void **state)
     unsigned char hash[SIGNED_HASH_LEN];
     char text[2 * SIGNED_HASH_LEN + 1];
     signed_hmac("Jefe", 4, STR("what do ya want for nothing?"), hash);
-    hex_encode(hash, sizeof(hash), text);
+    hex_encode_c(str_make(hash, sizeof(hash)), text);
     assert_string_equal(text, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     signed_sha256(STR("abc"), hash);
-    hex_encode(hash, sizeof(hash), text);
+    hex_encode_c(str_make(hash, sizeof(hash)), text);
     assert_string_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 

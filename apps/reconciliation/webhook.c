@@ -7,6 +7,7 @@
 
 #include "apps/common/signed.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/mem.h"
 
 enum { ANSWER_BYTES_MAX = 64 * 1024 };
@@ -80,7 +81,7 @@ void webhook_sign(const char *secret, int64_t now_s, const char *json,
     buf_format(&text, "%lld.%s", (long long)now_s, json);
     signed_hmac(secret, strlen(secret), buf_str(&text), mac);
     buf_finish(&text);
-    hex_encode(mac, sizeof(mac), hex);
+    hex_encode_c(str_make(mac, sizeof(mac)), hex);
     snprintf(out, WEBHOOK_SIGNATURE_SIZE, "t=%lld,v1=%s", (long long)now_s, hex);
 }
 

@@ -4,6 +4,7 @@
 
 #include "apps/common/signed.h"
 #include "apps/tickets/tickets.h"
+#include "base/hex.h"
 
 static char statuses[TICKETS_STATUSES_MAX][TICKETS_STATUS_LEN_MAX + 1] = {"open", "in_progress",
                                                                           "resolved", "closed"};
@@ -98,5 +99,5 @@ void tickets_user_key(const char *user_id, char out[TICKETS_CALLER_SIZE])
     unsigned char mac[SIGNED_HASH_LEN];
     signed_hmac(caller_key.bytes, sizeof(caller_key.bytes), str_from_c(user_id), mac);
     memcpy(out, "h-", 2);
-    hex_encode(mac, HASH_DIGITS / 2, out + 2);
+    hex_encode_c(str_make(mac, HASH_DIGITS / 2), out + 2);
 }

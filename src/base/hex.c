@@ -18,6 +18,12 @@ void hex_encode(struct str bytes, char *out)
     }
 }
 
+void hex_encode_c(struct str bytes, char *out)
+{
+    hex_encode(bytes, out);
+    out[2 * bytes.len] = '\0';
+}
+
 bool hex_decode(struct str text, char *out)
 {
     if (text.len % 2 != 0) {

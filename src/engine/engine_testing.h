@@ -40,6 +40,7 @@ static inline int close_test_engine(void **state)
     return 0;
 }
 
+/* The end of a call: lets finish_call() return. */
 static inline void note_call_done(struct engine_call *call)
 {
     (void)call;

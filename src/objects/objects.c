@@ -108,8 +108,7 @@ void object_etag_of(struct str bytes, char out[OBJECT_ETAG_MAX + 1])
 {
     unsigned char md5[OBJECT_MD5_LEN];
     object_md5(bytes, md5);
-    hex_encode(str_make(md5, sizeof(md5)), out);
-    out[2 * sizeof(md5)] = '\0';
+    hex_encode_c(str_make(md5, sizeof(md5)), out);
 }
 
 void object_etag_of_parts(const struct object_writer *writer, char out[OBJECT_ETAG_MAX + 1])

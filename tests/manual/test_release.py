@@ -5,6 +5,7 @@ import importlib.util
 import json
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -15,7 +16,11 @@ from server import ROOT, program
 def release():
     loader = importlib.machinery.SourceFileLoader("release", str(ROOT / "tools/release"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("release", loader))
-    loader.exec_module(module)
+    sys.path.insert(0, str(ROOT / "tools"))  # as for a script
+    try:
+        loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
     return module
 
 
