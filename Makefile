@@ -91,6 +91,7 @@ soak: configure
 ## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a rough look)
 bench: build
 	@tools/setup bench
+	@ninja -C $(BUILD) --quiet src/store/pg_baseline
 	@tools/bench $(ARGS)
 
 ## make fresh    the whole way of a new user, in fresh Debian systems of their own; needs root, takes an hour
