@@ -132,7 +132,7 @@ def _(pair):
     return pair.ours.get("Responses") == [] and not any(pair.theirs.get("Responses", [True])) and pair.ours == {**pair.theirs, "Responses": []}
 
 
-@PAIRS.known("tables of failures", "a statement of a batch that fails later than its checks names its table (measured)")
+@PAIRS.known("tables of failures", "a statement whose condition fails, or whose item is there already, names its table (measured)")
 def _(pair):
     return pair.both_refuse() and pair.ours == {**pair.theirs, "TableName": pair.ours.get("TableName")}
 

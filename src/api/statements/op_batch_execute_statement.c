@@ -205,7 +205,7 @@ static void write_member(struct batch_member *member)
             partiql_write_row(call->out, call->arena, &member->partiql.statement, row);
         }
     }
-    if (member->ran) {
+    if (member->ran && member->err.code != ERR_VALIDATION) {
         api_member(call, STR("TableName"));
         json_write_plain_string(call->out, member->partiql.table->name);
     }
