@@ -107,6 +107,11 @@ lacks("nesting of values", "is checked before the expression that uses the value
       r"ExpressionAttributeValues contains invalid value: Nesting Levels have exceeded")
 
 
+@known("empty keys first", "a key without attributes is compared with the schema, after the table is looked for; DynamoDB Local refuses it first")
+def _(case):
+    return case.operation == "BatchGetItem" and case.gramme.error() == "ResourceNotFoundException" and "has one or more empty keys" in case.oracle.text
+
+
 lacks("types of index keys", "are checked in every update", INVALID + r"Type mismatch for Index Key", operations={"UpdateItem"})
 
 

@@ -93,6 +93,11 @@ PAIRS.lacks("RETURNING", "is refused before keys are looked at (measured)", r"RE
 PAIRS.lacks("sizes of keys", "are checked in conditions, too", r"One or more parameter values were invalid: (Size of hashkey|Aggregated size)")
 
 
+@PAIRS.known("depth of values, and items that are there", "the depth of values is checked before the item is looked for")
+def _(pair):
+    return errors(pair) == ("ValidationError", "DuplicateItem") and pair.text.count('{"L"') + pair.text.count('{"M"') > 30
+
+
 @PAIRS.known("tables of statements", "RETURNING is checked before the table is looked for")
 def _(pair):
     return errors(pair) == ("ValidationError", "ResourceNotFound") and "RETURNING" in pair.text
