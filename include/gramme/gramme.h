@@ -254,7 +254,7 @@ double gramme_answer_units(const struct gramme_answer *answer);
 /* --- values ---------------------------------------------------------------------------------- */
 
 enum gramme_type {
-    GRAMME_NONE, /* of NULL: no value */
+    GRAMME_NONE, /* the type of a NULL pointer */
     GRAMME_STRING,
     GRAMME_NUMBER,
     GRAMME_BINARY,
@@ -377,7 +377,7 @@ const void *gramme_value_binary(const struct gramme_value *value, size_t *len);
 size_t gramme_value_count(const struct gramme_value *value);
 /* Returns an element or entry, in order; NULL if the index is too large. */
 const struct gramme_value *gramme_value_at(const struct gramme_value *value, size_t index);
-/* Returns the name of a value that is an entry of a map; NULL: it is none. */
+/* Returns the name of a value that is an entry of a map; NULL for other values. */
 const char *gramme_value_name(const struct gramme_value *value);
 /* Whether two values are equal for DynamoDB: numbers by value, maps and sets in any order. */
 bool gramme_value_equal(const struct gramme_value *a, const struct gramme_value *b);
@@ -420,15 +420,15 @@ void gramme_free(void *text);
 #define GRAMME_BAD_ADDRESS       "BadAddress"       /* of gramme_open() */
 #define GRAMME_BAD_REQUEST       "BadRequest"       /* a mistake in building; nothing was sent */
 #define GRAMME_BAD_JSON          "BadJson"          /* of gramme_value_from_json() */
-#define GRAMME_NO_CREDENTIALS    "NoCredentials"    /* nowhere to be found */
+#define GRAMME_NO_CREDENTIALS    "NoCredentials"    /* none were found */
 #define GRAMME_NO_REGION         "NoRegion"         /* of gramme_open() */
 #define GRAMME_CANNOT_OPEN       "CannotOpen"       /* the database in this process */
 #define GRAMME_CONNECTION_FAILED "ConnectionFailed" /* also: ended before the answer did */
 #define GRAMME_TIMED_OUT         "TimedOut"
-#define GRAMME_BAD_ANSWER        "BadAnswer" /* not DynamoDB's, or damaged on the way */
+#define GRAMME_BAD_ANSWER        "BadAnswer" /* not a response of DynamoDB, or damaged in transit */
 
 /* Codes of the parts of a canceled transaction. */
-#define GRAMME_REASON_NONE             "None" /* this part would have been fine */
+#define GRAMME_REASON_NONE             "None" /* this part did not cause the cancellation */
 #define GRAMME_REASON_CONDITION_FAILED "ConditionalCheckFailed"
 #define GRAMME_REASON_CONFLICT         "TransactionConflict"
 

@@ -41,8 +41,8 @@ struct api_guard {
     const struct policy_caller *caller;
     const struct policy_set *policies; /* without those of tables, which authorize.c finds */
     uint64_t mentions;                 /* the union of policy_mentions() of these policies */
-    const struct auth_context
-        *context; /* the condition keys that depend on the caller and the connection */
+    /* the condition keys that depend on the caller and the connection */
+    const struct auth_context *context;
     /* Called for each denied request, on the thread of the call. Returns true if the call is to go
      * on nevertheless (`--auth warn`). */
     bool (*refused)(const struct api_guard *guard, const struct policy_request *request,
@@ -57,17 +57,17 @@ struct api_call {
     struct str operation; /* "GetItem" */
     struct str body;
     const struct api_guard *guard; /* NULL: everything is allowed */
-    struct str
-        host; /* the host name that the client used; STR_NULL: a call from the same process */
+    /* the host name that the client used; STR_NULL: a call from the same process */
+    struct str host;
     struct arena *arena; /* memory of the call; it and `out` may have budgets, and a call that
                             exceeds one fails */
     struct mailbox *home;
     struct buf *out; /* the response body is appended to it */
-    bool
-        out_is_exclusive; /* nothing else uses `out` before done(), so any thread may write to it */
+    /* nothing else uses `out` before done(), so any thread may write to it */
+    bool out_is_exclusive;
     void (*done)(struct api_call *call);
     /* Called instead of done() if the call would read much: runs the call again on a thread that
-     * may be busy for long. NULL: this thread may be. */
+     * may be busy for long. NULL: this thread may be busy for long itself. */
     void (*move)(struct api_call *call);
 
     int status; /* HTTP status, set before done() */

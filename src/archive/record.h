@@ -1,6 +1,6 @@
 /* archive/record.h: reads the records of a file or object one by one: DynamoDB's JSON, Ion text or
- * CSV. Memory is bounded by the longest record that is accepted. Any bytes may come: what cannot be
- * read is told as a result, never a crash.
+ * CSV. Memory is bounded by the longest record that is accepted. The input may be any bytes: a
+ * record that cannot be read gives a result (RECORD_BAD, RECORD_BROKEN), never a crash.
  *
  * A reader is used by one thread. */
 #ifndef GRAMME_ARCHIVE_RECORD_H

@@ -36,7 +36,7 @@ enum record_result read_csv_header(struct record_reader *reader, struct arena *a
 /* Ends a reader for a failure of window_fill(): of the source, or of what the source holds. */
 enum record_result record_end_failed(struct record *out, const struct err *err);
 
-/* Without its condition the item would be written in any case. */
+/* Such a record is refused: without its condition the item would always be written. */
 #define CONDITION_IS_NO_STRING "The ConditionExpression is not a string"
 
 /* Returns RECORD_BAD with a message, formatted in `arena`. */

@@ -58,8 +58,8 @@ static inline void transcribe_one(struct buf *out, enum record_result result,
     buf_add_char(out, '\n');
 }
 
-/* Appends a line for each record of the source. If `resume` is not 0, a new reader goes on behind
- * every record that many. */
+/* Appends a line for each record of the source. If `resume` is not 0, a new reader continues after
+ * every `resume` records, so that resuming is tested. */
 static inline void transcribe(const struct record_options *options, struct str text, size_t step,
                               size_t resume, struct buf *out)
 {
@@ -89,8 +89,8 @@ static inline void transcribe(const struct record_options *options, struct str t
     arena_finish(&arena);
 }
 
-/* For fuzz targets: asserts that the same is read whether the bytes come at once or a few at a
- * time, and by readers that go on in the middle. */
+/* For fuzz targets: asserts that the records are the same whether the bytes arrive at once or a few
+ * at a time, and whether one reader reads them or each reader continues where another stopped. */
 static inline void check_record_reader(enum record_format format, struct str text)
 {
     static const struct attribute_definition definitions[] = {

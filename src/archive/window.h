@@ -34,7 +34,7 @@ static inline struct str window_text(const struct window *window)
  * size is full (ERR_VALIDATION). */
 MUST_USE bool window_fill(struct window *window, struct err *err);
 
-/* Whether a window of the largest size holds nothing that was taken and has no room. */
+/* Whether the window has its largest size and is full of bytes that were not taken yet. */
 static inline bool window_is_full(const struct window *window)
 {
     return window->start == 0 && window->capacity >= window->capacity_max;

@@ -12,12 +12,12 @@ enum archive_format { ARCHIVE_DYNAMODB_JSON, ARCHIVE_ION };
  *   {"Item":{"Id":{"N":"103"}}}      $ion_1_0 {Item:{Id:103.}} */
 void archive_write_item(struct buf *out, enum archive_format format, struct value item);
 
-/* What became of an item between two instants. */
+/* The change of an item between two instants. */
 struct archive_change {
     int64_t time_us; /* of its last change */
     const struct key_schema *key;
     struct value old_item; /* VALUE_ABSENT: there was none, or it is not wanted */
-    struct value new_item; /* VALUE_ABSENT: there is none any more */
+    struct value new_item; /* VALUE_ABSENT: the item was deleted */
     struct value key_item; /* an item to take the key from */
 };
 /* Appends a change as a line, in DynamoDB JSON or Ion:

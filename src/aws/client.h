@@ -1,6 +1,6 @@
-/* aws/client.h: signed requests to a service of AWS's shape, over HTTP. libgramme, exports and
- * imports (src/objects) and the Kinesis destination call it. All functions block; any number of
- * threads may use one client, and each keeps its connection for the next request. */
+/* aws/client.h: signed requests over HTTP to AWS or to a service with the same protocol. libgramme,
+ * exports and imports (src/objects) and the Kinesis destination call it. All functions block; any
+ * number of threads may use one client, and each keeps its connection for the next request. */
 #ifndef GRAMME_AWS_CLIENT_H
 #define GRAMME_AWS_CLIENT_H
 
@@ -41,7 +41,7 @@ struct aws_request {
     const atomic_bool *stop; /* set by another thread: ends the request soon; NULL: never */
 };
 
-/* What came of a request; {0} at first. The caller frees it. */
+/* The result of a request; {0} at first. The caller frees it. */
 struct aws_response {
     int status;           /* HTTP status; 0: no response */
     struct buf body;      /* its capacity is kept from one request to the next */
@@ -56,8 +56,8 @@ struct aws_response {
 /* Makes one attempt. */
 void aws_client_attempt(struct aws_client *client, const struct aws_request *request,
                         struct aws_response *response);
-/* Makes attempts until one succeeds, the failure is not one that may pass, or attempts (or
- * patience_ms) are used up. True: the status is 2xx. False: aws_response_error(). */
+/* Makes attempts until one succeeds, the failure is permanent, or attempts (or patience_ms) are
+ * used up. True: the status is 2xx. False: aws_response_error(). */
 MUST_USE bool aws_client_call(struct aws_client *client, const struct aws_request *request,
                               struct aws_response *response);
 /* Frees the memory of a response. */

@@ -1,5 +1,6 @@
-/* aws/options.h: how to reach a service of AWS's shape. What is NULL or 0 is taken from where the
- * AWS SDKs take it: environment, profile files, container or instance. */
+/* aws/options.h: how to reach AWS or a service with the same protocol. Members that are NULL or 0
+ * are taken from where the AWS SDKs take them: environment, profile files, container or
+ * instance. */
 #ifndef GRAMME_AWS_OPTIONS_H
 #define GRAMME_AWS_OPTIONS_H
 
@@ -18,8 +19,8 @@ struct aws_options {
     int connect_timeout_ms; /* 0: 3000 */
     int timeout_ms;         /* of each attempt, from connecting to the response's end; 0: 30000 */
     int attempts_max; /* including the first; 0: AWS_MAX_ATTEMPTS, max_attempts of the profile, 4 */
-    /* Not 0: failures that may pass are retried for so long, however many attempts that takes; for
-     * background work that must survive an outage of the other side. */
+    /* Not 0: transient failures are retried for this long, with any number of attempts: for
+     * background work that must survive an outage of the service. */
     int64_t patience_ms;
 };
 

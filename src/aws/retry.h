@@ -1,6 +1,6 @@
-/* aws/retry.h: which failures are tried again, when, and how often: the AWS SDKs'
- * "standard" mode as of 2026 with its values for DynamoDB, which other services are called with,
- * too (docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html). */
+/* aws/retry.h: which failures are retried, when, and how often: the AWS SDKs' "standard" mode as of
+ * 2026 with its values for DynamoDB, which are used for other services, too
+ * (docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html). */
 #ifndef GRAMME_AWS_RETRY_H
 #define GRAMME_AWS_RETRY_H
 
@@ -23,8 +23,8 @@ enum retry_kind retry_kind_of(int status, const char *code);
  * not retry those, as the SDKs do not; it only reports it. */
 bool retry_reason_passes(const char *code);
 
-/* A token bucket that limits the retries of a handle: when most calls fail, retries make it worse.
- * Thread-safe. */
+/* A token bucket that limits the retries of a handle: when most calls fail, retries would only add
+ * load. Thread-safe. */
 struct retry_quota {
     pthread_mutex_t lock;
     struct random random;

@@ -75,8 +75,8 @@ MUST_USE struct str str_trim(struct str s, const char *chars);
 /* As str_eq(), with ASCII letters of either case equal. */
 bool str_eq_nocase(struct str a, struct str b);
 
-/* Reads the whole text as a decimal number with an optional '-'. False if it is none or does not
- * fit. */
+/* Reads the whole text as a decimal number with an optional '-'. False if it is not a number or
+ * does not fit. */
 MUST_USE bool str_to_int64(struct str s, int64_t *out);
 
 #endif

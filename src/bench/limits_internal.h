@@ -1,4 +1,5 @@
-/* bench/limits_internal.h: what the machine gives at best, to hold results against. */
+/* bench/limits_internal.h: measures the limits of the machine itself, for comparison with the
+ * results of a run. */
 #ifndef GRAMME_BENCH_LIMITS_INTERNAL_H
 #define GRAMME_BENCH_LIMITS_INTERNAL_H
 

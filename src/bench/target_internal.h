@@ -10,10 +10,10 @@
 #include "base/buf.h"
 #include "err/err.h"
 
-/* What the Authorization header of requests is. */
+/* The Authorization header of requests. */
 enum target_auth {
     TARGET_AUTH_NONE,  /* there is none */
-    TARGET_AUTH_DUMMY, /* one that nobody signed */
+    TARGET_AUTH_DUMMY, /* not a valid signature */
     TARGET_AUTH_SIGN,  /* signed with the credentials in the environment */
 };
 

@@ -39,7 +39,8 @@ MUST_USE bool test_table_create(const struct test_table *table, const struct tar
 /* Deletes the table if it exists, and waits until it is gone. */
 MUST_USE bool test_table_delete(const struct test_table *table, const struct target *target,
                                 struct err *err);
-/* Sets *out: whether the table is loaded. Loading writes item 0 last, so it tells. */
+/* Sets *out: whether the table is loaded, that is, whether item 0 exists: loading writes it
+ * last. */
 MUST_USE bool test_table_is_loaded(const struct test_table *table, const struct target *target,
                                    bool *out, struct err *err);
 

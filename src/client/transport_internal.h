@@ -9,8 +9,8 @@
 /* The lists of operations; each has a target prefix of its own. */
 enum operation_group {
     GROUP_DYNAMODB,
-    GROUP_STREAMS, /* DynamoDB Streams, a service of its own */
-    GROUP_GRAMME,  /* what only Gramme has */
+    GROUP_STREAMS, /* DynamoDB Streams */
+    GROUP_GRAMME,  /* operations that only Gramme has */
 };
 
 /* One attempt. */

@@ -26,7 +26,7 @@ enum load_state {
 /* The length of an id: 14 digits, a hyphen, 8 hex digits. */
 enum { LOAD_ID_LEN = 23 };
 
-/* How far it has come: everything before this has been written, or reported as an error. */
+/* The position of a load: every record before it has been written, or reported as an error. */
 struct load_cursor {
     struct str key;  /* the object that is being read; STR_NULL: none yet */
     struct str etag; /* of that object */
@@ -88,7 +88,8 @@ struct load {
     size_t index_count;
     struct load_cursor cursor;
 
-    /* Why it failed. While it is running: it is going to fail, and what is half-made goes first. */
+    /* Why it failed. If it is set while the load is running, the load fails after the incomplete
+     * table has been deleted. */
     struct str failure_code;
     struct str failure_message;
 };

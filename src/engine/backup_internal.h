@@ -35,10 +35,10 @@ struct restoring;
 enum restore_result {
     RESTORE_MORE,
     RESTORE_LATER,  /* --table-delay-ms is not over */
-    RESTORE_FAILED, /* the store did: the same can be tried again */
+    RESTORE_FAILED, /* the store failed: the step can be repeated */
     RESTORE_OVER
 };
-/* `*state` is NULL at first, and the function's own. */
+/* Takes the next step. `*state` is NULL at first, and private to the function. */
 MUST_USE enum restore_result restore_step(struct background *background, const struct table *table,
                                           struct restoring **state);
 /* The number of the table's space: which restore a state belongs to. */
@@ -46,7 +46,8 @@ uint32_t restoring_space(const struct restoring *state);
 /* Frees a state. Accepts NULL. */
 void restoring_destroy(struct restoring *state);
 
-/* history_trim.c: erases records that no instant needs, where a pass is due. Of the housekeeper. */
+/* history_trim.c: erases records that no instant needs, where a pass is due. Called by the
+ * housekeeper. */
 void history_trim(struct background *background);
 /* Frees what is known from one pass to the next. */
 void history_forget_trims(struct engine *engine);

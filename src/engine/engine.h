@@ -37,8 +37,8 @@ MUST_USE bool engine_open(struct store *store, const struct engine_options *opti
                           struct engine **out, struct err *err);
 /* Stops the background threads and frees the engine. No call may be under way. Accepts NULL. */
 void engine_close(struct engine *engine);
-/* The clock was set, or an operator has confirmed it: background threads check at once what is due.
- * Any thread, as the next. */
+/* Call it after the clock was set or an operator has confirmed it: background threads then check at
+ * once what is due. Any thread, as the next. */
 void engine_clock_moved(struct engine *engine);
 /* Whether the wall clock has jumped ahead, so that data does not expire by it (see
  * engine/trusted_clock.h). */
@@ -58,14 +58,14 @@ void engine_watch_catalog(struct engine *engine, void (*changed)(void *context),
 MUST_USE bool engine_is_leader(const struct engine *engine);
 /* The time by which data is deleted (engine/trusted_clock.h), in ms since 1970. Any thread. */
 int64_t engine_trusted_ms(const struct engine *engine);
-/* Of hashes that outlive the process. */
+/* Returns the seed of hashes that outlive the process. */
 uint64_t engine_seed(const struct engine *engine);
 
 struct engine_call {
     struct engine *engine;
     struct arena *arena;
     struct mailbox *home;
-    struct err err; /* err.code ERR_NONE: it went well */
+    struct err err; /* err.code ERR_NONE: success */
     void (*done)(struct engine_call *call);
     /* Called on the thread of `home` before the functions that take items or records (`emit`) are
      * called on another one; with `owner`. NULL: nothing to do. */
@@ -76,8 +76,8 @@ struct engine_call {
     struct task task; /* the engine's own */
 };
 
-/* Asks whether the store takes writes, by writing a row of its own: call.err says no. `call` is
- * filled in by the caller, the rest is the engine's. */
+/* Checks whether the store accepts writes, by writing a row. call.err is set if it does not. The
+ * caller fills in `call`; the other members are private to the engine. */
 struct engine_probe {
     struct engine_call call;
     struct str key;
@@ -86,7 +86,8 @@ struct engine_probe {
 /* Starts a probe. */
 void engine_probe(struct engine_probe *probe);
 
-/* What bytes_max is for items that are also filtered. */
+/* Returns the bytes_max of a call whose items also pass through `filter`: smaller if the filter is
+ * expensive. */
 size_t engine_bytes_max(const struct engine_call *call, const struct condition *filter);
 
 /* --- tables --- */
@@ -104,8 +105,8 @@ enum resource_status table_status(const struct engine *engine, const struct tabl
  * CREATING and ENABLING last. */
 MUST_USE bool catalog_delay_is_over(const struct engine *engine, int64_t since_ms);
 
-/* Item counts and sizes, of the table and of each index; behind those of the indexes, of the one
- * that is leaving. */
+/* Item counts and sizes of the table and of each index. The entry after those of the indexes is for
+ * the index that is being deleted. */
 struct table_sizes {
     int64_t item_count;
     int64_t bytes;
@@ -150,7 +151,7 @@ struct table_change {
     bool may_be_creating;      /* the table may be CREATING */
     const struct table *table; /* the new one, acquired; NULL on error */
 
-    /* For `change`, set anew each time it runs. */
+    /* For `change`; the engine sets them before each run. */
     uint64_t version;                         /* of the catalog, with this change */
     struct str extra_row;                     /* CHANGE_EXTRA is its index in the batch */
     uint32_t next_space;                      /* take a space for new rows: next_space++ */
@@ -204,25 +205,29 @@ struct item_key {
     struct str row;
 };
 
-/* From a Key parameter: exactly the key attributes, of the right types. */
+/* Makes the key from a Key parameter, which must have exactly the key attributes, of the right
+ * types. */
 MUST_USE bool item_key_from_key(struct engine *engine, const struct table *table, struct value key,
                                 struct arena *arena, struct item_key *out, struct err *err);
-/* Whether an item that is to be put has the key attributes, of the right types. */
+/* Returns whether an item to put has the key attributes, of the right types. */
 MUST_USE bool item_has_key(const struct table *table, struct value item);
-/* From an item that is to be put: has the key attributes, of the right types. */
+/* Makes the key of an item to put, which must have the key attributes, of the right types. */
 MUST_USE bool item_key_from_item(struct engine *engine, const struct table *table,
                                  struct value item, struct arena *arena, struct item_key *out,
                                  struct err *err);
-/* Refuses empty values of key attributes, also of the indexes' if it is an item that is to be put.
- * The two functions above and the one below do so too; transactions ask before all else. */
+/* Refuses empty values of key attributes; for an item to put, also of the index keys. The two
+ * functions above and the one below check this, too; transactions must check it before anything
+ * else. */
 MUST_USE bool item_check_empty_keys(const struct table *table, struct value attributes, bool put,
                                     struct err *err);
-/* An item that is to be put: its index keys, where it has them, are fit for one. */
+/* Checks the index keys that an item to put has: types and sizes. */
 MUST_USE bool item_check_index_keys(const struct table *table, struct value item, struct err *err);
-/* The limit on a whole item that is to be put; with local indexes their entries count too. */
+/* Checks the size limit of an item to put; in a table with local indexes their entries count,
+ * too. */
 MUST_USE bool item_check_size(const struct table *table, struct value item, size_t size,
                               struct err *err);
-/* The key attributes of an item as an M value: the table's, and the index's if there is one. */
+/* Returns the key attributes of an item as an M value: those of the table and, if `index` is not
+ * NULL, of the index. */
 struct value item_key_value(const struct table *table, const struct index *index, struct value item,
                             struct arena *arena);
 
@@ -259,9 +264,9 @@ struct item_write {
     bool is_internal; /* not by a call: deleted because it expired, or put by a restore */
     const struct expiry_find *expiry; /* of an expired item: how it was found (engine/expiry.h) */
 
-    /* What came of it. */
+    /* The result. */
     struct err err;        /* ERR_CONDITIONAL_CHECK_FAILED, ERR_VALIDATION, ... */
-    bool empty_index_key;  /* err is about one: transactions refuse the whole request */
+    bool empty_index_key;  /* err is about an empty index key: a transaction fails as a whole */
     struct value old_item; /* if wanted; VALUE_ABSENT: there was none */
     struct value new_item; /* VALUE_ABSENT: there is none */
     size_t old_size;
@@ -272,16 +277,19 @@ struct item_write {
 
 /* Writes that happen all or not at all. */
 struct items_write {
-    struct engine_call call; /* call.err: none of the writes', e.g. the disk is full */
+    /* call.err: a failure that no single write caused, e.g. the disk is full */
+    struct engine_call call;
     struct item_write *writes;
     size_t write_count;
     bool failed; /* some write has an err, and nothing was written */
     /* TransactWriteItems' idempotency token; STR_NULL: none. */
     struct str token;
-    struct str token_digest; /* of the request, to tell a replay from a misuse */
-    bool replayed;           /* a call with this token was carried out before: nothing was done */
-    struct str replay_note;  /* what the first call left with note(), in call.arena */
-    /* After all writes have been evaluated well: what to keep with the token, in call.arena. */
+    /* of the request: a call with the same token and another digest is refused */
+    struct str token_digest;
+    bool replayed;          /* a call with this token was executed before: this one wrote nothing */
+    struct str replay_note; /* what the first call left with note(), in call.arena */
+    /* Called when all writes have been evaluated successfully: returns what to store with the
+     * token, in call.arena. */
     struct str (*note)(struct items_write *write);
 
     struct store_update update; /* the engine's own, like all below */
@@ -325,7 +333,7 @@ struct items_read {
     size_t count;         /* after the filter */
     size_t scanned_count; /* before */
     size_t bytes;         /* read, before filter and projection */
-    double fetch_units;   /* of reads from the table, eventually consistent */
+    double fetch_units;   /* units of the reads from the table, eventually consistent */
     bool consistent;
     struct value last_key; /* VALUE_ABSENT: the range was read to its end */
 
@@ -336,9 +344,9 @@ struct items_read {
     size_t fetch_count;
     size_t fetched_count;
     size_t fetched_bytes;
-    struct arena_mark fetch_mark; /* items of the part before are freed */
+    struct arena_mark fetch_mark; /* frees the items of the previous part */
     bool fetch_is_away;           /* a part is being read by another thread */
-    bool fetch_is_back;           /* the part that was asked for has come */
+    bool fetch_is_back;           /* the requested part has been read */
 };
 /* Reads one page of a Query or Scan. */
 void engine_read_items(struct items_read *read);

@@ -33,7 +33,7 @@ struct engine {
     struct arena arena; /* for the options */
     pthread_rwlock_t tables_lock;
     struct map tables;               /* name -> struct table_entry */
-    struct table_entry *replaced;    /* older descriptions that somebody still holds */
+    struct table_entry *replaced;    /* older descriptions that calls still hold */
     atomic_uint_fast64_t call_count; /* so far; background threads give way when it grows */
     struct streams streams;
     struct follow follow;
@@ -46,13 +46,13 @@ struct engine {
     struct trimmed_history *trimmed;        /* of the housekeeper: history_trim.c */
     struct expiry_sweeps *sweeps;           /* of that thread */
     pthread_mutex_t watch_lock;             /* of the next two */
-    void (*catalog_changed)(void *context); /* NULL: nobody watches */
+    void (*catalog_changed)(void *context); /* NULL: none is registered */
     void *watch_context;
     void (*wake_loads)(void *context); /* engine_on_load(); under tables_lock, like the next */
     void *wake_loads_context;
 };
 
-/* Tells who watches the catalog that it has changed. */
+/* Calls the function registered with engine_watch_catalog(). */
 void engine_note_catalog_change(struct engine *engine);
 
 /* catalog.c: descriptions in memory */
@@ -110,13 +110,14 @@ MUST_USE bool catalog_read_all(struct engine *engine, struct arena *arena,
                                struct catalog_snapshot *out, struct err *err);
 /* Whether all rows can be read. */
 MUST_USE bool catalog_check_all(const struct catalog_snapshot *snapshot, struct err *err);
-/* Makes what the store has what is known here; no change after `version` is in it. On the thread
- * that publishes. */
+/* Replaces all descriptions in memory by those of the snapshot, which contains no change after
+ * `version`. On the publisher thread. */
 void catalog_replace_all(struct engine *engine, const struct catalog_snapshot *snapshot,
                          uint64_t version);
-/* Drops spaces that were to be dropped when a server stopped. */
+/* Drops the spaces that have a row "drop": a server stopped before it had dropped them. */
 void catalog_drop_left(struct engine *engine, const struct catalog_snapshot *snapshot);
-/* Up to which version, at most `seen`, no call of this server knows less. */
+/* Returns the newest version, at most `seen`, such that no call under way on this server uses an
+ * older description. */
 uint64_t catalog_settled_version(struct engine *engine, uint64_t seen);
 /* Frees all descriptions in memory, when the engine is closed. */
 void catalog_unload(struct engine *engine);
@@ -169,7 +170,8 @@ struct index_entry {
     size_t size;
 };
 
-/* Just its key; STR_NULL: the item lacks a key attribute or has it of another type. */
+/* Returns only the key of the entry; STR_NULL: the item lacks a key attribute, or has one of
+ * another type. */
 struct str index_entry_key(const struct engine *engine, const struct index *index,
                            const struct item_key *key, struct value item, struct arena *arena);
 /* `item_row` is the item's own row, for indexes that project all of it. An item whose entry would
@@ -177,11 +179,11 @@ struct str index_entry_key(const struct engine *engine, const struct index *inde
 struct index_entry index_entry_of(const struct engine *engine, const struct table *table,
                                   const struct index *index, const struct item_key *key,
                                   struct value item, struct str item_row, struct arena *arena);
-/* Whether the store accepts the keys of the new item's entries; false: write->err says which not.
+/* Whether the store accepts the keys of the new item's entries; false: write->err names the index.
  * Writes of restores always pass: their items are stored without such an entry. */
 MUST_USE bool index_check_entry_keys(const struct engine *engine, struct item_write *write,
                                      struct value old_item, struct arena *arena);
-/* What the entries of an item in all local indexes count for. */
+/* Returns the size of the entries of an item in all local indexes, by the rules of the service. */
 size_t index_local_size(const struct table *table, struct value item);
 
 #endif

@@ -98,10 +98,10 @@ MUST_USE bool export_list_waiting(struct background *background, struct export_l
 enum export_result {
     EXPORT_RESULT_OK,
     EXPORT_RESULT_TAKEN,  /* another server carries it out, or it has ended */
-    EXPORT_RESULT_FAILED, /* the store did: the same can be tried again */
+    EXPORT_RESULT_FAILED, /* the store failed: the call can be repeated */
 };
-/* Begins or resumes an export: increments `attempt`, so that whoever carried it out before can
- * change it no more. */
+/* Begins or resumes an export: increments `attempt`, so that a server that carried it out before
+ * cannot change it any more. */
 MUST_USE enum export_result export_begin(struct background *background, struct arena *arena,
                                          struct str row_name, struct export *out);
 /* Replaces the export's row, if `attempt` is still the same. `file`, not STR_NULL: the line of data
@@ -129,7 +129,7 @@ MUST_USE enum export_readiness export_find_source(struct background *background,
                                                   struct arena *arena, const struct export *export,
                                                   struct export_source *out);
 
-/* Ends what the export holds: its pins, and the lines of its data files. May be repeated. */
+/* Deletes the pins of the export and the lines of its data files. May be repeated. */
 MUST_USE bool export_release(struct background *background, struct arena *arena,
                              struct str row_name, const struct export *export);
 /* Deletes the row of an export that ended long ago, and its token. */

@@ -46,8 +46,8 @@ struct str history_row_before(struct str record, bool *out_good);
 
 /* --- reading: on a background thread --- */
 
-/* What to read: all items as of `instant_ns`; or, if `until_ns` is not 0, the items that were
- * changed after `instant_ns` and not after `until_ns`. */
+/* Selects what is read: all items as of `instant_ns`; or, if `until_ns` is not 0, the items that
+ * were changed after `instant_ns` and not after `until_ns`. */
 struct history_source {
     uint32_t space;
     uint32_t history_space;

@@ -1,6 +1,6 @@
 /* engine/inventory.h: which spaces a store has and what they are for, from its rows alone: for
  * checking and repairing a store that no engine has open. Rows must come in order of their keys, so
- * that the catalog comes before the items. Nothing here trusts the rows. */
+ * that the catalog comes before the items. Every row is checked before it is used. */
 #ifndef GRAMME_ENGINE_INVENTORY_H
 #define GRAMME_ENGINE_INVENTORY_H
 
@@ -64,11 +64,11 @@ bool inventory_add(struct inventory *inventory, struct str key, struct str value
                    inventory_report *report, void *context);
 /* After the last row of those spaces: reports contradictions. */
 void inventory_seal(struct inventory *inventory, inventory_report *report, void *context);
-/* What a space is for; one that is not known gets an entry. Valid until the next call that adds
- * one. */
+/* Returns the entry of a space; adds one if the space is not known. Valid until the next call that
+ * adds one. */
 struct space_info *inventory_find(struct inventory *inventory, uint32_t space);
 
-/* What a space is for, for people: `items of table "orders"`. */
+/* Returns a text for messages: `items of table "orders"`. */
 struct str inventory_describe(struct inventory *inventory, uint32_t space, struct arena *arena);
 
 #endif

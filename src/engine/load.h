@@ -1,5 +1,5 @@
-/* engine/load.h: the rows of imports and bulk puts. What they do is done by src/transfer, on
- * threads of its own; this is what is kept of them, and what operations and that folder both need.
+/* engine/load.h: the rows of imports and bulk puts. src/transfer carries them out, on its own
+ * threads; this folder stores their rows, for the operations and for src/transfer.
  *
  *   catalog | "import", "bulk" | ID/TABLE      a load (codec/load.h)
  *   catalog | "load-token" | kind, hash        row name of the load that was started with the token
@@ -94,15 +94,15 @@ void engine_cancel_load(struct load_cancel *cancel);
 
 /* --- working on loads: on a background thread --- */
 
-/* Says whom to wake when a load was started or cancelled on this server; `wake` is called on any
- * thread. NULL: nobody any more. */
+/* Registers the function that is called, on any thread, when a load was started or cancelled on
+ * this server. NULL unregisters it. */
 void engine_on_load(struct engine *engine, void (*wake)(void *context), void *context);
 
-/* What came of an update of a load's row. */
+/* The result of an update of a load's row. */
 enum load_saved {
     LOAD_SAVED,
-    LOAD_CANCEL_WANTED, /* saved, and somebody wants it to end */
-    LOAD_GONE,          /* it has ended: another server works on it, or did */
+    LOAD_CANCEL_WANTED, /* saved, and the load must end: it was cancelled */
+    LOAD_GONE,          /* the row says that it has ended: another server has ended it */
     LOAD_NOT_SAVED,     /* the store failed: try again */
 };
 /* Writes the load's progress, or its end. A state of CANCELLING in the row stays, unless the load
@@ -119,10 +119,10 @@ MUST_USE bool load_create_table(struct background *background, struct arena *are
 /* Deletes the table of an import that failed. It need not exist. False: try again. */
 MUST_USE bool load_drop_table(struct background *background, struct arena *arena,
                               const struct load *load, struct err *err);
-/* Erases the row of a load, and its token. */
+/* Erases the rows of a load and of its token. */
 MUST_USE bool load_forget(struct background *background, struct arena *arena, struct str row_name,
                           const struct load *load);
-/* The time by which loads are forgotten (engine/trusted_clock.h). */
+/* Returns the time by which the rows of old loads are erased (engine/trusted_clock.h). */
 int64_t load_clock_ms(struct engine *engine);
 /* The bytes that an item takes in an index; 0: it is not in it. */
 size_t load_index_bytes(const struct engine *engine, const struct table *table,

@@ -25,7 +25,7 @@ enum trusted_look {
 };
 
 struct trusted_clock {
-    /* Trusted time minus the time of clock_boot_ms(), as of the last look. */
+    /* Trusted time minus the time of clock_boot_ms(), as of the last trusted_clock_look(). */
     atomic_int_least64_t offset_ms;
     atomic_bool is_doubted;
     atomic_bool is_confirmed; /* an operator has confirmed it; reset by the next check */

@@ -2,8 +2,9 @@
  *
  * The engine records changes in feeds (engine/feed.h). Threads of this folder, on the server that
  * is the leader, send them with PutRecords and erase them afterwards: so every change arrives at
- * least once, and of one item in order, whatever is restarted. What cannot be delivered stays in
- * the feed for up to 24 hours, or until it exceeds a number of bytes. */
+ * least once, and the changes of an item arrive in order, also if servers are restarted. Changes
+ * that cannot be delivered stay in the feed for up to 24 hours, or until the feed exceeds a number
+ * of bytes. */
 #ifndef GRAMME_KINESIS_KINESIS_H
 #define GRAMME_KINESIS_KINESIS_H
 
@@ -23,7 +24,7 @@ struct kinesis_options {
  * False: the endpoint is not a URL, or a thread cannot be started. */
 MUST_USE bool kinesis_start(struct engine *engine, const struct kinesis_options *options,
                             struct kinesis **out, struct err *err);
-/* Ends the threads; calls under way are broken off. Accepts NULL. */
+/* Ends the threads; aborts calls under way. Accepts NULL. */
 void kinesis_stop(struct kinesis *kinesis);
 /* Appends metrics in the format of Prometheus to `out`. Any thread. Accepts NULL. */
 void kinesis_write_metrics(struct kinesis *kinesis, struct buf *out);

@@ -12,12 +12,12 @@ enum {
     WORKER_COUNT = 4,
     WINDOW_RECORDS = 2000,  /* that are read at a time */
     WINDOW_BYTES = 4 << 20, /* about */
-    POLL_MS = 100,          /* how often a feed is looked at that had no records */
+    POLL_MS = 100,          /* how often a feed without records is read */
     RETRY_MS = 200,         /* after a failure of the store */
 };
 
-/* What is known of a feed that is being delivered. One worker works on it; the figures, which
- * metrics show, are under kinesis->lock. */
+/* The state of a feed that is being delivered. One worker works on it; the figures, which metrics
+ * show, are under kinesis->lock. */
 struct delivery {
     struct delivery *next;
     uint32_t space;
@@ -25,10 +25,10 @@ struct delivery {
     uint64_t *cursors;        /* by slot; NULL: to be read */
     uint32_t next_slot;       /* where the next window begins */
     int failures;             /* in a row */
-    int64_t retry_us;         /* no attempt before; monotonic, like all times here */
-    int64_t failing_since_us; /* 0: it works */
+    int64_t retry_us;         /* time of the next attempt; monotonic, like all times here */
+    int64_t failing_since_us; /* 0: the last call succeeded */
     int64_t warned_us;        /* when the log last had a line about it */
-    int64_t measured_us;      /* when the backlog was */
+    int64_t measured_us;      /* when the backlog was measured */
     int64_t looked_us;        /* when the feed was last read, whatever the backlog */
     bool has_left_out;        /* the log has a line about records that are too large */
     uint64_t *left_out_to;    /* by slot: stamp of the last record that was counted; NULL: none */
@@ -75,12 +75,12 @@ struct kinesis {
     struct worker workers[WORKER_COUNT];
 };
 
-/* deliver.c: delivers what the feed has, for a while. Returns in how many ms to look again; sets
- * *out_is_empty if nothing is left. */
+/* deliver.c: delivers records of the feed, for a limited time. Returns the time until the next call
+ * in ms; sets *out_is_empty if no record is left. */
 int64_t deliver_feed(struct worker *worker, const struct feed *feed, struct delivery *delivery,
                      bool *out_is_empty);
-/* deliver.c: for a feed that must wait for an earlier one: drops what exceeds the backlog. Returns
- * in how many ms to look again. */
+/* deliver.c: for a feed that must wait for an earlier one: drops records beyond the limit of the
+ * backlog. Returns the time until the next call in ms. */
 int64_t limit_backlog(struct worker *worker, const struct feed *feed, struct delivery *delivery);
 
 /* enable.c: checks the stream of a destination that is ENABLING and changes its state. Returns in

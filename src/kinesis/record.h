@@ -7,7 +7,7 @@
 
 #define PARTITION_KEY_LEN 32
 
-/* What the records of a feed have in common. */
+/* The properties that all records of a feed share. */
 struct record_source {
     struct str region;
     struct str table_name;

@@ -1,5 +1,5 @@
-/* kinesis/stream.h: the two calls to a Kinesis stream: whether it is there, and PutRecords. Both
- * block, so they are made on delivery threads. */
+/* kinesis/stream.h: the two calls to a Kinesis stream: a check that it exists and is active, and
+ * PutRecords. Both block, so they are made on delivery threads. */
 #ifndef GRAMME_KINESIS_STREAM_H
 #define GRAMME_KINESIS_STREAM_H
 
@@ -20,10 +20,10 @@ MUST_USE bool stream_arn_parse(struct str arn, struct str *out_region, struct st
 enum stream_check {
     STREAM_IS_ACTIVE,
     STREAM_IS_NOT_ACTIVE, /* it is being created or deleted */
-    STREAM_IS_REFUSED,    /* it is not there, or may not be used */
-    STREAM_IS_UNKNOWN,    /* no answer: try again */
+    STREAM_IS_REFUSED,    /* it does not exist, or access is denied */
+    STREAM_IS_UNKNOWN,    /* no response: try again */
 };
-/* Asks whether the stream can be used. `problem`, at least 256 bytes, is set if it cannot. */
+/* Checks whether the stream can be used. `problem`, at least 256 bytes, is set if it cannot. */
 enum stream_check stream_check(struct aws_client *client, struct str arn, const atomic_bool *stop,
                                char problem[256]);
 
@@ -33,8 +33,8 @@ struct stream_put {
     size_t count;
     size_t bytes;
     struct aws_response response;
-    bool failed[PUT_RECORDS_MAX]; /* after the call: the record was not taken */
-    char problem[256];            /* why, of the last one; or why the call failed */
+    bool failed[PUT_RECORDS_MAX]; /* after the call: the service did not store the record */
+    char problem[256];            /* why the last of these failed; or why the call failed */
 };
 
 /* Begins a request for the stream with this name. */
@@ -44,11 +44,11 @@ bool stream_put_fits(const struct stream_put *put, size_t data_bytes);
 /* Adds a record. */
 void stream_put_add(struct stream_put *put, struct str partition_key, struct str data);
 /* Sends the request: one attempt. True: there is a response, and put->failed says which records
- * were not taken. False: put->problem says why; none may have been taken, or all. */
+ * were not stored. False: put->problem says why; whether records were stored is not known. */
 MUST_USE bool stream_put_send(struct stream_put *put, struct aws_client *client,
                               const atomic_bool *stop);
-/* Reads a response of PutRecords to a request with put->count records. False: it is none. Declared
- * for tests. */
+/* Reads a response of PutRecords to a request with put->count records. False: it is not such a
+ * response. Declared for tests. */
 MUST_USE bool stream_put_read(struct stream_put *put, struct str body);
 /* Frees its memory. */
 void stream_put_finish(struct stream_put *put);

@@ -13,7 +13,7 @@ enum {
     LINE_BYTES_MAX = 1024 * 1024, /* of a message */
 };
 
-/* Whether the DynamoDB is Gramme: asked once. */
+/* Whether the server is Gramme; requested from it once. */
 enum db_kind { DB_UNKNOWN, DB_GRAMME, DB_OTHER };
 
 struct server {
@@ -33,7 +33,7 @@ struct tool_call {
 enum tool_access { TOOL_READ, TOOL_WRITE, TOOL_GRAMME };
 
 struct tool {
-    /* Does it: fills call->result, or call->problem and returns false. */
+    /* Runs the tool: fills call->result; or fills call->problem and returns false. */
     bool (*run)(struct tool_call *call);
     const char *name;
     enum tool_access access;
@@ -63,7 +63,7 @@ MUST_USE bool tool_text(struct tool_call *call, const char *name, bool is_requir
                         const char **out);
 /* Reads the argument `limit`, between 1 and `max`. */
 MUST_USE bool tool_limit(struct tool_call *call, int fallback, int max, int *out);
-/* Whether the server is Gramme. Asks it the first time. */
+/* Returns whether the server is Gramme. The first call sends a request to find out. */
 MUST_USE bool db_is_gramme(struct server *server);
 
 /* Copies a list of items into the list `out`, as many as fit the answer's bounds; long texts are

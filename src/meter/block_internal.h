@@ -1,6 +1,7 @@
-/* meter/block_internal.h: what one thread has recorded since the collector last took its block. A
- * block belongs to its thread while that records, then to the thread that exchanged it for another.
- */
+/* meter/block_internal.h: a block: the records of one thread since the collector last took its
+ * block. A block belongs to its thread while the thread records, then to the thread that swapped it
+ * for another block.
+ * */
 #ifndef GRAMME_METER_BLOCK_INTERNAL_H
 #define GRAMME_METER_BLOCK_INTERNAL_H
 
@@ -10,8 +11,8 @@
 /* Latencies by size: two buckets for each power of two, from 8 microseconds on. */
 enum { LATENCY_BUCKETS = 44, ERROR_KINDS = 6, HEAT_KEY_MAX = 70 };
 
-/* The bucket of a latency: bucket b holds those from latency_bucket_end(b - 1) up to, and without,
- * latency_bucket_end(b). */
+/* Returns the bucket of a latency. Bucket b holds latencies from latency_bucket_end(b - 1),
+ * inclusive, to latency_bucket_end(b), exclusive. */
 static inline unsigned latency_bucket(uint64_t us)
 {
     if (us < 8) {
@@ -22,7 +23,7 @@ static inline unsigned latency_bucket(uint64_t us)
     return bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1;
 }
 
-/* The smallest latency that is above the bucket. */
+/* Returns the smallest latency that is above the bucket. */
 static inline uint64_t latency_bucket_end(unsigned bucket)
 {
     unsigned power = 3 + bucket / 2;
@@ -71,7 +72,7 @@ struct pattern_sums {
     uint64_t collection_bytes_max;
     uint64_t latency_us;
     uint64_t latency_max_us;
-    int64_t first_ms; /* in a block by the monotonic clock, else by the wall clock */
+    int64_t first_ms; /* in a block: monotonic clock; elsewhere: wall clock */
     int64_t last_ms;
     struct error_count error_kinds[ERROR_KINDS]; /* the last one counts all further kinds */
     uint64_t latencies[LATENCY_BUCKETS];
@@ -117,10 +118,10 @@ void block_destroy(struct block *block);
 void block_reset(struct block *block);
 /* The memory of a block, in bytes; about. */
 size_t block_bytes(const struct block *block);
-/* Whether the thread must exchange the block for an empty one before it records more. */
+/* Whether the thread must swap the block for an empty one before it records more. */
 bool block_is_full(const struct block *block);
-/* Whether that is so because of its patterns: those must not be lost, and there must be a free
- * entry for the next one. */
+/* Whether the block is full because of its patterns: patterns must not be lost, so if there is no
+ * empty block the thread adds them to the sums itself. */
 bool block_is_full_of_patterns(const struct block *block);
 
 /* One access that is to be recorded. */
@@ -139,7 +140,7 @@ uint64_t pattern_fingerprint(const struct meter_call *call, const struct meter_a
 /* Describes the pattern of an access as text, in `arena`. */
 const struct pattern_text *pattern_describe(struct arena *arena, const struct meter_call *call,
                                             const struct meter_access *access);
-/* The request with values masked, or STR_NULL if it is long or no JSON. */
+/* Returns the request with its values masked; STR_NULL if it is too long or not JSON. */
 struct str pattern_example(struct arena *arena, struct str body);
 
 #endif

@@ -1,5 +1,5 @@
-/* meter/findings_internal.h: the search for findings: each rule looks at patterns, tables or heat
- * and adds what it finds with evidence and remedy. */
+/* meter/findings_internal.h: the search for findings: each rule examines patterns, tables or heat,
+ * and adds findings with evidence and remedy. */
 #ifndef GRAMME_METER_FINDINGS_INTERNAL_H
 #define GRAMME_METER_FINDINGS_INTERNAL_H
 
@@ -12,7 +12,7 @@ enum finding_kind {
 };
 #undef FINDING
 
-/* Where a finding is, and what its numbers are. */
+/* The subject of a finding, and its numbers. */
 struct finding {
     enum finding_kind kind;
     struct str table;

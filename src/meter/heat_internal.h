@@ -1,11 +1,11 @@
 /* meter/heat_internal.h: which partition keys are used most, per table and index ("place"). A
  * Frequent-Items sketch (Misra and Gries 1982, with the batched decrement of Anderson et al. 2017):
  * a hash table of counters. When it is full, the median of all counts is subtracted from each,
- * those that reach zero go, and the place's `offset` grows by it. So a key was used at least
- * `count` and at most `count + offset` times, and one without a counter at most `offset` times;
- * adding costs one probe, and two moved counters now and then. When all places together have as
- * many counters as there may be, a new place gets some of the one that has the most. Not
- * thread-safe: the meter's mutex guards it. */
+ * counters that reach zero are removed, and the place's `offset` grows by it. So a key was used at
+ * least `count` and at most `count + offset` times, and one without a counter at most `offset`
+ * times; adding costs one probe, and two moved counters now and then. When the counters of all
+ * places together reach their limit, a new place takes counters from the place that has the most.
+ * Not thread-safe: the meter's mutex guards it. */
 #ifndef GRAMME_METER_HEAT_INTERNAL_H
 #define GRAMME_METER_HEAT_INTERNAL_H
 
@@ -19,10 +19,11 @@ enum {
     HEAT_RANGES = 64,
     HEAT_PLACES_MAX = 6000,
     HEAT_PLACE_SLOTS = 16384,   /* more than twice that */
-    HEAT_WINDOW_SECONDS = 3600, /* after it counting starts anew */
+    HEAT_WINDOW_SECONDS = 3600, /* after this time all counts start at zero again */
 };
 
-/* Units of one second; two of them, because threads are not in step. */
+/* Units of one second; two of them, because blocks of different threads may belong to different
+ * seconds. */
 struct heat_second {
     uint32_t second;
     float read_units;
@@ -62,7 +63,7 @@ struct heat {
     struct heat_place **slots; /* by space; a power of two, made with the first place */
     size_t place_count;
     size_t counters_total;
-    uint64_t lost; /* accesses that were not looked at */
+    uint64_t lost; /* accesses that were not counted */
     size_t bytes;
     int64_t since_ms;
 };
@@ -77,11 +78,11 @@ void heat_name_place(struct heat *heat, uint32_t space, struct str table, struct
 void heat_add(struct heat *heat, const struct heat_event *event, const char *key);
 /* The place, or NULL. An empty index is the table. */
 struct heat_place *heat_find(const struct heat *heat, struct str table, struct str index);
-/* How often a key without a counter can have been used at most. */
+/* Returns how often a key without a counter can have been used at most. */
 uint64_t heat_error_max(const struct heat_place *place);
-/* When counting began, by the wall clock. */
+/* Returns when counting began, by the wall clock. */
 int64_t heat_since_ms(const struct heat_place *place);
-/* The heaviest keys, most accesses first; returns how many there are. */
+/* Returns the most used keys, most accesses first, and their number. */
 size_t heat_top(const struct heat_place *place, size_t limit, const struct heat_counter **out);
 
 #endif

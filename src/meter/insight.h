@@ -1,5 +1,5 @@
-/* meter/insight.h: the insight API and the metrics: what the meter knows, as JSON and as Prometheus
- * text. docs/internals/insight-api.md describes every member. */
+/* meter/insight.h: the insight API and the metrics: the sums of the meter, as JSON and as
+ * Prometheus text. docs/internals/insight-api.md describes every member. */
 #ifndef GRAMME_METER_INSIGHT_H
 #define GRAMME_METER_INSIGHT_H
 

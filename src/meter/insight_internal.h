@@ -16,18 +16,19 @@ struct insight {
     struct buf *out;
     struct str rest;    /* of the path, behind the page's name and a slash; STR_NULL: none */
     struct str mistake; /* what is wrong with the request; STR_NULL: nothing */
-    bool is_missing;    /* what was asked for is not there */
+    bool is_missing;    /* the requested object does not exist */
     struct waiting_mailbox *mailbox;
 };
 
 /* The value of the nth parameter of that name, decoded; STR_NULL: there is none. */
 struct str insight_parameter(struct insight *insight, const char *name, size_t nth);
-/* A number within bounds, or `otherwise` if it is not given. Anything else is a mistake. */
+/* A number within bounds, or `otherwise` if it is not given. Other values are recorded as a
+ * mistake. */
 double insight_number(struct insight *insight, const char *name, double otherwise, double min,
                       double max);
 /* The parameter `limit`: 1 to LIMIT_MAX. */
 size_t insight_limit(struct insight *insight, size_t otherwise);
-/* Notes the first mistake. */
+/* Records a mistake, unless there is one already. */
 void insight_refuse(struct insight *insight, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* A table and its sizes, now. Waits for the store; not while the mutex is held. The table is
@@ -49,8 +50,8 @@ void insight_release_tables(struct insight_tables *tables);
 /* Writes a JSON string, or null if it is STR_NULL. */
 void insight_write_text(struct buf *out, struct str text);
 
-/* The pages. Each writes its answer to insight->out, or notes a mistake; those that read what was
- * gathered take the meter's mutex themselves. */
+/* The pages. Each writes its answer to insight->out, or records a mistake; those that read sums of
+ * the meter take its mutex themselves. */
 
 /* GET patterns and GET patterns/ID. */
 void insight_patterns(struct insight *insight);

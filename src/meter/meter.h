@@ -4,7 +4,7 @@
  * the sums of a collector thread.
  *
  * Each thread that runs calls records into a block of its own and takes no lock. About once a
- * second, and when the insight API is asked, the collector exchanges the block for an empty one. */
+ * second, and when the insight API is asked, the collector swaps the block for an empty one. */
 #ifndef GRAMME_METER_METER_H
 #define GRAMME_METER_METER_H
 
@@ -17,15 +17,16 @@ struct meter_thread;
 struct meter_options {
     int thread_count;  /* that record */
     struct str prices; /* file with prices; STR_NULL: the built-in ones */
-    struct str store;  /* its URL, to be shown; must outlive the meter */
+    struct str store;  /* its URL, for display; must outlive the meter */
     bool keep;         /* patterns are kept in the store across restarts */
 };
 
-/* Starts the collector thread; reads what was kept in the store. Borrows the engine, which must be
- * closed after the meter. Fails with ERR_VALIDATION if the file of prices is wrong. */
+/* Starts the collector thread; loads the patterns that an earlier process has stored. Borrows the
+ * engine, which must be closed after the meter. Fails with ERR_VALIDATION if the file of prices is
+ * wrong. */
 MUST_USE bool meter_create(struct engine *engine, const struct meter_options *options,
                            struct meter **out, struct err *err);
-/* Writes what is to be kept and ends the thread. No call may be under way. Accepts NULL. */
+/* Stores the patterns (with `keep`) and ends the thread. No call may be under way. Accepts NULL. */
 void meter_destroy(struct meter *meter);
 /* The recorder of thread `number`, from 0 to thread_count - 1. */
 struct meter_thread *meter_thread(struct meter *meter, int number);
@@ -66,7 +67,8 @@ struct meter_access {
     struct value partition;       /* the partition key that is read or written, of index or table */
     const struct meter_key *keys; /* several that are read, instead of `partition` */
     size_t key_count;
-    struct value item;           /* written: what is in it of index keys makes heat of indexes */
+    /* the item that was written: its index keys count as accesses to the indexes */
+    struct value item;
     double table_units;          /* consumed on the table */
     const struct capacity *arms; /* consumed on indexes; NULL: nothing */
     size_t items_read;

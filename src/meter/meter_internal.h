@@ -1,6 +1,6 @@
-/* meter/meter_internal.h: what the collector thread has added up. All of it is guarded by
- * meter->mutex, except the threads' current blocks (exchanged atomically) and the queue of full
- * blocks (queue_mutex, which is taken inside mutex, never the other way round). */
+/* meter/meter_internal.h: the sums of the collector thread. All of it is guarded by meter->mutex,
+ * except the threads' current blocks (swapped atomically) and the queue of full blocks
+ * (queue_mutex, which is taken inside mutex, never the other way round). */
 #ifndef GRAMME_METER_METER_INTERNAL_H
 #define GRAMME_METER_METER_INTERNAL_H
 
@@ -16,12 +16,13 @@
 enum {
     PATTERNS_MAX = 10000,
     OTHERS_MAX = 4000,       /* tables beyond share one "other" */
-    METER_TABLES_MAX = 5000, /* that sums are kept of; others are folded into one */
+    METER_TABLES_MAX = 5000, /* tables with sums of their own; others share one */
     SECONDS_KEPT = 300,
     MINUTES_KEPT = 1440,
     TABLE_MINUTES_KEPT = 60,
     KNOWN_SLOTS = 1024,
-    METER_BYTES_MAX = 64 << 20, /* of everything; the parts below have bounds that add up to less */
+    /* limit of all memory; the limits of the parts below add up to less */
+    METER_BYTES_MAX = 64 << 20,
     BLOCKS_BYTES_MAX = 16 << 20,
 };
 
@@ -38,7 +39,7 @@ struct arm_list {
     size_t count;
 };
 
-/* What happened in a second or minute. */
+/* The sums of one second or minute. */
 struct moment {
     uint64_t calls;
     uint64_t errors;
@@ -73,7 +74,7 @@ struct pattern {
     struct pattern_sums sums;
     struct arm_list arms;
     bool is_other;
-    bool is_dirty; /* not yet stored as it is */
+    bool is_dirty; /* changed since it was stored */
 };
 
 /* Aligned, so that threads do not share cache lines. */
@@ -107,7 +108,7 @@ struct meter {
     struct heat heat;
     struct map surveys; /* of struct survey (survey_internal.h), by table */
     size_t survey_bytes;
-    size_t finding_count; /* when findings were looked for last */
+    size_t finding_count; /* of the last search */
     int64_t findings_ms;  /* monotonic; 0: never */
     uint64_t folded_calls;
     int64_t since_ms;
@@ -135,11 +136,11 @@ struct meter {
     int64_t kept_since_ms; /* `since_ms` as it is in the store; the collector's own */
 };
 
-/* Takes what all threads have recorded. The mutex is held. */
+/* Takes the blocks of all threads and adds them to the sums. The mutex is held. */
 void meter_collect(struct meter *meter);
 /* Ends seconds and minutes that are over. The mutex is held. */
 void meter_tick(struct meter *meter);
-/* Adds a block to what is known and empties it. The mutex is held. */
+/* Adds a block to the sums and empties it. The mutex is held. */
 void meter_drain(struct meter *meter, struct block *block);
 /* Forgets everything that was counted. The mutex is held. */
 void meter_forget(struct meter *meter);
@@ -157,12 +158,12 @@ struct arm *arm_for(struct meter *meter, struct arm_list *list, struct str name)
 
 /* Adds up two sums of one pattern. */
 void pattern_sums_add(struct pattern_sums *to, const struct pattern_sums *from);
-/* The latency below which that part of the calls was, in microseconds. */
+/* Returns a quantile of the latency, in microseconds: this part of the calls took less time. */
 uint64_t latency_quantile(const uint64_t latencies[LATENCY_BUCKETS], double part, uint64_t max_us);
 
 /* --- kept across restarts (keep.c); on the collector's thread, without the mutex --- */
 
-/* Has a stored pattern erased by the next meter_save(). The mutex is held. */
+/* Makes the next meter_save() erase a stored pattern. The mutex is held. */
 void meter_erase(struct meter *meter, uint64_t id);
 /* Reads the patterns that were stored, and adds them to those recorded since the start. */
 void meter_load(struct meter *meter);
@@ -171,7 +172,7 @@ void meter_save(struct meter *meter);
 
 /* --- a pattern as JSON, in the API and in the store (pattern_json.c) --- */
 
-/* Writes a pattern; with `whole` also what only the store and patterns/ID need. */
+/* Writes a pattern; with `whole`, also the members that only the store and patterns/ID use. */
 void pattern_write(struct buf *out, const struct pattern *pattern, bool whole);
 /* Reads a stored one back; false if it is not well-formed. */
 MUST_USE bool pattern_read(struct meter *meter, struct str json);

@@ -34,8 +34,8 @@ struct prices_list {
     size_t count;
 };
 
-/* Reads the file, or the built-in prices if `path` is STR_NULL. ERR_VALIDATION says what is wrong
- * with it. */
+/* Reads the file, or the built-in prices if `path` is STR_NULL. Fails with ERR_VALIDATION; the
+ * message describes the mistake. */
 MUST_USE bool prices_load(struct prices_list *list, struct str path, struct err *err);
 /* Frees what prices_load() has read. */
 void prices_finish(struct prices_list *list);

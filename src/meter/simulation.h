@@ -1,7 +1,7 @@
 /* meter/simulation.h: simulated faults: throttling, conflicts, server errors, slow answers, stale
  * reads, index lag. Off unless the insight API switches it on, per table. Random decisions come
- * from a seed, so the same calls in the same order meet the same faults; throttling by units, index
- * lag and how stale a read is depend on the time, too. */
+ * from a seed, so the same calls in the same order get the same faults; throttling by units, index
+ * lag and the age of stale reads also depend on the time. */
 #ifndef GRAMME_METER_SIMULATION_H
 #define GRAMME_METER_SIMULATION_H
 
@@ -19,18 +19,19 @@ struct throttling {
 MUST_USE bool simulation_is_on(const struct meter_thread *thread);
 
 /* Whether an operation on one item or page, described as for the meter, is carried out. False: *err
- * is ERR_OVER_THROUGHPUT or ERR_THROTTLING (and *out says why),
- * ERR_TRANSACTION_CONFLICT or ERR_INTERNAL; texts are in `arena`. */
+ * is ERR_OVER_THROUGHPUT or ERR_THROTTLING (*out has the reason), ERR_TRANSACTION_CONFLICT or
+ * ERR_INTERNAL; texts are in `arena`. */
 MUST_USE bool simulation_admit(struct meter_thread *thread, const struct meter_access *access,
                                struct arena *arena, struct throttling *out, struct err *err);
 
-/* How long the answer to a call on this table is to be held back. */
+/* Returns by how long the answer to a call on this table is delayed. */
 MUST_USE int64_t simulation_delay_us(struct meter_thread *thread, const struct table *table);
 /* Posts `task` to `home` after that time. */
 void simulation_post_later(struct meter_thread *thread, struct mailbox *home, struct task *task,
                            int64_t delay_us);
 
-/* Whether writes of the table are to be remembered: with the item as it was before. */
+/* Returns whether simulation_remember() must be called for writes of the table: with the item
+ * before the write. */
 MUST_USE bool simulation_wants_writes(struct meter_thread *thread, const struct table *table);
 /* Remembers a write that succeeded. Copies what it needs. The oldest writes are forgotten when
  * there are more than 4,096 of all tables, or more than 8 MiB. */
@@ -40,9 +41,10 @@ void simulation_remember(struct meter_thread *thread, const struct table *table,
  * was before the writes of the last second, in `arena`. */
 MUST_USE bool simulation_is_stale(struct meter_thread *thread, const struct table *table,
                                   struct str row, struct arena *arena, struct value *out);
-/* Decides what an eventually consistent read of a range sees: global indexes lag behind, and any
- * read may be stale. Returns the rows that it sees instead of the store's, in `arena`; NULL: none.
- */
+/* Decides which rows an eventually consistent read of a range returns: global indexes lag behind,
+ * and any read may be stale. Returns the rows that replace those of the store, in `arena`; NULL:
+ * none.
+ * */
 const struct past *simulation_past(struct meter_thread *thread, const struct items_read *read,
                                    struct arena *arena);
 

@@ -11,7 +11,7 @@
 
 enum throttle_mode { THROTTLE_OFF, THROTTLE_PROVISIONED, THROTTLE_ON_DEMAND };
 
-/* What is simulated on a table. */
+/* The settings of a table. */
 struct simulation_settings {
     enum throttle_mode throttle;
     double read_units; /* < 0: as the table has them */

@@ -17,7 +17,7 @@ struct survey_collection {
     uint64_t bytes;
 };
 
-/* Sort keys that are texts, and what they encode. */
+/* Counts of sort keys that are strings, by what their text contains. */
 struct survey_sort_keys {
     uint64_t texts;
     uint64_t misplaced_numbers; /* neighbours that end in numbers of different length, in an order
@@ -48,7 +48,7 @@ void survey_write_collections(struct buf *out, const struct survey *survey);
 /* Forgets all samples. The mutex is held, or no other thread uses the meter. */
 void survey_forget(struct meter *meter);
 
-/* Writes a key as it is in a survey or a counter. */
+/* Writes the key of a survey or counter as JSON. */
 void heat_write_key(struct buf *out, const char *key, size_t len, bool is_cut);
 
 #endif

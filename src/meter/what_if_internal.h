@@ -1,6 +1,7 @@
-/* meter/what_if_internal.h: assumptions of the cost view, and what they make of consumed units and
- * stored bytes. Estimates from averages: an item of half the size may or may not cost a unit less.
- */
+/* meter/what_if_internal.h: assumptions of the cost view, and the consumed units and stored bytes
+ * that follow from them. Estimates from averages: an item of half the size may or may not cost a
+ * unit less.
+ * */
 #ifndef GRAMME_METER_WHAT_IF_INTERNAL_H
 #define GRAMME_METER_WHAT_IF_INTERNAL_H
 
@@ -25,7 +26,7 @@ struct what_if {
     size_t change_count;
 };
 
-/* What a table or index consumes and stores. */
+/* The consumed units and stored bytes of a table or index. */
 struct what_if_part {
     double read_units;
     double write_units;
@@ -33,11 +34,12 @@ struct what_if_part {
     double bytes;
 };
 
-/* Assumes nothing: everything stays as it is. */
+/* Returns assumptions that change nothing. */
 struct what_if what_if_nothing(void);
-/* Reads the parameters of a request; mistakes are noted in it. Reads entries of indexes. */
+/* Reads the parameters of a request; mistakes are recorded in the request. Reads entries of
+ * indexes. */
 void what_if_read(struct insight *insight, struct what_if *out);
-/* What would be consumed and stored instead. `index` NULL: by the table itself. */
+/* Returns the consumption under the assumptions. `index` NULL: of the table itself. */
 struct what_if_part what_if_part(const struct what_if *what_if, const struct table *table,
                                  const struct index *index, struct what_if_part part);
 /* Units of a pattern under the assumptions. */

@@ -28,7 +28,7 @@ enum number_status {
     NUMBER_OK,
     NUMBER_BAD_TEXT,  /* not a number */
     NUMBER_OVERFLOW,  /* over 9.99...E+125 either way */
-    NUMBER_UNDERFLOW, /* not zero, yet nearer to it than 1E-130 */
+    NUMBER_UNDERFLOW, /* not zero, but its magnitude is below 1E-130 */
     NUMBER_PRECISION, /* more than 38 significant digits */
 };
 

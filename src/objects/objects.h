@@ -1,9 +1,9 @@
 /* objects/objects.h: objects in buckets, as of S3: in folders of this machine, or at any
  * S3-compatible service. Exports write them, imports read them.
  *
- * All functions block, for minutes if the service is away: they are for background threads. Any
- * number of threads may use one `struct objects`; a writer belongs to one thread. Texts are UTF-8.
- * Bucket names and keys are checked by every function. */
+ * All functions block, for minutes if the service does not respond: call them on background
+ * threads. Any number of threads may use one `struct objects`; a writer belongs to one thread.
+ * Texts are UTF-8. Bucket names and keys are checked by every function. */
 #ifndef GRAMME_OBJECTS_OBJECTS_H
 #define GRAMME_OBJECTS_OBJECTS_H
 
@@ -23,7 +23,7 @@ struct objects_options {
     struct str endpoint;    /* not empty: the address of a service instead, or "aws:" */
     struct str region;      /* of the service; empty: as the AWS SDKs find it */
     bool uses_virtual_host; /* http://BUCKET.HOST/KEY instead of http://HOST/BUCKET/KEY */
-    int64_t patience_ms;    /* how long failures that may pass are retried; 0: five minutes */
+    int64_t patience_ms;    /* how long transient failures are retried; 0: five minutes */
 };
 
 struct objects;
@@ -42,12 +42,12 @@ struct object_error {
     int status;        /* of HTTP; 0: none */
     char code[128];    /* S3's: "NoSuchBucket", "NoSuchKey", "AccessDenied", "InvalidBucketName";
                         * "Stopped"; or why there was no answer: "ConnectionFailed", "TimedOut" */
-    char message[512]; /* S3's words where S3 has some */
+    char message[512]; /* the message of S3, if S3 has one for this error */
 };
 /* Whether it has this code. */
 MUST_USE bool object_error_is(const struct object_error *error, const char *code);
 
-/* What is known of an object. */
+/* Size and etag of an object. */
 struct object_info {
     uint64_t size_bytes;
     char etag[OBJECT_ETAG_MAX + 1]; /* without quotes; changes with the object */
@@ -55,15 +55,15 @@ struct object_info {
 
 /* --- reading --- */
 
-/* Looks at an object. False: "NoSuchKey" or "NoSuchBucket", or "NotFound" where the service does
- * not say which. */
+/* Reads the size and etag of an object. False: "NoSuchKey" or "NoSuchBucket", or "NotFound" where
+ * the service does not say which. */
 MUST_USE bool object_head(struct objects *objects, struct str bucket, struct str key,
                           struct object_info *out, struct object_error *error);
 
-/* Which bytes are wanted. */
+/* The bytes to read. */
 struct object_range {
     uint64_t offset; /* at most the object's size */
-    size_t bytes;    /* fewer come at the object's end */
+    size_t bytes;    /* fewer are returned at the object's end */
 };
 /* Appends a part of an object to `out`: nothing at its end. `etag`, not empty: fails with
  * "PreconditionFailed" if the object has changed since object_head() gave it. Read large objects
@@ -91,14 +91,15 @@ MUST_USE bool object_list(struct objects *objects, struct arena *arena, struct s
 
 /* --- writing --- */
 
-/* What is stored with an object. */
+/* The attributes of an object. */
 struct object_attributes {
     struct str content_type; /* empty: application/octet-stream */
-    struct str sse;          /* "AES256" or "aws:kms"; empty: nothing is asked of the service */
+    struct str sse;          /* "AES256" or "aws:kms"; empty: not requested */
     struct str sse_key_id;   /* of aws:kms; empty: the default key */
 };
 
-/* Writes an object whole: it is there, or not, or as it was. *out may be NULL. */
+/* Writes an object atomically: after a failure the object is as before the call, or complete. *out
+ * may be NULL. */
 MUST_USE bool object_put(struct objects *objects, struct str bucket, struct str key,
                          struct str body, const struct object_attributes *attributes,
                          struct object_info *out, struct object_error *error);
@@ -120,15 +121,15 @@ MUST_USE bool object_writer_add(struct object_writer *writer, struct str bytes,
  * too. */
 MUST_USE bool object_writer_close(struct object_writer *writer, struct object_info *out,
                                   struct object_error *error);
-/* Gives the object up and frees the writer. Accepts NULL. */
+/* Aborts the upload and frees the writer. Accepts NULL. */
 void object_writer_abort(struct object_writer *writer);
 
 /* --- names --- */
 
-/* Whether a bucket may be called so: 3 to 63 lower-case letters, digits, hyphens and dots; begins
- * and ends with a letter or digit; no two dots in a row; not an IP address. */
+/* Whether the name is valid for a bucket: 3 to 63 lower-case letters, digits, hyphens and dots;
+ * begins and ends with a letter or digit; no two dots in a row; not an IP address. */
 MUST_USE bool object_bucket_is_valid(struct str bucket);
-/* Whether an object may be called so: 1 to 1,024 bytes of UTF-8. Folders take fewer: see
+/* Whether the key is valid for an object: 1 to 1,024 bytes of UTF-8. Folders take fewer: see
  * objects/README.md. */
 MUST_USE bool object_key_is_valid(struct str key);
 

@@ -1,4 +1,5 @@
-/* objects/objects_internal.h: what the two kinds of places implement. */
+/* objects/objects_internal.h: the functions that both kinds of storage (folders, a service)
+ * implement. */
 #ifndef GRAMME_OBJECTS_OBJECTS_INTERNAL_H
 #define GRAMME_OBJECTS_OBJECTS_INTERNAL_H
 
@@ -22,7 +23,7 @@ struct objects_kind {
     bool (*remove)(struct objects *objects, struct str bucket, struct str key,
                    struct object_error *error);
     /* A multipart upload: begin() fills in writer->upload; add_part() stores writer->part as number
-     * writer->part_count + 1; complete() makes the object; abort() gives it up. */
+     * writer->part_count + 1; complete() makes the object; abort() discards it. */
     bool (*begin)(struct object_writer *writer, struct object_error *error);
     bool (*add_part)(struct object_writer *writer, struct object_error *error);
     bool (*complete)(struct object_writer *writer, struct object_info *out,
@@ -70,15 +71,16 @@ void object_etag_of(struct str bytes, char out[OBJECT_ETAG_MAX + 1]);
  * number. */
 void object_etag_of_parts(const struct object_writer *writer, char out[OBJECT_ETAG_MAX + 1]);
 
-/* s3_list.c: takes the text between `start` and `end`, and all before it, off *rest. False: there
- * is none. */
+/* s3_list.c: takes the text between `start` and `end`, and all before it, off *rest. False: *rest
+ * has no such element. */
 MUST_USE bool s3_take_element(struct str *rest, struct str start, struct str end, struct str *out);
 /* s3_list.c: replaces &amp; and the like. */
 struct str s3_without_entities(struct arena *arena, struct str text);
 /* s3_list.c: copies an etag without its quotes. */
 void s3_copy_etag(struct str text, char out[OBJECT_ETAG_MAX + 1]);
 /* s3_list.c: reads the body of a response of ListObjectsV2 to a request for what is behind
- * list->after. False: it is none, or there is more that cannot be asked for. */
+ * list->after. False: it is not such a response, or it is truncated and the list cannot be
+ * continued. */
 MUST_USE bool s3_read_list(struct arena *arena, struct str body, struct object_list *list);
 
 #endif

@@ -29,7 +29,7 @@ struct plan {
     const struct condition *filter; /* to be applied to each item; NULL: none */
 };
 
-/* What is to be read. */
+/* The input of the planner. */
 struct plan_request {
     struct arena *arena;
     const struct table *table;
@@ -55,7 +55,7 @@ struct value plan_partition(const struct plan *plan);
  * says nothing else, as batches and transactions require; VALUE_ABSENT otherwise. */
 struct value plan_select_key(const struct plan_request *request);
 
-/* What plan_write_key() is for: it decides on errors. */
+/* The purpose of plan_write_key(), on which its errors depend. */
 struct plan_write {
     bool in_transaction; /* every mistake is reported as a key that does not match the schema */
     bool is_exists;      /* EXISTS: of several equalities of one attribute the first counts */

@@ -24,7 +24,7 @@ struct config {
     int rate_bytes_min;   /* per second */
     int connections;
     enum auth_mode auth;
-    int64_t auth_skew_ms;       /* how far clocks of clients may be off */
+    int64_t auth_skew_ms;       /* how far clocks of clients may differ */
     struct str users_file;      /* "": none */
     struct str master_key_file; /* "": none */
     struct str audit_file;      /* "": none */
@@ -55,12 +55,12 @@ struct config {
     enum log_level log_level;
     enum log_format log_format;
     struct str log_file; /* "-": standard error */
-    int argc;            /* where all this is from, to read it again */
+    int argc;            /* the command line, to read the settings again */
     char **argv;
 };
 
-/* Reads what stands behind `gramme serve`. Strings live in `arena`. The error's message is for the
- * person who typed it. */
+/* Reads the settings from the arguments after `gramme serve`, the environment and the file. Strings
+ * live in `arena`. Error messages are written for the user. */
 MUST_USE bool config_read(struct arena *arena, int argc, char **argv, struct config *out,
                           struct err *err);
 /* Whether a listener is secure. */

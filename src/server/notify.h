@@ -10,14 +10,14 @@
 #include <sys/un.h>
 
 struct notify {
-    int fd;            /* -1: nobody wants to know */
+    int fd;            /* -1: there is no service manager */
     bool has_watchdog; /* the service manager restarts a server that is silent for too long */
     struct sockaddr_un address;
     socklen_t address_len;
 };
 
 /* Reads $NOTIFY_SOCKET, $WATCHDOG_USEC and $WATCHDOG_PID. A socket that cannot be used is logged
- * and then ignored: the service manager will say that nothing came. */
+ * and then ignored: the service manager then reports a time-out. */
 void notify_open(struct notify *out);
 /* Sends lines such as "READY=1\nSTATUS=serving". */
 void notify_send(const struct notify *notify, const char *state);

@@ -10,7 +10,7 @@ enum check_kind { CHECK_NUMBER, CHECK_WORD, CHECK_TEXT, CHECK_ADDRESSES, CHECK_F
 
 enum { SETTING_WORDS_MAX = 5 };
 
-/* What is trimmed from names and values. */
+/* Characters that are trimmed from names and values. */
 #define SETTING_SPACES " \t\r\n"
 
 /* Which values a setting accepts. */

@@ -5,7 +5,7 @@
 #include "err/err.h"
 
 /* Starts a thread that reads and discards standard input, and raises SIGINT in this process when it
- * ends: whoever holds the other end of the pipe has closed it, or has died. SIGINT must be blocked
+ * ends: the process at the other end of the pipe has closed it or has ended. SIGINT must be blocked
  * in all threads. Fails with ERR_INTERNAL if there is no standard input or no thread. */
 MUST_USE bool until_eof_start(struct err *err);
 

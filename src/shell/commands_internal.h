@@ -13,7 +13,7 @@ struct invocation {
 };
 
 struct command {
-    /* Does it and prints; false: the failure is recorded. */
+    /* Runs the command and prints the result; false: the failure is recorded. */
     bool (*run)(struct session *session, const struct invocation *invocation);
     const char *name;
     const char *alias;
@@ -22,7 +22,7 @@ struct command {
     const char *summary;
 };
 
-/* What can stand at a word of a command. */
+/* What a word of a command can be. */
 enum place {
     PLACE_NONE,
     PLACE_ANY,
@@ -44,7 +44,7 @@ size_t commands_count(void);
 const struct command *commands_at(size_t i);
 /* Finds a command by its name or alias, with or without the backslash; NULL: there is none. */
 const struct command *commands_find(struct str name);
-/* Says what can stand at a word of a command; 1 is the first behind its name. */
+/* Returns what a word of a command can be; word 1 is the first after its name. */
 enum place commands_place(const struct command *command, size_t word);
 /* Calls visit with the name of each setting. */
 void commands_each_setting(void (*visit)(void *context, const char *name), void *context);

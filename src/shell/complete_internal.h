@@ -1,4 +1,4 @@
-/* shell/complete_internal.h: what can stand at a place of a statement or command. */
+/* shell/complete_internal.h: completion: the words that can follow in a statement or command. */
 #ifndef GRAMME_SHELL_COMPLETE_INTERNAL_H
 #define GRAMME_SHELL_COMPLETE_INTERNAL_H
 
@@ -9,7 +9,7 @@ enum { CANDIDATES_MAX = 500 };
 
 struct candidates {
     struct arena *arena;
-    struct str word;                 /* what is there already: the end of the text */
+    struct str word;                 /* the part that is typed already: the end of the text */
     struct str list[CANDIDATES_MAX]; /* whole words that start with it; sorted, no duplicates */
     size_t count;
 };

@@ -47,7 +47,8 @@ struct loading {
 /* Shows a line of progress on standard error, if that is a terminal; a few times a second. */
 void import_show_progress(struct import_arguments *arguments, const char *text, bool is_last);
 
-/* Prints a line that ends with a text of a server or a file, which a terminal must not obey. */
+/* Prints a line that ends with a text of a server or a file, in which control characters are
+ * replaced. */
 void import_say(FILE *out, const char *start, struct str message);
 
 /* The second form of the command: ImportTable, and waiting for it. Returns the exit status. */

@@ -33,7 +33,7 @@ struct columns {
 /* Collects them; names are borrowed from the items, the array is the caller's to free. */
 void columns_collect(const struct items *items, struct columns *out);
 
-/* Appends a value as a person reads it: text as it is, containers as JSON. Not yet safe for a
+/* Appends a value for display: text without quotes, containers as JSON. Not yet safe for a
  * terminal. */
 void results_add_plain(struct buf *out, const struct gramme_value *value);
 /* Appends a field of CSV, quoted if it must be. */

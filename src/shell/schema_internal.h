@@ -1,5 +1,5 @@
-/* shell/schema_internal.h: what the shell knows of tables: descriptions, kept for a minute, and
- * names of attributes that were seen. */
+/* shell/schema_internal.h: the shell's cache: descriptions of tables, for a minute, and names of
+ * attributes in results, for completion. */
 #ifndef GRAMME_SHELL_SCHEMA_INTERNAL_H
 #define GRAMME_SHELL_SCHEMA_INTERNAL_H
 

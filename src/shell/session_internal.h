@@ -9,7 +9,7 @@
 
 enum format { FORMAT_TABLE, FORMAT_LIST, FORMAT_JSON, FORMAT_TYPED, FORMAT_CSV };
 
-/* Whether the server is Gramme: asked once, when it matters. */
+/* Whether the server is Gramme; requested from it once, when it is needed. */
 enum server_kind { SERVER_UNKNOWN, SERVER_GRAMME, SERVER_OTHER };
 
 struct input;
@@ -35,7 +35,7 @@ struct session {
 
     struct buf out;             /* what the current command has printed so far */
     struct buf message;         /* why the last command failed; ends with NUL */
-    struct gramme_error *error; /* the same, if the service or the library said so */
+    struct gramme_error *error; /* the error of the service or library; NULL: another failure */
     bool was_interrupted;
 
     struct map tables;                /* name -> struct known_table (shell/schema_internal.h) */
@@ -55,12 +55,12 @@ bool fail_with(struct session *session, struct gramme_error *error);
 void output_flush(struct session *session);
 /* The same without a pager. */
 void output_flush_now(struct session *session);
-/* Returns the number of lines and columns of the terminal; 24 and 80 if it does not say. */
+/* Returns the number of lines and columns of the terminal; 24 and 80 if they are not known. */
 void terminal_size(int *rows, int *columns);
 
 /* Asks the person to confirm; true if -y was given. In a script without -y it fails. */
 MUST_USE bool confirm(struct session *session, const char *format, ...) PRINTF_LIKE(2, 3);
-/* Whether the server is Gramme. Asks it the first time. */
+/* Returns whether the server is Gramme. The first call sends a request to find out. */
 MUST_USE bool server_is_gramme(struct session *session);
 /* Fails, naming `what`, unless the server is Gramme. */
 MUST_USE bool need_gramme(struct session *session, const char *what);

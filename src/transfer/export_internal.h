@@ -12,8 +12,8 @@
 struct exporter {
     struct background background;
     struct objects *objects;
-    int64_t swept_ms; /* when exports of long ago were last looked for */
-    bool has_failed;  /* the store did, in this round */
+    int64_t swept_ms; /* when old exports were last searched and erased */
+    bool has_failed;  /* the store failed in this round */
 };
 
 /* Starts the thread, and lets the engine wake it. */
@@ -22,12 +22,12 @@ MUST_USE bool exporter_start(struct exporter *exporter, struct engine *engine,
 /* Stops it; after objects_stop(). Does nothing to one that was not started. */
 void exporter_stop(struct exporter *exporter);
 
-/* What came of a piece of work. */
+/* The result of one step. */
 enum step {
     STEP_DONE,
     STEP_SOON,   /* not all changes up to its instants are decided: it has not begun */
     STEP_LATER,  /* the store failed, or the server stops: the export is resumed */
-    STEP_FAILED, /* the export is to fail: job->error */
+    STEP_FAILED, /* the export fails: see job->error */
 };
 
 /* An export that is being carried out. */
@@ -45,7 +45,7 @@ struct export_job {
 
 /* export_data.c: writes the items, or changes, to data files. */
 MUST_USE enum step export_write_data(struct export_job *job);
-/* What is stored with each object of the export. */
+/* Returns the attributes of the objects of the export. */
 struct object_attributes export_attributes(const struct export_job *job, struct str content_type);
 
 #endif

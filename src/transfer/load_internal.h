@@ -1,10 +1,11 @@
-/* transfer/load_internal.h: one import or bulk put at work, on a thread of its own.
+/* transfer/load_internal.h: one import or bulk put that is running, on its own thread.
  *
  * Records are read into a batch while the batches before it are being written. When one has been
  * written the load's counts and cursor advance to its end; from time to time they are stored with
- * load_save(). After a restart the load goes on at the stored cursor, so records behind it may be
- * written twice: puts without conditions make the same items; see load_is_replay() for the others.
- */
+ * load_save(). After a restart the load continues at the stored cursor, so records after it may be
+ * written twice. For puts without conditions that makes no difference; see load_is_replay() for the
+ * others.
+ * */
 #ifndef GRAMME_TRANSFER_LOAD_INTERNAL_H
 #define GRAMME_TRANSFER_LOAD_INTERNAL_H
 
@@ -28,7 +29,7 @@ enum {
     OBJECTS_MAX = 50 * 1000,       /* that one load reads */
 };
 
-/* Where in the objects a batch ends. */
+/* The position in the objects at which a batch ends. */
 struct load_place {
     struct buf key;
     struct buf etag;
@@ -75,10 +76,10 @@ struct load_batch {
 
 /* How a run ends. */
 enum load_result {
-    LOAD_RUN_ON,    /* it does not: goes on */
+    LOAD_RUN_ON,    /* not ended: continue */
     LOAD_RUN_ENDED, /* the row says how */
     LOAD_RUN_LATER, /* the store failed, or this server is to stop: the row stays as it is */
-    LOAD_RUN_FAIL,  /* it is to fail, with failure_code and failure_message of `load` */
+    LOAD_RUN_FAIL,  /* it must fail, with failure_code and failure_message of `load` */
     LOAD_RUN_CANCEL,
 };
 
@@ -96,10 +97,10 @@ struct load_run {
     size_t filling;                     /* the batch into which records are read */
     size_t writing;                     /* how many before it are being written */
     struct load_place at;               /* of the reader */
-    struct buf key;                     /* what load.cursor borrows */
+    struct buf key;                     /* the bytes that load.cursor borrows */
     struct buf etag;
-    int64_t *index_bytes; /* what load.index_bytes is */
-    int64_t replay_items; /* up to that record a write may have happened before */
+    int64_t *index_bytes; /* load.index_bytes, not const */
+    int64_t replay_items; /* records up to this number may have been written by an earlier run */
     int64_t saved_items;  /* when progress was stored last */
     int64_t saved_us;
     int64_t paused_until_us; /* for the rate */
@@ -108,7 +109,8 @@ struct load_run {
     struct buf reports[REPORT_KINDS];
 };
 
-/* load_run.c: runs a load until it ends or must be left. On the thread of `background`. */
+/* load_run.c: runs a load until it ends, or must be continued by another run. On the thread of
+ * `background`. */
 enum load_result load_run(struct background *background, struct objects *objects,
                           struct str row_name, const struct load *load);
 /* Makes the load fail. Returns LOAD_RUN_FAIL. */
@@ -127,15 +129,14 @@ MUST_USE bool load_batch_add(struct load_run *run, const struct record *record, 
 enum load_result load_batch_flush(struct load_run *run);
 /* Completes all batches. */
 enum load_result load_batch_drain(struct load_run *run);
-/* Completes the batches that are being written; what is in the one that is being filled is not
- * written. */
+/* Completes the batches that are being written; the batch that is being filled is not written. */
 enum load_result load_batch_settle(struct load_run *run);
 /* The batch into which records are read, ready to take one. */
 struct load_batch *load_batch_filling(struct load_run *run);
 /* Frees what a batch has. */
 void load_batch_finish(struct load_batch *batch);
 /* Whether a condition that does not hold may be due to a write of an earlier run: the run resumed
- * before this record, and the item is there as it was to be written. */
+ * before this record, and the stored item is equal to the one that the record writes. */
 bool load_is_replay(const struct load_run *run, const struct item_write *write);
 
 /* load_report.c */
@@ -147,10 +148,10 @@ void load_report_condition(struct load_run *run, struct load_batch *batch,
                            const struct load_pointer *pointer, const struct item_write *write);
 /* Returns what the keys of all objects with reports begin with. */
 struct str load_report_folder(struct load_run *run);
-/* Writes what has been noted as objects. What cannot be written is given up. */
+/* Writes the collected reports as objects. Reports that cannot be written are discarded. */
 enum load_result load_report_flush(struct load_run *run);
-/* Whether an object is one with reports of this load. These may begin with the prefix of what is to
- * be read, but are no input: a report has the item whose condition does not hold. */
+/* Whether an object is one with reports of this load. Such objects may have the prefix of the
+ * input, but must not be read as input: a report contains items that were not written. */
 bool load_report_is_own(const struct load_run *run, struct str key);
 
 /* load_condition.c: the condition of a record; NULL: it has none. False: *err. */

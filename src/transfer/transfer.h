@@ -9,15 +9,15 @@
 struct transfer;
 
 /* Starts the threads. `options`: where objects are; without endpoint and directory it is the folder
- * DIRECTORY.s3 beside the store's DIRECTORY; if the store has none, there is no place for objects,
- * and operations that need one say so. */
+ * DIRECTORY.s3 beside the store's DIRECTORY; if the store has no directory, there is no place for
+ * objects, and operations that need one fail. */
 MUST_USE bool transfer_open(struct engine *engine, struct store *store,
                             const struct objects_options *options, struct transfer **out,
                             struct err *err);
-/* Stops the threads; what they were doing is resumed at the next start. Before engine_close().
+/* Stops the threads; exports and imports are resumed at the next start. Before engine_close().
  * Accepts NULL. */
 void transfer_close(struct transfer *transfer);
-/* Where objects are; NULL: there is no place for them. */
+/* Returns the place for objects; NULL: there is none. */
 struct objects *transfer_objects(const struct transfer *transfer);
 
 #endif

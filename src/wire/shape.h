@@ -1,5 +1,5 @@
-/* wire/shape.h: what a request may hold, as data. A shape says which JSON is wanted, how it is
- * kept in C, and which constraints the service's model puts on it; wire_decode() reads a body by
+/* wire/shape.h: the structure of a request, as data. A shape says which JSON is accepted, how it is
+ * stored in C, and which constraints the service's model puts on it; wire_decode() reads a body by
  * it and wire_validate() checks the constraints and words the errors as the service does.
  *
  *   kind                 kept as

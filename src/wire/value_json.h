@@ -11,7 +11,7 @@
 /* Faults of a value that is well-formed JSON. */
 enum value_fault {
     FAULT_NONE,
-    FAULT_EMPTY,       /* no type at all */
+    FAULT_EMPTY,       /* no type */
     FAULT_TWO_TYPES,   /* more than one */
     FAULT_NESTED,      /* too many levels */
     FAULT_EMPTY_NAME,  /* of an attribute */
