@@ -198,7 +198,7 @@ static bool ask_arn(struct question *question, struct str text)
 
 /* Returns an ARN with the partition and Region of this server. The operations on backups, imports
  * and bulk operations ignore those of the request, so policies decide about the ARN of what is
- * found. Text that is no ARN is returned as it is: the operation refuses it. */
+ * found. Text that is not an ARN is returned unchanged: the operation refuses it. */
 static struct str own_arn(struct api_call *call, struct str text)
 {
     struct str region = engine_region(call->engine);
@@ -213,7 +213,8 @@ static struct str own_arn(struct api_call *call, struct str text)
     return arena_format(call->arena, "arn:aws:dynamodb:%.*s:%.*s", STR_ARG(region), STR_ARG(rest));
 }
 
-/* The backup of an ARN. Its table may be gone, and has no say. */
+/* Asks about the backup of an ARN. Its table may be deleted; resource policies of the table do not
+ * apply. */
 static bool ask_backup(struct question *question)
 {
     struct str text = member_text(question->shape, question->request, "BackupArn");
@@ -227,7 +228,8 @@ static bool ask_backup(struct question *question)
     return is_allowed;
 }
 
-/* The import or bulk operation of an ARN. Its table may be gone, and has no say. */
+/* Asks about the import or bulk operation of an ARN. Its table may be deleted; resource policies of
+ * the table do not apply. */
 static bool ask_load(struct question *question)
 {
     struct str import = member_text(question->shape, question->request, "ImportArn");
@@ -236,7 +238,7 @@ static bool ask_load(struct question *question)
     return question->resource.len == 0 || ask(question, &question->call->err);
 }
 
-/* ImportTable: on the new table. */
+/* ImportTable: asks about the new table. */
 static bool ask_import(struct question *question)
 {
     const void *const *parameters = authorize_member(question->shape, question->request,
@@ -250,7 +252,8 @@ static bool ask_import(struct question *question)
     return question->table.len == 0 || ask(question, &question->call->err);
 }
 
-/* An export: on the table that is exported, or the export of an ARN, whose table may be gone. */
+/* An export: asks about the table that is exported, or the export of an ARN, whose table may be
+ * deleted. */
 static bool ask_export(struct question *question, struct str table_arn)
 {
     if (!str_is_null(table_arn)) {
@@ -260,7 +263,8 @@ static bool ask_export(struct question *question, struct str table_arn)
     return question->resource.len == 0 || ask(question, &question->call->err);
 }
 
-/* A restore: on the source, and on the new table with all that reads and writes its items. */
+/* A restore: asks about the source, and about the new table with all actions that read and write
+ * its items. */
 static bool ask_restore(struct question *question)
 {
     static const char *const actions[] = {
@@ -507,7 +511,7 @@ const struct policy *api_resource_policy(struct api_call *call, const struct tab
     if (cached != NULL && str_eq(cached->revision, policy.revision)) {
         return cached->policy;
     }
-    if (policies->count >= CACHED_POLICIES_MAX) { /* most are of tables that are gone */
+    if (policies->count >= CACHED_POLICIES_MAX) { /* most are of deleted tables */
         api_forget_policies(call->thread);
     }
     struct err err = ERR_INIT(call->arena);

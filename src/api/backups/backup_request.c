@@ -62,7 +62,7 @@ void backup_request_word_error(struct err *err, struct str table_name)
     if (code != ERR_RESOURCE_NOT_FOUND && code != ERR_RESOURCE_IN_USE) {
         return;
     }
-    err->code = ERR_NONE; /* it is set anew */
+    err->code = ERR_NONE; /* it is set again below */
     if (code == ERR_RESOURCE_NOT_FOUND) {
         err_set(err, ERR_TABLE_NOT_FOUND, "Table not found: %.*s", STR_ARG(table_name));
     } else {

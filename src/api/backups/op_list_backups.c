@@ -36,7 +36,7 @@ static const struct shape shape_list_backups = {
     .size = sizeof(struct list_backups_request),
 };
 
-/* The ARN is a mere position, so nothing need be there, but it must be of this Region. */
+/* The ARN is only a position: the backup need not exist, but the ARN must be of this Region. */
 static bool check_start(struct api_call *call, struct str start)
 {
     struct str region = engine_region(call->engine);

@@ -1,6 +1,6 @@
 /* RestoreTableFromBackup and RestoreTableToPointInTime: make a new table, which the engine then
- * fills. A restore to a point in time pins the instant by an internal backup first; from there on
- * both are the same. Called by dispatch.c on the thread of the request. */
+ * fills. A restore to a point in time pins the instant by an internal backup first; then both do
+ * the same. Called by dispatch.c on the thread of the request. */
 #include "api/arn.h"
 #include "api/backups/backup_request.h"
 #include "api/tables/describe.h"
@@ -16,7 +16,7 @@ struct restore {
     struct table_create create;
     struct backup_get get;       /* of RestoreTableFromBackup */
     struct recovery_pin pin;     /* of RestoreTableToPointInTime, like the next */
-    struct backup_delete cancel; /* takes the pin back */
+    struct backup_delete cancel; /* deletes the pin */
 };
 
 static void finish(struct restore *restore, const struct err *err)
@@ -48,7 +48,7 @@ static void cancel_done(struct engine_call *engine_call)
     finish(restore, &restore->create.call.err);
 }
 
-/* Takes back the internal backup, if there is one, and fails. */
+/* Deletes the internal backup, if there is one, and fails the call. */
 static void fail(struct restore *restore, const struct err *err)
 {
     restore->create.call.err = *err;
@@ -85,7 +85,7 @@ static bool check_limit(struct api_call *call)
                    RESTORES_MAX);
 }
 
-/* The source is known: makes the table. */
+/* Creates the table, when the source is known. */
 static void create_table(struct restore *restore, struct str row_name, const struct backup *backup)
 {
     struct api_call *call = restore->call;
@@ -185,7 +185,7 @@ static const struct shape shape_to_time = {
     .size = sizeof(struct to_time_request),
 };
 
-/* The name of the source, from whichever parameter has it. */
+/* Finds the name of the source in the parameter that has it. */
 static bool find_source(struct api_call *call, const struct to_time_request *request,
                         struct str *out)
 {
@@ -227,7 +227,7 @@ static bool check_times(struct api_call *call, const struct to_time_request *req
                    "be specified, but not both");
 }
 
-/* The source is there, and the overrides fit it. */
+/* Checks that the source exists, and that the overrides match it. */
 static bool check_source(struct restore *restore, struct str name, bool is_by_arn)
 {
     struct api_call *call = restore->call;

@@ -213,7 +213,7 @@ static bool add_indexes(const struct restorer *restorer, enum index_kind kind,
     return true;
 }
 
-/* No index of the source may come twice, nor a name. */
+/* Checks that no index of the source, and no name, occurs twice. */
 static bool check_distinct(const struct restorer *restorer)
 {
     const struct table *table = restorer->table;

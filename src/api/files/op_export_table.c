@@ -163,7 +163,7 @@ static uint64_t request_hash(struct arena *arena, const struct export_table_requ
     return hash_64(text);
 }
 
-/* 0 means to the engine that there is no time. 1970 is refused, and so is the millisecond after. */
+/* For the engine 0 means that no time is given, so 1970 becomes 1 ms later; both are refused. */
 static int64_t time_of(const struct wire_int *time)
 {
     return time->given && time->value == 0 ? 1 : time->value;
@@ -193,7 +193,7 @@ static void create_done(struct engine_call *engine_call)
 {
     struct export_table *op = CONTAINER_OF(engine_call, struct export_table, create.change.call);
     struct err err = engine_call->err;
-    if (err.code == ERR_EXPORT_CONFLICT) { /* another request with the token was quicker */
+    if (err.code == ERR_EXPORT_CONFLICT) { /* another request with the token came first */
         find_token(op, true);
         return;
     }

@@ -168,7 +168,7 @@ static void put_times(struct api_call *call, const struct load *load)
     }
 }
 
-/* What ImportSummary and ImportTableDescription both have. */
+/* Writes the members that ImportSummary and ImportTableDescription share. */
 static void put_common(struct api_call *call, struct str row_name, const struct load *load)
 {
     load_request_text(call, STR("ImportArn"),
@@ -229,7 +229,8 @@ static bool check_options(struct api_call *call, const struct import_request *re
                    STR_ARG(request->format.text));
 }
 
-/* A table that is being made is no reason to refuse: the import fails if it is not its own. */
+/* A table that is being created is not refused here: it may be the table of this import; if not,
+ * the import fails later. */
 static bool check_name(struct api_call *call, struct str name)
 {
     const struct table *table = table_acquire(call->engine, name);

@@ -1,4 +1,4 @@
-/* Eventually consistent reads that see an older state, while that is simulated
+/* Makes eventually consistent reads return an older state, if that is simulated
  * (meter/simulation.h). Called by the operations that read and write items, on the thread of the
  * call. */
 #include "api/api_internal.h"
