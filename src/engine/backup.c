@@ -246,7 +246,7 @@ static void end_delete(struct backup_delete *remove, const struct err *err)
     remove->call.done(&remove->call);
 }
 
-/* The table was deleted, made, or both meanwhile: looks again which it is. */
+/* The table was deleted, created, or both meanwhile: starts again. */
 static void try_again(struct backup_delete *remove)
 {
     if (++remove->attempts < ATTEMPTS_MAX) {
@@ -592,7 +592,7 @@ void recovery_enable(struct table_change *change, struct table *table, uint32_t 
         table->recovery_days = days == 0 ? RECOVERY_DAYS_MAX : days;
         return;
     }
-    if (days != 0 && days != table->recovery_days) { /* what is outside stays so */
+    if (days != 0 && days != table->recovery_days) { /* the start of the window never moves back */
         int64_t cut_ns = change->update.time_ns - (int64_t)table->recovery_days * day_ms * 1000000;
         if (table->recovery_since_ns != 0) {
             table->recovery_since_ns = MAX(table->recovery_since_ns, cut_ns);

@@ -154,7 +154,7 @@ static void note_replaced(struct engine *engine, struct table_entry *entry, uint
     engine->replaced = entry;
 }
 
-/* An entry that nobody can find yet; NULL: *err says why. */
+/* Creates an entry that is not in the map yet; NULL: *err says why. */
 static struct table_entry *make_entry(struct engine *engine, struct str row, uint64_t version,
                                       struct err *err)
 {
@@ -328,7 +328,8 @@ static bool is_known(struct engine *engine, const struct table *table)
     return known;
 }
 
-/* What we know of the table may be older than what was deleted: so the store says what is kept. */
+/* The description in memory may be older than the deleted one, so the rows "kept" of the store
+ * decide. */
 static bool is_kept(const struct catalog_snapshot *snapshot, const struct table *table)
 {
     for (size_t i = 0; i < snapshot->kept.count; i++) {

@@ -1,6 +1,5 @@
-/* What the thread that carries out exports needs of the engine: taking an export over, storing how
- * far it has come, finding what it is to read, and ending it. All functions wait for the store, on
- * that thread. */
+/* Functions for the thread that runs exports: takes an export over, stores its progress, finds the
+ * items to read, and ends it. All functions wait for the store, on that thread. */
 #include "base/bytes.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"

@@ -161,7 +161,7 @@ static const struct key_attribute *next_index_key(struct index_key_iter *iter)
                                      : &index->key.range[i - index->key.hash_count];
 }
 
-/* One key attribute of an index in an item that is to be put; absent is fine. */
+/* Checks one key attribute of an index in an item to put; it may be absent. */
 static bool check_index_key(const struct index *index, const struct key_attribute *attribute,
                             struct value value, struct err *err)
 {

@@ -86,7 +86,7 @@ static struct str token_row(struct arena *arena, const struct load_start *start)
     return str_make(row, TOKEN_HEAD + start->row_name.len);
 }
 
-/* Whether the token is in use. */
+/* Returns whether the token is in use. */
 static bool take_token(struct load_start *start, struct str row)
 {
     if (row.len < TOKEN_HEAD || row.data[0] != TOKEN_VERSION ||

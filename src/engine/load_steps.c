@@ -15,7 +15,7 @@ struct save {
     bool is_cancelling;
 };
 
-/* Brings what is stored up to date. False: the load has ended. */
+/* Merges the stored state of the row into the new one. False: the load has ended. */
 static bool merge(struct arena *arena, struct str row, const struct load *load, struct load *out,
                   bool *out_cancelling)
 {

@@ -19,7 +19,7 @@
 /* Rows of items that are kept in memory because the items' own may be lost. */
 static const size_t evidence_bytes_max = (size_t)256 << 20;
 
-/* What an index tells of an item whose row may be lost. */
+/* What an index entry contains of an item whose row may be lost. */
 struct evidence {
     struct str
         row; /* the whole row, from an index that projects all; else just the key's attributes */
@@ -143,8 +143,9 @@ static void keep_evidence(struct rebuilder *rebuilder, const struct index *index
     map_put(&rebuilder->evidence, item_key, evidence);
 }
 
-/* An entry whose item may be lost tells that the item exists, and if it holds all of it, what it
- * is. Entries are newer than items that are stale, unless they are stale themselves. */
+/* An entry whose item may be lost shows that the item exists; if it holds the whole item, the item
+ * can be restored from it. Entries are newer than items that are stale, unless they are stale
+ * themselves. */
 static void look_at_entry(struct rebuilder *rebuilder, const struct space_info *info,
                           struct str value, bool is_stale)
 {
@@ -271,7 +272,7 @@ static void add_to_collection(struct rebuilder *rebuilder, const struct table *t
 }
 
 /* If the description that wrote the item is lost, the item counts as written by the one that is
- * left: else the engine would wait for the newer one for ever. */
+ * left: otherwise the engine would wait for the newer one forever. */
 static void lower_version(struct rebuilder *rebuilder, struct space_info *info,
                           struct checked_item *item)
 {
@@ -616,7 +617,7 @@ static void add_in_second_pass(struct rebuilder *rebuilder, struct str key, stru
         break;
     }
     if (space < SPACE_FIRST_FREE) {
-        return; /* made anew */
+        return; /* computed again */
     }
     struct space_info *info = inventory_find(&rebuilder->inventory, space);
     if (info->role == SPACE_KEPT || info->role == SPACE_HISTORY) {
@@ -641,7 +642,8 @@ void rebuilder_add(struct rebuilder *rebuilder, struct str key, struct str value
     }
 }
 
-/* How many are missing by what was counted: also those of which nothing else is known. */
+/* Reports how many items are missing according to the counters, including those that nothing else
+ * refers to. */
 static void report_missing(struct rebuilder *rebuilder)
 {
     for (size_t i = 0; i < rebuilder->inventory.space_count; i++) {

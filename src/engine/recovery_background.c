@@ -24,7 +24,7 @@ struct round {
     struct arena arena;
     struct restore_entry *restores;
     bool is_pending; /* something cannot be done yet */
-    bool has_failed; /* the store did */
+    bool has_failed; /* the store failed */
 };
 
 static bool delete_backup(struct round *round, struct str row_name)
@@ -68,7 +68,7 @@ static bool complete_eval(struct store_update *update, const struct str *rows,
     return true;
 }
 
-/* Every call records the table's changes by now, so any instant will do that is settled. */
+/* Every call now records the changes of the table, so any settled instant can be used. */
 static void complete_backup(struct round *round, const struct backup_entry *entry)
 {
     if (!follow_is_settled(round->background->engine, entry->backup.ready_version)) {
@@ -292,7 +292,8 @@ static bool restore_table(struct round *round, const struct table *table)
     if (result == RESTORE_OVER) {
         restoring_destroy(entry->state);
         entry->state = NULL;
-        if (str_is_null(table->restore.backup_arn)) { /* an internal backup: of no more use */
+        if (str_is_null(
+                table->restore.backup_arn)) { /* an internal backup, which is not needed any more */
             bool ok = delete_backup(round, table->restore.backup_row);
             round->has_failed = round->has_failed || !ok;
         }

@@ -19,7 +19,7 @@ struct trim {
     struct stream_entry *entry;
     struct arena arena;
     int64_t horizon_ms;
-    struct str from;  /* where to look on */
+    struct str from;  /* where the next range begins */
     bool found;       /* a row from there on */
     bool is_complete; /* there is none left that is old */
     struct background_range range;
@@ -31,7 +31,8 @@ struct trim {
     size_t count;
 };
 
-/* Old rows of one shard; the first one that stays leads on to the next shard. */
+/* Takes old rows of one shard; after the first row that is kept, the scan continues with the next
+ * shard. */
 static bool trim_row(struct store_range *range, struct str key, struct str value)
 {
     struct trim *trim = CONTAINER_OF(range, struct trim, range.range);
@@ -82,7 +83,7 @@ static bool erase_rows(struct trim *trim)
     return background_update(trim->background, &trim->update) == STORE_OK;
 }
 
-/* One look at the rows; false when there is nothing more to do. */
+/* Reads and erases some rows; false when there is nothing more to do. */
 static bool trim_some(struct trim *trim)
 {
     const struct stream *stream = &trim->entry->stream;
@@ -127,7 +128,7 @@ static void trim_records(struct trim *trim)
                                (struct stream_shard){entry->trim_epoch, 0});
     trim->is_complete = false;
     while (!background_is_stopping(trim->background) && trim_some(trim)) {
-        char from[STORE_PREFIX_LEN + STREAM_STAMP_LEN]; /* all else is done with */
+        char from[STORE_PREFIX_LEN + STREAM_STAMP_LEN]; /* everything before it is trimmed */
         size_t len = trim->from.len;
         memcpy(from, trim->from.data, len);
         arena_reset(&trim->arena);

@@ -19,7 +19,7 @@ enum { EXAMPLES_MAX = 10 };
 /* Rows that the second pass keeps of each space. */
 static const size_t kept_bytes_max = (size_t)64 << 20;
 
-/* Of a stream: what is known of each slot. */
+/* The state of each slot of a stream. */
 struct slot_check {
     uint64_t first_stamp;
     uint64_t last_stamp;
@@ -148,8 +148,8 @@ static void seal(struct verifier *verifier)
 
 /* Items ---------------------------------------------------------------------------------------- */
 
-/* What is compared of a row by which an item expires: the item that it leads to, and the time,
- * which counts only while it is in the future (engine/expiry.h). */
+/* Adds an expiry row to the comparison: the item that it refers to, and the time, which counts only
+ * while it is in the future (engine/expiry.h). */
 static void add_expiry(struct verifier *verifier, const struct space_info *space,
                        enum match_side side, struct str key, int64_t time_s)
 {
@@ -479,7 +479,7 @@ static void check_unknown(struct verifier *verifier, const struct space_info *in
     }
 }
 
-/* Whether something must be looked at once more. */
+/* Returns whether a second pass is needed. */
 static bool end_first_pass(struct verifier *verifier)
 {
     struct inventory *inventory = &verifier->inventory;

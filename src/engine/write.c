@@ -113,14 +113,14 @@ static bool make_new_item(struct item_write *write, const struct row *old, struc
     } else if (!apply_update(write, old, arena)) {
         return false;
     }
-    if (value_is_absent(write->new_item)) { /* nothing to delete from, and nothing made */
+    if (value_is_absent(write->new_item)) { /* there is no item, and the update creates none */
         return true;
     }
     write->new_size = item_size(write->new_item);
     return item_check_changed_index_keys(write, old->item, NULL) && check_updated_size(write);
 }
 
-/* Brings one index up to date; returns by how many bytes it grew. */
+/* Updates one index; returns by how many bytes it grew. */
 static int64_t write_index(const struct engine *engine, struct item_write *write, size_t number,
                            const struct index_entry *before, const struct index_entry *after,
                            struct store_batch *batch, struct arena *arena)
@@ -150,7 +150,7 @@ static int64_t write_index(const struct engine *engine, struct item_write *write
     return grown;
 }
 
-/* Whether the index has the entry of the old item, if there is one to have. */
+/* Whether the index has an entry of the old item. */
 static bool is_indexed(const struct items_write *call, const struct item_write *write,
                        const struct index *index, const struct row *old)
 {
@@ -361,7 +361,7 @@ static struct item_collection *collection_of(struct items_write *call,
     return NULL;
 }
 
-/* What the row of an item collection holds; it may be absent. */
+/* Returns the size in the row of an item collection; 0 if it is absent. */
 static int64_t collection_bytes(struct str row)
 {
     assert(str_is_null(row) || row.len == 8);
@@ -387,7 +387,8 @@ static void put_collections(struct items_write *call, struct store_batch *batch,
     }
 }
 
-/* False: the call is decided by what stands there (a replay, or a misuse of the token). */
+/* False: the row of the token decides the call: it is a replay, or another request used the
+ * token. */
 static bool check_token(struct items_write *call, struct str row)
 {
     struct str note;
@@ -416,7 +417,8 @@ static void begin_preparing(struct items_write *call)
         call->decided = ARENA_ARRAY(arena, struct item_write, call->write_count);
         call->prepared_mark = arena_mark(arena);
     }
-    arena_rewind(arena, call->prepared_mark); /* of an attempt before, which came to nothing */
+    /* frees the results of an earlier attempt that was discarded */
+    arena_rewind(arena, call->prepared_mark);
     call->table_is_newer = false;
 }
 
