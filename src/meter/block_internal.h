@@ -1,7 +1,6 @@
 /* meter/block_internal.h: a block: the records of one thread since the collector last took its
  * block. A block belongs to its thread while the thread records, then to the thread that swapped it
- * for another block.
- * */
+ * for another block. */
 #ifndef GRAMME_METER_BLOCK_INTERNAL_H
 #define GRAMME_METER_BLOCK_INTERNAL_H
 

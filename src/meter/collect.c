@@ -1,5 +1,5 @@
-/* The meter itself: threads record into blocks of their own, the collector thread exchanges these
- * for empty ones and adds them up. meter_record() runs on the threads of calls. */
+/* The meter: each thread records into its own block; the collector thread swaps the blocks for
+ * empty ones and adds them up. meter_record() runs on the threads of calls. */
 #include "meter/survey_internal.h"
 
 #include <sched.h>
@@ -18,7 +18,8 @@ struct meter_thread *meter_thread(struct meter *meter, int number)
 
 /* --- the threads of calls --- */
 
-/* Hands a full block to the collector; returns an empty one, or the same if there is none. */
+/* Passes a full block to the collector; returns an empty one, or the same block if there is
+ * none. */
 static struct block *exchange_full(struct meter *meter, struct block *block)
 {
     struct block *empty = NULL;
@@ -129,13 +130,13 @@ static void drain_queue(struct meter *meter)
     }
 }
 
-/* Exchanges the block of one thread. A thread that records just now is waited for a little. */
+/* Swaps the block of one thread. If the thread is recording, waits briefly. */
 static void collect_thread(struct meter *meter, struct meter_thread *thread)
 {
     enum { ATTEMPTS = 1000 };
     struct block *empty = take_spare(meter);
     if (empty == NULL) {
-        return; /* all are full: next time */
+        return; /* all are full: tries again next time */
     }
     for (int i = 0; i < ATTEMPTS; i++) {
         struct block *block = atomic_load(&thread->current);

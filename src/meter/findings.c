@@ -1,5 +1,5 @@
-/* GET findings of the insight API: gathers what the rules need, runs them, writes what they found.
- * Runs on a slow thread of the HTTP server. */
+/* GET findings of the insight API: collects the data that the rules need, runs them, and writes the
+ * findings. Runs on a slow thread of the HTTP server. */
 #include "meter/findings_internal.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ void finding_add(struct search *search, const struct finding *finding)
     }
 }
 
-/* Tables are looked at one after the other, up to a bound, so that an answer takes no minutes. */
+/* Samples the tables one after the other, up to a limit, so that an answer does not take
+ * minutes. */
 static const struct survey *survey_all(struct insight *insight, const struct insight_tables *tables)
 {
     enum { TABLES_SURVEYED = 200 };

@@ -4,7 +4,7 @@
 
 enum {
     SCAN_ITEMS_MIN = 1000,   /* a smaller table may be scanned */
-    DISCARD_ITEMS_MIN = 100, /* read so far, before a filter is called wasteful */
+    DISCARD_ITEMS_MIN = 100, /* smallest number of items read before a filter is reported */
     CONSISTENT_CALLS_MIN = 100,
     CONDITION_CALLS_MIN = 20,
     LARGE_ITEM_BYTES = 300 * 1024,
@@ -24,7 +24,7 @@ static const struct table *table_of(const struct search *search, struct str name
     return NULL;
 }
 
-/* A Scan of a table that has many items already costs more with each that comes. */
+/* Finds Scans of a large table: their cost grows with each new item. */
 static void find_scan(struct search *search, const struct pattern *pattern, size_t table)
 {
     const struct pattern_sums *sums = &pattern->sums;
@@ -94,8 +94,8 @@ static void find_discards(struct search *search, const struct pattern *pattern)
         });
 }
 
-/* Reads that are consistent although nothing writes their table at the time cost twice as much for
- * nothing. */
+/* Finds strongly consistent reads of a table that is rarely written: they cost twice as much
+ * without need. */
 static void find_consistency(struct search *search, const struct pattern *pattern)
 {
     const struct pattern_sums *sums = &pattern->sums;

@@ -46,7 +46,7 @@ static void find_never_read(struct search *search, const struct table *table,
         });
 }
 
-/* Which attributes the patterns that read an index ask for. */
+/* The attributes that the patterns of an index read. */
 struct asked {
     const struct search *search;
     const struct index *index;
@@ -72,7 +72,7 @@ static struct asked asked_of(const struct search *search, const struct table *ta
     return asked;
 }
 
-/* Every read names what it wants, so the index need not hold the rest. */
+/* Finds an index whose reads all name their attributes, so that it need not project the others. */
 static void find_over_projected(struct search *search, const struct table *table,
                                 const struct index *index)
 {
@@ -99,8 +99,7 @@ static void find_over_projected(struct search *search, const struct table *table
                 });
 }
 
-/* Only indexes that a filter or a partial attribute suggests to be sparse are worth a word: global
- * ones whose key is no key of the table. */
+/* Finds global indexes that could be sparse: their key is not a key of the table. */
 static void find_not_sparse(struct search *search, size_t number, size_t which)
 {
     const struct table *table = search->tables.tables[number];
@@ -223,7 +222,7 @@ static void find_sort_order(struct search *search, const struct table *table,
 static void find_stored_large_item(struct search *search, const struct table *table,
                                    const struct survey *survey)
 {
-    for (size_t i = 0; i < search->count; i++) { /* a write has shown it already */
+    for (size_t i = 0; i < search->count; i++) { /* a write has been reported already */
         if (search->findings[i].kind == FINDING_LARGE_ITEMS &&
             str_eq(search->findings[i].table, table->name)) {
             return;

@@ -172,7 +172,7 @@ static bool shrink_largest(struct heat *heat)
     return true;
 }
 
-/* The first counters of a place; others give theirs if all are in use. */
+/* Gives a new place its first counters, taken from other places if all are in use. */
 static void give_first_counters(struct heat *heat, struct heat_place *place)
 {
     while (heat->counters_total + HEAT_COUNTERS_MIN > HEAT_COUNTERS_TOTAL && shrink_largest(heat)) {
@@ -206,7 +206,7 @@ static void count_second(struct heat_counter *counter, const struct heat_event *
     struct heat_second *second = &counter->seconds[event->second & 1];
     if (second->second != event->second) {
         if (second->second > event->second) {
-            return; /* long past */
+            return; /* too old */
         }
         *second = (struct heat_second){.second = event->second};
     }
@@ -215,7 +215,7 @@ static void count_second(struct heat_counter *counter, const struct heat_event *
     counter->peak_write = MAX(counter->peak_write, second->write_units);
 }
 
-/* After an hour counting starts anew, so that what is shown is recent. */
+/* Starts counting at zero after an hour, so that the counts are recent. */
 static void start_anew(struct heat_place *place, uint32_t second)
 {
     place->first_second = second;
@@ -245,7 +245,8 @@ void heat_add(struct heat *heat, const struct heat_event *event, const char *key
         heat->lost++;
         return;
     }
-    /* Threads are not in step: an event may be older than the first one. */
+    /* Blocks of different threads are added in any order: an event may be older than the first
+     * one. */
     int32_t age = (int32_t)(event->second - place->first_second);
     if (place->first_second == 0 || age > HEAT_WINDOW_SECONDS) {
         start_anew(place, event->second);

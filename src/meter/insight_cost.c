@@ -1,5 +1,5 @@
-/* GET cost of the insight API: the month's bill from the units that were consumed, and what it
- * would be if something were different. Runs on a slow thread of the HTTP server. */
+/* GET cost of the insight API: the estimated monthly bill from the consumed units, and the bill
+ * under assumptions (what-if). Runs on a slow thread of the HTTP server. */
 #include "meter/insight_internal.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ struct amounts {
 struct costing {
     struct insight *insight;
     const struct prices *prices;
-    double month; /* by which what was observed is multiplied */
+    double month; /* factor from the observed time to a month */
     struct table_cost *tables;
     size_t count;
     struct what_if what_if;
@@ -298,7 +298,7 @@ static int compare(const void *a, const void *b)
     return str_cmp(left->pattern->text.text, right->pattern->text.text);
 }
 
-/* What the units of a pattern cost on demand; of tables that are gone, too. */
+/* Returns the on-demand cost of the units of a pattern, also of a deleted table. */
 static struct pattern_cost cost_of_pattern(const struct costing *c, const struct pattern *pattern)
 {
     struct pattern_cost cost = {.pattern = pattern};
@@ -364,7 +364,7 @@ static void write_bill(const struct costing *c, size_t limit)
 
 /* --- what if --- */
 
-/* Changes what was consumed to what would have been. */
+/* Changes the consumption to that under the assumptions. */
 static void apply_what_if(struct costing *c)
 {
     for (size_t i = 0; i < c->count; i++) {

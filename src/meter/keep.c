@@ -1,5 +1,5 @@
-/* Patterns are kept across restarts: as notes in the store, written every few seconds if they have
- * changed, and at the end. On the collector's thread. */
+/* Keeps patterns across restarts: as notes in the store, which are written every few seconds if
+ * they have changed, and at the end. On the collector's thread. */
 #include "meter/meter_internal.h"
 
 #include <stdlib.h>
@@ -160,7 +160,8 @@ static void erase_kept(struct meter *meter)
         pthread_mutex_lock(&meter->mutex);
         bool any = meter->erased_count > 0;
         uint64_t id = any ? meter->erased[--meter->erased_count] : 0;
-        bool is_new = any && meter_pattern(meter, id) != NULL; /* it came again meanwhile */
+        /* it has been recorded again meanwhile */
+        bool is_new = any && meter_pattern(meter, id) != NULL;
         pthread_mutex_unlock(&meter->mutex);
         if (!any) {
             break;
@@ -200,7 +201,7 @@ void meter_save(struct meter *meter)
         bool is_reset = meter->kept_since_ms != 0 && meter->kept_since_ms != since_ms;
         if (count > 0 || is_reset) {
             if (!write_notes(meter, &arena, notes, count + 1)) {
-                mark_all(meter); /* the store takes no writes now */
+                mark_all(meter); /* the store does not accept writes now */
                 break;
             }
             meter->kept_since_ms = since_ms;

@@ -89,7 +89,7 @@ void simulation_restart(struct simulation *simulation)
 
 /* --- units --- */
 
-/* What a bucket gets each second, and which limit that is. */
+/* The units that a bucket gets each second, and the kind of limit. */
 struct rate {
     double units;
     bool is_maximum; /* MaxOnDemandThroughput */
@@ -123,7 +123,7 @@ static struct rate rate_of(const struct simulated_table *state, const struct tab
                          .is_account = units >= TABLE_UNITS_MAX};
 }
 
-/* Adds what has come since; returns what is there. */
+/* Adds the units since the last call; returns the units that are left. */
 static double fill(struct bucket *bucket, double rate, double burst_seconds, int64_t now_us)
 {
     double full = rate * MAX(burst_seconds, 1);
@@ -153,7 +153,7 @@ static struct key_buckets *key_of(struct simulated_table *state, const struct me
 
 /* --- throttling --- */
 
-/* What is said about a request that is over a limit. */
+/* The limit that a request exceeds, for the error message. */
 struct limit {
     const struct index *index; /* NULL: of the table */
     bool is_write;
@@ -185,7 +185,7 @@ static bool throttle(struct simulation *simulation, const struct simulated_table
                                                                      : ON_DEMAND_TEXT);
 }
 
-/* Whether units are left; else what to say. */
+/* Whether units are left; if not, fills in *out. */
 static bool has_units(struct simulated_table *state, const struct meter_access *access,
                       const struct index *index, struct limit *out)
 {

@@ -43,8 +43,7 @@ MUST_USE bool simulation_is_stale(struct meter_thread *thread, const struct tabl
                                   struct str row, struct arena *arena, struct value *out);
 /* Decides which rows an eventually consistent read of a range returns: global indexes lag behind,
  * and any read may be stale. Returns the rows that replace those of the store, in `arena`; NULL:
- * none.
- * */
+ * none. */
 const struct past *simulation_past(struct meter_thread *thread, const struct items_read *read,
                                    struct arena *arena);
 

@@ -1,6 +1,6 @@
-/* Stale reads and index lag: recent writes are remembered with the items as they were before, and
- * eventually consistent reads may see those. On the threads of calls, under the mutex of the
- * simulation; nothing of it runs while the simulation is off. */
+/* Stale reads and index lag: recent writes are kept with the items before them, and eventually
+ * consistent reads may return these. On the threads of calls, under the mutex of the simulation;
+ * nothing of it runs while the simulation is off. */
 #include "meter/simulation_internal.h"
 
 #include "base/clock.h"
@@ -140,7 +140,7 @@ bool simulation_is_stale(struct meter_thread *thread, const struct table *table,
 
 /* --- ranges --- */
 
-/* How far back a read sees; 0: it sees everything. */
+/* Returns the age of the state that a read returns; 0: the newest state. */
 static int64_t decide_age_us(struct simulation *simulation, const struct simulated_table *state,
                              const struct index *index)
 {

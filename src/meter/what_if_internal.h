@@ -1,7 +1,6 @@
 /* meter/what_if_internal.h: assumptions of the cost view, and the consumed units and stored bytes
  * that follow from them. Estimates from averages: an item of half the size may or may not cost a
- * unit less.
- * */
+ * unit less. */
 #ifndef GRAMME_METER_WHAT_IF_INTERNAL_H
 #define GRAMME_METER_WHAT_IF_INTERNAL_H
 
