@@ -1,6 +1,6 @@
-/* The thread that carries out exports, one after the other: data files, manifests, the end. What
- * has been done is in the export's row, so that a restart, or another server, resumes it; an export
- * is COMPLETED only after all of its objects are there. */
+/* The thread that runs exports, one after the other: data files, manifests, the end. The progress
+ * is in the export's row, so that this server after a restart, or another server, resumes it; an
+ * export is COMPLETED only after all of its objects are written. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "transfer/export_internal.h"
@@ -100,8 +100,7 @@ static enum step write_manifests(struct export_job *job)
 
 /* --- the end --- */
 
-/* Unless another reason is known: the message of the service's client for S3, which exports show.
- */
+/* Sets the failure of the export from an error of S3, unless one is set already. */
 static void set_failure(struct export_job *job)
 {
     const struct object_error *error = &job->error;
@@ -123,7 +122,7 @@ static void set_completed(struct export_job *job)
         arena_format(&job->arena, "%.*smanifest-summary.json", STR_ARG(job->folder));
 }
 
-/* Stores how the export ended, and ends what it holds. */
+/* Stores the result of the export, and deletes its pins. */
 static enum step end_job(struct export_job *job)
 {
     const struct export *export = &job->export;
@@ -231,7 +230,7 @@ static enum step run_export(struct exporter *exporter, const struct export_entry
 
 /* --- the round --- */
 
-/* Carries out all exports in progress, the oldest first. False: some must be tried again. */
+/* Runs all exports in progress, the oldest first. False: some must be tried again. */
 static bool run_exports(struct exporter *exporter, struct arena *arena)
 {
     struct background *background = &exporter->background;
@@ -246,7 +245,7 @@ static bool run_exports(struct exporter *exporter, struct arena *arena)
     return is_done;
 }
 
-/* Deletes what is known of exports of long ago. */
+/* Deletes the rows of old exports. */
 static void sweep(struct exporter *exporter, struct arena *arena)
 {
     int64_t now_ms = clock_wall_ms();

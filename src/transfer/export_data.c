@@ -99,7 +99,7 @@ static enum step open_file(struct data_writer *writer, uint32_t partition)
     return STEP_DONE;
 }
 
-/* Frees what is open, and forgets what was not finished. */
+/* Aborts the file that is being written. */
 static void abandon_file(struct data_file *file)
 {
     object_writer_abort(file->writer);
@@ -171,7 +171,7 @@ static enum step finish_file(struct data_writer *writer, struct str next)
     return step;
 }
 
-/* Finishes files and opens others until one for the partition is open. */
+/* Finishes files and opens new ones until the file of the partition is open. */
 static enum step go_to_partition(struct data_writer *writer, uint32_t partition)
 {
     enum step step = STEP_DONE;

@@ -45,7 +45,7 @@ static void reset(struct load_batch *batch)
 static const struct table *acquire_table(const struct load_run *run)
 {
     const struct table *table = table_acquire(run->engine, run->load.table_name);
-    run->background->calls_seen++; /* this is not a call to give way to */
+    run->background->calls_seen++; /* background_give_way() must not count this as a call */
     if (table != NULL && !str_eq(str_make(table->id, sizeof(table->id)), run->load.table_id)) {
         table_release(table); /* another one of that name */
         return NULL;
@@ -90,7 +90,7 @@ static bool is_in_group(const struct items_write *group, struct str row)
 }
 
 /* An update is carried out as a whole or not at all, and must not write an item twice: writes that
- * can fail have one of their own. */
+ * can fail have an update of their own. */
 static bool fits_group(const struct items_write *group, const struct item_write *write)
 {
     bool can_fail = write->condition != NULL || write->table->local_count > 0;
@@ -203,7 +203,7 @@ static void count_written(struct load_run *run, struct load_batch *batch, struct
     arena_rewind(&batch->arena, mark);
 }
 
-/* What came of the one write of a group that is its own. */
+/* Handles the failure of a write that is alone in its group. */
 static void take_failed(struct load_run *run, struct load_batch *batch, struct item_write *write,
                         double *units)
 {
@@ -226,7 +226,7 @@ static bool can_be_redone(const struct items_write *group)
            (group->call.err.code == ERR_NONE && group->failed && group->write_count > 1);
 }
 
-/* Takes what came of a group. LOAD_RUN_LATER: the store failed. */
+/* Handles the result of a group. LOAD_RUN_LATER: the store failed. */
 static enum load_result take_group(struct load_run *run, struct load_batch *batch,
                                    struct items_write *group, double *units)
 {
@@ -246,7 +246,7 @@ static enum load_result take_group(struct load_run *run, struct load_batch *batc
     return LOAD_RUN_ON;
 }
 
-/* Writes one item of a group anew, until the description of the table is the newest. */
+/* Writes one item of a group again, with the newest description of the table. */
 static enum load_result redo_write(struct load_run *run, struct load_batch *batch,
                                    struct item_write *write, double *units)
 {
@@ -353,7 +353,7 @@ static enum load_result save_sometimes(struct load_run *run)
     return is_due ? save(run) : LOAD_RUN_ON;
 }
 
-/* Sleeps so long that the rate is not exceeded; stores progress meanwhile. */
+/* Sleeps to keep the rate; stores progress meanwhile. */
 static enum load_result keep_rate(struct load_run *run, double units)
 {
     enum load_result result = LOAD_RUN_ON;

@@ -4,8 +4,7 @@
  * written the load's counts and cursor advance to its end; from time to time they are stored with
  * load_save(). After a restart the load continues at the stored cursor, so records after it may be
  * written twice. For puts without conditions that makes no difference; see load_is_replay() for the
- * others.
- * */
+ * others. */
 #ifndef GRAMME_TRANSFER_LOAD_INTERNAL_H
 #define GRAMME_TRANSFER_LOAD_INTERNAL_H
 

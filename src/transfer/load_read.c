@@ -20,7 +20,7 @@ struct object_source {
     struct object_error error; /* after a failure that is not the object's */
 };
 
-/* The object is not what it was when it was listed. */
+/* Fails because the object has changed since it was listed. */
 static bool has_changed(const struct object_error *error)
 {
     return object_error_is(error, "PreconditionFailed") || object_error_is(error, "NoSuchKey") ||
@@ -128,9 +128,9 @@ static void note_place(struct object_reader *reader)
     at->total_bytes = reader->bytes_before + at->bytes;
 }
 
-/* Whether the batch has enough. Records that are not written count as well. If objects come slowly
- * it does not wait for more: counts are shown, and a cancellation is noticed, when it was written.
- */
+/* Whether the batch has enough. Records that are not written count as well. If objects are read
+ * slowly, the batch is written after a time, so that counts advance and a cancellation is
+ * noticed. */
 static bool is_full(const struct load_run *run, const struct load_batch *batch)
 {
     double units_max = (double)run->load.units_max;
@@ -168,7 +168,7 @@ static enum load_result read_records(struct object_reader *reader)
 
 /* --- objects --- */
 
-/* Goes to where the load was when it was left. */
+/* Skips to the position at which the last run stopped. */
 static enum load_result skip(struct object_reader *reader, const struct load_cursor *cursor)
 {
     struct load_run *run = reader->run;
@@ -177,7 +177,7 @@ static enum load_result skip(struct object_reader *reader, const struct load_cur
         return LOAD_RUN_ON;
     }
     if (record_reader_skip_to(reader->records, cursor->offset, &err)) {
-        load_batch_filling(run)->text_bytes = 0; /* what was skipped takes no memory */
+        load_batch_filling(run)->text_bytes = 0; /* skipped records use no memory */
         return LOAD_RUN_ON;
     }
     if (err.code != ERR_VALIDATION) {
@@ -240,7 +240,7 @@ static enum load_result read_one(struct load_run *run, struct str key,
     return result == LOAD_RUN_ENDED ? LOAD_RUN_ON : result;
 }
 
-/* Goes on in the object in which the load was left. */
+/* Continues in the object in which the last run stopped. */
 static enum load_result resume_object(struct load_run *run)
 {
     struct load_cursor cursor = run->load.cursor;

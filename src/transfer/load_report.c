@@ -1,6 +1,6 @@
-/* Errors of imports and bulk puts: to the log, and of bulk puts to objects. An object has a number
- * that follows from the cursor, so a load that goes on after a restart writes the same object again
- * instead of another one. Called by the other files of a load. */
+/* Errors of imports and bulk puts: to the log, and of bulk puts to objects. The number of an object
+ * is part of the cursor, so a load that continues after a restart replaces the object instead of
+ * adding another one. Called by the other files of a load. */
 #include "base/log.h"
 #include "json/writer.h"
 #include "transfer/load_internal.h"
@@ -98,7 +98,8 @@ static enum load_result put_object(struct load_run *run, enum load_report kind)
     struct object_error error;
     bool ok = object_put(run->objects, load->output_bucket, key, buf_str(&run->reports[kind]),
                          &attributes, NULL, &error);
-    run->reports[kind].len = 0; /* after a failure the load ends, or goes on at the stored cursor */
+    /* after a failure the load ends, or continues at the stored cursor */
+    run->reports[kind].len = 0;
     return ok ? LOAD_RUN_ON : load_fail_objects(run, &error);
 }
 

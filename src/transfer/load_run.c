@@ -99,7 +99,7 @@ static enum load_result find_table(struct load_run *run)
         return LOAD_RUN_ON;
     }
     if (is_there || err.code == ERR_RESOURCE_IN_USE) {
-        run->load.table = NULL; /* it has none that would have to be deleted */
+        run->load.table = NULL; /* it has no table to delete */
         return load_fail(run, "TableAlreadyExists", "Table already exists: %.*s",
                          STR_ARG(run->load.table_name));
     }
@@ -204,7 +204,7 @@ static enum load_result settle_failed(struct load_run *run)
     return result;
 }
 
-/* Ends a load that cannot go on: `failure_code` says why. */
+/* Ends a load that cannot continue; `failure_code` is the reason. */
 static enum load_result end_failed(struct load_run *run)
 {
     struct err err = ERR_INIT(&run->scratch);
@@ -320,7 +320,7 @@ enum load_result load_run(struct background *background, struct objects *objects
     if (result == LOAD_RUN_ON) {
         result = load_read_objects(&run);
     }
-    if (!engine_is_leader(run.engine)) { /* another server goes on with it, and will end it */
+    if (!engine_is_leader(run.engine)) { /* another server continues it, and will end it */
         result = LOAD_RUN_LATER;
     }
     if (result == LOAD_RUN_ON) {

@@ -15,7 +15,7 @@ enum {
 static const int64_t kept_ms = (int64_t)90 * 24 * 60 * 60 * 1000;
 static const int64_t sweep_us = (int64_t)60 * 60 * 1000 * 1000;
 
-/* One load at work. */
+/* One running load. */
 struct worker {
     struct background background;
     struct loader *loader;
@@ -142,8 +142,8 @@ static bool list_loads(struct loader *loader, struct arena *arena, struct list_w
     return wait->list.call.err.code == ERR_NONE;
 }
 
-/* Starts a load that is not at work, if a worker is free. One that was cancelled need not wait for
- * that: only its row is written. */
+/* Starts a load that no worker runs, if a worker is free. A cancelled load needs no worker: only
+ * its row is written. */
 static void start_load(struct loader *loader, const struct load_entry *entry)
 {
     struct worker *worker = find_worker(loader);
@@ -154,7 +154,7 @@ static void start_load(struct loader *loader, const struct load_entry *entry)
     }
 }
 
-/* Starts loads that are running and not at work, the oldest first. */
+/* Starts the loads that no worker runs, the oldest first. */
 static void start_loads(struct loader *loader, enum load_kind kind)
 {
     struct arena arena;

@@ -1,5 +1,5 @@
-/* Opens the place of objects, and starts and stops the threads that use it. Called at the start and
- * end of a server, on its main thread. */
+/* Opens the place for objects, and starts and stops the threads that use it. Called at the start
+ * and end of a server, on its main thread. */
 #include "transfer/transfer.h"
 
 #include "base/mem.h"
