@@ -1,9 +1,9 @@
-/* Delivering a feed: reads a window of records, sends them, and erases what was taken. Called by
- * kinesis.c on a delivery thread.
+/* Delivers a feed: reads a window of records, sends them, and erases those that Kinesis has
+ * accepted. Called by kinesis.c on a delivery thread.
  *
- * PutRecords may take some records of a request and refuse others, so a request has at most one
- * record of each item: a record is sent only when all earlier ones of its item have been taken. So
- * a window takes as many requests as it has changes of one item, and at least one for each 500
+ * PutRecords may accept some records of a request and refuse others, so a request has at most one
+ * record of each item: a record is sent only when all earlier ones of its item have been accepted.
+ * So a window needs as many requests as it has changes of one item, and at least one for each 500
  * records. */
 #include <stdlib.h>
 
@@ -15,9 +15,9 @@
 
 enum {
     SLOT_RECORDS = 500,   /* of a window */
-    TURN_MS = 500,        /* then other feeds have their turn */
+    TURN_MS = 500,        /* time for one feed, before the next one is served */
     MEASURE_MS = 1000,    /* how often the backlog is counted, at least */
-    LOOK_MS = 5000,       /* how often a feed is read that has none */
+    LOOK_MS = 5000,       /* how often a feed without records is read */
     IDLE_BYTES = 1 << 16, /* of memory that are kept */
     WARN_MS = 60 * 1000,  /* how often the log repeats that deliveries fail */
     DELAY_MS_MIN = 100,   /* before the next attempt after a failure; doubled each time */
@@ -58,7 +58,7 @@ int64_t delivery_failed(struct worker *worker, const struct feed *feed, struct d
     int64_t delay_ms = (int64_t)DELAY_MS_MIN << MIN(delivery->failures, 10);
     delay_ms = MIN(delay_ms, (int64_t)DELAY_MS_MAX);
     if (background_is_stopping(&worker->background)) {
-        return delay_ms; /* the call was broken off */
+        return delay_ms; /* the call was aborted */
     }
     delivery->failures++;
     delivery->retry_us = now_us + delay_ms * 1000;
@@ -90,7 +90,8 @@ static void note_success(struct worker *worker, const struct feed *feed, struct 
     if (delivery->failing_since_us == 0) {
         return;
     }
-    if (delivery->warned_us >= delivery->failing_since_us) { /* the log says that they fail */
+    if (delivery->warned_us >=
+        delivery->failing_since_us) { /* the log has a line about the failures */
         log_write(LOG_INFO, "kinesis", "table %.*s: changes go to %.*s again after %lld ms",
                   STR_ARG(feed->table_name), STR_ARG(feed->destination.stream_arn),
                   (long long)((clock_monotonic_us() - delivery->failing_since_us) / 1000));
@@ -139,7 +140,7 @@ static bool read_window(struct worker *worker, const struct feed *feed, struct d
     return true;
 }
 
-/* Erases the first records of a slot. Tries again while the store fails: records that were taken
+/* Erases the first records of a slot. Tries again while the store fails: records that were accepted
  * and are not erased would be sent again. */
 static enum store_status erase(struct worker *worker, const struct feed *feed, uint64_t after,
                                const struct feed_record *records, size_t record_count)
@@ -369,9 +370,9 @@ static bool read_cursors(struct worker *worker, const struct feed *feed, struct 
     return true;
 }
 
-/* Whether the counter says that there is nothing to deliver. It is one row, where a read of the
- * feed takes one for each slot; now and then, and before the feed is removed, the feed itself is
- * read. */
+/* Whether the counter shows that there is nothing to deliver. Reading the counter takes one row,
+ * reading the feed one for each slot; the feed itself is read at intervals, and before it is
+ * removed. */
 static bool is_idle(struct worker *worker, const struct feed *feed, struct delivery *delivery)
 {
     int64_t now_us = clock_monotonic_us();
@@ -411,7 +412,7 @@ static bool deliver_window(struct worker *worker, const struct feed *feed,
         return false;
     }
     if (dropped > 0) {
-        return true; /* more may have to be dropped */
+        return true; /* perhaps more must be dropped */
     }
     bool is_sent = send_window(worker, feed, delivery);
     if (!is_sent) {

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "kinesis/kinesis_internal.h"
 
-/* How long an endpoint is asked that does not answer, and how long DISABLING waits for changes that
- * cannot be delivered. */
+/* How long a check of an endpoint that does not answer is repeated, and how long DISABLING waits
+ * for changes that cannot be delivered. */
 enum { CHECK_MS_MAX = 30 * 1000, DISABLING_MS_MAX = 10 * 1000, IDLE_MS = 60 * 1000 };
 
 #define NO_PERMISSION "User does not have a permission to use kinesis stream"
@@ -38,7 +38,7 @@ static int64_t fail_enabling(struct worker *worker, const struct feed *feed, str
     return change_state(worker, feed, DESTINATION_ENABLE_FAILED, problem);
 }
 
-/* No answer: asks again for a while. */
+/* No answer: repeats the check for a limited time. */
 static int64_t ask_again(struct worker *worker, const struct feed *feed, struct delivery *delivery,
                          const char *problem)
 {
@@ -71,7 +71,7 @@ int64_t enable_feed(struct worker *worker, const struct feed *feed, struct deliv
     enum stream_check check =
         stream_check(kinesis->client, arn, &worker->background.stopping, problem);
     if (check != STREAM_IS_ACTIVE && background_is_stopping(&worker->background)) {
-        return RETRY_MS; /* the call was broken off: says nothing about the stream */
+        return RETRY_MS; /* the call was aborted: it shows nothing about the stream */
     }
     switch (check) {
     case STREAM_IS_ACTIVE:

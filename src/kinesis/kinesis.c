@@ -1,5 +1,5 @@
-/* The delivery threads: which feeds there are, which one is looked at when, and metrics. Started
- * and stopped by src/server. */
+/* The delivery threads: the list of feeds, when each is served, and metrics. Started and stopped by
+ * src/server. */
 #include "kinesis/kinesis_internal.h"
 
 #include "base/clock.h"
@@ -113,7 +113,7 @@ static int64_t remove_feed(struct worker *worker, const struct feed *feed)
     return 0;
 }
 
-/* One look at a feed. Returns in how many ms to look again. */
+/* Serves a feed once. Returns the time until the next call in ms. */
 static int64_t serve_feed(struct worker *worker, const struct feed *feed)
 {
     struct delivery *delivery = find_delivery(worker, feed);
@@ -279,7 +279,7 @@ static double metric_value(const struct delivery *delivery, size_t number)
 }
 
 /* The figures of a table and a stream. A destination that was disabled and enabled again may have
- * two feeds, but a series of metrics must be there once. */
+ * two feeds, but a series of metrics must occur once. */
 struct series {
     struct series *next;
     const struct delivery *delivery; /* the first one */

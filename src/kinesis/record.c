@@ -75,7 +75,7 @@ static void write_item(struct buf *out, struct value item)
 
 /* --- records --- */
 
-/* A UUID that follows from the record's place in the store. */
+/* Writes a UUID that is computed from the record's position in the store. */
 static void write_event_id(struct buf *out, const struct record_source *source,
                            const struct feed_record *record)
 {
