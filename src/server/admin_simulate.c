@@ -1,4 +1,4 @@
-/* SimulatePolicy: what the policies of a user or role say of an action. Called by admin_run(). */
+/* SimulatePolicy: evaluates the policies of a user or role for an action. Called by admin_run(). */
 #include "server/admin_internal.h"
 
 /* The context that the request gives. Tags: aws:PrincipalTag/k and so on. */
@@ -68,7 +68,7 @@ static void write_decision(struct admin *admin, const struct directory_principal
     buf_add_char(admin->out, '}');
 }
 
-/* What the policies of a user or role say of an action; policies of tables are not asked. */
+/* Evaluates the policies of a user or role for an action; policies of tables are not evaluated. */
 bool admin_simulate_policy(struct admin *admin, const struct admin_request *request)
 {
     const struct directory_principal *user = admin_edit_principal(admin, request);

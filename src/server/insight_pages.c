@@ -1,5 +1,5 @@
-/* The insight API and the metrics as HTTP. The handler runs on a thread of connections and hands
- * the work to a slow one. */
+/* The insight API and the metrics as HTTP. The handler runs on a network thread and passes the work
+ * to a slow thread. */
 #include "server/insight_pages.h"
 
 #include "kinesis/kinesis.h"

@@ -375,7 +375,7 @@ static void reload(struct server *server, const struct config *config)
     arena_finish(&arena);
 }
 
-/* Sleeps until the server is to stop; does what other signals ask for meanwhile. */
+/* Sleeps until the server must stop; handles other signals meanwhile. */
 static int wait_for_end(struct server *server, const struct config *config, const sigset_t *signals)
 {
     const struct timespec second = {.tv_sec = 1};
@@ -410,7 +410,7 @@ static void add_address(struct buf *out, const struct server *server, const stru
                http_server_listener_port(server->http, number));
 }
 
-/* The line that says where the server is, and the console. */
+/* Logs the line with the addresses of the server and the console. */
 static void log_start(const struct server *server, const struct config *config, struct arena *arena,
                       int64_t start_us)
 {
@@ -451,7 +451,7 @@ int serve(const struct config *config)
 {
     int64_t start_us = clock_monotonic_us();
     log_setup(config->log_level, config->log_format);
-    umask(077); /* data, and a log with names of tables, are nobody else's */
+    umask(077); /* only the owner may read the data, and the log, which has names of tables */
     raise_file_limit();
     set_up_malloc();
     sigset_t signals;

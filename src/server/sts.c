@@ -223,7 +223,7 @@ static bool may_assume(struct sts_call *call, const struct directory_principal *
     return trust.effect == POLICY_ALLOW && policy_decide(&policies, &request).is_allowed;
 }
 
-/* Whether there is a session policy that is none. */
+/* Whether there is a session policy and it is not valid. */
 static bool is_bad_policy(struct sts_call *call, struct str document)
 {
     struct policy *policy = NULL;

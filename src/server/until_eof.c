@@ -1,6 +1,6 @@
 /* Ends the server with the process that started it, for test suites: the starter keeps the writing
- * end of a pipe open, which the kernel closes when the starter ends, in whichever way. Called by
- * serve.c; the thread ends with the process. */
+ * end of a pipe open, which the kernel closes when the starter ends, also if it is killed. Called
+ * by serve.c; the thread ends with the process. */
 #include "server/until_eof.h"
 
 #include <errno.h>

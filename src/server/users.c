@@ -14,8 +14,8 @@
 
 enum { FILE_BYTES_MAX = 64 << 20 };
 
-/* The text of a file that holds secrets, in memory that is not dumped. Nobody else may be able to
- * read it. */
+/* The text of a file that holds secrets, in memory that is not dumped. Refuses a file that other
+ * users can read. */
 static bool read_secret_file(struct secret_arena *secrets, struct str path, struct str *out,
                              struct err *err)
 {

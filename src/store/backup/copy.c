@@ -167,7 +167,7 @@ bool copy_file(struct rate *rate, const char *from, const char *to, uint64_t *ou
     if (copying.in >= 0) {
         close(copying.in);
     }
-    if (copying.out >= 0) { /* who reads the copy again reads it from the disk */
+    if (copying.out >= 0) { /* so that a later check of the copy reads it from the disk */
         posix_fadvise(copying.out, 0, 0, POSIX_FADV_DONTNEED);
     }
     if (copying.out >= 0 && close(copying.out) != 0 && good) {

@@ -1,8 +1,8 @@
-/* The program pg_baseline: what PostgreSQL gives a bare loop over libpq that sends the statements
- * of this store with as many connections and as many requests in flight. `make bench` compares
- * Gramme with it. One thread.
+/* The program pg_baseline: measures a plain loop over libpq that sends the statements of this
+ * store, with a number of connections and of requests in flight. `make bench` compares Gramme with
+ * it. One thread.
  *
- *   pg_baseline URL get CONNECTIONS DEPTH SECONDS   rows that are there, DEPTH gets in flight on
+ *   pg_baseline URL get CONNECTIONS DEPTH SECONDS   existing rows, DEPTH gets in flight on
  * each connection pg_baseline URL put CONNECTIONS DEPTH SECONDS   transactions of DEPTH new items
  * with one index entry each pg_baseline URL hot CONNECTIONS DEPTH SECONDS   transactions of DEPTH
  * updates, all of the same row
