@@ -92,7 +92,7 @@ static bool unzstd_some(struct decompressor *decompressor, char *room, size_t ro
     return true;
 }
 
-/* Whether the end of the input has been reached and nothing more comes of it. */
+/* Whether the input has ended and all of it has been decompressed. */
 static bool is_over(const struct decompressor *decompressor)
 {
     return decompressor->is_inner_end && decompressor->at == decompressor->len;

@@ -1,5 +1,5 @@
-/* Finds the extent of Ion structs in text that is not complete yet, without understanding them.
- * Called by read_ion.c. */
+/* Finds the end of Ion structs in text that may be incomplete, without parsing values. Called by
+ * read_ion.c. */
 #include "archive/ion_text.h"
 
 /* The text from `at` on, and whether more may follow. */

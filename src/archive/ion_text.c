@@ -141,7 +141,7 @@ static bool take_code_point(struct ion_reader *reader, char kind, uint32_t *out)
     return is_valid || refuse(reader, "an escape in a text is not valid");
 }
 
-/* An escape, `at` being behind its backslash. Appends what it means to *to. */
+/* Reads an escape; `at` is behind its backslash. Appends the character to *to. */
 static bool take_escape(struct ion_reader *reader, char **to)
 {
     static const char names[] = "0abtnfrv\"'?\\/";
@@ -155,7 +155,7 @@ static bool take_escape(struct ion_reader *reader, char **to)
         *to += utf8_encode(code_point, *to);
         return true;
     }
-    if (c == '\n' || c == '\r') { /* the line goes on */
+    if (c == '\n' || c == '\r') { /* the line continues */
         reader->at += c == '\r' && reader->at < reader->end && *reader->at == '\n';
         return true;
     }
@@ -168,7 +168,7 @@ static bool take_escape(struct ion_reader *reader, char **to)
 }
 
 /* The rest of a text whose opening quote has been taken, appended to *to. An escape is never
- * shorter than what it means. */
+ * shorter than the character that it stands for. */
 static bool take_text(struct ion_reader *reader, const char *quote, char **to)
 {
     bool is_long = strlen(quote) == 3;
@@ -324,7 +324,8 @@ static bool read_number(struct ion_reader *reader)
 static bool read_blob(struct ion_reader *reader)
 {
     reader->at += 2;
-    /* Room up to the end of this blob, not of the record: that may have many of them. */
+    /* Allocates for the length of this blob, not of the rest of the record, which may have many
+     * blobs. */
     struct str left = rest(reader);
     const char *close = left.len == 0 ? NULL : memchr(left.data, '}', left.len);
     char *text = arena_bytes(reader->arena, close == NULL ? left.len : (size_t)(close - left.data));
@@ -561,7 +562,7 @@ bool ion_read_struct(struct arena *arena, struct str text, struct value *out, st
         .arena = arena, .at = text.data, .end = text.data + text.len, .err = err};
     assert(text.len > 0 && text.data[0] == '{');
     builder_init(&reader.builder, arena, text.len);
-    if (!read_fields(&reader, -1)) { /* the record is no level of its values, nor is its Item */
+    if (!read_fields(&reader, -1)) { /* the record and its Item do not count as levels of nesting */
         return false;
     }
     *out = builder_finish(&reader.builder);

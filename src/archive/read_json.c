@@ -25,7 +25,8 @@ static bool find_line(struct record_reader *reader, struct err *err)
         searched = text.len;
         if (!window_fill(window, err)) {
             reader->is_line_cut = err->code == ERR_VALIDATION && window_is_full(window);
-            err->code = reader->is_line_cut ? ERR_NONE : err->code; /* the next one counts */
+            /* the error of the next read counts */
+            err->code = reader->is_line_cut ? ERR_NONE : err->code;
             return reader->is_line_cut;
         }
     }
@@ -141,7 +142,8 @@ static enum record_result read_object(struct window *window, struct str line, st
     while (ok && json_next_member(&json, &name)) {
         ok = read_member(&json, name.text, &object);
     }
-    if (!ok && !str_is_null(object.fault)) { /* JSON, but not of values: what follows is read */
+    if (!ok &&
+        !str_is_null(object.fault)) { /* valid JSON, but not an item: reading continues after it */
         json_reader_init(&json, arena, line);
         ok = json_skip(&json);
     }

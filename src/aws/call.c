@@ -119,7 +119,8 @@ static bool may_retry(struct aws_client *client, enum retry_kind kind, int attem
     return attempts < client->attempts_max && retry_quota_take(&client->quota, kind);
 }
 
-/* The last failure would have been retried: it says nothing of the request. */
+/* Replaces the last failure by AWS_STOPPED: it would have been retried, so it is not the result of
+ * the request. */
 static void set_stopped(struct aws_response *response)
 {
     response->status = 0;

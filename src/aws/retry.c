@@ -63,7 +63,7 @@ enum retry_kind retry_kind_of(int status, const char *code)
     if (status == 500 || status == 502 || status == 503 || status == 504) {
         return RETRY_TRANSIENT;
     }
-    /* A code of ours with an HTTP status was sent by the other side. */
+    /* A code of aws/options.h with an HTTP status was sent by the service. */
     bool transient = is_one_of(code, transient_codes, COUNT_OF(transient_codes));
     return transient && (status == 0 || strcmp(code, AWS_BAD_ANSWER) != 0) ? RETRY_TRANSIENT
                                                                            : RETRY_NEVER;

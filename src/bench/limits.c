@@ -1,4 +1,4 @@
-/* Measures what disk, memory and network of this machine allow at best. */
+/* Measures the limits of disk, memory and network of this machine. */
 #include "bench/limits_internal.h"
 
 #include <arpa/inet.h>

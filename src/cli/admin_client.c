@@ -1,5 +1,5 @@
 /* Runs administration operations for the commands, over HTTP with a signed request, or in this
- * process on a store that nobody has open. Runs on the main thread. */
+ * process on a store that no server has open. Runs on the main thread. */
 #include "cli/admin_client.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ void admin_add(struct buf *body, const char *name, struct str text)
     }
 }
 
-/* Stands before the value of the member; false: there is none. */
+/* Moves the reader to the value of the member; false: there is none. */
 static bool find_member(struct json_reader *reader, const char *name)
 {
     struct json_string member;
@@ -92,9 +92,9 @@ bool admin_read_file(struct arena *arena, struct str path, struct str *out, stru
     return true;
 }
 
-/* A store that nobody has open -------------------------------------------------------------- */
+/* A store that no server has open ----------------------------------------------------------- */
 
-/* What is open; zeros: nothing yet. */
+/* The open store and engine; zeros: not opened yet. */
 struct admin_store {
     struct users users;
     struct store *store;

@@ -1,6 +1,6 @@
 /* `gramme backup` and `gramme restore`. Run on the main thread. A backup of a store in use gets a
- * checkpoint from the server by way of its control socket; one of a store that nobody uses opens it
- * as a server would. Copying is done here, with low priority. */
+ * checkpoint from the server through its control socket; for a store that no server uses, the
+ * command opens the store itself. The command copies the files, with low priority. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,8 +191,8 @@ static void close_source(struct source *source, const char *directory)
 
 /* Commands ------------------------------------------------------------------------------------- */
 
-/* The server comes first: on its processors, and at the disk where the scheduler knows priorities.
- */
+/* Gives the server precedence: for the processor, and for the disk if its scheduler supports
+ * priorities. */
 static void lower_priority(void)
 {
     enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_IDLE = 3, IOPRIO_CLASS_SHIFT = 13 };

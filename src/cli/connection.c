@@ -194,8 +194,8 @@ bool connection_send(struct connection *connection, struct str bytes)
     return true;
 }
 
-/* How many bytes came; 0: the server has ended the connection; -1: it is lost. By TLS the end must
- * be announced, or somebody may have cut the answer short. */
+/* How many bytes came; 0: the server has ended the connection; -1: it is lost. With TLS the end
+ * must be announced: otherwise an attacker may have truncated the answer. */
 static ssize_t receive_some(struct connection *connection, char *to, size_t size)
 {
     size_t got = 0;

@@ -1,4 +1,5 @@
-/* `gramme copy`: moves a whole store to another place or kind. Runs on the main thread. */
+/* `gramme copy`: copies a whole store to another place or kind of store. Runs on the main
+ * thread. */
 #include <stdio.h>
 #include <string.h>
 

@@ -52,7 +52,7 @@ static bool ask(const struct admin_arguments *arguments, const char *operation, 
     return admin_request(arguments, operation, str_from_c(body), answer, err);
 }
 
-/* Root with one new key; older keys of root go. */
+/* Creates root with one new key; older keys of root are deleted. */
 static bool make_root(struct admin_arguments *arguments, struct err *err)
 {
     struct str answer;

@@ -1,5 +1,5 @@
-/* `gramme ready`: asks a server whether it can work (GET /_gramme/ready), for health checks and
- * scripts that start a server. Runs on the main thread. */
+/* `gramme ready`: checks whether a server can serve requests (GET /_gramme/ready), for health
+ * checks and scripts that start a server. Runs on the main thread. */
 #include "base/base.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
-/* `gramme repair`: saves what can be read of a damaged store into a new one and says what is lost.
- * The old one is not changed. Runs on the main thread. */
+/* `gramme repair`: copies the readable rows of a damaged store to a new one and reports what is
+ * lost. The old store is not changed. Runs on the main thread. */
 #include <string.h>
 
 #include "cli/commands.h"
@@ -127,7 +127,7 @@ static int rebuild(struct repair *repair, const char *directory, struct err *err
         return EXIT_CANNOT_REPAIR;
     }
     print_totals(repair, &totals, directory);
-    /* Damage may have cost rows of which nothing is known but where they were. */
+    /* A lost block may have contained rows that nothing else refers to. */
     bool is_complete =
         totals.lost == 0 && totals.uncertain == 0 && repair->report.lost_range_count == 0;
     return is_complete ? EXIT_COMPLETE : EXIT_LOSSES;

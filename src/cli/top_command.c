@@ -1,5 +1,5 @@
-/* `gramme top`: what a server does just now, in a terminal: patterns by load, errors, latency,
- * heat. Asks the insight API once a second. Runs on the main thread. */
+/* `gramme top`: shows the current load of a server in a terminal: patterns by load, errors,
+ * latency, heat. Asks the insight API once a second. Runs on the main thread. */
 #include "base/base.h"
 #include "base/clock.h"
 #include "cli/commands.h"
@@ -28,7 +28,7 @@ static const char help[] =
 
 enum { PATTERNS_SHOWN = 200, PLACES_SHOWN = 3 };
 
-/* What a pattern had when the last picture was made. */
+/* The sums of a pattern at the last refresh of the screen. */
 struct before {
     struct str id;
     double calls;
@@ -37,7 +37,7 @@ struct before {
     struct before *next;
 };
 
-/* One line of the picture. */
+/* One line of the screen. */
 struct line {
     struct str text;
     double calls; /* a second */
@@ -53,7 +53,7 @@ struct top {
     bool once;
     char sort; /* u, c, e or l */
     bool is_screen;
-    struct arena arenas[2]; /* of this picture and the last one */
+    struct arena arenas[2]; /* of this refresh and the last one */
     struct before *before;
     int64_t before_us;
     int rows;
@@ -68,7 +68,7 @@ static void stop(int number)
     is_stopping = 1;
 }
 
-/* --- the picture --- */
+/* --- the screen --- */
 
 static void measure_screen(struct top *top)
 {
@@ -142,7 +142,7 @@ static void insert(struct line *lines, size_t count, const struct line *line, ch
     lines[at] = *line;
 }
 
-/* Makes lines of patterns, and remembers them for the next picture. */
+/* Makes lines of patterns, and stores their sums for the next refresh. */
 static size_t make_lines(struct top *top, struct arena *arena, const struct json_node *patterns,
                          struct line lines[PATTERNS_SHOWN])
 {
@@ -165,7 +165,7 @@ static size_t make_lines(struct top *top, struct arena *arena, const struct json
         const struct before *was = find_before(top, now->id);
         static const struct before none = {0};
         if (was == NULL && top->before != NULL) {
-            was = &none; /* new since the last picture */
+            was = &none; /* new since the last refresh */
         }
         struct line line = {
             .text = remote_safe_text(arena, json_get_text(patterns, "text")),
@@ -174,7 +174,7 @@ static size_t make_lines(struct top *top, struct arena *arena, const struct json
             .units = was == NULL || seconds <= 0 ? 0 : (units - was->units) / seconds,
             .p99_us = json_get_number(json_get(patterns, "latency"), "p99Us"),
         };
-        if (top->once) { /* there is no picture before: show sums */
+        if (top->once) { /* there is no earlier refresh: shows sums */
             line.calls = now->calls;
             line.errors = now->errors;
             line.units = units;
@@ -227,7 +227,7 @@ static void print_key(const struct top *top, struct arena *arena, const struct j
     }
 }
 
-/* The heaviest keys of the tables and indexes with the most load. */
+/* Prints the most used keys of the tables and indexes with the most load. */
 static bool print_heat(const struct top *top, struct remote *remote, struct err *err)
 {
     struct json_node *places;
@@ -292,7 +292,7 @@ static bool print_picture(struct top *top, struct arena *arena, struct err *err)
 
 /* --- the terminal --- */
 
-/* Waits for the next picture; a key may come before it. */
+/* Waits for the next refresh, or for a key. */
 static void wait_for_key(struct top *top)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -62,7 +62,7 @@ static const char *text_of(const struct gramme_value *map, const char *name, con
     return text != NULL ? text : gramme_get_string(map, other);
 }
 
-/* Whether a transaction was canceled only for reasons that pass by themselves. */
+/* Whether all reasons of a canceled transaction are transient. */
 static bool reasons_pass(const struct gramme_error *error)
 {
     bool any = false;

@@ -1,5 +1,5 @@
-/* gramme_insight(): the pages of a Gramme server about itself. Builds the path and query in the
- * canonical form of AWS Signature Version 4: encoded, parameters sorted by name. */
+/* gramme_insight(): requests to the insight API of a Gramme server. Builds the path and query in
+ * the canonical form of AWS Signature Version 4: encoded, parameters sorted by name. */
 #include <stdlib.h>
 
 #include "base/percent.h"

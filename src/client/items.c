@@ -1,4 +1,4 @@
-/* Walks the items of a Query or Scan through all pages. */
+/* Iterates over the items of all pages of a Query or Scan. */
 #include "base/mem.h"
 #include "client/client_internal.h"
 
@@ -39,7 +39,7 @@ const struct gramme_answer *gramme_items_page(const struct gramme_items *items)
     return items->page;
 }
 
-/* Reads the page after this one. On failure everything stays, so that it can be asked for again. */
+/* Reads the page after this one. On failure nothing changes, so that the call can be repeated. */
 static bool turn_page(struct gramme_items *items, struct gramme_error **error)
 {
     if (!request_is(items->request, "Query") && !request_is(items->request, "Scan")) {

@@ -130,7 +130,7 @@ static void write_plain(struct writer *writer, const struct gramme_value *value,
     }
 }
 
-/* Nobody takes more levels than the reader, and the stack must not run out. */
+/* Writes at most as many levels as the reader accepts, so that the stack does not overflow. */
 static void write_part(struct writer *writer, const struct gramme_value *value, enum json_part part)
 {
     if (writer->depth == JSON_DEPTH_MAX) {

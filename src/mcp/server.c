@@ -326,7 +326,7 @@ int mcp_main(int argc, char **argv)
         gramme_error_destroy(error);
         return 2;
     }
-    signal(SIGPIPE, SIG_IGN); /* a client that went away: its input ends, too */
+    signal(SIGPIPE, SIG_IGN); /* if the client ends, so does its input */
     serve(&server);
     gramme_close(server.db);
     return 0;

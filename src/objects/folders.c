@@ -1,6 +1,6 @@
 /* Objects as files: DIRECTORY/BUCKET/KEY. An object is written to DIRECTORY/BUCKET/.uploads, synced
- * and renamed, so that it is there whole or not at all. Buckets are created when something is
- * written. Called on background threads. */
+ * and renamed, so that it exists as a whole or not at all. Buckets are created by the first write.
+ * Called on background threads. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

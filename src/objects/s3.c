@@ -288,7 +288,7 @@ static void write_parts(const struct object_writer *writer, struct buf *out)
     buf_add(out, STR("</CompleteMultipartUpload>"));
 }
 
-/* Whether the object is there though its upload is gone: an attempt whose response was lost has
+/* Whether the object exists although its upload does not: an attempt whose response was lost has
  * completed it. Etags of encrypted objects cannot be computed, so the sizes are compared. */
 static bool is_complete(struct object_writer *writer, struct object_info *out,
                         struct object_error *error)
@@ -364,7 +364,7 @@ static void s3_abort(struct object_writer *writer)
     call_init(&call, writer->objects, "DELETE", writer->bucket, writer->key);
     call.request.query = arena_format(&call.arena, "uploadId=%.*s", STR_ARG(writer->upload));
     bool done = call_run(&call, &ignored);
-    (void)done; /* what is left of it, the service's rules for the bucket delete */
+    (void)done; /* the bucket's rule for incomplete uploads deletes the rest */
     call_finish(&call);
 }
 

@@ -53,7 +53,7 @@ void s3_copy_etag(struct str text, char out[OBJECT_ETAG_MAX + 1])
     out[len] = '\0';
 }
 
-/* Whether the service encoded the keys as it was asked to; some do not know that. */
+/* Whether the service has encoded the keys as requested; some ignore the parameter. */
 static bool is_encoded(struct str body)
 {
     struct str type;
@@ -87,8 +87,8 @@ static bool read_entry(struct arena *arena, struct str contents, bool encoded,
     return true;
 }
 
-/* Whether the next page can begin behind this one. A service that does not know start-after repeats
- * the first page. */
+/* Whether the next page can begin behind this one. A service that ignores start-after would return
+ * the first page again. */
 static bool can_go_on(const struct object_list *list)
 {
     return list->count > 0 && !str_eq(list->entries[list->count - 1].key, list->after);

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* One call. Freed by whoever ends last: the waiting thread or the calling one. */
+/* One call. The thread that ends last frees it: the waiting thread or the calling one. */
 struct job {
     struct gramme_db *db;
     char *operation;

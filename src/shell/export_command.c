@@ -1,6 +1,6 @@
 /* `gramme export`: the items of a table as lines on standard output or in a file, or an export to a
- * bucket that the server carries out. By libgramme, so on any DynamoDB and on a store that nobody
- * has open. Main thread. */
+ * bucket by the server. Uses libgramme, so it works with any DynamoDB and with a store that no
+ * server has open. Main thread. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -138,7 +138,8 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
 
 /* --- calls --- */
 
-/* Says why it failed. Texts of a server may hold what a terminal would obey. */
+/* Prints why the command failed. Texts of a server may contain control characters, which are
+ * replaced. */
 static void say_failure(const char *code, const char *message)
 {
     struct buf safe = {0};
@@ -210,7 +211,8 @@ static bool export_lines(struct gramme_db *db, const struct arguments *arguments
 
 /* --- buckets --- */
 
-/* How long it has taken so far, on a terminal's standard error: the service tells no more. */
+/* Shows the elapsed time on standard error, if that is a terminal: the service does not report
+ * progress. */
 static void show_wait(int64_t start_us)
 {
     if (isatty(STDERR_FILENO) == 1) {
@@ -227,7 +229,7 @@ static void end_wait(void)
     }
 }
 
-/* Asks until the export has ended. NULL: it was reported why not. */
+/* Polls until the export has ended. NULL: the failure was reported. */
 static struct gramme_answer *wait_for_export(struct gramme_db *db, const char *arn)
 {
     int64_t start_us = clock_monotonic_us();
@@ -277,7 +279,7 @@ static struct gramme_answer *start_export(struct gramme_db *db, const struct arg
     return answer;
 }
 
-/* Prints what came of the export. */
+/* Prints the result of the export. */
 static bool print_export(const struct gramme_value *export)
 {
     const char *status = text_or(gramme_get_string(export, "ExportStatus"), "");

@@ -159,7 +159,7 @@ static struct str raw_member(struct arena *arena, struct str json, const char *w
     return STR_NULL;
 }
 
-/* Sends RequestItems, and after a pause what the server left undone. */
+/* Sends RequestItems, and after a pause the unprocessed items. */
 static bool send_items(struct loading *loading, struct str request_items,
                        struct gramme_error **error)
 {

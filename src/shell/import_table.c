@@ -87,7 +87,7 @@ static bool put_request(struct buf *out, const struct import_arguments *argument
     return good;
 }
 
-/* How much has been read is known, how much there is only to the server: the bar moves on. */
+/* Only the server knows the total, so the bar shows activity, not a share. */
 static void show(struct import_arguments *arguments, const struct gramme_value *import,
                  bool is_last)
 {

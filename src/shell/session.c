@@ -1,4 +1,4 @@
-/* Failures, output with a pager, confirmation, and which server this is. Main thread. */
+/* Failures, output with a pager, confirmation, and whether the server is Gramme. Main thread. */
 #include "shell/session_internal.h"
 
 #include <errno.h>

@@ -216,7 +216,7 @@ bool run_export(struct session *session, const struct invocation *invocation)
         good = fail(session, "%s: %s", path, strerror(errno));
     }
     if (!is_output && !good) {
-        remove(path); /* half of the items would look like all of them */
+        remove(path); /* an incomplete file must not be mistaken for a complete one */
     } else if (good && !is_output) {
         buf_format(&session->out, "%zu item%s written to %s\n", out.count, PLURAL(out.count), path);
     }
@@ -238,7 +238,7 @@ struct import {
     struct gramme_value *batch; /* list of items */
 };
 
-/* Writes a batch and, after a pause, what the server left undone. */
+/* Writes a batch and, after a pause, the unprocessed items. */
 static bool write_batch(struct import *in)
 {
     struct session *session = in->session;
