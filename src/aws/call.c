@@ -147,8 +147,8 @@ bool aws_client_call(struct aws_client *client, const struct aws_request *reques
             return false;
         }
         retried = kind;
-        wait_before_retry(
-            request, retry_delay_ms(&client->quota, kind, response->attempts, response->wish_ms));
+        wait_before_retry(request, retry_delay_ms(&client->quota, kind, response->attempts,
+                                                  response->retry_after_ms));
         if (is_stopped(request)) {
             set_stopped(response);
             return false;

@@ -89,7 +89,7 @@ static void take_header(struct transfer *transfer, struct str name, struct str v
         transfer->crc32 = (uint32_t)number;
     } else if (str_eq_nocase(name, STR("x-amz-retry-after")) && str_to_int64(value, &number) &&
                number >= 0) {
-        response->wish_ms = number;
+        response->retry_after_ms = number;
     }
     if (transfer->request->take_header != NULL) {
         transfer->request->take_header(transfer->request->context, name, value);
@@ -303,7 +303,7 @@ void aws_client_attempt(struct aws_client *client, const struct aws_request *req
     response->failure = NULL;
     response->request_id[0] = '\0';
     response->renewed = false;
-    response->wish_ms = -1;
+    response->retry_after_ms = -1;
     if (!credential_source_get(client->credentials, &arena, &credentials, &problem)) {
         response->failure = AWS_NO_CREDENTIALS;
         snprintf(response->detail, sizeof(response->detail), "%.*s", STR_ARG(problem));

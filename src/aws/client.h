@@ -43,14 +43,14 @@ struct aws_request {
 
 /* The result of a request; {0} at first. The caller frees it. */
 struct aws_response {
-    int status;           /* HTTP status; 0: no response */
-    struct buf body;      /* its capacity is kept from one request to the next */
-    const char *failure;  /* no response: a code of aws/options.h; else NULL */
-    char detail[256];     /* details of the failure */
-    char request_id[128]; /* ends with NUL; "": none */
-    int64_t wish_ms;      /* X-Amz-Retry-After; -1: none */
-    bool renewed;         /* the credentials had expired and were renewed: worth another attempt */
-    int attempts;         /* of aws_client_call() */
+    int status;             /* HTTP status; 0: no response */
+    struct buf body;        /* its capacity is kept from one request to the next */
+    const char *failure;    /* no response: a code of aws/options.h; else NULL */
+    char detail[256];       /* details of the failure */
+    char request_id[128];   /* ends with NUL; "": none */
+    int64_t retry_after_ms; /* X-Amz-Retry-After; -1: none */
+    bool renewed; /* the credentials had expired and were renewed: worth another attempt */
+    int attempts; /* of aws_client_call() */
 };
 
 /* Makes one attempt. */

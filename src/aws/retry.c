@@ -14,7 +14,7 @@ enum {
     BASE_TRANSIENT_MS = 25,
     BASE_THROTTLED_MS = 1000,
     DELAY_MS_MAX = 20000,
-    WISH_MS_MAX = 5000, /* beyond our own delay */
+    RETRY_AFTER_MS_MAX = 5000, /* beyond our own delay */
 };
 
 static const char *const throttled_codes[] = {
@@ -119,14 +119,15 @@ static double random_share(struct retry_quota *quota)
     return (double)(bits >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-int64_t retry_delay_ms(struct retry_quota *quota, enum retry_kind kind, int retry, int64_t wish_ms)
+int64_t retry_delay_ms(struct retry_quota *quota, enum retry_kind kind, int retry,
+                       int64_t retry_after_ms)
 {
     int64_t most = kind == RETRY_THROTTLED ? BASE_THROTTLED_MS : BASE_TRANSIENT_MS;
     for (int i = 1; i < retry && most < DELAY_MS_MAX; i++) {
         most *= 2;
     }
     int64_t delay = (int64_t)(random_share(quota) * (double)MIN(most, (int64_t)DELAY_MS_MAX));
-    return wish_ms > delay ? MIN(wish_ms, delay + WISH_MS_MAX) : delay;
+    return retry_after_ms > delay ? MIN(retry_after_ms, delay + RETRY_AFTER_MS_MAX) : delay;
 }
 
 void retry_wait_ms(int64_t delay_ms)

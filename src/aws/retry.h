@@ -41,9 +41,10 @@ MUST_USE bool retry_quota_take(struct retry_quota *quota, enum retry_kind kind);
  * RETRY_NEVER: it had none. */
 void retry_quota_give(struct retry_quota *quota, enum retry_kind kind);
 
-/* Returns how long to wait before retry number `retry`, from 1. `wish_ms`: what the server asked
- * for, or -1. */
-int64_t retry_delay_ms(struct retry_quota *quota, enum retry_kind kind, int retry, int64_t wish_ms);
+/* Returns how long to wait before retry number `retry`, from 1. `retry_after_ms`: what the server
+ * asked for, or -1. */
+int64_t retry_delay_ms(struct retry_quota *quota, enum retry_kind kind, int retry,
+                       int64_t retry_after_ms);
 /* Sleeps on the calling thread. */
 void retry_wait_ms(int64_t delay_ms);
 

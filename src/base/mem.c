@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *check(void *ptr, size_t size)
+static void *check_allocated(void *ptr, size_t size)
 {
     if (ptr == NULL && size > 0) {
         fprintf(stderr, "gramme: out of memory (%zu bytes)\n", size);
@@ -15,27 +15,27 @@ static void *check(void *ptr, size_t size)
 
 void *mem_alloc(size_t size)
 {
-    return check(malloc(size), size);
+    return check_allocated(malloc(size), size);
 }
 
 void *mem_zalloc(size_t size)
 {
-    return check(calloc(1, size), size);
+    return check_allocated(calloc(1, size), size);
 }
 
 void *mem_realloc(void *ptr, size_t size)
 {
-    return check(realloc(ptr, size), size);
+    return check_allocated(realloc(ptr, size), size);
 }
 
 char *mem_strdup(const char *text)
 {
-    return check(strdup(text), strlen(text) + 1);
+    return check_allocated(strdup(text), strlen(text) + 1);
 }
 
 void *mem_alloc_aligned(size_t alignment, size_t size)
 {
-    return check(aligned_alloc(alignment, size), size);
+    return check_allocated(aligned_alloc(alignment, size), size);
 }
 
 void mem_free(void *ptr)

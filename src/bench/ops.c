@@ -17,11 +17,11 @@ enum op_items op_items(enum op op, bool last)
         return ITEMS_NEW;
     case OP_TRANSACT_4:
     case OP_TRANSACT_100:
-        return last ? ITEMS_APART : ITEMS_NEW;
+        return last ? ITEMS_SPREAD : ITEMS_NEW;
     case OP_LOAD:
-        return ITEMS_IN_TURN;
+        return ITEMS_CONSECUTIVE;
     default:
-        return ITEMS_APART;
+        return ITEMS_SPREAD;
     }
 }
 

@@ -6,9 +6,9 @@
 
 /* Which items a request is about. */
 enum op_items {
-    ITEMS_NEW,     /* random, and not in the table */
-    ITEMS_IN_TURN, /* the drawn item and those after it */
-    ITEMS_APART,   /* the drawn item, and others spread over the table */
+    ITEMS_NEW,         /* random, and not in the table */
+    ITEMS_CONSECUTIVE, /* the drawn item and those after it */
+    ITEMS_SPREAD,      /* the drawn item, and others spread over the table */
 };
 
 /* Returns which items the operation uses; `last`: of its last request. */

@@ -134,7 +134,7 @@ static bool read_option(int argc, char **argv, int *at, struct bench_options *ou
     return set(option, equals != NULL ? equals + 1 : argv[++*at], out, err);
 }
 
-static bool check(const struct bench_options *given, struct err *err)
+static bool check_options(const struct bench_options *given, struct err *err)
 {
     bool has_work = !str_is_null(given->workload);
     if (has_work == !str_is_null(given->limit)) {
@@ -169,7 +169,7 @@ bool options_read(int argc, char **argv, struct bench_options *out, struct err *
             return err_set(err, ERR_VALIDATION, "unexpected argument '%s'", argv[i]);
         }
     }
-    return check(out, err);
+    return check_options(out, err);
 }
 
 void options_print_help(void)

@@ -198,10 +198,10 @@ static void choose_items(const struct generator *generator, const struct draw *d
         case ITEMS_NEW:
             out->items[i] = new_item_base + random_next(random) % new_item_count;
             break;
-        case ITEMS_IN_TURN:
+        case ITEMS_CONSECUTIVE:
             out->items[i] = draw->item + (uint64_t)i;
             break;
-        case ITEMS_APART:
+        case ITEMS_SPREAD:
             out->items[i] =
                 count == 1 ? draw->item : (draw->item + (uint64_t)i * step) % table->item_count;
             break;

@@ -110,7 +110,7 @@ static int check_backup(const char *directory, struct store_report *report, stru
     return report->damage_count == 0 ? EXIT_GOOD : EXIT_DAMAGED;
 }
 
-static int check(const char *directory, struct store_report *report, struct err *err)
+static int check_store(const char *directory, struct store_report *report, struct err *err)
 {
     if (backup_is_one(directory)) {
         return check_backup(directory, report, err);
@@ -163,7 +163,7 @@ int check_command(int argc, char **argv)
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
-    int status = check(directory, &report, &err);
+    int status = check_store(directory, &report, &err);
     if (status == EXIT_CANNOT_CHECK) {
         fprintf(stderr, "gramme check: %.*s\n", STR_ARG(err.message));
     }

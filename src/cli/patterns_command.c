@@ -129,8 +129,8 @@ static void list(struct arena *arena, const struct json_node *patterns)
     }
 }
 
-static int check(struct arena *arena, const struct arguments *arguments,
-                 const struct json_node *patterns, struct err *err)
+static int check_contract(struct arena *arena, const struct arguments *arguments,
+                          const struct json_node *patterns, struct err *err)
 {
     struct contract contract;
     if (!contract_read(&contract, arena, arguments->file, err)) {
@@ -171,7 +171,7 @@ static int run(struct arena *arena, struct remote *remote, const struct argument
         contract_record(patterns, stdout);
         return 0;
     }
-    return check(arena, arguments, patterns, err);
+    return check_contract(arena, arguments, patterns, err);
 }
 
 int patterns_command(int argc, char **argv)

@@ -86,7 +86,7 @@ static struct str body_of(struct str answer)
 }
 
 /* Asks once. Prints the outcome if the server is ready, or `is_last`. */
-static bool check(const struct address *address, bool is_last)
+static bool check_ready(const struct address *address, bool is_last)
 {
     struct buf answer = {0};
     struct arena arena; /* of the error; --wait may ask for a day */
@@ -120,7 +120,7 @@ static int wait_until_ready(const struct options *options)
     bool is_last = false;
     while (status == 1 && !is_last) {
         is_last = clock_monotonic_us() >= until_us;
-        status = check(&address, is_last) ? 0 : 1;
+        status = check_ready(&address, is_last) ? 0 : 1;
         if (status == 1 && !is_last) {
             nanosleep(&(struct timespec){.tv_nsec = (long)PAUSE_MS * 1000 * 1000}, NULL);
         }

@@ -122,7 +122,7 @@ static struct gramme_answer *try_once(struct gramme_db *db, struct attempt *atte
     attempt->failure = NULL;
     attempt->request_id[0] = '\0';
     attempt->renewed = false;
-    attempt->wish_ms = -1;
+    attempt->retry_after_ms = -1;
     db->transport->call(db->transport, attempt);
     if (attempt->failure != NULL) {
         error_set(error, attempt->failure, "%s", attempt->detail);
@@ -183,7 +183,7 @@ static struct gramme_answer *call_with_retries(struct gramme_db *db, struct atte
             break;
         }
         retried = kind;
-        retry_wait_ms(retry_delay_ms(&db->quota, kind, attempts, attempt->wish_ms));
+        retry_wait_ms(retry_delay_ms(&db->quota, kind, attempts, attempt->retry_after_ms));
     }
     buf_finish(&attempt->answer);
     if (error != NULL) {

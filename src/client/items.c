@@ -40,7 +40,7 @@ const struct gramme_answer *gramme_items_page(const struct gramme_items *items)
 }
 
 /* Reads the page after this one. On failure nothing changes, so that the call can be repeated. */
-static bool turn_page(struct gramme_items *items, struct gramme_error **error)
+static bool read_next_page(struct gramme_items *items, struct gramme_error **error)
 {
     if (!request_is(items->request, "Query") && !request_is(items->request, "Scan")) {
         return error_set(error, GRAMME_BAD_REQUEST, "%s has no pages", items->request->operation);
@@ -73,7 +73,7 @@ const struct gramme_value *gramme_items_next(struct gramme_items *items,
             items->next++;
             return item;
         }
-        if (items->is_last || !turn_page(items, error)) {
+        if (items->is_last || !read_next_page(items, error)) {
             return NULL;
         }
     }

@@ -56,7 +56,7 @@ static void remote_call(struct transport *transport, struct attempt *attempt)
     attempt->answer = response.body;
     attempt->status = response.status;
     attempt->renewed = response.renewed;
-    attempt->wish_ms = response.wish_ms;
+    attempt->retry_after_ms = response.retry_after_ms;
     snprintf(attempt->request_id, sizeof(attempt->request_id), "%s", response.request_id);
     if (response.failure != NULL) {
         attempt_fail(attempt, response.failure, "%s", response.detail);

@@ -74,7 +74,7 @@ bool object_key_is_valid(struct str key)
            memchr(key.data, '\0', key.len) == NULL;
 }
 
-static bool check(struct objects *objects, struct str bucket, struct object_error *error)
+static bool check_bucket(struct objects *objects, struct str bucket, struct object_error *error)
 {
     if (atomic_load(&objects->stop)) {
         return object_fail(error, 0, "Stopped", "stopped");
@@ -86,7 +86,7 @@ static bool check(struct objects *objects, struct str bucket, struct object_erro
 static bool check_key(struct objects *objects, struct str bucket, struct str key,
                       struct object_error *error)
 {
-    if (!check(objects, bucket, error)) {
+    if (!check_bucket(objects, bucket, error)) {
         return false;
     }
     if (key.len > OBJECT_KEY_MAX) {
@@ -159,7 +159,7 @@ bool object_list(struct objects *objects, struct arena *arena, struct str bucket
     list->count = 0;
     list->more = false;
     list->limit = list->limit == 0 ? OBJECT_LIST_MAX : MIN(list->limit, (size_t)OBJECT_LIST_MAX);
-    return check(objects, bucket, error) &&
+    return check_bucket(objects, bucket, error) &&
            objects->kind->list(objects, arena, bucket, list, error);
 }
 
