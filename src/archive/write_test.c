@@ -110,7 +110,7 @@ static void test_changes(void **state)
     arena_finish(&arena);
 }
 
-static void test_manifests(void **state)
+static void test_manifest_summary(void **state)
 {
     (void)state;
     struct buf out = {0};
@@ -154,7 +154,13 @@ static void test_manifests(void **state)
                      "\"manifestFilesS3Key\":\"AWSDynamoDB/1/manifest-files.json\","
                      "\"billedSizeBytes\":0,\"itemCount\":8,\"outputFormat\":\"DYNAMODB_JSON\","
                      "\"outputView\":\"NEW_IMAGE\",\"exportType\":\"INCREMENTAL_EXPORT\"}"));
-    out.len = 0;
+    buf_finish(&out);
+}
+
+static void test_manifest_file(void **state)
+{
+    (void)state;
+    struct buf out = {0};
     manifest_write_file(&out, &(struct manifest_file){.item_count = 8670,
                                                       .md5 = STR("sQMSpEILNgoQmarvDFonGQ=="),
                                                       .etag = STR("af83d6f217c19b8b0fff-1"),
@@ -163,6 +169,12 @@ static void test_manifests(void **state)
         "file", buf_str(&out),
         STR("{\"itemCount\":8670,\"md5Checksum\":\"sQMSpEILNgoQmarvDFonGQ==\","
             "\"etag\":\"af83d6f217c19b8b0fff-1\",\"dataFileS3Key\":\"data/x.json.gz\"}\n"));
+    buf_finish(&out);
+}
+
+static void test_manifest_md5(void **state)
+{
+    (void)state;
     char md5[MANIFEST_MD5_TEXT_LEN];
     manifest_md5(STR(""), md5);
     CHECK_STR_EQ("md5", str_make(md5, sizeof(md5)), STR("1B2M2Y8AsgTpgAmY7PhCfg=="));
@@ -172,7 +184,6 @@ static void test_manifests(void **state)
     manifest_md5_end(stream, md5);
     manifest_md5_destroy(stream);
     CHECK_STR_EQ("stream", str_make(md5, sizeof(md5)), STR("kAFQmDzST7DWlj99KOF/cg=="));
-    buf_finish(&out);
 }
 
 /* What is compressed in pieces is what comes out. */
@@ -220,8 +231,9 @@ static void test_file_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_file_names), cmocka_unit_test(test_items),
-        cmocka_unit_test(test_changes),    cmocka_unit_test(test_manifests),
+        cmocka_unit_test(test_file_names),    cmocka_unit_test(test_items),
+        cmocka_unit_test(test_changes),       cmocka_unit_test(test_manifest_summary),
+        cmocka_unit_test(test_manifest_file), cmocka_unit_test(test_manifest_md5),
         cmocka_unit_test(test_gzip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,60 +99,60 @@ static void test_row(void **state)
     arena_finish(&arena);
 }
 
+/* A table with one global index and two Kinesis destinations. */
+static const struct attribute_definition sample_definitions[] = {{STR("pk"), VALUE_S},
+                                                                 {STR("g"), VALUE_N}};
+static const struct str sample_names[] = {STR("x"), STR("y")};
+static const struct index sample_index = {
+    .name = STR("gsi"),
+    .kind = INDEX_GLOBAL,
+    .key = {.hash = {{STR("g"), VALUE_N}}, .hash_count = 1},
+    .projection = PROJECTION_INCLUDE,
+    .non_key_names = sample_names,
+    .non_key_count = 2,
+    .status = STATUS_ACTIVE,
+    .on_demand = {5, 0},
+    .insights = {.enabled = true, .mode = INSIGHTS_THROTTLED_KEYS, .changed_ms = 5, .rules_ms = 4},
+    .space = 18,
+};
+static const struct kinesis_destination sample_destinations[] = {
+    {.stream_arn = STR("one"), .state = DESTINATION_ENABLE_FAILED, .problem = STR("none")},
+    {.stream_arn = STR("two"),
+     .state = DESTINATION_ACTIVE,
+     .precision = PRECISION_MICROSECOND,
+     .changed_ms = 8,
+     .updated_ms = 9},
+};
+static const struct table sample_table = {
+    .destinations = sample_destinations,
+    .destination_count = 2,
+    .feed_space = 19,
+    .feed_slots = 4,
+    .feed_version = 20,
+    .name = STR("Music"),
+    .id = "0123456789abcdef0123456789abcdef0123",
+    .created_ms = 1700000000123,
+    .status = STATUS_ACTIVE,
+    .key = {.hash = {{STR("pk"), VALUE_S}}, .hash_count = 1},
+    .definitions = sample_definitions,
+    .definition_count = 2,
+    .indexes = &sample_index,
+    .index_count = 1,
+    .billing = BILLING_PAY_PER_REQUEST,
+    .was_on_demand = true,
+    .deletion_protection = true,
+    .stream = STREAM_KEYS_ONLY,
+    .insights = {.changed_ms = 7, .rules_ms = 6},
+    .space = 17,
+};
+
 static void test_table(void **state)
 {
     (void)state;
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
-    struct attribute_definition definitions[] = {{STR("pk"), VALUE_S}, {STR("g"), VALUE_N}};
-    struct str non_key[] = {STR("x"), STR("y")};
-    struct index index = {
-        .name = STR("gsi"),
-        .kind = INDEX_GLOBAL,
-        .key = {.hash = {{STR("g"), VALUE_N}}, .hash_count = 1},
-        .projection = PROJECTION_INCLUDE,
-        .non_key_names = non_key,
-        .non_key_count = 2,
-        .status = STATUS_ACTIVE,
-        .on_demand = {5, 0},
-        .insights = {.enabled = true,
-                     .mode = INSIGHTS_THROTTLED_KEYS,
-                     .changed_ms = 5,
-                     .rules_ms = 4},
-        .space = 18,
-    };
-    struct kinesis_destination destinations[] = {
-        {.stream_arn = STR("one"), .state = DESTINATION_ENABLE_FAILED, .problem = STR("none")},
-        {.stream_arn = STR("two"),
-         .state = DESTINATION_ACTIVE,
-         .precision = PRECISION_MICROSECOND,
-         .changed_ms = 8,
-         .updated_ms = 9},
-    };
-    struct table table = {
-        .destinations = destinations,
-        .destination_count = 2,
-        .feed_space = 19,
-        .feed_slots = 4,
-        .feed_version = 20,
-        .name = STR("Music"),
-        .id = "0123456789abcdef0123456789abcdef0123",
-        .created_ms = 1700000000123,
-        .status = STATUS_ACTIVE,
-        .key = {.hash = {{STR("pk"), VALUE_S}}, .hash_count = 1},
-        .definitions = definitions,
-        .definition_count = 2,
-        .indexes = &index,
-        .index_count = 1,
-        .billing = BILLING_PAY_PER_REQUEST,
-        .was_on_demand = true,
-        .deletion_protection = true,
-        .stream = STREAM_KEYS_ONLY,
-        .insights = {.changed_ms = 7, .rules_ms = 6},
-        .space = 17,
-    };
-    struct str bytes = table_encode(&arena, &table);
+    struct str bytes = table_encode(&arena, &sample_table);
     struct table back;
     assert_true(table_decode(&arena, bytes, &back, &err));
     CHECK_STR_EQ("table", table_encode(&arena, &back), bytes);

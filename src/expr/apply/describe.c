@@ -167,6 +167,38 @@ static void describe_joined(struct describer *to, const struct condition *condit
     describe_part(to, condition->right, condition->kind);
 }
 
+/* Describes a condition that is a function. */
+static void describe_function(struct describer *to, const struct condition *condition)
+{
+    switch (condition->kind) {
+    case CONDITION_EXISTS:
+        describe_call(to, STR("attribute_exists"), condition);
+        break;
+    case CONDITION_NOT_EXISTS:
+        describe_call(to, STR("attribute_not_exists"), condition);
+        break;
+    case CONDITION_TYPE:
+        PUT(to, "attribute_type(");
+        describe_operand(to, &condition->operands[0]);
+        PUT(to, ", ");
+        describe_text(to, str_from_c(value_type_name(condition->type)));
+        PUT(to, ")");
+        break;
+    case CONDITION_BEGINS_WITH:
+        describe_call(to, STR("begins_with"), condition);
+        break;
+    case CONDITION_CONTAINS:
+        describe_call(to, STR("contains"), condition);
+        break;
+    case CONDITION_NOT_CONTAINS:
+        describe_call(to, STR("NOT contains"), condition);
+        break;
+    default:
+        assert(false); /* the caller handles all other kinds */
+        break;
+    }
+}
+
 void describe_condition(struct describer *to, const struct condition *condition)
 {
     switch (condition->kind) {
@@ -208,26 +240,12 @@ void describe_condition(struct describer *to, const struct condition *condition)
         describe_part(to, condition->left, CONDITION_NOT);
         break;
     case CONDITION_EXISTS:
-        describe_call(to, STR("attribute_exists"), condition);
-        break;
     case CONDITION_NOT_EXISTS:
-        describe_call(to, STR("attribute_not_exists"), condition);
-        break;
     case CONDITION_TYPE:
-        PUT(to, "attribute_type(");
-        describe_operand(to, &condition->operands[0]);
-        PUT(to, ", ");
-        describe_text(to, str_from_c(value_type_name(condition->type)));
-        PUT(to, ")");
-        break;
     case CONDITION_BEGINS_WITH:
-        describe_call(to, STR("begins_with"), condition);
-        break;
     case CONDITION_CONTAINS:
-        describe_call(to, STR("contains"), condition);
-        break;
     case CONDITION_NOT_CONTAINS:
-        describe_call(to, STR("NOT contains"), condition);
+        describe_function(to, condition);
         break;
     }
 }
