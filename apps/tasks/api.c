@@ -577,34 +577,35 @@ static const struct app_route routes[] = {
 
 /* --- live updates --- */
 
-/* How each entity is told. */
+/* The entities that pages get as live updates: their type, and the function that writes them. */
 static const struct {
     const char *entity;
     const char *type;
     api_show *show;
-} told[] = {
+} live_entities[] = {
     {"TASK", "task", show_task},
     {"ASSIGNMENT", "assignment", show_assignment},
     {"USER", "user", api_show_user},
     {"NOTIFICATION", "notification", api_show_notification},
 };
-enum { TOLD_NONE = -1 };
+enum { ENTITY_NONE = -1 };
 
-static int find_told(const struct gramme_value *item)
+static int find_live_entity(const struct gramme_value *item)
 {
     const char *entity = gramme_get_string(item, "EntityType");
-    for (size_t i = 0; entity != NULL && i < sizeof(told) / sizeof(told[0]); i++) {
-        if (strcmp(told[i].entity, entity) == 0) {
+    for (size_t i = 0; entity != NULL && i < sizeof(live_entities) / sizeof(live_entities[0]);
+         i++) {
+        if (strcmp(live_entities[i].entity, entity) == 0) {
             return (int)i;
         }
     }
-    return TOLD_NONE;
+    return ENTITY_NONE;
 }
 
 static const char *live_type(const struct gramme_value *item)
 {
-    int index = find_told(item);
-    return index == TOLD_NONE ? NULL : told[index].type;
+    int index = find_live_entity(item);
+    return index == ENTITY_NONE ? NULL : live_entities[index].type;
 }
 
 /* Active users only, and admins of the table are admins. */
@@ -660,7 +661,7 @@ static bool live_must_rejoin(const struct identity *who, const struct gramme_val
 static void live_show(const struct identity *who, const struct gramme_value *item,
                       struct gramme_value *out)
 {
-    told[find_told(item)].show(who, item, out);
+    live_entities[find_live_entity(item)].show(who, item, out);
 }
 
 static void live_apply(void *state, const struct gramme_value *old_item,
