@@ -151,7 +151,7 @@ bool request_fields(struct app_request *request, const struct gramme_value *map,
             struct gramme_value *details = gramme_map_create();
             gramme_set_string(details, "field", name);
             struct str message =
-                arena_format(request->exchange->arena, "%s is no field of this request", name);
+                arena_format(request->exchange->arena, "%s is not a field of this request", name);
             answer_problem_details(request, 400, "unknown_field", details, message.data);
             gramme_value_destroy(details);
             return false;

@@ -179,7 +179,8 @@ static bool read_key(struct record *record, struct directory_principal *user)
         }
     }
     if (!directory_is_key_id(key->id)) {
-        return err_set(record->err, ERR_VALIDATION, "'%.*s' is no access key id", STR_ARG(key->id));
+        return err_set(record->err, ERR_VALIDATION, "'%.*s' is not an access key id",
+                       STR_ARG(key->id));
     }
     if (!str_is_null(sealed) && !open_secret(record, key, sealed)) {
         return false;
@@ -270,7 +271,7 @@ static bool complete_principal(struct record *record, struct directory_principal
     struct directory *directory = record->directory;
     bool is_role = principal->kind == CALLER_ROLE_SESSION;
     if (!directory_is_name(principal->name)) {
-        return err_set(record->err, ERR_VALIDATION, "'%.*s' is no name for a %s",
+        return err_set(record->err, ERR_VALIDATION, "'%.*s' is not a valid name for a %s",
                        STR_ARG(principal->name), is_role ? "role" : "user");
     }
     if (!is_role && str_eq(principal->name, STR(DIRECTORY_ROOT))) {

@@ -38,7 +38,7 @@ static void test_files(void **state)
          "good"},
         {"{\"policies\":[{\"name\":\"full\",\"document\":" ALLOW "}]}",
          "policy 'full': no such name is possible, or it exists twice"},
-        {"{\"users\":[{\"name\":\"\"}]}", "'' is no name for a user"},
+        {"{\"users\":[{\"name\":\"\"}]}", "'' is not a valid name for a user"},
         {"{\"users\":[{\"name\":\"ada\",\"trust\":{}}]}",
          "member 'trust' is unknown or has the wrong type"},
         {"{\"roles\":[{\"name\":\"r\"}]}", "role 'r' has no trust policy"},

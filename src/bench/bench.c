@@ -17,9 +17,9 @@ static void print_help(void)
     printf(
         "Usage: gramme bench WORKLOAD [options]\n"
         "       gramme bench --limit NAME [options]\n\n"
-        "Sends prepared requests to a DynamoDB endpoint and tells how many were answered, how\n"
-        "soon, and at what cost. Makes and loads the table itself if it is not there. Ends with\n"
-        "status 1 if a request failed.\n\n"
+        "Sends prepared requests to a DynamoDB endpoint and reports throughput, latency and CPU\n"
+        "time. Creates and loads the table if it does not exist. Ends with status 1 if a request\n"
+        "failed.\n\n"
         "Workloads:\n");
     workloads_print_help();
     printf("\nOptions:\n");
@@ -51,7 +51,7 @@ static bool read_file(struct str path, struct buf *out, struct err *err)
     } while (got > 0 && out->len <= RAW_FILE_BYTES_MAX);
     bool good = !ferror(file) && out->len <= RAW_FILE_BYTES_MAX && out->len > 0;
     fclose(file);
-    return good || err_set(err, ERR_VALIDATION, "%.*s is no request", STR_ARG(path));
+    return good || err_set(err, ERR_VALIDATION, "%.*s is not a request", STR_ARG(path));
 }
 
 /* Makes the request of the workload `raw`: the contents of a file, or a plain GET. */

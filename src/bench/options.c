@@ -58,8 +58,9 @@ static bool complain(const struct option *option, const char *text, struct err *
 {
     char range[64];
     snprintf(range, sizeof(range), "%.15g to %.15g", option->min, option->max);
-    return err_set(err, ERR_VALIDATION, "'%s' is no value for --%s: expected a number from %s",
-                   text, option->name, range);
+    return err_set(err, ERR_VALIDATION,
+                   "'%s' is not a valid value for --%s: expected a number from %s", text,
+                   option->name, range);
 }
 
 static bool set(const struct option *option, const char *text, struct bench_options *out,

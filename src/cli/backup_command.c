@@ -35,11 +35,12 @@ static int print_backup_help(int status)
     fprintf(
         status == 0 ? stdout : stderr,
         "Usage: gramme backup [--rate-mb N] DIR TARGET\n\n"
-        "Copies the store in DIR to the directory TARGET, which is created or empty: everything\n"
-        "that was acknowledged before the command began. A server that uses DIR goes on serving;\n"
-        "the command must run on its machine, as the same user or root. Without one the store is\n"
-        "opened and closed as a server would do it. The copy is read again and checked.\n\n"
-        "  --rate-mb N   MiB per second that are copied (default %lld); 0: as fast as it goes\n\n"
+        "Copies the store in DIR to the directory TARGET, which must be empty or not exist. The\n"
+        "copy contains every write that was acknowledged before the command began. A server may\n"
+        "use DIR meanwhile; then the command must run on its machine, as the same user or root.\n"
+        "If no server uses DIR, the command opens and closes the store itself. It reads the copy\n"
+        "again and checks it.\n\n"
+        "  --rate-mb N   MiB per second that are copied (default %lld); 0: no limit\n\n"
         "Exit status: 0 the backup is complete; 1 it is complete, but the store has damaged "
         "blocks;\n"
         "2 there is no backup.\n",
@@ -50,10 +51,10 @@ static int print_backup_help(int status)
 static int print_restore_help(int status)
 {
     fputs("Usage: gramme restore [--rate-mb N] BACKUP DIR\n\n"
-          "Makes a store in DIR, which must be empty or not exist, from a backup. Every file is\n"
-          "checked on the way.\n\n"
-          "  --rate-mb N   MiB per second that are copied (default 0: as fast as it goes)\n\n"
-          "Exit status: 0 the store is complete, 2 there is none.\n",
+          "Creates a store in DIR, which must be empty or not exist, from a backup. Checks every\n"
+          "file while it is copied.\n\n"
+          "  --rate-mb N   MiB per second that are copied (default 0: no limit)\n\n"
+          "Exit status: 0 the store is complete, 2 there is no store.\n",
           status == 0 ? stdout : stderr);
     return status;
 }

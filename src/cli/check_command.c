@@ -15,11 +15,11 @@ static int print_help(int status)
     fputs(
         "Usage: gramme check [--json] DIR\n\n"
         "Verifies a store that no server has open: every file, block and record of its log; items\n"
-        "against index entries, sizes, expiry and streams. Of a backup: every file and block.\n"
+        "against index entries, sizes, expiry and streams. For a backup: every file and block.\n"
         "Changes nothing.\n\n"
-        "  --json    print each finding as a JSON object on a line of its own\n\n"
-        "Exit status: 0 the store is good, 1 it is damaged, 2 it cannot be checked.\n"
-        "A damaged store can be saved into another directory: gramme repair DIR NEWDIR\n",
+        "  --json    print each finding as one line with a JSON object\n\n"
+        "Exit status: 0 no damage was found, 1 the store is damaged, 2 it cannot be checked.\n"
+        "gramme repair DIR NEWDIR copies the readable rows of a damaged store to a new one.\n",
         status == 0 ? stdout : stderr);
     return status;
 }

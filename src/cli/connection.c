@@ -38,7 +38,7 @@ bool address_parse(struct arena *arena, struct str url, const char *ca_file, str
     *out = (struct address){.is_secure = is_secure};
     if (!is_secure && !str_starts_with(url, STR("http://"))) {
         return err_set(err, ERR_VALIDATION,
-                       "'%.*s' is no address of the form http://HOST:PORT or https://HOST:PORT",
+                       "'%.*s' is not an address of the form http://HOST:PORT or https://HOST:PORT",
                        STR_ARG(url));
     }
     struct str rest = str_skip(url, is_secure ? 8 : 7);

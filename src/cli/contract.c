@@ -80,7 +80,7 @@ bool contract_read(struct contract *contract, struct arena *arena, const char *p
     const struct json_node *list = json_get(file, "patterns");
     if (list == NULL || list->kind != JSON_ARRAY || json_get_number(file, "version") != 1) {
         return err_set(err, ERR_VALIDATION,
-                       "%s is no contract: {\"version\": 1, \"patterns\": [...]} is expected",
+                       "%s is not a contract: {\"version\": 1, \"patterns\": [...]} is expected",
                        path);
     }
     for (const struct json_node *node = list->first; node != NULL; node = node->next) {

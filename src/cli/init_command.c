@@ -13,14 +13,13 @@
 
 static void print_help(void)
 {
-    printf(
-        "Usage: gramme init [--store URL] [--master-key-file FILE] [--account NUMBER]\n\n"
-        "Prepares a store for `gramme serve --auth on`: makes the master key under which secrets "
-        "are\nkept, in a file of its own, and the root user with an access key, which is printed "
-        "once.\nRun again, it replaces the keys of root: whoever can write the store may.\n\n"
-        "  --store URL              default rocksdb:./data\n"
-        "  --master-key-file FILE   default ./gramme.key, unless GRAMME_MASTER_KEY is set\n"
-        "  --account NUMBER         default 000000000000\n");
+    printf("Usage: gramme init [--store URL] [--master-key-file FILE] [--account NUMBER]\n\n"
+           "Prepares a store for `gramme serve --auth on`: creates the master key, which encrypts\n"
+           "secrets, in a file, and the root user with an access key, which is printed once. A\n"
+           "second run replaces the keys of root: write access to the store is sufficient.\n\n"
+           "  --store URL              default rocksdb:./data\n"
+           "  --master-key-file FILE   default ./gramme.key, unless GRAMME_MASTER_KEY is set\n"
+           "  --account NUMBER         default 000000000000\n");
 }
 
 /* Writes a new master key to a file that did not exist. */

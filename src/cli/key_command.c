@@ -84,8 +84,8 @@ static bool remove_key(const struct admin_arguments *arguments, struct err *err)
 int key_command(int argc, char **argv)
 {
     static const struct admin_verb verbs[] = {
-        {"add", "USER", "make a key and print it, once", 1, add},
-        {"rotate", "USER", "make the second key of a user", 1, rotate},
+        {"add", "USER", "create a key and print it, once", 1, add},
+        {"rotate", "USER", "create the second key of a user", 1, rotate},
         {"disable", "KEY-ID", "refuse requests with the key", 1, disable},
         {"enable", "KEY-ID", "accept them again", 1, enable},
         {"remove", "KEY-ID", "delete the key", 1, remove_key},

@@ -12,10 +12,9 @@
 static const char help[] =
     "Usage: gramme patterns list|record|check FILE|reset [options]\n\n"
     "  list          prints the patterns, those with most units first\n"
-    "  record        writes what was seen to standard output, as a contract\n"
-    "  check FILE    compares what was seen with a contract; exit status 1 if something is not\n"
-    "                as declared\n"
-    "  reset         forgets what was seen\n\n"
+    "  record        writes a contract with all patterns to standard output\n"
+    "  check FILE    compares the patterns with a contract; exit status 1 if they violate it\n"
+    "  reset         deletes all counts\n\n"
     "Options:\n"
     "  --endpoint URL   of the server (default " REMOTE_DEFAULT ", or GRAMME_ENDPOINT)\n"
     "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"

@@ -128,14 +128,14 @@ static bool test(const struct admin_arguments *arguments, struct err *err)
 int policy_command(int argc, char **argv)
 {
     static const struct admin_verb verbs[] = {
-        {"put", "NAME FILE", "make or replace a policy; - is standard input", 2, put},
+        {"put", "NAME FILE", "create or replace a policy; - is standard input", 2, put},
         {"get", "NAME", "print a policy", 1, get},
         {"list", "", "list policies", 0, list},
         {"attach", "NAME --user USER [--boundary]", "attach it to a user, or --role ROLE", 1,
          attach},
         {"detach", "NAME --user USER [--boundary]", "detach it", 1, detach},
         {"remove", "NAME", "delete a policy that is not attached", 1, remove_policy},
-        {"test", "--user USER --action ACTION", "say whether it is allowed, and by what", 0, test},
+        {"test", "--user USER --action ACTION", "print whether it is allowed, and why", 0, test},
         {0},
     };
     return admin_main("policy", verbs, argc, argv);

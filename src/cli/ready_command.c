@@ -14,14 +14,13 @@
 
 static const char help[] =
     "Usage: gramme ready [options]\n\n"
-    "Asks a server whether it can work: whether it can write to its store, and has disk and "
-    "memory\n"
-    "(GET /_gramme/ready). Prints its answer.\n\n"
+    "Checks whether a server can serve requests: whether it can write to its store, and has disk\n"
+    "space and memory (GET /_gramme/ready). Prints its answer.\n\n"
     "Options:\n"
     "  --endpoint URL   of the server (default " REMOTE_DEFAULT ", or GRAMME_ENDPOINT)\n"
     "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"
     "                   system, or AWS_CA_BUNDLE)\n"
-    "  --wait S         ask again and again until it is ready, for at most S seconds\n\n"
+    "  --wait S         repeat the check until it is ready, for at most S seconds\n\n"
     "Exit status: 0 if it is ready, 1 if it is not or cannot be reached, 2 if the command line is\n"
     "wrong.\n";
 

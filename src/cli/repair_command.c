@@ -22,20 +22,19 @@ static int print_help(int status)
 {
     fputs(
         "Usage: gramme repair [--json] DIR NEWDIR\n\n"
-        "Reads a store that no server has open, as far as it can be read, and makes a new one "
-        "from\n"
-        "it in NEWDIR, which must be empty or not exist. Index entries, sizes and times of expiry\n"
-        "are made anew from the items. DIR is not changed.\n\n"
-        "  --json    print each finding as a JSON object on a line of its own\n\n"
-        "Lines begin with what they mean:\n"
-        "  damage     what is wrong with the files\n"
-        "  corrected  a flipped bit was corrected: nothing is lost by it\n"
+        "Reads all readable rows of a store that no server has open, and creates a new store from\n"
+        "them in NEWDIR, which must be empty or not exist. Index entries, sizes and times of "
+        "expiry\n"
+        "are computed again from the items. DIR is not changed.\n\n"
+        "  --json    print each finding as one line with a JSON object\n\n"
+        "Each line begins with one of these words:\n"
+        "  damage     a file is damaged\n"
+        "  corrected  a flipped bit was corrected: nothing is lost\n"
         "  lost       was in the old store and is not in the new one\n"
         "  uncertain  is in the new store; a newer version of it, or its deletion, may be lost\n"
         "  restored   was lost, and is taken from an index that holds whole items\n\n"
-        "Exit status: 0 everything was saved, 1 something is lost or uncertain, 2 no new store "
-        "was\n"
-        "made.\n",
+        "Exit status: 0 all rows were saved, 1 rows are lost or uncertain, 2 no new store was\n"
+        "created.\n",
         status == 0 ? stdout : stderr);
     return status;
 }

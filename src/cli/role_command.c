@@ -54,7 +54,7 @@ static bool list(const struct admin_arguments *arguments, struct err *err)
 int role_command(int argc, char **argv)
 {
     static const struct admin_verb verbs[] = {
-        {"put", "NAME TRUST-FILE [--seconds N]", "make or replace a role", 2, put},
+        {"put", "NAME TRUST-FILE [--seconds N]", "create or replace a role", 2, put},
         {"list", "", "list roles", 0, list},
         {"revoke", "NAME", "refuse temporary credentials issued so far", 1, revoke},
         {"remove", "NAME", "delete a role", 1, remove_role},

@@ -16,14 +16,15 @@
 
 static const char help[] =
     "Usage: gramme top [options]\n\n"
-    "Shows what a server does just now: access patterns by load, errors, latency, the heaviest\n"
-    "partition keys. Keys: q ends, u sorts by units, c by calls, e by errors, l by latency.\n\n"
+    "Shows the current load of a server: access patterns with load, errors and latency, and\n"
+    "the most used partition keys. Keys: q ends, u sorts by units, c by calls, e by errors, l by\n"
+    "latency.\n\n"
     "Options:\n"
     "  --endpoint URL   of the server (default " REMOTE_DEFAULT ", or GRAMME_ENDPOINT)\n"
     "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"
     "                   system, or AWS_CA_BUNDLE)\n"
-    "  --interval S     seconds between two pictures (default 1)\n"
-    "  --once           prints one picture of the last minute and ends\n\n"
+    "  --interval S     seconds between two refreshes (default 1)\n"
+    "  --once           prints the numbers of the last minute and ends\n\n"
     "Requests are signed if AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are set.\n";
 
 enum { PATTERNS_SHOWN = 200, PLACES_SHOWN = 3 };
@@ -235,7 +236,7 @@ static bool print_heat(const struct top *top, struct remote *remote, struct err 
         return false;
     }
     PUT_LINE(top, "%s", "");
-    PUT_LINE(top, "%8s %10s  %s", "share", "accesses", "heaviest partition keys");
+    PUT_LINE(top, "%8s %10s  %s", "share", "accesses", "most used partition keys");
     const struct json_node *list = json_get(places, "places");
     for (const struct json_node *at = list == NULL ? NULL : list->first; at != NULL;
          at = at->next) {

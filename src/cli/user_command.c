@@ -84,12 +84,12 @@ static bool list(const struct admin_arguments *arguments, struct err *err)
 int user_command(int argc, char **argv)
 {
     static const struct admin_verb verbs[] = {
-        {"add", "NAME", "make a user", 1, add},
+        {"add", "NAME", "create a user", 1, add},
         {"list", "", "list users, their policies and keys", 0, list},
         {"disable", "NAME", "refuse all keys and sessions of a user", 1, disable},
         {"enable", "NAME", "accept them again", 1, enable},
         {"revoke", "NAME", "refuse temporary credentials issued so far", 1, revoke},
-        {"remove", "NAME", "delete a user and his keys", 1, remove_user},
+        {"remove", "NAME", "delete a user and its keys", 1, remove_user},
         {0},
     };
     return admin_main("user", verbs, argc, argv);

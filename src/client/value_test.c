@@ -199,8 +199,8 @@ static void test_mistakes(void **state)
         {set_bad_utf8, "a string is not UTF-8: 'a\xff'"},
         {set_bad_name, "a name is NULL or not UTF-8"},
         {set_in_list, "'x' is set in a value that is not a map"},
-        {add_to_map, "a value is added to one that is no list and no set of its type"},
-        {add_wrong_type, "a value is added to one that is no list and no set of its type"},
+        {add_to_map, "a value is added to one that is neither a list nor a set of its type"},
+        {add_wrong_type, "a value is added to one that is neither a list nor a set of its type"},
         {copy_broken, "a string is NULL"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

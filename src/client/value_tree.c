@@ -411,7 +411,8 @@ static bool takes(struct gramme_value *list, enum gramme_type type)
                 (list->type == GRAMME_NUMBER_SET && type == GRAMME_NUMBER) ||
                 (list->type == GRAMME_BINARY_SET && type == GRAMME_BINARY);
     if (!fits) {
-        tree_complain(list->tree, "a value is added to one that is no list and no set of its type");
+        tree_complain(list->tree,
+                      "a value is added to one that is neither a list nor a set of its type");
     }
     return fits;
 }

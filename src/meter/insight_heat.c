@@ -1,4 +1,4 @@
-/* GET heat of the insight API: the heaviest partition keys of a table or index. Runs on a slow
+/* GET heat of the insight API: the most used partition keys of a table or index. Runs on a slow
  * thread of the HTTP server. */
 #include "meter/insight_internal.h"
 

@@ -22,7 +22,7 @@ static bool read_context(struct admin *admin, const struct wire_map *given,
                 .name = key.tag, .value = ((const struct str *)list->elements)[0]};
             *family = (struct context_tags){.tags = tags, .count = family->count + 1};
         } else {
-            return err_set(admin->err, ERR_VALIDATION, "'%.*s' is no condition key of a request",
+            return err_set(admin->err, ERR_VALIDATION, "'%.*s' is not a condition key of a request",
                            STR_ARG(given->names[i]));
         }
     }

@@ -43,7 +43,7 @@ void notify_open(struct notify *out)
         return;
     }
     if (!read_address(path, out)) {
-        log_write(LOG_WARN, "server", "NOTIFY_SOCKET is no path of a socket: '%s'", path);
+        log_write(LOG_WARN, "server", "NOTIFY_SOCKET is not the path of a socket: '%s'", path);
         return;
     }
     out->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -231,7 +231,7 @@ bool settings_gather(struct arena *arena, int argc, char **argv, struct setting 
 
 bool setting_complain(struct err *err, const struct setting *setting, const char *expected)
 {
-    return err_set(err, ERR_VALIDATION, "%s: '%.*s' is no value for %s: expected %s",
+    return err_set(err, ERR_VALIDATION, "%s: '%.*s' is not a valid value for %s: expected %s",
                    setting->source, STR_ARG(setting->text), setting->name, expected);
 }
 

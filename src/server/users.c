@@ -46,7 +46,7 @@ static bool read_secret_file(struct secret_arena *secrets, struct str path, stru
                        "%.*s holds secrets, and others may read it: chmod 600 it", STR_ARG(path));
     }
     return (fits && len == size) ||
-           err_set(err, ERR_INTERNAL, "cannot read %.*s: it is no file of at most 64 MiB",
+           err_set(err, ERR_INTERNAL, "cannot read %.*s: it is not a file of at most 64 MiB",
                    STR_ARG(path));
 }
 

@@ -27,7 +27,7 @@ static const char help[] =
     "  -u, --url URL          http://HOST:PORT, https://HOST, aws:, or a store that no server has\n"
     "                         open, rocksdb:DIRECTORY (default GRAMME_ENDPOINT, or " URL_DEFAULT
     ")\n"
-    "  -f, --format FORMAT    typed: {\"Item\": ...} as DynamoDB exports it, which loses nothing\n"
+    "  -f, --format FORMAT    typed: {\"Item\": ...} as DynamoDB exports it, without loss\n"
     "                         (the default); json: plain JSON; csv; with --to-bucket typed or ion\n"
     "  -o, --output FILE      a new file instead of standard output\n"
     "  --to-bucket BUCKET     export to this bucket; point-in-time recovery must be on\n"

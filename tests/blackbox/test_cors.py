@@ -135,4 +135,4 @@ def test_values_that_are_no_origins(value):
     done = subprocess.run([program(), "serve", "--store", "memory:", "--listen", "127.0.0.1:0", "--cors", value],
                           capture_output=True, text=True, timeout=20)
     assert done.returncode == 2
-    assert f"'{value}' is no value for cors: expected *, null or origins such as http://localhost:3000" in done.stderr
+    assert f"'{value}' is not a valid value for cors: expected *, null or origins such as http://localhost:3000" in done.stderr

@@ -561,8 +561,8 @@ def test_settings_that_make_no_sense(authority, certificate, directory):
             ([*secure, "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", missing], "client authorities"),
             ([*secure, "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", key], "client authorities"),
             (["--listen", "https://0.0.0.0:0", "--tls-cert", cert, "--tls-key", key], "use --auth on"),
-            (["--listen", "ftp://127.0.0.1:0"], "is no value for listen"),
-            (["--listen", "https://127.0.0.1"], "is no value for listen"),
+            (["--listen", "ftp://127.0.0.1:0"], "is not a valid value for listen"),
+            (["--listen", "https://127.0.0.1"], "is not a valid value for listen"),
             (["--listen", ",".join(["127.0.0.1:0"] * 9)], "at most 8")]:
         assert text in refused_start(*options), options
 

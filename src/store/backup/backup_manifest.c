@@ -162,5 +162,5 @@ bool backup_manifest_read(struct arena *arena, struct str text, struct backup_ma
         out->file_count += good;
     }
     return (good && take_end(text, &rest, out)) ||
-           err_set(err, ERR_INTERNAL, "it is no manifest of a backup, or it is damaged");
+           err_set(err, ERR_INTERNAL, "it is not a manifest of a backup, or it is damaged");
 }
