@@ -34,7 +34,7 @@ static const struct option {
     {"--db", "URL", &values.db, NULL,
      "the DynamoDB to use: http://HOST:PORT, https://..., aws:, rocksdb:DIRECTORY, memory:"},
     {"--streams", "URL", &values.streams, NULL,
-     "where the operations of streams go, if --db does not tell"},
+     "address for the operations of streams, if it does not follow from --db"},
     {"--listen", "HOST:PORT", &values.listen, NULL, "where to serve; port 0 takes a free one"},
     {"--pages", "DIRECTORY", &values.pages, NULL, "the built web pages"},
     {"--live-interval-ms", "N", NULL, &values.live_interval_ms,
@@ -80,7 +80,7 @@ void options_print_help(void)
            "  %-28s write sample data\n\nTickets:\n\n",
            "--create-tables", "--samples");
     tickets_print_options();
-    printf("\nThe reconciliation poller runs along if it is told where to post to; `gramme-apps "
+    printf("\nThe reconciliation poller runs in the server if --webhook is given; `gramme-apps "
            "poll`\nis the same as a program of its own:\n\n");
     recon_print_options();
 }

@@ -1,4 +1,4 @@
-/* apps/options.h: what gramme-apps is told on its command line. */
+/* apps/options.h: the command line of gramme-apps. */
 #ifndef GRAMME_APPS_OPTIONS_H
 #define GRAMME_APPS_OPTIONS_H
 

@@ -2,7 +2,7 @@
  * data model for cal-app-sam" has them. Table cal-app-sam:
  *
  *     PK EVENT, SK the event's id     startDate, endDate (exclusive), title, version, and ownerId
- *                                     if a user of ours made it
+ *                                     if a user of the application made it
  *     PK SLOT,  SK a night's date     eventId: whose night it is
  *
  * An event and its nights are written in one transaction, so a night is taken by one event or by
@@ -33,7 +33,7 @@ struct event {
 struct clash {
     int nights[CALENDAR_NIGHTS_MAX];
     size_t night_count;
-    /* Whose they are, as far as calendar_name_clash() found out; else the id is "". */
+    /* The events that have these nights, set by calendar_name_clash(); before, the id is "". */
     struct event events[CALENDAR_NIGHTS_MAX];
 };
 
@@ -42,18 +42,18 @@ enum calendar_result {
     CALENDAR_THE_SAME,  /* create: it had been created before; *out is the event as it is */
     CALENDAR_ID_TAKEN,  /* create: another event has this id */
     CALENDAR_OVERLAP,   /* *clash says where */
-    CALENDAR_TOO_MANY,  /* it would need more actions than one transaction has */
+    CALENDAR_TOO_MANY,  /* it needs more actions than a transaction can have */
     CALENDAR_NOT_FOUND, /* *out is untouched from here on */
-    CALENDAR_STALE,     /* the event is not any more as it was seen */
+    CALENDAR_STALE,     /* the event has changed since it was read */
     CALENDAR_FAILED,    /* the database failed: *error */
 };
 
-/* The event that an item is. False: it is none, or not one of ours. */
+/* Converts an item to an event. False: it is not an event, or not a valid one. */
 bool calendar_read(const struct gramme_value *item, struct event *out);
 
-/* Events with a night from `from` to before `to`, by their start; one page. Reads those that began
- * up to the longest event before. The caller ends the answer; NULL: the database failed. The page's
- * cursor is one that request_page() took. */
+/* Returns a page of the events with a night from `from` to before `to`, by their start. Also reads
+ * events that began before `from`, as far back as the longest event reaches. The caller destroys
+ * the answer; NULL: the database failed. request_page() has checked the page's cursor. */
 struct gramme_answer *calendar_list_events(struct gramme_db *db, int from, int to,
                                            const struct page *page, struct gramme_error **error);
 /* Finds the events that have the nights of a clash. False: the database failed, and none is named.
@@ -62,16 +62,18 @@ bool calendar_name_clash(struct gramme_db *db, struct clash *clash, struct gramm
 /* Reads an event by its id: CALENDAR_OK, NOT_FOUND or FAILED. */
 enum calendar_result calendar_get_event(struct gramme_db *db, const char *id, struct event *out,
                                         struct gramme_error **error);
-/* The version of `event` is not looked at: it becomes 1. */
+/* Creates an event. Its version becomes 1, whatever `event` has. */
 enum calendar_result calendar_create_event(struct gramme_db *db, const struct event *event,
                                            struct event *out, struct clash *clash,
                                            struct gramme_error **error);
-/* Gives the event that was `seen` the title and nights of `event`, and the next version. */
+/* Changes an event to the title and nights of `event`, and increments its version. `seen` is the
+ * event as it was read. */
 enum calendar_result calendar_update_event(struct gramme_db *db, const struct event *seen,
                                            const struct event *event, struct event *out,
                                            struct clash *clash, struct gramme_error **error);
-/* Deletes the event that was `seen`, and frees its nights: CALENDAR_OK, NOT_FOUND, STALE or FAILED.
- */
+/* Deletes an event and frees its nights; `seen` is the event as it was read. Returns CALENDAR_OK,
+ * NOT_FOUND, STALE or FAILED.
+ * */
 enum calendar_result calendar_delete_event(struct gramme_db *db, const struct event *seen,
                                            struct gramme_error **error);
 

@@ -6,10 +6,10 @@
 
 #define DATE_SIZE 11 /* "2026-02-09" and its NUL */
 
-/* Reads YYYY-MM-DD of the years 1900 to 2999. False: it is none, or no such day; *out is untouched
- * then. NULL is none. */
+/* Parses YYYY-MM-DD of the years 1900 to 2999. False, with *out unchanged: the text is NULL or not
+ * a date, or there is no such day. */
 bool date_parse(const char *text, int *out);
-/* A day of the years 0 to 9999. */
+/* Formats a day of the years 0 to 9999. */
 void date_format(char out[DATE_SIZE], int day);
 
 #endif

@@ -2,13 +2,13 @@
  * has them. Table Calls: userId, sk = "%013d#%s" of the time and the call's id, so that a user's
  * calls are in the order of time. Indexes byCallId, byProvider, byUserStatus.
  *
- * Every change needs the version that the caller saw; it makes it one more. A call that changed
- * meanwhile is CALLS_STALE, and nothing is written. A row that another program wrote has no
- * version: that counts as 0, and the first change gives it one.
+ * Every change needs the version that the caller has read, and increments it. If the call has
+ * changed meanwhile, the result is CALLS_STALE and nothing is written. An item that another program
+ * wrote has no version: it counts as 0, and the first change adds one.
  *
- * Beside each call stands an item {userId: "#CALLID", sk: "created"} that is written with it and
- * stays: the call's own key changes with its time and user, so the condition on that key alone
- * would let the same id be created again elsewhere. */
+ * Each call has a second item {userId: "#CALLID", sk: "created"}, which is written with it and
+ * kept: the call's own key changes with its time and user, so the condition on that key alone would
+ * let the same id be created again elsewhere. */
 #ifndef GRAMME_APPS_CALLS_H
 #define GRAMME_APPS_CALLS_H
 
@@ -40,10 +40,11 @@ struct call {
 
 enum calls_result {
     CALLS_OK,
-    CALLS_THE_SAME,  /* create: it had been created just so before; *out is the call as it is now */
+    /* create: a call with the same data was created before; *out is that call as it is now */
+    CALLS_THE_SAME,
     CALLS_ID_TAKEN,  /* create: another call has this id */
     CALLS_NOT_FOUND, /* *out is untouched here and below */
-    CALLS_STALE,     /* the call is not any more as it was seen */
+    CALLS_STALE,     /* the call has changed since it was read */
     CALLS_FAILED,    /* the database failed: *error */
 };
 
@@ -53,50 +54,50 @@ enum calls_result {
 bool calls_id_is_valid(const char *text);
 /* "SCHEDULED", "COMPLETED" or "CANCELED". */
 const char *calls_status_name(enum call_status status);
-/* Reads the name of a status. False: it is none, and *out is untouched. */
+/* Parses the name of a status. False, with *out unchanged: there is no such status. */
 bool calls_status_parse(const char *text, enum call_status *out);
-/* The call that an item is. */
+/* Converts an item to a call. */
 void calls_read(const struct gramme_value *item, struct call *out);
 
 /* --- writes: *out is the call as written --- */
 
-/* Status and version of `call` are not looked at: it becomes SCHEDULED, version 1. */
+/* Creates a call with the status SCHEDULED and version 1, whatever `call` has. */
 enum calls_result calls_create(struct gramme_db *db, const struct call *call, struct call *out,
                                struct gramme_error **error);
-/* `seen`: the call as the caller saw it, also below. `wanted`: the new status, and for
- * CALL_CANCELED the reason and who gives it. */
+/* Changes the status of a call. `seen`: the call as the caller has read it, also below. `wanted`:
+ * the new status, and for CALL_CANCELED the reason and its author. */
 enum calls_result calls_change_status(struct gramme_db *db, const struct call *seen,
                                       const struct call *wanted, struct call *out,
                                       struct gramme_error **error);
-/* Moves it to another time, in one transaction: it is never there twice, nor gone. */
+/* Moves a call to another time, in one transaction, so that it always exists exactly once. */
 enum calls_result calls_reschedule(struct gramme_db *db, const struct call *seen,
                                    int64_t scheduled_for_ms, struct call *out,
                                    struct gramme_error **error);
-/* Moves it to another user, likewise. */
+/* Moves a call to another user, in the same way. */
 enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen, const char *user_id,
                                  struct call *out, struct gramme_error **error);
-/* Gives it another provider. */
+/* Changes the provider of a call. */
 enum calls_result calls_change_provider(struct gramme_db *db, const struct call *seen,
                                         const char *provider_id, struct call *out,
                                         struct gramme_error **error);
 
 /* --- reads --- */
 
-/* By its key, which is user, time and id of `key`. */
+/* Reads a call by its key: user, time and id of `key`. */
 enum calls_result calls_get(struct gramme_db *db, const struct call *key, struct call *out,
                             struct gramme_error **error);
-/* By its id. The index may be a moment behind the table. */
+/* Reads a call by its id. The index may lag behind the table. */
 enum calls_result calls_lookup(struct gramme_db *db, const char *call_id, struct call *out,
                                struct gramme_error **error);
-/* The first SCHEDULED one at or after a time. */
+/* Reads the first SCHEDULED call at or after a time. */
 enum calls_result calls_next_scheduled(struct gramme_db *db, const char *user_id, int64_t now_ms,
                                        struct call *out, struct gramme_error **error);
-/* The latest COMPLETED one. */
+/* Reads the latest COMPLETED call. */
 enum calls_result calls_last_completed(struct gramme_db *db, const char *user_id, struct call *out,
                                        struct gramme_error **error);
 
-/* Pages of a list; the caller ends the answer. NULL: the database failed. The page's cursor is one
- * that request_page() took. */
+/* The functions below return a page of a list; the caller destroys the answer. NULL: the database
+ * failed. request_page() has checked the page's cursor. */
 /* All of a user, by time. */
 struct gramme_answer *calls_of_user(struct gramme_db *db, const char *user_id,
                                     const struct page *page, struct gramme_error **error);
@@ -113,7 +114,7 @@ struct gramme_answer *calls_canceled(struct gramme_db *db, const char *user_id,
 /* COMPLETED ones, the latest first. */
 struct gramme_answer *calls_completed(struct gramme_db *db, const char *user_id,
                                       const struct page *page, struct gramme_error **error);
-/* The newest first; `status`: only those of it, NULL: all. */
+/* Calls of a provider, the newest first; `status`: only those with this status, NULL: all. */
 struct gramme_answer *calls_of_provider(struct gramme_db *db, const char *provider_id,
                                         const enum call_status *status, const struct page *page,
                                         struct gramme_error **error);

@@ -1,5 +1,5 @@
 /* apps/common/auth.h: sign-in, shared by all applications: sessions in signed cookies, bearer
- * tokens, and a development mode that lets one choose a user. */
+ * tokens, and a development mode in which the user can be chosen. */
 #ifndef GRAMME_APPS_AUTH_H
 #define GRAMME_APPS_AUTH_H
 
@@ -13,16 +13,18 @@ enum auth_mode { AUTH_DEV, AUTH_OIDC };
 
 struct auth_options {
     enum auth_mode mode;
-    struct oidc_options oidc;     /* AUTH_OIDC */
-    const char *public_url;       /* as browsers see us, "https://apps.example.com"; NULL: the
-                                     request's Host, over http */
+    struct oidc_options oidc; /* AUTH_OIDC */
+    /* the address of this site for browsers, "https://apps.example.com"; NULL: the request's
+     * Host, over http */
+    const char *public_url;
     const char *session_key_file; /* NULL: sessions end with the process (AUTH_OIDC) */
     int session_hours;
 };
 
 struct auth;
 
-/* NULL: the key file cannot be used; stderr says why. Borrows the options' texts. */
+/* Creates the state of sign-in; borrows the options' texts. NULL: the key file cannot be used; a
+ * message is on standard error. */
 struct auth *auth_create(const struct auth_options *options);
 /* Accepts NULL. */
 void auth_destroy(struct auth *auth);
@@ -33,18 +35,19 @@ enum auth_result {
     AUTH_OK,
     AUTH_NOBODY,      /* not signed in, or the session is over */
     AUTH_BAD_TOKEN,   /* the bearer token is refused */
-    AUTH_UNAVAILABLE, /* the provider's keys cannot be had */
+    AUTH_UNAVAILABLE, /* the provider's keys cannot be fetched */
     AUTH_BAD_HOST,    /* AUTH_DEV under a name that is not this machine's */
 };
 
-/* By what somebody is known: what browsers send by themselves needs a check of its origin. */
+/* How the user was identified: for a cookie, which browsers send automatically, the origin must be
+ * checked. */
 enum auth_means { AUTH_BY_HEADER, AUTH_BY_COOKIE, AUTH_BY_DEFAULT };
 
-/* Who sends this request. May block on the provider. */
+/* Identifies the user of a request. May block on the provider. */
 enum auth_result auth_identify(struct auth *auth, const struct http_exchange *exchange,
                                struct identity *out, enum auth_means *out_means);
-/* Whether a write may be accepted from the page that sent it: from our own origin, or, unless a
- * cookie tells who it is, from no page at all. */
+/* Whether a write may be accepted from the page that sent it: from the origin of this site or,
+ * unless a cookie identifies the user, without an origin. */
 bool auth_origin_is_ours(const struct auth *auth, const struct http_exchange *exchange,
                          enum auth_means means);
 

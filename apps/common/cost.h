@@ -1,4 +1,4 @@
-/* apps/common/cost.h: an application's access patterns, and what its workload costs in a month. */
+/* apps/common/cost.h: an application's access patterns, and the monthly cost of its workload. */
 #ifndef GRAMME_APPS_COST_H
 #define GRAMME_APPS_COST_H
 
@@ -7,7 +7,7 @@
 
 /* From the texts of patterns.json and workload.json, which the build has put into the program: the
  * answer of GET /NAME/api/patterns (see apps/API.md). `measured`: of measured_get(), NULL: the
- * database cannot tell. The caller destroys what is returned. */
+ * database has no measurements. The caller destroys the result. */
 struct gramme_value *cost_describe(const char *patterns, const char *workload,
                                    const struct gramme_value *measured);
 /* The table of the first pattern; from the arena. */

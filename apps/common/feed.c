@@ -208,12 +208,11 @@ static void poll(struct feed *feed)
 static void log_no_stream(const struct live *live, const struct gramme_error *error)
 {
     if (error == NULL) {
-        log_write(LOG_INFO, "live", "%s has no stream: pages are told to read again every %d ms",
+        log_write(LOG_INFO, "live", "%s has no stream: pages poll every %d ms",
                   live->options.app->table, live->options.poll_ms);
     } else {
         log_write(LOG_WARN, "live",
-                  "the stream of %s cannot be read (%s: %s): pages are told to read again every "
-                  "%d ms",
+                  "the stream of %s cannot be read (%s: %s): pages poll every %d ms",
                   live->options.app->table, gramme_error_code(error), gramme_error_message(error),
                   live->options.poll_ms);
     }

@@ -1,6 +1,6 @@
-/* apps/common/follower.h: runs an application's struct app_follower: reads the table's stream on a
- * thread of its own, calls act() with each change, and stores how far it has come. After a restart
- * it continues from there, so that no change is missed. Changes since the last stored position (5
+/* apps/common/follower.h: runs an application's struct app_follower: reads the table's stream on
+ * its own thread, calls act() with each change, and stores its position. After a restart it
+ * continues from there, so that no change is missed. Changes since the last stored position (5
  * seconds of them at most, and none after an orderly end) are given to act() again.
  *
  * Several servers may follow the same table: each acts on every change, and any stored position is
@@ -25,7 +25,7 @@ struct follower *follower_create(const struct follower_options *options);
 void follower_stop(struct follower *follower);
 /* The same, and frees it. Accepts NULL. */
 void follower_destroy(struct follower *follower);
-/* This server wrote something: the stream is read soon. Any thread. */
+/* Call it after a write of this server: the stream is read soon. Any thread. */
 void follower_note_write(struct follower *follower);
 
 #endif

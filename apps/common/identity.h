@@ -1,4 +1,4 @@
-/* apps/common/identity.h: who is asking, and what they may do. */
+/* apps/common/identity.h: users and their roles. */
 #ifndef GRAMME_APPS_IDENTITY_H
 #define GRAMME_APPS_IDENTITY_H
 
@@ -9,7 +9,7 @@
 
 enum role {
     ROLE_ADMIN = 1,
-    ROLE_PROVIDER = 2, /* calls: has calls of their own, as a provider */
+    ROLE_PROVIDER = 2, /* calls: the user is a provider */
     ROLE_AGENT = 4,    /* tickets: the service desk */
     ROLE_OPERATOR = 8, /* reconciliation */
     ROLES_ALL = 15,

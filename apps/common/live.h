@@ -1,9 +1,9 @@
-/* apps/common/live.h: tells open pages what has changed (server-sent events), and an application's
- * own memory of its table, both fed by the table's stream. apps/API.md has what clients see.
+/* apps/common/live.h: sends changes of the table's stream to open pages (server-sent events), and
+ * applies them to the application's data in memory. apps/API.md describes the events.
  *
- * One thread per application reads the stream (feed.c). Clients and the newest changes, kept for
- * those who reconnect, belong to the server's event loop (live.c). While nobody listens, nothing is
- * read. A database without streams is polled: then clients are told to read again every few
+ * One thread per application reads the stream (feed.c). Clients, and the newest changes, which are
+ * kept for clients that reconnect, belong to the server's event loop (live.c). While no client is
+ * connected, nothing is read. Without a stream, clients get an event to read again every few
  * seconds, and at once after a write of this server. */
 #ifndef GRAMME_APPS_LIVE_H
 #define GRAMME_APPS_LIVE_H
@@ -27,17 +27,17 @@ struct live_options {
 struct live *live_create(const struct live_options *options);
 /* Ends the thread; before the server is closed, which closes the clients' connections. */
 void live_stop(struct live *live);
-/* When no client is left. */
+/* Frees it; call it when no client is left. */
 void live_destroy(struct live *live);
 
 /* Answers the exchange with the events that `who` may see; on the exchange's thread. `last_id`:
  * the header Last-Event-ID, NULL if there is none. */
 void live_subscribe(struct live *live, struct http_exchange *exchange, const struct identity *who,
                     const char *last_id);
-/* This server wrote something; any thread. */
+/* Call it after a write of this server; any thread. */
 void live_note_write(struct live *live);
 /* Waits until every change that was written before the call has been applied. False: there is no
- * stream, or the database does not answer: the application's memory is not to be used. */
+ * stream, or the database does not answer: the data in memory must not be used. */
 bool live_sync(struct live *live);
 
 #endif

@@ -40,7 +40,7 @@ struct client {
     struct identity who;
     int64_t since_ms; /* when it was opened */
     bool is_ready;    /* has been sent the event `ready` */
-    bool is_leaving;  /* its connection is being closed: nothing more is sent */
+    bool is_leaving;  /* its connection is being closed: no more events are sent */
     char last_id[64];
 };
 
@@ -51,19 +51,19 @@ struct live {
 
     pthread_mutex_t mutex; /* guards what follows, up to the next blank line */
     pthread_cond_t wake;   /* for the reader */
-    pthread_cond_t synced; /* for those who wait in live_sync() */
+    pthread_cond_t synced; /* for threads that wait in live_sync() */
     bool stopping;
     bool is_idle;
     int client_count;
-    int64_t needed_at_ms; /* when somebody last listened or asked */
+    int64_t needed_at_ms; /* when a client was last connected, or live_sync() called */
     bool was_written;     /* since the reader last looked */
     uint64_t sync_wanted;
     uint64_t sync_done;
     bool can_sync;
-    enum live_source position; /* where the reader stands; LIVE_NONE: nowhere yet */
-    struct mailbox *mailbox;   /* of the event loop; NULL: nobody has ever listened */
+    enum live_source position; /* the position of the reader; LIVE_NONE: none yet */
+    struct mailbox *mailbox;   /* of the event loop; NULL: no client has connected yet */
 
-    /* The event loop's alone. */
+    /* Used by the event loop only. */
     struct client *clients;
     enum live_source source;
     bool is_down;

@@ -1,21 +1,22 @@
-/* apps/common/measured.h: what the database has measured of an application's access patterns, if it
- * is one that can tell (Gramme's GET /_gramme/api/patterns, see docs/internals/insight-api.md). */
+/* apps/common/measured.h: measurements of an application's access patterns, from a Gramme server
+ * (GET /_gramme/api/patterns, see docs/internals/insight-api.md). */
 #ifndef GRAMME_APPS_MEASURED_H
 #define GRAMME_APPS_MEASURED_H
 
 #include "gramme/gramme.h"
 
-/* Asks a database for the patterns of a table that it has counted. Returns a list that the caller
+/* Requests the counted patterns of a table from the database. Returns a list that the caller
  * destroys; NULL: the database is not a Gramme server, cannot be reached or refuses, or `insight`
  * is NULL. May block. */
 struct gramme_value *measured_get(struct gramme_db *insight, const char *table);
 
 /* Sums up what `measured` (a list of measured_get()) says of a declared pattern: out gets
- * "requests", "units" and "unitsEach". False: nothing, and `out` is untouched. Items of batches and
- * transactions count as a request each. */
+ * "requests", "units" and "unitsEach". False, with `out` unchanged: there are no such requests.
+ * Items of batches and transactions count as a request each. */
 bool measured_sum(const struct gramme_value *measured, const struct gramme_value *pattern,
                   struct gramme_value *out);
-/* Whether the database cannot tell two declared patterns apart: same operation, index and key. */
+/* Whether two declared patterns are counted together: they have the same operation, index and
+ * key. */
 bool measured_is_same(const struct gramme_value *a, const struct gramme_value *b);
 
 #endif

@@ -26,7 +26,7 @@ struct oidc *oidc_create(const struct oidc_options *options);
 /* Accepts NULL. */
 void oidc_destroy(struct oidc *oidc);
 
-/* What is kept, signed, in the browser between going to the provider and coming back. */
+/* The state of a login, kept in a signed cookie until the provider redirects the browser back. */
 struct oidc_login {
     const char *state;
     const char *nonce;
@@ -37,15 +37,15 @@ struct oidc_login {
  * not answer. */
 bool oidc_begin(struct oidc *oidc, struct arena *arena, const char *redirect_uri,
                 struct oidc_login *out, const char **out_url, struct err *err);
-/* Exchanges the code for tokens, checks the ID token, and reads who it is. */
+/* Exchanges the code for tokens, checks the ID token, and reads the user from it. */
 bool oidc_complete(struct oidc *oidc, struct arena *arena, const struct oidc_login *login,
                    const char *code, const char *redirect_uri, struct identity *out,
                    struct err *err);
-/* Whose bearer token this is. *out_is_bad: the token is refused; else the provider's keys could not
- * be had. */
+/* Identifies the user of a bearer token. *out_is_bad: the token is refused; otherwise the
+ * provider's keys could not be fetched. */
 bool oidc_check_bearer(struct oidc *oidc, struct str token, struct identity *out, bool *out_is_bad,
                        struct err *err);
-/* Where the provider ends its own session; NULL: it does not say. */
+/* Returns the URL that ends the provider's own session; NULL: the provider has none. */
 const char *oidc_logout_url(struct oidc *oidc, struct arena *arena, const char *return_url);
 
 #endif

@@ -1,4 +1,4 @@
-/* apps/common/page.h: which page of a list is asked for. */
+/* apps/common/page.h: the requested page of a list. */
 #ifndef GRAMME_APPS_PAGE_H
 #define GRAMME_APPS_PAGE_H
 
@@ -6,10 +6,11 @@
 
 struct page {
     int limit;
-    const char *cursor; /* that the page before ended with; NULL: the first */
+    const char *cursor; /* of the previous page; NULL: the first page */
 };
 
-/* Makes a Query read this page. False: the cursor is none, and the request is not to be sent. */
+/* Makes a Query read this page. False: the cursor is not valid, and the request must not be
+ * sent. */
 bool page_apply(const struct page *page, struct gramme_request *query);
 
 #endif

@@ -9,12 +9,12 @@ struct pages {
     struct map files; /* path -> struct page_file */
 };
 
-/* Reads all files under `directory`. A directory that is not there has none. */
+/* Reads all files under `directory`. A directory that does not exist has no files. */
 void pages_init(struct pages *pages, const char *directory);
 /* Frees the files. */
 void pages_finish(struct pages *pages);
-/* Answers with the file of that path, or with the index.html of the folder; without its slash a
- * folder is sent there. False: there is none, and nothing was answered. */
+/* Answers with the file of that path, or with the index.html of the folder; a folder without a
+ * trailing slash is redirected. False: there is no such file, and nothing was answered. */
 bool pages_answer(const struct pages *pages, struct http_exchange *exchange, struct str path);
 
 #endif

@@ -1,9 +1,9 @@
-/* apps/common/replica.h: what an application keeps in memory of its table, so that looking at it
- * costs nothing: entries by key, read once from the database, then kept up to date by the changes
- * of the table's stream. Without a stream everything is read for each look.
+/* apps/common/replica.h: a copy of a part of an application's table in memory: entries by key, read
+ * once from the database, then kept up to date by the changes of the table's stream. Without a
+ * stream the entries are read for each use.
  *
- * The stream's thread applies changes, worker threads look; each function may be called on any
- * thread. */
+ * The stream's thread applies changes, worker threads read the entries; each function may be called
+ * on any thread. */
 #ifndef GRAMME_APPS_REPLICA_H
 #define GRAMME_APPS_REPLICA_H
 
@@ -31,10 +31,10 @@ struct replica *replica_create(const struct replica_options *options);
 /* Accepts NULL. */
 void replica_destroy(struct replica *replica);
 
-/* A change of the table. NULL: there is no such item. */
+/* Applies a change of the table. NULL: there is no such item. */
 void replica_apply(struct replica *replica, const struct gramme_value *old_item,
                    const struct gramme_value *new_item);
-/* Changes may have been missed: the next look reads everything again. */
+/* Call it when changes may have been missed: the next replica_look() reads everything again. */
 void replica_forget(struct replica *replica);
 /* Adds an item to what is being read. */
 void replica_take(struct replica_load *load, const struct gramme_value *item);

@@ -1,4 +1,4 @@
-/* What the files of this folder know of a request. */
+/* A request, for the files of this folder. */
 #ifndef GRAMME_APPS_REQUEST_INTERNAL_H
 #define GRAMME_APPS_REQUEST_INTERNAL_H
 
@@ -19,7 +19,7 @@ struct app {
     struct auth *auth;
     struct live *live;         /* NULL: none */
     struct follower *follower; /* NULL: none */
-    struct gramme_db *insight; /* a database that may tell what it has measured; NULL: none */
+    struct gramme_db *insight; /* the database, if it may be a Gramme server; else NULL */
 };
 
 enum { REQUEST_ID_SIZE = 65 };
@@ -65,17 +65,18 @@ extern const size_t common_route_count;
 /* admit.c: what happens to every request. */
 /* Gives the request its id and its time. */
 void request_begin(struct app_request *request);
-/* Finds out who is asking, and refuses what no handler is to see. False: it has been answered. */
+/* Identifies the user, and refuses requests that must not reach a handler. False: it has been
+ * answered. */
 bool request_admit(struct app_request *request);
 /* One line, when it has been answered. */
 void request_log(const struct app_request *request);
-/* An http_failure: the one shape of errors. */
+/* An http_failure that writes errors in the form of all errors. */
 void request_describe_failure(int status, const char *text, struct buf *headers, struct buf *body);
 
 /* Whether every name and value of a query can be decoded. */
 bool query_is_valid(struct arena *arena, struct str query);
 
-/* 400: the cursor is none of this list. */
+/* 400: the cursor is not one of this list. */
 void answer_bad_cursor(struct app_request *request);
 
 /* A copy that ends with NUL. */

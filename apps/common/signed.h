@@ -1,6 +1,6 @@
-/* apps/common/signed.h: texts that we hand out and know again: sessions, feeds. HMAC-SHA-256 by
- * OpenSSL. A token is base64url(payload) "." base64url(mac); the payload is readable by whoever
- * has it. The purpose is part of what is signed, so a token of one kind is none of another. */
+/* apps/common/signed.h: signed texts for clients: sessions, feeds. HMAC-SHA-256 by OpenSSL. A token
+ * is base64url(payload) "." base64url(mac); everybody who has the token can read the payload. The
+ * signature includes the purpose, so a token is valid for one purpose only. */
 #ifndef GRAMME_APPS_SIGNED_H
 #define GRAMME_APPS_SIGNED_H
 
@@ -12,10 +12,10 @@ struct signing_key {
     unsigned char bytes[SIGNED_KEY_LEN];
 };
 
-/* A random one. */
+/* Makes a random key. */
 void signing_key_random(struct signing_key *key);
-/* Reads a key of at least 32 bytes from a file; if there is none, makes it (mode 0600). False:
- * neither was possible; stderr says why. */
+/* Reads a key of at least 32 bytes from a file; if the file does not exist, creates it (mode 0600).
+ * False: neither was possible; stderr says why. */
 bool signing_key_load(struct signing_key *key, const char *path);
 
 /* HMAC-SHA-256 of a text. */

@@ -297,7 +297,7 @@ bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool
     if (may_pass(*error)) {
         return false;
     }
-    log_write(LOG_ERROR, "tasks", "a change is not told to anybody: %s: %s",
-              gramme_error_code(*error), gramme_error_message(*error));
+    log_write(LOG_ERROR, "tasks", "no notification of a change: %s: %s", gramme_error_code(*error),
+              gramme_error_message(*error));
     return true; /* else all that follow would wait for it */
 }

@@ -228,7 +228,7 @@ static const char *own_id(struct app_request *request)
     if (user_id == NULL || strcmp(request_identity(request)->id, user_id) == 0) {
         return user_id;
     }
-    answer_not_allowed(request); /* admins, too: they are told to nobody else */
+    answer_not_allowed(request); /* also to admins: notifications are only for their user */
     return NULL;
 }
 
