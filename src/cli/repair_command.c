@@ -27,7 +27,7 @@ static int print_help(int status)
         "expiry\n"
         "are computed again from the items. DIR is not changed.\n\n"
         "  --json    print each finding as one line with a JSON object\n\n"
-        "Each line begins with one of these words:\n"
+        "Kinds of lines:\n"
         "  damage     a file is damaged\n"
         "  corrected  a flipped bit was corrected: nothing is lost\n"
         "  lost       was in the old store and is not in the new one\n"
