@@ -13,12 +13,12 @@
 /* A UUID in lower case. */
 static bool id_is_valid(const char *text)
 {
-    static const char shape[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
     if (strlen(text) != CALENDAR_ID_LEN) {
         return false;
     }
     for (size_t i = 0; i < CALENDAR_ID_LEN; i++) {
-        bool fits = shape[i] == 'x' ? strchr("0123456789abcdef", text[i]) != NULL : text[i] == '-';
+        bool fits = form[i] == 'x' ? strchr("0123456789abcdef", text[i]) != NULL : text[i] == '-';
         if (!fits) {
             return false;
         }

@@ -138,26 +138,26 @@ static struct gramme_answer *try_once(struct gramme_db *db, struct attempt *atte
 
 /* --- retries --- */
 
-/* Operations have distinct names, so the caller need not say to which group they belong. */
-static enum operation_group find_group(struct str operation)
+/* Operations have distinct names, so the caller need not say to which family they belong. */
+static enum operation_family find_family(struct str operation)
 {
     static const struct {
         const char *name;
-        enum operation_group group;
+        enum operation_family family;
     } operations[] = {
-#define OP(name_, run_, access_, resource_, summary_) {#name_, GROUP_STREAMS},
+#define OP(name_, run_, access_, resource_, summary_) {#name_, FAMILY_STREAMS},
 #include "wire/stream_ops.def"
 #undef OP
-#define OP(name_, run_, access_, resource_, summary_) {#name_, GROUP_GRAMME},
+#define OP(name_, run_, access_, resource_, summary_) {#name_, FAMILY_GRAMME},
 #include "wire/gramme_ops.def"
 #undef OP
     };
     for (size_t i = 0; i < COUNT_OF(operations); i++) {
         if (str_eq(operation, str_from_c(operations[i].name))) {
-            return operations[i].group;
+            return operations[i].family;
         }
     }
-    return GROUP_DYNAMODB;
+    return FAMILY_DYNAMODB;
 }
 
 static struct gramme_answer *call_with_retries(struct gramme_db *db, struct attempt *attempt,
@@ -197,7 +197,8 @@ static struct gramme_answer *call_with_retries(struct gramme_db *db, struct atte
 struct gramme_answer *call_service(struct gramme_db *db, struct str operation, struct str body,
                                    struct gramme_error **error)
 {
-    struct attempt attempt = {.operation = operation, .group = find_group(operation), .body = body};
+    struct attempt attempt = {
+        .operation = operation, .family = find_family(operation), .body = body};
     return call_with_retries(db, &attempt, error);
 }
 

@@ -81,9 +81,9 @@ static bool needs_server(struct str operation)
 
 static void local_call(struct transport *transport, struct attempt *attempt)
 {
-    static const enum api_family families[] = {[GROUP_DYNAMODB] = API_DYNAMODB,
-                                               [GROUP_STREAMS] = API_STREAMS,
-                                               [GROUP_GRAMME] = API_GRAMME};
+    static const enum api_family families[] = {[FAMILY_DYNAMODB] = API_DYNAMODB,
+                                               [FAMILY_STREAMS] = API_STREAMS,
+                                               [FAMILY_GRAMME] = API_GRAMME};
     struct local *local = CONTAINER_OF(transport, struct local, transport);
     if (!str_is_null(attempt->page)) {
         attempt_fail(attempt, GRAMME_BAD_ADDRESS, "only a server has pages");
@@ -104,7 +104,7 @@ static void local_call(struct transport *transport, struct attempt *attempt)
     caller->done = false;
     caller->call = (struct api_call){
         .thread = caller->api,
-        .family = families[attempt->group],
+        .family = families[attempt->family],
         .operation = attempt->operation,
         .body = attempt->body,
         .arena = &caller->arena,

@@ -16,16 +16,16 @@ struct remote {
 static size_t add_operation(struct arena *arena, const struct attempt *attempt,
                             struct aws_request *request, struct sigv4_header *headers)
 {
-    static const char *const prefixes[] = {[GROUP_DYNAMODB] = "DynamoDB_20120810",
-                                           [GROUP_STREAMS] = "DynamoDBStreams_20120810",
-                                           [GROUP_GRAMME] = "Gramme_20261115"};
+    static const char *const prefixes[] = {[FAMILY_DYNAMODB] = "DynamoDB_20120810",
+                                           [FAMILY_STREAMS] = "DynamoDBStreams_20120810",
+                                           [FAMILY_GRAMME] = "Gramme_20261115"};
     request->method = STR("POST");
     request->path = STR("/");
     request->body = attempt->body;
     headers[0] = (struct sigv4_header){STR("Content-Type"), STR("application/x-amz-json-1.0")};
     headers[1] = (struct sigv4_header){
         STR("X-Amz-Target"),
-        arena_format(arena, "%s.%.*s", prefixes[attempt->group], STR_ARG(attempt->operation)),
+        arena_format(arena, "%s.%.*s", prefixes[attempt->family], STR_ARG(attempt->operation)),
     };
     return 2;
 }

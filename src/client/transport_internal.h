@@ -7,16 +7,16 @@
 #include "gramme/gramme.h"
 
 /* The lists of operations; each has a target prefix of its own. */
-enum operation_group {
-    GROUP_DYNAMODB,
-    GROUP_STREAMS, /* DynamoDB Streams */
-    GROUP_GRAMME,  /* operations that only Gramme has */
+enum operation_family {
+    FAMILY_DYNAMODB,
+    FAMILY_STREAMS, /* DynamoDB Streams */
+    FAMILY_GRAMME,  /* operations that only Gramme has */
 };
 
 /* One attempt. */
 struct attempt {
     struct str operation;
-    enum operation_group group;
+    enum operation_family family;
     struct str body;
     struct str page; /* not STR_NULL: a GET of this path and query, in canonical form, instead of an
                       * operation; ends with NUL */

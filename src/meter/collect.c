@@ -20,7 +20,7 @@ struct meter_thread *meter_thread(struct meter *meter, int number)
 
 /* Passes a full block to the collector; returns an empty one, or the same block if there is
  * none. */
-static struct block *exchange_full(struct meter *meter, struct block *block)
+static struct block *swap_full(struct meter *meter, struct block *block)
 {
     struct block *empty = NULL;
     pthread_mutex_lock(&meter->queue_mutex);
@@ -38,7 +38,7 @@ static struct block *exchange_full(struct meter *meter, struct block *block)
 
 static struct block *make_room(struct meter *meter, struct block *block)
 {
-    struct block *next = exchange_full(meter, block);
+    struct block *next = swap_full(meter, block);
     if (next == block && block_is_full_of_patterns(block)) {
         pthread_mutex_lock(&meter->mutex); /* patterns are never lost: add them here */
         meter_drain(meter, block);

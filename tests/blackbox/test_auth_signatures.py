@@ -348,7 +348,7 @@ def test_sighup_reads_the_users_again(tmp_path):
 
 
 @pytest.mark.parametrize("content, text", [
-    ("{", "users file"), ("[]", "expected {"), ('{"users":[{"name":"a b"}]}', "no name for a user"),
+    ("{", "users file"), ("[]", "expected {"), ('{"users":[{"name":"a b"}]}', "not a valid name for a user"),
     ('{"users":[{"name":"a","policies":["x"]}]}', "there is no policy 'x'"),
     ('{"users":[{"name":"a"},{"name":"a"}]}', "exists twice"),
     ('{"users":[{"name":"a","dance":1}]}', "'dance'"),
