@@ -1,9 +1,9 @@
-/* Fuzzes the canonical request of sigv4_check.h. Input: the names of the signed headers on the first
- * line, the request target on the second, and one header on each other line. This file builds the
- * canonical request a second time, byte by byte from the rules, and signs it. Properties: the check
- * accepts that signature, so both canonical requests are equal; it refuses the signature with one
- * bit changed, with another body and with another method; it refuses lists that name a header twice
- * or in upper case. */
+/* Fuzzes the canonical request of sigv4_check.h. Input: the names of the signed headers on the
+ * first line, the request target on the second, and one header on each other line. This file builds
+ * the canonical request a second time, byte by byte from the rules, and signs it. Properties: the
+ * check accepts that signature, so both canonical requests are equal; it refuses the signature with
+ * one bit changed, with another body and with another method; it refuses lists that name a header
+ * twice or in upper case. */
 #include "auth/sigv4_check.h"
 
 #include <stdlib.h>
