@@ -1,59 +1,110 @@
 /* Computes signatures: an HMAC of the time, the scope and a hash of the canonical request, with a
  * key derived from secret, day, region and service. Called by the client library and by
- * sigv4_check.c, on any thread. The only state is OpenSSL's algorithms, which are looked up once:
- * looking them up by name for each request takes longer than computing the hashes. */
+ * sigv4_check.c, on any thread. OpenSSL's algorithm is looked up once, and each thread keeps one
+ * context: finding the algorithm by name, or allocating contexts, for each request takes longer
+ * than computing the hashes. The HMAC is computed here (RFC 2104), because OpenSSL's allocates
+ * three contexts for each. */
 #include "auth/sigv4.h"
 
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/params.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/hex.h"
 
-/* Never freed: all threads use them until the process ends. */
-static pthread_once_t algorithms_once = PTHREAD_ONCE_INIT;
-static EVP_MD *sha256;
-static EVP_MAC_CTX *hmac_sha256; /* without a key; copied for each use */
+enum { BLOCK_LEN = 64 }; /* of SHA-256 */
 
-static void find_algorithms(void)
+/* Never freed: all threads use them until the process ends. */
+static pthread_once_t algorithm_once = PTHREAD_ONCE_INIT;
+static EVP_MD *sha256;
+static pthread_key_t thread_context; /* an EVP_MD_CTX, which the thread frees when it ends */
+
+static void free_context(void *context)
+{
+    EVP_MD_CTX_free(context);
+}
+
+static void find_algorithm(void)
 {
     sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-    EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    hmac_sha256 = mac == NULL ? NULL : EVP_MAC_CTX_new(mac);
-    EVP_MAC_free(mac);
-    char name[] = "SHA256";
-    OSSL_PARAM digest[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
-        OSSL_PARAM_construct_end(),
-    };
-    int done = hmac_sha256 == NULL ? 0 : EVP_MAC_CTX_set_params(hmac_sha256, digest);
-    assert(sha256 != NULL && done == 1);
+    int result = pthread_key_create(&thread_context, free_context);
+    assert(sha256 != NULL && result == 0);
+}
+
+/* Returns the context of this thread, to be used until the next call. */
+static EVP_MD_CTX *begin_hash(void)
+{
+    pthread_once(&algorithm_once, find_algorithm);
+    EVP_MD_CTX *context = pthread_getspecific(thread_context);
+    if (UNLIKELY(context == NULL)) {
+        context = EVP_MD_CTX_new();
+        int result = pthread_setspecific(thread_context, context);
+        assert(context != NULL && result == 0);
+    }
+    int done = EVP_DigestInit_ex(context, sha256, NULL);
+    assert(done == 1);
+    return context;
+}
+
+static void add_to_hash(EVP_MD_CTX *context, struct str text)
+{
+    int done = EVP_DigestUpdate(context, text.data, text.len);
+    assert(done == 1);
+}
+
+static void end_hash(EVP_MD_CTX *context, unsigned char out[SIGV4_HASH_LEN])
+{
+    int done = EVP_DigestFinal_ex(context, out, NULL);
+    assert(done == 1);
 }
 
 void sigv4_hash(struct str text, char out[SIGV4_HEX_LEN])
 {
-    pthread_once(&algorithms_once, find_algorithms);
     unsigned char hash[SIGV4_HASH_LEN];
-    int done = EVP_Digest(text.data, text.len, hash, NULL, sha256, NULL);
-    assert(done == 1);
+    EVP_MD_CTX *context = begin_hash();
+    add_to_hash(context, text);
+    end_hash(context, hash);
     hex_encode(str_make(hash, SIGV4_HASH_LEN), out);
+}
+
+/* Sets `block` to the key, padded with zeros; a key that is longer than a block is hashed. */
+static void pad_key(struct str key, unsigned char block[BLOCK_LEN])
+{
+    memset(block, 0, BLOCK_LEN);
+    if (key.len <= BLOCK_LEN) {
+        memcpy(block, key.data, key.len);
+        return;
+    }
+    EVP_MD_CTX *context = begin_hash();
+    add_to_hash(context, key);
+    end_hash(context, block);
+}
+
+/* Writes the hash of the key XOR `mask`, followed by `text`. */
+static void hash_with_key(const unsigned char key[BLOCK_LEN], unsigned char mask, struct str text,
+                          unsigned char out[SIGV4_HASH_LEN])
+{
+    unsigned char block[BLOCK_LEN];
+    for (size_t i = 0; i < BLOCK_LEN; i++) {
+        block[i] = key[i] ^ mask;
+    }
+    EVP_MD_CTX *context = begin_hash();
+    add_to_hash(context, str_make(block, BLOCK_LEN));
+    add_to_hash(context, text);
+    end_hash(context, out);
+    OPENSSL_cleanse(block, sizeof(block));
 }
 
 static void hmac(struct str key, struct str text, unsigned char out[SIGV4_HASH_LEN])
 {
-    pthread_once(&algorithms_once, find_algorithms);
-    EVP_MAC_CTX *context = EVP_MAC_CTX_dup(hmac_sha256);
-    size_t len = 0;
-    int done = context != NULL &&
-               EVP_MAC_init(context, (const unsigned char *)key.data, key.len, NULL) == 1 &&
-               EVP_MAC_update(context, (const unsigned char *)text.data, text.len) == 1 &&
-               EVP_MAC_final(context, out, &len, SIGV4_HASH_LEN) == 1;
-    assert(done && len == SIGV4_HASH_LEN);
-    EVP_MAC_CTX_free(context);
+    unsigned char block[BLOCK_LEN];
+    unsigned char inner[SIGV4_HASH_LEN];
+    pad_key(key, block);
+    hash_with_key(block, 0x36, text, inner);
+    hash_with_key(block, 0x5c, str_make(inner, SIGV4_HASH_LEN), out);
+    OPENSSL_cleanse(block, sizeof(block));
 }
 
 static char lower(char c)
@@ -114,11 +165,18 @@ static void add_names(struct buf *out, const struct sigv4_header *headers, size_
     }
 }
 
+static void add_line(struct buf *out, struct str text)
+{
+    buf_add(out, text);
+    buf_add_char(out, '\n');
+}
+
 void sigv4_add_canonical_request(struct buf *out, const struct sigv4_request *request,
                                  const struct sigv4_header *headers, struct str body_hash)
 {
-    buf_format(out, "%.*s\n%.*s\n%.*s\n", STR_ARG(request->method), STR_ARG(request->path),
-               STR_ARG(request->query));
+    add_line(out, request->method);
+    add_line(out, request->path);
+    add_line(out, request->query);
     for (size_t i = 0; i < request->header_count; i++) {
         add_lower(out, headers[i].name);
         buf_add_char(out, ':');
@@ -150,7 +208,9 @@ void sigv4_make_signature(const unsigned char key[SIGV4_HASH_LEN], struct str ti
     char hash[SIGV4_HEX_LEN];
     sigv4_hash(canonical, hash);
     struct buf text = {0};
-    buf_format(&text, "AWS4-HMAC-SHA256\n%.*s\n%.*s\n", STR_ARG(time), STR_ARG(scope));
+    add_line(&text, STR("AWS4-HMAC-SHA256"));
+    add_line(&text, time);
+    add_line(&text, scope);
     buf_add(&text, str_make(hash, sizeof(hash)));
     unsigned char signature[SIGV4_HASH_LEN];
     hmac(str_make(key, SIGV4_HASH_LEN), buf_str(&text), signature);

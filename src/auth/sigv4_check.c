@@ -14,7 +14,7 @@
 
 static bool is_space(char c)
 {
-    return memchr(SPACES, c, sizeof(SPACES) - 1) != NULL;
+    return c == ' ' || c == '\t'; /* SPACES */
 }
 
 static size_t find(struct str text, char c)
@@ -473,20 +473,51 @@ bool sigv4_claim_read(struct arena *arena, const struct sigv4_head *head,
 
 /* Verifying the signature ------------------------------------------------------------------ */
 
-/* Returns all values of a header, joined by commas in order of arrival; empty if it is absent. */
-static struct str join_values(struct arena *arena, const struct sigv4_head *head, struct str name)
+static bool is_named(const struct sigv4_header *header, struct str name)
 {
-    struct str joined = STR_NULL;
-    for (size_t i = 0; i < head->header_count; i++) {
-        if (!str_eq_nocase(head->headers[i].name, name)) {
+    return str_eq_nocase(header->name, name);
+}
+
+/* Joins the values of a header that occurs more than once, from the one at `first` on. */
+static struct str join_values(struct arena *arena, const struct sigv4_head *head, size_t first)
+{
+    struct str name = head->headers[first].name;
+    size_t len_max = 0;
+    for (size_t i = first; i < head->header_count; i++) {
+        len_max += is_named(&head->headers[i], name) ? head->headers[i].value.len + 1 : 0;
+    }
+    char *joined = arena_bytes(arena, len_max);
+    size_t len = 0;
+    for (size_t i = first; i < head->header_count; i++) {
+        if (!is_named(&head->headers[i], name)) {
             continue;
         }
+        if (i > first) {
+            joined[len++] = ',';
+        }
         struct str value = str_trim(head->headers[i].value, SPACES);
-        joined = str_is_null(joined)
-                     ? str_make(value.data, value.len)
-                     : arena_format(arena, "%.*s,%.*s", STR_ARG(joined), STR_ARG(value));
+        if (value.len > 0) {
+            memcpy(joined + len, value.data, value.len);
+            len += value.len;
+        }
     }
-    return str_is_null(joined) ? STR("") : joined;
+    return str_make(joined, len);
+}
+
+/* Returns all values of a header, joined by commas in order of arrival; empty if it is absent. */
+static struct str values_of(struct arena *arena, const struct sigv4_head *head, struct str name)
+{
+    size_t found = head->header_count;
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!is_named(&head->headers[i], name)) {
+            continue;
+        }
+        if (found < head->header_count) {
+            return join_values(arena, head, found);
+        }
+        found = i;
+    }
+    return found == head->header_count ? STR("") : str_trim(head->headers[found].value, SPACES);
 }
 
 /* The list of signed header names must be in lower case, as it was when it was signed. */
@@ -514,15 +545,21 @@ static struct sigv4_header *signed_headers(struct arena *arena, const struct sig
     size_t count_max = count_of(names, ';') + 1;
     struct sigv4_header *headers = ARENA_ARRAY(arena, struct sigv4_header, count_max);
     size_t count = 0;
+    bool is_sorted = true; /* clients send the names in this order */
     while (names.len > 0) {
-        headers[count++].name = take_until(&names, ';');
+        headers[count].name = take_until(&names, ';');
+        is_sorted =
+            is_sorted && (count == 0 || compare_headers(&headers[count - 1], &headers[count]) < 0);
+        count++;
     }
-    qsort(headers, count, sizeof(headers[0]), compare_headers);
+    if (!is_sorted) {
+        qsort(headers, count, sizeof(headers[0]), compare_headers);
+    }
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && str_eq(headers[i].name, headers[i - 1].name)) {
             return NULL;
         }
-        headers[i].value = join_values(arena, head, headers[i].name);
+        headers[i].value = values_of(arena, head, headers[i].name);
     }
     *out_count = count;
     return headers;

@@ -27,6 +27,9 @@ static void test_str(void **state)
     assert_true(str_contains(STR("abc"), STR("")) && str_contains(STR(""), STR("")));
     assert_true(str_contains(STR("abc"), STR("c")) && !str_contains(STR(""), STR("c")));
     assert_false(str_contains(STR("abc"), STR("abcd")));
+    assert_true(str_eq_nocase(STR("Host"), STR("hOST")) && str_eq_nocase(STR(""), STR_NULL));
+    assert_false(str_eq_nocase(STR("host"), STR("hos")) || str_eq_nocase(STR("@"), STR("`")));
+    assert_false(str_eq_nocase(STR("a\0b"), STR("a\0c"))); /* NUL is an ordinary byte */
     int64_t number;
     assert_true(str_to_int64(STR("-9223372036854775808"), &number) && number == INT64_MIN);
     assert_true(str_to_int64(STR("9223372036854775807"), &number) && number == INT64_MAX);

@@ -1,8 +1,6 @@
 /* Searching and parsing of strings: what is too long to be inline in str.h. */
 #include "base/str.h"
 
-#include <strings.h>
-
 #ifdef __SSE2__
 #include <emmintrin.h>
 
@@ -50,9 +48,23 @@ bool str_contains(struct str s, struct str needle)
     return needle.len <= s.len && contains_long(s, needle);
 }
 
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
 bool str_eq_nocase(struct str a, struct str b)
 {
-    return a.len == b.len && (a.len == 0 || strncasecmp(a.data, b.data, a.len) == 0);
+    if (a.len != b.len) {
+        return false;
+    }
+    for (size_t i = 0; i < a.len; i++) {
+        /* Not strncasecmp(), which takes NUL for the end of both. */
+        if (a.data[i] != b.data[i] && lower(a.data[i]) != lower(b.data[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool str_to_int64(struct str s, int64_t *out)

@@ -17,9 +17,10 @@ struct http_tls {
  */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
+/* The first error in OpenSSL's queue is the reason; those after it only name its callers. */
 static bool fail(struct err *err, const char *what, struct str file)
 {
-    unsigned long code = ERR_peek_last_error();
+    unsigned long code = ERR_peek_error();
     const char *reason = ERR_reason_error_string(code);
     if (ERR_GET_LIB(code) == ERR_LIB_SYS || reason == NULL) {
         reason = strerror(code == 0 ? errno : (int)ERR_GET_REASON(code));
@@ -56,8 +57,8 @@ static bool load_certificate(SSL_CTX *context, struct str cert, struct str key, 
         return false;
     }
     if (SSL_CTX_use_PrivateKey_file(context, key.data, SSL_FILETYPE_PEM) != 1) {
-        bool is_other = ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH ||
-                        ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_TYPE_MISMATCH;
+        int reason = ERR_GET_REASON(ERR_peek_last_error());
+        bool is_other = reason == X509_R_KEY_VALUES_MISMATCH || reason == X509_R_KEY_TYPE_MISMATCH;
         return fail(err,
                     is_other ? "the TLS certificate is not that of the key"
                              : "cannot read the TLS key (it must not have a passphrase)",

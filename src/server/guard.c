@@ -3,6 +3,7 @@
 #include "server/guard.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -17,12 +18,17 @@ struct key_load {
     atomic_size_t bytes;
 };
 
+struct guard_thread {
+    struct sign_in *sign_in;
+    struct guard_texts texts; /* of the last request; most requests have the same */
+};
+
 struct guard {
     struct guard_options options;
     struct key_load *loads;         /* LOAD_SLOTS of them, or NULL: there are no limits */
     atomic_int_fast64_t log_second; /* in which log_lines were written or left out */
     atomic_int log_lines;
-    struct sign_in *threads[];
+    struct guard_thread threads[];
 };
 
 struct guard *guard_create(const struct guard_options *options)
@@ -40,7 +46,7 @@ struct guard *guard_create(const struct guard_options *options)
         .skew_ms = options->skew_ms,
     };
     for (size_t i = 0; i < count; i++) {
-        guard->threads[i] = sign_in_create(&sign_in);
+        guard->threads[i].sign_in = sign_in_create(&sign_in);
     }
     return guard;
 }
@@ -57,7 +63,7 @@ void guard_destroy(struct guard *guard)
     }
     int count = auth_mode_checks(guard->options.mode) ? guard->options.thread_count : 0;
     for (int i = 0; i < count; i++) {
-        sign_in_destroy(guard->threads[i]);
+        sign_in_destroy(guard->threads[i].sign_in);
     }
     mem_free(guard->loads);
     mem_free(guard);
@@ -117,7 +123,8 @@ bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str
         .now_ms = clock_wall_ms(),
         .arena = exchange->arena,
     };
-    if (sign_in_check(guard->threads[exchange->thread], &request, exchange->raw_body, out, err)) {
+    if (sign_in_check(guard->threads[exchange->thread].sign_in, &request, exchange->raw_body, out,
+                      err)) {
         return true;
     }
     guard_log_refusal(guard, exchange, STR("signature"), err);
@@ -141,7 +148,7 @@ bool guard_check_head(struct guard *guard, struct http_exchange *exchange, struc
         .now_ms = clock_wall_ms(),
         .arena = exchange->arena,
     };
-    if (sign_in_check_head(guard->threads[exchange->thread], &request, err)) {
+    if (sign_in_check_head(guard->threads[exchange->thread].sign_in, &request, err)) {
         return true;
     }
     guard_log_refusal(guard, exchange, STR("signature"), err);
@@ -152,30 +159,47 @@ bool guard_check_head(struct guard *guard, struct http_exchange *exchange, struc
 
 static void set_key(struct guarded_call *call, enum context_key_id id, struct str text)
 {
-    struct str *kept = ARENA_NEW(call->exchange->arena, struct str);
-    *kept = text;
+    call->values[id] = text;
     call->context.keys[id] =
-        (struct context_values){.values = kept, .count = 1, .is_present = true};
+        (struct context_values){.values = &call->values[id], .count = 1, .is_present = true};
 }
 
 /* The client's address, IPv4 in its usual form. */
-struct str guard_peer(const struct http_exchange *exchange)
+static void write_peer(const uint8_t peer[16], char out[INET6_ADDRSTRLEN])
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    char *text = arena_bytes(exchange->arena, INET6_ADDRSTRLEN);
-    bool is_ipv4 = memcmp(exchange->peer, mapped, sizeof(mapped)) == 0;
-    inet_ntop(is_ipv4 ? AF_INET : AF_INET6, exchange->peer + (is_ipv4 ? sizeof(mapped) : 0), text,
+    bool is_ipv4 = memcmp(peer, mapped, sizeof(mapped)) == 0;
+    inet_ntop(is_ipv4 ? AF_INET : AF_INET6, peer + (is_ipv4 ? sizeof(mapped) : 0), out,
               INET6_ADDRSTRLEN);
+}
+
+struct str guard_peer(const struct http_exchange *exchange)
+{
+    char *text = arena_bytes(exchange->arena, INET6_ADDRSTRLEN);
+    write_peer(exchange->peer, text);
     return str_from_c(text);
 }
 
-static struct str time_text(struct arena *arena, int64_t seconds)
+static void write_time(int64_t seconds, char *out, size_t size)
 {
     time_t time = (time_t)seconds;
     struct tm parts;
-    char *text = arena_bytes(arena, 32);
     gmtime_r(&time, &parts);
-    return str_make(text, strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts));
+    strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+/* Brings the texts up to date; most requests of a thread have those of the request before. */
+static void update_texts(struct guard_texts *texts, int64_t second, const uint8_t peer[16])
+{
+    if (texts->second != second) {
+        texts->second = second;
+        write_time(second, texts->time, sizeof(texts->time));
+        snprintf(texts->epoch, sizeof(texts->epoch), "%lld", (long long)second);
+    }
+    if (texts->peer_text[0] == '\0' || memcmp(texts->peer, peer, sizeof(texts->peer)) != 0) {
+        memcpy(texts->peer, peer, sizeof(texts->peer));
+        write_peer(peer, texts->peer_text);
+    }
 }
 
 static void set_caller_keys(struct guarded_call *call)
@@ -193,8 +217,10 @@ static void set_caller_keys(struct guarded_call *call)
         set_key(call, CONTEXT_AWS_USERNAME, caller->principal->name);
     }
     if (caller->session != NULL) { /* also for policies of tables and roles, not known here */
-        set_key(call, CONTEXT_AWS_TOKEN_ISSUE_TIME,
-                time_text(call->exchange->arena, caller->session->issued));
+        enum { TIME_SIZE = 32 };
+        char *issued = arena_bytes(call->exchange->arena, TIME_SIZE);
+        write_time(caller->session->issued, issued, TIME_SIZE);
+        set_key(call, CONTEXT_AWS_TOKEN_ISSUE_TIME, str_from_c(issued));
         set_key(call, CONTEXT_AWS_MFA_PRESENT, STR("false"));
     }
     call->context.tags[CONTEXT_PRINCIPAL_TAG - CONTEXT_KEY_COUNT] = caller->principal->tags;
@@ -202,15 +228,16 @@ static void set_caller_keys(struct guarded_call *call)
 
 static void set_connection_keys(struct guarded_call *call)
 {
-    struct arena *arena = call->exchange->arena;
-    int64_t now = clock_wall_ms() / 1000;
-    struct str agent = http_header(call->exchange, STR("user-agent"));
-    set_key(call, CONTEXT_AWS_CURRENT_TIME, time_text(arena, now));
-    set_key(call, CONTEXT_AWS_EPOCH_TIME, arena_format(arena, "%lld", (long long)now));
+    struct http_exchange *exchange = call->exchange;
+    struct guard_texts *texts = &call->guard->threads[exchange->thread].texts;
+    update_texts(texts, clock_wall_ms() / 1000, exchange->peer);
+    call->texts = *texts; /* the request may outlast them */
+    struct str agent = http_header(exchange, STR("user-agent"));
+    set_key(call, CONTEXT_AWS_CURRENT_TIME, str_from_c(call->texts.time));
+    set_key(call, CONTEXT_AWS_EPOCH_TIME, str_from_c(call->texts.epoch));
     set_key(call, CONTEXT_AWS_REQUESTED_REGION, call->guard->options.region);
-    set_key(call, CONTEXT_AWS_SECURE_TRANSPORT,
-            call->exchange->is_secure ? STR("true") : STR("false"));
-    set_key(call, CONTEXT_AWS_SOURCE_IP, guard_peer(call->exchange));
+    set_key(call, CONTEXT_AWS_SECURE_TRANSPORT, exchange->is_secure ? STR("true") : STR("false"));
+    set_key(call, CONTEXT_AWS_SOURCE_IP, str_from_c(call->texts.peer_text));
     if (!str_is_null(agent)) {
         set_key(call, CONTEXT_AWS_USER_AGENT, agent);
     }

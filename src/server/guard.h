@@ -3,6 +3,8 @@
 #ifndef GRAMME_SERVER_GUARD_H
 #define GRAMME_SERVER_GUARD_H
 
+#include <netinet/in.h>
+
 #include "api/api.h"
 #include "auth/auth.h"
 #include "auth/sign_in.h"
@@ -38,6 +40,15 @@ MUST_USE bool guard_check(struct guard *guard, struct http_exchange *exchange, s
 MUST_USE bool guard_check_head(struct guard *guard, struct http_exchange *exchange,
                                struct str service, struct err *err);
 
+/* The time of a request and the address of its client, as policies compare them. */
+struct guard_texts {
+    int64_t second; /* since 1970 */
+    char time[32];  /* "2015-08-30T12:36:00Z" */
+    char epoch[24]; /* the second in decimal */
+    uint8_t peer[16];
+    char peer_text[INET6_ADDRSTRLEN];
+};
+
 /* The data of a request that authorization needs. */
 struct guarded_call {
     struct api_guard api;
@@ -46,6 +57,9 @@ struct guarded_call {
     struct guard *guard;
     struct http_exchange *exchange;
     const struct auth_caller *caller;
+    /* Values of the keys in `context` that have one, and the texts of some. */
+    struct str values[CONTEXT_KEY_COUNT];
+    struct guard_texts texts;
 };
 /* Fills *out for a caller of guard_check(); `caller` must outlive *out. */
 void guard_begin_call(struct guard *guard, struct http_exchange *exchange,

@@ -4,6 +4,7 @@ over plain connections. Clients are Python's ssl, boto3, curl and openssl s_clie
 import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -277,6 +278,35 @@ def test_a_handshake_byte_by_byte(server, tls):
     raw.close()
 
 
+def thread_times(pid):
+    """Nanoseconds of processor time by the name of the thread."""
+    times = {}
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        name = (task / "comm").read_text().strip()
+        times[name] = times.get(name, 0) + int((task / "schedstat").read_text().split()[0])
+    return times
+
+
+def test_network_threads_do_not_wait_for_handshake_threads(certificate, tls):
+    """Handshake threads have a low priority. A network thread that spun until one of them has returned from waking it
+    would take twice the time of the handshakes themselves; on one processor it would each time."""
+    if not pathlib.Path("/proc/self/schedstat").exists():
+        pytest.skip("the kernel does not count the time of threads")
+    with TlsServer(certificate) as started:
+        pid = started.process.pid
+        for task in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(task), {min(os.sched_getaffinity(pid))})
+        assert serves(started, tls)
+        before = thread_times(pid)
+        for _ in range(300):
+            with socket.create_connection(("127.0.0.1", started.tls_port), 30) as raw:
+                tls.wrap_socket(raw, server_hostname="127.0.0.1").close()
+        after = thread_times(pid)
+    taken = {name: after[name] - before.get(name, 0) for name in after}
+    handshakes = taken.pop("http-handshake")
+    assert sum(taken.values()) < handshakes, (taken, handshakes)
+
+
 # HTTP over TLS ------------------------------------------------------------------------------------------------------
 
 
@@ -527,6 +557,12 @@ def test_a_bad_certificate_changes_nothing(authority, directory):
             assert serial_at(started.tls_port).strip() == good.strip()
             assert serves(started, client_context(authority))
         assert "is not that of the key" in started.log()
+        assert f"cannot read the TLS certificate {current[0]}: no start line" in started.log()
+        current[0].unlink()
+        started.process.send_signal(signal.SIGHUP)
+        poll(lambda: f"cannot read the TLS certificate {current[0]}: No such file or directory" in started.log(), 30,
+             "the log says that the file is gone")
+        assert serves(started, client_context(authority))
 
 
 def refused_start(*options):
