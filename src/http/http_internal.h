@@ -176,7 +176,8 @@ struct loop {
     uint64_t served_since_ms;  /* since when all requests came from it */
 
     struct mailbox mailbox;
-    uv_async_t async;
+    int wake_fd; /* an eventfd: wakes the thread */
+    uv_poll_t wake_poll;
     size_t drain_count;              /* how often the mailbox was drained and not empty */
     _Atomic size_t wake_count;       /* how often wake() was called and has ended */
     struct task life_sign;           /* posted by http_server_is_alive() */

@@ -1,9 +1,11 @@
 /* A network thread: its event loop and mailbox, how it is woken, started and stopped. */
 #include "http/http_internal.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -24,7 +26,7 @@ static void close_handle(void *handle)
 void loop_end_if_done(struct loop *loop)
 {
     if (loop->is_stopping && loop->conn_count == 0) {
-        close_handle(&loop->async);
+        close_handle(&loop->wake_poll);
         close_handle(&loop->timer);
         close_handle(&loop->check); /* the last one: uv_run() returns */
     }
@@ -73,21 +75,27 @@ static void drain(struct loop *loop)
     }
 }
 
-static void on_async(uv_async_t *async)
+static void on_wake(uv_poll_t *poll, int status, int events)
 {
-    struct loop *loop = async->data;
+    (void)status;
+    (void)events;
+    struct loop *loop = poll->data;
+    eventfd_t count;
+    eventfd_read(loop->wake_fd, &count); /* before the mailbox is drained: later posts wake again */
     drain(loop);
     if (!loop->is_stopping && atomic_load_explicit(&loop->stop_is_asked, memory_order_acquire)) {
         begin_stop(loop);
     }
 }
 
-/* Wakes the loop, on the thread of the poster. The increment of wake_count is its last access to
- * the loop: see wait_for_posters(). */
+/* Wakes the loop, on the thread of the poster. Not uv_async_send(): libuv's loop would wait,
+ * spinning, until the poster has returned from it, and a poster of low priority may have lost its
+ * processor to the loop. The increment of wake_count is its last access to the loop: see
+ * wait_for_posters(). */
 static void wake(struct mailbox *mailbox)
 {
     struct loop *loop = CONTAINER_OF(mailbox, struct loop, mailbox);
-    uv_async_send(&loop->async);
+    eventfd_write(loop->wake_fd, 1);
     atomic_fetch_add_explicit(&loop->wake_count, 1, memory_order_release);
 }
 
@@ -148,14 +156,20 @@ bool loop_open(struct loop *loop, struct http_server *server, int number, struct
 {
     loop->server = server;
     loop->number = number;
+    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake_fd < 0) {
+        return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", strerror(errno));
+    }
     int result = uv_loop_init(&loop->uv);
     if (result != 0) {
+        close(loop->wake_fd);
         return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(result));
     }
     loop->has_uv = true;
-    result = uv_async_init(&loop->uv, &loop->async, on_async);
-    assert(result == 0); /* the loop has its descriptors already */
-    loop->async.data = loop;
+    result = uv_poll_init(&loop->uv, &loop->wake_poll, loop->wake_fd);
+    assert(result == 0); /* an eventfd can be polled */
+    loop->wake_poll.data = loop;
+    uv_poll_start(&loop->wake_poll, UV_READABLE, on_wake);
     uv_timer_init(&loop->uv, &loop->timer);
     loop->timer.data = loop;
     uv_check_init(&loop->uv, &loop->check);
@@ -194,7 +208,7 @@ void loop_stop(struct loop *loop)
 {
     if (loop->has_thread) {
         atomic_store_explicit(&loop->stop_is_asked, true, memory_order_release);
-        uv_async_send(&loop->async);
+        eventfd_write(loop->wake_fd, 1);
     }
 }
 
@@ -209,6 +223,7 @@ void loop_close(struct loop *loop)
     if (loop->has_uv) {
         int result = uv_loop_close(&loop->uv);
         assert(result == 0);
+        close(loop->wake_fd);
     }
     slot_free_all(loop);
     coder_finish(&loop->coder);
