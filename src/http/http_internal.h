@@ -23,9 +23,10 @@ enum {
     PIECES_MAX = 64,            /* answers of pipelined requests in one write */
     OUT_BYTES_MAX = 256 * 1024, /* with more unsent bytes no further request is handled */
     /* Bytes that are passed to the kernel in one round of events: of each connection when
-     * SEND_ROUND_BYTES are used up; of all connections together. */
+     * SEND_ROUND_BYTES are used up; of all connections together. Sending 4 MB takes about a
+     * millisecond, and is more than a time slice of reading ranges produces. */
     SEND_BYTES_MAX = 256 * 1024,
-    SEND_ROUND_BYTES = 2 * 1024 * 1024,
+    SEND_ROUND_BYTES = 4 * 1024 * 1024,
     HEAD_GAP = 512, /* space before a body, for its head */
 };
 
