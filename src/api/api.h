@@ -77,8 +77,8 @@ struct api_call {
     struct engine *engine;
     enum api_layer layer; /* set by the operation; LAYER_OLDER by default */
     struct err err;
-    size_t out_start; /* out->len before the response */
-    bool only_reads;  /* the operation changes nothing */
+    size_t out_start;    /* out->len before the response */
+    bool only_reads;     /* the operation changes nothing */
     struct str resource; /* the last resource that was authorized, for the audit log */
     bool is_authorized;  /* the policies have been checked; used if there is a guard */
     /* While another thread writes the response, `out` points to `away_out` and home_out to the

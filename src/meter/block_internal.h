@@ -78,7 +78,7 @@ struct pattern_sums {
 };
 
 struct block_entry {
-    uint64_t fingerprint; /* 0: free */
+    uint64_t fingerprint;      /* 0: free */
     struct block_entry *older; /* used before this one; NULL: none */
     const struct pattern_text *text;
     double *index_units; /* by the place of the index; NULL: the table has none */
