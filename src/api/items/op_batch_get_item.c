@@ -145,25 +145,25 @@ static bool count_keys(struct batch_get *op)
 
 /* The keys that were seen, a hash table with open addressing. A table may occur twice, by name and
  * by ARN. */
+enum { SEEN_SLOTS = 256 };
+static_assert(SEEN_SLOTS / 2 >= BATCH_GET_KEYS_MAX, "some slots stay free");
 struct seen_keys {
     struct {
         const struct batch_table *table; /* NULL: free */
         struct value key;
-    } slots[256];
+    } slots[SEEN_SLOTS];
 };
-static_assert(COUNT_OF(((struct seen_keys *)0)->slots) >= 2 * BATCH_GET_KEYS_MAX,
-              "some slots stay free");
 
 /* Adds a key; returns false if it is there already. */
 static bool add_key(struct seen_keys *seen, const struct batch_table *table, struct value key)
 {
-    size_t at = hash_64(str_make(key.data, key.len)) % COUNT_OF(seen->slots);
+    size_t at = hash_64(str_make(key.data, key.len)) % SEEN_SLOTS;
     while (seen->slots[at].table != NULL) {
         if (value_eq(seen->slots[at].key, key) &&
             str_eq(seen->slots[at].table->name, table->name)) {
             return false;
         }
-        at = (at + 1) % COUNT_OF(seen->slots);
+        at = (at + 1) % SEEN_SLOTS;
     }
     seen->slots[at].table = table;
     seen->slots[at].key = key;
