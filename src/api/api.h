@@ -55,6 +55,7 @@ struct api_call {
     struct api_thread *thread;
     enum api_family family;
     struct str operation; /* "GetItem" */
+    const struct op *op;  /* from api_find_operation(); NULL: api_run() calls it */
     struct str body;
     const struct api_guard *guard; /* NULL: everything is allowed */
     /* the host name that the client used; STR_NULL: a call from the same process */
@@ -76,9 +77,8 @@ struct api_call {
     struct engine *engine;
     enum api_layer layer; /* set by the operation; LAYER_OLDER by default */
     struct err err;
-    size_t out_start; /* out->len before the response */
-    bool only_reads;  /* the operation changes nothing */
-    const struct op *op;
+    size_t out_start;    /* out->len before the response */
+    bool only_reads;     /* the operation changes nothing */
     struct str resource; /* the last resource that was authorized, for the audit log */
     bool is_authorized;  /* the policies have been checked; used if there is a guard */
     /* While another thread writes the response, `out` points to `away_out` and home_out to the
@@ -95,12 +95,12 @@ struct api_call {
     void *state; /* private to the operation */
 };
 
-/* Returns whether the operation changes tables or their policies (ACCESS_ADMIN), for the audit
- * log. */
-MUST_USE bool api_is_administrative(enum api_family family, struct str name);
+/* Returns the operation with this name in the list, or NULL. */
+MUST_USE const struct op *api_find_operation(enum api_family family, struct str name);
 
-/* Returns whether the list has an operation with this name. */
-MUST_USE bool api_has_operation(enum api_family family, struct str name);
+/* Returns whether the operation changes tables or their policies (ACCESS_ADMIN), for the audit log.
+ * Accepts NULL. */
+MUST_USE bool api_is_administrative(const struct op *op);
 
 /* Runs an operation. Calls call->done() or call->move() once, on the thread of `home`, possibly
  * before it returns. *call and all that it points to must live until then. */

@@ -68,7 +68,7 @@ const struct op *api_operations(enum api_family family, size_t *out_count)
     return lists[family].ops;
 }
 
-static const struct op *find_op(enum api_family family, struct str name)
+const struct op *api_find_operation(enum api_family family, struct str name)
 {
     size_t low = 0;
     size_t high;
@@ -135,11 +135,6 @@ static void return_to_thread(struct api_call *call)
     }
 }
 
-bool api_has_operation(enum api_family family, struct str name)
-{
-    return find_op(family, name) != NULL;
-}
-
 /* Fails if this server has lost its lease, because its descriptions of tables may be outdated. */
 static bool check_lease(struct api_call *call)
 {
@@ -147,9 +142,8 @@ static bool check_lease(struct api_call *call)
            err_set(&call->err, ERR_INTERNAL, MESSAGE_INTERNAL);
 }
 
-bool api_is_administrative(enum api_family family, struct str name)
+bool api_is_administrative(const struct op *op)
 {
-    const struct op *op = find_op(family, name);
     return op != NULL && op->access == ACCESS_ADMIN;
 }
 
@@ -168,17 +162,18 @@ void api_run(struct api_call *call)
     if (call->thread->meter != NULL && call->start_ns == 0) {
         call->start_ns = clock_monotonic_ns();
     }
-    const struct op *op = find_op(call->family, call->operation);
-    if (op == NULL) {
+    if (call->op == NULL) {
+        call->op = api_find_operation(call->family, call->operation);
+    }
+    if (call->op == NULL) {
         err_set(&call->err, ERR_UNKNOWN_OPERATION, "%s", "");
         api_finish(call);
         return;
     }
-    call->only_reads = op->access == ACCESS_READ;
-    call->op = op;
+    call->only_reads = call->op->access == ACCESS_READ;
     call->is_authorized = false;
     if (check_lease(call)) {
-        op->run(call);
+        call->op->run(call);
     } else {
         api_finish(call);
     }

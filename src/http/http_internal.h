@@ -23,9 +23,10 @@ enum {
     PIECES_MAX = 64,            /* answers of pipelined requests in one write */
     OUT_BYTES_MAX = 256 * 1024, /* with more unsent bytes no further request is handled */
     /* Bytes that are passed to the kernel in one round of events: of each connection when
-     * SEND_ROUND_BYTES are used up; of all connections together. */
+     * SEND_ROUND_BYTES are used up; of all connections together. Sending 4 MB takes about a
+     * millisecond, and is more than a time slice of reading ranges produces. */
     SEND_BYTES_MAX = 256 * 1024,
-    SEND_ROUND_BYTES = 2 * 1024 * 1024,
+    SEND_ROUND_BYTES = 4 * 1024 * 1024,
     HEAD_GAP = 512, /* space before a body, for its head */
 };
 
@@ -176,8 +177,8 @@ struct loop {
     uint64_t served_since_ms;  /* since when all requests came from it */
 
     struct mailbox mailbox;
-    int wake_fd; /* an eventfd, open while has_uv */
-    uv_poll_t wakes;
+    int wake_fd; /* an eventfd: wakes the thread */
+    uv_poll_t wake_poll;
     size_t drain_count;              /* how often the mailbox was drained and not empty */
     _Atomic size_t wake_count;       /* how often wake() was called and has ended */
     struct task life_sign;           /* posted by http_server_is_alive() */

@@ -26,7 +26,7 @@ static void close_handle(void *handle)
 void loop_end_if_done(struct loop *loop)
 {
     if (loop->is_stopping && loop->conn_count == 0) {
-        close_handle(&loop->wakes);
+        close_handle(&loop->wake_poll);
         close_handle(&loop->timer);
         close_handle(&loop->check); /* the last one: uv_run() returns */
     }
@@ -75,23 +75,23 @@ static void drain(struct loop *loop)
     }
 }
 
-/* Another thread has written to wake_fd. */
-static void on_wake(uv_poll_t *wakes, int status, int events)
+static void on_wake(uv_poll_t *poll, int status, int events)
 {
-    struct loop *loop = wakes->data;
+    (void)status;
+    (void)events;
+    struct loop *loop = poll->data;
     eventfd_t count;
-    (void)status, (void)events;
-    eventfd_read(loop->wake_fd, &count); /* before the tasks, so that none is missed */
+    eventfd_read(loop->wake_fd, &count); /* before the mailbox is drained: later posts wake again */
     drain(loop);
     if (!loop->is_stopping && atomic_load_explicit(&loop->stop_is_asked, memory_order_acquire)) {
         begin_stop(loop);
     }
 }
 
-/* Wakes the loop, on the thread of the poster. Not by uv_async_send(): there the loop, once awake,
- * spins until the poster has returned from it, and a poster of low priority (a handshake thread)
- * does not run while the loop spins. The increment of wake_count is its last access to the loop:
- * see wait_for_posters(). */
+/* Wakes the loop, on the thread of the poster. Not uv_async_send(): libuv's loop would wait,
+ * spinning, until the poster has returned from it, and a poster of low priority may have lost its
+ * processor to the loop. The increment of wake_count is its last access to the loop: see
+ * wait_for_posters(). */
 static void wake(struct mailbox *mailbox)
 {
     struct loop *loop = CONTAINER_OF(mailbox, struct loop, mailbox);
@@ -158,7 +158,7 @@ bool loop_open(struct loop *loop, struct http_server *server, int number, struct
     loop->number = number;
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->wake_fd < 0) {
-        return err_set(err, ERR_INTERNAL, "cannot make an eventfd: %s", strerror(errno));
+        return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", strerror(errno));
     }
     int result = uv_loop_init(&loop->uv);
     if (result != 0) {
@@ -166,10 +166,10 @@ bool loop_open(struct loop *loop, struct http_server *server, int number, struct
         return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(result));
     }
     loop->has_uv = true;
-    result = uv_poll_init(&loop->uv, &loop->wakes, loop->wake_fd);
-    assert(result == 0);
-    loop->wakes.data = loop;
-    uv_poll_start(&loop->wakes, UV_READABLE, on_wake);
+    result = uv_poll_init(&loop->uv, &loop->wake_poll, loop->wake_fd);
+    assert(result == 0); /* an eventfd can be polled */
+    loop->wake_poll.data = loop;
+    uv_poll_start(&loop->wake_poll, UV_READABLE, on_wake);
     uv_timer_init(&loop->uv, &loop->timer);
     loop->timer.data = loop;
     uv_check_init(&loop->uv, &loop->check);

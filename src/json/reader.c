@@ -165,9 +165,11 @@ static size_t unescape(const char **at, const char *end, char out[4])
     return code_point < 0 ? 0 : utf8_encode((uint32_t)code_point, out);
 }
 
-/* Reads a string with at least one escape, the first one at `first_escape`. */
-static bool read_escaped(struct json_reader *reader, const char *first_escape,
-                         struct json_string *out)
+/* Reads a string with at least one escape, the first one at `first_escape`. Not inlined, because
+ * `decoded` would make every string pay for a stack canary. */
+__attribute__((noinline)) static bool read_escaped(struct json_reader *reader,
+                                                   const char *first_escape,
+                                                   struct json_string *out)
 {
     const char *text = reader->at;
     const char *close = first_escape;

@@ -35,8 +35,10 @@ void block_destroy(struct block *block)
 
 void block_reset(struct block *block)
 {
-    if (block->entry_count > 0) {
-        memset(block->entries, 0, block->slot_count * sizeof(*block->entries));
+    while (block->newest != NULL) { /* few are used: the whole table is more than half a megabyte */
+        struct block_entry *entry = block->newest;
+        block->newest = entry->older;
+        memset(entry, 0, sizeof(*entry));
     }
     block->entry_count = 0;
     block->events_len = 0;
@@ -83,6 +85,8 @@ static struct block_entry *find_entry(struct block *block, const struct recordin
             const struct pattern_text *text =
                 pattern_describe(&block->arena, call, recording->access);
             entry->fingerprint = fingerprint;
+            entry->older = block->newest;
+            block->newest = entry;
             entry->text = text;
             if (text->index_count > 0) {
                 entry->index_units = ARENA_ARRAY(&block->arena, double, text->index_count);

@@ -78,7 +78,8 @@ struct pattern_sums {
 };
 
 struct block_entry {
-    uint64_t fingerprint; /* 0: free */
+    uint64_t fingerprint;      /* 0: free */
+    struct block_entry *older; /* used before this one; NULL: none */
     const struct pattern_text *text;
     double *index_units; /* by the place of the index; NULL: the table has none */
     bool had_example;    /* one was made, or could not be */
@@ -99,6 +100,7 @@ struct heat_event {
 struct block {
     struct block *next; /* in lists of the collector */
     struct block_entry *entries;
+    struct block_entry *newest; /* of the used entries, linked by `older` */
     size_t entry_count;
     size_t slot_count;  /* a power of two */
     struct arena arena; /* texts and index_units */

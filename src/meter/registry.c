@@ -311,11 +311,9 @@ static void name_places(struct meter *meter, const struct pattern_text *text)
 void meter_drain(struct meter *meter, struct block *block)
 {
     int64_t wall_offset_ms = clock_wall_ms() - clock_monotonic_us() / 1000;
-    for (size_t i = 0; block->entry_count > 0 && i < block->slot_count; i++) {
-        if (block->entries[i].fingerprint != 0) {
-            add_entry(meter, &block->entries[i], wall_offset_ms);
-            name_places(meter, block->entries[i].text);
-        }
+    for (struct block_entry *entry = block->newest; entry != NULL; entry = entry->older) {
+        add_entry(meter, entry, wall_offset_ms);
+        name_places(meter, entry->text);
     }
     for (size_t at = 0; at < block->events_len;) {
         const struct heat_event *event = (const struct heat_event *)(block->events + at);

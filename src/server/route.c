@@ -179,7 +179,7 @@ static void call_done(struct api_call *api)
             .operation = api->operation,
             .resource = api->resource,
             .error = api->err.code,
-            .is_change = api_is_administrative(api->family, api->operation),
+            .is_change = api_is_administrative(api->op),
         };
         route_audit(router, call->exchange, &facts, api->status, id);
     }
@@ -259,6 +259,7 @@ static bool is_json(struct http_exchange *exchange)
 struct target {
     enum api_family family;
     struct str operation; /* STR_NULL: none */
+    const struct op *op;  /* NULL: none of `family` */
     bool sets_clock;
     bool is_admin; /* `operation` is one of administration */
     bool is_known;
@@ -275,8 +276,10 @@ static struct target read_target(const struct router *router, const struct http_
         target.is_admin = target.is_known = admin_has_operation(target.operation);
         return target;
     }
-    target.is_known = target.sets_clock || (!str_is_null(target.operation) &&
-                                            api_has_operation(target.family, target.operation));
+    if (!str_is_null(target.operation)) {
+        target.op = api_find_operation(target.family, target.operation);
+    }
+    target.is_known = target.sets_clock || target.op != NULL;
     return target;
 }
 
@@ -366,6 +369,7 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         .thread = router->threads[exchange->thread].api,
         .family = target.family,
         .operation = target.operation,
+        .op = target.op,
         .body = exchange->body,
         .host = http_header(exchange, STR("host")),
         .arena = exchange->arena,

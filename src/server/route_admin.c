@@ -81,8 +81,11 @@ void route_handle_admin(struct router *router, struct http_exchange *exchange, s
 
 bool route_is_sts(const struct router *router, const struct http_exchange *exchange)
 {
+    if (router->options.users == NULL) {
+        return false;
+    }
     struct str type = http_header(exchange, STR("content-type"));
-    return router->options.users != NULL && type.len >= STR(FORM).len &&
+    return type.len >= STR(FORM).len &&
            str_eq_nocase(str_make(type.data, STR(FORM).len), STR(FORM));
 }
 

@@ -18,7 +18,8 @@ ssize_t getrandom(void *bytes, size_t count, unsigned flags)
     return (ssize_t)count;
 }
 
-enum { ITEMS = 2000, FIELDS = 10, FIELD_LEN = 90 };
+/* Items from WIDE on have the same partition key, the others share it by hundreds. */
+enum { ITEMS = 2000, WIDE = 900000, FIELDS = 10, FIELD_LEN = 90 };
 
 struct client {
     struct store *store;
@@ -103,8 +104,9 @@ static const char create_table[] =
 
 static void add_key(struct buf *out, int item)
 {
-    buf_format(out, "\"pk\":{\"S\":\"part%04d\"},\"sk\":{\"S\":\"item%04d\"}", item / 100,
-               item % 100);
+    int part = item < WIDE ? item / 100 : WIDE / 100;
+    buf_format(out, "\"pk\":{\"S\":\"part%04d\"},\"sk\":{\"S\":\"item%04d\"}", part,
+               item - part * 100);
 }
 
 /* 1 KB in ten fields. */
@@ -190,6 +192,37 @@ static void transact_write(struct buf *out, int number)
     buf_format(out, "}]}");
 }
 
+static void transact_write_100(struct buf *out, int number)
+{
+    buf_format(out, "{\"TransactItems\":[");
+    for (int i = 0; i < 100; i++) {
+        buf_format(out, "%s{\"Put\":{\"TableName\":\"cost\",\"Item\":", i == 0 ? "" : ",");
+        add_item(out, WIDE + number * 100 + i);
+        buf_format(out, "}}");
+    }
+    buf_format(out, "]}");
+}
+
+static void query_wide(struct buf *out, int number)
+{
+    (void)number;
+    buf_format(out,
+               "{\"TableName\":\"cost\",\"KeyConditionExpression\":\"pk = :p\","
+               "\"ExpressionAttributeValues\":{\":p\":{\"S\":\"part%04d\"}}}",
+               WIDE / 100);
+}
+
+static void batch_get(struct buf *out, int number)
+{
+    buf_format(out, "{\"RequestItems\":{\"cost\":{\"Keys\":[");
+    for (int i = 0; i < 100; i++) {
+        buf_format(out, "%s{", i == 0 ? "" : ",");
+        add_key(out, (number + i * 7) % ITEMS);
+        buf_format(out, "}");
+    }
+    buf_format(out, "]}}}");
+}
+
 static void scan(struct buf *out, int number)
 {
     (void)number;
@@ -211,6 +244,9 @@ static const struct measure {
     {"Scan 1 MB", "Scan", scan, 10},
     {"BatchWriteItem 25", "BatchWriteItem", batch_write, 20},
     {"TransactWriteItems 4", "TransactWriteItems", transact_write, 100},
+    {"TransactWriteItems 100", "TransactWriteItems", transact_write_100, 12},
+    {"Query 1 MB", "Query", query_wide, 10},
+    {"BatchGetItem 100", "BatchGetItem", batch_get, 50},
 };
 
 /* The first tenth warms caches up and is not counted. Bodies are made before the count begins. A

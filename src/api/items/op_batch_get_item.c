@@ -1,6 +1,7 @@
 /* BatchGetItem: reads up to 100 items of several tables, up to 16 MB. Called by dispatch.c on the
  * thread of the call. */
 #include "api/api_internal.h"
+#include "base/hash.h"
 #include "err/messages.h"
 
 /* The part of the request for one table. */
@@ -142,38 +143,42 @@ static bool count_keys(struct batch_get *op)
                    "Too many items requested for the BatchGetItem call");
 }
 
-/* Returns whether `key` is among the first `count` keys of a table in the request. */
-static bool has_key(const struct batch_table *table, size_t count, struct value key)
-{
-    const struct wire_item *keys = table->request->keys.elements;
-    for (size_t i = 0; i < count; i++) {
-        if (value_eq(keys[i].value, key)) {
-            return true;
-        }
-    }
-    return false;
-}
+/* The keys that were seen, a hash table with open addressing. A table may occur twice, by name and
+ * by ARN. */
+enum { SEEN_SLOTS = 256 };
+static_assert(SEEN_SLOTS / 2 >= BATCH_GET_KEYS_MAX, "some slots stay free");
+struct seen_keys {
+    struct {
+        const struct batch_table *table; /* NULL: free */
+        struct value key;
+    } slots[SEEN_SLOTS];
+};
 
-/* Returns whether the request has the key earlier. A table may occur twice, by name and by ARN. */
-static bool is_duplicate(const struct batch_get *op, size_t table, size_t number, struct value key)
+/* Adds a key; returns false if it is there already. */
+static bool add_key(struct seen_keys *seen, const struct batch_table *table, struct value key)
 {
-    for (size_t i = 0; i < table; i++) {
-        const struct batch_table *other = &op->tables[i];
-        if (str_eq(other->name, op->tables[table].name) &&
-            has_key(other, other->request->keys.count, key)) {
-            return true;
+    size_t at = hash_64(str_make(key.data, key.len)) % SEEN_SLOTS;
+    while (seen->slots[at].table != NULL) {
+        if (value_eq(seen->slots[at].key, key) &&
+            str_eq(seen->slots[at].table->name, table->name)) {
+            return false;
         }
+        at = (at + 1) % SEEN_SLOTS;
     }
-    return has_key(&op->tables[table], number, key);
+    seen->slots[at].table = table;
+    seen->slots[at].key = key;
+    return true;
 }
 
 /* Checks that no key occurs twice; done before the tables are looked up. */
 static bool check_duplicates(struct batch_get *op)
 {
+    struct seen_keys seen = {0};
     for (size_t i = 0; i < op->table_count; i++) {
         const struct wire_list *keys = &op->tables[i].request->keys;
         for (size_t k = 0; k < keys->count; k++) {
-            if (is_duplicate(op, i, k, ((const struct wire_item *)keys->elements)[k].value)) {
+            if (!add_key(&seen, &op->tables[i],
+                         ((const struct wire_item *)keys->elements)[k].value)) {
                 return err_set(&op->call->err, ERR_VALIDATION, MESSAGE_DUPLICATE_KEYS);
             }
         }
@@ -301,7 +306,7 @@ static void meter_item(struct batch_get *op, const struct batch_table *table, si
     }
     const struct row *row = &op->get.rows[number];
     bool consistent = table->request->consistent_read.value;
-    struct meter_access *access = ARENA_NEW(op->call->arena, struct meter_access);
+    struct meter_access *access = arena_alloc(op->call->arena, sizeof(*access));
     *access = (struct meter_access){
         .operation = "BatchGetItem",
         .flags = METER_BY_KEY | (consistent ? METER_CONSISTENT : 0u),

@@ -201,7 +201,7 @@ static void meter_write(struct api_call *call, const char *const operations[4],
                         const struct items_write *engine, size_t i)
 {
     const struct item_write *write = &engine->writes[i];
-    struct meter_access *access = ARENA_NEW(call->arena, struct meter_access);
+    struct meter_access *access = arena_alloc(call->arena, sizeof(*access));
     write_describe(access, operations[write->kind], write);
     access->err = write->err.code;
     if (engine->replayed) {
