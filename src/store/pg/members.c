@@ -42,7 +42,8 @@ struct members {
      * one, so that updates fail, until no call under way uses a version that is older than what the
      * others knew: they have not waited for these calls. */
     atomic_uint_least64_t writer_number;
-    int64_t joined_ns; /* used by the thread only */
+    int64_t joined_ns; /* used by the thread only, as the next */
+    uint64_t newest_written; /* by write_newest() on this connection; 0: nothing */
     atomic_int_least64_t lease_until_ns;
     atomic_uint_least64_t newest_at_join;
     atomic_bool is_leader;
@@ -185,13 +186,18 @@ static bool join(struct members *members)
 /* Announces a version to members that join later, before it is in the row of this member. */
 static bool write_newest(struct members *members, uint64_t seen)
 {
+    if (seen == members->newest_written) {
+        return true;
+    }
     struct own_key key;
     struct param_int wid;
     struct param params[] = {plain_key(&key, OWN_NEWEST), param_int64(&wid, (int64_t)seen)};
-    return pg_run(members->pq,
-                  "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
-                  "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
-                  params, 2) == 1;
+    bool ok = pg_run(members->pq,
+                     "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
+                     "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
+                     params, 2) == 1;
+    members->newest_written = ok ? seen : 0;
+    return ok;
 }
 
 /* Sends a heartbeat. Returns 1: renewed; 0: this member is excluded; negative: PostgreSQL does not
@@ -374,6 +380,7 @@ static bool open_connection(struct members *members)
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
+    members->newest_written = 0; /* it may be another server */
     members->pq = pg_connect(members->pg, false, &err);
     bool ok = members->pq != NULL && pg_run(members->pq, "LISTEN gramme", NULL, 0) >= 0 &&
               (!members->has_joined || hold_session(members, atomic_load(&members->number)));
@@ -670,14 +677,20 @@ void members_watch(struct store *store, void (*changed)(void *context), void *co
     pthread_mutex_unlock(&members->mutex);
 }
 
+/* Wakes the thread only for something new: the watcher announces after every heartbeat, and would
+ * cause the next one at once. */
 void members_announce(struct store *store, struct store_progress progress)
 {
     struct members *members = pg_of(store)->members;
     pthread_mutex_lock(&members->mutex);
+    bool is_new = !members->has_announced || members->announced.seen != progress.seen ||
+                  members->announced.settled != progress.settled;
     members->announced = progress;
     members->has_announced = true;
     pthread_mutex_unlock(&members->mutex);
-    wake(members);
+    if (is_new) {
+        wake(members);
+    }
 }
 
 struct store_progress members_slowest(const struct store *store)
