@@ -186,7 +186,8 @@ static void take_decision(struct conn *conn, void *owner, size_t tag, PGresult *
     if (group->is_lost) {
         return; /* decided when the connection is open again */
     }
-    if (group->has_failed || conn->has_warned) {
+    if (group->has_failed || conn->has_warned ||
+        pg_fault_is_due(group->pg, PG_FAULT_WARN_DECISION)) {
         conn_lose(conn); /* tries again on a new connection */
         return;
     }
@@ -234,6 +235,12 @@ void group_decide(struct group *group)
     conn_send(conn, STATEMENT_MARK_AGAIN, params, 2, take_decision, group, 2);
     conn_send(conn, STATEMENT_COMMIT, NULL, 0, take_decision, group, 3);
     conn_sync(conn);
+    if (pg_fault_is_due(group->pg, PG_FAULT_CUT_DECISION)) {
+        if (pg_fault_count(&group->pg->store, PG_FAULT_CUT_DECISION) % 2 == 0) {
+            conn_flush(conn); /* carried out, but not answered */
+        }
+        conn_lose(conn);
+    }
 }
 
 /* Writing ---------------------------------------------------------------------------------- */
@@ -401,6 +408,9 @@ static void evaluate(struct group *group)
     if (is_slow) {
         group->task.run = evaluate_on_slow_thread;
         mailbox_post(waiting_mailbox_box(group->pg->slow_box), &group->task);
+        if (pg_fault_is_due(group->pg, PG_FAULT_CUT_EVAL)) {
+            conn_lose(group->conn);
+        }
         return;
     }
     group_evaluate(group);
