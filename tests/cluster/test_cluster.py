@@ -3,8 +3,10 @@
 import contextlib
 import os
 import random
+import signal
 import threading
 import time
+import urllib.request
 
 import pytest
 
@@ -227,20 +229,101 @@ def test_index_is_filled_while_all_write(servers):
         else:
             db.PutItem(TableName=table, Item=item(pk=pk, **({"g": f"g{rand.randrange(7)}"} if rand.random() < 0.7 else {})))
 
-    def create_index():
-        with Client(servers[2].endpoint) as db:
-            db.UpdateTable(TableName=table, AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"},
-                                                                  {"AttributeName": "pk", "AttributeType": "S"}],
-                           GlobalSecondaryIndexUpdates=[{"Create": {
-                               "IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                               "Projection": {"ProjectionType": "ALL"}}}])
-    run(servers, [write] * 6, 5, create_index)
+    run(servers, [write] * 6, 5, lambda: create_index(servers[2], table))
+    check_index_everywhere(servers, table)
+
+
+def create_index(server, table):
+    with Client(server.endpoint) as db:
+        db.UpdateTable(TableName=table, AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"},
+                                                              {"AttributeName": "pk", "AttributeType": "S"}],
+                       GlobalSecondaryIndexUpdates=[{"Create": {
+                           "IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                           "Projection": {"ProjectionType": "ALL"}}}])
+
+
+def wait_for_index(server, table):
+    with Client(server.endpoint) as db:
+        wait_active(db, table)
+        poll(lambda: db.DescribeTable(TableName=table)["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE",
+             60, "the index is active")
+
+
+def check_index_everywhere(servers, table):
     for server in servers:
+        wait_for_index(server, table)
         with Client(server.endpoint) as db:
-            wait_active(db, table)
-            poll(lambda db=db: db.DescribeTable(TableName=table)["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE",
-                 60, "the index is active")
             check_index(db, table, "by-g", "g")
+
+
+def is_ready(server):
+    try:
+        with urllib.request.urlopen(f"{server.endpoint}/_gramme/ready", timeout=10) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("position", range(SERVERS), ids=["leader", "second", "third"])
+def test_index_created_while_a_server_is_stopped(servers, position):
+    """A server is stopped in the middle of writes, for longer than its lease. Another one creates an index and fills it
+    meanwhile. The stopped one does not know the index when it goes on: none of its writes may lack an entry."""
+    with Client(servers[0].endpoint) as db:
+        table = create_table(db, "pk")
+        for i in range(100):
+            db.PutItem(TableName=table, Item=item(pk=f"p{i}", g=f"g{i % 7}"))
+    stopped, other = servers[position], servers[(position + 1) % SERVERS]
+    acknowledged, lock = {}, threading.Lock()
+
+    def write(number, server, is_over):
+        """Puts items of its own, each with the next number, until it is over or the server has answered after the stop."""
+        clients = {}
+        count = 0
+        while not is_over.is_set():
+            pk = f"w{number}-{count % 5}"
+            count += 1
+            try:
+                if not clients:
+                    clients[0] = Client(server.endpoint)
+                clients[0].PutItem(TableName=table, Item=item(pk=pk, g=f"g{count % 7}", n=count))
+                with lock:
+                    acknowledged[pk] = count
+            except (OSError, ConnectionError):
+                clients.clear()
+            except Refused as error:
+                assert error.status == 500, error
+
+    over = threading.Event()
+    problems = []
+
+    def guarded(number, server):
+        try:
+            write(number, server, over)
+        except Exception as error:  # pylint: disable=broad-except
+            problems.append(error)
+    writers = [threading.Thread(target=guarded, args=(i, stopped if i < 12 else other)) for i in range(15)]
+    for writer in writers:
+        writer.start()
+    try:
+        poll(lambda: len(acknowledged) == 75, 30, "all writers write")
+        os.kill(stopped.process.pid, signal.SIGSTOP)
+        try:
+            create_index(other, table)  # is answered when the stopped one is excluded
+            wait_for_index(other, table)
+        finally:
+            os.kill(stopped.process.pid, signal.SIGCONT)
+        before = dict(acknowledged)
+        poll(lambda: is_ready(stopped), 60, "the stopped server may serve again")
+        poll(lambda: all(acknowledged[pk] > count for pk, count in before.items()), 60, "all writers go on")
+    finally:
+        over.set()
+        for writer in writers:
+            writer.join()
+    assert not problems, problems
+    check_index_everywhere(servers, table)
+    with Client(other.endpoint) as db:
+        found = {plain(entry)["pk"]: plain(entry).get("n") for entry in scan(db, table, ConsistentRead=True)}
+    assert {pk: n for pk, n in found.items() if pk in acknowledged and n < acknowledged[pk]} == {}
 
 
 def test_stream_has_every_write_once_and_in_order(servers):
@@ -333,3 +416,18 @@ def test_counters_of_servers_that_are_gone_are_folded(database):
         else:
             server.process.kill()
             server.process.wait()
+
+
+def test_heartbeats_are_few(database):
+    """Two a second for each server, and few more when tables change: each is a commit."""
+    name = f"c{os.urandom(6).hex()}"
+    server = Server(database.create_database(name))
+    with Client(server.endpoint) as db:
+        create_table(db, "pk")
+
+    def heartbeats():
+        return int(database.sql("SELECT sum(wid) FROM gramme.kv WHERE b = 77 AND get_byte(k, 4) = 77", name))
+    before, started = heartbeats(), time.monotonic()
+    poll(lambda: heartbeats() >= before + 6, 60, "there are heartbeats")
+    assert heartbeats() - before <= 2 * (time.monotonic() - started) + 3
+    server.stop()

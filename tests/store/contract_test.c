@@ -17,7 +17,6 @@ static const struct variant variants[] = {
     {.name = "postgresql", .postgresql = true},
     {.name = "postgresql, faults", .postgresql = true, .faults = true},
     {.name = "postgresql, slow", .postgresql = true, .eval_twice = true, .slow = true},
-    {.name = "postgresql, slow, faults", .postgresql = true, .slow = true, .faults = true},
     {.name = "memory, slow",
      .url = "memory:",
      .cache_bytes = (size_t)8 << 20,

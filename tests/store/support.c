@@ -64,7 +64,6 @@ static void inject_faults(struct store *store)
     pg_fault_every(store, PG_FAULT_SERIALIZE, 11);
     pg_fault_every(store, PG_FAULT_WARNING, 29);
     pg_fault_every(store, PG_FAULT_CUT_READ, 101);
-    pg_fault_every(store, PG_FAULT_CUT_EVAL, 37);
     pg_fault_every(store, PG_FAULT_CUT_DECISION, 3);
     pg_fault_every(store, PG_FAULT_WARN_DECISION, 5);
 }
