@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
 
 static const struct variant on_postgresql = {.name = "postgresql", .postgresql = true};
 static const struct variant slowly = {.name = "postgresql, slow", .postgresql = true, .slow = true};
@@ -174,6 +177,41 @@ static void cut_slow_evaluations_are_repeated(void **state)
     check_counts(fixture, expected);
 }
 
+/* Dropped spaces --------------------------------------------------------------------------- */
+
+static void wait_until_empty(struct fixture *fixture, uint32_t space)
+{
+    int64_t start_us = clock_monotonic_us();
+    while (fixture_room(fixture, space) > 0) {
+        assert_true(clock_monotonic_us() - start_us < (int64_t)60 * 1000 * 1000);
+        usleep(20000);
+    }
+}
+
+/* Another member that does not know of the drop yet writes after the rows were deleted. Either
+ * member may drop the space; the leader, which deletes the rows, is the one that was opened first. */
+static void late_rows_of_a_dropped_space_are_deleted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct fixture joined = {.variant = &on_postgresql};
+    fixture_join(&joined);
+    struct fixture *const droppers[] = {fixture, &joined};
+    for (uint32_t i = 0; i < COUNT_OF(droppers); i++) {
+        struct client *dropper = client_create(droppers[i]);
+        struct client *other = client_create(droppers[1 - i]);
+        uint32_t space = SPACE + 100 + i;
+        struct str key = key_number(&other->arena, space, 1, 1);
+        client_put(dropper, key, STR("v"));
+        assert_int_equal(fixture_room(fixture, space), 1);
+        store_drop_space(dropper->store, space);
+        wait_until_empty(fixture, space);
+        client_put(other, key_number(&other->arena, space, 2, 1), STR("late"));
+        assert_int_equal(fixture_room(fixture, space), 1);
+        wait_until_empty(fixture, space);
+    }
+    fixture_close(&joined);
+}
+
 #define POSTGRESQL_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -186,6 +224,7 @@ int main(void)
         POSTGRESQL_TEST(cut_decisions_are_repeated),
         POSTGRESQL_TEST(decisions_after_a_warning_are_cut),
         POSTGRESQL_TEST(decisions_with_a_warning_are_repeated),
+        POSTGRESQL_TEST(late_rows_of_a_dropped_space_are_deleted),
         cmocka_unit_test_setup_teardown(cut_slow_evaluations_are_repeated, set_up_slow, tear_down),
     };
     return cmocka_run_group_tests_name("postgresql", tests, NULL, NULL);

@@ -145,6 +145,12 @@ void fixture_open(struct fixture *fixture, const struct variant *variant)
     create(fixture, variant, 0);
 }
 
+void fixture_join(struct fixture *fixture)
+{
+    assert_true(fixture->variant->postgresql);
+    open_variant(fixture);
+}
+
 void fixture_recreate(struct fixture *fixture, uint64_t seed)
 {
     const struct variant *variant = fixture->variant;

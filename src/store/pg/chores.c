@@ -10,6 +10,8 @@ struct chores {
     struct pg *pg;
     atomic_bool has_drops;
     atomic_bool has_deaths;
+    bool has_emptied;     /* spaces may be left whose rows must be deleted a second time */
+    int64_t next_look_ns; /* for these */
     struct buf fold_from; /* the key at which folding continues; empty: at the first counter */
 };
 
@@ -17,9 +19,15 @@ struct chores *chores_create(struct pg *pg)
 {
     struct chores *chores = mem_zalloc(sizeof(*chores));
     chores->pg = pg;
-    atomic_store(&chores->has_drops, true); /* an earlier leader may have left both */
-    atomic_store(&chores->has_deaths, true);
+    chores_begin(chores);
     return chores;
+}
+
+void chores_begin(struct chores *chores)
+{
+    atomic_store(&chores->has_drops, true);
+    atomic_store(&chores->has_deaths, true);
+    chores->has_emptied = true;
 }
 
 void chores_destroy(struct chores *chores)
@@ -33,6 +41,11 @@ void chores_note_drop(struct chores *chores)
     atomic_store(&chores->has_drops, true);
 }
 
+bool chores_take_drop(struct chores *chores)
+{
+    return atomic_exchange(&chores->has_drops, false);
+}
+
 void chores_note_death(struct chores *chores)
 {
     atomic_store(&chores->has_deaths, true);
@@ -40,10 +53,19 @@ void chores_note_death(struct chores *chores)
 
 /* Dropped spaces --------------------------------------------------------------------------- */
 
-/* Deletes the rows of a dropped space. The wid of its row D is 1 before, and 2 when all are
- * deleted.
- */
-static bool empty_space(PGconn *pq, struct param key)
+/* The wid of the row D of a space is 1 before its rows are deleted. Another member may still write
+ * to the space then, in a call that began before it knew of the drop. So wid becomes the time at
+ * which they were deleted (milliseconds since 1970, PostgreSQL's clock), and when no such call can
+ * be under way they are deleted again, and wid becomes 2. */
+
+#define DROP_ROWS "b = 68 AND k >= '\\x0000000044' AND k < '\\x0000000045'"
+static const char set_emptied[] =
+    "UPDATE gramme.kv SET wid = extract(epoch FROM clock_timestamp()) * 1000 "
+    "WHERE b = 68 AND k = $1::bytea AND wid = 1";
+static const char set_done[] = "UPDATE gramme.kv SET wid = 2 WHERE b = 68 AND k = $1::bytea";
+
+/* Deletes some rows of a dropped space. If there were none, runs `finish` on its row D. */
+static bool empty_space(PGconn *pq, struct param key, const char *finish)
 {
     uint8_t lo[STORE_SPACE_LEN];
     uint8_t hi[STORE_SPACE_LEN];
@@ -57,37 +79,84 @@ static bool empty_space(PGconn *pq, struct param key)
                        "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT 1000) AS s "
                        "LIMIT 1000) AS s WHERE d.b = s.b AND d.k = s.k",
                        params, 2);
-    if (count == 0) {
-        return pg_run(pq, "UPDATE gramme.kv SET wid = 2 WHERE b = 68 AND k = $1::bytea", &key, 1) ==
-               1;
-    }
-    return count > 0;
+    return count == 0 ? pg_run(pq, finish, &key, 1) >= 0 : count > 0;
 }
 
-/* Deletes rows for about 100 ms, so that heartbeats are not delayed. False: nothing is left. */
-static bool empty_some_spaces(struct chores *chores, PGconn *pq)
+/* Empties the first `count` spaces of the result for about 100 ms, so that heartbeats are not
+ * delayed. */
+static bool empty_spaces(struct chores *chores, PGconn *pq, const PGresult *result, int count,
+                         const char *finish)
 {
-    enum { AT_ONCE = 64 };
     int64_t until_ns = clock_monotonic_ns() + (int64_t)100 * 1000 * 1000;
-    struct param_int limit;
-    struct param params[] = {param_int64(&limit, AT_ONCE)};
-    PGresult *result = pg_query(pq,
-                                "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND "
-                                "k < '\\x0000000045' AND wid = 1 LIMIT $1::int8",
-                                params, 1);
-    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
-    int count = ok ? PQntuples(result) : 0;
+    bool ok = true;
     for (int i = 0;
          ok && i < count && clock_monotonic_ns() < until_ns && !atomic_load(&chores->pg->closing);
          i++) {
         struct param key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)};
-        ok = empty_space(pq, key);
+        ok = empty_space(pq, key, finish);
     }
+    return ok;
+}
+
+enum { SPACES_AT_ONCE = 64 };
+
+/* Deletes rows of spaces that were dropped. False: nothing is left. */
+static bool empty_some_spaces(struct chores *chores, PGconn *pq)
+{
+    struct param_int limit;
+    struct param params[] = {param_int64(&limit, SPACES_AT_ONCE)};
+    PGresult *result =
+        pg_query(pq, "SELECT k FROM gramme.kv WHERE " DROP_ROWS " AND wid = 1 LIMIT $1::int8",
+                 params, 1);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK &&
+              empty_spaces(chores, pq, result, PQntuples(result), set_emptied);
+    bool more = ok && PQntuples(result) > 0;
     PQclear(result);
     if (!ok) { /* tried again after the next heartbeat */
         atomic_store(&chores->has_drops, true);
     }
-    return ok && count > 0;
+    chores->has_emptied = chores->has_emptied || more;
+    return more;
+}
+
+/* Whether no call under way in any member uses a version that is older than the newest one which
+ * any member has announced. */
+static bool is_settled(struct chores *chores, PGconn *pq)
+{
+    PGresult *result = pg_query(
+        pq, "SELECT wid FROM gramme.kv WHERE b = 78 AND k = '\\x000000004e'::bytea", NULL, 0);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    uint64_t newest = ok && PQntuples(result) > 0 ? get_u64_be(PQgetvalue(result, 0, 0)) : 0;
+    PQclear(result);
+    return ok && members_slowest(&chores->pg->store).settled >= newest;
+}
+
+/* After so long, a member that has dropped a space has announced the version without it, or is
+ * excluded and others have read and announced that version. When it is settled, no call under way
+ * knows the space. */
+static const int64_t again_after_ms = MEMBERS_DEAD_NS / 1000000 + 4 * MEMBERS_BEAT_MS;
+
+/* Deletes rows again that were written after the first time. False: nothing is left for now. */
+static bool empty_some_again(struct chores *chores, PGconn *pq)
+{
+    struct param_int numbers[2];
+    struct param params[] = {param_int64(&numbers[0], again_after_ms),
+                             param_int64(&numbers[1], SPACES_AT_ONCE)};
+    PGresult *result = pg_query(
+        pq,
+        "SELECT k, (extract(epoch FROM clock_timestamp()) * 1000 - wid >= $1::int8)::int4 "
+        "FROM gramme.kv WHERE " DROP_ROWS " AND wid > 2 ORDER BY wid LIMIT $2::int8",
+        params, 2);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    int count = ok ? PQntuples(result) : 0;
+    chores->has_emptied = !ok || count > 0;
+    int due = 0;
+    while (due < count && get_u32_be(PQgetvalue(result, due, 1)) == 1) {
+        due++;
+    }
+    bool more = due > 0 && is_settled(chores, pq) && empty_spaces(chores, pq, result, due, set_done);
+    PQclear(result);
+    return more;
 }
 
 /* Counters --------------------------------------------------------------------------------- */
@@ -239,6 +308,12 @@ bool chores_run(struct chores *chores, PGconn *pq)
         if (more) {
             atomic_store(&chores->has_drops, true);
         }
+    }
+    if (chores->has_emptied && clock_monotonic_ns() >= chores->next_look_ns) {
+        bool has_more = empty_some_again(chores, pq);
+        int64_t pause_ms = has_more ? 0 : 1000;
+        chores->next_look_ns = clock_monotonic_ns() + pause_ms * 1000000;
+        more = more || has_more;
     }
     if (atomic_load(&chores->has_deaths)) {
         atomic_store(&chores->has_deaths, false);

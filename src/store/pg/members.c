@@ -357,7 +357,11 @@ static void compare(struct members *members)
         slowest.settled = MIN(slowest.settled, other->progress.settled);
         first = MIN(first, other->number);
     }
-    atomic_store(&members->is_leader, first == atomic_load(&members->number));
+    bool is_leader = first == atomic_load(&members->number);
+    if (is_leader && !atomic_load(&members->is_leader)) {
+        chores_begin(members->chores);
+    }
+    atomic_store(&members->is_leader, is_leader);
     pthread_mutex_lock(&members->mutex);
     members->slowest = slowest;
     pthread_mutex_unlock(&members->mutex);
@@ -512,6 +516,9 @@ static void wait_for_news(struct members *members, int timeout_ms)
         }
         PGnotify *notify;
         while ((notify = PQnotifies(members->pq)) != NULL) {
+            if (strcmp(notify->extra, "drop") == 0 && atomic_load(&members->is_leader)) {
+                chores_note_drop(members->chores);
+            }
             PQfreemem(notify);
         }
     }
@@ -538,6 +545,9 @@ static void work(struct members *members, struct store_progress *last)
     }
     if (is_new) {
         (void)pg_run(members->pq, "NOTIFY gramme", NULL, 0);
+    }
+    if (!atomic_load(&members->is_leader) && chores_take_drop(members->chores)) {
+        (void)pg_run(members->pq, "NOTIFY gramme, 'drop'", NULL, 0);
     }
     tell(members);
 }

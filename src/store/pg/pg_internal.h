@@ -254,7 +254,7 @@ enum own_kind {
     OWN_IDENTITY = 'I', /* format, seed, owner */
     OWN_HEAD = 'H',     /* name: log; wid is the last stamp, the value the newest prefix */
     OWN_COUNTER = 'C',  /* name: counter key, then the slot; the value is a part of the sum */
-    OWN_DROPPED = 'D',  /* name: space; wid 1: its rows must be deleted, 2: they are deleted */
+    OWN_DROPPED = 'D',  /* name: space; wid: see chores.c */
     OWN_MEMBER = 'M',   /* name: member number; wid counts heartbeats */
     OWN_MARKER = 'W',   /* name: member number, writer; wid is that of its last transaction */
     OWN_JOINS = 'J',    /* wid is the number of the member that joined last */
