@@ -57,6 +57,16 @@ def servers(database):
     started.stop()
 
 
+@pytest.fixture
+def distributed_servers(database):
+    name = f"c{os.urandom(6).hex()}"
+    url = database.create_database(name)
+    database.pretend_distributed(name)
+    started = Servers(url)
+    yield started
+    started.stop()
+
+
 class Worker(threading.Thread):
     """Calls `work(client, random)` on a random server again and again. An answer that is lost, or says that the server cannot,
     is counted as unknown; work() says what it did by what it returns."""
@@ -347,6 +357,14 @@ def test_stream_has_every_write_once_and_in_order(servers):
         assert image["n"] == seen.get(image["pk"], 0) + 1
         seen[image["pk"]] = image["n"]
     assert seen == expected
+
+
+def test_all_of_this_on_a_distributed_table(distributed_servers):
+    """As if Citus had distributed it: locked reads of several items, appends in three round trips, ranges by bucket."""
+    test_counters_and_transfers_are_exact(distributed_servers)
+    test_stream_has_every_write_once_and_in_order(distributed_servers)
+    test_index_is_filled_while_all_write(distributed_servers)
+    test_items_expire_once(distributed_servers)
 
 
 def test_changes_go_to_kinesis_though_servers_are_killed(database, tmp_path):

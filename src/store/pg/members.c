@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/pg/chores.h"
-#include "store/pg/pg_internal.h"
+#include "store/pg/distributed.h"
 
 enum { OTHERS_MAX = 1024, PROGRESS_LEN = 16, JOIN_ATTEMPTS = 5 };
 /* Calls that were under way when this process was excluded have ended after so long. */
@@ -116,14 +116,16 @@ static bool write_rows(struct members *members, uint64_t number)
                2) != 1) {
         return false;
     }
-    struct own_key marker;
-    struct param_int last;
-    struct param marks[] = {number_key(&marker, OWN_MARKER, number),
-                            param_int32(&last, PG_CONNS - 1)};
-    return pg_run(members->pq,
-                  "INSERT INTO gramme.kv SELECT 87, $1::bytea || int2send(n::int2), 0, '' "
-                  "FROM generate_series(0, $2::int4) AS n",
-                  marks, 2) == PG_CONNS;
+    bool ok = true;
+    for (int i = 0; ok && i < PG_CONNS; i++) {
+        struct own_key marker;
+        (void)number_key(&marker, OWN_MARKER, number);
+        put_u16_be(marker.bytes + marker.len, (uint16_t)i);
+        struct param mark = {marker.bytes, marker.len + 2};
+        ok = pg_run(members->pq, "INSERT INTO gramme.kv VALUES (87, $1::bytea, 0, '')", &mark, 1) ==
+             1;
+    }
+    return ok;
 }
 
 /* Reads the newest version that any member has announced. This process must know it before it may
@@ -303,6 +305,21 @@ static bool list_sessions(struct members *members)
     return ok;
 }
 
+/* Waits until the transactions of a member have ended on all servers of a distributed table, after
+ * its marker rows were deleted and before its row is. */
+static bool end_elsewhere(struct members *members, uint64_t number)
+{
+    bool ok = pg_run(members->pq, "BEGIN", NULL, 0) >= 0 &&
+              pg_run(members->pq, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0;
+    for (int i = 0; ok && i < PG_CONNS; i++) {
+        struct param_int lock;
+        struct param params[] = {param_int64(&lock, pg_writer_lock(number, i))};
+        ok = pg_run(members->pq, "SELECT pg_advisory_xact_lock($1::int8)", params, 1) == 1;
+    }
+    ok = pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
+    return ok && pg_run_strictly(members->pq, "SELECT recover_prepared_transactions()", NULL, 0) == 1;
+}
+
 /* Excludes a member that has not sent heartbeats: see members.h. If one of its transactions still
  * locks a marker row, the next round tries again. */
 static void exclude(struct members *members, const struct other *other)
@@ -315,17 +332,26 @@ static void exclude(struct members *members, const struct other *other)
     struct own_key end;
     struct param markers[] = {number_key(&first, OWN_MARKER, other->number),
                               number_key(&end, OWN_MARKER, other->number + 1)};
+    static const char delete_member[] =
+        "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8";
+    static const char lock_member[] =
+        "SELECT 1 FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8 FOR UPDATE";
+    bool is_distributed = members->pg->is_distributed;
     if (pg_run(members->pq, "BEGIN", NULL, 0) < 0) {
         return;
     }
-    bool ok = pg_run(members->pq, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0 &&
-              pg_run(members->pq,
-                     "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8",
-                     params, 2) == 1 &&
-              pg_run(members->pq,
-                     "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
-                     markers, 2) >= 0;
-    if (pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok) {
+    bool ok =
+        pg_run(members->pq, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0 &&
+        pg_run(members->pq, is_distributed ? lock_member : delete_member, params, 2) == 1 &&
+        pg_run(members->pq,
+               "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea", markers,
+               2) >= 0;
+    ok = pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
+    if (ok && is_distributed) {
+        ok = end_elsewhere(members, other->number) &&
+             pg_run(members->pq, delete_member, params, 2) == 1;
+    }
+    if (ok) {
         log_write(LOG_WARN, "store", "server %llu is gone: excluded",
                   (unsigned long long)other->number);
         (void)pg_run(members->pq, "NOTIFY gramme", NULL, 0);

@@ -2,7 +2,7 @@
  * I/O thread only, but for pg_get(). */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "store/pg/pg_internal.h"
+#include "store/pg/distributed.h"
 
 static void start_get(struct pg *pg, struct get_job *job);
 
@@ -128,6 +128,7 @@ static void send_counter(struct conn *conn, struct get_job *job, size_t index)
 static void send_get(struct conn *conn, struct get_job *job)
 {
     struct store_get *get = job->get;
+    /* Counters are all in one bucket, so this is a snapshot also if the table is distributed. */
     bool bracketed = get->snapshot && get->key_count > 1;
     job->has_failed = false;
     job->outstanding = 1; /* keeps the job until all statements are sent */
@@ -195,6 +196,10 @@ static void take_get(struct task *task)
 void pg_get(struct store *store, struct store_get *get)
 {
     struct pg *pg = pg_of(store);
+    if (pg->is_distributed && get->snapshot && get->key_count > 1 && !get->are_counters) {
+        pg_get_locked(store, get);
+        return;
+    }
     struct get_job *job = ARENA_NEW(get->arena, struct get_job);
     *job = (struct get_job){.pg = pg, .get = get, .task.run = take_get};
     job->deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS;
