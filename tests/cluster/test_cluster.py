@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 import threading
 import time
 import urllib.request
@@ -63,6 +64,7 @@ def distributed_servers(database):
     url = database.create_database(name)
     database.pretend_distributed(name)
     started = Servers(url)
+    started.database = name
     yield started
     started.stop()
 
@@ -365,6 +367,36 @@ def test_all_of_this_on_a_distributed_table(distributed_servers):
     test_stream_has_every_write_once_and_in_order(distributed_servers)
     test_index_is_filled_while_all_write(distributed_servers)
     test_items_expire_once(distributed_servers)
+
+
+def test_exclusion_waits_for_transactions_on_all_servers(database, distributed_servers):
+    """A server is killed while one of its transactions has not ended on all servers of a distributed table: PostgreSQL still
+    holds the lock of its writer, here for another session. Others must not believe that it is gone."""
+    def sql(text):
+        return database.sql(text, distributed_servers.database)
+
+    def heartbeats():
+        """Of each member, by its number."""
+        rows = sql("SELECT encode(substring(k from 6), 'hex'), wid FROM gramme.kv WHERE b = 77 AND get_byte(k, 4) = 77")
+        return {int(number, 16): int(wid) for number, wid in (row.split("|") for row in rows.splitlines())}
+
+    def marker_count(member):
+        return int(sql(f"SELECT count(*) FROM gramme.kv WHERE b = 87 AND substring(k from 6 for 8) = int8send({member})"))
+    victim = max(heartbeats())  # the one that was started last
+    lock = 7167 << 48 | victim << 8 | 2
+    command = [str(database.bin / "psql"), "-XAtq", database.uri(distributed_servers.database)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
+        print(f"SELECT pg_advisory_lock({lock}); SELECT 'held';", file=session.stdin, flush=True)
+        while session.stdout.readline().strip() != "held":
+            assert session.poll() is None
+        distributed_servers[SERVERS - 1].kill()
+        poll(lambda: marker_count(victim) == 0, 60, "the killed server cannot write any more")
+        leader, before = min(heartbeats()), heartbeats()
+        poll(lambda: heartbeats()[leader] >= before[leader] + 4, 60, "others have looked at it again")
+        assert victim in heartbeats()
+        session.stdin.close()
+        session.wait()
+    poll(lambda: victim not in heartbeats(), 60, "the killed server is excluded")
 
 
 def test_changes_go_to_kinesis_though_servers_are_killed(database, tmp_path):

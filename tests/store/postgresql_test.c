@@ -189,7 +189,8 @@ static void wait_until_empty(struct fixture *fixture, uint32_t space)
 }
 
 /* Another member that does not know of the drop yet writes after the rows were deleted. Either
- * member may drop the space; the leader, which deletes the rows, is the one that was opened first. */
+ * member may drop the space; the leader, which deletes the rows, is the one that was opened first.
+ */
 static void late_rows_of_a_dropped_space_are_deleted(void **state)
 {
     struct fixture *fixture = *state;

@@ -64,8 +64,8 @@ enum { DROP_DONE = 2, ROWS_AT_ONCE = 1000, BUCKETS = 256 };
 /* Returns the time of PostgreSQL in milliseconds; negative: it failed. */
 static int64_t read_time_ms(PGconn *pq)
 {
-    PGresult *result = pg_query(
-        pq, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8", NULL, 0);
+    PGresult *result =
+        pg_query(pq, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8", NULL, 0);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
     int64_t time_ms = ok ? (int64_t)get_u64_be(PQgetvalue(result, 0, 0)) : -1;
     PQclear(result);
@@ -136,10 +136,10 @@ static bool empty_space(struct chores *chores, PGconn *pq, struct param key, int
                                            : delete_rows(pq, from, to);
     struct param_int number;
     struct param params[] = {key, param_int64(&number, wid)};
-    return count == 0 ? pg_run(pq,
-                               "UPDATE gramme.kv SET wid = $2::int8 WHERE b = 68 AND k = $1::bytea",
-                               params, 2) >= 0
-                      : count > 0;
+    return count == 0
+               ? pg_run(pq, "UPDATE gramme.kv SET wid = $2::int8 WHERE b = 68 AND k = $1::bytea",
+                        params, 2) >= 0
+               : count > 0;
 }
 
 /* Empties the first `count` spaces of the result for about 100 ms, so that heartbeats are not
@@ -165,9 +165,8 @@ static bool empty_some_spaces(struct chores *chores, PGconn *pq)
 {
     struct param_int limit;
     struct param params[] = {param_int64(&limit, SPACES_AT_ONCE)};
-    PGresult *result =
-        pg_query(pq, "SELECT k FROM gramme.kv WHERE " DROP_ROWS " AND wid = 1 LIMIT $1::int8",
-                 params, 1);
+    PGresult *result = pg_query(
+        pq, "SELECT k FROM gramme.kv WHERE " DROP_ROWS " AND wid = 1 LIMIT $1::int8", params, 1);
     int64_t now_ms = read_time_ms(pq); /* after these drops */
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && now_ms > 0 &&
               empty_spaces(chores, pq, result, PQntuples(result), now_ms);
@@ -215,7 +214,8 @@ static bool empty_some_again(struct chores *chores, PGconn *pq)
            now_ms - (int64_t)get_u64_be(PQgetvalue(result, due, 1)) >= again_after_ms) {
         due++;
     }
-    bool more = due > 0 && is_settled(chores, pq) && empty_spaces(chores, pq, result, due, DROP_DONE);
+    bool more =
+        due > 0 && is_settled(chores, pq) && empty_spaces(chores, pq, result, due, DROP_DONE);
     PQclear(result);
     return more;
 }

@@ -494,6 +494,8 @@ static void take_slot(struct group *group, struct slot *slot, PGresult *result)
 
 static void end_locking(struct group *group)
 {
+    /* RECOVER warns of servers that it cannot reach. */
+    group->has_failed = group->has_failed || (group->pg->is_distributed && group->conn->has_warned);
     if (group->is_lost) { /* COMMIT was not sent, so nothing was written */
         retry_jobs(group, false, STORE_FAILED);
         end_group(group);
@@ -605,6 +607,7 @@ void group_begin(struct group *group)
 {
     struct conn *conn = group->conn;
     renew_member(conn);
+    conn->has_warned = false;
     group->phase = GROUP_LOCKING;
     group->wid = (int64_t)(random_next(&group->pg->random) >> 2);
     uint8_t key[OWN_KEY_MAX];

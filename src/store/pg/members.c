@@ -42,7 +42,7 @@ struct members {
      * one, so that updates fail, until no call under way uses a version that is older than what the
      * others knew: they have not waited for these calls. */
     atomic_uint_least64_t writer_number;
-    int64_t joined_ns; /* used by the thread only, as the next */
+    int64_t joined_ns;       /* used by the thread only, as the next */
     uint64_t newest_written; /* by write_newest() on this connection; 0: nothing */
     atomic_int_least64_t lease_until_ns;
     atomic_uint_least64_t newest_at_join;
@@ -317,7 +317,8 @@ static bool end_elsewhere(struct members *members, uint64_t number)
         ok = pg_run(members->pq, "SELECT pg_advisory_xact_lock($1::int8)", params, 1) == 1;
     }
     ok = pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
-    return ok && pg_run_strictly(members->pq, "SELECT recover_prepared_transactions()", NULL, 0) == 1;
+    return ok &&
+           pg_run_strictly(members->pq, "SELECT recover_prepared_transactions()", NULL, 0) == 1;
 }
 
 /* Excludes a member that has not sent heartbeats: see members.h. If one of its transactions still
@@ -340,12 +341,11 @@ static void exclude(struct members *members, const struct other *other)
     if (pg_run(members->pq, "BEGIN", NULL, 0) < 0) {
         return;
     }
-    bool ok =
-        pg_run(members->pq, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0 &&
-        pg_run(members->pq, is_distributed ? lock_member : delete_member, params, 2) == 1 &&
-        pg_run(members->pq,
-               "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea", markers,
-               2) >= 0;
+    bool ok = pg_run(members->pq, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0 &&
+              pg_run(members->pq, is_distributed ? lock_member : delete_member, params, 2) == 1 &&
+              pg_run(members->pq,
+                     "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
+                     markers, 2) >= 0;
     ok = pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
     if (ok && is_distributed) {
         ok = end_elsewhere(members, other->number) &&

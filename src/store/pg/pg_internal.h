@@ -188,7 +188,7 @@ struct group {
     size_t appended_capacity;
     struct log_head *heads; /* of the logs in `appended`, if the table is distributed */
     size_t head_count;
-    bool has_heads; /* they were locked and read, and COMMIT was sent or can be */
+    bool has_heads;  /* they were locked and read, and COMMIT was sent or can be */
     uint32_t *drops; /* spaces that it drops */
     size_t drop_count;
     PGresult **results; /* contain the rows that were read */

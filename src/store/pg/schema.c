@@ -269,9 +269,8 @@ static PGresult *read_identity(PGconn *pq, struct str key)
     const char *values[] = {key.data};
     int lengths[] = {(int)key.len};
     int formats[] = {1};
-    return PQexecParams(pq,
-                        "SELECT v FROM gramme.kv WHERE b = 73 AND k = $1::bytea", 1, NULL, values,
-                        lengths, formats, 1);
+    return PQexecParams(pq, "SELECT v FROM gramme.kv WHERE b = 73 AND k = $1::bytea", 1, NULL,
+                        values, lengths, formats, 1);
 }
 
 static bool is_true(PGconn *pq, const char *sql)

@@ -5,7 +5,8 @@
  * be locked. It locks one marker row at a time, each in its own update, so that no writer waits for
  * the long transaction of another one. Only one settle runs at a time, because two could wait for
  * each other's writers. If the table is distributed, each step also takes the advisory lock of the
- * writer, and the last one runs RECOVER: see distributed.h. The steps are ordinary requests of this store, on the thread of `home`. */
+ * writer, and the last one runs RECOVER: see distributed.h. The steps are ordinary requests of this
+ * store, on the thread of `home`. */
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
 
