@@ -194,7 +194,7 @@ static bool is_settled(struct chores *chores, PGconn *pq)
 /* After so long, a member that has dropped a space has announced the version without it, or is
  * excluded and others have read and announced that version. When it is settled, no call under way
  * knows the space. */
-static const int64_t again_after_ms = MEMBERS_DEAD_NS / 1000000 + 4 * MEMBERS_BEAT_MS;
+static const int64_t again_after_ms = MEMBERS_DEAD_NS / 1000000 + (int64_t)4 * MEMBERS_BEAT_MS;
 
 /* Deletes rows again that were written after the first time. False: nothing is left for now. */
 static bool empty_some_again(struct chores *chores, PGconn *pq)
