@@ -3,8 +3,11 @@
 import contextlib
 import os
 import random
+import signal
+import subprocess
 import threading
 import time
+import urllib.request
 
 import pytest
 
@@ -51,6 +54,17 @@ class Servers:
 @pytest.fixture
 def servers(database):
     started = Servers(database.create_database(f"c{os.urandom(6).hex()}"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def distributed_servers(database):
+    name = f"c{os.urandom(6).hex()}"
+    url = database.create_database(name)
+    database.pretend_distributed(name)
+    started = Servers(url)
+    started.database = name
     yield started
     started.stop()
 
@@ -227,20 +241,101 @@ def test_index_is_filled_while_all_write(servers):
         else:
             db.PutItem(TableName=table, Item=item(pk=pk, **({"g": f"g{rand.randrange(7)}"} if rand.random() < 0.7 else {})))
 
-    def create_index():
-        with Client(servers[2].endpoint) as db:
-            db.UpdateTable(TableName=table, AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"},
-                                                                  {"AttributeName": "pk", "AttributeType": "S"}],
-                           GlobalSecondaryIndexUpdates=[{"Create": {
-                               "IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                               "Projection": {"ProjectionType": "ALL"}}}])
-    run(servers, [write] * 6, 5, create_index)
+    run(servers, [write] * 6, 5, lambda: create_index(servers[2], table))
+    check_index_everywhere(servers, table)
+
+
+def create_index(server, table):
+    with Client(server.endpoint) as db:
+        db.UpdateTable(TableName=table, AttributeDefinitions=[{"AttributeName": "g", "AttributeType": "S"},
+                                                              {"AttributeName": "pk", "AttributeType": "S"}],
+                       GlobalSecondaryIndexUpdates=[{"Create": {
+                           "IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                           "Projection": {"ProjectionType": "ALL"}}}])
+
+
+def wait_for_index(server, table):
+    with Client(server.endpoint) as db:
+        wait_active(db, table)
+        poll(lambda: db.DescribeTable(TableName=table)["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE",
+             60, "the index is active")
+
+
+def check_index_everywhere(servers, table):
     for server in servers:
+        wait_for_index(server, table)
         with Client(server.endpoint) as db:
-            wait_active(db, table)
-            poll(lambda db=db: db.DescribeTable(TableName=table)["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE",
-                 60, "the index is active")
             check_index(db, table, "by-g", "g")
+
+
+def is_ready(server):
+    try:
+        with urllib.request.urlopen(f"{server.endpoint}/_gramme/ready", timeout=10) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("position", range(SERVERS), ids=["leader", "second", "third"])
+def test_index_created_while_a_server_is_stopped(servers, position):
+    """A server is stopped in the middle of writes, for longer than its lease. Another one creates an index and fills it
+    meanwhile. The stopped one does not know the index when it goes on: none of its writes may lack an entry."""
+    with Client(servers[0].endpoint) as db:
+        table = create_table(db, "pk")
+        for i in range(100):
+            db.PutItem(TableName=table, Item=item(pk=f"p{i}", g=f"g{i % 7}"))
+    stopped, other = servers[position], servers[(position + 1) % SERVERS]
+    acknowledged, lock = {}, threading.Lock()
+
+    def write(number, server, is_over):
+        """Puts items of its own, each with the next number, until it is over or the server has answered after the stop."""
+        clients = {}
+        count = 0
+        while not is_over.is_set():
+            pk = f"w{number}-{count % 5}"
+            count += 1
+            try:
+                if not clients:
+                    clients[0] = Client(server.endpoint)
+                clients[0].PutItem(TableName=table, Item=item(pk=pk, g=f"g{count % 7}", n=count))
+                with lock:
+                    acknowledged[pk] = count
+            except (OSError, ConnectionError):
+                clients.clear()
+            except Refused as error:
+                assert error.status == 500, error
+
+    over = threading.Event()
+    problems = []
+
+    def guarded(number, server):
+        try:
+            write(number, server, over)
+        except Exception as error:  # pylint: disable=broad-except
+            problems.append(error)
+    writers = [threading.Thread(target=guarded, args=(i, stopped if i < 12 else other)) for i in range(15)]
+    for writer in writers:
+        writer.start()
+    try:
+        poll(lambda: len(acknowledged) == 75, 30, "all writers write")
+        os.kill(stopped.process.pid, signal.SIGSTOP)
+        try:
+            create_index(other, table)  # is answered when the stopped one is excluded
+            wait_for_index(other, table)
+        finally:
+            os.kill(stopped.process.pid, signal.SIGCONT)
+        before = dict(acknowledged)
+        poll(lambda: is_ready(stopped), 60, "the stopped server may serve again")
+        poll(lambda: all(acknowledged[pk] > count for pk, count in before.items()), 60, "all writers go on")
+    finally:
+        over.set()
+        for writer in writers:
+            writer.join()
+    assert not problems, problems
+    check_index_everywhere(servers, table)
+    with Client(other.endpoint) as db:
+        found = {plain(entry)["pk"]: plain(entry).get("n") for entry in scan(db, table, ConsistentRead=True)}
+    assert {pk: n for pk, n in found.items() if pk in acknowledged and n < acknowledged[pk]} == {}
 
 
 def test_stream_has_every_write_once_and_in_order(servers):
@@ -264,6 +359,44 @@ def test_stream_has_every_write_once_and_in_order(servers):
         assert image["n"] == seen.get(image["pk"], 0) + 1
         seen[image["pk"]] = image["n"]
     assert seen == expected
+
+
+def test_all_of_this_on_a_distributed_table(distributed_servers):
+    """As if Citus had distributed it: locked reads of several items, appends in three round trips, ranges by bucket."""
+    test_counters_and_transfers_are_exact(distributed_servers)
+    test_stream_has_every_write_once_and_in_order(distributed_servers)
+    test_index_is_filled_while_all_write(distributed_servers)
+    test_items_expire_once(distributed_servers)
+
+
+def test_exclusion_waits_for_transactions_on_all_servers(database, distributed_servers):
+    """A server is killed while one of its transactions has not ended on all servers of a distributed table: PostgreSQL still
+    holds the lock of its writer, here for another session. Others must not believe that it is gone."""
+    def sql(text):
+        return database.sql(text, distributed_servers.database)
+
+    def heartbeats():
+        """Of each member, by its number."""
+        rows = sql("SELECT encode(substring(k from 6), 'hex'), wid FROM gramme.kv WHERE b = 77 AND get_byte(k, 4) = 77")
+        return {int(number, 16): int(wid) for number, wid in (row.split("|") for row in rows.splitlines())}
+
+    def marker_count(member):
+        return int(sql(f"SELECT count(*) FROM gramme.kv WHERE b = 87 AND substring(k from 6 for 8) = int8send({member})"))
+    victim = max(heartbeats())  # the one that was started last
+    lock = 7167 << 48 | victim << 8 | 2
+    command = [str(database.bin / "psql"), "-XAtq", database.uri(distributed_servers.database)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
+        print(f"SELECT pg_advisory_lock({lock}); SELECT 'held';", file=session.stdin, flush=True)
+        while session.stdout.readline().strip() != "held":
+            assert session.poll() is None
+        distributed_servers[SERVERS - 1].kill()
+        poll(lambda: marker_count(victim) == 0, 60, "the killed server cannot write any more")
+        leader, before = min(heartbeats()), heartbeats()
+        poll(lambda: heartbeats()[leader] >= before[leader] + 4, 60, "others have looked at it again")
+        assert victim in heartbeats()
+        session.stdin.close()
+        session.wait()
+    poll(lambda: victim not in heartbeats(), 60, "the killed server is excluded")
 
 
 def test_changes_go_to_kinesis_though_servers_are_killed(database, tmp_path):
@@ -333,3 +466,18 @@ def test_counters_of_servers_that_are_gone_are_folded(database):
         else:
             server.process.kill()
             server.process.wait()
+
+
+def test_heartbeats_are_few(database):
+    """Two a second for each server, and few more when tables change: each is a commit."""
+    name = f"c{os.urandom(6).hex()}"
+    server = Server(database.create_database(name))
+    with Client(server.endpoint) as db:
+        create_table(db, "pk")
+
+    def heartbeats():
+        return int(database.sql("SELECT sum(wid) FROM gramme.kv WHERE b = 77 AND get_byte(k, 4) = 77", name))
+    before, started = heartbeats(), time.monotonic()
+    poll(lambda: heartbeats() >= before + 6, 60, "there are heartbeats")
+    assert heartbeats() - before <= 2 * (time.monotonic() - started) + 3
+    server.stop()

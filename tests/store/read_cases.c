@@ -193,11 +193,73 @@ static void reads_are_never_older_than_an_answer(struct fixture *fixture)
     run_threads(fixture, LINEAR_THREADS, read_or_write_linear, &linear);
 }
 
+/* Thread 0 adds to two counters in each update, the others read both in a snapshot, with one that
+ * is absent and one of a dropped space. */
+enum { COUNTED_ROUNDS = 60, DROPPED_SPACE = 9 };
+
+static struct str counter_key(struct arena *arena, uint64_t number)
+{
+    return key_number(arena, number == 3 ? DROPPED_SPACE : 8, number, 0);
+}
+
+static bool eval_add_to_two(void *context, struct arena *arena, const struct str *rows,
+                            struct store_batch *batch)
+{
+    (void)context;
+    (void)rows;
+    store_batch_add(batch, counter_key(arena, 0), (struct store_count){.count = 1, .bytes = 10});
+    store_batch_add(batch, counter_key(arena, 1), (struct store_count){.count = 2, .bytes = -10});
+    return true;
+}
+
+static void add_or_read_counters(struct worker *worker)
+{
+    struct client *client = worker->client;
+    if (worker->index == 0) {
+        for (int i = 0; i < COUNTED_ROUNDS; i++) {
+            struct str key = key_number(&client->arena, 7, (uint64_t)i, 0);
+            assert_int_equal(client_update(client, &key, 1, eval_add_to_two, NULL), STORE_OK);
+        }
+        return;
+    }
+    int64_t seen = 0;
+    while (seen < COUNTED_ROUNDS) {
+        client_reset(client);
+        struct str keys[4];
+        struct str rows[4];
+        for (uint64_t i = 0; i < 4; i++) {
+            keys[i] = counter_key(&client->arena, i);
+        }
+        struct store_get get = {
+            .keys = keys, .key_count = 4, .snapshot = true, .are_counters = true};
+        assert_int_equal(client_run_get(client, get, rows), STORE_OK);
+        struct store_count one = store_count_value(rows[0]);
+        struct store_count two = store_count_value(rows[1]);
+        assert_true(one.count >= seen);
+        assert_int_equal(two.count, 2 * one.count);
+        assert_int_equal(one.bytes, 10 * one.count);
+        assert_int_equal(two.bytes, -one.bytes);
+        assert_true(str_is_null(rows[2]));
+        assert_true(str_is_null(rows[3]));
+        seen = one.count;
+    }
+}
+
+static void counters_in_a_snapshot_agree(struct fixture *fixture)
+{
+    struct client *client = client_create(fixture);
+    struct str key = key_number(&client->arena, 7, 0, 0);
+    store_drop_space(client->store, DROPPED_SPACE);
+    client_put(client, key, STR("v")); /* the drop is carried out */
+    run_threads(fixture, 3, add_or_read_counters, NULL);
+}
+
 const struct contract_case read_cases[] = {
     {"a hundred keys, some absent", hundred_keys_some_absent},
     {"no keys at all", no_keys_at_all},
     {"gets obey bytes_max", gets_obey_bytes_max},
     {"done may start requests", done_may_start_requests},
     {"reads are never older than an answer", reads_are_never_older_than_an_answer},
+    {"counters in a snapshot agree", counters_in_a_snapshot_agree},
     {0},
 };

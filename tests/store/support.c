@@ -64,6 +64,8 @@ static void inject_faults(struct store *store)
     pg_fault_every(store, PG_FAULT_SERIALIZE, 11);
     pg_fault_every(store, PG_FAULT_WARNING, 29);
     pg_fault_every(store, PG_FAULT_CUT_READ, 101);
+    pg_fault_every(store, PG_FAULT_CUT_DECISION, 3);
+    pg_fault_every(store, PG_FAULT_WARN_DECISION, 5);
 }
 
 static struct store *open_inner(const struct fixture *fixture)
@@ -141,6 +143,12 @@ static void create(struct fixture *fixture, const struct variant *variant, uint6
 void fixture_open(struct fixture *fixture, const struct variant *variant)
 {
     create(fixture, variant, 0);
+}
+
+void fixture_join(struct fixture *fixture)
+{
+    assert_true(fixture->variant->postgresql);
+    open_variant(fixture);
 }
 
 void fixture_recreate(struct fixture *fixture, uint64_t seed)

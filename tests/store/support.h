@@ -41,6 +41,8 @@ struct fixture {
 /* Creates the store of a variant, and its directory if it needs one. Close it with
  * fixture_close(). */
 void fixture_open(struct fixture *fixture, const struct variant *variant);
+/* Opens the store of a fixture with `variant` set as it is: another member of a shared store. */
+void fixture_join(struct fixture *fixture);
 /* Closes the store and opens it again. Its clients stay valid. */
 void fixture_reopen(struct fixture *fixture);
 /* Returns whether fixture_reopen() works: the rows survive closing. */

@@ -118,6 +118,12 @@ class Cluster:
         self.sql(f"CREATE DATABASE {name}")
         return self.uri(name)
 
+    def pretend_distributed(self, name="gramme"):
+        """Stores in this database act as if Citus had distributed the table: what they send is the same, but all rows are here,
+        and no transaction is ever left prepared."""
+        self.sql(f"ALTER DATABASE {name} SET gramme.distributed = on")
+        self.sql("CREATE FUNCTION public.recover_prepared_transactions() RETURNS int LANGUAGE sql AS 'SELECT 0'", name)
+
     def kill(self):
         """SIGKILL of the whole server, as if the machine had ended."""
         children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.process.pid)], text=True, stdout=subprocess.PIPE,

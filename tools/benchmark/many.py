@@ -3,10 +3,11 @@ connections, with as many requests in flight, to the same PostgreSQL. Gets read 
 writes go to a database of their own with the same table."""
 
 import json
+import os
 import subprocess
 import sys
 
-from measure import Step
+from measure import Step, measure
 from peers import GRAMME, ROOT, Gramme
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -76,6 +77,21 @@ def baseline(url, mode, connections, depth, seconds):
     return json.loads(done.stdout)
 
 
+def children_us():
+    """CPU time of all child processes that have ended: the load generators."""
+    times = os.times()
+    return (times.children_user + times.children_system) * 1e6
+
+
+def get_costs(server, database, arguments):
+    """Where the CPU time of a GetItem goes: server, PostgreSQL and load generator share the cores of this machine."""
+    database_before, clients_before = database.cpu_seconds(), children_us()
+    row = measure(server, "get", "--warmup", 0, *arguments, "--connections", 64)
+    clients = children_us() - clients_before
+    count = max(row["requests"], 1)
+    return {**row, "database_cpu_us": (database.cpu_seconds() - database_before) * 1e6 / count, "client_cpu_us": clients / count}
+
+
 def many_steps(bench):
     settings, database = bench.settings, Database()
     server = GrammeOnPostgresql(bench.directory / "many", database)
@@ -95,6 +111,12 @@ def many_steps(bench):
             return {**row, "section": "many", "limit": f"libpq {mode}", "round": number, "latency_us": {}}
         return Step(f"many limit libpq {mode} round {number + 1}", settings.seconds + 1, run)
 
+    def costs(number):
+        def run():
+            row = get_costs(server, database, ["--seconds", settings.seconds, *items])
+            return {**row, "section": "many", "cost": "get", "round": number}
+        return Step(f"many: CPU time of GetItem round {number + 1}", settings.seconds + 1, run)
+
     items, hot = bench.item_set(), ["--items", 1, "--gsi", 0]
     others = [peer for peer in (bench.gramme, bench.databases.get("dynoxide")) if peer is not None]
     steps = [Step("many: start PostgreSQL and Gramme on it", 5, start)]
@@ -102,6 +124,7 @@ def many_steps(bench):
         for work in ("get", "put"):
             steps += [bench.step("many", peer, work, *items, "--connections", 64, number=number) for peer in (server, *others)]
             steps.append(limit(work, POOL, DEPTH, number))
+        steps.append(costs(number))
         steps += [bench.step("many", peer, work, *items, "--connections", 64, number=number) for work in ("query10", "transact4")
                   for peer in (server, *([bench.gramme] if bench.gramme else []))]
         steps += [bench.step("many", server, "update", *hot, "--connections", 64, number=number), limit("hot", 1, 1, number)]

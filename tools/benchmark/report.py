@@ -132,6 +132,23 @@ class Report:
         labels = [(text, {"section": "many", "work": work, "peer": name}) for work, text in (
             ("get", "get"), ("put", "put"), ("query10", "query10"), ("transact4", "transact4"), ("update", "update of one item by all")) for name in ("many", "gramme", "dynoxide")]
         self.measured("On PostgreSQL", labels)
+        self.costs_on_postgresql()
+
+    def costs_on_postgresql(self):
+        """A bare loop needs no client and no HTTP: this says how much of the difference that is, and what the cores allow."""
+        rows = []
+        served = self.results.find(section="many", cost="get")
+        bare = [row for row in self.results.find(section="many", limit="libpq get") if row.get("database_cpu_us")]
+        for title, found, own in (("Gramme on PostgreSQL", served, "server_cpu_us"), ("a bare libpq loop", bare, "cpu_us")):
+            costs = [(row["database_cpu_us"], row[own], row.get("client_cpu_us", 0)) for row in found if not row.get("errors")]
+            if costs:
+                cost = min(costs, key=sum)
+                rows.append([title, *(number(part, 1) for part in (*cost, sum(cost))), number(1e6 * os.cpu_count() / sum(cost))])
+        if rows:
+            self.add("### Where the CPU time of a GetItem on PostgreSQL goes\n",
+                     "Microseconds for each, the round with the least sum. All run on the same cores; the last column is what these "
+                     "would allow if nobody waited.\n",
+                     table(["", "PostgreSQL", "server or loop", "load generator", "sum", "most requests/s"], rows))
 
     def mixed(self):
         rows = []

@@ -2,19 +2,22 @@
  * store, with a number of connections and of requests in flight. `make bench` compares Gramme with
  * it. One thread.
  *
- *   pg_baseline URL get CONNECTIONS DEPTH SECONDS   existing rows, DEPTH gets in flight on
- * each connection pg_baseline URL put CONNECTIONS DEPTH SECONDS   transactions of DEPTH new items
- * with one index entry each pg_baseline URL hot CONNECTIONS DEPTH SECONDS   transactions of DEPTH
- * updates, all of the same row
+ *   pg_baseline URL MODE CONNECTIONS DEPTH SECONDS
  *
- * Prints JSON: requests a second, and the CPU time that this process took for each. put and hot
- * write rows into gramme.kv: not for a database that a server uses. */
+ *   get   rows that are there, DEPTH gets in flight on each connection
+ *   put   transactions of DEPTH new items with one index entry each
+ *   hot   transactions of DEPTH updates, all of the same row
+ *
+ * Prints JSON: requests a second, and the CPU time for each that this process took, and that the
+ * backends of PostgreSQL took if they run on this machine. put and hot write rows into gramme.kv:
+ * not for a database that a server uses. */
 #include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -387,6 +390,39 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+/* Returns the CPU time of a process of this machine so far; 0 if it cannot be read. */
+static double process_cpu_seconds(int pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return 0;
+    }
+    char text[1024];
+    size_t len = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[len] = '\0';
+    const char *after_name = strrchr(text, ')');
+    unsigned long user = 0;
+    unsigned long system = 0;
+    if (after_name == NULL ||
+        sscanf(after_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+               &system) != 2) {
+        return 0;
+    }
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static double backends_cpu_seconds(const struct baseline *baseline)
+{
+    double sum = 0;
+    for (size_t i = 0; i < baseline->link_count; i++) {
+        sum += process_cpu_seconds(PQbackendPID(baseline->links[i].pq));
+    }
+    return sum;
+}
+
 static size_t read_number(const char *text, size_t max)
 {
     size_t number = strtoul(text, NULL, 10);
@@ -413,11 +449,15 @@ int main(int argc, char **argv)
     run(&baseline, warmup);
     baseline.done = 0;
     double cpu_before = cpu_seconds();
+    double backends_before = backends_cpu_seconds(&baseline);
     double took = run(&baseline, strtod(argv[5], NULL));
     double cpu = cpu_seconds() - cpu_before;
-    printf("{\"per_second\": %.1f, \"count\": %llu, \"seconds\": %.3f, \"cpu_us\": %.2f}\n",
-           (double)baseline.done / took, (unsigned long long)baseline.done, took,
-           cpu * 1e6 / (double)(baseline.done > 0 ? baseline.done : 1));
+    double backends_cpu = backends_cpu_seconds(&baseline) - backends_before;
+    double count = (double)(baseline.done > 0 ? baseline.done : 1);
+    printf("{\"per_second\": %.1f, \"count\": %llu, \"seconds\": %.3f, \"cpu_us\": %.2f, "
+           "\"database_cpu_us\": %.2f}\n",
+           (double)baseline.done / took, (unsigned long long)baseline.done, took, cpu * 1e6 / count,
+           backends_cpu * 1e6 / count);
     for (size_t i = 0; i < baseline.link_count; i++) {
         PQfinish(baseline.links[i].pq); /* what is under way is rolled back */
     }

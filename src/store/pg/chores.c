@@ -10,6 +10,8 @@ struct chores {
     struct pg *pg;
     atomic_bool has_drops;
     atomic_bool has_deaths;
+    bool has_emptied;     /* spaces may be left whose rows must be deleted a second time */
+    int64_t next_look_ns; /* for these */
     struct buf fold_from; /* the key at which folding continues; empty: at the first counter */
 };
 
@@ -17,9 +19,15 @@ struct chores *chores_create(struct pg *pg)
 {
     struct chores *chores = mem_zalloc(sizeof(*chores));
     chores->pg = pg;
-    atomic_store(&chores->has_drops, true); /* an earlier leader may have left both */
-    atomic_store(&chores->has_deaths, true);
+    chores_begin(chores);
     return chores;
+}
+
+void chores_begin(struct chores *chores)
+{
+    atomic_store(&chores->has_drops, true);
+    atomic_store(&chores->has_deaths, true);
+    chores->has_emptied = true;
 }
 
 void chores_destroy(struct chores *chores)
@@ -33,6 +41,11 @@ void chores_note_drop(struct chores *chores)
     atomic_store(&chores->has_drops, true);
 }
 
+bool chores_take_drop(struct chores *chores)
+{
+    return atomic_exchange(&chores->has_drops, false);
+}
+
 void chores_note_death(struct chores *chores)
 {
     atomic_store(&chores->has_deaths, true);
@@ -40,54 +53,171 @@ void chores_note_death(struct chores *chores)
 
 /* Dropped spaces --------------------------------------------------------------------------- */
 
-/* Deletes the rows of a dropped space. The wid of its row D is 1 before, and 2 when all are
- * deleted.
- */
-static bool empty_space(PGconn *pq, struct param key)
+/* The wid of the row D of a space is 1 before its rows are deleted. Another member may still write
+ * to the space then, in a call that began before it knew of the drop. So wid becomes the time at
+ * which they were deleted (milliseconds since 1970, PostgreSQL's clock), and when no such call can
+ * be under way they are deleted again, and wid becomes 2. */
+
+#define DROP_ROWS "b = 68 AND k >= '\\x0000000044' AND k < '\\x0000000045'"
+enum { DROP_DONE = 2, ROWS_AT_ONCE = 1000, BUCKETS = 256 };
+
+/* Returns the time of PostgreSQL in milliseconds; negative: it failed. */
+static int64_t read_time_ms(PGconn *pq)
+{
+    PGresult *result =
+        pg_query(pq, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8", NULL, 0);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
+    int64_t time_ms = ok ? (int64_t)get_u64_be(PQgetvalue(result, 0, 0)) : -1;
+    PQclear(result);
+    return time_ms;
+}
+
+/* Deletes some rows between two keys; returns how many, negative: it failed. */
+static int delete_rows(PGconn *pq, struct param lo, struct param hi)
+{
+    struct param_int limit;
+    struct param params[] = {lo, hi, param_int64(&limit, ROWS_AT_ONCE)};
+    return pg_run(pq,
+                  "DELETE FROM gramme.kv AS d USING (SELECT s.b, s.k "
+                  "FROM generate_series(0, 255) AS g(n), LATERAL (SELECT b, k FROM gramme.kv "
+                  "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT $3::int8) AS s "
+                  "LIMIT $3::int8) AS s WHERE d.b = s.b AND d.k = s.k",
+                  params, 3);
+}
+
+/* The same of one bucket, by statements that Citus accepts: finds the key of the last row to
+ * delete, then deletes up to it. */
+static int delete_rows_of_bucket(PGconn *pq, int bucket, struct param lo, struct param hi)
+{
+    struct param_int numbers[2];
+    struct param params[] = {param_int16(&numbers[0], bucket), lo, hi,
+                             param_int64(&numbers[1], ROWS_AT_ONCE)};
+    PGresult *result = pg_query(pq,
+                                "SELECT k FROM gramme.kv WHERE b = $1::int2 AND k >= $2::bytea "
+                                "AND k < $3::bytea ORDER BY k LIMIT $4::int8",
+                                params, 4);
+    int count = PQresultStatus(result) == PGRES_TUPLES_OK ? PQntuples(result) : -1;
+    if (count > 0) {
+        params[2] = (struct param){PQgetvalue(result, count - 1, 0),
+                                   (size_t)PQgetlength(result, count - 1, 0)};
+        count = pg_run(pq,
+                       "DELETE FROM gramme.kv WHERE b = $1::int2 AND k >= $2::bytea "
+                       "AND k <= $3::bytea",
+                       params, 3);
+    }
+    PQclear(result);
+    return count;
+}
+
+static int delete_distributed_rows(PGconn *pq, struct param lo, struct param hi)
+{
+    int count = 0;
+    for (int i = 0; i < BUCKETS && count < ROWS_AT_ONCE; i++) {
+        int deleted = delete_rows_of_bucket(pq, i, lo, hi);
+        if (deleted < 0) {
+            return -1;
+        }
+        count += deleted;
+    }
+    return count;
+}
+
+/* Deletes some rows of a dropped space. If there were none, sets the wid of its row D. */
+static bool empty_space(struct chores *chores, PGconn *pq, struct param key, int64_t wid)
 {
     uint8_t lo[STORE_SPACE_LEN];
     uint8_t hi[STORE_SPACE_LEN];
     uint32_t space = get_u32_be((const uint8_t *)key.data + STORE_SPACE_LEN + 1);
     put_u32_be(lo, space);
     put_u32_be(hi, space + 1);
-    struct param params[] = {{lo, sizeof(lo)}, {hi, sizeof(hi)}};
-    int count = pg_run(pq,
-                       "DELETE FROM gramme.kv AS d USING (SELECT s.b, s.k "
-                       "FROM generate_series(0, 255) AS g(n), LATERAL (SELECT b, k FROM gramme.kv "
-                       "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT 1000) AS s "
-                       "LIMIT 1000) AS s WHERE d.b = s.b AND d.k = s.k",
-                       params, 2);
-    if (count == 0) {
-        return pg_run(pq, "UPDATE gramme.kv SET wid = 2 WHERE b = 68 AND k = $1::bytea", &key, 1) ==
-               1;
-    }
-    return count > 0;
+    struct param from = {lo, sizeof(lo)};
+    struct param to = {hi, sizeof(hi)};
+    int count = chores->pg->is_distributed ? delete_distributed_rows(pq, from, to)
+                                           : delete_rows(pq, from, to);
+    struct param_int number;
+    struct param params[] = {key, param_int64(&number, wid)};
+    return count == 0
+               ? pg_run(pq, "UPDATE gramme.kv SET wid = $2::int8 WHERE b = 68 AND k = $1::bytea",
+                        params, 2) >= 0
+               : count > 0;
 }
 
-/* Deletes rows for about 100 ms, so that heartbeats are not delayed. False: nothing is left. */
-static bool empty_some_spaces(struct chores *chores, PGconn *pq)
+/* Empties the first `count` spaces of the result for about 100 ms, so that heartbeats are not
+ * delayed. */
+static bool empty_spaces(struct chores *chores, PGconn *pq, const PGresult *result, int count,
+                         int64_t wid)
 {
-    enum { AT_ONCE = 64 };
     int64_t until_ns = clock_monotonic_ns() + (int64_t)100 * 1000 * 1000;
-    struct param_int limit;
-    struct param params[] = {param_int64(&limit, AT_ONCE)};
-    PGresult *result = pg_query(pq,
-                                "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND "
-                                "k < '\\x0000000045' AND wid = 1 LIMIT $1::int8",
-                                params, 1);
-    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
-    int count = ok ? PQntuples(result) : 0;
+    bool ok = true;
     for (int i = 0;
          ok && i < count && clock_monotonic_ns() < until_ns && !atomic_load(&chores->pg->closing);
          i++) {
         struct param key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)};
-        ok = empty_space(pq, key);
+        ok = empty_space(chores, pq, key, wid);
     }
+    return ok;
+}
+
+enum { SPACES_AT_ONCE = 64 };
+
+/* Deletes rows of spaces that were dropped. False: nothing is left. */
+static bool empty_some_spaces(struct chores *chores, PGconn *pq)
+{
+    struct param_int limit;
+    struct param params[] = {param_int64(&limit, SPACES_AT_ONCE)};
+    PGresult *result = pg_query(
+        pq, "SELECT k FROM gramme.kv WHERE " DROP_ROWS " AND wid = 1 LIMIT $1::int8", params, 1);
+    int64_t now_ms = read_time_ms(pq); /* after these drops */
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && now_ms > 0 &&
+              empty_spaces(chores, pq, result, PQntuples(result), now_ms);
+    bool more = ok && PQntuples(result) > 0;
     PQclear(result);
     if (!ok) { /* tried again after the next heartbeat */
         atomic_store(&chores->has_drops, true);
     }
-    return ok && count > 0;
+    chores->has_emptied = chores->has_emptied || more;
+    return more;
+}
+
+/* Whether no call under way in any member uses a version that is older than the newest one which
+ * any member has announced. */
+static bool is_settled(struct chores *chores, PGconn *pq)
+{
+    PGresult *result = pg_query(
+        pq, "SELECT wid FROM gramme.kv WHERE b = 78 AND k = '\\x000000004e'::bytea", NULL, 0);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
+    uint64_t newest = ok && PQntuples(result) > 0 ? get_u64_be(PQgetvalue(result, 0, 0)) : 0;
+    PQclear(result);
+    return ok && members_slowest(&chores->pg->store).settled >= newest;
+}
+
+/* After so long, a member that has dropped a space has announced the version without it, or is
+ * excluded and others have read and announced that version. When it is settled, no call under way
+ * knows the space. */
+static const int64_t again_after_ms = MEMBERS_DEAD_NS / 1000000 + (int64_t)4 * MEMBERS_BEAT_MS;
+
+/* Deletes rows again that were written after the first time. False: nothing is left for now. */
+static bool empty_some_again(struct chores *chores, PGconn *pq)
+{
+    struct param_int limit;
+    struct param params[] = {param_int64(&limit, SPACES_AT_ONCE)};
+    int64_t now_ms = read_time_ms(pq);
+    PGresult *result = pg_query(pq,
+                                "SELECT k, wid FROM gramme.kv WHERE " DROP_ROWS
+                                " AND wid > 2 ORDER BY wid LIMIT $1::int8",
+                                params, 1);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && now_ms > 0;
+    int count = ok ? PQntuples(result) : 0;
+    chores->has_emptied = !ok || count > 0;
+    int due = 0;
+    while (due < count &&
+           now_ms - (int64_t)get_u64_be(PQgetvalue(result, due, 1)) >= again_after_ms) {
+        due++;
+    }
+    bool more =
+        due > 0 && is_settled(chores, pq) && empty_spaces(chores, pq, result, due, DROP_DONE);
+    PQclear(result);
+    return more;
 }
 
 /* Counters --------------------------------------------------------------------------------- */
@@ -239,6 +369,12 @@ bool chores_run(struct chores *chores, PGconn *pq)
         if (more) {
             atomic_store(&chores->has_drops, true);
         }
+    }
+    if (chores->has_emptied && clock_monotonic_ns() >= chores->next_look_ns) {
+        bool has_more = empty_some_again(chores, pq);
+        int64_t pause_ms = has_more ? 0 : 1000;
+        chores->next_look_ns = clock_monotonic_ns() + pause_ms * 1000000;
+        more = more || has_more;
     }
     if (atomic_load(&chores->has_deaths)) {
         atomic_store(&chores->has_deaths, false);

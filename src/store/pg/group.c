@@ -3,6 +3,8 @@
  *   locking   BEGIN; set the wid of the marker row; lock and read every declared key, in order
  *   writing   the writes of the updates; COMMIT
  *
+ * If the table is distributed and rows are appended, there is a third one: see distributed.h.
+ *
  * The marker row belongs to one writer of this process. If the connection is lost while COMMIT is
  * under way, the wid of the marker row shows whether it was committed: reading it waits for the
  * lock of the old transaction, until that has ended. A process that excludes this one deletes its
@@ -14,7 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "store/pg/pg_internal.h"
+#include "store/pg/distributed.h"
 #include "store/work.h"
 
 enum { ATTEMPTS_MAX = 50 };
@@ -56,6 +58,7 @@ void group_destroy(struct group *group)
     mem_free(group->results);
     mem_free(group->erased_counters);
     mem_free(group->appended);
+    mem_free(group->heads);
     mem_free(group->drops);
     mem_free(group);
 }
@@ -186,7 +189,8 @@ static void take_decision(struct conn *conn, void *owner, size_t tag, PGresult *
     if (group->is_lost) {
         return; /* decided when the connection is open again */
     }
-    if (group->has_failed || conn->has_warned) {
+    if (group->has_failed || conn->has_warned ||
+        pg_fault_is_due(group->pg, PG_FAULT_WARN_DECISION)) {
         conn_lose(conn); /* tries again on a new connection */
         return;
     }
@@ -213,6 +217,21 @@ void group_give_up(struct group *group)
     end_group(group);
 }
 
+/* Waits until the transaction has ended at the coordinator, and ends it on the other servers. */
+static void end_elsewhere(struct group *group)
+{
+    struct conn *conn = group->conn;
+    struct param_int writer;
+    struct param params[] = {param_int64(&writer, pg_writer_lock(conn->member, conn->number))};
+    group->outstanding += 4;
+    conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_decision, group, 0);
+    conn_send(conn, STATEMENT_WRITER, params, 1, take_decision, group, 0);
+    conn_send(conn, STATEMENT_COMMIT, NULL, 0, take_decision, group, 0);
+    conn_sync(conn);
+    conn_send(conn, STATEMENT_RECOVER, NULL, 0, take_decision, group, 0);
+    conn_sync(conn);
+}
+
 /* Reads the marker row and writes it again. When that is committed without a warning, every earlier
  * commit is durable, too. Its wid stays as it is: this transaction may be lost or warned about as
  * well, and then the next one must find the same. */
@@ -229,11 +248,20 @@ void group_decide(struct group *group)
     group->outstanding = 4;
     conn->has_warned = false;
     conn_sync(conn);
+    if (group->pg->is_distributed) {
+        end_elsewhere(group);
+    }
     conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_decision, group, 0);
     conn_send(conn, STATEMENT_READ_MARK, params, 2, take_decision, group, 1);
     conn_send(conn, STATEMENT_MARK_AGAIN, params, 2, take_decision, group, 2);
     conn_send(conn, STATEMENT_COMMIT, NULL, 0, take_decision, group, 3);
     conn_sync(conn);
+    if (pg_fault_is_due(group->pg, PG_FAULT_CUT_DECISION)) {
+        if (pg_fault_count(&group->pg->store, PG_FAULT_CUT_DECISION) % 2 == 0) {
+            conn_flush(conn); /* carried out, but not answered */
+        }
+        conn_lose(conn);
+    }
 }
 
 /* Writing ---------------------------------------------------------------------------------- */
@@ -252,7 +280,11 @@ static void note_failure(struct group *group, const PGresult *result)
               PQresultErrorMessage(result));
 }
 
-enum { TAG_WRITE, TAG_COMMIT };
+enum { TAG_WRITE, TAG_COMMIT, TAG_HEAD }; /* TAG_HEAD + i: head number i */
+
+static void send_commit(struct group *group);
+static void keep_result(struct group *group, PGresult *result);
+static void take_written(struct conn *conn, void *owner, size_t tag, PGresult *result);
 
 static void end_writing(struct group *group)
 {
@@ -263,6 +295,12 @@ static void end_writing(struct group *group)
     }
     if (group->has_failed) {
         roll_back(group);
+        return;
+    }
+    if (!group->has_heads) {
+        group->has_heads = true;
+        group_send_appended(group, take_written);
+        send_commit(group);
         return;
     }
     if (!group->is_committed) { /* COMMIT of a failed transaction rolls back */
@@ -291,6 +329,11 @@ static void take_written(struct conn *conn, void *owner, size_t tag, PGresult *r
         note_failure(group, result);
     } else if (tag == TAG_COMMIT) {
         group->is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    } else if (tag >= TAG_HEAD) {
+        bool is_there = group_take_head(group, tag - TAG_HEAD, result);
+        group->has_failed = group->has_failed || !is_there;
+        keep_result(group, result); /* the head borrows from it */
+        result = NULL;
     }
     PQclear(result);
     if (--group->outstanding == 0) {
@@ -306,6 +349,17 @@ static void send_writes(struct group *group)
         roll_back(group);
         return;
     }
+    group->has_heads =
+        !group->pg->is_distributed || !group_send_heads(group, take_written, TAG_HEAD);
+    if (group->has_heads) {
+        send_commit(group);
+    } else {
+        conn_sync(group->conn);
+    }
+}
+
+static void send_commit(struct group *group)
+{
     if (pg_fault_is_due(group->pg, PG_FAULT_CUT)) {
         conn_lose(group->conn);
         return;
@@ -401,6 +455,9 @@ static void evaluate(struct group *group)
     if (is_slow) {
         group->task.run = evaluate_on_slow_thread;
         mailbox_post(waiting_mailbox_box(group->pg->slow_box), &group->task);
+        if (pg_fault_is_due(group->pg, PG_FAULT_CUT_EVAL)) {
+            conn_lose(group->conn);
+        }
         return;
     }
     group_evaluate(group);
@@ -437,6 +494,8 @@ static void take_slot(struct group *group, struct slot *slot, PGresult *result)
 
 static void end_locking(struct group *group)
 {
+    /* RECOVER warns of servers that it cannot reach. */
+    group->has_failed = group->has_failed || (group->pg->is_distributed && group->conn->has_warned);
     if (group->is_lost) { /* COMMIT was not sent, so nothing was written */
         retry_jobs(group, false, STORE_FAILED);
         end_group(group);
@@ -480,6 +539,21 @@ static int slot_cmp(const void *a, const void *b)
     return str_cmp((*(struct slot *const *)a)->key, (*(struct slot *const *)b)->key);
 }
 
+/* Locks what shows that the transaction of another writer has ended on all servers. */
+static void lock_elsewhere(struct group *group, struct str key)
+{
+    struct param_int number;
+    int64_t lock;
+    if (pg_marker_lock(key, &lock)) {
+        struct param params[] = {param_int64(&number, lock)};
+        group->outstanding++;
+        conn_send(group->conn, STATEMENT_WRITER, params, 1, take_locked, group, (size_t)TAG_LOCK);
+    } else if (store_key_space(key) == 0 && pg_bucket(key) == OWN_RECOVERY) {
+        group->outstanding++;
+        conn_send(group->conn, STATEMENT_RECOVER, NULL, 0, take_locked, group, (size_t)TAG_LOCK);
+    }
+}
+
 static void send_locks(struct group *group)
 {
     struct conn *conn = group->conn;
@@ -493,6 +567,9 @@ static void send_locks(struct group *group)
         group->outstanding += 2;
         conn_send(conn, STATEMENT_LOCK, params, 2, take_locked, group, (size_t)TAG_LOCK);
         conn_send(conn, STATEMENT_READ, params, 2, take_locked, group, i);
+        if (group->pg->is_distributed) {
+            lock_elsewhere(group, key);
+        }
     }
 }
 
@@ -516,10 +593,21 @@ static bool wants_time(const struct group *group)
     return false;
 }
 
+static void begin_elsewhere(struct group *group)
+{
+    struct conn *conn = group->conn;
+    struct param_int number;
+    struct param params[] = {param_int64(&number, pg_writer_lock(conn->member, conn->number))};
+    group->outstanding += 2;
+    conn_send(conn, STATEMENT_LOCK_TIMEOUT, NULL, 0, take_locked, group, (size_t)TAG_LOCK);
+    conn_send(conn, STATEMENT_WRITER, params, 1, take_locked, group, (size_t)TAG_LOCK);
+}
+
 void group_begin(struct group *group)
 {
     struct conn *conn = group->conn;
     renew_member(conn);
+    conn->has_warned = false;
     group->phase = GROUP_LOCKING;
     group->wid = (int64_t)(random_next(&group->pg->random) >> 2);
     uint8_t key[OWN_KEY_MAX];
@@ -530,6 +618,9 @@ void group_begin(struct group *group)
         param_int16(&bucket, OWN_MARKER), {key, len}, param_int64(&wid, group->wid)};
     group->outstanding = 2;
     conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_locked, group, (size_t)TAG_BEGIN);
+    if (group->pg->is_distributed) {
+        begin_elsewhere(group);
+    }
     conn_send(conn, STATEMENT_MARK, params, 3, take_locked, group, (size_t)TAG_MARK);
     send_locks(group);
     if (wants_time(group)) {

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/pg/chores.h"
-#include "store/pg/pg_internal.h"
+#include "store/pg/distributed.h"
 
 enum { OTHERS_MAX = 1024, PROGRESS_LEN = 16, JOIN_ATTEMPTS = 5 };
 /* Calls that were under way when this process was excluded have ended after so long. */
@@ -42,7 +42,8 @@ struct members {
      * one, so that updates fail, until no call under way uses a version that is older than what the
      * others knew: they have not waited for these calls. */
     atomic_uint_least64_t writer_number;
-    int64_t joined_ns; /* used by the thread only */
+    int64_t joined_ns;       /* used by the thread only, as the next */
+    uint64_t newest_written; /* by write_newest() on this connection; 0: nothing */
     atomic_int_least64_t lease_until_ns;
     atomic_uint_least64_t newest_at_join;
     atomic_bool is_leader;
@@ -115,14 +116,16 @@ static bool write_rows(struct members *members, uint64_t number)
                2) != 1) {
         return false;
     }
-    struct own_key marker;
-    struct param_int last;
-    struct param marks[] = {number_key(&marker, OWN_MARKER, number),
-                            param_int32(&last, PG_CONNS - 1)};
-    return pg_run(members->pq,
-                  "INSERT INTO gramme.kv SELECT 87, $1::bytea || int2send(n::int2), 0, '' "
-                  "FROM generate_series(0, $2::int4) AS n",
-                  marks, 2) == PG_CONNS;
+    bool ok = true;
+    for (int i = 0; ok && i < PG_CONNS; i++) {
+        struct own_key marker;
+        (void)number_key(&marker, OWN_MARKER, number);
+        put_u16_be(marker.bytes + marker.len, (uint16_t)i);
+        struct param mark = {marker.bytes, marker.len + 2};
+        ok = pg_run(members->pq, "INSERT INTO gramme.kv VALUES (87, $1::bytea, 0, '')", &mark, 1) ==
+             1;
+    }
+    return ok;
 }
 
 /* Reads the newest version that any member has announced. This process must know it before it may
@@ -185,13 +188,18 @@ static bool join(struct members *members)
 /* Announces a version to members that join later, before it is in the row of this member. */
 static bool write_newest(struct members *members, uint64_t seen)
 {
+    if (seen == members->newest_written) {
+        return true;
+    }
     struct own_key key;
     struct param_int wid;
     struct param params[] = {plain_key(&key, OWN_NEWEST), param_int64(&wid, (int64_t)seen)};
-    return pg_run(members->pq,
-                  "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
-                  "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
-                  params, 2) == 1;
+    bool ok = pg_run(members->pq,
+                     "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
+                     "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
+                     params, 2) == 1;
+    members->newest_written = ok ? seen : 0;
+    return ok;
 }
 
 /* Sends a heartbeat. Returns 1: renewed; 0: this member is excluded; negative: PostgreSQL does not
@@ -297,6 +305,22 @@ static bool list_sessions(struct members *members)
     return ok;
 }
 
+/* Waits until the transactions of a member have ended on all servers of a distributed table, after
+ * its marker rows were deleted and before its row is. */
+static bool end_elsewhere(struct members *members, uint64_t number)
+{
+    bool ok = pg_run(members->pq, "BEGIN", NULL, 0) >= 0 &&
+              pg_run(members->pq, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0;
+    for (int i = 0; ok && i < PG_CONNS; i++) {
+        struct param_int lock;
+        struct param params[] = {param_int64(&lock, pg_writer_lock(number, i))};
+        ok = pg_run(members->pq, "SELECT pg_advisory_xact_lock($1::int8)", params, 1) == 1;
+    }
+    ok = pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
+    return ok &&
+           pg_run_strictly(members->pq, "SELECT recover_prepared_transactions()", NULL, 0) == 1;
+}
+
 /* Excludes a member that has not sent heartbeats: see members.h. If one of its transactions still
  * locks a marker row, the next round tries again. */
 static void exclude(struct members *members, const struct other *other)
@@ -309,17 +333,25 @@ static void exclude(struct members *members, const struct other *other)
     struct own_key end;
     struct param markers[] = {number_key(&first, OWN_MARKER, other->number),
                               number_key(&end, OWN_MARKER, other->number + 1)};
+    static const char delete_member[] =
+        "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8";
+    static const char lock_member[] =
+        "SELECT 1 FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8 FOR UPDATE";
+    bool is_distributed = members->pg->is_distributed;
     if (pg_run(members->pq, "BEGIN", NULL, 0) < 0) {
         return;
     }
     bool ok = pg_run(members->pq, "SET LOCAL lock_timeout = '200ms'", NULL, 0) >= 0 &&
-              pg_run(members->pq,
-                     "DELETE FROM gramme.kv WHERE b = 77 AND k = $1::bytea AND wid = $2::int8",
-                     params, 2) == 1 &&
+              pg_run(members->pq, is_distributed ? lock_member : delete_member, params, 2) == 1 &&
               pg_run(members->pq,
                      "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
                      markers, 2) >= 0;
-    if (pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok) {
+    ok = pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
+    if (ok && is_distributed) {
+        ok = end_elsewhere(members, other->number) &&
+             pg_run(members->pq, delete_member, params, 2) == 1;
+    }
+    if (ok) {
         log_write(LOG_WARN, "store", "server %llu is gone: excluded",
                   (unsigned long long)other->number);
         (void)pg_run(members->pq, "NOTIFY gramme", NULL, 0);
@@ -351,7 +383,11 @@ static void compare(struct members *members)
         slowest.settled = MIN(slowest.settled, other->progress.settled);
         first = MIN(first, other->number);
     }
-    atomic_store(&members->is_leader, first == atomic_load(&members->number));
+    bool is_leader = first == atomic_load(&members->number);
+    if (is_leader && !atomic_load(&members->is_leader)) {
+        chores_begin(members->chores);
+    }
+    atomic_store(&members->is_leader, is_leader);
     pthread_mutex_lock(&members->mutex);
     members->slowest = slowest;
     pthread_mutex_unlock(&members->mutex);
@@ -374,6 +410,7 @@ static bool open_connection(struct members *members)
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
+    members->newest_written = 0; /* it may be another server */
     members->pq = pg_connect(members->pg, false, &err);
     bool ok = members->pq != NULL && pg_run(members->pq, "LISTEN gramme", NULL, 0) >= 0 &&
               (!members->has_joined || hold_session(members, atomic_load(&members->number)));
@@ -505,6 +542,9 @@ static void wait_for_news(struct members *members, int timeout_ms)
         }
         PGnotify *notify;
         while ((notify = PQnotifies(members->pq)) != NULL) {
+            if (strcmp(notify->extra, "drop") == 0 && atomic_load(&members->is_leader)) {
+                chores_note_drop(members->chores);
+            }
             PQfreemem(notify);
         }
     }
@@ -531,6 +571,9 @@ static void work(struct members *members, struct store_progress *last)
     }
     if (is_new) {
         (void)pg_run(members->pq, "NOTIFY gramme", NULL, 0);
+    }
+    if (!atomic_load(&members->is_leader) && chores_take_drop(members->chores)) {
+        (void)pg_run(members->pq, "NOTIFY gramme, 'drop'", NULL, 0);
     }
     tell(members);
 }
@@ -670,14 +713,20 @@ void members_watch(struct store *store, void (*changed)(void *context), void *co
     pthread_mutex_unlock(&members->mutex);
 }
 
+/* Wakes the thread only for something new: the watcher announces after every heartbeat, and would
+ * cause the next one at once. */
 void members_announce(struct store *store, struct store_progress progress)
 {
     struct members *members = pg_of(store)->members;
     pthread_mutex_lock(&members->mutex);
+    bool is_new = !members->has_announced || members->announced.seen != progress.seen ||
+                  members->announced.settled != progress.settled;
     members->announced = progress;
     members->has_announced = true;
     pthread_mutex_unlock(&members->mutex);
-    wake(members);
+    if (is_new) {
+        wake(members);
+    }
 }
 
 struct store_progress members_slowest(const struct store *store)

@@ -235,6 +235,9 @@ int64_t pg_count_rows(struct store *store, uint32_t space)
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     PGconn *pq = pg_connect(pg, false, &err);
+    if (pq == NULL) {
+        log_write(LOG_WARN, "store", "%.*s", STR_ARG(err.message));
+    }
     arena_finish(&arena);
     if (pq == NULL) {
         return -1;

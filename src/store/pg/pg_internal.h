@@ -126,6 +126,10 @@ struct range_job {
     int row;            /* next row of the result to pass to row() */
     size_t bytes;       /* size of the rows of the result */
     bool is_space_done; /* the result is the last one of its space */
+    int bucket;         /* that is read, if the range is read bucket by bucket; else -1 */
+    struct buf best;    /* first or last key of the buckets that were asked */
+    size_t asked;       /* statements about keys that were not answered */
+    bool has_lost;      /* one of them has failed */
     bool is_slow;       /* row() runs on the slow thread */
     bool has_failed;
     int64_t until_ns; /* end of the time slice */
@@ -182,6 +186,9 @@ struct group {
     struct appended *appended;
     size_t appended_count;
     size_t appended_capacity;
+    struct log_head *heads; /* of the logs in `appended`, if the table is distributed */
+    size_t head_count;
+    bool has_heads;  /* they were locked and read, and COMMIT was sent or can be */
     uint32_t *drops; /* spaces that it drops */
     size_t drop_count;
     PGresult **results; /* contain the rows that were read */
@@ -208,6 +215,7 @@ struct pg {
     struct store store;
     char *conninfo;       /* the URI */
     char *server;         /* host and port for messages, without passwords */
+    bool is_distributed;  /* rows are spread over several servers: see distributed.h */
     struct random random; /* of the I/O thread */
     struct mailbox box;   /* of the I/O thread */
     int wake_fd;
@@ -254,11 +262,12 @@ enum own_kind {
     OWN_IDENTITY = 'I', /* format, seed, owner */
     OWN_HEAD = 'H',     /* name: log; wid is the last stamp, the value the newest prefix */
     OWN_COUNTER = 'C',  /* name: counter key, then the slot; the value is a part of the sum */
-    OWN_DROPPED = 'D',  /* name: space; wid 1: its rows must be deleted, 2: they are deleted */
+    OWN_DROPPED = 'D',  /* name: space; wid: see chores.c */
     OWN_MEMBER = 'M',   /* name: member number; wid counts heartbeats */
     OWN_MARKER = 'W',   /* name: member number, writer; wid is that of its last transaction */
     OWN_JOINS = 'J',    /* wid is the number of the member that joined last */
     OWN_NEWEST = 'N',   /* wid is the newest version that a member has announced */
+    OWN_RECOVERY = 'R', /* an update that declares it runs RECOVER; there is no such row */
 };
 enum { OWN_KEY_MAX = STORE_SPACE_LEN + 1 + STORE_KEY_LEN_MAX + 16 };
 
@@ -289,6 +298,9 @@ const char *pg_state(const PGresult *result);
 PGresult *pg_query(PGconn *pq, const char *sql, const struct param *params, size_t count);
 /* As pg_query(); returns how many rows it wrote or found; negative: it failed, which is logged. */
 int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count);
+
+/* As pg_run(); also fails if the server warns. */
+int pg_run_strictly(PGconn *pq, const char *sql, const struct param *params, size_t count);
 
 /* conn.c: on the I/O thread. */
 /* Sends a statement; `handle` gets its result. If the connection is lost, `handle` is called later
@@ -370,8 +382,10 @@ MUST_USE struct slot *group_slot(struct group *group, struct str key);
 void group_begin(struct group *group);
 /* Evaluates the updates, one after the other, with the rows that were read. I/O or slow thread. */
 void group_evaluate(struct group *group);
-/* Sends the writes of all updates, and COMMIT. False: there is nothing to write. */
+/* Sends the writes of all updates, without COMMIT. False: there is nothing to write. */
 MUST_USE bool group_send_writes(struct group *group, pg_handler *handle);
+/* Sorts the appends of the group by log; those of one log keep their order. */
+void group_sort_appended(struct group *group);
 /* The transaction was committed: conn->counters get the new values of the slot. */
 void group_note_counters(struct group *group);
 /* Frees the keys for other groups. Must be called before an update is answered, because the updates

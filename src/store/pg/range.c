@@ -61,6 +61,7 @@ static void end_job(struct range_job *job)
     PQclear(job->result);
     buf_finish(&job->lo);
     buf_finish(&job->hi);
+    buf_finish(&job->best);
     mem_free(job);
     pg_request_ended(pg);
 }
@@ -199,6 +200,23 @@ static void retry_or_fail(struct range_job *job)
     finish(job);
 }
 
+/* The bucket that was read is done: moves the bounds to the next one, if there is one. */
+static void leave_bucket(struct range_job *job, uint32_t space)
+{
+    uint8_t bound[STORE_SPACE_LEN + 1];
+    bool backward = job->range->backward;
+    int next = backward ? job->bucket : job->bucket + 1; /* first or end of those that are left */
+    put_u32_be(bound, space);
+    bound[STORE_SPACE_LEN] = (uint8_t)next;
+    struct str at = str_make(bound, sizeof(bound));
+    bool has_more = backward ? next > 0 && str_cmp(lo_of(job), at) < 0
+                             : next < BUCKETS && str_cmp(at, hi_of(job)) < 0;
+    if (has_more) {
+        set(backward ? &job->hi : &job->lo, at);
+        job->is_space_done = false;
+    }
+}
+
 /* Moves the bounds behind the rows of the result. */
 static void narrow(struct range_job *job, int count)
 {
@@ -258,44 +276,85 @@ static void take_rows(struct conn *conn, void *owner, size_t tag, PGresult *resu
     job->deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS;
     int count = PQntuples(result);
     narrow(job, count);
+    if (job->is_space_done && job->bucket >= 0) {
+        leave_bucket(job, (uint32_t)tag);
+    }
     if (job->is_space_done) {
         leave_space(job, (uint32_t)tag);
+    } else if (count == 0) {
+        send_range(&job->task); /* the next bucket */
+        return;
     }
     give_rows_elsewhere(job);
 }
 
-/* Gets the first key of the spaces that are left, which shows the next space. */
+static void begin_space(struct range_job *job)
+{
+    struct str key = buf_str(&job->best);
+    if (key.len == 0) {
+        finish(job);
+        return;
+    }
+    if (job->range->backward) {
+        set(&job->hi, key);
+        buf_add_char(&job->hi, '\0');
+    } else {
+        set(&job->lo, key);
+    }
+    job->is_space_done = false;
+    send_range(&job->task);
+}
+
+/* Gets the first key of the spaces that are left, which shows the next space, or one of the first
+ * keys of each bucket. */
 static void take_next_space(struct conn *conn, void *owner, size_t tag, PGresult *result)
 {
     (void)conn;
     (void)tag;
     struct range_job *job = owner;
     bool ok = result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK;
-    bool found = ok && PQntuples(result) > 0;
-    if (found) {
+    if (ok && PQntuples(result) > 0) {
         struct str key = str_make(PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0));
-        if (job->range->backward) {
-            set(&job->hi, key);
-            buf_add_char(&job->hi, '\0');
-        } else {
-            set(&job->lo, key);
+        int order = str_cmp(key, buf_str(&job->best));
+        if (job->best.len == 0 || (job->range->backward ? order > 0 : order < 0)) {
+            set(&job->best, key);
         }
     }
     PQclear(result);
-    if (!ok) {
+    job->has_lost = job->has_lost || !ok;
+    if (--job->asked > 0) {
+        return;
+    }
+    if (job->has_lost) {
         retry_or_fail(job);
-        return;
+    } else {
+        begin_space(job);
     }
-    if (!found) {
-        finish(job);
-        return;
+}
+
+/* Asks each bucket for its first or last key. */
+static void ask_buckets(struct conn *conn, struct range_job *job)
+{
+    struct param_int numbers[2];
+    struct param limit = param_int64(&numbers[1], 1);
+    job->asked = BUCKETS;
+    for (int i = 0; i < BUCKETS; i++) {
+        struct param params[] = {param_int16(&numbers[0], i), param_bytes(lo_of(job)),
+                                 param_bytes(hi_of(job)), limit};
+        conn_send(conn, job->range->backward ? STATEMENT_RANGE_BACK : STATEMENT_RANGE, params, 4,
+                  take_next_space, job, 0);
     }
-    job->is_space_done = false;
-    send_range(&job->task);
 }
 
 static void send_next_space(struct conn *conn, struct range_job *job)
 {
+    job->best.len = 0;
+    job->has_lost = false;
+    if (job->pg->is_distributed) {
+        ask_buckets(conn, job);
+        return;
+    }
+    job->asked = 1;
     struct param params[] = {param_bytes(lo_of(job)), param_bytes(hi_of(job))};
     conn_send(conn, job->range->backward ? STATEMENT_LAST_KEY : STATEMENT_FIRST_KEY, params, 2,
               take_next_space, job, 0);
@@ -320,6 +379,15 @@ static void send_rows(struct conn *conn, struct range_job *job, uint32_t space)
     }
     int first = pg_bucket(lo);
     int last = whole_end || hi.len <= STORE_SPACE_LEN ? BUCKETS - 1 : pg_bucket(hi);
+    job->bucket = -1;
+    if (job->pg->is_distributed && !whole_end && hi.len == STORE_SPACE_LEN + 1 && last > first) {
+        last--; /* the bound has no more than its bucket, so that has no rows of the range */
+    }
+    if (job->pg->is_distributed && first != last) {
+        job->bucket = backward ? last : first; /* one after the other */
+        first = job->bucket;
+        last = job->bucket;
+    }
     struct param_int numbers[3];
     struct param limit = param_int64(&numbers[2], (int64_t)job->limit);
     if (first == last) {

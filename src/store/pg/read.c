@@ -1,8 +1,9 @@
 /* Gets: one statement for each key. Statements of many requests are pipelined on one connection.
  * I/O thread only, but for pg_get(). */
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "store/pg/pg_internal.h"
+#include "store/pg/distributed.h"
 
 static void start_get(struct pg *pg, struct get_job *job);
 
@@ -92,6 +93,30 @@ static void take_counter(struct conn *conn, void *owner, size_t tag, PGresult *r
     count_answer(job, ok);
 }
 
+/* Adds up the rows of several counters: their number in the get, from 1, and a row. */
+static void take_counters(struct conn *conn, void *owner, size_t tag, PGresult *result)
+{
+    (void)conn;
+    (void)tag;
+    struct get_job *job = owner;
+    struct store_get *get = job->get;
+    bool ok = result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK;
+    for (int i = 0; ok && i < PQntuples(result); i++) {
+        struct str *row = &get->rows[get_u64_be(PQgetvalue(result, i, 0)) - 1];
+        struct store_count sum = store_count_value(*row); /* absent: zero */
+        struct store_count part = store_count_value(
+            str_make(PQgetvalue(result, i, 1), (size_t)PQgetlength(result, i, 1)));
+        sum.count += part.count;
+        sum.bytes += part.bytes;
+        if (str_is_null(*row)) {
+            *row = str_make(arena_bytes(get->arena, STORE_COUNT_LEN), STORE_COUNT_LEN);
+        }
+        store_count_encode(sum, (char *)row->data);
+    }
+    PQclear(result);
+    count_answer(job, ok);
+}
+
 /* Gets the results of BEGIN and COMMIT around a snapshot. If one fails, the connection is closed,
  * because a failed transaction would stay open. */
 static void take_bracket(struct conn *conn, void *owner, size_t tag, PGresult *result)
@@ -123,6 +148,32 @@ static void send_counter(struct conn *conn, struct get_job *job, size_t index)
     struct param_int bucket;
     struct param params[] = {param_int16(&bucket, OWN_COUNTER), {key, len}, {end, len + 16}};
     conn_send(conn, STATEMENT_COUNTER, params, 3, take_counter, job, index);
+}
+
+/* Counters are all in one bucket, so one statement reads them as of one instant also if the table
+ * is distributed. */
+static void send_counters(struct conn *conn, struct get_job *job)
+{
+    const struct store_get *get = job->get;
+    struct str *firsts = ARENA_ARRAY(get->arena, struct str, get->key_count);
+    struct str *ends = ARENA_ARRAY(get->arena, struct str, get->key_count);
+    for (size_t i = 0; i < get->key_count; i++) {
+        uint8_t key[OWN_KEY_MAX];
+        size_t len = pg_own_key(key, OWN_COUNTER, get->keys[i]);
+        bool is_gone = space_set_has(&job->pg->gone, store_key_space(get->keys[i]));
+        memset(key + len, 0xFF, 16); /* larger than every slot */
+        firsts[i] = arena_copy(get->arena, str_make(key, len));
+        ends[i] = is_gone ? firsts[i] : arena_copy(get->arena, str_make(key, len + 16));
+        get->rows[i] = STR_NULL;
+    }
+    struct buf memories[2] = {{0}, {0}};
+    struct param params[] = {param_array(&memories[0], firsts, get->key_count),
+                             param_array(&memories[1], ends, get->key_count)};
+    job->has_failed = false;
+    job->outstanding = 1;
+    conn_send(conn, STATEMENT_COUNTERS, params, 2, take_counters, job, 0);
+    buf_finish(&memories[0]);
+    buf_finish(&memories[1]);
 }
 
 static void send_get(struct conn *conn, struct get_job *job)
@@ -163,7 +214,11 @@ static void start_get(struct pg *pg, struct get_job *job)
         pg->waiting_gets = job;
         return;
     }
-    send_get(conn, job);
+    if (pg->is_distributed && job->get->snapshot && job->get->are_counters) {
+        send_counters(conn, job);
+    } else {
+        send_get(conn, job);
+    }
     if (pg_fault_is_due(pg, PG_FAULT_CUT_READ)) {
         conn_lose(conn);
     }
@@ -195,6 +250,10 @@ static void take_get(struct task *task)
 void pg_get(struct store *store, struct store_get *get)
 {
     struct pg *pg = pg_of(store);
+    if (pg->is_distributed && get->snapshot && get->key_count > 1 && !get->are_counters) {
+        pg_get_locked(store, get);
+        return;
+    }
     struct get_job *job = ARENA_NEW(get->arena, struct get_job);
     *job = (struct get_job){.pg = pg, .get = get, .task.run = take_get};
     job->deadline_ns = clock_monotonic_ns() + PG_PATIENCE_NS;

@@ -32,6 +32,10 @@ static const char session_sql[] =
     "SET bytea_output = 'hex';"
     "SET client_min_messages = 'warning'";
 
+/* If the table is distributed: plans need the bucket; SET LOCAL reaches the other servers. */
+static const char distributed_session_sql[] =
+    "SET plan_cache_mode = auto; SET citus.propagate_set_commands = 'local'";
+
 static const char table_sql[] =
     "CREATE SCHEMA IF NOT EXISTS gramme;"
     "CREATE TABLE gramme.kv (b int2 NOT NULL, k bytea NOT NULL, wid int8 NOT NULL,"
@@ -124,6 +128,21 @@ int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count
     return rows;
 }
 
+static void note_warning(void *arg, const PGresult *notice)
+{
+    (void)notice;
+    *(bool *)arg = true;
+}
+
+int pg_run_strictly(PGconn *pq, const char *sql, const struct param *params, size_t count)
+{
+    bool has_warned = false; /* client_min_messages lets nothing pass that is less than a warning */
+    PQnoticeReceiver before = PQsetNoticeReceiver(pq, note_warning, &has_warned);
+    int rows = pg_run(pq, sql, params, count);
+    (void)PQsetNoticeReceiver(pq, before, NULL);
+    return has_warned ? -1 : rows;
+}
+
 /* Joins the lines of a libpq message: it ends with a line feed, and has a line for each host. */
 static struct str one_line(struct err *err, const char *message)
 {
@@ -194,6 +213,9 @@ static PGconn *connect_to(const struct pg *pg)
 static bool prepare_all(const struct pg *pg, PGconn *pq, struct err *err)
 {
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
+        if (i == STATEMENT_RECOVER && !pg->is_distributed) {
+            continue; /* a function of Citus */
+        }
         PGresult *result = PQprepare(pq, statements[i].name, statements[i].sql, 0, NULL);
         bool ok = PQresultStatus(result) == PGRES_COMMAND_OK;
         PQclear(result);
@@ -221,7 +243,7 @@ static bool make_ready(const struct pg *pg, PGconn *pq, bool is_pipelined, struc
         return err_set(err, ERR_INTERNAL, "PostgreSQL at %s is version %d; 13 or newer is needed",
                        pg->server, PQserverVersion(pq) / 10000);
     }
-    if (!run(pq, session_sql)) {
+    if (!run(pq, session_sql) || (pg->is_distributed && !run(pq, distributed_session_sql))) {
         return set_sql_error(err, pg, "a session cannot be set up", pq);
     }
     return !is_pipelined || (prepare_all(pg, pq, err) && PQenterPipelineMode(pq) == 1 &&
@@ -247,10 +269,17 @@ static PGresult *read_identity(PGconn *pq, struct str key)
     const char *values[] = {key.data};
     int lengths[] = {(int)key.len};
     int formats[] = {1};
-    return PQexecParams(pq,
-                        "SELECT v, EXISTS (SELECT FROM gramme.kv) FROM (SELECT 1) AS one "
-                        "LEFT JOIN gramme.kv ON b = 73 AND k = $1::bytea",
-                        1, NULL, values, lengths, formats, 1);
+    return PQexecParams(pq, "SELECT v FROM gramme.kv WHERE b = 73 AND k = $1::bytea", 1, NULL,
+                        values, lengths, formats, 1);
+}
+
+static bool is_true(PGconn *pq, const char *sql)
+{
+    PGresult *result = PQexec(pq, sql);
+    bool yes = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0 &&
+               *PQgetvalue(result, 0, 0) == 't';
+    PQclear(result);
+    return yes;
 }
 
 static bool write_identity(struct pg *pg, PGconn *pq, struct str key,
@@ -329,14 +358,14 @@ static bool load_identity(struct pg *pg, PGconn *pq, const struct store_options 
     uint8_t key[OWN_KEY_MAX];
     struct str name = str_make(key, pg_own_key(key, OWN_IDENTITY, STR("")));
     PGresult *result = read_identity(pq, name);
-    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
     if (!ok) {
         ok = set_sql_error(err, pg, "the table gramme.kv cannot be read", pq);
-    } else if (!PQgetisnull(result, 0, 0)) {
+    } else if (PQntuples(result) > 0) {
         struct str row = str_make(PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0));
         ok = check_identity(pg, row, options->owner, err) &&
              upgrade_identity(pg, pq, name, row, err);
-    } else if (*PQgetvalue(result, 0, 1) != 0) {
+    } else if (is_true(pq, "SELECT true FROM gramme.kv LIMIT 1")) {
         ok = err_set(err, ERR_INTERNAL,
                      "PostgreSQL at %s: the table gramme.kv holds rows of something else",
                      pg->server);
@@ -347,21 +376,28 @@ static bool load_identity(struct pg *pg, PGconn *pq, const struct store_options 
     return ok;
 }
 
-static bool is_true(PGconn *pq, const char *sql)
-{
-    PGresult *result = PQexec(pq, sql);
-    bool yes = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0 &&
-               *PQgetvalue(result, 0, 0) == 't';
-    PQclear(result);
-    return yes;
-}
-
 /* Whether Citus spreads the table over several servers. */
-static bool is_distributed(PGconn *pq)
+static bool is_spread(PGconn *pq)
 {
     return is_true(pq, "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL") &&
            is_true(pq, "SELECT true FROM pg_catalog.pg_dist_partition "
                        "WHERE logicalrelid = to_regclass('gramme.kv')");
+}
+
+/* Finds out whether the table is to be used as one that is distributed: if the setting
+ * gramme.distributed says so. Refuses one that is distributed without it. */
+static bool check_distributed(struct pg *pg, PGconn *pq, struct err *err)
+{
+    pg->is_distributed = is_true(pq, "SELECT current_setting('gramme.distributed', true) = 'on'");
+    if (!pg->is_distributed && is_spread(pq)) {
+        return err_set(err, ERR_VALIDATION,
+                       "the table gramme.kv on %s is distributed by Citus, which this version was "
+                       "not tried with; to use it all the same: ALTER DATABASE ... SET "
+                       "gramme.distributed = on",
+                       pg->server);
+    }
+    return !pg->is_distributed || run(pq, distributed_session_sql) ||
+           set_sql_error(err, pg, "a session cannot be set up", pq);
 }
 
 /* Takes a lock, so that servers which start at the same time create the table one after the other.
@@ -369,11 +405,8 @@ static bool is_distributed(PGconn *pq)
 bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_options *options,
                      struct err *err)
 {
-    if (is_distributed(pq)) {
-        return err_set(err, ERR_VALIDATION,
-                       "the table gramme.kv on %s is distributed by Citus, which is not supported: "
-                       "reads of several items would not be of one instant",
-                       pg->server);
+    if (!check_distributed(pg, pq, err)) {
+        return false;
     }
     if (!run(pq, "BEGIN") || !run(pq, "SELECT pg_advisory_xact_lock(7165)")) {
         return set_sql_error(err, pg, "a transaction cannot be started", pq);

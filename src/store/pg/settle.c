@@ -4,7 +4,9 @@
  * and locks each of them once: a transaction with an earlier time has ended when its marker row can
  * be locked. It locks one marker row at a time, each in its own update, so that no writer waits for
  * the long transaction of another one. Only one settle runs at a time, because two could wait for
- * each other's writers. The steps are ordinary requests of this store, on the thread of `home`. */
+ * each other's writers. If the table is distributed, each step also takes the advisory lock of the
+ * writer, and the last one runs RECOVER: see distributed.h. The steps are ordinary requests of this
+ * store, on the thread of `home`. */
 #include "base/mem.h"
 #include "store/pg/pg_internal.h"
 
@@ -80,6 +82,7 @@ static void lock_next(struct settling *settling)
         finish(settling, STORE_OK);
         return;
     }
+    /* If the table is distributed, the last key is OWN_RECOVERY. */
     settle->update = (struct store_update){
         .keys = &settling->markers[settling->at++],
         .key_count = 1,
@@ -120,6 +123,11 @@ static void listed(struct store_range *range)
     if (range->status != STORE_OK) {
         finish(settling, range->status);
         return;
+    }
+    if (settling->pg->is_distributed) {
+        uint8_t key[OWN_KEY_MAX];
+        size_t len = pg_own_key(key, OWN_RECOVERY, STR(""));
+        (void)keep_marker(range, str_make(key, len), STR(""));
     }
     lock_next(settling);
 }

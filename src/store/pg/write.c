@@ -270,15 +270,19 @@ static void send_run(struct group *group, const struct appended *first, size_t c
     mem_free(values);
 }
 
+void group_sort_appended(struct group *group)
+{
+    if (group->appended_count > 1) {
+        qsort(group->appended, group->appended_count, sizeof(*group->appended), appended_cmp);
+    }
+}
+
 /* Locks the heads of logs last and in order, so that stamps grow in the order of commits. */
 static void send_appended(struct group *group, pg_handler *handle)
 {
     struct appended *appended = group->appended;
     size_t count = group->appended_count;
-    if (count == 0) {
-        return;
-    }
-    qsort(appended, count, sizeof(*appended), appended_cmp);
+    group_sort_appended(group);
     struct buf memory = {0};
     for (size_t first = 0, next; first < count; first = next) {
         for (next = first + 1; next < count && is_same_run(&appended[first], &appended[next]);) {
@@ -303,8 +307,15 @@ static void send_drops(struct group *group, pg_handler *handle)
         keys[i] = str_make(bytes + i * KEY_LEN, KEY_LEN);
     }
     struct buf memory = {0};
-    struct param params[] = {param_array(&memory, keys, group->drop_count)};
-    send(group, STATEMENT_DROP, params, 1, handle);
+    if (group->pg->is_distributed) {
+        for (size_t i = 0; i < group->drop_count; i++) {
+            struct param params[] = {param_bytes(keys[i])};
+            send(group, STATEMENT_DROP_ONE, params, 1, handle);
+        }
+    } else {
+        struct param params[] = {param_array(&memory, keys, group->drop_count)};
+        send(group, STATEMENT_DROP, params, 1, handle);
+    }
     buf_finish(&memory);
     mem_free(bytes);
     mem_free(keys);
@@ -334,6 +345,8 @@ bool group_send_writes(struct group *group, pg_handler *handle)
     if (group->drop_count > 0) {
         send_drops(group, handle);
     }
-    send_appended(group, handle);
+    if (!group->pg->is_distributed) { /* else they follow, when their heads were read */
+        send_appended(group, handle);
+    }
     return true;
 }
