@@ -67,6 +67,7 @@ class Database:
     def stop(self):
         if self.cluster is not None:
             self.cluster.close()
+            self.cluster = None
 
 
 def baseline(url, mode, connections, depth, seconds):
@@ -104,6 +105,7 @@ def many_steps(bench):
     def stop():
         server.discard()
         database.stop()
+    bench.stops.append(stop)
 
     def limit(mode, connections, depth, number):
         def run():

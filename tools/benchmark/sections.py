@@ -39,6 +39,7 @@ class Bench:
         self.directory, self.settings, self.results = directory, settings, results
         self.databases, self.nginx = databases, nginx
         self.gramme = databases.get("gramme")
+        self.stops = []  # functions that stop servers of single sections; called at the end, whatever happens
 
     def window(self):
         return ["--seconds", self.settings.seconds, "--warmup", self.settings.warmup]

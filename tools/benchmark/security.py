@@ -77,6 +77,7 @@ def security_steps(bench):
     def stop():
         server.discard()
         closed.discard()
+    bench.stops.append(stop)
 
     def step(mode, peer, *arguments, number):
         return bench.step("security", peer, "get", *bench.item_set(), "--connections", 64, *arguments, number=number, mode=mode)
