@@ -176,7 +176,7 @@ def test_the_audit_file_is_reopened(server):
     moved = server.audit.with_suffix(".1")
     server.audit.rename(moved)
     server.process.send_signal(signal.SIGHUP)
-    poll(server.audit.exists, 20, "the file is there again")
+    poll(lambda: "SIGHUP: log reopened" in server.log(), 20, "the server writes to a new file")
     with SignedClient(server.endpoint, key_id="AKIANOBODY") as client, pytest.raises(Refused):
         client.ListTables()
     assert len(entries(server)) == 1
