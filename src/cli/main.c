@@ -67,5 +67,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "\ngramme: unknown command '%s'\n", argv[1]);
         return 2;
     }
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) { /* also behind other words: gramme key add --help */
+            return command->run(1, &argv[i]);
+        }
+    }
     return command->run(argc - 2, argv + 2);
 }

@@ -43,6 +43,11 @@ def rendered(path):
     return re.sub(r".\x08", "", text)
 
 
+@pytest.mark.parametrize("name", WITH_HELP)
+def test_help_behind_other_words(name):
+    assert run(program(), name, "anything", "--anything", "--help") == run(program(), name, "--help")
+
+
 def test_pages_are_there(root):
     names = {path.name for path in (root / "man" / "man1").iterdir()}
     assert names == {"gramme.1", *(f"gramme-{name}.1" for name in WITH_HELP)}
