@@ -310,9 +310,12 @@ bool guard_allow(struct guard *guard, struct http_exchange *exchange,
 
 /* Limits ------------------------------------------------------------------------------------ */
 
+/* Temporary keys count as one key of the user or role that they belong to: anyone can get any
+ * number of them. */
 static struct key_load *load_of(struct guard *guard, const struct auth_caller *caller)
 {
-    return &guard->loads[hash_64(caller->access_key_id) % LOAD_SLOTS];
+    struct str counted = caller->session != NULL ? caller->principal->arn : caller->access_key_id;
+    return &guard->loads[hash_64(counted) % LOAD_SLOTS];
 }
 
 bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t bytes,

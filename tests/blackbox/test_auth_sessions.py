@@ -193,8 +193,18 @@ def test_all_requests_are_recorded_if_wanted(tmp_path):
 
 # --- limits ---
 
-def test_one_key_cannot_take_all(tmp_path):
-    """Requests whose bodies are being inflated on slow threads count; the other key is served."""
+def same_key(_):
+    return {}
+
+
+def new_session(server):
+    made = sts(server, ROOT).get_session_token()["Credentials"]
+    return {"key_id": made["AccessKeyId"], "secret": made["SecretAccessKey"], "token": made["SessionToken"]}
+
+
+@pytest.mark.parametrize("key_of_reader", [same_key, new_session])
+def test_one_key_cannot_take_all(tmp_path, key_of_reader):
+    """Requests whose answers are made on slow threads count; the other key is served. Sessions of one user count as one key."""
     users = write_users(tmp_path / "users.json", [("root", KEY_ID, SECRET, []), ("ada", "AKIAADA", SECRET, ["full"])])
     with Server("memory:", "--auth", "on", "--users", users, "--key-requests", "1") as server:
         with SignedClient(server.endpoint) as root:
@@ -204,13 +214,14 @@ def test_one_key_cannot_take_all(tmp_path):
                 root.PutItem(TableName="Big", Item={"pk": {"S": str(number)}, "v": {"S": "x" * 390_000}})
         body = json.dumps({"RequestItems": {"Big": {"Keys": [{"pk": {"S": str(number)}} for number in range(40)]}}}).encode()
         results = []
+        keys = [key_of_reader(server) for _ in range(8)]
 
-        def read():
-            with SignedClient(server.endpoint) as client:
+        def read(key):
+            with SignedClient(server.endpoint, **key) as client:
                 for _ in range(5):
                     answer = client.post("BatchGetItem", body)
                     results.append(answer.status if answer.status == 200 else answer.json()["__type"].partition("#")[2])
-        threads = [threading.Thread(target=read) for _ in range(8)]
+        threads = [threading.Thread(target=read, args=(key,)) for key in keys]
         for thread in threads:
             thread.start()
         with SignedClient(server.endpoint, key_id="AKIAADA") as ada:
