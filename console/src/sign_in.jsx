@@ -1,6 +1,6 @@
 /* Asks for an access key, on servers that check signatures. */
 import { useState } from "preact/hooks";
-import { call, ServerError, signIn, signOut } from "./lib/dynamo.js";
+import { call, ServerError, signIn } from "./lib/dynamo.js";
 import { Check, Failure, Field, Logo } from "./ui.jsx";
 
 /* Whether the error means that the key is good but may not do what was asked. */
@@ -16,16 +16,14 @@ export function SignIn({ reason }) {
   async function submit(event) {
     event.preventDefault();
     setBusy(true);
-    signIn({ accessKeyId: accessKeyId.trim(), secretAccessKey: secretAccessKey.trim(), ...(sessionToken.trim() && { sessionToken: sessionToken.trim() }) }, isKept);
-    try {
-      await call("ListTables", { Limit: 1 });
-    } catch (error) {
-      if (!isKnown(error)) {
-        setProblem(error);
-        signOut();
-      }
-    }
+    const keys = { accessKeyId: accessKeyId.trim(), secretAccessKey: secretAccessKey.trim(), ...(sessionToken.trim() && { sessionToken: sessionToken.trim() }) };
+    const error = await call("ListTables", { Limit: 1 }, undefined, keys).then(() => null, (failure) => failure);
     setBusy(false);
+    if (error && !isKnown(error)) {
+      setProblem(error);
+    } else {
+      signIn(keys, isKept);
+    }
   }
   const set = (change) => (event) => change(event.currentTarget.value);
   return (

@@ -34,6 +34,8 @@ test("an access key is asked for, checked and used", async () => {
   await checkAxe(page, "sign in");
   await enter(page, ID, "wrong");
   await page.getByText("signature we calculated does not match").waitFor();
+  assert.equal(await page.getByLabel("Access key ID").inputValue(), ID, "what was typed stays");
+  await page.getByRole("heading", { name: "Enter an access key" }).waitFor();
   await enter(page, ID, SECRET);
   await page.getByRole("heading", { name: "No tables yet" }).waitFor();
   await page.getByRole("button", { name: "Load sample data" }).click();

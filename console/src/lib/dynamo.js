@@ -58,9 +58,10 @@ export function serverRegion() {
   return region;
 }
 
-async function send({ method, path, search = "", headers = {}, body }, signal) {
-  const signed = await sign({ method, path, search, headers, body, host: location.host }, credentials.get() ?? NOBODY,
-    await serverRegion());
+const currentKeys = () => credentials.get() ?? NOBODY;
+
+async function send({ method, path, search = "", headers = {}, body }, signal, keys = currentKeys()) {
+  const signed = await sign({ method, path, search, headers, body, host: location.host }, keys, await serverRegion());
   let answer;
   let text;
   try {
@@ -82,7 +83,7 @@ async function send({ method, path, search = "", headers = {}, body }, signal) {
   if (!answer.ok) {
     const name = (parsed.__type ?? "").split("#").pop() || `HTTP ${answer.status}`;
     const error = new ServerError(name, parsed.message ?? parsed.Message ?? parsed.error, answer.status, parsed);
-    if (AUTH_ERRORS.includes(name)) {
+    if (AUTH_ERRORS.includes(name) && keys === currentKeys()) {
       refusal.set(error);
     }
     throw error;
@@ -103,15 +104,15 @@ function bare(answer) {
   return answer;
 }
 
-/* Calls an operation; gives the answer, or throws a ServerError. */
-export async function call(operation, input = {}, signal = undefined) {
+/* Calls an operation; gives the answer, or throws a ServerError. `keys`: an access key other than the one that was entered. */
+export async function call(operation, input = {}, signal = undefined, keys = undefined) {
   const prefix = STREAM_OPERATIONS.includes(operation) ? "DynamoDBStreams_20120810" : operation === "ExplainStatement" ? "Gramme_20261115" : "DynamoDB_20120810";
   return bare(await send({
     method: "POST",
     path: "/",
     headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": `${prefix}.${operation}` },
     body: JSON.stringify(input),
-  }, signal));
+  }, signal, keys));
 }
 
 /* The same, with how long it took. */
