@@ -2,42 +2,7 @@
  * line and one header on each other line. The target reads the claim and computes the signature
  * over the canonical request. Properties: the same head gives the same claim or error twice; the
  * parts of the scope are parts of the claim; a signature made with another key is refused. */
-#include "auth/sigv4_check.h"
-
-#include <stdlib.h>
-
-enum { HEADERS_MAX = 64 };
-
-static void check(bool truth)
-{
-    if (!truth) {
-        abort();
-    }
-}
-
-static struct str take_line(struct str *rest)
-{
-    const char *end = rest->len == 0 ? NULL : memchr(rest->data, '\n', rest->len);
-    size_t len = end == NULL ? rest->len : (size_t)(end - rest->data);
-    struct str line = str_make(rest->data, len);
-    *rest = str_skip(*rest, MIN(len + 1, rest->len));
-    return line;
-}
-
-static size_t read_headers(struct str rest, struct sigv4_header headers[HEADERS_MAX])
-{
-    size_t count = 0;
-    while (rest.len > 0 && count < HEADERS_MAX) {
-        struct str line = take_line(&rest);
-        const char *colon = line.len == 0 ? NULL : memchr(line.data, ':', line.len);
-        size_t len = colon == NULL ? line.len : (size_t)(colon - line.data);
-        headers[count++] = (struct sigv4_header){
-            .name = str_make(line.data, len),
-            .value = colon == NULL ? STR("") : str_skip(line, len + 1),
-        };
-    }
-    return count;
-}
+#include "signed_head.h"
 
 static void verify(struct arena *arena, const struct sigv4_head *head,
                    const struct sigv4_claim *claim)
@@ -59,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str rest = str_make(data, size);
     struct sigv4_header headers[HEADERS_MAX];
     struct sigv4_head head = {
-        .method = STR("POST"), .target = take_line(&rest), .headers = headers};
+        .method = STR("POST"), .target = take_until(&rest, '\n'), .headers = headers};
     head.header_count = read_headers(rest, headers);
     struct sigv4_expected expected = {
         .service = STR("dynamodb"), .now_ms = 1768471872000, .skew_ms = (int64_t)900 * 1000};

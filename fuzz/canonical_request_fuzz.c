@@ -4,38 +4,9 @@
  * check accepts that signature, so both canonical requests are equal; it refuses the signature with
  * one bit changed, with another body and with another method; it refuses lists that name a header
  * twice or in upper case. */
-#include "auth/sigv4_check.h"
+#include "signed_head.h"
 
-#include <stdlib.h>
-
-enum { HEADERS_MAX = 64, INPUT_MAX = 4096, NAMES_MAX = INPUT_MAX };
-
-static void check(bool truth)
-{
-    if (!truth) {
-        abort();
-    }
-}
-
-static struct str take_until(struct str *rest, char end)
-{
-    const char *at = rest->len == 0 ? NULL : memchr(rest->data, end, rest->len);
-    size_t len = at == NULL ? rest->len : (size_t)(at - rest->data);
-    struct str taken = str_make(rest->data, len);
-    *rest = str_skip(*rest, MIN(len + 1, rest->len));
-    return taken;
-}
-
-static size_t read_headers(struct str rest, struct sigv4_header headers[HEADERS_MAX])
-{
-    size_t count = 0;
-    while (rest.len > 0 && count < HEADERS_MAX) {
-        struct str value = take_until(&rest, '\n');
-        struct str name = take_until(&value, ':');
-        headers[count++] = (struct sigv4_header){.name = name, .value = value};
-    }
-    return count;
-}
+enum { INPUT_MAX = 4096, NAMES_MAX = INPUT_MAX };
 
 /* The canonical request, from the rules ----------------------------------------------------- */
 

@@ -150,6 +150,13 @@ def test_number_keys_are_duplicates_by_value(db, make_table):
         db.BatchGetItem(RequestItems={table: {"Keys": [{"pk": {"N": "1"}}, {"pk": {"N": "1.0"}}]}})
 
 
+def test_the_order_of_key_attributes_makes_no_difference(db, make_table):
+    table = make_table("pk sk:N")
+    first, second = {"pk": {"S": "a"}, "sk": {"N": "100"}}, {"sk": {"N": "1E2"}, "pk": {"S": "a"}}
+    with invalid("Provided list of item keys contains duplicates"):
+        db.BatchGetItem(RequestItems={table: {"Keys": [first, second]}})
+
+
 def test_absent_table(db, table):
     with refused("ResourceNotFoundException", "Requested resource not found"):
         db.BatchGetItem(RequestItems={table: {"Keys": [item(pk="k")]},

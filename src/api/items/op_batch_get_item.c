@@ -143,8 +143,9 @@ static bool count_keys(struct batch_get *op)
                    "Too many items requested for the BatchGetItem call");
 }
 
-/* The keys that were seen, a hash table with open addressing. A table may occur twice, by name and
- * by ARN. */
+/* The keys that were seen, a hash table with open addressing. Equal keys have equal bytes: their
+ * attributes are sorted and their numbers normalized. A table may occur twice, by name and by ARN.
+ */
 enum { SEEN_SLOTS = 256 };
 static_assert(SEEN_SLOTS / 2 >= BATCH_GET_KEYS_MAX, "some slots stay free");
 struct seen_keys {
