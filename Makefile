@@ -5,7 +5,7 @@ BUILD := build
 MESON_OPTIONS :=
 PREFIX ?= /usr/local
 
-.PHONY: help build run cluster demo pages docs clients release test unit lint format asan tsan soak bench fresh package doors install clean python configure
+.PHONY: help build run cluster demo pages docs clients release test unit lint format asan tsan soak fuzz bench fresh package doors install clean python configure
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -73,11 +73,11 @@ format:
 	@tools/setup lint
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
-## make asan     the whole of the tests under AddressSanitizer and UBSan
+## make asan     all tests under AddressSanitizer and UBSan
 asan: python
 	@tools/test asan
 
-## make tsan     the whole of the tests under ThreadSanitizer
+## make tsan     all tests under ThreadSanitizer
 tsan: python
 	@tools/test tsan
 
@@ -88,13 +88,17 @@ soak: configure
 	@ninja -C $(BUILD) --quiet
 	@tools/soak
 
-## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a rough look)
+## make fuzz     fuzz signatures and policies, ten minutes each (ARGS="--seconds 1800 policy" for others)
+fuzz:
+	@tools/fuzz $(ARGS)
+
+## make bench    measure beside other servers and the machine's limits (ARGS="--quick" for a short run)
 bench: build
 	@tools/setup bench
 	@ninja -C $(BUILD) --quiet src/store/pg_baseline
 	@tools/bench $(ARGS)
 
-## make fresh    the whole way of a new user, in fresh Debian systems of their own; needs root, takes an hour
+## make fresh    test set-up, build and tests in fresh Debian systems; needs root, takes an hour
 fresh: python
 	@tools/setup fresh
 	@tools/fresh $(ARGS)
@@ -103,7 +107,7 @@ fresh: python
 package: python
 	@tools/package $(ARGS)
 
-## make doors    each way to get Gramme, from zero to the first answered request, with the time it took; needs root
+## make doors    test every way to install Gramme up to the first answered request, with times; needs root
 doors: python
 	@tools/doors $(ARGS)
 

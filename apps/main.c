@@ -1,4 +1,5 @@
-/* gramme-apps: five applications under one port, on any DynamoDB. */
+/* gramme-apps: five applications under one port, on any DynamoDB. Reads the options, creates tables
+ * and sample data, then starts the server; the main thread waits for a signal. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +26,131 @@ static bool fail(const char *what, const char *name, struct gramme_error *error)
     return false;
 }
 
-static bool prepare(struct gramme_db *db, const struct options *options)
+/* --- connections --- */
+
+/* One for all applications, or one for each if they have profiles of their own. */
+struct connections {
+    struct app_connection each[COUNT_OF(apps)];
+    bool are_shared; /* `each` has the handles of the first everywhere */
+};
+
+/* With short time-outs: neither a page nor the end of the process waits for a database that is
+ * gone. */
+static struct gramme_options impatient(const char *profile)
+{
+    return (struct gramme_options){
+        .connect_timeout_ms = 1000, .timeout_ms = 5000, .attempts_max = 1, .profile = profile};
+}
+
+/* A handle to ask what the database has measured, if it may be a Gramme server: it is reached over
+ * HTTP and is not the service. Else NULL. */
+static struct gramme_db *open_insight(const char *url, const struct gramme_options *options)
+{
+    bool may_tell = strncmp(url, "http", 4) == 0 && strstr(url, ".amazonaws.com") == NULL;
+    return may_tell ? gramme_open(url, options, NULL) : NULL;
+}
+
+/* `profile`: of the credentials; NULL: those of the process. */
+static bool open_connection(const struct options *options, const char *profile,
+                            struct app_connection *out)
+{
+    struct gramme_options patient = {.profile = profile};
+    struct gramme_options hurried = impatient(profile);
+    struct gramme_error *error = NULL;
+    out->db = gramme_open(options->db, &patient, &error);
+    if (out->db == NULL) {
+        return fail("cannot open", options->db, error);
+    }
+    out->streams = options->streams_url[0] == '\0'
+                       ? out->db
+                       : gramme_open(options->streams_url, &hurried, &error);
+    if (out->streams == NULL) {
+        return fail("cannot open", options->streams_url, error);
+    }
+    out->insight = open_insight(options->db, &hurried);
+    return true;
+}
+
+static void close_connection(struct app_connection *connection)
+{
+    gramme_close(connection->insight);
+    if (connection->streams != connection->db) {
+        gramme_close(connection->streams);
+    }
+    gramme_close(connection->db);
+}
+
+static void close_connections(struct connections *connections)
+{
+    for (size_t i = 0; i < (connections->are_shared ? 1 : COUNT_OF(apps)); i++) {
+        close_connection(&connections->each[i]);
+    }
+}
+
+/* close_connections() is due also after failure. */
+static bool open_connections(const struct options *options, struct connections *out)
+{
+    *out = (struct connections){.are_shared = options->profiles == NULL};
+    for (size_t i = 0; i < COUNT_OF(apps); i++) {
+        char profile[256];
+        if (out->are_shared && i > 0) {
+            out->each[i] = out->each[0];
+            continue;
+        }
+        snprintf(profile, sizeof(profile), "%s%s", out->are_shared ? "" : options->profiles,
+                 apps[i]->name);
+        if (!open_connection(options, out->are_shared ? NULL : profile, &out->each[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- tables and samples --- */
+
+/* Turns the table's time to live on, if it is off. */
+static bool enable_expiry(struct gramme_db *db, const char *table, const char *attribute,
+                          struct gramme_error **error)
+{
+    struct gramme_request *describe = gramme_request_create("DescribeTimeToLive", table);
+    struct gramme_answer *answer = gramme_send(db, describe, error);
+    gramme_request_destroy(describe);
+    if (answer == NULL) {
+        return false;
+    }
+    const struct gramme_value *now =
+        gramme_get(gramme_answer_root(answer), "TimeToLiveDescription");
+    const char *status = gramme_get_string(now, "TimeToLiveStatus");
+    bool is_on = status != NULL && strncmp(status, "ENABL", 5) == 0; /* ED or ING */
+    gramme_answer_destroy(answer);
+    if (is_on) {
+        return true;
+    }
+    struct gramme_request *update = gramme_request_create("UpdateTimeToLive", table);
+    struct gramme_value *wanted =
+        gramme_set_map(gramme_request_root(update), "TimeToLiveSpecification");
+    gramme_set_bool(wanted, "Enabled", true);
+    gramme_set_string(wanted, "AttributeName", attribute);
+    bool ok = gramme_run(db, update, error);
+    gramme_request_destroy(update);
+    return ok;
+}
+
+static bool create_table(struct gramme_db *db, const struct app_definition *app,
+                         struct gramme_error **error)
 {
     enum { TABLE_TIMEOUT_MS = 60 * 1000 };
+    const char *schema = app->files->schema;
+    return gramme_create_table(db, schema, strlen(schema), TABLE_TIMEOUT_MS, error) &&
+           (app->expiry == NULL || enable_expiry(db, app->live->table, app->expiry, error));
+}
+
+static bool prepare(const struct connections *connections, const struct options *options)
+{
     struct gramme_error *error = NULL;
     for (size_t i = 0; i < COUNT_OF(apps); i++) {
-        const char *schema = apps[i]->files->schema;
-        if (options->create_tables &&
-            !gramme_create_table(db, schema, strlen(schema), TABLE_TIMEOUT_MS, &error)) {
+        struct gramme_db *db = connections->each[i].db;
+        if (options->create_tables && !create_table(db, apps[i], &error)) {
             return fail("cannot create the table of", apps[i]->name, error);
         }
         if (options->samples && !apps[i]->load_samples(db, &error)) {
@@ -42,34 +160,10 @@ static bool prepare(struct gramme_db *db, const struct options *options)
     return true;
 }
 
-/* With short time-outs: neither a page nor the end of the process waits for a database that is
- * gone. */
-static const struct gramme_options impatient = {
-    .connect_timeout_ms = 1000, .timeout_ms = 5000, .attempts_max = 1};
-
-/* A handle for reading streams. */
-static struct gramme_db *open_streams(struct gramme_db *db, const struct options *options,
-                                      struct gramme_error **error)
-{
-    if (options->streams_url[0] == '\0') {
-        return db;
-    }
-    return gramme_open(options->streams_url, &impatient, error);
-}
-
-/* A handle to ask what the database has measured, if it may be a Gramme server: it is reached over
- * HTTP and is not the service. Else NULL. */
-static struct gramme_db *open_insight(const char *url)
-{
-    bool may_tell = strncmp(url, "http", 4) == 0 && strstr(url, ".amazonaws.com") == NULL;
-    return may_tell ? gramme_open(url, &impatient, NULL) : NULL;
-}
-
 /* Serves until a signal comes; returns the exit status. */
-static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *auth,
+static int serve(const struct connections *connections, struct auth *auth,
                  const struct options *options)
 {
-    struct gramme_db *insight = open_insight(options->db);
     struct app_server_options server_options = {
         .host = options->host,
         .port = options->port,
@@ -77,9 +171,8 @@ static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *a
         .pages = options->pages,
         .apps = apps,
         .app_count = COUNT_OF(apps),
+        .connections = connections->each,
         .auth = auth,
-        .streams = streams,
-        .insight = insight,
         .may_enable_streams = options->create_tables,
         .live_interval_ms = (int)options->live_interval_ms,
     };
@@ -94,7 +187,7 @@ static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *a
     struct err err = ERR_INIT(&arena);
     struct app_server *server = NULL;
     int status = 1;
-    if (!app_server_open(db, &server_options, &server, &err)) {
+    if (!app_server_open(&server_options, &server, &err)) {
         fprintf(stderr, "gramme-apps: %.*s\n", STR_ARG(err.message));
     } else {
         printf("gramme-apps serves http://%.*s:%d from %s\n", STR_ARG(server_options.host),
@@ -105,25 +198,19 @@ static int serve(struct gramme_db *db, struct gramme_db *streams, struct auth *a
         status = 0;
     }
     app_server_close(server);
-    gramme_close(insight);
     arena_finish(&arena);
     return status;
 }
 
-static int run(struct gramme_db *db, const struct options *options)
+static int run(const struct options *options)
 {
-    struct gramme_error *error = NULL;
     struct auth *auth = auth_create(&options->auth_options);
-    struct gramme_db *streams = open_streams(db, options, &error);
+    struct connections connections = {.are_shared = true};
     int status = 1;
-    if (streams == NULL) {
-        fail("cannot open", options->streams_url, error);
-    } else if (auth != NULL && prepare(db, options)) {
-        status = serve(db, streams, auth, options);
+    if (auth != NULL && open_connections(options, &connections) && prepare(&connections, options)) {
+        status = serve(&connections, auth, options);
     }
-    if (streams != db) {
-        gramme_close(streams);
-    }
+    close_connections(&connections);
     auth_destroy(auth);
     return status;
 }
@@ -141,13 +228,5 @@ int main(int argc, char **argv)
     if (!options_read(argc, argv, &options)) {
         return 2;
     }
-    struct gramme_error *error = NULL;
-    struct gramme_db *db = gramme_open(options.db, NULL, &error);
-    if (db == NULL) {
-        fail("cannot open", options.db, error);
-        return 1;
-    }
-    int status = run(db, &options);
-    gramme_close(db);
-    return status;
+    return run(&options);
 }

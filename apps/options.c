@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/common/log_options.h"
 #include "apps/reconciliation/reconciliation.h"
 #include "apps/tickets/tickets.h"
-#include "base/log.h"
+#include "base/base.h"
+#include "base/str.h"
 
 static struct options values = {
     .db = "http://127.0.0.1:8000",
@@ -23,37 +25,53 @@ static struct options values = {
         },
 };
 
+/* A number, and the values that it may have. */
+struct number {
+    int64_t *value;
+    int64_t min;
+    int64_t max;
+};
+static const struct number live_interval_ms = {&values.live_interval_ms, 10, 60000};
+static const struct number session_hours = {&values.auth_options.session_hours, 1, 8760};
+
 /* One table: names, what they take, where it goes, what --help says. */
 static const struct option {
     const char *name;
     const char *takes;
     const char **text;
-    int64_t *number;
+    const struct number *number;
     const char *what;
 } table[] = {
     {"--db", "URL", &values.db, NULL,
      "the DynamoDB to use: http://HOST:PORT, https://..., aws:, rocksdb:DIRECTORY, memory:"},
     {"--streams", "URL", &values.streams, NULL,
      "address for the operations of streams, if it does not follow from --db"},
-    {"--listen", "HOST:PORT", &values.listen, NULL, "where to serve; port 0 takes a free one"},
+    {"--profiles", "PREFIX", &values.profiles, NULL,
+     "each application has the credentials of its own AWS profile: PREFIXcalls, PREFIXtasks, ..."},
+    {"--listen", "HOST:PORT", &values.listen, NULL, "address to listen on; port 0: any free port"},
     {"--pages", "DIRECTORY", &values.pages, NULL, "the built web pages"},
-    {"--live-interval-ms", "N", NULL, &values.live_interval_ms,
+    {"--live-interval-ms", "N", NULL, &live_interval_ms,
      "how often a table's stream is read while pages are open"},
-    {"--log-format", "text|json", &values.log_format, NULL, "of the lines on standard error"},
+    {"--log-format", "text|json", &values.log_format, NULL, "format of log lines"},
     {"--log-level", "LEVEL", &values.log_level, NULL, "error, warn, info or debug"},
     {"--auth", "dev|oidc", &values.auth, NULL,
-     "who is asking; dev lets anybody be anyone, and is for loopback addresses only [dev there]"},
+     "how users are authenticated; dev: not at all, the client chooses the user; for loopback "
+     "addresses only [dev there]"},
     {"--public-url", "URL", &values.auth_options.public_url, NULL,
-     "this server as browsers see it: https://apps.example.com"},
+     "URL under which browsers reach this server: https://apps.example.com"},
     {"--session-key", "FILE", &values.auth_options.session_key_file, NULL,
-     "the key of sessions, made if it is missing; without it sessions end with the process"},
+     "file with the key that signs sessions, created if missing; without it sessions end at a "
+     "restart"},
+    {"--session-hours", "N", NULL, &session_hours, "until users must sign in again"},
     {"--oidc-issuer", "URL", &values.auth_options.oidc.issuer, NULL, "the identity provider"},
-    {"--oidc-client-id", "ID", &values.auth_options.oidc.client_id, NULL, "ours at the provider"},
+    {"--oidc-client-id", "ID", &values.auth_options.oidc.client_id, NULL,
+     "client id of this server at the identity provider"},
     {"--oidc-client-secret", "FILE", &values.client_secret_file, NULL,
-     "holds our secret; without it we are a public client"},
+     "file with the client secret; without it this server is a public client"},
     {"--oidc-audience", "TEXT", &values.auth_options.oidc.audience, NULL,
-     "of bearer tokens [the client id]"},
-    {"--oidc-scopes", "TEXT", &values.auth_options.oidc.scopes, NULL, "that are asked for"},
+     "audience that bearer tokens must have [the client id]"},
+    {"--oidc-scopes", "TEXT", &values.auth_options.oidc.scopes, NULL,
+     "scopes to request from the provider"},
     {"--oidc-user-claim", "NAME", &values.auth_options.oidc.user_claim, NULL,
      "the claim that is a user's id"},
     {"--oidc-roles-claim", "NAME", &values.auth_options.oidc.roles_claim, NULL,
@@ -71,7 +89,7 @@ void options_print_help(void)
         snprintf(name, sizeof(name), "%s %s", table[i].name, table[i].takes);
         printf("  %-28s %s", name, table[i].what);
         if (table[i].number != NULL) {
-            printf(" [%lld]\n", (long long)*table[i].number);
+            printf(" [%lld]\n", (long long)*table[i].number->value);
         } else {
             printf(*table[i].text == NULL ? "\n" : " [%s]\n", *table[i].text);
         }
@@ -81,7 +99,7 @@ void options_print_help(void)
            "--create-tables", "--samples");
     tickets_print_options();
     printf("\nThe reconciliation poller runs in the server if --webhook is given; `gramme-apps "
-           "poll`\nis the same as a program of its own:\n\n");
+           "poll`\nruns the poller without the server:\n\n");
     recon_print_options();
 }
 
@@ -103,8 +121,9 @@ static bool take(const char *name, const char *value)
             *table[i].text = value;
             return true;
         }
-        return str_to_int64(str_from_c(value), table[i].number) && *table[i].number >= 10 &&
-               *table[i].number <= 60000;
+        const struct number *number = table[i].number;
+        return str_to_int64(str_from_c(value), number->value) && *number->value >= number->min &&
+               *number->value <= number->max;
     }
     return tickets_take_option(name, value) || recon_take_option(name, value) == RECON_OPTION_TAKEN;
 }
@@ -147,11 +166,42 @@ static bool is_https_or_local(const char *url)
            strncmp(url, "http://localhost", 16) == 0 || strncmp(url, "http://[::1]", 12) == 0;
 }
 
+static bool ends_with(const char *text, size_t len, const char *ending)
+{
+    size_t ending_len = strlen(ending);
+    return len > ending_len && memcmp(text + len - ending_len, ending, ending_len) == 0;
+}
+
+/* --public-url as browsers write an origin: scheme://host[:port], no port that is the scheme's own,
+ * nothing behind it. One slash at the end is taken off. */
+static bool normalize_public_url(struct options *out)
+{
+    const char *url = out->auth_options.public_url;
+    bool is_https = strncmp(url, "https://", 8) == 0;
+    size_t begin = is_https ? 8 : 7;
+    size_t len = strlen(url);
+    bool has_scheme = is_https || strncmp(url, "http://", 7) == 0;
+    len -= ends_with(url, len, "/") ? 1 : 0;
+    size_t host_len = len > begin ? len - begin : 0;
+    if (!has_scheme || host_len == 0 || strcspn(url + begin, "/?#@\\ ") < host_len ||
+        len >= sizeof(out->public_url)) {
+        return fail("--public-url wants https://HOST or https://HOST:PORT, not %s", url);
+    }
+    const char *port = is_https ? ":443" : ":80";
+    len -= ends_with(url, len, port) ? strlen(port) : 0;
+    snprintf(out->public_url, sizeof(out->public_url), "%.*s", (int)len, url);
+    out->auth_options.public_url = out->public_url;
+    return true;
+}
+
 static bool check_auth(struct options *out)
 {
     bool is_loopback = host_is_loopback(out->host);
     const char *mode = out->auth != NULL ? out->auth : "dev";
     const struct oidc_options *oidc = &out->auth_options.oidc;
+    if (out->auth_options.public_url != NULL && !normalize_public_url(out)) {
+        return false;
+    }
     if (out->auth == NULL && !is_loopback) {
         return fail("--listen %s can be reached by others: say who may, with --auth oidc",
                     out->listen);
@@ -173,18 +223,12 @@ static bool check_auth(struct options *out)
     return out->client_secret_file == NULL || read_secret(out);
 }
 
-static bool check_log(const struct options *options)
+/* A database in this process has no keys, and one handle. */
+static bool check_profiles(const struct options *options)
 {
-    enum log_level level;
-    bool is_json = strcmp(options->log_format, "json") == 0;
-    if (!is_json && strcmp(options->log_format, "text") != 0) {
-        return fail("--log-format wants text or json, not %s", options->log_format);
-    }
-    if (!log_level_from_name(str_from_c(options->log_level), &level)) {
-        return fail("--log-level wants error, warn, info or debug, not %s", options->log_level);
-    }
-    log_setup(level, is_json ? LOG_JSON : LOG_TEXT);
-    return true;
+    bool is_remote = strncmp(options->db, "http", 4) == 0 || strncmp(options->db, "aws:", 4) == 0;
+    return options->profiles == NULL || is_remote ||
+           fail("--profiles is for a database with keys, not %s", options->db);
 }
 
 /* AWS has another address for streams; everybody else has the same. */
@@ -217,5 +261,6 @@ bool options_read(int argc, char **argv, struct options *out)
     }
     *out = values;
     derive_streams(out);
-    return split_address(out) && check_auth(out) && check_log(out) && recon_check_settings();
+    return split_address(out) && check_profiles(out) && check_auth(out) &&
+           log_options_apply(out->log_format, out->log_level) && recon_check_settings();
 }

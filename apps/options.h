@@ -6,7 +6,8 @@
 
 struct options {
     const char *db;
-    const char *streams; /* NULL: derived from `db` */
+    const char *streams;  /* NULL: derived from `db` */
+    const char *profiles; /* what the names of the applications' profiles begin with; NULL: none */
     const char *listen;
     const char *pages;
     const char *auth; /* "dev" or "oidc"; NULL: dev, on a loopback address */
@@ -23,6 +24,7 @@ struct options {
     int port;
     char streams_url[512]; /* "": the database's own handle */
     char client_secret[512];
+    char public_url[512]; /* auth_options.public_url, normalized */
 };
 
 /* Reads and checks all. False: something is wrong; stderr says what. */

@@ -1,7 +1,7 @@
 /* Fuzzes the encoding of keys. Input: two byte strings; the first byte is the length of the first
  * one. Properties: encoded keys have the order of the strings; the range of a prefix contains
  * exactly the strings that start with it. */
-#include "codec/key.h"
+#include "codec/row_key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

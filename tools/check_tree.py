@@ -1,7 +1,7 @@
-"""Checks what no compiler does: that includes point up the list of folders only, that headers for
-use inside stay inside, that libraries appear only where they belong, and that paths named in the
-documentation exist; that every source file starts with a comment, and that every function that a header declares
-has one; that Markdown has at most 120 columns."""
+"""Checks what no compiler does: that includes point up the list of folders only, and that subfolders do not include each other in
+a cycle; that headers for use inside stay inside, that libraries appear only where they belong, and that paths named in the
+documentation exist; that every source file starts with a comment, and that every function that a header declares has one; that
+Markdown has at most 120 columns."""
 
 import pathlib
 import re
@@ -32,41 +32,6 @@ FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model
              ("model", "http"), ("store", "model"), ("store", "json"), ("api", "http"),
              ("http", "json"), ("client", "http"),
              *(("bench", folder) for folder in ("model", "expr", "wire", "codec", "engine", "api", "client"))]
-
-# Folders whose files and functions all have comments; the others follow.
-DOCUMENTED = [
-    "src/base",
-    "src/err",
-    "src/json",
-    "src/model",
-    "src/expr",
-    "src/partiql",
-    "src/wire",
-    "src/archive",
-    "src/codec",
-    "src/plan",
-    "src/kinesis",
-    "src/meter",
-    "src/client",
-    "src/mcp",
-    "src/shell",
-    "src/bench",
-    "include",
-    "apps",
-    "src/auth",
-    "src/engine",
-    "src/http",
-    "src/server",
-    "src/cli",
-    "src/aws",
-    "src/objects",
-    "src/archive",
-    "src/transfer",
-    "src/api",
-    "src/store",
-    "tests/store",
-    "fuzz",
-]
 
 # Markdown that need not be wrapped at 120 columns: a tool writes it.
 NOT_WRAPPED = ["docs/benchmarks/README.md"]
@@ -99,7 +64,7 @@ def check_include(path, line_number, target):
 
 
 def check_app_include(where, path, target):
-    """Applications see what a user of the library sees, and what is common to them; only that serves."""
+    """Applications include the public header, apps/common, base and err; only apps/common includes http."""
     allowed = ["apps/common/", "apps/" + path.split("/")[1] + "/", "base/", "err/", "gramme/"]
     if path.startswith("apps/common/"):
         allowed.append("http/")
@@ -133,6 +98,50 @@ def check_sources():
                 errors.append(f"{path}: the guard should be {guard}")
 
 
+def folder_includes(sources):
+    """The folders that each folder of src includes, subfolders apart: {folder: {other: (path, target)}}, with one include each.
+    `sources` is the text of each file by path; tests may include what they like."""
+    includes = {}
+    for path, text in sorted(sources.items()):
+        if re.search(r"_test(ing)?\.[ch]$", path):
+            continue
+        folder = path[len("src/"):].rpartition("/")[0]
+        for target in re.findall(r'^#include "([^"]+\.h)"', text, re.M):
+            other = target.rpartition("/")[0]
+            if other != folder and other.split("/")[0] in FOLDERS:
+                includes.setdefault(folder, {}).setdefault(other, (path, target))
+    return includes
+
+
+def find_cycle(includes):
+    """A list of folders each of which includes the next, and the last the first; [] if there is none."""
+    done, path = set(), []
+
+    def visit(folder):
+        if folder in path:
+            return path[path.index(folder):]
+        if folder not in done:
+            path.append(folder)
+            for other in includes.get(folder, ()):
+                cycle = visit(other)
+                if cycle:
+                    return cycle
+            path.pop()
+            done.add(folder)
+        return []
+
+    return next(filter(None, map(visit, includes)), [])
+
+
+def check_cycles():
+    """Folders of src, with their subfolders, include each other in one direction only."""
+    includes = folder_includes({path: pathlib.Path(path).read_text() for path in tracked("src/*.c", "src/*.h")})
+    cycle = find_cycle(includes)
+    for folder, other in zip(cycle, cycle[1:] + cycle[:1]):
+        path, target = includes[folder][other]
+        errors.append(f"{path}: includes {target}, in a cycle of folders: {' -> '.join(cycle + cycle[:1])}")
+
+
 def declarations(lines):
     """Yields (line number, whether a comment stands right before it) of each function declared or defined in a header."""
     depth, in_comment, in_macro, in_declaration, after_comment = 0, False, False, False, False
@@ -157,20 +166,23 @@ def declarations(lines):
 
 
 def check_comments():
-    for folder in DOCUMENTED:
-        for path in tracked(f"{folder}/*.c", f"{folder}/*.h"):
-            text = pathlib.Path(path).read_text().replace('extern "C" {', "").replace("#ifdef __cplusplus\n}", "")
-            if not text.startswith("/* "):
-                errors.append(f"{path}: does not start with a comment: what it does, who calls it, on which thread")
-            if path.endswith(".h"):
-                errors.extend(f"{path}:{number}: a function without a comment"
-                              for number, documented in declarations(text.split("\n")) if not documented)
+    for path in tracked("*.c", "*.h"):
+        text = pathlib.Path(path).read_text().replace('extern "C" {', "").replace("#ifdef __cplusplus\n}", "")
+        if not text.startswith("/* "):
+            errors.append(f"{path}: does not start with a comment: what it does, who calls it, on which thread")
+        if path.endswith(".h"):
+            errors.extend(f"{path}:{number}: a function without a comment"
+                          for number, documented in declarations(text.split("\n")) if not documented)
 
 
 def check_folders():
     for folder in FOLDERS:
         if tracked(f"src/{folder}/*.c") and not pathlib.Path(f"src/{folder}/README.md").exists():
             errors.append(f"src/{folder}: has no README.md")
+    suites = pathlib.Path("tests/README.md").read_text()
+    for folder in sorted({path.split("/")[1] for path in tracked("tests/*/*")}):
+        if f"| `tests/{folder}` |" not in suites:
+            errors.append(f"tests/{folder}: has no row in tests/README.md")
 
 
 def check_named_docs():
@@ -213,13 +225,18 @@ def check_limits():
             errors.append(f"{page}: {name} in {path} is {value}, not {number}")
 
 
-check_sources()
-check_apps()
-check_comments()
-check_folders()
-check_docs()
-check_named_docs()
-check_limits()
-for error in errors:
-    print(error, file=sys.stderr)
-sys.exit(1 if errors else 0)
+def main():
+    check_sources()
+    check_cycles()
+    check_apps()
+    check_comments()
+    check_folders()
+    check_docs()
+    check_named_docs()
+    check_limits()
+    print(*errors, sep="\n", end="\n" if errors else "", file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,5 @@
-/* The REST API of the calendar; openapi.json describes it. */
+/* The REST API of the calendar; openapi.json describes it. The router (apps/common/router.c) calls
+ * the handlers on worker threads, where they wait for the database. */
 #include <stdio.h>
 
 #include "apps/calendar/calendar.h"
@@ -335,7 +336,7 @@ static void get_settings(struct app_request *request)
 
 /* --- the feed for calendar programs --- */
 
-/* They cannot sign in: the address itself says whose it is. */
+/* Calendar programs cannot sign in, so the URL contains a signed token of the user. */
 static void get_feed_address(struct app_request *request)
 {
     struct gramme_value *body = gramme_map_create();
@@ -398,12 +399,15 @@ static void get_feed(struct app_request *request)
 }
 
 static const struct app_route routes[] = {
-    {"GET", "/events", list_events},          {"POST", "/events", create_event},
-    {"GET", "/events/{id}", get_event},       {"PUT", "/events/{id}", update_event},
-    {"DELETE", "/events/{id}", delete_event}, {"GET", "/settings", get_settings},
+    {"GET", "/events?from&to&limit&cursor", list_events},
+    {"POST", "/events", create_event},
+    {"GET", "/events/{id}", get_event},
+    {"PUT", "/events/{id}", update_event},
+    {"DELETE", "/events/{id}", delete_event},
+    {"GET", "/settings", get_settings},
     {"GET", "/feed", get_feed_address},
 };
-static const struct app_route beside_pages[] = {{"GET", "/feed.ics", get_feed}};
+static const struct app_route beside_pages[] = {{"GET", "/feed.ics?token", get_feed}};
 
 /* --- live updates --- */
 

@@ -26,7 +26,8 @@ struct event {
     int start; /* the first night; see date.h */
     int end;   /* the day after the last */
     int64_t version;
-    char owner[129]; /* the id of the user who made it; "": another program did */
+    /* the id of the user who made it; "": another program did */
+    char owner[IDENTITY_ID_LEN_MAX + 1];
 };
 
 /* Nights that other events have. */

@@ -29,7 +29,7 @@ bool calendar_load_samples(struct gramme_db *db, struct gramme_error **error)
         strcpy(event.id, samples[i].id);
         strcpy(event.title, samples[i].title);
         struct clash clash;
-        /* What is there already, or where others are now, stays as it is. */
+        /* Existing events, and nights that are taken, are not changed. */
         if (calendar_create_event(db, &event, &event, &clash, error) == CALENDAR_FAILED) {
             return false;
         }

@@ -1,4 +1,5 @@
-/* The REST API of the calls; openapi.json describes it. */
+/* The REST API of the calls; openapi.json describes it. The router (apps/common/router.c) calls the
+ * handlers on worker threads, where they wait for the database. */
 #include <time.h>
 
 #include "apps/calls/calls.h"
@@ -11,11 +12,10 @@
 /* An id, else 400 has been answered. */
 static const char *check_id(struct app_request *request, const char *name, const char *id)
 {
-    if (calls_id_is_valid(id)) {
+    if (identity_id_is_valid(id)) {
         return id;
     }
-    answer_bad_field(request, name, "%s must be 1 to %d letters, digits or . _ @ + : -", name,
-                     CALLS_ID_LEN_MAX);
+    answer_bad_field(request, name, "%s must be %s", name, IDENTITY_ID_RULE);
     return NULL;
 }
 
@@ -27,7 +27,7 @@ static const char *param_id(struct app_request *request, const char *name)
 static const char *body_id(struct app_request *request, const struct gramme_value *body,
                            const char *name)
 {
-    const char *text = request_text(request, body, name, CALLS_ID_LEN_MAX);
+    const char *text = request_text(request, body, name, IDENTITY_ID_LEN_MAX);
     return text == NULL ? NULL : check_id(request, name, text);
 }
 
@@ -45,7 +45,8 @@ static bool body_time(struct app_request *request, const struct gramme_value *bo
 
 /* --- who may --- */
 
-/* Whether it is their call: as its user, or its provider. */
+/* Whether the signed-in user is the user or the provider of the call: as its user, or its provider.
+ */
 static bool is_party(const struct identity *who, const struct call *call)
 {
     return identity_is(who, call->user_id) ||
@@ -163,7 +164,7 @@ static void create(struct app_request *request)
     struct call created;
     enum calls_result result = calls_create(request_db(request), &call, &created, &error);
     if (result == CALLS_NOT_FOUND) {
-        /* It is there, but has moved, and the index does not show where to yet. */
+        /* The call was moved, and the index does not have its new key yet. */
         answer_header(request, "Retry-After", "1");
         answer_problem(request, 503, "unavailable", "The call is being moved: ask again");
         gramme_error_destroy(error);
@@ -177,7 +178,8 @@ static void create(struct app_request *request)
         answer_result(request, result, &created, error);
         return;
     }
-    answer_header(request, "Location", "/calls/api/calls/%s", created.call_id);
+    answer_header(request, "Location", "/calls/api/calls/%s",
+                  request_encode(request, created.call_id));
     answer_call(request, 201, &created);
 }
 
@@ -222,6 +224,11 @@ static bool find_seen(struct app_request *request, struct call *out)
     struct gramme_error *error = NULL;
     enum calls_result result = lookup_version(request_db(request), call_id, version, out, &error);
     if (result == CALLS_OK && !require_party(request, out)) {
+        return false;
+    }
+    if (result == CALLS_OK && out->is_foreign) {
+        answer_problem(request, 422, "foreign_call",
+                       "Another program wrote this call, for a user whose id is too long here");
         return false;
     }
     if (result == CALLS_OK && out->version == version) {
@@ -439,18 +446,18 @@ static const struct app_route routes[] = {
     {"PUT", "/calls/{callId}/schedule", reschedule},
     {"PUT", "/calls/{callId}/user", reassign},
     {"PUT", "/calls/{callId}/provider", change_provider},
-    {"GET", "/users/{userId}/calls", list_of_user},
-    {"GET", "/users/{userId}/calls/upcoming", list_upcoming},
-    {"GET", "/users/{userId}/calls/completed", list_completed},
-    {"GET", "/users/{userId}/calls/canceled", list_canceled},
+    {"GET", "/users/{userId}/calls?limit&cursor", list_of_user},
+    {"GET", "/users/{userId}/calls/upcoming?after&limit&cursor", list_upcoming},
+    {"GET", "/users/{userId}/calls/completed?limit&cursor", list_completed},
+    {"GET", "/users/{userId}/calls/canceled?limit&cursor", list_canceled},
     {"GET", "/users/{userId}/calls/next", get_next},
     {"GET", "/users/{userId}/calls/last", get_last},
-    {"GET", "/providers/{providerId}/calls", list_of_provider},
+    {"GET", "/providers/{providerId}/calls?status&limit&cursor", list_of_provider},
 };
 
 /* --- live updates --- */
 
-/* The items that keep ids are no calls. */
+/* Skips id-reservation items. */
 static const char *live_type(const struct gramme_value *item)
 {
     return gramme_get(item, "callId") != NULL ? "call" : NULL;

@@ -11,9 +11,9 @@
 
 #define TABLE "Calls"
 /* The time, a # and the call's id. */
-#define SK_SIZE (13 + 1 + CALLS_ID_LEN_MAX + 1)
+#define SK_SIZE (13 + 1 + IDENTITY_ID_LEN_MAX + 1)
 /* The user's id, a # and the status. */
-#define USER_STATUS_SIZE (CALLS_ID_LEN_MAX + 1 + sizeof("SCHEDULED"))
+#define USER_STATUS_SIZE (IDENTITY_ID_LEN_MAX + 1 + sizeof("SCHEDULED"))
 
 static const char *const status_names[] = {
     [CALL_SCHEDULED] = "SCHEDULED",
@@ -22,14 +22,6 @@ static const char *const status_names[] = {
 };
 
 /* --- names, keys, items --- */
-
-bool calls_id_is_valid(const char *text)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789._@+:-";
-    size_t len = strlen(text);
-    return len >= 1 && len <= CALLS_ID_LEN_MAX && strspn(text, allowed) == len;
-}
 
 const char *calls_status_name(enum call_status status)
 {
@@ -66,9 +58,9 @@ static void copy_text(char *out, size_t size, const char *text)
     snprintf(out, size, "%.*s", STR_ARG(fitting));
 }
 
-static void copy_id(char out[CALLS_ID_LEN_MAX + 1], const char *id)
+static void copy_id(char out[IDENTITY_ID_LEN_MAX + 1], const char *id)
 {
-    copy_text(out, CALLS_ID_LEN_MAX + 1, id);
+    copy_text(out, IDENTITY_ID_LEN_MAX + 1, id);
 }
 
 void calls_read(const struct gramme_value *item, struct call *out)
@@ -76,7 +68,9 @@ void calls_read(const struct gramme_value *item, struct call *out)
     const char *status = gramme_get_string(item, "status");
     *out = (struct call){.scheduled_for_ms = gramme_get_int(item, "scheduledFor", 0),
                          .version = gramme_get_int(item, "version", 0)};
-    copy_id(out->user_id, gramme_get_string(item, "userId"));
+    const char *user_id = gramme_get_string(item, "userId");
+    out->is_foreign = user_id != NULL && strlen(user_id) > IDENTITY_ID_LEN_MAX;
+    copy_id(out->user_id, user_id);
     copy_id(out->call_id, gramme_get_string(item, "callId"));
     copy_id(out->provider_id, gramme_get_string(item, "providerId"));
     if (status == NULL || !calls_status_parse(status, &out->status)) {
@@ -315,20 +309,54 @@ enum calls_result calls_change_provider(struct gramme_db *db, const struct call 
     return send_update(db, update, seen, &changed, out, error);
 }
 
-/* Puts the call under its new key and deletes the one that was seen, both or neither. */
-static enum calls_result move(struct gramme_db *db, const struct call *seen, struct call *moved,
-                              struct call *out, struct gramme_error **error)
+/* Reads the item of a call; the caller destroys the answer. */
+static struct gramme_answer *get_item(struct gramme_db *db, const struct call *key,
+                                      struct gramme_error **error)
 {
-    moved->version = seen->version + 1;
+    struct gramme_request *get = gramme_request_create("GetItem", TABLE);
+    set_key(gramme_request_key(get), key);
+    gramme_request_consistent(get);
+    struct gramme_answer *answer = gramme_send(db, get, error);
+    gramme_request_destroy(get);
+    return answer;
+}
+
+/* Puts a call's item under its new key and deletes the one that was seen, both or neither. */
+static bool move_item(struct gramme_db *db, const struct gramme_value *item,
+                      const struct call *seen, const struct call *moved,
+                      struct gramme_error **error)
+{
+    const char *status = gramme_get_string(item, "status");
     struct gramme_request *write = gramme_request_create("TransactWriteItems", NULL);
     struct gramme_request *put = gramme_transact_put(write, TABLE);
-    set_item(gramme_request_item(put), moved);
+    gramme_request_set_item(put, item);
+    struct gramme_value *copy = gramme_request_item(put);
+    set_key(copy, moved);
+    gramme_set_int(copy, "scheduledFor", moved->scheduled_for_ms);
+    gramme_set_format(copy, "userStatus", "%s#%s", moved->user_id,
+                      status == NULL ? status_names[moved->status] : status);
+    gramme_set_int(copy, "version", moved->version);
     gramme_request_condition(put, "attribute_not_exists(userId) AND attribute_not_exists(sk)");
     struct gramme_request *gone = gramme_transact_delete(write, TABLE);
     set_key(gramme_request_key(gone), seen);
     require_seen(gone, seen);
     bool written = write_run(db, write, error);
     gramme_request_destroy(write);
+    return written;
+}
+
+static enum calls_result move(struct gramme_db *db, const struct call *seen, struct call *moved,
+                              struct call *out, struct gramme_error **error)
+{
+    struct gramme_answer *found = get_item(db, seen, error);
+    const struct gramme_value *item = gramme_answer_item(found);
+    if (item == NULL) {
+        gramme_answer_destroy(found);
+        return found == NULL ? CALLS_FAILED : CALLS_STALE;
+    }
+    moved->version = seen->version + 1;
+    bool written = move_item(db, item, seen, moved, error);
+    gramme_answer_destroy(found);
     if (written) {
         *out = *moved;
         return CALLS_OK;
@@ -360,11 +388,7 @@ enum calls_result calls_reassign(struct gramme_db *db, const struct call *seen, 
 enum calls_result calls_get(struct gramme_db *db, const struct call *key, struct call *out,
                             struct gramme_error **error)
 {
-    struct gramme_request *get = gramme_request_create("GetItem", TABLE);
-    set_key(gramme_request_key(get), key);
-    gramme_request_consistent(get);
-    struct gramme_answer *answer = gramme_send(db, get, error);
-    gramme_request_destroy(get);
+    struct gramme_answer *answer = get_item(db, key, error);
     if (answer == NULL) {
         return CALLS_FAILED;
     }

@@ -17,7 +17,6 @@
 
 extern const struct app_definition calls_app;
 
-#define CALLS_ID_LEN_MAX 128
 /* 13 digits, so that text sorts as time does: up to the year 2286. */
 #define CALLS_TIME_MS_MAX INT64_C(9999999999999)
 
@@ -26,16 +25,19 @@ enum call_status { CALL_SCHEDULED, CALL_COMPLETED, CALL_CANCELED };
 
 #define CALLS_REASON_LEN_MAX 500 /* characters */
 
-/* An id is 1 to CALLS_ID_LEN_MAX letters, digits and . _ @ + : - */
+/* The ids are as in identity.h. */
 struct call {
-    char user_id[CALLS_ID_LEN_MAX + 1];
-    char call_id[CALLS_ID_LEN_MAX + 1];
-    char provider_id[CALLS_ID_LEN_MAX + 1];
+    char user_id[IDENTITY_ID_LEN_MAX + 1];
+    char call_id[IDENTITY_ID_LEN_MAX + 1];
+    char provider_id[IDENTITY_ID_LEN_MAX + 1];
     int64_t scheduled_for_ms;
     enum call_status status;
     int64_t version;
     char cancel_reason[CALLS_REASON_LEN_MAX * 4 + 1]; /* CALL_CANCELED */
-    char canceled_by[CALLS_ID_LEN_MAX + 1];
+    char canceled_by[IDENTITY_ID_LEN_MAX + 1];
+    /* Another program wrote a user's id that does not fit here: the call cannot be found again by
+     * its key, and so not be changed. */
+    bool is_foreign;
 };
 
 enum calls_result {
@@ -50,8 +52,6 @@ enum calls_result {
 
 /* --- names --- */
 
-/* Whether a text is an id, see struct call. */
-bool calls_id_is_valid(const char *text);
 /* "SCHEDULED", "COMPLETED" or "CANCELED". */
 const char *calls_status_name(enum call_status status);
 /* Parses the name of a status. False, with *out unchanged: there is no such status. */
@@ -69,7 +69,8 @@ enum calls_result calls_create(struct gramme_db *db, const struct call *call, st
 enum calls_result calls_change_status(struct gramme_db *db, const struct call *seen,
                                       const struct call *wanted, struct call *out,
                                       struct gramme_error **error);
-/* Moves a call to another time, in one transaction, so that it always exists exactly once. */
+/* Moves a call to another time, in one transaction, so that it always exists exactly once. What
+ * other programs have added to its item moves with it. */
 enum calls_result calls_reschedule(struct gramme_db *db, const struct call *seen,
                                    int64_t scheduled_for_ms, struct call *out,
                                    struct gramme_error **error);

@@ -1,5 +1,6 @@
-/* What happens to every request of an API before and after its handler: its id, who is asking,
- * what is refused, and its line in the log. */
+/* What happens to every request of an API before and after its handler: its id, who is asking, what
+ * is refused, and its line in the log. server.c calls request_begin() on the event loop, the rest
+ * on a worker thread. */
 #include <stdio.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ static void answer_sign_in(struct app_request *request)
     gramme_value_destroy(details);
 }
 
-/* Whoever it is, or nobody where that will do. */
+/* Identifies the user; NULL on public routes without a session. */
 static bool admit_identity(struct app_request *request)
 {
     request->auth_result = auth_identify(request->app->auth, request->exchange, &request->identity,
@@ -82,6 +83,9 @@ static bool admit_identity(struct app_request *request)
         answer_header(request, "Retry-After", "1");
         answer_problem(request, 503, "unavailable",
                        "Signing in is not possible just now: try again in a moment");
+        return false;
+    case AUTH_BAD_USER:
+        answer_bad_field(request, "X-User-Id", "X-User-Id must be %s", IDENTITY_ID_RULE);
         return false;
     case AUTH_BAD_HOST:
         answer_problem(request, 403, "cross_site",

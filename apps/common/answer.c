@@ -11,7 +11,7 @@ void answer_header(struct app_request *request, const char *name, const char *fo
     va_start(args, format);
     struct str value = arena_vformat(request->exchange->arena, format, args);
     va_end(args);
-    for (size_t i = 0; i < value.len; i++) { /* what came from outside must not end the line */
+    for (size_t i = 0; i < value.len; i++) { /* removes CR and LF from header values */
         assert(value.data[i] != '\r' && value.data[i] != '\n');
     }
     buf_format(&request->headers, "%s: %.*s\r\n", name, STR_ARG(value));
@@ -97,6 +97,16 @@ void answer_problem(struct app_request *request, int status, const char *code, c
                            text_copy(request->exchange->arena, message));
 }
 
+void answer_unknown(struct app_request *request, const char *name, const char *kind)
+{
+    struct arena *arena = request->exchange->arena;
+    struct gramme_value *details = gramme_map_create();
+    gramme_set_string(details, "field", name);
+    struct str message = arena_format(arena, "%s is not a %s of this request", name, kind);
+    answer_problem_details(request, 400, "unknown_field", details, message.data);
+    gramme_value_destroy(details);
+}
+
 void answer_bad_cursor(struct app_request *request)
 {
     answer_problem(request, 400, "bad_cursor", "The cursor is none of this list");
@@ -105,7 +115,7 @@ void answer_bad_cursor(struct app_request *request)
 void answer_error(struct app_request *request, const struct gramme_error *error)
 {
     if (gramme_error_is(error, GRAMME_VALIDATION) && request_query(request, "cursor") != NULL) {
-        answer_bad_cursor(request); /* well-formed, but a key of somewhere else */
+        answer_bad_cursor(request); /* well-formed, but of another table or index */
         return;
     }
     bool may_pass = gramme_error_retryable(error) || gramme_error_status(error) == 0;
@@ -132,7 +142,12 @@ void answer_page(struct app_request *request, const struct gramme_answer *answer
     struct gramme_value *items = gramme_set_list(body, "items");
     const struct gramme_value *found = gramme_answer_items(answer);
     for (size_t i = 0; i < gramme_value_count(found); i++) {
-        show(&request->identity, gramme_value_at(found, i), gramme_add_map(items));
+        struct gramme_value *out = gramme_map_create();
+        show(&request->identity, gramme_value_at(found, i), out);
+        if (gramme_value_count(out) > 0) {
+            gramme_add_value(items, out);
+        }
+        gramme_value_destroy(out);
     }
     char *cursor = gramme_answer_cursor(answer);
     if (cursor != NULL) {

@@ -21,7 +21,9 @@ struct app_request;
 
 struct app_route {
     const char *method;
-    const char *path; /* "/calls/{callId}/status", behind the application's base */
+    /* "/calls/{callId}/status", behind the application's base; then the parameters that its query
+     * may have: "/tickets?caller&limit&cursor", or "?*" if others decide which */
+    const char *path;
     void (*handle)(struct app_request *request);
 };
 
@@ -78,6 +80,7 @@ struct app_files {
 struct app_definition {
     const char *name; /* its folder: /NAME/ is its page, /NAME/api its REST API */
     const struct app_files *files;
+    const char *expiry; /* the attribute of the table's time to live; NULL: none */
     const struct app_route *routes;
     size_t route_count;
     /* The routes need no signed-in user: request_identity() may be NULL. */
@@ -109,6 +112,8 @@ const char *request_param_id(struct app_request *request, const char *name,
                              bool (*is_valid)(const char *text), const char *what);
 /* A parameter of the query, decoded; NULL: not given. */
 const char *request_query(const struct app_request *request, const char *name);
+/* Returns a text as a part of a path, percent-encoded. */
+const char *request_encode(const struct app_request *request, const char *text);
 /* Returns a header of the request; NULL: not sent. */
 const char *request_header(const struct app_request *request, const char *name);
 /* Returns the signed-in user; NULL on a public route if there is none. */
@@ -184,7 +189,8 @@ void answer_problem_details(struct app_request *request, int status, const char 
  * 400 if the query's cursor is refused, else 500. */
 void answer_error(struct app_request *request, const struct gramme_error *error);
 /* A page of a list: {"items": [...], "cursor": "..."}; no cursor at the end. `show` fills a map for
- * each item of the answer, as the signed-in user may see it. */
+ * each item of the answer, as the signed-in user may see it; what leaves it empty, because it
+ * cannot be read, is left out. */
 void answer_page(struct app_request *request, const struct gramme_answer *answer,
                  void (*show)(const struct identity *who, const struct gramme_value *item,
                               struct gramme_value *out));

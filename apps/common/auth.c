@@ -40,7 +40,8 @@ void dev_identity(struct identity *out, const char *id, unsigned roles)
     *out = (struct identity){.roles = roles};
     snprintf(out->id, sizeof(out->id), "%s", id);
     snprintf(out->name, sizeof(out->name), "%s", known == NULL ? id : known->name);
-    snprintf(out->email, sizeof(out->email), "%s@example.com", id);
+    snprintf(out->email, sizeof(out->email), "%.*s@example.com",
+             (int)(sizeof(out->email) - sizeof("@example.com")), id);
 }
 
 struct auth *auth_create(const struct auth_options *options)
@@ -54,7 +55,7 @@ struct auth *auth_create(const struct auth_options *options)
         }
     } else if (options->mode == AUTH_OIDC) {
         signing_key_random(&auth->key);
-    } /* else a key that everybody knows: in mode dev anybody is who they say */
+    } /* else a fixed public key: mode dev does not authenticate */
     if (options->mode == AUTH_OIDC) {
         auth->oidc = oidc_create(&options->oidc);
     }
@@ -144,17 +145,17 @@ static bool read_session(const struct auth *auth, const struct http_exchange *ex
     return id != NULL;
 }
 
-/* Mode dev: X-User-Id and X-User-Roles. False: they are not there. */
-static bool read_dev_headers(const struct http_exchange *exchange, struct identity *out)
+/* Mode dev: X-User-Id and X-User-Roles. AUTH_NOBODY: they are not there. */
+static enum auth_result read_dev_headers(const struct http_exchange *exchange, struct identity *out)
 {
     struct str id = http_header(exchange, STR("x-user-id"));
     struct str roles = http_header(exchange, STR("x-user-roles"));
     if (str_is_null(id)) {
-        return false;
+        return AUTH_NOBODY;
     }
     const char *user = arena_copy_c(exchange->arena, id).data;
     if (!identity_id_is_valid(user)) {
-        return false;
+        return AUTH_BAD_USER;
     }
     const struct dev_user *known = dev_user_find(user);
     unsigned chosen = known == NULL ? 0 : known->roles;
@@ -162,7 +163,7 @@ static bool read_dev_headers(const struct http_exchange *exchange, struct identi
         chosen = roles_parse(arena_copy_c(exchange->arena, roles).data);
     }
     dev_identity(out, user, chosen);
-    return true;
+    return AUTH_OK;
 }
 
 /* Whether the name by which we were addressed is this machine: else a page of another site could
@@ -185,9 +186,12 @@ static enum auth_result identify_dev(const struct auth *auth, const struct http_
     if (!host_is_local(exchange)) {
         return AUTH_BAD_HOST;
     }
-    if (read_dev_headers(exchange, out)) {
+    enum auth_result by_header = read_dev_headers(exchange, out);
+    if (by_header != AUTH_NOBODY) {
         *out_means = AUTH_BY_HEADER;
-    } else if (read_session(auth, exchange, out)) {
+        return by_header;
+    }
+    if (read_session(auth, exchange, out)) {
         *out_means = AUTH_BY_COOKIE;
     } else {
         *out_means = AUTH_BY_DEFAULT;

@@ -14,11 +14,11 @@ enum auth_mode { AUTH_DEV, AUTH_OIDC };
 struct auth_options {
     enum auth_mode mode;
     struct oidc_options oidc; /* AUTH_OIDC */
-    /* the address of this site for browsers, "https://apps.example.com"; NULL: the request's
-     * Host, over http */
+    /* the address of this site for browsers, "https://apps.example.com", as they write an origin;
+     * NULL: the request's Host, over http */
     const char *public_url;
     const char *session_key_file; /* NULL: sessions end with the process (AUTH_OIDC) */
-    int session_hours;
+    int64_t session_hours;
 };
 
 struct auth;
@@ -37,6 +37,7 @@ enum auth_result {
     AUTH_BAD_TOKEN,   /* the bearer token is refused */
     AUTH_UNAVAILABLE, /* the provider's keys cannot be fetched */
     AUTH_BAD_HOST,    /* AUTH_DEV under a name that is not this machine's */
+    AUTH_BAD_USER,    /* AUTH_DEV with a header that names nobody */
 };
 
 /* How the user was identified: for a cookie, which browsers send automatically, the origin must be

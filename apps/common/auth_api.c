@@ -1,4 +1,5 @@
-/* The requests under /auth: session, choosing a user in mode dev, sign-in and sign-out. */
+/* The requests under /auth: session, choosing a user in mode dev, sign-in and sign-out. Called by
+ * the router on worker threads. */
 #include <stdio.h>
 
 #include "apps/common/auth_internal.h"
@@ -26,7 +27,7 @@ static const char *our_url(struct app_request *request, const char *path)
     return arena_format(arena, "http://%.*s%s", STR_ARG(host), path).data;
 }
 
-/* A path of ours to go back to: anything else would let others send people away from here. Browsers
+/* Returns the path if it is local to this site (protection against open redirects). Browsers
  * leave tabs and line ends out of addresses: "/<tab>/host" would be "//host". */
 static const char *return_path(const char *wanted)
 {
@@ -49,7 +50,7 @@ static void set_session(struct app_request *request, const struct identity *iden
     gramme_set_string(session, "name", identity->name);
     gramme_set_string(session, "email", identity->email);
     roles_show(identity->roles, gramme_set_list(session, "roles"));
-    int64_t seconds = (int64_t)auth->options.session_hours * 3600;
+    int64_t seconds = auth->options.session_hours * 3600;
     const char *token = token_make(auth, request->exchange->arena, "session", session, seconds);
     gramme_value_destroy(session);
     answer_header(request, "Set-Cookie", "%s=%s; Path=/; Max-Age=%lld%s", SESSION_COOKIE, token,
@@ -105,12 +106,13 @@ static void choose_dev_user(struct app_request *request)
         return;
     }
     const struct gramme_value *body = request_body(request, FIELDS("user", "roles"));
-    const char *user = body == NULL ? NULL : request_text(request, body, "user", 128);
+    const char *user =
+        body == NULL ? NULL : request_text(request, body, "user", IDENTITY_ID_LEN_MAX);
     if (user == NULL) {
         return; /* answered */
     }
     if (!identity_id_is_valid(user)) {
-        answer_bad_field(request, "user", "user must be 1 to 128 letters, digits or . _ @ + : -");
+        answer_bad_field(request, "user", "user must be %s", IDENTITY_ID_RULE);
         return;
     }
     const struct gramme_value *roles = gramme_get(body, "roles");
@@ -237,8 +239,8 @@ static void log_out(struct app_request *request)
 }
 
 static const struct app_route routes[] = {
-    {"GET", "/session", get_session}, {"POST", "/dev", choose_dev_user},
-    {"GET", "/login", begin_login},   {"GET", "/callback", complete_login},
+    {"GET", "/session", get_session},      {"POST", "/dev", choose_dev_user},
+    {"GET", "/login?return", begin_login}, {"GET", "/callback?*", complete_login},
     {"POST", "/logout", log_out},
 };
 

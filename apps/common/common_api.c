@@ -1,4 +1,5 @@
-/* What every application's API has: live updates, and its access patterns with their cost. */
+/* What every application's API has: live updates, and its access patterns with their cost. Called
+ * by the router on worker threads. */
 #include "apps/common/cost.h"
 #include "apps/common/measured.h"
 #include "apps/common/request_internal.h"
@@ -17,8 +18,17 @@ static void get_patterns(struct app_request *request)
 {
     const struct app_files *files = request->app->definition->files;
     struct arena *arena = request->exchange->arena;
+    struct gramme_error *error = NULL;
     struct gramme_value *measured =
-        measured_get(request->app->insight, cost_table(arena, files->patterns));
+        measured_get(request->app->insight, cost_table(arena, files->patterns), &error);
+    bool is_outage =
+        error != NULL && (gramme_error_status(error) == 0 || gramme_error_retryable(error));
+    if (is_outage) { /* else the page would lose the measurements that it shows */
+        answer_error(request, error);
+        gramme_error_destroy(error);
+        return;
+    }
+    gramme_error_destroy(error);
     struct gramme_value *body = cost_describe(files->patterns, files->workload, measured);
     answer_value(request, 200, body);
     gramme_value_destroy(measured);

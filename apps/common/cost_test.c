@@ -30,6 +30,9 @@ static void patterns_are_shown_as_the_api_names_them(void **state)
     const struct gramme_value *list = gramme_value_at(patterns, 1);
     assert_string_equal(gramme_get_string(list, "key"), "a = :a");
     assert_true(number(list, "unitsMax") == 8 && number(list, "itemsMax") == 100);
+    assert_string_equal(gramme_get_string(list, "complexity"), "O(n)");
+    assert_string_equal(gramme_get_string(gramme_value_at(patterns, 0), "complexity"), "O(1)");
+    assert_false(gramme_get_bool(list, "scans", true));
     assert_null(gramme_get(gramme_value_at(patterns, 0), "index"));
     assert_null(gramme_get(body, "calls"));
     assert_true(number(gramme_get(body, "cost"), "total") == 0);
@@ -64,7 +67,45 @@ static void a_month_costs_what_its_operations_do(void **state)
     assert_true(number(cost, "storage") == 0.25);
     assert_true(number(cost, "total") == 0.295009);
     assert_string_equal(gramme_get_string(cost, "currency"), "USD");
+    assert_null(gramme_get(cost, "provisioned")); /* there are no prices for it */
+    /* As declared: get takes 0.5, list 8: (500 * 0.5 + 500 * 8) * 30 reads. */
+    const struct gramme_value *here = gramme_get(cost, "here");
+    assert_true(number(here, "reads") == 0.031875 && number(here, "storage") == 0.25);
+    assert_string_equal(gramme_get_string(gramme_value_at(operations, 0), "unitsHereAre"),
+                        "declared");
     gramme_value_destroy(body);
+}
+
+static void what_is_measured_replaces_what_is_declared(void **state)
+{
+    (void)state;
+    static const char MEASURED[] = "[{\"operation\": \"GetItem\", \"index\": null, \"calls\": 4, "
+                                   "\"readUnits\": 8}]";
+    static const char WORKLOAD[] =
+        "{\"source\": \"document\", \"storageGb\": 1, \"operations\": [{\"what\": \"views\", "
+        "\"pattern\": \"get\", \"kind\": \"read\", \"count\": 1000000, \"per\": \"month\", "
+        "\"units\": 1}, {\"what\": \"w\", \"pattern\": \"list\", \"kind\": \"write\", "
+        "\"count\": 3000000, \"per\": \"month\", \"units\": 1}],"
+        " \"prices\": {\"readMillion\": 0.25, \"writeMillion\": 1.25, \"storageGbMonth\": 0.25, "
+        "\"readUnitHour\": 0.00013, \"writeUnitHour\": 0.00065}}";
+    struct gramme_value *measured =
+        gramme_value_from_json(MEASURED, strlen(MEASURED), GRAMME_PLAIN, NULL);
+    struct gramme_value *body = cost_describe(PATTERNS, WORKLOAD, measured);
+    const struct gramme_value *cost = gramme_get(body, "cost");
+    const struct gramme_value *views =
+        gramme_value_at(gramme_get(gramme_get(body, "workload"), "operations"), 0);
+    assert_string_equal(gramme_get_string(views, "unitsHereAre"), "measured");
+    assert_true(number(views, "unitsHere") == 2 && number(views, "costPerMonthHere") == 0.5);
+    assert_true(number(cost, "reads") == 0.25);
+    assert_true(number(gramme_get(cost, "here"), "reads") == 0.5);
+    /* 720 hours of 1 unit to read (0.4 per second) and 2 to write (1.2 per second). */
+    const struct gramme_value *provisioned = gramme_get(cost, "provisioned");
+    assert_true(number(provisioned, "readCapacity") == 1);
+    assert_true(number(provisioned, "writeCapacity") == 2);
+    assert_true(number(provisioned, "reads") == 0.0936 && number(provisioned, "writes") == 0.936);
+    assert_true(number(provisioned, "total") == 1.2796);
+    gramme_value_destroy(body);
+    gramme_value_destroy(measured);
 }
 
 static void what_the_database_has_measured_is_added(void **state)
@@ -131,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_are_shown_as_the_api_names_them),
         cmocka_unit_test(a_month_costs_what_its_operations_do),
+        cmocka_unit_test(what_is_measured_replaces_what_is_declared),
         cmocka_unit_test(what_the_database_has_measured_is_added),
         cmocka_unit_test(keys_are_compared_without_names_of_values),
     };

@@ -110,7 +110,7 @@ static void rest_throttled(struct live *live)
     pthread_mutex_unlock(&live->mutex);
 }
 
-/* Waits until somebody needs us. False: the server stops. */
+/* Waits until a client connects or live_sync() is called. False: the server stops. */
 static bool wait_for_need(struct live *live)
 {
     pthread_mutex_lock(&live->mutex);
@@ -160,7 +160,7 @@ static void set_position(struct live *live, enum live_source position)
     pthread_mutex_unlock(&live->mutex);
 }
 
-/* Until nobody needs it, or the position is lost. */
+/* Reads until no client is connected or the iterators have expired. */
 static void follow_stream(struct feed *feed)
 {
     struct live *live = feed->live;

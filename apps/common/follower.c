@@ -73,7 +73,7 @@ static bool wait(struct follower *follower, int for_ms)
 static void note_failure(struct follower *follower, const struct gramme_error *error)
 {
     if (!follower->is_down) {
-        log_write(LOG_WARN, "follower", "%s: changes wait until this passes: %s: %s",
+        log_write(LOG_WARN, "follower", "%s: cannot process changes, will retry: %s: %s",
                   follower->options.app->table, gramme_error_code(error),
                   gramme_error_message(error));
     }

@@ -19,10 +19,14 @@ static const struct {
 
 bool identity_id_is_valid(const char *text)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789._@+:-";
     size_t len = strlen(text);
-    return len >= 1 && len < sizeof(((struct identity *)NULL)->id) && strspn(text, allowed) == len;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < ' ' || text[i] > '~' || text[i] == '#') {
+            return false;
+        }
+    }
+    return len >= 1 && len <= IDENTITY_ID_LEN_MAX && text[0] != ' ' && text[len - 1] != ' ' &&
+           strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
 }
 
 void identity_copy_text(char *out, size_t size, const char *text)

@@ -15,18 +15,26 @@ enum role {
     ROLES_ALL = 15,
 };
 
+/* An id is 1 to IDENTITY_ID_LEN_MAX printable ASCII characters, as OpenID Connect has them, but no
+ * '#', which separates the parts of keys, no space at an end, and not "." or "..", which browsers
+ * remove from paths. Providers make ids of many forms: "auth0|x", e-mail addresses, "f:UUID:ana".
+ */
+enum { IDENTITY_ID_LEN_MAX = 255 };
+/* The same for people. */
+#define IDENTITY_ID_RULE "1 to 255 ASCII characters without # and without a space at an end"
+
 struct identity {
-    char id[129];
+    char id[IDENTITY_ID_LEN_MAX + 1];
     char name[201];
-    char email[255];
+    char email[IDENTITY_ID_LEN_MAX + 1];
     unsigned roles; /* enum role, added */
 };
 
-/* An id is 1 to 128 letters, digits and . _ @ + : - */
+/* Whether a text is an id of a user, or of anything that applications name in the same way. */
 bool identity_id_is_valid(const char *text);
 /* Fills name or email of an identity; what does not fit is cut, never inside a character. */
 void identity_copy_text(char *out, size_t size, const char *text);
-/* Whether they have one of the roles; an admin has all. */
+/* Returns whether the identity has one of the roles; an admin has all. */
 bool identity_has(const struct identity *identity, unsigned roles);
 /* Whether they are the user of this id, or an admin. */
 bool identity_is(const struct identity *identity, const char *id);

@@ -1,5 +1,5 @@
-/* The event loop's side of live updates: clients, and the newest changes for those who come back.
- */
+/* The event loop's side of live updates: clients, and the newest changes, for clients that
+ * reconnect. feed.c, on the thread that reads the stream, sends the changes through a mailbox. */
 #include "apps/common/live.h"
 
 #include <inttypes.h>
@@ -221,7 +221,8 @@ static void take_status(struct live *live, const struct message *message)
     }
 }
 
-/* Whoever has listened for long comes back, misses nothing, and is asked again who it is. */
+/* Closes connections older than the limit; the client reconnects with Last-Event-ID and is
+ * authenticated again. */
 static void take_ping(struct live *live)
 {
     int64_t now = clock_monotonic_us() / 1000;
@@ -309,7 +310,7 @@ static enum live_source join(struct live *live, struct mailbox *mailbox)
 }
 
 void live_subscribe(struct live *live, struct http_exchange *exchange, const struct identity *who,
-                    const char *last_id)
+                    struct str headers, const char *last_id)
 {
     struct client *client = mem_zalloc(sizeof(*client));
     client->live = live;
@@ -320,7 +321,9 @@ void live_subscribe(struct live *live, struct http_exchange *exchange, const str
     struct http_answer answer = {
         .status = 200,
         .content_type = STR("text/event-stream"),
-        .headers = STR("Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n"),
+        .headers = arena_format(exchange->arena,
+                                "Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n%.*s",
+                                STR_ARG(headers)),
     };
     client->stream = http_stream_open(exchange, &answer, on_client_closed, client);
     if (client->stream == NULL) {

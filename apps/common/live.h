@@ -30,10 +30,10 @@ void live_stop(struct live *live);
 /* Frees it; call it when no client is left. */
 void live_destroy(struct live *live);
 
-/* Answers the exchange with the events that `who` may see; on the exchange's thread. `last_id`:
- * the header Last-Event-ID, NULL if there is none. */
+/* Answers the exchange with the events that `who` may see; on the exchange's thread. `headers`:
+ * lines to send besides its own. `last_id`: the header Last-Event-ID, NULL if there is none. */
 void live_subscribe(struct live *live, struct http_exchange *exchange, const struct identity *who,
-                    const char *last_id);
+                    struct str headers, const char *last_id);
 /* Call it after a write of this server; any thread. */
 void live_note_write(struct live *live);
 /* Waits until every change that was written before the call has been applied. False: there is no

@@ -6,7 +6,8 @@
 
 enum { PATTERNS_MAX = 1000 }; /* the most that the server lists */
 
-struct gramme_value *measured_get(struct gramme_db *insight, const char *table)
+struct gramme_value *measured_get(struct gramme_db *insight, const char *table,
+                                  struct gramme_error **error)
 {
     if (insight == NULL) {
         return NULL;
@@ -14,7 +15,7 @@ struct gramme_value *measured_get(struct gramme_db *insight, const char *table)
     struct gramme_value *parameters = gramme_map_create();
     gramme_set_string(parameters, "table", table);
     gramme_set_int(parameters, "limit", PATTERNS_MAX);
-    struct gramme_answer *answer = gramme_insight(insight, "patterns", parameters, NULL);
+    struct gramme_answer *answer = gramme_insight(insight, "patterns", parameters, error);
     gramme_value_destroy(parameters);
     const struct gramme_value *patterns = gramme_get(gramme_answer_root(answer), "patterns");
     struct gramme_value *list =

@@ -6,9 +6,10 @@
 #include "gramme/gramme.h"
 
 /* Requests the counted patterns of a table from the database. Returns a list that the caller
- * destroys; NULL: the database is not a Gramme server, cannot be reached or refuses, or `insight`
- * is NULL. May block. */
-struct gramme_value *measured_get(struct gramme_db *insight, const char *table);
+ * destroys; NULL: the database is not a Gramme server, refuses or cannot be reached (*error), or
+ * `insight` is NULL. May block. */
+struct gramme_value *measured_get(struct gramme_db *insight, const char *table,
+                                  struct gramme_error **error);
 
 /* Sums up what `measured` (a list of measured_get()) says of a declared pattern: out gets
  * "requests", "units" and "unitsEach". False, with `out` unchanged: there are no such requests.

@@ -279,7 +279,7 @@ static struct gramme_value *exchange_code(struct oidc *oidc, struct arena *arena
     return fetch_json(oidc, &fetch, err);
 }
 
-/* Many providers tell no more than `sub` in the ID token: adds what the userinfo endpoint says of
+/* Many providers put only `sub` into the ID token: adds what the userinfo endpoint says of
  * the same subject. */
 static void add_userinfo(struct oidc *oidc, struct arena *arena, const char *access_token,
                          struct gramme_value *claims)

@@ -100,8 +100,8 @@ void pages_finish(struct pages *pages)
     map_finish(&pages->files);
 }
 
-/* A page gets everything from where it came from; FullCalendar brings its styles and its font
- * inside its script. */
+/* Content-Security-Policy: all resources from this origin; FullCalendar brings its styles and its
+ * font inside its script. */
 #define HEADERS_ALWAYS                                                                             \
     "X-Content-Type-Options: nosniff\r\n"                                                          \
     "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "              \
@@ -115,7 +115,7 @@ bool pages_answer(const struct pages *pages, struct http_exchange *exchange, str
     struct str wanted = is_folder ? arena_format(arena, "%.*sindex.html", STR_ARG(path)) : path;
     const struct page_file *page = map_get(&pages->files, wanted);
     if (page != NULL) {
-        /* What is built into assets has a name that changes with what it holds. */
+        /* Names in assets/ contain a hash of the content, so they may be cached forever. */
         bool is_kept = str_starts_with(path, STR("/assets/"));
         buf_add(exchange->out, page->bytes);
         http_reply(exchange,

@@ -187,7 +187,8 @@ static bool catch_up(struct replica *replica, const struct beginning *beginning,
     return true;
 }
 
-/* Reads the table and looks at it; keeps it if all changes are known. */
+/* Loads the table, calls look(), and keeps the entries if the journal has every change since the
+ * start of the load. */
 static bool load_and_look(struct replica *replica, struct gramme_db *db, bool is_fresh,
                           void (*look)(const struct map *entries, void *context), void *context,
                           struct gramme_error **error)

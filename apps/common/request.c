@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "apps/common/request_internal.h"
+#include "base/percent.h"
 #include "base/utf8.h"
 
 const char *text_copy(struct arena *arena, struct str text)
@@ -81,6 +82,11 @@ const char *request_query(const struct app_request *request, const char *name)
     return NULL;
 }
 
+const char *request_encode(const struct app_request *request, const char *text)
+{
+    return percent_encode(request->exchange->arena, str_from_c(text), "").data;
+}
+
 const char *request_header(const struct app_request *request, const char *name)
 {
     struct str value = http_header(request->exchange, str_from_c(name));
@@ -148,12 +154,7 @@ bool request_fields(struct app_request *request, const struct gramme_value *map,
             known++;
         }
         if (*known == NULL) {
-            struct gramme_value *details = gramme_map_create();
-            gramme_set_string(details, "field", name);
-            struct str message =
-                arena_format(request->exchange->arena, "%s is not a field of this request", name);
-            answer_problem_details(request, 400, "unknown_field", details, message.data);
-            gramme_value_destroy(details);
+            answer_unknown(request, name, "field");
             return false;
         }
     }
@@ -230,7 +231,8 @@ static bool text_fits(const char *text, size_t len, size_t len_max)
            utf8_utf16_len(str_make(text, len)) <= len_max;
 }
 
-/* Whether there is nothing to see in the text: spaces of any kind, also those of zero width. */
+/* Whether the text has only white space or zero-width characters: spaces of any kind, also those of
+ * zero width. */
 static bool text_is_blank(const char *text)
 {
     static const char *const spaces[] = {

@@ -56,6 +56,9 @@ struct app_request {
 /* Finds the route of a path (behind /NAME/api) and its parameters. `*out_known` tells whether the
  * path is one with another method. NULL: none. */
 const struct app_route *router_find(struct app_request *request, struct str path, bool *out_known);
+/* The name of a parameter of the query that the request's route does not have; NULL: there is none.
+ * The query is valid. */
+const char *router_unknown_parameter(const struct app_request *request);
 /* The methods that a path knows: "GET, PUT". */
 struct str router_methods(struct app_request *request, struct str path);
 /* /NAME/api/live and /NAME/api/patterns, which every application has. */
@@ -76,6 +79,8 @@ void request_describe_failure(int status, const char *text, struct buf *headers,
 /* Whether every name and value of a query can be decoded. */
 bool query_is_valid(struct arena *arena, struct str query);
 
+/* 400 unknown_field: the request has a `kind` ("field" or "parameter") that it must not have. */
+void answer_unknown(struct app_request *request, const char *name, const char *kind);
 /* 400: the cursor is not one of this list. */
 void answer_bad_cursor(struct app_request *request);
 

@@ -60,6 +60,52 @@ static bool match(struct app_request *request, struct str pattern, struct str pa
     return pattern.len == 0 && path.len == 0;
 }
 
+/* What stands before the ? of a route, and what behind it. */
+static struct str route_path(const struct app_route *route)
+{
+    return str_make(route->path, strcspn(route->path, "?"));
+}
+
+static struct str route_query(const struct app_route *route)
+{
+    struct str all = str_from_c(route->path);
+    size_t len = route_path(route).len;
+    return str_skip(all, len == all.len ? len : len + 1);
+}
+
+/* Whether a route's query has the parameter: one of "a&b&c". */
+static bool has_parameter(struct str known, const char *name)
+{
+    size_t len = strlen(name);
+    while (known.len > 0) {
+        const char *end = memchr(known.data, '&', known.len);
+        size_t known_len = end == NULL ? known.len : (size_t)(end - known.data);
+        if (known_len == len && memcmp(known.data, name, len) == 0) {
+            return true;
+        }
+        known = str_skip(known, end == NULL ? known_len : known_len + 1);
+    }
+    return false;
+}
+
+const char *router_unknown_parameter(const struct app_request *request)
+{
+    struct str known = route_query(request->route);
+    struct str rest = request->query;
+    while (rest.len > 0 && !str_eq(known, STR("*"))) {
+        const char *end = memchr(rest.data, '&', rest.len);
+        size_t len = end == NULL ? rest.len : (size_t)(end - rest.data);
+        const char *equals = memchr(rest.data, '=', len);
+        size_t name_len = equals == NULL ? len : (size_t)(equals - rest.data);
+        const char *name = url_decode(request->exchange->arena, str_make(rest.data, name_len), ' ');
+        if (len > 0 && !has_parameter(known, name)) {
+            return name;
+        }
+        rest = str_skip(rest, end == NULL ? len : len + 1);
+    }
+    return NULL;
+}
+
 /* The routes of the request's application: its own, and those that all have. */
 static const struct app_route *route_at(const struct app_request *request, size_t index)
 {
@@ -79,7 +125,7 @@ const struct app_route *router_find(struct app_request *request, struct str path
     const struct app_route *route;
     *out_known = false;
     for (size_t i = 0; (route = route_at(request, i)) != NULL; i++) {
-        if (!match(request, str_from_c(route->path), path)) {
+        if (!match(request, route_path(route), path)) {
             continue;
         }
         *out_known = true;
@@ -95,7 +141,7 @@ struct str router_methods(struct app_request *request, struct str path)
     struct str methods = STR("");
     const struct app_route *route;
     for (size_t i = 0; (route = route_at(request, i)) != NULL; i++) {
-        if (match(request, str_from_c(route->path), path)) {
+        if (match(request, route_path(route), path)) {
             methods = arena_format(request->exchange->arena, "%.*s%s%s", STR_ARG(methods),
                                    methods.len > 0 ? ", " : "", route->method);
         }

@@ -39,14 +39,15 @@ static void reply(struct task *task)
     struct app_request *request = CONTAINER_OF(task, struct app_request, task);
     struct http_exchange *exchange = request->exchange;
     request_log(request);
-    if (request->is_stream) {
-        live_subscribe(request->app->live, exchange, &request->identity,
-                       request_header(request, "last-event-id"));
-        return;
-    }
     buf_format(&request->headers, "X-Request-Id: %s\r\nX-Content-Type-Options: nosniff\r\n",
                request->id);
     struct buf headers = request->headers;
+    if (request->is_stream) {
+        live_subscribe(request->app->live, exchange, &request->identity, buf_str(&headers),
+                       request_header(request, "last-event-id"));
+        buf_finish(&headers);
+        return;
+    }
     struct buf out = request->out;
     buf_add(exchange->out, buf_str(&out));
     http_reply(exchange, &(struct http_answer){
@@ -131,7 +132,11 @@ static void route(struct app_server *server, struct app_request *request, struct
     }
     bool known;
     request->route = router_find(request, path, &known);
-    if (request->route != NULL) {
+    const char *unknown = request->route == NULL ? NULL : router_unknown_parameter(request);
+    if (unknown != NULL) {
+        answer_unknown(request, unknown, "parameter");
+        reply(&request->task);
+    } else if (request->route != NULL) {
         enqueue(server, request);
     } else if (known) {
         answer_header(request, "Allow", "%.*s", STR_ARG(router_methods(request, path)));
@@ -221,14 +226,15 @@ static void answer_request(void *context, struct http_exchange *exchange)
 /* --- opening and closing --- */
 
 /* The threads that read the application's stream. */
-static void start_streams(struct app *app, const struct app_server_options *options)
+static void start_streams(struct app *app, struct gramme_db *streams,
+                          const struct app_server_options *options)
 {
     if (app->definition->live != NULL) {
         app->live = live_create(&(struct live_options){
             .app = app->definition->live,
             .state = app->state,
             .db = app->db,
-            .streams = options->streams,
+            .streams = streams,
             .interval_ms = options->live_interval_ms,
             .poll_ms = POLL_MS,
             .may_enable = options->may_enable_streams,
@@ -238,25 +244,25 @@ static void start_streams(struct app *app, const struct app_server_options *opti
         app->follower = follower_create(&(struct follower_options){
             .app = app->definition->follower,
             .db = app->db,
-            .streams = options->streams,
+            .streams = streams,
             .may_enable = options->may_enable_streams,
         });
     }
 }
 
-static bool start_apps(struct app_server *server, struct gramme_db *db,
-                       const struct app_server_options *options, struct err *err)
+static bool start_apps(struct app_server *server, const struct app_server_options *options,
+                       struct err *err)
 {
     assert(options->app_count <= APPS_MAX);
     for (size_t i = 0; i < options->app_count; i++) {
         struct app *app = &server->apps[i];
         app->definition = options->apps[i];
-        app->db = db;
+        app->db = options->connections[i].db;
         app->auth = options->auth;
-        app->insight = options->insight;
+        app->insight = options->connections[i].insight;
         struct gramme_error *error = NULL;
         if (app->definition->start != NULL) {
-            app->state = app->definition->start(db, &error);
+            app->state = app->definition->start(app->db, &error);
         }
         if (error != NULL) {
             err_set(err, ERR_INTERNAL, "%s does not start: %s", app->definition->name,
@@ -265,10 +271,10 @@ static bool start_apps(struct app_server *server, struct gramme_db *db,
             return false;
         }
         server->app_count++;
-        start_streams(app, options);
+        start_streams(app, options->connections[i].streams, options);
     }
-    server->auth_app = (struct app){
-        .definition = &auth_app, .db = db, .state = options->auth, .auth = options->auth};
+    server->auth_app =
+        (struct app){.definition = &auth_app, .state = options->auth, .auth = options->auth};
     return true;
 }
 
@@ -283,8 +289,8 @@ static bool start_workers(struct app_server *server, int count, struct err *err)
     return true;
 }
 
-bool app_server_open(struct gramme_db *db, const struct app_server_options *options,
-                     struct app_server **out, struct err *err)
+bool app_server_open(const struct app_server_options *options, struct app_server **out,
+                     struct err *err)
 {
     struct app_server *server = mem_zalloc(sizeof(*server));
     pthread_mutex_init(&server->mutex, NULL);
@@ -305,8 +311,7 @@ bool app_server_open(struct gramme_db *db, const struct app_server_options *opti
         .body = STR("{\"error\":{\"code\":\"unavailable\",\"message\":\"Too many requests at "
                     "once: try again in a moment\"}}"),
     };
-    if (!start_apps(server, db, options, err) ||
-        !start_workers(server, options->worker_count, err) ||
+    if (!start_apps(server, options, err) || !start_workers(server, options->worker_count, err) ||
         !http_server_open(&http, answer_request, server, &server->http, err)) {
         app_server_close(server);
         return false;

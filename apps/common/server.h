@@ -7,6 +7,13 @@
 #include "apps/common/auth.h"
 #include "err/err.h"
 
+/* How an application reaches its database; several may have the same handles. */
+struct app_connection {
+    struct gramme_db *db;
+    struct gramme_db *streams; /* where the operations of streams go; may be `db` */
+    struct gramme_db *insight; /* the database, if it may be a Gramme server; else NULL */
+};
+
 struct app_server_options {
     struct str host;
     int port; /* 0: a free one */
@@ -14,18 +21,17 @@ struct app_server_options {
     const char *pages; /* directory with a folder per application */
     const struct app_definition *const *apps;
     size_t app_count;
+    const struct app_connection *connections; /* as many as `apps` */
     struct auth *auth;
-    struct gramme_db *streams; /* where the operations of streams go; may be the database itself */
-    struct gramme_db *insight; /* the database, if it may be a Gramme server; else NULL */
     bool may_enable_streams;
     int live_interval_ms;
 };
 
 struct app_server;
 
-/* The server borrows the databases, the options' definitions and who signs people in. */
-MUST_USE bool app_server_open(struct gramme_db *db, const struct app_server_options *options,
-                              struct app_server **out, struct err *err);
+/* The server borrows the connections, the options' definitions and who signs people in. */
+MUST_USE bool app_server_open(const struct app_server_options *options, struct app_server **out,
+                              struct err *err);
 /* Returns the port that it listens on. */
 MUST_USE int app_server_port(const struct app_server *server);
 /* Lets requests under way end. Accepts NULL. */

@@ -25,7 +25,7 @@ struct stream_change {
     int64_t when_s;                      /* when it was written, seconds since 1970 */
 };
 
-/* Takes a change. False, with *error: it could not; the same change is given again by the next
+/* Processes a change. False: failed, *error is set; the same change is given again by the next
  * stream_reader_read(). */
 typedef bool stream_take(void *context, const struct stream_change *change,
                          struct gramme_error **error);

@@ -1,4 +1,5 @@
-/* The REST API of the reconciliation; openapi.json describes it. */
+/* The REST API of the reconciliation; openapi.json describes it. The router (apps/common/router.c)
+ * calls the handlers on worker threads, where they wait for the database. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -341,10 +342,11 @@ static bool read_word(struct app_request *request, const char *name, const char 
     return false;
 }
 
-/* From the query: tenant, status, audio, age, lookbackDays. False: it has been answered. */
+/* From the query: tenant, shard, status, audio, age, lookbackDays. False: it has been answered. */
 static bool read_filter(struct app_request *request, struct mirror_filter *out)
 {
     int64_t days;
+    int64_t shard;
     const char *age;
     if (!request_require(request, ROLE_OPERATOR)) {
         return false;
@@ -357,6 +359,7 @@ static bool read_filter(struct app_request *request, struct mirror_filter *out)
     if (!read_word(request, "status", FIELDS("PENDING", "FAILED"), &out->status) ||
         !read_word(request, "audio", FIELDS("missing", "received"), &out->audio) ||
         !read_word(request, "age", FIELDS("current", "abandoned", "all"), &age) ||
+        !request_query_int(request, "shard", 0, recon_settings.shards - 1, -1, &shard) ||
         !request_query_int(request, "lookbackDays", 1, LOOKBACK_DAYS_MAX,
                            recon_settings.lookback_days, &days)) {
         return false;
@@ -365,12 +368,14 @@ static bool read_filter(struct app_request *request, struct mirror_filter *out)
                : strcmp(age, "abandoned") == 0 ? MIRROR_ABANDONED
                                                : MIRROR_ALL;
     out->since = out->now - days * WHEN_DAY;
+    out->has_shard = shard >= 0;
+    out->shard = (int)shard;
     return true;
 }
 
-/* A page of all shards, by age. */
-static void list_all(struct app_request *request, const struct mirror_filter *filter,
-                     const struct mirror_page *page)
+/* Answers a page, by age. */
+static void answer_pending(struct app_request *request, const struct mirror_filter *filter,
+                           const struct mirror_page *page)
 {
     const struct recon_state *state = request_state(request);
     struct mirror_result result;
@@ -396,48 +401,22 @@ static void list_all(struct app_request *request, const struct mirror_filter *fi
     gramme_value_destroy(result.items);
 }
 
-/* A page of one shard, from the database. */
-static void list_shard(struct app_request *request, const struct mirror_filter *filter, int shard)
-{
-    struct page page;
-    struct gramme_error *error = NULL;
-    if (!request_page(request, &page)) {
-        return; /* answered */
-    }
-    struct recon_search search = {.since = filter->since, .tenant = filter->tenant};
-    struct gramme_request *query = recon_find_pending(&search, shard);
-    page_apply(&page, query);
-    struct gramme_answer *answer = gramme_send(request_db(request), query, &error);
-    if (answer == NULL) {
-        answer_error(request, error);
-    } else {
-        answer_page(request, answer, show_pending);
-    }
-    gramme_request_destroy(query);
-    gramme_answer_destroy(answer);
-    gramme_error_destroy(error);
-}
-
 static void list_pending(struct app_request *request)
 {
     struct mirror_filter filter;
     struct mirror_page page = {.after = request_query(request, "cursor")};
     const char *order;
-    int64_t shard;
     int64_t limit;
     if (!read_filter(request, &filter) ||
-        !read_word(request, "order", FIELDS("oldest", "newest"), &order) ||
-        !request_query_int(request, "shard", 0, recon_settings.shards - 1, -1, &shard)) {
+        !read_word(request, "order", FIELDS("oldest", "newest"), &order)) {
         return; /* answered */
     }
-    if (shard >= 0) {
-        list_shard(request, &filter, (int)shard);
-    } else if (page.after != NULL && !mirror_cursor_is_valid(page.after)) {
+    if (page.after != NULL && !mirror_cursor_is_valid(page.after)) {
         answer_problem(request, 400, "bad_cursor", "The cursor is none of this list");
     } else if (request_query_int(request, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT, &limit)) {
         page.limit = (size_t)limit;
         page.newest_first = order != NULL && strcmp(order, "newest") == 0;
-        list_all(request, &filter, &page);
+        answer_pending(request, &filter, &page);
     }
 }
 
@@ -528,7 +507,7 @@ static void answer_metrics_json(struct app_request *request, const struct poller
     gramme_value_destroy(map);
 }
 
-/* JSON, or what Prometheus reads if the client would rather have text. */
+/* JSON, or Prometheus text format if Accept prefers text/plain. */
 static void get_metrics(struct app_request *request)
 {
     if (!request_require(request, ROLE_OPERATOR)) {
@@ -549,16 +528,17 @@ static void get_metrics(struct app_request *request)
 
 /* --- the application --- */
 
+#define FILTER_PARAMETERS "tenant&shard&status&audio&age&lookbackDays"
 static const struct app_route routes[] = {
     {"POST", "/calls", ingest_calls},
     {"PUT", "/calls/{tenantId}/{callId}", ingest_call},
     {"GET", "/calls/{tenantId}/{callId}", get_call},
     {"POST", "/calls/{tenantId}/{callId}/resolve", resolve_call},
     {"POST", "/calls/{tenantId}/{callId}/reopen", reopen_call},
-    {"GET", "/pending", list_pending},
-    {"GET", "/summary", summarize},
-    {"GET", "/deliveries", list_deliveries},
-    {"GET", "/metrics", get_metrics},
+    {"GET", "/pending?" FILTER_PARAMETERS "&order&limit&cursor", list_pending},
+    {"GET", "/summary?" FILTER_PARAMETERS, summarize},
+    {"GET", "/deliveries?failed", list_deliveries},
+    {"GET", "/metrics?format", get_metrics},
 };
 
 static void *start(struct gramme_db *db, struct gramme_error **error)

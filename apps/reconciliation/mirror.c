@@ -72,6 +72,7 @@ static bool take_item(void *context, int partition, const struct gramme_value *i
 static bool read_index(struct gramme_db *db, struct replica_load *load, struct gramme_error **error)
 {
     struct recon_search everything = {0};
+    recon_check_projection(db);
     return recon_each_pending(db, &everything, take_item, load, error);
 }
 
@@ -97,6 +98,9 @@ bool entry_matches_any_age(const struct entry *entry, const struct mirror_filter
 {
     bool is_failed = entry->status != NULL && strcmp(entry->status, "FAILED") == 0;
     if (filter->tenant != NULL && strcmp(filter->tenant, entry->tenant_id) != 0) {
+        return false;
+    }
+    if (filter->has_shard && filter->shard != entry_shard(entry)) {
         return false;
     }
     if (filter->status != NULL && (strcmp(filter->status, "FAILED") == 0) != is_failed) {

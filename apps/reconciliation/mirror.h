@@ -15,6 +15,8 @@ struct mirror_filter {
     const char *status; /* "PENDING" or "FAILED": of the processing; PENDING also when only the
                            audio is missing */
     const char *audio;  /* "missing" or "received" */
+    bool has_shard;     /* only those of `shard` */
+    int shard;
     enum mirror_age age;
     int64_t since; /* the look-back: what is older is abandoned */
     int64_t now;

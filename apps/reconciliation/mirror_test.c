@@ -172,7 +172,7 @@ static void the_summary_counts_what_is_listed(void **state)
     gramme_value_destroy(out);
 }
 
-/* As the stream tells of it: a call that is fine leaves, one that is bad comes in. */
+/* Stream records remove resolved calls and add failed ones. */
 static void changes_are_followed(void **state)
 {
     (void)state;

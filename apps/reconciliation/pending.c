@@ -1,4 +1,5 @@
-/* Reads the partitions of the index, all at once. */
+/* Reads the partitions of the index, all at once: a thread for each. Called by the poller, and when
+ * the mirror is loaded; returns when all have ended. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,17 @@
 #include "apps/reconciliation/reconciliation.h"
 #include "base/base.h"
 #include "base/mem.h"
+
+struct recon_search recon_search_due(void)
+{
+    int64_t now = when_now();
+    return (struct recon_search){
+        .since = now - recon_settings.lookback_days * WHEN_DAY,
+        .tenant = recon_settings.tenant,
+        .due = now,
+        .newest_first = strcmp(recon_settings.order, "newest") == 0,
+    };
+}
 
 struct partition_reader {
     struct gramme_db *db;

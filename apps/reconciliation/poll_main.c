@@ -1,12 +1,16 @@
-/* gramme-apps poll: the poller as a program of its own. */
+/* gramme-apps poll: the poller as a program of its own. Called by main.c; runs until a signal. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "apps/common/log_options.h"
 #include "apps/reconciliation/poller.h"
+#include "base/base.h"
 
 struct poll_options {
     const char *db;
+    const char *log_format;
+    const char *log_level;
     bool once;
     bool dry_run;
 };
@@ -19,14 +23,36 @@ static void print_help(void)
         "Any number of pollers may run at once.\n\n"
         "  --db URL               the DynamoDB to use [http://127.0.0.1:8000]\n"
         "  --once                 one pass over what is due, then end\n"
-        "  --dry-run              print what is due, a line of JSON each, and do nothing\n");
+        "  --dry-run              print what is due, a line of JSON each, and do nothing\n"
+        "  --log-format text|json of the lines on standard error [text]\n"
+        "  --log-level LEVEL      error, warn, info or debug [info]\n");
     recon_print_options();
     printf("\nAt its end it prints what it did as JSON.\n");
 }
 
+static bool take_text(const char *name, const char *value, struct poll_options *out)
+{
+    const struct {
+        const char *name;
+        const char **text;
+    } texts[] = {
+        {"--db", &out->db},
+        {"--log-format", &out->log_format},
+        {"--log-level", &out->log_level},
+    };
+    for (size_t i = 0; value != NULL && i < COUNT_OF(texts); i++) {
+        if (strcmp(texts[i].name, name) == 0) {
+            *texts[i].text = value;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_options(int argc, char **argv, struct poll_options *out)
 {
-    *out = (struct poll_options){.db = "http://127.0.0.1:8000"};
+    *out = (struct poll_options){
+        .db = "http://127.0.0.1:8000", .log_format = "text", .log_level = "info"};
     for (int i = 0; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         enum recon_option taken = recon_take_option(argv[i], value);
@@ -37,10 +63,7 @@ static bool read_options(int argc, char **argv, struct poll_options *out)
             out->once = true;
         } else if (strcmp(argv[i], "--dry-run") == 0) {
             out->dry_run = true;
-        } else if (strcmp(argv[i], "--db") == 0 && value != NULL) {
-            out->db = value;
-            i++;
-        } else if (taken == RECON_OPTION_TAKEN) {
+        } else if (taken == RECON_OPTION_TAKEN || take_text(argv[i], value, out)) {
             i++;
         } else {
             fprintf(stderr, "gramme-apps: unknown option, or no value: %s (see poll --help)\n",
@@ -52,7 +75,7 @@ static bool read_options(int argc, char **argv, struct poll_options *out)
         fprintf(stderr, "gramme-apps: poll wants --webhook URL, or --dry-run\n");
         return false;
     }
-    return recon_check_settings();
+    return log_options_apply(out->log_format, out->log_level) && recon_check_settings();
 }
 
 static bool fail(struct gramme_error *error)
@@ -64,13 +87,7 @@ static bool fail(struct gramme_error *error)
 
 static bool print_due(struct gramme_db *db)
 {
-    int64_t now = when_now();
-    struct recon_search search = {
-        .since = now - recon_settings.lookback_days * WHEN_DAY,
-        .tenant = recon_settings.tenant,
-        .due = now,
-        .newest_first = strcmp(recon_settings.order, "newest") == 0,
-    };
+    struct recon_search search = recon_search_due();
     struct recon_list list;
     struct gramme_error *error = NULL;
     bool ok = recon_list_pending(db, &search, SIZE_MAX, &list, &error);

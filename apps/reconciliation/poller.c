@@ -14,6 +14,9 @@
 #include "base/mem.h"
 #include "base/random.h"
 
+/* The most calls that one batch is made of, whatever their number: they are in memory. */
+enum { WINDOW_MAX = 100 * 1000 };
+
 struct poller {
     struct gramme_db *db;
     struct poller_counters counters;
@@ -31,7 +34,7 @@ struct poller {
 struct batch {
     struct poller *poller;
     const struct recon_list *list;
-    atomic_size_t next;
+    atomic_size_t next; /* of the list */
     atomic_size_t leased;
 };
 
@@ -203,7 +206,7 @@ static void deliver(struct poller *poller, struct webhook *webhook, const struct
     gramme_value_destroy(deliveries);
 }
 
-/* Returns whether the call was ours to do. */
+/* Returns whether this poller got the lease. */
 static bool handle_call(struct poller *poller, struct webhook *webhook,
                         const struct gramme_value *found)
 {
@@ -247,11 +250,12 @@ static void *carry(void *arg)
     return NULL;
 }
 
-/* Returns how many calls were ours to do. */
-static size_t deliver_batch(struct poller *poller, const struct recon_list *list)
+/* Delivers the calls of a list from the one at `skip` on. Returns how many were ours to do. */
+static size_t deliver_batch(struct poller *poller, const struct recon_list *list, size_t skip)
 {
-    struct batch batch = {.poller = poller, .list = list};
-    size_t courier_count = MIN((size_t)recon_settings.concurrency, list->count);
+    struct batch batch = {.poller = poller, .list = list, .next = skip};
+    size_t left = list->count - MIN(skip, list->count);
+    size_t courier_count = MIN((size_t)recon_settings.concurrency, left);
     struct courier *couriers = mem_zalloc(courier_count * sizeof(*couriers));
     for (size_t i = 0; i < courier_count; i++) {
         couriers[i] = (struct courier){.batch = &batch, .webhook = poller->webhooks[i]};
@@ -285,26 +289,44 @@ static void note_found(struct poller *poller, const struct recon_list *list, boo
     }
 }
 
+/* Which calls a batch is made of: the first `limit` that are due, but for the first `skip`. */
+struct window {
+    size_t skip;
+    size_t limit;
+};
+
+/* Moves the window on when a batch has been delivered. What was done is not due any more, so that
+ * the next batch begins at the front again. If nothing was done, other pollers hold the leases; or
+ * the index has no NotBefore, and calls that wait hide those behind them. False: the pass is over.
+ */
+static bool next_window(struct window *window, size_t found, size_t done)
+{
+    if (done > 0 && window->skip == 0) {
+        return true;
+    }
+    if (found < window->limit || window->limit >= WINDOW_MAX) {
+        return false;
+    }
+    window->skip = window->limit;
+    window->limit *= 2;
+    return true;
+}
+
 bool poller_pass(struct poller *poller, struct gramme_error **error)
 {
-    int64_t now = when_now();
-    struct recon_search search = {
-        .since = now - recon_settings.lookback_days * WHEN_DAY,
-        .tenant = recon_settings.tenant,
-        .due = now,
-        .newest_first = strcmp(recon_settings.order, "newest") == 0,
-    };
-    size_t done = 1;
-    for (bool is_first = true; done > 0 && !atomic_load(&poller->stopping); is_first = false) {
+    recon_check_projection(poller->db);
+    struct recon_search search = recon_search_due();
+    struct window window = {.limit = (size_t)recon_settings.batch};
+    bool has_more = true;
+    for (bool is_first = true; has_more && !atomic_load(&poller->stopping); is_first = false) {
         struct recon_list list;
-        if (!recon_list_pending(poller->db, &search, (size_t)recon_settings.batch, &list, error)) {
+        if (!recon_list_pending(poller->db, &search, window.limit, &list, error)) {
             recon_list_finish(&list);
             count(&poller->counters.pass_failures);
             return false;
         }
         note_found(poller, &list, is_first);
-        /* What was done is not due any more. If nothing was, others are at it. */
-        done = deliver_batch(poller, &list);
+        has_more = next_window(&window, list.count, deliver_batch(poller, &list, window.skip));
         recon_list_finish(&list);
     }
     count(&poller->counters.passes);
@@ -322,8 +344,8 @@ static void *run(void *arg)
         pthread_mutex_unlock(&poller->mutex);
         struct gramme_error *error = NULL;
         if (!poller_pass(poller, &error)) {
-            fprintf(stderr, "gramme-apps: poller: %s: %s\n", gramme_error_code(error),
-                    gramme_error_message(error));
+            log_write(LOG_WARN, "poller", "the database does not answer: %s: %s",
+                      gramme_error_code(error), gramme_error_message(error));
         }
         gramme_error_destroy(error);
         pthread_mutex_lock(&poller->mutex);

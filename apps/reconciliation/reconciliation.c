@@ -1,9 +1,12 @@
-/* What is asked of the table: one function per access pattern. */
+/* What is asked of the table: one function per access pattern. Called by api.c, the poller and the
+ * samples, on threads that may wait for the database. */
 #include "apps/reconciliation/reconciliation.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "apps/common/write.h"
+#include "base/base.h"
 
 bool recon_id_is_valid(const char *text)
 {
@@ -92,7 +95,7 @@ static struct gramme_answer *send(struct gramme_db *db, struct gramme_request *r
 struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon_call *call,
                                         const char *owner, struct gramme_error **error)
 {
-    /* [is bad][has deliveries]; what is new counts more than what somebody said of the old. */
+    /* [is bad][has deliveries]; a new state overrides a manual resolution. */
     static const char *const expressions[2][2] = {
         {"SET TenantId = :tenant, CallId = :call, CallDateTime = :when, AudioReceived = :audio, "
          "ProcessingStatus = :status "
@@ -133,57 +136,85 @@ struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon
     return send(db, update, error);
 }
 
-/* The state that was seen must be the state that is there. */
-static void require_state(struct gramme_request *update, const struct gramme_value *seen,
-                          const char *condition)
+/* An UpdateItem of a call that was seen, on the condition that its state is the one that was seen
+ * and that it has the attribute `marker`. Rows of other programs may lack parts of the state. */
+static struct gramme_request *update_seen(const struct gramme_value *seen, const char *marker)
 {
+    const struct gramme_value *audio = gramme_get(seen, "AudioReceived");
+    const struct gramme_value *status = gramme_get(seen, "ProcessingStatus");
+    char condition[256];
+    snprintf(condition, sizeof(condition), "attribute_exists(%s) AND %s AND %s", marker,
+             audio == NULL ? "attribute_not_exists(AudioReceived)" : "AudioReceived = :seenAudio",
+             status == NULL ? "attribute_not_exists(ProcessingStatus)"
+                            : "ProcessingStatus = :seenStatus");
+    struct gramme_request *update = gramme_request_create("UpdateItem", RECONCILIATION_TABLE);
+    gramme_set_value(gramme_request_key(update), "PK", gramme_get(seen, "PK"));
+    gramme_set_value(gramme_request_key(update), "SK", gramme_get(seen, "SK"));
     gramme_request_condition(update, condition);
-    struct gramme_value *values = gramme_request_values(update);
-    gramme_set_value(values, ":seenAudio", gramme_get(seen, "AudioReceived"));
-    gramme_set_value(values, ":seenStatus", gramme_get(seen, "ProcessingStatus"));
+    gramme_set_value(gramme_request_values(update), ":seenAudio", audio);
+    gramme_set_value(gramme_request_values(update), ":seenStatus", status);
     gramme_request_return(update, "ALL_NEW");
+    return update;
 }
 
 struct gramme_answer *recon_resolve_call(struct gramme_db *db, const struct gramme_value *seen,
                                          const char *by, struct gramme_error **error)
 {
-    struct gramme_request *update =
-        update_call(gramme_get_string(seen, "TenantId"), gramme_get_string(seen, "CallId"));
+    struct gramme_request *update = update_seen(seen, "GSI_Recon_PK");
     gramme_request_update(update,
                           "SET AudioReceived = :audio, ProcessingStatus = :status, Resolved = "
                           ":resolved REMOVE GSI_Recon_PK, GSI_Recon_SK, NotBefore, LeaseOwner");
-    require_state(update, seen,
-                  "attribute_exists(GSI_Recon_PK) AND AudioReceived = :seenAudio AND "
-                  "ProcessingStatus = :seenStatus");
     struct gramme_value *values = gramme_request_values(update);
     gramme_set_bool(values, ":audio", true);
     gramme_set_string(values, ":status", "SUCCESS");
     struct gramme_value *resolved = gramme_set_map(values, ":resolved");
     set_when(resolved, "At", when_now());
     gramme_set_string(resolved, "By", by);
-    gramme_set_value(resolved, "AudioReceived", gramme_get(seen, "AudioReceived"));
-    gramme_set_value(resolved, "ProcessingStatus", gramme_get(seen, "ProcessingStatus"));
+    static const char *const restored[] = {"AudioReceived", "ProcessingStatus", "GSI_Recon_PK",
+                                           "GSI_Recon_SK"};
+    for (size_t i = 0; i < COUNT_OF(restored); i++) {
+        gramme_set_value(resolved, restored[i], gramme_get(seen, restored[i]));
+    }
     return send(db, update, error);
+}
+
+/* The keys of the index that a call had before somebody said that it is fine. One that an earlier
+ * version has settled does not remember them: they are made again. */
+static void set_keys_before(struct gramme_value *values, const struct gramme_value *seen)
+{
+    const struct gramme_value *resolved = gramme_get(seen, "Resolved");
+    const char *tenant_id = gramme_get_string(seen, "TenantId");
+    const char *status = gramme_get_string(resolved, "ProcessingStatus");
+    if (gramme_get(resolved, "GSI_Recon_PK") == NULL) {
+        set_index_key(values, ":pk",
+                      partition_of(tenant_id, gramme_get_string(seen, "CallId"),
+                                   status == NULL ? "" : status));
+        gramme_set_format(values, ":sk", "%s#%s", gramme_get_string(seen, "CallDateTime"),
+                          tenant_id);
+        return;
+    }
+    gramme_set_value(values, ":pk", gramme_get(resolved, "GSI_Recon_PK"));
+    gramme_set_value(values, ":sk", gramme_get(resolved, "GSI_Recon_SK"));
 }
 
 struct gramme_answer *recon_reopen_call(struct gramme_db *db, const struct gramme_value *seen,
                                         struct gramme_error **error)
 {
     const struct gramme_value *resolved = gramme_get(seen, "Resolved");
-    const char *tenant_id = gramme_get_string(seen, "TenantId");
-    const char *call_id = gramme_get_string(seen, "CallId");
-    const char *status = gramme_get_string(resolved, "ProcessingStatus");
-    struct gramme_request *update = update_call(tenant_id, call_id);
-    gramme_request_update(update, "SET AudioReceived = :audio, ProcessingStatus = :status, "
-                                  "GSI_Recon_PK = :pk, GSI_Recon_SK = :sk REMOVE Resolved");
-    require_state(update, seen,
-                  "attribute_exists(Resolved) AND AudioReceived = :seenAudio AND "
-                  "ProcessingStatus = :seenStatus");
+    const struct gramme_value *audio = gramme_get(resolved, "AudioReceived");
+    const struct gramme_value *status = gramme_get(resolved, "ProcessingStatus");
+    struct gramme_request *update = update_seen(seen, "Resolved");
+    char expression[256];
+    snprintf(expression, sizeof(expression),
+             "SET GSI_Recon_PK = :pk, GSI_Recon_SK = :sk%s%s REMOVE Resolved%s%s",
+             audio == NULL ? "" : ", AudioReceived = :audio",
+             status == NULL ? "" : ", ProcessingStatus = :status",
+             audio == NULL ? ", AudioReceived" : "", status == NULL ? ", ProcessingStatus" : "");
+    gramme_request_update(update, expression);
     struct gramme_value *values = gramme_request_values(update);
-    gramme_set_value(values, ":audio", gramme_get(resolved, "AudioReceived"));
-    gramme_set_value(values, ":status", gramme_get(resolved, "ProcessingStatus"));
-    set_index_key(values, ":pk", partition_of(tenant_id, call_id, status == NULL ? "" : status));
-    gramme_set_format(values, ":sk", "%s#%s", gramme_get_string(seen, "CallDateTime"), tenant_id);
+    gramme_set_value(values, ":audio", audio);
+    gramme_set_value(values, ":status", status);
+    set_keys_before(values, seen);
     return send(db, update, error);
 }
 
@@ -200,6 +231,7 @@ struct gramme_answer *recon_get_call(struct gramme_db *db, const char *tenant_id
 /* What of the shard is wanted. The index has no key for it: what is pending is little. */
 static void add_filter(struct gramme_request *query, const struct recon_search *search)
 {
+    bool must_be_due = search->due != 0 && recon_index_has_not_before();
     static const char DUE[] = "(attribute_not_exists(NotBefore) OR NotBefore <= :due)";
     static const char TENANT[] = "TenantId = :tenant";
     static const char BOTH[] =
@@ -207,12 +239,12 @@ static void add_filter(struct gramme_request *query, const struct recon_search *
     if (search->tenant != NULL) {
         gramme_set_string(gramme_request_values(query), ":tenant", search->tenant);
     }
-    if (search->due != 0) {
+    if (must_be_due) {
         set_when(gramme_request_values(query), ":due", search->due);
     }
-    if (search->tenant != NULL && search->due != 0) {
+    if (search->tenant != NULL && must_be_due) {
         gramme_request_filter(query, BOTH);
-    } else if (search->tenant != NULL || search->due != 0) {
+    } else if (search->tenant != NULL || must_be_due) {
         gramme_request_filter(query, search->tenant != NULL ? TENANT : DUE);
     }
 }

@@ -56,7 +56,7 @@ bool recon_is_bad(bool audio_received, const char *processing_status);
  * GRAMME_CONDITION_FAILED; NULL: always. NULL: it failed. */
 struct gramme_answer *recon_ingest_call(struct gramme_db *db, const struct recon_call *call,
                                         const char *owner, struct gramme_error **error);
-/* Somebody says that a bad call is fine: it leaves the index, and remembers what it was. `seen`:
+/* Resolves a call manually: removes it from the index and stores its previous state. `seen`:
  * the call's item. gramme_answer_attributes() is the call. GRAMME_CONDITION_FAILED: it is not any
  * more as it was seen. */
 struct gramme_answer *recon_resolve_call(struct gramme_db *db, const struct gramme_value *seen,
@@ -76,6 +76,9 @@ struct recon_search {
     int64_t due;        /* only those that are due at this time; 0: all */
     bool newest_first;
 };
+
+/* What a poller with these settings looks for now. */
+struct recon_search recon_search_due(void);
 
 /* How many partitions the index has, and the text of the nth one's key. */
 int recon_partition_count(void);
@@ -104,6 +107,12 @@ bool recon_list_pending(struct gramme_db *db, const struct recon_search *search,
                         struct recon_list *out, struct gramme_error **error);
 /* Frees the calls of a list. */
 void recon_list_finish(struct recon_list *list);
+
+/* Warns once, in the log, if the index lacks attributes that are read from it. Nothing happens if
+ * the table cannot be described. */
+void recon_check_projection(struct gramme_db *db);
+/* Whether the index has NotBefore, as far as recon_check_projection() knows. */
+bool recon_index_has_not_before(void);
 
 /* --- leases --- */
 

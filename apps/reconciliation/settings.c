@@ -36,27 +36,27 @@ static const struct option {
      &recon_settings.status_keys, NULL, 0, 0},
     {"--order", "oldest or newest first", &recon_settings.order, NULL, 0, 0},
     {"--tenant", "only the calls of one tenant", &recon_settings.tenant, NULL, 0, 0},
-    {"--shards", "write shards of the index, the same for all who write and poll", NULL,
+    {"--shards", "number of index shards; all writers and pollers must use the same number", NULL,
      &recon_settings.shards, 1, RECONCILIATION_SHARDS_MAX},
-    {"--lookback-days", "older calls are left alone", NULL, &recon_settings.lookback_days, 1,
-     36500},
+    {"--lookback-days", "calls older than this are not delivered", NULL,
+     &recon_settings.lookback_days, 1, 36500},
     {"--batch", "calls taken from the index at once", NULL, &recon_settings.batch, 1, 10000},
     {"--concurrency", "deliveries at the same time", NULL, &recon_settings.concurrency, 1, 64},
-    {"--interval-ms", "between passes", NULL, &recon_settings.interval_ms, 10, 86400000},
+    {"--interval-ms", "pause between two passes", NULL, &recon_settings.interval_ms, 10, 86400000},
     {"--timeout-ms", "of a delivery", NULL, &recon_settings.timeout_ms, 10, 600000},
-    {"--lease-ms", "for how long a call is one poller's", NULL, &recon_settings.lease_ms, 20,
-     3600000},
+    {"--lease-ms", "duration of a lease", NULL, &recon_settings.lease_ms, 20, 3600000},
     {"--backoff-ms", "after the first delivery that failed; doubles with each", NULL,
      &recon_settings.backoff_ms, 1, 86400000},
-    {"--backoff-max-ms", "the longest of these", NULL, &recon_settings.backoff_max_ms, 1, 86400000},
-    {"--repeat-ms", "after a delivery, for a call that stays bad", NULL, &recon_settings.repeat_ms,
-     1, INT64_C(86400000) * 365},
+    {"--backoff-max-ms", "upper bound of the back-off", NULL, &recon_settings.backoff_max_ms, 1,
+     86400000},
+    {"--repeat-ms", "delay before a call that is still pending is delivered again", NULL,
+     &recon_settings.repeat_ms, 1, INT64_C(86400000) * 365},
 };
 
 static enum recon_option take(const struct option *option, const char *value)
 {
     if (value == NULL || value[0] == '\0') {
-        fprintf(stderr, "gramme-apps: %s wants a value\n", option->name);
+        fprintf(stderr, "gramme-apps: %s needs a value\n", option->name);
         return RECON_OPTION_BAD;
     }
     if (option->text != NULL) {

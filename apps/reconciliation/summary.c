@@ -1,4 +1,5 @@
-/* How much is pending, by age, tenant and shard: numbers over the entries of the mirror. */
+/* How much is pending, by age, tenant and shard: numbers over the entries of the mirror. Called by
+ * mirror.c on a worker thread, while the entries are locked. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The REST API of the tasks; openapi.json describes it. What is about users is in users_api.c. */
+/* The REST API of the tasks, without users (users_api.c); openapi.json describes it. The router
+ * (apps/common/router.c) calls the handlers on worker threads, where they wait for the database. */
 #include <string.h>
 
 #include "apps/common/files.h"
@@ -7,20 +8,14 @@
 
 enum { TITLE_LEN_MAX = 200, DESCRIPTION_LEN_MAX = 2000 };
 
-const char API_ID_RULE[] = "1 to 64 letters, digits, dots, hyphens and underscores";
 static const char STATUS_RULE[] = "OPEN, IN_PROGRESS, COMPLETED or CLOSED";
 
 /* --- who is asking --- */
 
-bool api_actor(struct app_request *request, struct tasks_actor *out)
+struct tasks_actor api_actor(const struct app_request *request)
 {
     const struct identity *who = request_identity(request);
-    *out = (struct tasks_actor){.id = who->id, .is_admin = identity_has(who, ROLE_ADMIN)};
-    if (tasks_id_is_valid(who->id)) {
-        return true;
-    }
-    answer_not_allowed(request);
-    return false;
+    return (struct tasks_actor){.id = who->id, .is_admin = identity_has(who, ROLE_ADMIN)};
 }
 
 static bool is_admin_profile(const struct gramme_value *profile)
@@ -37,11 +32,8 @@ static bool is_admin_profile(const struct gramme_value *profile)
 
 bool api_standing(struct app_request *request, struct api_standing *out)
 {
-    struct tasks_actor actor;
+    struct tasks_actor actor = api_actor(request);
     *out = (struct api_standing){0};
-    if (!api_actor(request, &actor)) {
-        return false;
-    }
     struct gramme_error *error = NULL;
     out->profile = tasks_get_user_profile(request_db(request), actor.id, &error);
     if (out->profile == NULL) {
@@ -94,7 +86,7 @@ bool api_require_user(struct app_request *request, const char *user_id)
 
 const char *api_path_id(struct app_request *request, const char *name)
 {
-    return request_param_id(request, name, tasks_id_is_valid,
+    return request_param_id(request, name, identity_id_is_valid,
                             strcmp(name, "taskId") == 0 ? "task" : "user");
 }
 
@@ -185,6 +177,7 @@ void api_answer_refused(struct app_request *request, enum tasks_result result, c
 {
     switch (result) {
     case TASKS_OK:
+    case TASKS_THE_SAME: /* see create_task() */
     case TASKS_FAILED:
     case TASKS_TOO_LARGE: /* see answer_too_large() */
         answer_error(request, error);
@@ -219,7 +212,7 @@ void api_answer_refused(struct app_request *request, enum tasks_result result, c
 static void answer_too_large(struct app_request *request, struct gramme_value *item)
 {
     struct gramme_value *details = gramme_map_create();
-    gramme_set_int(details, "bytes", (int64_t)tasks_item_bytes(item));
+    gramme_set_int(details, "bytes", (int64_t)tasks_task_bytes(item));
     gramme_set_int(details, "bytesMax", TASKS_ITEM_BYTES_MAX - 1);
     answer_problem_details(request, 422, "too_large", details,
                            "Title and description are too long together: shorten them");
@@ -320,13 +313,26 @@ static bool read_texts(struct app_request *request, const struct gramme_value *b
     return out->priority != NULL;
 }
 
+/* The id that the body asks for. False: 400 has been answered. */
+static bool read_task_id(struct app_request *request, const struct gramme_value *body,
+                         struct tasks_task *out)
+{
+    *out = (struct tasks_task){0};
+    if (gramme_get(body, "taskId") == NULL) {
+        return true;
+    }
+    out->id = api_body_name(request, body, "taskId", identity_id_is_valid, IDENTITY_ID_RULE);
+    return out->id != NULL;
+}
+
 static void create_task(struct app_request *request)
 {
-    struct tasks_actor actor;
+    struct tasks_actor actor = api_actor(request);
     struct tasks_task task;
     const struct gramme_value *body =
-        request_body(request, FIELDS("title", "description", "priority"));
-    if (body == NULL || !read_texts(request, body, NULL, &task) || !api_actor(request, &actor)) {
+        request_body(request, FIELDS("taskId", "title", "description", "priority"));
+    if (body == NULL || !read_task_id(request, body, &task) ||
+        !read_texts(request, body, NULL, &task)) {
         return; /* answered */
     }
     task.created_by = actor.id;
@@ -337,20 +343,27 @@ static void create_task(struct app_request *request)
         answer_too_large(request, item);
         return;
     }
-    if (result != TASKS_OK) {
+    if (result == TASKS_DUPLICATE) {
+        answer_problem(request, 409, "task_exists", "There is another task with this id");
+        gramme_error_destroy(error);
+        return;
+    }
+    if (result != TASKS_OK && result != TASKS_THE_SAME) {
         api_answer_refused(request, result, actor.id, error);
         return;
     }
-    answer_header(request, "Location", "/tasks/api/tasks/%s", gramme_get_string(item, "TaskId"));
-    api_answer_item(request, 201, item, show_task);
+    answer_header(request, "Location", "/tasks/api/tasks/%s",
+                  request_encode(request, gramme_get_string(item, "TaskId")));
+    api_answer_item(request, result == TASKS_OK ? 201 : 200, item, show_task);
     gramme_value_destroy(item);
+    gramme_error_destroy(error);
 }
 
 /* Changes a task's item, which was read, to what the body says. */
 static void apply_edit(struct app_request *request, const struct gramme_value *body,
                        const struct gramme_value *seen)
 {
-    struct tasks_actor actor;
+    struct tasks_actor actor = api_actor(request);
     struct tasks_task task;
     const char *version = gramme_get_string(body, "seen");
     const char *updated_at = gramme_get_string(seen, "UpdatedAt");
@@ -359,7 +372,7 @@ static void apply_edit(struct app_request *request, const struct gramme_value *b
                        "Send the updatedAt of the task that you saw as seen");
         return;
     }
-    if (!read_texts(request, body, seen, &task) || !api_actor(request, &actor)) {
+    if (!read_texts(request, body, seen, &task)) {
         return; /* answered */
     }
     if (updated_at == NULL || strcmp(version, updated_at) != 0) {
@@ -464,12 +477,12 @@ static void get_tasks_by_status(struct app_request *request)
 
 static void update_task_status(struct app_request *request)
 {
-    struct tasks_actor actor;
+    struct tasks_actor actor = api_actor(request);
     const char *task_id = api_path_id(request, "taskId");
     const struct gramme_value *body = task_id ? request_body(request, FIELDS("status")) : NULL;
     const char *status =
         body ? api_body_name(request, body, "status", tasks_status_is_valid, STATUS_RULE) : NULL;
-    if (status == NULL || !api_actor(request, &actor)) {
+    if (status == NULL) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
@@ -486,12 +499,13 @@ static void update_task_status(struct app_request *request)
 
 static void assign_task(struct app_request *request)
 {
-    struct tasks_actor actor;
+    struct tasks_actor actor = api_actor(request);
     const char *task_id = api_path_id(request, "taskId");
     const struct gramme_value *body = task_id ? request_body(request, FIELDS("userId")) : NULL;
     const char *user_id =
-        body ? api_body_name(request, body, "userId", tasks_id_is_valid, API_ID_RULE) : NULL;
-    if (user_id == NULL || !api_actor(request, &actor)) {
+        body ? api_body_name(request, body, "userId", identity_id_is_valid, IDENTITY_ID_RULE)
+             : NULL;
+    if (user_id == NULL) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
@@ -506,17 +520,18 @@ static void assign_task(struct app_request *request)
     gramme_set_string(item, "taskId", task_id);
     gramme_set_string(item, "userId", user_id);
     gramme_set_string(item, "assignedBy", actor.id);
-    answer_header(request, "Location", "/tasks/api/tasks/%s/assignments/%s", task_id, user_id);
+    answer_header(request, "Location", "/tasks/api/tasks/%s/assignments/%s",
+                  request_encode(request, task_id), request_encode(request, user_id));
     answer_value(request, 201, item);
     gramme_value_destroy(item);
 }
 
 static void unassign_task(struct app_request *request)
 {
-    struct tasks_actor actor;
+    struct tasks_actor actor = api_actor(request);
     const char *task_id = api_path_id(request, "taskId");
     const char *user_id = task_id ? api_path_id(request, "userId") : NULL;
-    if (user_id == NULL || !api_actor(request, &actor)) {
+    if (user_id == NULL) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
@@ -555,22 +570,22 @@ static void check_assignment(struct app_request *request)
 
 static const struct app_route routes[] = {
     {"GET", "/me", api_get_me},
-    {"GET", "/users", api_list_users},
+    {"GET", "/users?limit&cursor", api_list_users},
     {"POST", "/users", api_create_user},
     {"GET", "/users/{userId}", api_get_user_profile},
     {"PUT", "/users/{userId}/status", api_set_user_status},
     {"PUT", "/users/{userId}/role", api_set_user_role},
-    {"GET", "/users/{userId}/tasks", get_user_tasks},
-    {"GET", "/users/{userId}/notifications", api_get_notifications},
+    {"GET", "/users/{userId}/tasks?limit&cursor", get_user_tasks},
+    {"GET", "/users/{userId}/notifications?limit&cursor", api_get_notifications},
     {"PUT", "/users/{userId}/notifications/read", api_read_notifications},
     {"POST", "/tasks", create_task},
-    {"GET", "/tasks", get_tasks_by_status},
+    {"GET", "/tasks?status&order&limit&cursor", get_tasks_by_status},
     {"GET", "/tasks/counts", count_tasks},
     {"GET", "/tasks/{taskId}", get_task},
     {"PUT", "/tasks/{taskId}", edit_task},
     {"PUT", "/tasks/{taskId}/status", update_task_status},
     {"POST", "/tasks/{taskId}/assignments", assign_task},
-    {"GET", "/tasks/{taskId}/assignments", get_task_assignments},
+    {"GET", "/tasks/{taskId}/assignments?limit&cursor", get_task_assignments},
     {"GET", "/tasks/{taskId}/assignments/{userId}", check_assignment},
     {"DELETE", "/tasks/{taskId}/assignments/{userId}", unassign_task},
 };
@@ -623,7 +638,8 @@ static bool live_may_listen(struct app_request *request, struct identity *who)
     return standing.is_active;
 }
 
-/* Tasks are everybody's; of people each sees their own, admins all. Notifications are one's own. */
+/* Everyone may see tasks; users see their own account and notifications; admins see all accounts.
+ * Notifications are one's own. */
 static bool live_may_see(const struct identity *who, const struct gramme_value *item)
 {
     const char *type = live_type(item);
@@ -709,6 +725,7 @@ static void stop(void *state)
 const struct app_definition tasks_app = {
     .name = "tasks",
     .files = &tasks_files,
+    .expiry = "ExpiresAt",
     .routes = routes,
     .route_count = sizeof(routes) / sizeof(routes[0]),
     .live = &live,

@@ -4,9 +4,8 @@
 
 #include "apps/tasks/tasks.h"
 
-/* Who acts, as the data layer wants it. False: they cannot be a user of the table, and 403 has been
- * answered. */
-bool api_actor(struct app_request *request, struct tasks_actor *out);
+/* Who acts, as the data layer wants it. */
+struct tasks_actor api_actor(const struct app_request *request);
 /* What the table says of who is asking. */
 struct api_standing {
     bool is_active; /* an active user, or an administrator by claim */
@@ -25,7 +24,6 @@ const char *api_path_id(struct app_request *request, const char *name);
 /* A text of the body that passes a check. NULL: it does not, and 400 has been answered. */
 const char *api_body_name(struct app_request *request, const struct gramme_value *body,
                           const char *name, bool (*is_valid)(const char *text), const char *wanted);
-extern const char API_ID_RULE[];
 
 /* Fills `out` with an item as the REST API shows it to somebody. */
 typedef void api_show(const struct identity *who, const struct gramme_value *item,

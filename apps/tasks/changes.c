@@ -1,7 +1,9 @@
-/* The patterns that write. */
+/* Data layer of tasks, writing half: one function per access pattern. Called by api.c on worker
+ * threads. */
 #include "apps/common/when.h"
 #include "apps/common/write.h"
 #include "apps/tasks/tasks.h"
+#include "base/base.h"
 
 #include <string.h>
 
@@ -44,7 +46,7 @@ static size_t value_bytes(const struct gramme_value *value)
     }
 }
 
-size_t tasks_item_bytes(const struct gramme_value *item)
+static size_t item_bytes(const struct gramme_value *item)
 {
     size_t size = 0;
     for (size_t i = 0; i < gramme_value_count(item); i++) {
@@ -54,13 +56,25 @@ size_t tasks_item_bytes(const struct gramme_value *item)
     return size;
 }
 
-void tasks_fill_task(struct gramme_value *item, const char *task_id, const struct tasks_task *task,
-                     const char *now)
+size_t tasks_task_bytes(const struct gramme_value *item)
 {
-    gramme_set_format(item, "PK", "TASK#%s", task_id);
+    char longest_id[IDENTITY_ID_LEN_MAX + 1] = {0};
+    memset(longest_id, 'x', IDENTITY_ID_LEN_MAX);
+    struct gramme_value *changed = gramme_value_copy(item);
+    gramme_set_string(changed, "Status", "IN_PROGRESS"); /* the longest */
+    gramme_set_string(changed, "GSI2PK", "STATUS#IN_PROGRESS");
+    gramme_set_string(changed, "UpdatedBy", longest_id);
+    size_t size = item_bytes(changed);
+    gramme_value_destroy(changed);
+    return size;
+}
+
+void tasks_fill_task(struct gramme_value *item, const struct tasks_task *task, const char *now)
+{
+    gramme_set_format(item, "PK", "TASK#%s", task->id);
     gramme_set_string(item, "SK", "METADATA");
     gramme_set_string(item, "EntityType", "TASK");
-    gramme_set_string(item, "TaskId", task_id);
+    gramme_set_string(item, "TaskId", task->id);
     gramme_set_string(item, "Title", task->title);
     if (task->description[0] != '\0') { /* old implementations of the service know no empty text */
         gramme_set_string(item, "Description", task->description);
@@ -128,8 +142,8 @@ static bool failed(const struct gramme_error *error, size_t part)
     return gramme_error_reason_is(error, part, GRAMME_REASON_CONDITION_FAILED);
 }
 
-/* Who acts must be an active admin, or just active; an administrator by claim is believed. Returns
- * whether there is a part that checks it. */
+/* Who acts must be an active admin, or just active; administrators by claim are not checked in the
+ * table. Returns whether there is a part that checks it. */
 static bool check_actor(struct gramme_request *transaction, const struct tasks_actor *actor,
                         bool must_be_admin)
 {
@@ -140,6 +154,27 @@ static bool check_actor(struct gramme_request *transaction, const struct tasks_a
 }
 
 /* --- tasks --- */
+
+static bool same_text(const struct gramme_value *a, const struct gramme_value *b, const char *name)
+{
+    const char *left = gramme_get_string(a, name);
+    const char *right = gramme_get_string(b, name);
+    return left == NULL || right == NULL ? left == right : strcmp(left, right) == 0;
+}
+
+/* A task of this id is there: the same, whose answer was lost, or another. Takes `made`. */
+static enum tasks_result find_same(const struct gramme_value *there, struct gramme_value *made,
+                                   struct gramme_value **out)
+{
+    static const char *const names[] = {"CreatedBy", "Title", "Description", "Priority"};
+    bool is_same = there != NULL;
+    for (size_t i = 0; is_same && i < COUNT_OF(names); i++) {
+        is_same = same_text(there, made, names[i]);
+    }
+    gramme_value_destroy(made);
+    *out = is_same ? gramme_value_copy(there) : NULL;
+    return is_same ? TASKS_THE_SAME : TASKS_DUPLICATE;
+}
 
 enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_task *task,
                                     const struct tasks_actor *actor, struct gramme_value **out,
@@ -152,9 +187,13 @@ enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_tas
     when_format(now, when_now());
     struct gramme_request *transaction = gramme_request_create("TransactWriteItems", NULL);
     struct gramme_request *put = gramme_transact_put(transaction, TASKS_TABLE);
-    tasks_fill_task(gramme_request_item(put), id, task, now);
+    struct tasks_task named = *task;
+    named.id = task->id != NULL ? task->id : id;
+    tasks_fill_task(gramme_request_item(put), &named, now);
+    gramme_request_condition(put, "attribute_not_exists(PK)");
+    gramme_request_return_on_failure(put);
     struct gramme_value *item = gramme_value_copy(gramme_request_item(put));
-    if (tasks_item_bytes(item) >= TASKS_ITEM_BYTES_MAX) {
+    if (tasks_task_bytes(item) >= TASKS_ITEM_BYTES_MAX) {
         gramme_request_destroy(transaction);
         *out = item; /* for its size */
         return TASKS_TOO_LARGE;
@@ -163,6 +202,9 @@ enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_tas
     if (run(db, transaction, error)) {
         *out = item;
         return TASKS_OK;
+    }
+    if (failed(*error, PUT) && !failed(*error, ACTOR)) {
+        return find_same(gramme_error_reason_item(*error, PUT), item, out);
     }
     gramme_value_destroy(item);
     return failed(*error, ACTOR) ? TASKS_NOT_ALLOWED : TASKS_FAILED;
@@ -346,7 +388,7 @@ enum tasks_result tasks_edit_task(struct gramme_db *db, const struct tasks_edit 
 {
     struct gramme_value *item;
     gramme_request_destroy(edit_update(edit, actor, &item));
-    if (tasks_item_bytes(item) >= TASKS_ITEM_BYTES_MAX) {
+    if (tasks_task_bytes(item) >= TASKS_ITEM_BYTES_MAX) {
         *out = item; /* for its size */
         return TASKS_TOO_LARGE;
     }
@@ -401,6 +443,20 @@ enum tasks_result tasks_create_user(struct gramme_db *db, const struct tasks_use
     return user_result(ok, *error, TASKS_DUPLICATE);
 }
 
+/* Sets a value to when a user was created, as the key of the list of users; a user that another
+ * program made may lack the time. */
+static bool set_created(struct gramme_db *db, const char *user_id, struct gramme_value *values,
+                        const char *name, struct gramme_error **error)
+{
+    struct gramme_answer *profile = tasks_get_user_profile(db, user_id, error);
+    const char *created = gramme_get_string(gramme_answer_item(profile), "CreatedAt");
+    char now[WHEN_SIZE];
+    when_format(now, when_now());
+    gramme_set_format(values, name, "CREATED_AT#%s", created == NULL ? now : created);
+    gramme_answer_destroy(profile);
+    return profile != NULL;
+}
+
 /* A change of a user's profile by an admin. Rows of other programs get their place in the list of
  * users with it. */
 static enum tasks_result change_user(struct gramme_db *db, const char *user_id,
@@ -411,16 +467,17 @@ static enum tasks_result change_user(struct gramme_db *db, const char *user_id,
     struct gramme_request *update = gramme_transact_update(transaction, TASKS_TABLE);
     gramme_set_format(gramme_request_key(update), "PK", "USER#%s", user_id);
     gramme_set_string(gramme_request_key(update), "SK", "PROFILE");
-    char now[WHEN_SIZE];
-    when_format(now, when_now());
     gramme_request_update(update, "SET #attribute = :value, GSI2PK = :users, GSI2SK = "
                                   "if_not_exists(GSI2SK, :created)");
     gramme_request_name(update, "#attribute", attribute);
     gramme_request_condition(update, "attribute_exists(PK)");
     gramme_set_value(gramme_request_values(update), ":value", value);
     gramme_set_string(gramme_request_values(update), ":users", "USERS");
-    gramme_set_format(gramme_request_values(update), ":created", "CREATED_AT#%s", now);
     check_actor(transaction, actor, true);
+    if (!set_created(db, user_id, gramme_request_values(update), ":created", error)) {
+        gramme_request_destroy(transaction);
+        return TASKS_FAILED;
+    }
     bool ok = run(db, transaction, error);
     return user_result(ok, *error, TASKS_NO_USER);
 }

@@ -25,6 +25,8 @@ bool tasks_put_notification(struct gramme_db *db, const struct tasks_notificatio
     gramme_set_string(item, "Title", notification->title);
     gramme_set_string(item, "Text", notification->text);
     gramme_set_string(item, "By", notification->by);
+    gramme_set_int(item, "ExpiresAt",
+                   when_now() / WHEN_SECOND + TASKS_NOTIFICATION_DAYS * INT64_C(86400));
     gramme_request_condition(put, "attribute_not_exists(PK)");
     bool ok = gramme_run(db, put, error) || gramme_error_is(*error, GRAMME_CONDITION_FAILED);
     gramme_request_destroy(put);
@@ -43,6 +45,26 @@ struct gramme_answer *tasks_get_notifications(struct gramme_db *db, const char *
     struct gramme_answer *answer = gramme_send(db, query, error);
     gramme_request_destroy(query);
     return answer;
+}
+
+bool tasks_count_unread(struct gramme_db *db, const char *user_id, const char *after,
+                        int64_t *out_count, struct gramme_error **error)
+{
+    struct gramme_request *query = gramme_request_create("Query", TASKS_TABLE);
+    gramme_request_key_condition(query, "PK = :user AND SK BETWEEN :after AND :end");
+    struct gramme_value *values = gramme_request_values(query);
+    gramme_set_format(values, ":user", "USER#%s", user_id);
+    /* Keys are "NOTIFICATION#time#...", and $ is the character behind #. */
+    gramme_set_format(values, ":after", after == NULL ? "NOTIFICATION#%s" : "NOTIFICATION#%s$",
+                      after == NULL ? "" : after);
+    gramme_set_string(values, ":end", "NOTIFICATION$");
+    gramme_set_string(gramme_request_root(query), "Select", "COUNT");
+    gramme_request_limit(query, TASKS_UNREAD_MAX);
+    struct gramme_answer *answer = gramme_send(db, query, error);
+    gramme_request_destroy(query);
+    *out_count = gramme_get_int(gramme_answer_root(answer), "Count", 0);
+    gramme_answer_destroy(answer);
+    return answer != NULL;
 }
 
 static void set_marker_key(struct gramme_value *key, const char *user_id)
@@ -71,7 +93,7 @@ bool tasks_set_read_marker(struct gramme_db *db, const char *user_id, const char
     gramme_set_string(item, "EntityType", "NOTIFICATIONS_READ");
     gramme_set_string(item, "UserId", user_id);
     gramme_set_string(item, "UpTo", up_to);
-    /* What was read stays read, whichever of two tabs is first. */
+    /* The marker only moves forward, also if two tabs write it. */
     gramme_request_condition(put, "attribute_not_exists(UpTo) OR UpTo < :upTo");
     gramme_set_string(gramme_request_values(put), ":upTo", up_to);
     bool ok = gramme_run(db, put, error) || gramme_error_is(*error, GRAMME_CONDITION_FAILED);
@@ -123,13 +145,26 @@ static bool may_pass(const struct gramme_error *error)
            gramme_error_is(error, GRAMME_NOT_FOUND) || gramme_error_is(error, GRAMME_ACCESS_DENIED);
 }
 
+/* Whether the user's account is deactivated. False: the database failed. */
+static bool find_deactivated(struct gramme_db *db, const char *user_id, bool *out_is_deactivated,
+                             struct gramme_error **error)
+{
+    struct gramme_answer *profile = tasks_get_user_profile(db, user_id, error);
+    const char *status = gramme_get_string(gramme_answer_item(profile), "UserStatus");
+    *out_is_deactivated = status != NULL && strcmp(status, "DEACTIVATED") == 0;
+    gramme_answer_destroy(profile);
+    return profile != NULL;
+}
+
 static bool put(struct gramme_db *db, const struct tasks_notification *notification,
                 struct gramme_error **error)
 {
     if (strcmp(notification->user_id, notification->by) == 0) {
-        return true; /* who did it knows */
+        return true; /* the author needs no notification */
     }
-    if (tasks_put_notification(db, notification, error)) {
+    bool is_deactivated;
+    if (find_deactivated(db, notification->user_id, &is_deactivated, error) &&
+        (is_deactivated || tasks_put_notification(db, notification, error))) {
         return true;
     }
     if (may_pass(*error)) {
@@ -195,7 +230,7 @@ static bool differs(const struct gramme_value *old_task, const struct gramme_val
 }
 
 /* Whether the assignment was made after the change, with a minute for clocks that differ. Such are
- * found when changes are read late: the new assignee need not hear of what was before. */
+ * found when changes are read late: changes before the assignment are not notified. */
 static bool is_later(const struct gramme_value *assignment, const char *changed_at)
 {
     int64_t assigned;
@@ -297,7 +332,8 @@ bool tasks_notify(struct gramme_db *db, const struct stream_change *change, bool
     if (may_pass(*error)) {
         return false;
     }
-    log_write(LOG_ERROR, "tasks", "no notification of a change: %s: %s", gramme_error_code(*error),
-              gramme_error_message(*error));
+    log_write(LOG_ERROR, "tasks",
+              "a change was skipped, its notification cannot be created: %s: %s",
+              gramme_error_code(*error), gramme_error_message(*error));
     return true; /* else all that follow would wait for it */
 }

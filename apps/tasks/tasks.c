@@ -1,4 +1,5 @@
-/* The patterns that read. */
+/* Data layer of tasks, reading half: one function per access pattern. Called by api.c on worker
+ * threads. */
 #include "apps/tasks/tasks.h"
 
 #include <string.h>
@@ -9,13 +10,6 @@ static bool is_one_of(const char *text, const char *const *names)
         names++;
     }
     return *names != NULL;
-}
-
-bool tasks_id_is_valid(const char *text)
-{
-    size_t len = strlen(text);
-    return len >= 1 && len <= 64 &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == len;
 }
 
 bool tasks_status_is_valid(const char *text)
@@ -30,7 +24,7 @@ bool tasks_priority_is_valid(const char *text)
     return is_one_of(text, names);
 }
 
-/* Reads one item. Consistent: who has just written it wants to see it. */
+/* Reads one item. Strongly consistent, so that clients read their own writes. */
 static struct gramme_answer *get(struct gramme_db *db, const char *pk_prefix, const char *id,
                                  const char *sk, struct gramme_error **error)
 {

@@ -8,7 +8,8 @@
  *     read up to     PK USER#id   SK NOTIFICATIONS_READ
  *     notified up to PK STREAM    SK NOTIFICATIONS
  *
- * The document has no index for users: GSI2 lists those that were made or changed here.
+ * Ids are as in identity.h. The document has no index for users: GSI2 lists those that were made or
+ * changed here.
  *
  * Whoever acts is a user of the table. Rules that span items are conditions of one transaction, so
  * that they hold whatever others do at the same time. */
@@ -29,6 +30,7 @@ enum tasks_result {
     TASKS_NO_USER,          /* there is no such user */
     TASKS_USER_DEACTIVATED, /* the user that it concerns */
     TASKS_DUPLICATE,        /* it is there already */
+    TASKS_THE_SAME,         /* create: the same was made before; *out is it as it is now */
     TASKS_NO_ASSIGNMENT,    /* the user is not assigned to the task */
     TASKS_STALE,            /* the task is not any more as it was seen */
     TASKS_TOO_LARGE,        /* the item would be larger than TASKS_ITEM_BYTES_MAX */
@@ -36,8 +38,9 @@ enum tasks_result {
 
 /* "No Large Items: All items < 4KB". */
 enum { TASKS_ITEM_BYTES_MAX = 4096 };
-/* The size of an item as the service counts it: names and values, in UTF-8. */
-size_t tasks_item_bytes(const struct gramme_value *item);
+/* The greatest size that a task's item can have after changes of its status, as the service counts
+ * it: names and values, in UTF-8. */
+size_t tasks_task_bytes(const struct gramme_value *item);
 
 /* Who acts: a user of the table; or an administrator by the claim of their identity provider, who
  * need not be in the table and of whom nothing is checked there. */
@@ -46,8 +49,6 @@ struct tasks_actor {
     bool is_admin;
 };
 
-/* An id is 1 to 64 letters, digits and . _ - */
-bool tasks_id_is_valid(const char *text);
 /* Whether a text is OPEN, IN_PROGRESS, COMPLETED or CLOSED. */
 bool tasks_status_is_valid(const char *text);
 /* Whether a text is LOW, MEDIUM or HIGH. */
@@ -96,12 +97,15 @@ struct gramme_answer *tasks_get_tasks(struct gramme_db *db, const struct gramme_
                                       struct gramme_error **error);
 
 struct tasks_task {
+    const char
+        *id; /* chosen by the client, so that it can send the request again; NULL: a new one */
     const char *title;
     const char *description; /* may be empty */
     const char *priority;
     const char *created_by; /* who acts */
 };
-/* An active user makes a task, OPEN. *out is it, the caller's, if TASKS_OK. */
+/* An active user makes a task, OPEN; or TASKS_DUPLICATE. *out is it, the caller's, if TASKS_OK or
+ * TASKS_THE_SAME. */
 enum tasks_result tasks_create_task(struct gramme_db *db, const struct tasks_task *task,
                                     const struct tasks_actor *actor, struct gramme_value **out,
                                     struct gramme_error **error);
@@ -152,12 +156,19 @@ struct tasks_notification {
     const char *text;  /* for people */
     const char *by;
 };
+/* How long notifications are kept: the table's time to live is their ExpiresAt. */
+enum { TASKS_NOTIFICATION_DAYS = 90 };
+/* The most unread ones that are counted. */
+enum { TASKS_UNREAD_MAX = 100 };
 /* Once: what is there already stays. */
 bool tasks_put_notification(struct gramme_db *db, const struct tasks_notification *notification,
                             struct gramme_error **error);
 /* A page of a user's notifications, the newest first. */
 struct gramme_answer *tasks_get_notifications(struct gramme_db *db, const char *user_id,
                                               const struct page *page, struct gramme_error **error);
+/* Counts those after a time, at most TASKS_UNREAD_MAX; NULL: all. False: the database failed. */
+bool tasks_count_unread(struct gramme_db *db, const char *user_id, const char *after,
+                        int64_t *out_count, struct gramme_error **error);
 /* gramme_answer_item(): has UpTo; NULL: nothing was read yet. */
 struct gramme_answer *tasks_get_read_marker(struct gramme_db *db, const char *user_id,
                                             struct gramme_error **error);
@@ -180,8 +191,7 @@ bool tasks_load_samples(struct gramme_db *db, struct gramme_error **error);
 /* Fills the item of a user, as tasks_create_user() writes it; for samples.c. */
 void tasks_fill_user(struct gramme_value *item, const struct tasks_user *user, const char *now);
 /* The same for a task. */
-void tasks_fill_task(struct gramme_value *item, const char *task_id, const struct tasks_task *task,
-                     const char *now);
+void tasks_fill_task(struct gramme_value *item, const struct tasks_task *task, const char *now);
 /* The same for an assignment. */
 void tasks_fill_assignment(struct gramme_value *item, const struct tasks_assignment *assignment,
                            const char *now);

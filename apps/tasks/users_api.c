@@ -1,4 +1,5 @@
-/* The part of the REST API that is about users and their notifications. */
+/* The part of the REST API of the tasks that is about users and their notifications. Like api.c,
+ * called on worker threads. */
 #include <string.h>
 
 #include "apps/common/when.h"
@@ -74,15 +75,16 @@ void api_list_users(struct app_request *request)
 void api_create_user(struct app_request *request)
 {
     const struct gramme_value *body = request_body(request, FIELDS("userId", "email", "isAdmin"));
-    struct tasks_actor actor;
+    struct tasks_actor actor = api_actor(request);
     char uuid[GRAMME_UUID_SIZE];
     gramme_uuid(uuid);
-    if (body == NULL || !api_actor(request, &actor)) {
+    if (body == NULL) {
         return; /* answered, also below */
     }
     struct tasks_user user = {.user_id = uuid};
     if (gramme_get(body, "userId") != NULL) {
-        user.user_id = api_body_name(request, body, "userId", tasks_id_is_valid, API_ID_RULE);
+        user.user_id =
+            api_body_name(request, body, "userId", identity_id_is_valid, IDENTITY_ID_RULE);
     }
     if (user.user_id != NULL) {
         user.email = api_body_name(request, body, "email", is_email, "an e-mail address");
@@ -107,7 +109,8 @@ void api_create_user(struct app_request *request)
         api_answer_refused(request, result, user.user_id, error);
         return;
     }
-    answer_header(request, "Location", "/tasks/api/users/%s", user.user_id);
+    answer_header(request, "Location", "/tasks/api/users/%s",
+                  request_encode(request, user.user_id));
     api_answer_item(request, 201, item, api_show_user);
     gramme_value_destroy(item);
 }
@@ -123,13 +126,10 @@ void api_get_user_profile(struct app_request *request)
 }
 
 /* The user that the path names, whom an admin is about to change. NULL: it has been answered. */
-static const char *find_changed(struct app_request *request, struct tasks_actor *actor)
+static const char *find_changed(struct app_request *request)
 {
     const char *user_id = api_path_id(request, "userId");
-    if (user_id == NULL || !api_actor(request, actor)) {
-        return NULL;
-    }
-    if (strcmp(user_id, actor->id) == 0) {
+    if (user_id != NULL && strcmp(user_id, request_identity(request)->id) == 0) {
         answer_problem(request, 409, "last_admin",
                        "You cannot change your own account: ask another administrator");
         return NULL;
@@ -153,8 +153,8 @@ void api_set_user_status(struct app_request *request)
     const char *status =
         body ? api_body_name(request, body, "status", is_user_status, "ACTIVE or DEACTIVATED")
              : NULL;
-    struct tasks_actor actor;
-    const char *user_id = status ? find_changed(request, &actor) : NULL;
+    struct tasks_actor actor = api_actor(request);
+    const char *user_id = status ? find_changed(request) : NULL;
     if (user_id != NULL) {
         struct gramme_error *error = NULL;
         enum tasks_result result = tasks_set_user_status(
@@ -168,8 +168,8 @@ void api_set_user_role(struct app_request *request)
     const struct gramme_value *body = request_body(request, FIELDS("role"));
     const char *role =
         body ? api_body_name(request, body, "role", is_role, "admin or member") : NULL;
-    struct tasks_actor actor;
-    const char *user_id = role ? find_changed(request, &actor) : NULL;
+    struct tasks_actor actor = api_actor(request);
+    const char *user_id = role ? find_changed(request) : NULL;
     if (user_id != NULL) {
         struct gramme_error *error = NULL;
         enum tasks_result result = tasks_set_user_role(request_db(request), user_id,
@@ -194,12 +194,10 @@ void api_show_notification(const struct identity *who, const struct gramme_value
     gramme_set_bool(out, "read", false);
 }
 
-/* {"items", "unread", "cursor"}: what came up to the marker has been read. */
-static void answer_notifications(struct app_request *request, const struct gramme_answer *answer,
-                                 const char *read_up_to)
+/* Adds a page to `items`: what came up to the marker has been read. Returns how many have not. */
+static int64_t show_notifications(const struct gramme_answer *answer, const char *read_up_to,
+                                  struct gramme_value *items)
 {
-    struct gramme_value *body = gramme_map_create();
-    struct gramme_value *items = gramme_set_list(body, "items");
     const struct gramme_value *found = gramme_answer_items(answer);
     int64_t unread = 0;
     for (size_t i = 0; i < gramme_value_count(found); i++) {
@@ -211,13 +209,32 @@ static void answer_notifications(struct app_request *request, const struct gramm
         gramme_set_bool(out, "read", is_read);
         unread += is_read ? 0 : 1;
     }
-    gramme_set_int(body, "unread", unread);
+    return unread;
+}
+
+/* {"items", "unread", "cursor"}. If all of a page are unread, there may be more behind it. */
+static void answer_notifications(struct app_request *request, const char *user_id,
+                                 const struct gramme_answer *answer, const char *read_up_to)
+{
+    struct gramme_value *body = gramme_map_create();
+    struct gramme_value *items = gramme_set_list(body, "items");
     char *cursor = gramme_answer_cursor(answer);
-    if (cursor != NULL) {
-        gramme_set_string(body, "cursor", cursor);
-        gramme_free(cursor);
+    struct gramme_error *error = NULL;
+    int64_t unread = show_notifications(answer, read_up_to, items);
+    bool may_be_more = (cursor != NULL && unread == (int64_t)gramme_value_count(items)) ||
+                       request_query(request, "cursor") != NULL;
+    if (may_be_more &&
+        !tasks_count_unread(request_db(request), user_id, read_up_to, &unread, &error)) {
+        answer_error(request, error);
+    } else {
+        gramme_set_int(body, "unread", unread);
+        if (cursor != NULL) {
+            gramme_set_string(body, "cursor", cursor);
+        }
+        answer_value(request, 200, body);
     }
-    answer_value(request, 200, body);
+    gramme_free(cursor);
+    gramme_error_destroy(error);
     gramme_value_destroy(body);
 }
 
@@ -247,7 +264,7 @@ void api_get_notifications(struct app_request *request)
     if (answer == NULL) {
         answer_error(request, error);
     } else {
-        answer_notifications(request, answer,
+        answer_notifications(request, user_id, answer,
                              gramme_get_string(gramme_answer_item(marker), "UpTo"));
     }
     gramme_answer_destroy(marker);

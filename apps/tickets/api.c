@@ -1,13 +1,14 @@
-/* The REST API of the tickets; openapi.json describes it. */
+/* The REST API of the tickets; openapi.json describes it. The router (apps/common/router.c) calls
+ * the handlers on worker threads, where they wait for the database. */
 #include "apps/tickets/tickets.h"
 
 #include <string.h>
 
 #include "apps/common/files.h"
 
-enum { CALLER_LEN_MAX = 128, ISSUE_LEN_MAX = 4000, COMMENT_LEN_MAX = 4000 };
+enum { CALLER_LEN_MAX = IDENTITY_ID_LEN_MAX, ISSUE_LEN_MAX = 4000, COMMENT_LEN_MAX = 4000 };
 
-/* What is no UUID needs no look into the table. */
+/* Ids that are not UUIDs are refused without a read. */
 static bool is_ticket_id(const char *text)
 {
     return strlen(text) == GRAMME_UUID_SIZE - 1 &&
@@ -96,6 +97,7 @@ static void show_ticket(const struct identity *who, const struct gramme_value *i
         const struct gramme_value *entry = gramme_value_at(item, i);
         gramme_set_value(out, gramme_value_name(entry), entry);
     }
+    gramme_remove(out, "comment_ids");          /* of no use to clients */
     if (gramme_get(item, "comments") == NULL) { /* another program may have left it out */
         gramme_set_list(out, "comments");
     }
@@ -136,29 +138,62 @@ static bool choose_caller(struct app_request *request, const char *field, const 
     return strcmp(own, out) == 0 || request_require(request, ROLE_AGENT);
 }
 
-static void create_ticket(struct app_request *request)
+/* An id that the client chose, from a field of the body; NULL: none. False: it is no UUID, and 400
+ * has been answered. */
+static bool body_uuid(struct app_request *request, const struct gramme_value *body,
+                      const char *name, const char **out)
+{
+    *out = gramme_get_string(body, name);
+    if (gramme_get(body, name) == NULL || (*out != NULL && is_ticket_id(*out))) {
+        return true;
+    }
+    answer_bad_field(request, name, "%s must be a UUID in lower case", name);
+    return false;
+}
+
+/* False: it has been answered. */
+static bool read_opening(struct app_request *request, char caller[TICKETS_CALLER_SIZE],
+                         struct tickets_opening *out)
 {
     const struct gramme_value *body =
-        request_body(request, FIELDS("caller_id", "issue_description"));
-    const char *issue =
-        body ? request_text(request, body, "issue_description", ISSUE_LEN_MAX) : NULL;
+        request_body(request, FIELDS("ticket_id", "caller_id", "issue_description"));
     const char *named = NULL;
-    if (issue != NULL && gramme_get(body, "caller_id") != NULL) {
-        named = request_text(request, body, "caller_id", CALLER_LEN_MAX);
-        issue = named == NULL ? NULL : issue;
+    *out = (struct tickets_opening){.caller_id = caller};
+    if (body == NULL || !body_uuid(request, body, "ticket_id", &out->ticket_id)) {
+        return false;
     }
+    out->issue_description = request_text(request, body, "issue_description", ISSUE_LEN_MAX);
+    if (out->issue_description == NULL) {
+        return false;
+    }
+    if (gramme_get(body, "caller_id") != NULL) {
+        named = request_text(request, body, "caller_id", CALLER_LEN_MAX);
+        if (named == NULL) {
+            return false;
+        }
+    }
+    return choose_caller(request, "caller_id", named, caller);
+}
+
+static void create_ticket(struct app_request *request)
+{
     char caller[TICKETS_CALLER_SIZE];
-    if (issue == NULL || !choose_caller(request, "caller_id", named, caller)) {
+    struct tickets_opening opening;
+    if (!read_opening(request, caller, &opening)) {
         return; /* answered */
     }
     struct gramme_error *error = NULL;
-    struct gramme_value *ticket = tickets_create_ticket(request_db(request), caller, issue, &error);
-    if (ticket == NULL) {
-        answer_error(request, error);
-    } else {
+    bool is_new;
+    struct gramme_value *ticket =
+        tickets_create_ticket(request_db(request), &opening, &is_new, &error);
+    if (ticket != NULL) {
         answer_header(request, "Location", "/tickets/api/tickets/%s",
                       gramme_get_string(ticket, "ticket_id"));
-        answer_ticket(request, 201, ticket);
+        answer_ticket(request, is_new || opening.ticket_id == NULL ? 201 : 200, ticket);
+    } else if (gramme_error_is(error, GRAMME_CONDITION_FAILED)) {
+        answer_problem(request, 409, "ticket_exists", "There is another ticket with this id");
+    } else {
+        answer_error(request, error);
     }
     gramme_value_destroy(ticket);
     gramme_error_destroy(error);
@@ -214,7 +249,8 @@ static void answer_no_comment(struct app_request *request, const struct gramme_e
 }
 
 /* Adds a comment to a ticket that they may see. */
-static void write_comment(struct app_request *request, const char *text, bool is_mine_)
+static void write_comment(struct app_request *request, const struct tickets_comment *comment,
+                          bool is_mine_)
 {
     const struct identity *who = request_identity(request);
     bool is_private = is_mine_ && tickets_callers_are_hashed();
@@ -226,8 +262,8 @@ static void write_comment(struct app_request *request, const char *text, bool is
         .role = is_mine_ ? "caller" : "agent",
     };
     struct gramme_error *error = NULL;
-    struct gramme_value *ticket = tickets_add_comment(
-        request_db(request), request_param(request, "ticket_id"), text, &author, &error);
+    struct gramme_value *ticket =
+        tickets_add_comment(request_db(request), comment, &author, &error);
     if (ticket == NULL) {
         answer_no_comment(request, error);
     } else {
@@ -239,11 +275,15 @@ static void write_comment(struct app_request *request, const char *text, bool is
 
 static void add_comment(struct app_request *request)
 {
-    const struct gramme_value *body = request_body(request, FIELDS("comment_text"));
-    const char *text = body ? request_text(request, body, "comment_text", COMMENT_LEN_MAX) : NULL;
-    struct gramme_answer *answer = text == NULL ? NULL : find_ticket(request);
+    const struct gramme_value *body = request_body(request, FIELDS("comment_text", "comment_id"));
+    struct tickets_comment comment = {.ticket_id = request_param(request, "ticket_id")};
+    if (body == NULL || !body_uuid(request, body, "comment_id", &comment.comment_id)) {
+        return; /* answered */
+    }
+    comment.text = request_text(request, body, "comment_text", COMMENT_LEN_MAX);
+    struct gramme_answer *answer = comment.text == NULL ? NULL : find_ticket(request);
     if (answer != NULL) {
-        write_comment(request, text,
+        write_comment(request, &comment,
                       is_mine(request_identity(request), gramme_answer_item(answer)));
     }
     gramme_answer_destroy(answer);
@@ -354,7 +394,7 @@ static void get_settings(struct app_request *request)
 
 static const struct app_route routes[] = {
     {"POST", "/tickets", create_ticket},
-    {"GET", "/tickets", list_recent_tickets},
+    {"GET", "/tickets?caller&limit&cursor", list_recent_tickets},
     {"GET", "/tickets/{ticket_id}", get_ticket_status},
     {"POST", "/tickets/{ticket_id}/comments", add_comment},
     {"PUT", "/tickets/{ticket_id}/status", change_status},

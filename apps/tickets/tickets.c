@@ -2,32 +2,52 @@
  * worker threads. */
 #include "apps/tickets/tickets.h"
 
+#include <string.h>
+
 #include "apps/common/when.h"
 
-struct gramme_value *tickets_create_ticket(struct gramme_db *db, const char *caller_id,
-                                           const char *issue_description,
-                                           struct gramme_error **error)
+static bool has_text(const struct gramme_value *item, const char *name, const char *text)
+{
+    const char *found = gramme_get_string(item, name);
+    return found != NULL && strcmp(found, text) == 0;
+}
+
+static void fill_ticket(struct gramme_value *ticket, const struct tickets_opening *opening)
 {
     char id[GRAMME_UUID_SIZE];
     char now[WHEN_SIZE];
     gramme_uuid(id);
     when_format(now, when_now());
-    /* No condition: the id is new, so that sending this again after a lost answer does no harm. */
-    struct gramme_request *put = gramme_request_create("PutItem", TICKETS_TABLE);
-    struct gramme_value *ticket = gramme_request_item(put);
-    gramme_set_string(ticket, "ticket_id", id);
-    gramme_set_string(ticket, "caller_id", caller_id);
-    gramme_set_string(ticket, "issue_description", issue_description);
+    gramme_set_string(ticket, "ticket_id", opening->ticket_id != NULL ? opening->ticket_id : id);
+    gramme_set_string(ticket, "caller_id", opening->caller_id);
+    gramme_set_string(ticket, "issue_description", opening->issue_description);
     gramme_set_string(ticket, "status", tickets_status(0));
     gramme_set_string(ticket, "created_at", now);
     gramme_set_string(ticket, "updated_at", now);
     gramme_set_list(ticket, "comments");
-    struct gramme_value *created = NULL;
-    if (gramme_run(db, put, error)) {
-        created = gramme_value_copy(ticket);
+}
+
+struct gramme_value *tickets_create_ticket(struct gramme_db *db,
+                                           const struct tickets_opening *opening, bool *out_is_new,
+                                           struct gramme_error **error)
+{
+    struct gramme_request *put = gramme_request_create("PutItem", TICKETS_TABLE);
+    fill_ticket(gramme_request_item(put), opening);
+    gramme_request_condition(put, "attribute_not_exists(ticket_id)");
+    gramme_request_return_on_failure(put);
+    *out_is_new = gramme_run(db, put, error);
+    /* A request that is sent again after a lost answer meets its own ticket. */
+    const struct gramme_value *there = *out_is_new ? NULL : gramme_error_item(*error);
+    const struct gramme_value *ticket = NULL;
+    if (*out_is_new) {
+        ticket = gramme_request_item(put);
+    } else if (has_text(there, "caller_id", opening->caller_id) &&
+               has_text(there, "issue_description", opening->issue_description)) {
+        ticket = there;
     }
+    struct gramme_value *copy = ticket == NULL ? NULL : gramme_value_copy(ticket);
     gramme_request_destroy(put);
-    return created;
+    return copy;
 }
 
 struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char *ticket_id,
@@ -42,39 +62,49 @@ struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char
     return answer;
 }
 
-/* The library sends a request again when its answer got lost. The comment's text and time tell
- * whether it is there already. */
-static void fill_update(struct gramme_request *update, const char *comment_text,
+/* The library sends a request again when its answer got lost: the comment's text and time tell
+ * whether it is there already. So may the client, later: then its id does, of which the ticket has
+ * a set. */
+static void fill_update(struct gramme_request *update, const struct tickets_comment *comment,
                         const struct tickets_author *author)
 {
     char now[WHEN_SIZE];
     when_format(now, when_now());
-    gramme_request_update(update,
-                          "SET comments = list_append(if_not_exists(comments, :empty_list), "
-                          ":comment), updated_at = :timestamp");
-    gramme_request_condition(update,
-                             "attribute_exists(ticket_id) AND NOT contains(comments, :this)");
+    bool has_id = comment->comment_id != NULL;
+    gramme_request_update(update, has_id ? "SET comments = list_append(if_not_exists(comments, "
+                                           ":empty_list), :comment), updated_at = :timestamp "
+                                           "ADD comment_ids :ids"
+                                         : "SET comments = list_append(if_not_exists(comments, "
+                                           ":empty_list), :comment), updated_at = :timestamp");
+    gramme_request_condition(
+        update, has_id ? "attribute_exists(ticket_id) AND NOT contains(comment_ids, :id)"
+                       : "attribute_exists(ticket_id) AND NOT contains(comments, :this)");
     struct gramme_value *values = gramme_request_values(update);
     gramme_set_list(values, ":empty_list");
-    struct gramme_value *comment = gramme_set_map(values, ":this");
-    gramme_set_string(comment, "comment_text", comment_text);
-    gramme_set_string(comment, "added_at", now);
-    struct gramme_value *by = gramme_set_map(comment, "author");
+    struct gramme_value *entry = gramme_add_map(gramme_set_list(values, ":comment"));
+    gramme_set_string(entry, "comment_text", comment->text);
+    gramme_set_string(entry, "added_at", now);
+    struct gramme_value *by = gramme_set_map(entry, "author");
     gramme_set_string(by, "id", author->id);
     gramme_set_string(by, "name", author->name);
     gramme_set_string(by, "role", author->role);
-    gramme_add_value(gramme_set_list(values, ":comment"), comment);
     gramme_set_string(values, ":timestamp", now);
+    if (has_id) {
+        gramme_set_string(values, ":id", comment->comment_id);
+        gramme_add_string(gramme_set_string_set(values, ":ids"), comment->comment_id);
+    } else {
+        gramme_set_value(values, ":this", entry);
+    }
 }
 
-struct gramme_value *tickets_add_comment(struct gramme_db *db, const char *ticket_id,
-                                         const char *comment_text,
+struct gramme_value *tickets_add_comment(struct gramme_db *db,
+                                         const struct tickets_comment *comment,
                                          const struct tickets_author *author,
                                          struct gramme_error **error)
 {
     struct gramme_request *update = gramme_request_create("UpdateItem", TICKETS_TABLE);
-    gramme_set_string(gramme_request_key(update), "ticket_id", ticket_id);
-    fill_update(update, comment_text, author);
+    gramme_set_string(gramme_request_key(update), "ticket_id", comment->ticket_id);
+    fill_update(update, comment, author);
     gramme_request_return(update, "ALL_NEW");
     gramme_request_return_on_failure(update);
     struct gramme_answer *answer = gramme_send(db, update, error);

@@ -15,7 +15,11 @@ extern const struct app_definition tickets_app;
 
 /* --- settings of this process: main() fills them before anything starts --- */
 
-enum { TICKETS_STATUSES_MAX = 16, TICKETS_STATUS_LEN_MAX = 32, TICKETS_CALLER_SIZE = 129 };
+enum {
+    TICKETS_STATUSES_MAX = 16,
+    TICKETS_STATUS_LEN_MAX = 32,
+    TICKETS_CALLER_SIZE = IDENTITY_ID_LEN_MAX + 1
+};
 
 /* Takes an option, "--ticket-statuses"; `value` may be NULL. False: it is none, or not such a
  * value, and stderr says why. */
@@ -37,14 +41,26 @@ void tickets_user_key(const char *user_id, char out[TICKETS_CALLER_SIZE]);
 
 /* --- the access patterns --- */
 
-/* Opens a ticket and returns it; the caller destroys it. `caller_id` is as it is stored. */
-struct gramme_value *tickets_create_ticket(struct gramme_db *db, const char *caller_id,
-                                           const char *issue_description,
+struct tickets_opening {
+    const char
+        *ticket_id; /* chosen by the client, so that it can send the request again; NULL: new */
+    const char *caller_id; /* as it is stored */
+    const char *issue_description;
+};
+/* Opens a ticket and returns it; the caller destroys it. *out_is_new false: the same was opened
+ * before, and this is it as it is now. GRAMME_CONDITION_FAILED: another has the id. */
+struct gramme_value *tickets_create_ticket(struct gramme_db *db,
+                                           const struct tickets_opening *opening, bool *out_is_new,
                                            struct gramme_error **error);
 /* gramme_answer_item() is the ticket, or NULL: there is none. */
 struct gramme_answer *tickets_get_ticket_status(struct gramme_db *db, const char *ticket_id,
                                                 struct gramme_error **error);
 
+struct tickets_comment {
+    const char *ticket_id;
+    const char *comment_id; /* as above: the comment is added once; NULL: none */
+    const char *text;
+};
 struct tickets_author {
     const char *id;
     const char *name;
@@ -53,8 +69,8 @@ struct tickets_author {
 /* Adds a comment behind those that are there, also when many do so at once, and once even if its
  * answer gets lost on the way. Returns the ticket with it; the caller destroys it.
  * GRAMME_CONDITION_FAILED: there is no such ticket. */
-struct gramme_value *tickets_add_comment(struct gramme_db *db, const char *ticket_id,
-                                         const char *comment_text,
+struct gramme_value *tickets_add_comment(struct gramme_db *db,
+                                         const struct tickets_comment *comment,
                                          const struct tickets_author *author,
                                          struct gramme_error **error);
 

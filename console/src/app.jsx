@@ -28,7 +28,7 @@ export const PAGES = [
   ["Tools", [["simulation", "Simulation", "simulation"], ["connect", "Connect", "plug"]]],
 ];
 
-/* What the server says of itself, read every few seconds: {data, error, reload}. */
+/* The server's status, read every few seconds: {data, error, reload}. */
 export const server = observable({ data: null, error: null, reload() {} });
 
 function page({ parts, query }) {
@@ -43,6 +43,13 @@ function page({ parts, query }) {
     case "simulation": return [<Simulation />, "Simulation"];
     case "connect": return [<Connect query={query} />, "Connect"];
     default: return [<Overview />, "Overview"];
+  }
+}
+
+/* Browsers scroll to what gets the focus if it is hidden; this also if a part of it is. */
+function reveal({ target }) {
+  if (target.matches(":focus-visible") && target.offsetWidth < innerWidth && target.offsetHeight < innerHeight) {
+    target.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 }
 
@@ -61,7 +68,11 @@ export function App() {
       }
     };
     addEventListener("keydown", press);
-    return () => removeEventListener("keydown", press);
+    addEventListener("focusin", reveal);
+    return () => {
+      removeEventListener("keydown", press);
+      removeEventListener("focusin", reveal);
+    };
   }, []);
   if (refused && !keys) {
     return <><SignIn reason={refused} /><Toasts /></>;

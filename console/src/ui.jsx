@@ -322,6 +322,11 @@ export function Code({ text, label }) {
   return <div class="code"><pre tabIndex={0} role="region" aria-label={label}>{text}</pre><CopyButton text={text} /></div>;
 }
 
+/* A statement of PartiQL; its parameters, if there are any, are those of ExecuteStatement. */
+export function StatementCode({ statement, parameters }) {
+  return <><Code label="PartiQL" text={statement} />{parameters.length > 0 && <><p class="small muted body">Binary values have no literal: they are parameters.</p><Code label="Parameters" text={JSON.stringify(parameters)} /></>}</>;
+}
+
 /* --- messages --- */
 
 const toasts = observable([]);

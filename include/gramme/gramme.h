@@ -93,6 +93,8 @@ struct gramme_options {
  *     rocksdb:DIRECTORY                            the engine in this process, durable; one process
  *                                                  at a time
  *     memory:                                      the same, gone when closed
+ *     postgresql://USER@HOST/DATABASE              the engine in this process, its data in
+ *                                                  PostgreSQL; any number of processes at once
  *
  * `options` may be NULL. Over HTTP nothing is sent yet. Returns NULL on failure. */
 struct gramme_db *gramme_open(const char *url, const struct gramme_options *options,

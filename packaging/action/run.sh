@@ -39,7 +39,7 @@ find_program() {
     echo "$folder/gramme/bin/gramme"
 }
 
-# The endpoint that the server's log tells; ends if the server did.
+# Prints the endpoint from the server's log; fails if the server has exited.
 await_endpoint() {
     local endpoint
     until endpoint=$(grep -om1 'serves http://[^ ,]*' "$folder/log"); do

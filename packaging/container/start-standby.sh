@@ -1,5 +1,5 @@
 #!/bin/sh
-# The standby of compose.cluster.yaml: copies the primary the first time, then follows it, or leads after it was promoted.
+# The standby of compose.cluster.yaml: copies the primary the first time, then replicates from it, or runs as primary after promotion.
 set -eu
 data=/var/lib/postgresql/data
 while [ ! -e "$data/standby" ]; do

@@ -34,7 +34,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Starts a server: in memory and on a free port, unless told otherwise. It is ready when the promise resolves. */
+/** Starts a server: in memory and on a free port, by default. It is ready when the promise resolves. */
 export function start(options?: StartOptions): Promise<Server>;
 /** Deletes all tables of the server at `endpoint`. */
 export function reset(endpoint: string): Promise<void>;

@@ -1,6 +1,7 @@
-/* Writes the members that many responses have: ConsumedCapacity and ItemCollectionMetrics. Called
- * by the operations on the thread of the call; keeps no state. */
+/* Writes the parts that several responses have: ConsumedCapacity, ItemCollectionMetrics, plans.
+ * Called by the operations on the thread of the call; keeps no state. */
 #include "api/api_internal.h"
+#include "plan/plan.h"
 
 static void write_units(struct buf *out, double units, bool transactional, enum capacity_kind kind)
 {
@@ -226,4 +227,16 @@ const char *api_short_code(enum err_code code)
     default:
         return "InternalServerError";
     }
+}
+
+void api_finish_with_plan(struct api_call *call, const struct plan *plan)
+{
+    struct buf text = {0};
+    plan_explain(&text, plan);
+    api_begin(call);
+    api_member(call, STR("Plan"));
+    json_write_string(call->out, buf_str(&text));
+    api_end(call);
+    buf_finish(&text);
+    api_finish(call);
 }

@@ -58,6 +58,7 @@ struct api_call {
     const struct op *op;  /* from api_find_operation(); NULL: api_run() calls it */
     struct str body;
     const struct api_guard *guard; /* NULL: everything is allowed */
+    bool notes_resources;          /* fill in `resource` and `resources` */
     /* the host name that the client used; STR_NULL: a call from the same process */
     struct str host;
     struct arena *arena; /* memory of the call; it and `out` may have budgets, and a call that
@@ -77,10 +78,14 @@ struct api_call {
     struct engine *engine;
     enum api_layer layer; /* set by the operation; LAYER_OLDER by default */
     struct err err;
-    size_t out_start;    /* out->len before the response */
-    bool only_reads;     /* the operation changes nothing */
-    struct str resource; /* the last resource that was authorized, for the audit log */
-    bool is_authorized;  /* the policies have been checked; used if there is a guard */
+    size_t out_start; /* out->len before the response */
+    bool only_reads;  /* the operation changes nothing */
+    /* For the audit log, also if there is no guard: the last resource that the policies were asked
+     * about; and all of them, once each, if notes_resources is set. */
+    struct str resource;
+    struct str *resources;
+    size_t resource_count;
+    bool is_authorized; /* the policies have been checked; used if there is a guard */
     /* While another thread writes the response, `out` points to `away_out` and home_out to the
      * caller's buffer; see leave_thread(). */
     struct buf *home_out;

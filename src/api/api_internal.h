@@ -10,9 +10,6 @@
 #include "json/writer.h"
 #include "wire/shape.h"
 
-/* The start of many messages of ValidationException. */
-#define INVALID "One or more parameter values were invalid: "
-
 struct api_thread {
     struct engine *engine;
     struct expr_cache *cache;
@@ -25,19 +22,25 @@ enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ADMIN };
 /* The kind of resource that an operation acts on; says how authorize.c finds the resources and
  * actions of a request. */
 enum resource_kind {
-    RESOURCE_FREE,        /* no permission is needed */
-    RESOURCE_ANY,         /* the resource is "*" */
-    RESOURCE_TABLES,      /* the resource is all tables: table/ * */
-    RESOURCE_TABLE,       /* the table of TableName */
-    RESOURCE_INDEX,       /* the table of TableName, or its index IndexName */
-    RESOURCE_NEW_TABLE,   /* the table of TableName; further actions for Tags and ResourcePolicy */
-    RESOURCE_ARN,         /* the table or stream of ResourceArn */
-    RESOURCE_BACKUP,      /* the backup of BackupArn */
-    RESOURCE_RESTORE,     /* the source, and the new table TargetTableName, which is written to */
-    RESOURCE_IMPORT,      /* the table of TableCreationParameters */
-    RESOURCE_LOAD,        /* the import or bulk operation of ImportArn or BulkOperationArn */
-    RESOURCE_EXPORT,      /* the table of TableArn, or the export of ExportArn */
-    RESOURCE_STREAM,      /* the stream of StreamArn */
+    RESOURCE_FREE,      /* no permission is needed */
+    RESOURCE_ANY,       /* the resource is "*" */
+    RESOURCE_TABLES,    /* the resource is all tables: table/ * */
+    RESOURCE_TABLE,     /* the table of TableName */
+    RESOURCE_INDEX,     /* the table of TableName, or its index IndexName */
+    RESOURCE_QUERY,     /* the same, with the action dynamodb:Query */
+    RESOURCE_NEW_TABLE, /* the table of TableName; further actions for Tags and ResourcePolicy */
+    RESOURCE_ARN,       /* the table or stream of ResourceArn */
+    RESOURCE_BACKUP,    /* the backup of BackupArn */
+    RESOURCE_RESTORE,   /* the source, and the new table TargetTableName, which is written to */
+    RESOURCE_IMPORT,    /* the table of TableCreationParameters, and objects: s3:ListBucket,
+                           s3:GetObject */
+    RESOURCE_BULK,    /* the table of TableName, and objects: as for an import, and s3:PutObject */
+    RESOURCE_KINESIS, /* the table of TableName, and the Kinesis stream: kinesis:PutRecords and so
+                         on */
+    RESOURCE_LOAD,    /* the import or bulk operation of ImportArn or BulkOperationArn */
+    RESOURCE_EXPORT, /* the table of TableArn, and objects: s3:PutObject; or the export of ExportArn
+                      */
+    RESOURCE_STREAM, /* the stream of StreamArn */
     RESOURCE_ITERATOR,    /* the stream of ShardIterator */
     RESOURCE_BATCH,       /* each table of RequestItems */
     RESOURCE_TRANSACTION, /* the table of each item of TransactItems, with that item's action */
@@ -143,6 +146,14 @@ MUST_USE bool api_check_table_name(struct api_call *call, struct str name);
 /* Returns the name in arn:aws:dynamodb:region:account:table/name, borrowed from `arn`; STR_NULL if
  * it is not such an ARN. */
 struct str api_table_in_arn(struct str arn);
+/* The parts of arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/backup/ID. */
+struct backup_arn_parts {
+    struct str table_arn;
+    struct str table;
+    struct str id;
+};
+/* Takes an ARN apart; false: it is of another form. */
+MUST_USE bool api_split_backup_arn(struct str arn, struct backup_arn_parts *out);
 /* Checks that an ARN, `text`, is that of a table or stream; `kind` is what arn_parse() found. */
 MUST_USE bool api_check_resource_arn(struct api_call *call, struct str text, enum arn_kind kind);
 /* Returns the table with this name and holds it until the call ends. Returns NULL with call->err
@@ -280,6 +291,11 @@ void api_begin(struct api_call *call);
 void api_member(struct api_call *call, struct str name);
 /* Ends an object: writes "}". */
 void api_end(struct api_call *call);
+
+struct plan;
+/* Ends the call with {"Plan": text}, the response of ExplainQuery and ExplainStatement; see
+ * api_finish(). */
+void api_finish_with_plan(struct api_call *call, const struct plan *plan);
 
 enum capacity_kind { CAPACITY_READ, CAPACITY_WRITE };
 /* Writes one ConsumedCapacity object. `indexes` adds the units of each index, `transactional`

@@ -1,6 +1,7 @@
 /* The shapes that many requests share, and checks of table names. The shapes are constants; the
  * functions run on the thread of the call. */
 #include "api/api_internal.h"
+#include "err/messages.h"
 
 #define AWS "com.amazonaws.dynamodb.v20120810."
 
@@ -37,6 +38,19 @@ struct str api_table_in_arn(struct str arn)
         }
     }
     return STR_NULL;
+}
+
+bool api_split_backup_arn(struct str arn, struct backup_arn_parts *out)
+{
+    static const char word[] = "/backup/";
+    const char *at = arn.len == 0 ? NULL : memmem(arn.data, arn.len, word, sizeof(word) - 1);
+    if (at == NULL) {
+        return false;
+    }
+    out->table_arn = str_make(arn.data, (size_t)(at - arn.data));
+    out->id = str_skip(arn, out->table_arn.len + sizeof(word) - 1);
+    out->table = api_table_in_arn(out->table_arn);
+    return !str_is_null(out->table) && out->id.len > 0;
 }
 
 /* Returns the table name in an ARN; `given` itself if it is not an ARN. */
@@ -234,5 +248,5 @@ bool api_check_resource_arn(struct api_call *call, struct str text, enum arn_kin
     case ARN_STREAM:
         return true;
     }
-    return err_set(&call->err, ERR_VALIDATION, INVALID "%s: %.*s", problem, STR_ARG(text));
+    return err_set(&call->err, ERR_VALIDATION, MESSAGE_INVALID "%s: %.*s", problem, STR_ARG(text));
 }

@@ -40,7 +40,7 @@ static bool read_value(struct ion_reader *reader, int level, enum value_type wan
 /* The text is not Ion. */
 static bool refuse(struct ion_reader *reader, const char *what)
 {
-    return err_set(reader->err, ERR_SERIALIZATION, "Unable to parse the record: %s", what);
+    return err_set(reader->err, ERR_SERIALIZATION, MESSAGE_BAD_RECORD "%s", what);
 }
 
 /* It is Ion, but not an item. */

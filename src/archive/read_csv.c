@@ -4,6 +4,7 @@
 #include "archive/record_internal.h"
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "err/messages.h"
 #include "model/builder.h"
 #include "model/limits.h"
 #include "wire/value_json.h"
@@ -159,8 +160,7 @@ static enum record_result next_row(struct record_reader *reader, struct arena *a
         size_t max = reader->headers == NULL ? (size_t)COLUMNS_MAX : reader->header_count;
         if (is_quoted || !split_row(row, delimiter_of(reader), max, arena, out_fields)) {
             record_bad(arena, out,
-                       "Unable to parse the record: a quote is not closed, or stands "
-                       "inside a field");
+                       MESSAGE_BAD_RECORD "a quote is not closed, or stands inside a field");
             return RECORD_BROKEN;
         }
         return RECORD_ITEM;

@@ -2,6 +2,7 @@
  * A condition may stand beside the item, as in JSON. Called by record.c. */
 #include "archive/ion_text.h"
 #include "archive/record_internal.h"
+#include "err/messages.h"
 
 static const struct str version_marker = {.data = "$ion_1_0", .len = 8};
 
@@ -61,7 +62,7 @@ static bool take_between(struct record_reader *reader)
 
 static enum record_result broken(struct arena *arena, struct record *out, const char *why)
 {
-    record_bad(arena, out, "Unable to parse the record: %s", why);
+    record_bad(arena, out, MESSAGE_BAD_RECORD "%s", why);
     return RECORD_BROKEN;
 }
 

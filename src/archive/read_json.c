@@ -2,9 +2,8 @@
  * too. An object may have a condition beside the item: ConditionExpression,
  * ExpressionAttributeNames and ExpressionAttributeValues, as in PutItem. Called by record.c. */
 #include "archive/record_internal.h"
+#include "err/messages.h"
 #include "wire/value_json.h"
-
-#define CANNOT_PARSE "Unable to parse the record: "
 
 /* Finds the end of the line that the window starts with; reads more if needed. Of a line that is
  * longer than the window takes what fits: objects may follow each other without a line feed. */
@@ -149,7 +148,7 @@ static enum record_result read_object(struct window *window, struct str line, st
     }
     if (!ok || json.mistake != NULL) {
         const char *mistake = json.mistake != NULL ? json.mistake : "it is not a JSON object";
-        record_bad(arena, out, CANNOT_PARSE "%s", mistake);
+        record_bad(arena, out, MESSAGE_BAD_RECORD "%s", mistake);
         return RECORD_BROKEN;
     }
     window_take(window, (size_t)(json.at - line.data));

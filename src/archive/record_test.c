@@ -303,7 +303,7 @@ static bool read_failing(struct byte_source *source, char *room, size_t room_len
     return err_set(err, ERR_SERVICE_UNAVAILABLE, "away");
 }
 
-/* A source that cannot be read is told from one whose bytes have changed. */
+/* A source that cannot be read is reported differently from one whose bytes have changed. */
 static void test_resume_fails(void **state)
 {
     (void)state;

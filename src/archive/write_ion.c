@@ -1,8 +1,8 @@
 /* Writes values as Amazon Ion text, as the service's exports have them: S string, N decimal, B
  * blob, BOOL bool, NULL null, L list, M struct, sets lists with the annotation $dynamodb_SS,
  * $dynamodb_NS or $dynamodb_BS. Decimals are written as Amazon's Ion libraries write them. Called
- * by write.c. */
-#include "archive/write.h"
+ * by write_records.c. */
+#include "archive/write_records.h"
 #include "base/base64.h"
 
 /* --- texts --- */

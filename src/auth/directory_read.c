@@ -370,7 +370,7 @@ static bool read_record(struct record *record, enum directory_kind kind)
     }
 }
 
-/* The reader unescapes text into an arena of its own, freed here, because the text may be a
+/* The reader unescapes text into an arena of its own, overwritten here, because the text may be a
  * secret. */
 bool directory_add(struct directory *directory, enum directory_kind kind, struct str text,
                    const struct seal_key *key, struct err *err)
@@ -382,6 +382,7 @@ bool directory_add(struct directory *directory, enum directory_kind kind, struct
     struct record record = {.directory = directory, .key = key, .reader = &reader, .err = err};
     bool good = read_record(&record, kind) &&
                 (json_at_end(&reader) || err_set(err, ERR_VALIDATION, "a record is not JSON"));
+    arena_erase(&scratch);
     arena_finish(&scratch);
     return good;
 }
@@ -430,6 +431,7 @@ bool directory_add_file(struct directory *directory, struct str text, const stru
         good = err_set(err, ERR_VALIDATION,
                        "expected {\"users\": [...], \"roles\": [...], \"policies\": [...]}");
     }
+    arena_erase(&scratch);
     arena_finish(&scratch);
     return good;
 }

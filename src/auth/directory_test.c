@@ -1,5 +1,5 @@
 /* Records of users, roles and policies, sealed secrets, and sessions. */
-#include "auth/session.h"
+#include "auth/session_token.h"
 #include "auth/sign_in.h"
 #include "base/testing.h"
 

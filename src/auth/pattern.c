@@ -256,6 +256,45 @@ bool pattern_matches_nocase(const struct pattern *pattern, struct str text,
     return matches(pattern, text, input, true);
 }
 
+/* Returns whether the pattern matches every text that starts with `prefix`: it matches `prefix`,
+ * and its `*` at the end matches whatever follows. */
+static bool covers(const struct pattern *pattern, struct str prefix,
+                   const struct pattern_input *input)
+{
+    return pattern->part_count > 0 &&
+           pattern->parts[pattern->part_count - 1].kind == PART_ANY_RUN &&
+           pattern_matches(pattern, prefix, input);
+}
+
+/* Returns whether the parts match any text that starts with `prefix`. The first `*` matches the
+ * rest of it. */
+static bool parts_overlap(const struct pattern_part *parts, size_t count, struct str prefix)
+{
+    for (size_t i = 0; i < count && prefix.len > 0; i++) {
+        size_t len;
+        if (parts[i].kind == PART_ANY_RUN ||
+            (parts[i].kind == PART_LITERAL && str_starts_with(parts[i].text, prefix))) {
+            return true;
+        }
+        if (!part_matches_start(&parts[i], prefix, false, &len)) {
+            return false;
+        }
+        prefix = str_skip(prefix, len);
+    }
+    return prefix.len == 0;
+}
+
+static bool overlaps(const struct pattern *pattern, struct str prefix,
+                     const struct pattern_input *input)
+{
+    if (pattern->part_count == 0) {
+        return str_starts_with(pattern->literal, prefix);
+    }
+    const struct pattern_part *parts =
+        pattern->has_variables ? expand(pattern, input) : pattern->parts;
+    return parts != NULL && parts_overlap(parts, pattern->part_count, prefix);
+}
+
 /* ARNs ------------------------------------------------------------------------------------- */
 
 /* Returns the length of the first part of `text`: it ends at the first colon outside of a
@@ -300,19 +339,41 @@ bool arn_pattern_compile(struct arena *arena, struct str text, int variables_fro
     return true;
 }
 
+/* Compares the last part of a pattern with the rest of an ARN. */
+typedef bool last_part_matches(const struct pattern *pattern, struct str text,
+                               const struct pattern_input *input);
+
+static bool arn_matches(const struct arn_pattern *pattern, struct str arn,
+                        const struct pattern_input *input, last_part_matches *match_last)
+{
+    int last = pattern->part_count - 1;
+    for (int i = 0; i < last; i++) {
+        size_t len = index_of(arn, ':');
+        if (len == arn.len ||
+            !pattern_matches(&pattern->parts[i], str_make(arn.data, len), input)) {
+            return false;
+        }
+        arn = str_skip(arn, len + 1);
+    }
+    return last < 0 || match_last(&pattern->parts[last], arn, input);
+}
+
 bool arn_pattern_matches(const struct arn_pattern *pattern, struct str arn,
                          const struct pattern_input *input)
 {
-    for (int i = 0; i < pattern->part_count; i++) {
-        bool is_last = i == pattern->part_count - 1;
-        size_t len = is_last ? arn.len : index_of(arn, ':');
-        if (!pattern_matches(&pattern->parts[i], str_make(arn.data, len), input) ||
-            (!is_last && len == arn.len)) {
-            return false;
-        }
-        arn = str_skip(arn, is_last ? len : len + 1);
-    }
-    return true;
+    return arn_matches(pattern, arn, input, pattern_matches);
+}
+
+bool arn_pattern_covers(const struct arn_pattern *pattern, struct str prefix,
+                        const struct pattern_input *input)
+{
+    return arn_matches(pattern, prefix, input, covers);
+}
+
+bool arn_pattern_overlaps(const struct arn_pattern *pattern, struct str prefix,
+                          const struct pattern_input *input)
+{
+    return arn_matches(pattern, prefix, input, overlaps);
 }
 
 void arn_pattern_add_keys(const struct arn_pattern *pattern, uint64_t *set)

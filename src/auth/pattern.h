@@ -63,6 +63,13 @@ MUST_USE bool arn_pattern_compile(struct arena *arena, struct str text, int vari
 /* Returns whether the pattern matches `arn`. */
 MUST_USE bool arn_pattern_matches(const struct arn_pattern *pattern, struct str arn,
                                   const struct pattern_input *input);
+/* Returns whether the pattern matches every ARN that starts with `prefix`, which has six parts.
+ * False also for patterns that do so and do not end in `*`. */
+MUST_USE bool arn_pattern_covers(const struct arn_pattern *pattern, struct str prefix,
+                                 const struct pattern_input *input);
+/* Returns whether the pattern matches any ARN that starts with `prefix`, which has six parts. */
+MUST_USE bool arn_pattern_overlaps(const struct arn_pattern *pattern, struct str prefix,
+                                   const struct pattern_input *input);
 /* Adds the CONTEXT_BIT of each variable to *set. */
 void arn_pattern_add_keys(const struct arn_pattern *pattern, uint64_t *set);
 

@@ -24,6 +24,8 @@ enum policy_kind {
  * where and why. */
 MUST_USE bool policy_parse(struct str document, enum policy_kind kind, struct policy **out,
                            struct err *err);
+/* Returns the size of a document as limits count it: without white space. */
+MUST_USE size_t policy_document_size(struct str document);
 /* Frees a policy. Accepts NULL. */
 void policy_destroy(struct policy *policy);
 
@@ -35,6 +37,10 @@ MUST_USE uint64_t policy_mentions(const struct policy *policy);
  * Returns whether all entries were visited. */
 bool policy_each_action(const struct policy *policy,
                         bool (*visit)(void *context, struct str action), void *context);
+
+/* Returns whether a resource policy allows something to everybody: its Principal is `*`, and no
+ * condition bounds the callers by fixed accounts, users, roles or networks. */
+MUST_USE bool policy_is_unbounded(const struct policy *policy);
 
 enum caller_kind {
     CALLER_ROOT, /* of the account */
@@ -56,6 +62,9 @@ struct policy_request {
     const struct policy_caller *caller;
     struct str action;   /* "dynamodb:GetItem" */
     struct str resource; /* an ARN, or "*" */
+    /* `resource` ends in `*` and stands for all resources that start with the text before it. They
+     * are allowed if all are, and denied if any is. */
+    bool is_prefix;
     const struct auth_context *context;
     struct arena *arena; /* scratch memory, and for texts of policy_denial_text() */
 };
@@ -96,9 +105,11 @@ enum policy_source {
 /* The policies that apply to a request. Each may be NULL or empty. */
 struct policy_set {
     const struct policy *const *identity;
+    const struct str *identity_names; /* NULL: not known */
     size_t identity_count;
     const struct policy *resource;
     const struct policy *boundary;
+    struct str boundary_name; /* STR_NULL: not known */
     const struct policy *session;
 };
 
@@ -115,9 +126,13 @@ struct policy_decision {
 MUST_USE struct policy_decision policy_decide(const struct policy_set *set,
                                               const struct policy_request *request);
 
+/* Returns what a source is called in messages: "identity-based policy". */
+MUST_USE const char *policy_source_name(enum policy_source source);
 /* Returns the message of AccessDeniedException, in the request's arena: "User: ARN is not
- * authorized to perform: ACTION on resource: ARN because ...". The decision must be a denial. */
-MUST_USE struct str policy_denial_text(const struct policy_decision *decision,
+ * authorized to perform: ACTION on resource: ARN because ...". The decision must be a denial by the
+ * set; of an explicit one the text ends with the ARN of the policy, if it has a name. */
+MUST_USE struct str policy_denial_text(const struct policy_set *set,
+                                       const struct policy_decision *decision,
                                        const struct policy_request *request);
 
 #endif

@@ -15,16 +15,31 @@ static bool action_matches(const struct statement *statement, struct str action,
     return statement->is_not_action;
 }
 
+/* Returns whether a pattern of the statement matches the resource of the request. If that stands
+ * for many: a statement must apply to all of them to allow, and to any of them to deny. */
+static bool pattern_applies(const struct statement *statement, const struct arn_pattern *pattern,
+                            const struct policy_request *request, const struct pattern_input *input)
+{
+    if (LIKELY(!request->is_prefix)) {
+        return arn_pattern_matches(pattern, request->resource, input);
+    }
+    struct str prefix = str_make(request->resource.data, request->resource.len - 1);
+    return statement->is_deny != statement->is_not_resource
+               ? arn_pattern_overlaps(pattern, prefix, input)
+               : arn_pattern_covers(pattern, prefix, input);
+}
+
 /* Returns whether the statement applies to the resource. A trust policy names no resource: it
  * applies to its role. */
 static bool resource_matches(const struct policy *policy, const struct statement *statement,
-                             struct str resource, const struct pattern_input *input)
+                             const struct policy_request *request,
+                             const struct pattern_input *input)
 {
     if (policy->kind == POLICY_TRUST) {
         return true;
     }
     for (size_t i = 0; i < statement->resource_count; i++) {
-        if (arn_pattern_matches(&statement->resources[i], resource, input)) {
+        if (pattern_applies(statement, &statement->resources[i], request, input)) {
             return !statement->is_not_resource;
         }
     }
@@ -94,8 +109,7 @@ static bool statement_matches(const struct policy *policy, const struct statemen
                               const struct pattern_input *input)
 {
     return action_matches(statement, request->action, input) &&
-           resource_matches(policy, statement, request->resource, input) &&
-           conditions_hold(statement, input);
+           resource_matches(policy, statement, request, input) && conditions_hold(statement, input);
 }
 
 /* One policy ------------------------------------------------------------------------------- */
@@ -255,27 +269,59 @@ struct policy_decision policy_decide(const struct policy_set *set,
     return find_deny(&answers, &decision) ? decision : decide_without_deny(set, &answers);
 }
 
-struct str policy_denial_text(const struct policy_decision *decision,
-                              const struct policy_request *request)
+const char *policy_source_name(enum policy_source source)
 {
-    static const char *const allowing[] = {
+    static const char *const names[] = {
         [SOURCE_IDENTITY] = "identity-based policy",
         [SOURCE_RESOURCE] = "resource-based policy",
         [SOURCE_BOUNDARY] = "permissions boundary",
         [SOURCE_SESSION] = "session policy",
     };
+    return names[source];
+}
+
+/* Returns the name of the policy that denied; STR_NULL: it has none. */
+static struct str denying_name(const struct policy_set *set, const struct policy_decision *decision)
+{
+    switch (decision->source) {
+    case SOURCE_IDENTITY:
+        return set->identity_names == NULL ? STR_NULL : set->identity_names[decision->identity];
+    case SOURCE_BOUNDARY:
+        return set->boundary_name;
+    default:
+        return STR_NULL;
+    }
+}
+
+static struct str explicit_reason(const struct policy_set *set,
+                                  const struct policy_decision *decision,
+                                  const struct policy_request *request)
+{
     static const char *const denying[] = {
         [SOURCE_IDENTITY] = "an identity-based policy",
         [SOURCE_RESOURCE] = "a resource-based policy",
         [SOURCE_BOUNDARY] = "a permissions boundary",
         [SOURCE_SESSION] = "a session policy",
     };
+    struct str name = denying_name(set, decision);
+    if (str_is_null(name)) {
+        return arena_format(request->arena, "with an explicit deny in %s",
+                            denying[decision->source]);
+    }
+    return arena_format(
+        request->arena, "with an explicit deny in %s: arn:aws:iam::%.*s:policy/%.*s",
+        denying[decision->source], STR_ARG(request->caller->account), STR_ARG(name));
+}
+
+struct str policy_denial_text(const struct policy_set *set, const struct policy_decision *decision,
+                              const struct policy_request *request)
+{
     assert(!decision->is_allowed);
     struct str reason =
         decision->is_explicit
-            ? arena_format(request->arena, "with an explicit deny in %s", denying[decision->source])
+            ? explicit_reason(set, decision, request)
             : arena_format(request->arena, "because no %s allows the %.*s action",
-                           allowing[decision->source], STR_ARG(request->action));
+                           policy_source_name(decision->source), STR_ARG(request->action));
     return arena_format(request->arena,
                         "User: %.*s is not authorized to perform: %.*s on resource: %.*s %.*s",
                         STR_ARG(request->caller->arn), STR_ARG(request->action),

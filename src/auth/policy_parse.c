@@ -523,6 +523,15 @@ bool policy_parse(struct str document, enum policy_kind kind, struct policy **ou
     return true;
 }
 
+size_t policy_document_size(struct str document)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < document.len; i++) {
+        size += memchr(" \t\r\n", document.data[i], 4) == NULL ? 1 : 0;
+    }
+    return size;
+}
+
 void policy_destroy(struct policy *policy)
 {
     if (policy != NULL) {

@@ -378,7 +378,13 @@ static void test_sets(void **state)
         struct policy *boundary = parse(&arena, row->boundary, POLICY_IDENTITY);
         struct policy *session = parse(&arena, row->session, POLICY_IDENTITY);
         const struct policy *const list[] = {identity};
-        struct policy_set set = {list, identity != NULL, resource, boundary, session};
+        struct policy_set set = {
+            .identity = list,
+            .identity_count = identity != NULL,
+            .resource = resource,
+            .boundary = boundary,
+            .session = session,
+        };
         struct built built;
         build_context(&arena, "", caller, &built);
         struct policy_request request = {
@@ -394,7 +400,7 @@ static void test_sets(void **state)
             struct str head = arena_format(
                 &arena, "User: %.*s is not authorized to perform: dynamodb:%s on resource: %s",
                 STR_ARG(caller->arn), row->action, T);
-            got = policy_denial_text(&decision, &request);
+            got = policy_denial_text(&set, &decision, &request);
             assert_true(str_starts_with(got, head));
             got = (struct str){got.data + head.len, got.len - head.len};
         }

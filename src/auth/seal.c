@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 
 #include "base/base64.h"
+#include "base/bytes.h"
 #include "base/random.h"
 
 enum { VERSION = 1, NONCE_LEN = 12, TAG_LEN = 16, OVERHEAD = 1 + NONCE_LEN + TAG_LEN };
@@ -67,8 +68,8 @@ static void add_authenticated_data(EVP_CIPHER_CTX *cipher, bool is_encryption, c
     struct str parts[] = {str_from_c(purpose), name};
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         uint32_t len = (uint32_t)parts[i].len;
-        unsigned char prefix[4] = {(unsigned char)(len >> 24), (unsigned char)(len >> 16),
-                                   (unsigned char)(len >> 8), (unsigned char)len};
+        unsigned char prefix[sizeof(len)];
+        put_u32_be(prefix, len);
         int ignored;
         int (*update)(EVP_CIPHER_CTX *, unsigned char *, int *, const unsigned char *, int) =
             is_encryption ? EVP_EncryptUpdate : EVP_DecryptUpdate;

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "auth/session.h"
+#include "auth/session_token.h"
 #include "auth/sigv4_check.h"
 
 /* The current directory, shared by all threads. */
@@ -37,6 +37,7 @@ struct auth_caller {
     struct str access_key_id;
     uint64_t mentions; /* the union of policy_mentions() of identity policies, boundary and session
                           policy */
+    enum err_code warning; /* --auth warn: the error of a check that failed; set by guard.c */
 };
 
 /* Drops the references of *caller. Does nothing if caller->directory is NULL. */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/percent.h"
+#include "err/messages.h"
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
 #define SPACES    " \t"
@@ -415,10 +416,7 @@ static bool read_parts(struct arena *arena, const struct sigv4_head *head, struc
     struct str algorithm = find_parameter(arena, &query, STR("X-Amz-Algorithm"));
     *out_is_in_query = !str_is_null(algorithm);
     if (*out_is_in_query && !str_is_null(authorization)) {
-        return err_set(
-            err, ERR_INVALID_SIGNATURE,
-            "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as "
-            "HTTP header.");
+        return err_set(err, ERR_INVALID_SIGNATURE, MESSAGE_TWO_SIGNATURES);
     }
     if (*out_is_in_query) {
         *out = (struct parts){
@@ -433,8 +431,7 @@ static bool read_parts(struct arena *arena, const struct sigv4_head *head, struc
     }
     struct str header = str_trim(authorization, SPACES);
     if (!str_starts_with(header, STR("AWS4-"))) {
-        return err_set(err, ERR_MISSING_AUTHENTICATION_TOKEN,
-                       "Request is missing Authentication Token");
+        return err_set(err, ERR_MISSING_AUTHENTICATION_TOKEN, MESSAGE_TOKEN_MISSING);
     }
     struct str time = find_header(head, STR("x-amz-date"));
     *out = (struct parts){

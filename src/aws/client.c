@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "aws/client_internal.h"
-#include "aws/settings.h"
+#include "aws/profile.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -352,7 +352,7 @@ bool aws_client_open(const struct aws_options *options, struct aws_client **out,
     client->attempts_max = endpoint_attempts(options);
     client->patience_ms = options->patience_ms;
     const char *ca_file =
-        options->ca_file != NULL ? options->ca_file : settings_variable("AWS_CA_BUNDLE");
+        options->ca_file != NULL ? options->ca_file : profile_variable("AWS_CA_BUNDLE");
     if (ca_file != NULL) {
         client->ca_file = arena_copy_c(&client->arena, str_from_c(ca_file));
     }

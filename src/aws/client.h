@@ -39,6 +39,7 @@ struct aws_request {
     void (*take_header)(void *context, struct str name, struct str value);
     void *context;
     const atomic_bool *stop; /* set by another thread: ends the request soon; NULL: never */
+    int64_t patience_ms;     /* instead of the client's; 0: the client's */
 };
 
 /* The result of a request; {0} at first. The caller frees it. */

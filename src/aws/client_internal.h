@@ -1,4 +1,4 @@
-/* aws/client_internal.h: the client, for client.c and call.c. */
+/* aws/client_internal.h: the client, for client.c and attempts.c. */
 #ifndef GRAMME_AWS_CLIENT_INTERNAL_H
 #define GRAMME_AWS_CLIENT_INTERNAL_H
 

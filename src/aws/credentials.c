@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "aws/metadata_internal.h"
-#include "aws/settings.h"
+#include "aws/profile.h"
 
 enum {
     RENEW_BEFORE_MS = 5 * 60 * 1000, /* this long before expiry */
@@ -69,9 +69,9 @@ static bool is_complete(const struct credentials *credentials)
 static bool from_environment(struct arena *arena, struct credentials *out)
 {
     *out = (struct credentials){
-        .access_key_id = copy(arena, settings_variable("AWS_ACCESS_KEY_ID")),
-        .secret_access_key = copy(arena, settings_variable("AWS_SECRET_ACCESS_KEY")),
-        .session_token = copy(arena, settings_variable("AWS_SESSION_TOKEN")),
+        .access_key_id = copy(arena, profile_variable("AWS_ACCESS_KEY_ID")),
+        .secret_access_key = copy(arena, profile_variable("AWS_SECRET_ACCESS_KEY")),
+        .session_token = copy(arena, profile_variable("AWS_SESSION_TOKEN")),
         .expires_ms = INT64_MAX,
     };
     return is_complete(out);
@@ -80,9 +80,9 @@ static bool from_environment(struct arena *arena, struct credentials *out)
 static bool from_files(struct arena *arena, struct str profile, struct credentials *out)
 {
     *out = (struct credentials){
-        .access_key_id = settings_profile(arena, profile.data, "aws_access_key_id"),
-        .secret_access_key = settings_profile(arena, profile.data, "aws_secret_access_key"),
-        .session_token = settings_profile(arena, profile.data, "aws_session_token"),
+        .access_key_id = profile_setting(arena, profile.data, "aws_access_key_id"),
+        .secret_access_key = profile_setting(arena, profile.data, "aws_secret_access_key"),
+        .session_token = profile_setting(arena, profile.data, "aws_session_token"),
         .expires_ms = INT64_MAX,
     };
     return is_complete(out);

@@ -9,7 +9,7 @@
 #include "base/testing.h"
 #include "aws/endpoint.h"
 #include "aws/metadata_internal.h"
-#include "aws/settings.h"
+#include "aws/profile.h"
 
 static const char *const variables[] = {
     "AWS_ACCESS_KEY_ID",
@@ -90,8 +90,8 @@ static void test_profiles(void **state)
         {"three", "region", true, NULL},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct str got = settings_find(STR(text), str_from_c(rows[i].profile),
-                                       str_from_c(rows[i].name), rows[i].sections_are_profiles);
+        struct str got = profile_find(STR(text), str_from_c(rows[i].profile),
+                                      str_from_c(rows[i].name), rows[i].sections_are_profiles);
         CHECK_STR_EQ(rows[i].name, got, str_from_c(rows[i].expected));
     }
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "aws/settings.h"
+#include "aws/profile.h"
 #include "aws/retry.h"
 
 bool aws_problem_set(struct aws_problem *problem, const char *code, const char *format, ...)
@@ -27,10 +27,10 @@ static struct str find_region(struct arena *arena, const struct aws_options *opt
     if (options->region != NULL) {
         return arena_copy_c(arena, str_from_c(options->region));
     }
-    const char *region = settings_variable("AWS_REGION");
-    region = region != NULL ? region : settings_variable("AWS_DEFAULT_REGION");
+    const char *region = profile_variable("AWS_REGION");
+    region = region != NULL ? region : profile_variable("AWS_DEFAULT_REGION");
     return region != NULL ? arena_copy_c(arena, str_from_c(region))
-                          : settings_profile(arena, options->profile, "region");
+                          : profile_setting(arena, options->profile, "region");
 }
 
 /* Returns "eu-west-1" of dynamodb.eu-west-1.amazonaws.com and s3.dualstack.eu-west-1.amazonaws.com;
@@ -77,13 +77,13 @@ static struct str service_variable(struct arena *arena, const char *service)
 static bool find_url(struct arena *arena, const struct aws_options *options, struct str region,
                      struct str *out, struct aws_problem *problem)
 {
-    const char *url = settings_variable(service_variable(arena, options->service).data);
-    url = url != NULL ? url : settings_variable("AWS_ENDPOINT_URL");
+    const char *url = profile_variable(service_variable(arena, options->service).data);
+    url = url != NULL ? url : profile_variable("AWS_ENDPOINT_URL");
     if (url != NULL) {
         *out = arena_copy_c(arena, str_from_c(url));
         return true;
     }
-    struct str set = settings_profile(arena, options->profile, "endpoint_url");
+    struct str set = profile_setting(arena, options->profile, "endpoint_url");
     if (!str_is_null(set)) {
         *out = set;
         return true;
@@ -173,9 +173,9 @@ int endpoint_attempts(const struct aws_options *options)
 {
     struct arena arena;
     arena_init(&arena);
-    const char *text = settings_variable("AWS_MAX_ATTEMPTS");
-    struct str setting = text != NULL ? str_from_c(text)
-                                      : settings_profile(&arena, options->profile, "max_attempts");
+    const char *text = profile_variable("AWS_MAX_ATTEMPTS");
+    struct str setting =
+        text != NULL ? str_from_c(text) : profile_setting(&arena, options->profile, "max_attempts");
     int64_t attempts = options->attempts_max;
     if (attempts <= 0 && (!str_to_int64(setting, &attempts) || attempts < 1)) {
         attempts = RETRY_ATTEMPTS;

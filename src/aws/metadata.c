@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "aws/settings.h"
+#include "aws/profile.h"
 #include "json/reader.h"
 
 #define CONTAINER_HOST   "http://169.254.170.2"
@@ -153,8 +153,8 @@ static bool fetch_credentials(struct fetch *fetch, struct arena *arena, struct c
 
 bool metadata_has_container(void)
 {
-    return settings_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
-           settings_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL;
+    return profile_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
+           profile_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL;
 }
 
 bool metadata_may_ask(const char *url)
@@ -203,8 +203,8 @@ static struct str read_token_file(struct arena *arena, const char *path)
  * one, but there is not. */
 static bool container_token(struct arena *arena, struct str *out, struct str *problem)
 {
-    const char *path = settings_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-    *out = str_from_c(settings_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
+    const char *path = profile_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    *out = str_from_c(profile_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
     if (path != NULL) {
         *out = read_token_file(arena, path);
         if (str_is_null(*out)) {
@@ -221,9 +221,9 @@ static bool container_token(struct arena *arena, struct str *out, struct str *pr
 
 bool metadata_from_container(struct arena *arena, struct credentials *out, struct str *problem)
 {
-    const char *relative = settings_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-    const char *full = settings_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-    const char *host = settings_variable("GRAMME_CONTAINER_ENDPOINT"); /* for tests */
+    const char *relative = profile_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = profile_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *host = profile_variable("GRAMME_CONTAINER_ENDPOINT"); /* for tests */
     struct fetch fetch = {.method = "GET"};
     if (relative != NULL) {
         fetch.url = arena_format(arena, "%s%s", host != NULL ? host : CONTAINER_HOST, relative);
@@ -247,13 +247,13 @@ bool metadata_from_container(struct arena *arena, struct credentials *out, struc
 
 bool metadata_has_instance(void)
 {
-    const char *disabled = settings_variable("AWS_EC2_METADATA_DISABLED");
+    const char *disabled = profile_variable("AWS_EC2_METADATA_DISABLED");
     return disabled == NULL || strcasecmp(disabled, "true") != 0;
 }
 
 static const char *instance_host(void)
 {
-    const char *host = settings_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    const char *host = profile_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     return host != NULL ? host : INSTANCE_HOST;
 }
 

@@ -49,6 +49,13 @@ void arena_finish(struct arena *arena)
     arena->end = NULL;
 }
 
+void arena_erase(struct arena *arena)
+{
+    for (struct arena_chunk *chunk = arena->chunk; chunk != NULL; chunk = chunk->older) {
+        explicit_bzero(chunk->data, (size_t)(chunk->end - chunk->data));
+    }
+}
+
 void arena_reset(struct arena *arena)
 {
 #ifdef GRAMME_ARENA_MALLOC

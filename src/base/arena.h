@@ -36,6 +36,9 @@ static inline bool arena_is_over_budget(const struct arena *arena)
 }
 /* Frees all memory. The arena may be used again, with the same budget. */
 void arena_finish(struct arena *arena);
+/* Overwrites all memory of the arena, which held a secret. The arena must be reset or finished
+ * next. */
+void arena_erase(struct arena *arena);
 /* Frees all allocations but keeps one chunk of the ordinary size for the next use. */
 void arena_reset(struct arena *arena);
 

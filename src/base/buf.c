@@ -40,6 +40,14 @@ void buf_grow(struct buf *buf, size_t extra)
     set_capacity(buf, capacity);
 }
 
+void buf_erase(struct buf *buf)
+{
+    if (buf->capacity > 0) {
+        explicit_bzero(buf->data, buf->capacity);
+    }
+    buf->len = 0;
+}
+
 void buf_shrink(struct buf *buf, size_t capacity_max)
 {
     if (buf->capacity > capacity_max && buf->capacity - buf->len > buf->capacity / 4) {

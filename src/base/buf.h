@@ -16,6 +16,8 @@ struct buf {
 void buf_init(struct buf *buf);
 /* Frees the memory. The buf is then empty and keeps its budget. */
 void buf_finish(struct buf *buf);
+/* Overwrites all memory of the buffer, which held a secret, and empties it. */
+void buf_erase(struct buf *buf);
 /* Frees unused capacity if the capacity exceeds `capacity_max` and shrinking saves enough memory.
  */
 void buf_shrink(struct buf *buf, size_t capacity_max);

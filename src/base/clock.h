@@ -17,8 +17,17 @@ int64_t clock_wall_moved_ms(void);
 int64_t clock_monotonic_us(void);
 /* The same in nanoseconds. */
 int64_t clock_monotonic_ns(void);
+/* Processor time that the calling thread has used, in nanoseconds. */
+int64_t clock_thread_ns(void);
 /* Milliseconds since the machine was started. Counts time in sleep, too, if the system supports
  * that. */
 int64_t clock_boot_ms(void);
+
+enum { CLOCK_BOOT_ID_LEN = 36 };
+/* Writes the name of this start of the machine to `out`: clock_boot_ms() of two processes can be
+ * compared if it is the same. False: not known. */
+bool clock_boot_id(char out[CLOCK_BOOT_ID_LEN]);
+/* Whether the kernel says that the wall clock is synchronized with a time server. */
+bool clock_is_synchronized(void);
 
 #endif

@@ -9,7 +9,7 @@
 
 void mailbox_init(struct mailbox *mailbox, void (*wake)(struct mailbox *mailbox))
 {
-    atomic_init(&mailbox->newest, NULL);
+    task_stack_init(&mailbox->tasks);
     mailbox->wake = wake;
     mailbox->may_block = false;
     mailbox->has_slices = false;
@@ -26,33 +26,21 @@ void mailbox_post(struct mailbox *mailbox, struct task *task)
 
 void mailbox_post_list(struct mailbox *mailbox, struct task *newest, struct task *oldest)
 {
-    struct task *before = atomic_load_explicit(&mailbox->newest, memory_order_relaxed);
-    do {
-        oldest->next = before;
-    } while (!atomic_compare_exchange_weak_explicit(&mailbox->newest, &before, newest,
-                                                    memory_order_release, memory_order_relaxed));
-    if (before == NULL) {
+    if (task_stack_push(&mailbox->tasks, newest, oldest)) {
         mailbox->wake(mailbox);
     }
 }
 
 bool mailbox_drain(struct mailbox *mailbox)
 {
-    struct task *task = atomic_exchange_explicit(&mailbox->newest, NULL, memory_order_acquire);
-    struct task *oldest = NULL;
-    while (task != NULL) { /* reverses the list: oldest first */
-        struct task *next = task->next;
-        task->next = oldest;
-        oldest = task;
-        task = next;
-    }
-    bool any = oldest != NULL;
+    int count;
+    struct task *oldest = task_stack_take(&mailbox->tasks, &count);
     while (oldest != NULL) {
         struct task *next = oldest->next; /* run() may free or post the task again */
         oldest->run(oldest);
         oldest = next;
     }
-    return any;
+    return count > 0;
 }
 
 struct waiting_mailbox {
@@ -102,7 +90,7 @@ struct mailbox *waiting_mailbox_box(struct waiting_mailbox *waiting)
     return &waiting->box;
 }
 
-void waiting_mailbox_run_for(struct waiting_mailbox *waiting, int64_t timeout_ms)
+bool waiting_mailbox_wait(struct waiting_mailbox *waiting, int64_t timeout_ms)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -120,7 +108,12 @@ void waiting_mailbox_run_for(struct waiting_mailbox *waiting, int64_t timeout_ms
     bool awake = waiting->awake;
     waiting->awake = false;
     pthread_mutex_unlock(&waiting->mutex);
-    if (awake) { /* otherwise a poster has not called wake_waiting() yet; it will */
+    return awake;
+}
+
+void waiting_mailbox_run_for(struct waiting_mailbox *waiting, int64_t timeout_ms)
+{
+    if (waiting_mailbox_wait(waiting, timeout_ms)) { /* else a poster may be about to wake it */
         mailbox_drain(&waiting->box);
     }
 }

@@ -5,16 +5,10 @@
 
 #include <stdatomic.h>
 
-#include "base/base.h"
-
-/* Embedded in the object to hand over. In at most one mailbox at a time. */
-struct task {
-    struct task *next;
-    void (*run)(struct task *task);
-};
+#include "base/task_stack.h"
 
 struct mailbox {
-    _Atomic(struct task *) newest;
+    struct task_stack tasks;
     void (*wake)(struct mailbox *mailbox); /* called by the poster when the queue was empty */
     bool may_block; /* The owner thread may block: it serves a single client. */
     /* The owner thread serves many clients in turn. Work that is started in one round of events may
@@ -53,5 +47,8 @@ MUST_USE struct mailbox *waiting_mailbox_box(struct waiting_mailbox *waiting);
 void waiting_mailbox_run(struct waiting_mailbox *waiting, const bool *done);
 /* Waits up to `timeout_ms` for tasks and runs those that are queued, once. */
 void waiting_mailbox_run_for(struct waiting_mailbox *waiting, int64_t timeout_ms);
+/* Waits up to `timeout_ms` for tasks, and runs none: the owner calls mailbox_drain(). Returns
+ * whether a task has come; it may have run already. */
+bool waiting_mailbox_wait(struct waiting_mailbox *waiting, int64_t timeout_ms);
 
 #endif

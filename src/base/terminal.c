@@ -53,6 +53,15 @@ void terminal_add_text(struct buf *out, struct str text)
     }
 }
 
+struct str terminal_text(struct arena *arena, struct str text)
+{
+    struct buf safe = {0};
+    terminal_add_text(&safe, text);
+    struct str copy = arena_copy_c(arena, buf_str(&safe));
+    buf_finish(&safe);
+    return copy;
+}
+
 void terminal_add_json(struct buf *out, struct str json)
 {
     while (json.len > 0) {

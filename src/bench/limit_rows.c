@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
-#include "store/rocks/baseline.h"
+#include "store/rocks/database/baseline.h"
 
 enum {
     SPACE_FIRST = 16,

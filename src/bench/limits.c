@@ -1,4 +1,5 @@
-/* Measures the limits of disk, memory and network of this machine. */
+/* Measures the limits of disk, memory and network of this machine: `gramme bench --limit`. Called
+ * by bench.c on the main thread; the network needs a second thread, which answers. */
 #include "bench/limits_internal.h"
 
 #include <arpa/inet.h>

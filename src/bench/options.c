@@ -1,4 +1,4 @@
-/* Reads the command line, by the table options.def. */
+/* Reads the command line, by the table options.def. Called by bench.c before anything starts. */
 #include "bench/options_internal.h"
 
 #include <math.h>

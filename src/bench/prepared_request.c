@@ -1,4 +1,5 @@
-/* Builds prepared requests, and overwrites their slots before each use. */
+/* Builds prepared requests, and overwrites their slots before each use. Each worker thread has its
+ * own; bench.c fills in one for the first item. */
 #include "bench/prepared_request_internal.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* CPU time and memory of processes, from /proc. */
+/* CPU time and memory of processes, from /proc: those of the server, when it runs on this machine.
+ * Called before and after the measured window, on the main thread. */
 #include "bench/process_internal.h"
 
 #include <stdio.h>

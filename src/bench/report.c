@@ -1,4 +1,4 @@
-/* Prints results as text and JSON. */
+/* Prints results as text and JSON. Called by bench.c on the main thread when a run has ended. */
 #include "bench/report_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* The server that is measured: its address, and single blocking calls to it. */
+/* The server that is measured: its address, and single blocking calls to it, which create the table
+ * and its items. Main thread; workers have connections of their own. */
 #include "bench/target_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Creates and deletes the table that is measured, and knows the sizes of its items. */
+/* Creates and deletes the table that is measured, and computes the sizes of its items. Called by
+ * bench.c on the main thread, before and after a run. */
 #include "bench/test_table_internal.h"
 
 #include <time.h>

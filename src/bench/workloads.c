@@ -1,5 +1,5 @@
 /* The workloads: which requests each sends, and for which items. The requests themselves are in
- * ops.c. */
+ * ops.c. Called by worker.c for each request, on its thread. */
 #include "bench/workloads_internal.h"
 
 #include <stdio.h>

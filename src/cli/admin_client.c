@@ -9,9 +9,10 @@
 #include "auth/sigv4.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/http_client.h"
-#include "cli/remote.h"
+#include "cli/insight_client.h"
 #include "json/writer.h"
 #include "server/admin.h"
 
@@ -104,16 +105,25 @@ struct admin_store {
 static bool open_store(const struct admin_arguments *arguments, struct err *err)
 {
     struct admin_store *opened = arguments->opened;
-    struct store_options store_options = {.worker_count = 1, .cache_bytes = 8 << 20};
+    struct arena arena;
+    arena_init(&arena);
+    struct store_options store_options = {
+        .worker_count = 1,
+        .cache_bytes = 8 << 20,
+        .owner = arena_format(&arena, "%.*s/%.*s", STR_ARG(arguments->account),
+                              STR_ARG(arguments->region)),
+    };
     struct engine_options engine_options = {.region = arguments->region,
                                             .account = arguments->account};
     struct users_options users_options = {.file = STR(""),
                                           .master_key_file = arguments->master_key_file,
                                           .account = arguments->account};
-    return users_open(&opened->users, &users_options, err) &&
-           store_open(arguments->store, &store_options, &opened->store, err) &&
-           engine_open(opened->store, &engine_options, &opened->engine, err) &&
-           users_load(&opened->users, opened->engine, err);
+    bool ok = users_open(&opened->users, &users_options, err) &&
+              store_open(arguments->store, &store_options, &opened->store, err) &&
+              engine_open(opened->store, &engine_options, &opened->engine, err) &&
+              users_load(&opened->users, opened->engine, err);
+    arena_finish(&arena);
+    return ok;
 }
 
 static void close_store(struct admin_store *opened)
@@ -200,8 +210,8 @@ static bool run_on_server(const struct admin_arguments *arguments, const char *o
         message = admin_member(arguments->arena, buf_str(out), "Message");
     }
     struct str type = admin_member(arguments->arena, buf_str(out), "__type");
-    message = remote_safe_text(arguments->arena, message);
-    type = remote_safe_text(arguments->arena, type);
+    message = terminal_text(arguments->arena, message);
+    type = terminal_text(arguments->arena, type);
     return err_set(err, ERR_VALIDATION, "%.*s (%.*s)", STR_ARG(message), STR_ARG(type));
 }
 

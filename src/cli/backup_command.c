@@ -1,4 +1,5 @@
-/* `gramme backup` and `gramme restore`. Run on the main thread. A backup of a store in use gets a
+/* `gramme backup` and `gramme restore` of whole stores; gramme-client does those of tables
+ * (src/shell/table_backup_command.c). Run on the main thread. A backup of a store in use gets a
  * checkpoint from the server through its control socket; for a store that no server uses, the
  * command opens the store itself. The command copies the files, with low priority. */
 #include <errno.h>
@@ -14,8 +15,8 @@
 #include "cli/commands.h"
 #include "cli/store_report.h"
 #include "server/control.h"
-#include "store/backup/backup.h"
-#include "store/rocks/identity.h"
+#include "store/backup/store_backup.h"
+#include "store/disk/identity.h"
 #include "store/rocks/rocks.h"
 
 enum { EXIT_GOOD = 0, EXIT_DAMAGED = 1, EXIT_FAILED = 2 };
@@ -30,33 +31,85 @@ struct arguments {
     uint64_t bytes_per_second;
 };
 
+#define BACKUP_COMMON_OPTIONS                                                                      \
+    "  -u, --url URL      http://HOST:PORT, https://HOST, aws:, or a store that no server has\n"   \
+    "                     open, rocksdb:DIRECTORY (default GRAMME_ENDPOINT, or\n"                  \
+    "                     http://127.0.0.1:8000)\n"                                                \
+    "  --region NAME      of the service\n"                                                        \
+    "  --profile NAME     of the AWS configuration files\n"                                        \
+    "  --ca-file FILE     certificates to trust instead of the system's, for https://\n"
+
 static int print_backup_help(int status)
 {
     fprintf(
         status == 0 ? stdout : stderr,
-        "Usage: gramme backup [--rate-mb N] DIR TARGET\n\n"
-        "Copies the store in DIR to the directory TARGET, which must be empty or not exist. The\n"
-        "copy contains every write that was acknowledged before the command began. A server may\n"
-        "use DIR meanwhile; then the command must run on its machine, as the same user or root.\n"
-        "If no server uses DIR, the command opens and closes the store itself. It reads the copy\n"
-        "again and checks it.\n\n"
-        "  --rate-mb N   MiB per second that are copied (default %lld); 0: no limit\n\n"
-        "Exit status: 0 the backup is complete; 1 it is complete, but the store has damaged "
+        "Usage: gramme backup [--rate-mb N] DIR TARGET\n"
+        "       gramme backup [options] --table TABLE\n"
+        "       gramme backup [options] --list\n\n"
+        "The first form copies the store in DIR to the directory TARGET, which must be empty or\n"
+        "not exist. The copy contains every write that was acknowledged before the command began.\n"
+        "A server may use DIR meanwhile; then the command must run on its machine, as the same\n"
+        "user or root. If no server uses DIR, the command opens and closes the store itself. It\n"
+        "reads the copy again and checks it.\n\n"
+        "The second form makes a backup of one table, which stays in the store (CreateBackup),\n"
+        "and prints its ARN. The third one lists such backups, of all tables or of --table.\n\n"
+        "Options:\n"
+        "  --rate-mb N        MiB per second that are copied (default %lld); 0: no limit\n"
+        "  --table TABLE      the table\n"
+        "  --name NAME        of its backup; default: its name and the time\n"
+        "  --list             list backups\n" BACKUP_COMMON_OPTIONS
+        "\nExit status: 0 the backup is complete; 1 it is complete, but the store has damaged "
         "blocks;\n"
-        "2 there is no backup.\n",
+        "2 there is no backup. Of tables: 0 success, 1 the operation failed, 2 wrong options or "
+        "no\n"
+        "such address.\n\n"
+        "Examples:\n"
+        "  gramme backup /var/lib/gramme/data /backup/monday\n"
+        "  gramme backup --table Music\n"
+        "  gramme backup --list --table Music\n",
         (long long)default_rate_mb);
     return status;
 }
 
 static int print_restore_help(int status)
 {
-    fputs("Usage: gramme restore [--rate-mb N] BACKUP DIR\n\n"
-          "Creates a store in DIR, which must be empty or not exist, from a backup. Checks every\n"
-          "file while it is copied.\n\n"
-          "  --rate-mb N   MiB per second that are copied (default 0: no limit)\n\n"
-          "Exit status: 0 the store is complete, 2 there is no store.\n",
-          status == 0 ? stdout : stderr);
+    fputs(
+        "Usage: gramme restore [--rate-mb N] BACKUP DIR\n"
+        "       gramme restore [options] --backup ARN --as NEW\n"
+        "       gramme restore [options] --table TABLE --to TIME --as NEW\n\n"
+        "The first form creates a store in DIR, which must be empty or not exist, from a backup\n"
+        "of a store. Checks every file while it is copied.\n\n"
+        "The other forms make a new table, from a backup of a table, or as a table was at a time\n"
+        "(point-in-time recovery must be on), and wait until it is complete.\n\n"
+        "Options:\n"
+        "  --rate-mb N        MiB per second that are copied (default 0: no limit)\n"
+        "  --backup ARN       a backup of a table (gramme backup --list)\n"
+        "  --table TABLE      the table\n"
+        "  --to TIME          2026-11-18T07:30:00Z, seconds since 1970, or latest\n"
+        "  --as NEW           name of the new table\n" BACKUP_COMMON_OPTIONS
+        "\nExit status: 0 the store is complete, 2 there is no store. Of tables: 0 success, 1 the\n"
+        "operation failed, 2 wrong options or no such address.\n\n"
+        "Examples:\n"
+        "  gramme restore /backup/monday /var/lib/gramme/data\n"
+        "  gramme restore --table Music --to 2026-11-18T07:30:00Z --as Music-0730\n",
+        status == 0 ? stdout : stderr);
     return status;
+}
+
+/* Whether one of the words is an option that only the forms for tables have. */
+static bool is_about_tables(int argc, char **argv)
+{
+    static const char *const options[] = {"--table", "--list", "--backup", "--as"};
+    bool found = false;
+    for (int i = 0; i < argc; i++) {
+        if (is_help_argument(argv[i])) {
+            return false;
+        }
+        for (size_t k = 0; k < COUNT_OF(options); k++) {
+            found = found || strcmp(argv[i], options[k]) == 0;
+        }
+    }
+    return found;
 }
 
 /* False: the caller returns *out_status. */
@@ -159,10 +212,9 @@ static bool open_here(struct source *source, const char *directory, struct err *
         return false;
     }
     source->seed = store_seed(source->store);
-    source->format = STORE_FORMAT;
     buf_format(&source->path, "%s/" CONTROL_CHECKPOINT_NAME, directory);
     control_delete_checkpoint(directory);
-    return rocks_checkpoint(source->store, source->path.data, err);
+    return rocks_checkpoint(source->store, source->path.data, &source->format, err);
 }
 
 static bool open_source(struct source *source, const char *directory, struct err *err)
@@ -236,6 +288,9 @@ int backup_command(int argc, char **argv)
 {
     struct arguments arguments = {.bytes_per_second = (uint64_t)default_rate_mb << 20};
     int status;
+    if (is_about_tables(argc, argv)) {
+        return client_command("backup", argc, argv);
+    }
     if (!read_arguments(argc, argv, print_backup_help, &arguments, &status)) {
         return status;
     }
@@ -263,6 +318,9 @@ int restore_command(int argc, char **argv)
 {
     struct arguments arguments = {0};
     int status;
+    if (is_about_tables(argc, argv)) {
+        return client_command("restore", argc, argv);
+    }
     if (!read_arguments(argc, argv, print_restore_help, &arguments, &status)) {
         return status;
     }

@@ -1,10 +1,13 @@
 /* `gramme check`: verifies a store that no server has open, without changing a byte. Runs on the
  * main thread. The files are read and checked by store/image, their contents by engine/verify. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "cli/commands.h"
 #include "cli/store_report.h"
-#include "store/backup/backup.h"
+#include "store/backup/store_backup.h"
 #include "store/image/image.h"
 
 enum { EXIT_GOOD = 0, EXIT_DAMAGED = 1, EXIT_CANNOT_CHECK = 2 };
@@ -45,7 +48,7 @@ static void verify_rows(struct image *image, struct verifier *verifier, struct s
             verifier_add(verifier, row.key, row.value);
             if (++count % ROWS_PER_LOOK == 0) {
                 store_report_progress(report, "checked", image_bytes_read(image),
-                                      image_summary(image)->table_bytes);
+                                      image_summary(image)->sst_bytes);
             }
         }
         again = verifier_end_pass(verifier);
@@ -65,17 +68,16 @@ static void print_totals(struct store_report *report, const struct image_summary
             "\"records\":%llu,\"rows\":%llu,\"tables\":%llu,\"items\":%llu,\"indexEntries\":%llu,"
             "\"streamRecords\":%llu,\"earlierVersions\":%llu}\n",
             report->damage_count > 0 ? "true" : "false", (unsigned long long)report->damage_count,
-            (unsigned long long)report->corrected_count, (unsigned long long)summary->table_count,
-            (unsigned long long)summary->table_bytes, (unsigned long long)summary->record_count,
+            (unsigned long long)report->corrected_count, (unsigned long long)summary->sst_count,
+            (unsigned long long)summary->sst_bytes, (unsigned long long)summary->record_count,
             (unsigned long long)totals->rows, (unsigned long long)totals->tables,
             (unsigned long long)totals->items, (unsigned long long)totals->index_entries,
             (unsigned long long)totals->stream_records,
             (unsigned long long)totals->earlier_versions);
         return;
     }
-    printf("%llu files of tables (%llu MiB), %llu records of the log behind them: %llu rows\n",
-           (unsigned long long)summary->table_count,
-           (unsigned long long)(summary->table_bytes >> 20),
+    printf("%llu SST files (%llu MiB), %llu WAL records behind them: %llu rows\n",
+           (unsigned long long)summary->sst_count, (unsigned long long)(summary->sst_bytes >> 20),
            (unsigned long long)summary->record_count, (unsigned long long)totals->rows);
     printf("%llu tables: %llu items, %llu index entries, %llu stream records, "
            "%llu earlier versions of items\n",
@@ -110,6 +112,51 @@ static int check_backup(const char *directory, struct store_report *report, stru
     return report->damage_count == 0 ? EXIT_GOOD : EXIT_DAMAGED;
 }
 
+/* Appends a word for a shell, in single quotes if it needs them. */
+static void add_shell_word(struct buf *out, const char *word)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:@%+=,";
+    if (word[strspn(word, plain)] == '\0') {
+        buf_add(out, str_from_c(word));
+        return;
+    }
+    buf_add_char(out, '\'');
+    for (; *word != '\0'; word++) {
+        buf_add(out, *word == '\'' ? STR("'\\''") : str_make(word, 1));
+    }
+    buf_add_char(out, '\'');
+}
+
+/* Makes the name of a directory beside the store that does not exist yet. */
+static void make_new_name(struct buf *out, const char *directory)
+{
+    char *full = realpath(directory, NULL); /* "." and "store/" have no name to add to */
+    buf_format(out, "%s-repaired", full != NULL ? full : directory);
+    free(full);
+    size_t len = out->len;
+    for (int number = 2; access(out->data, F_OK) == 0; number++) {
+        out->len = len;
+        buf_format(out, "-%d", number);
+    }
+}
+
+/* Prints the command that saves what is left. */
+static void print_repair(struct store_report *report, const char *directory)
+{
+    struct buf command = {0};
+    struct buf target = {0};
+    make_new_name(&target, directory);
+    add_shell_word(&command, directory);
+    buf_add_char(&command, ' ');
+    add_shell_word(&command, target.data);
+    store_report_line(report, "%s: damaged, %llu findings; this saves what is left:", directory,
+                      (unsigned long long)report->damage_count);
+    store_report_line(report, "gramme repair %.*s", STR_ARG(buf_str(&command)));
+    buf_finish(&command);
+    buf_finish(&target);
+}
+
 static int check_store(const char *directory, struct store_report *report, struct err *err)
 {
     if (backup_is_one(directory)) {
@@ -135,9 +182,7 @@ static int check_store(const char *directory, struct store_report *report, struc
         store_report_line(report, "%s: good", directory);
         return EXIT_GOOD;
     }
-    store_report_line(
-        report, "%s: damaged, %llu findings; save what is left with `gramme repair %s NEWDIR`",
-        directory, (unsigned long long)report->damage_count, directory);
+    print_repair(report, directory);
     return EXIT_DAMAGED;
 }
 

@@ -10,6 +10,10 @@
 #include "cli/commands.def"
 #undef COMMAND
 
+/* Replaces this process with gramme-client, which runs the command `name`. Returns on failure only:
+ * the exit status. */
+int client_command(const char *name, int argc, char **argv);
+
 /* Whether the argument asks for help: --help, -h or help. */
 bool is_help_argument(const char *argument);
 

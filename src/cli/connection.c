@@ -1,5 +1,5 @@
-/* Blocking sockets, with OpenSSL above them for https. Used by http_client.c and remote.c, on the
- * main thread of commands. */
+/* Blocking sockets, with OpenSSL above them for https. Used by http_client.c and insight_client.c,
+ * on the main thread of commands. */
 #include "cli/connection.h"
 
 #include <arpa/inet.h>

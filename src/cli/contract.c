@@ -1,8 +1,10 @@
-/* Contracts of `gramme patterns`: reading, recording, checking, and the report. */
+/* Contracts of `gramme patterns`: reading, recording, checking, and the report. Called by
+ * patterns_command.c on the main thread. */
 #include "cli/contract.h"
 
 #include <errno.h>
 
+#include "base/terminal.h"
 #include "json/writer.h"
 
 /* A pattern that declares no ratio may read so many items for each that it returns, once it has
@@ -22,7 +24,7 @@ static bool read_pattern(const struct json_node *node, struct arena *arena, stru
                          struct err *err)
 {
     static const char *const known[] = {
-        "text", "scan", "unitsMax", "itemsReadMax", "readPerReturnedMax", "comment"};
+        "id", "text", "scan", "unitsMax", "itemsReadMax", "readPerReturnedMax", "comment"};
     if (node->kind != JSON_OBJECT || json_get_text(node, "text").len == 0) {
         return err_set(err, ERR_VALIDATION,
                        "each of \"patterns\" must be an object with a \"text\"");
@@ -39,6 +41,7 @@ static bool read_pattern(const struct json_node *node, struct arena *arena, stru
     }
     *out = ARENA_NEW(arena, struct declared);
     **out = (struct declared){
+        .id = json_get_text(node, "id"),
         .text = json_get_text(node, "text"),
         .may_scan = json_get_bool(node, "scan"),
         .units_max = optional_number(node, "unitsMax"),
@@ -107,6 +110,14 @@ static double ratio_of(const struct json_node *pattern)
     return json_get_number(pattern, "itemsRead") / (returned > 0 ? returned : 1);
 }
 
+/* Whether the server has cut the text because it is very long: two patterns may then have the same
+ * one. */
+static bool is_cut(struct str text)
+{
+    enum { TEXT_BYTES_MAX = 1024 };
+    return text.len >= TEXT_BYTES_MAX && memcmp(text.data + text.len - 3, "...", 3) == 0;
+}
+
 void contract_record(const struct json_node *patterns, FILE *out)
 {
     struct buf text = {0};
@@ -118,6 +129,10 @@ void contract_record(const struct json_node *patterns, FILE *out)
         }
         buf_add(&text, first ? STR("\n    {\"text\": ") : STR(",\n    {\"text\": "));
         json_write_string(&text, json_get_text(patterns, "text"));
+        if (is_cut(json_get_text(patterns, "text"))) {
+            buf_add(&text, STR(", \"id\": "));
+            json_write_string(&text, json_get_text(patterns, "id"));
+        }
         buf_format(&text, ", \"unitsMax\": %.10g", json_get_number(patterns, "unitsMax"));
         if (json_get_number(patterns, "itemsReadMax") > 1) {
             buf_format(&text, ", \"itemsReadMax\": %.10g",
@@ -140,13 +155,20 @@ void contract_record(const struct json_node *patterns, FILE *out)
 
 /* --- checking --- */
 
-static struct declared *find(const struct contract *contract, struct str text)
+/* The declared pattern that a seen one is: by its id if that is declared, else by its text. */
+static struct declared *find(const struct contract *contract, const struct json_node *pattern)
 {
-    struct declared *declared = contract->patterns;
-    while (declared != NULL && !str_eq(declared->text, text)) {
-        declared = declared->next;
+    struct str id = json_get_text(pattern, "id");
+    struct str text = json_get_text(pattern, "text");
+    struct declared *by_text = NULL;
+    for (struct declared *at = contract->patterns; at != NULL; at = at->next) {
+        if (at->id.len > 0 && str_eq(at->id, id)) {
+            return at;
+        }
+        bool is_same = (at->id.len == 0 || !is_cut(text)) && str_eq(at->text, text);
+        by_text = by_text == NULL && is_same ? at : by_text;
     }
-    return declared;
+    return by_text;
 }
 
 /* Whether some declared pattern reads the index. */
@@ -224,7 +246,7 @@ void contract_check(struct contract *contract, const struct json_node *patterns,
     for (; patterns != NULL; patterns = patterns->next) {
         struct verdict verdict = {.table = json_get_text(patterns, "table"),
                                   .text = json_get_text(patterns, "text")};
-        struct declared *declared = find(contract, verdict.text);
+        struct declared *declared = find(contract, patterns);
         if (declared != NULL) {
             declared->is_seen = true;
         }
@@ -248,14 +270,14 @@ void contract_print(const struct contract_report *report, struct arena *arena, F
 {
     for (const struct verdict *at = report->verdicts; at != NULL; at = at->next) {
         if (!str_is_null(at->problem)) {
-            struct str text = remote_safe_text(arena, at->text);
-            struct str problem = remote_safe_text(arena, at->problem);
+            struct str text = terminal_text(arena, at->text);
+            struct str problem = terminal_text(arena, at->problem);
             fprintf(out, "FAILED  %.*s\n        %.*s\n", STR_ARG(text), STR_ARG(problem));
         }
     }
     for (const struct verdict *at = report->verdicts; at != NULL; at = at->next) {
         if (at->is_missing) {
-            struct str text = remote_safe_text(arena, at->text);
+            struct str text = terminal_text(arena, at->text);
             fprintf(out, "unseen  %.*s\n", STR_ARG(text));
         }
     }

@@ -5,10 +5,11 @@
 
 #include <stdio.h>
 
-#include "cli/remote.h"
+#include "cli/insight_client.h"
 
 /* One declared pattern. */
 struct declared {
+    struct str id; /* empty: not given */
     struct str text;
     bool may_scan;
     double units_max;      /* of one call; < 0: no limit, as the next two */

@@ -17,7 +17,9 @@ static int print_help(int status)
         "Copies everything of the store SOURCE to the store TARGET, which must be empty: tables,\n"
         "items, indexes, streams, tokens. Both are URLs (%s).\n"
         "No server may change SOURCE meanwhile. A copy that was interrupted is continued by the\n"
-        "same command. At the end both stores are read and compared.\n\n"
+        "same command. At the end both stores are read and compared: each table by items, bytes "
+        "and a\n"
+        "checksum, and all counters.\n\n"
         "Exit status: 0 the copy is complete and equal, 1 it is not.\n\n"
         "Example:\n"
         "  gramme copy rocksdb:./data postgresql://gramme@db.example.com/gramme\n",
@@ -33,6 +35,14 @@ static void print_progress(void *context, const struct copy_progress *progress)
     fflush(stdout);
 }
 
+static void print_table(void *context, const struct copy_table *table)
+{
+    (void)context;
+    printf("equal: table %.*s, %llu items, %llu rows with %llu bytes, checksum %016llx\n",
+           STR_ARG(table->name), (unsigned long long)table->items, (unsigned long long)table->rows,
+           (unsigned long long)table->bytes, (unsigned long long)table->checksum);
+}
+
 static bool copy(struct str from, struct str to, struct copy_result *result, struct err *err)
 {
     struct store *source = NULL;
@@ -41,9 +51,11 @@ static bool copy(struct str from, struct str to, struct copy_result *result, str
     bool ok = store_open(from, &options, &source, err);
     if (ok) {
         options.seed = store_seed(source);
+        options.owner = store_owner(source);
+        options.claims = true;
         ok = store_open(to, &options, &target, err);
     }
-    struct copy_options copy_options = {.progress = print_progress};
+    struct copy_options copy_options = {.progress = print_progress, .table = print_table};
     ok = ok && copy_check_finished(source, err) &&
          store_copy(source, target, &copy_options, result, err);
     store_close(target);

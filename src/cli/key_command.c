@@ -42,7 +42,7 @@ static bool rotate(const struct admin_arguments *arguments, struct err *err)
     return true;
 }
 
-/* The secret is not an argument: everybody on the machine can see those. */
+/* The secret is not an argument: arguments are visible to all users of the machine. */
 static bool import(const struct admin_arguments *arguments, struct err *err)
 {
     const char *secret = getenv("GRAMME_IMPORT_SECRET");

@@ -1,9 +1,11 @@
 /* `gramme patterns`: lists the access patterns that a server has seen, writes them down as a
  * contract, and checks traffic against one. Runs on the main thread. */
 #include "base/base.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/contract.h"
-#include "cli/remote.h"
+#include "cli/insight_client.h"
+#include "json/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@ static const char help[] =
     "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"
     "                   system, or AWS_CA_BUNDLE)\n"
     "  --table NAME     only this table\n"
+    "  --json           list: prints JSON, one pattern per line, as the insight API returns them\n"
     "  --junit FILE     check: writes the result as JUnit XML, too\n\n"
     "Requests are signed if AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are set.\n\n"
     "In a test run:\n"
@@ -32,6 +35,7 @@ struct arguments {
     const char *ca_file;
     const char *table;
     const char *junit;
+    bool json;
 };
 
 static int complain(const char *text, const char *about)
@@ -62,6 +66,8 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
                 return complain("a value is missing behind ", argv[i]);
             }
             *options[k].value = argv[++i];
+        } else if (strcmp(argv[i], "--json") == 0) {
+            out->json = true;
         } else if (argv[i][0] == '-') {
             return complain("unknown option ", argv[i]);
         } else if (out->command == NULL) {
@@ -76,21 +82,24 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
     if (is_check && out->file == NULL) {
         return complain("check needs the file of a contract", "");
     }
+    if (out->json && (out->command == NULL || strcmp(out->command, "list") != 0)) {
+        return complain("--json is for list", "");
+    }
     return !is_check && out->file != NULL ? complain("too many arguments: ", out->file) : 0;
 }
 
 /* All patterns, page by page, as one list. */
-static bool fetch_all(struct remote *remote, const struct arguments *arguments,
+static bool fetch_all(struct insight_client *client, const struct arguments *arguments,
                       struct json_node **out, struct err *err)
 {
     struct json_node **end = out;
     *out = NULL;
     for (size_t offset = 0;; offset += 1000) {
         struct json_node *page;
-        struct str path = arena_format(remote->arena, "patterns?limit=1000&offset=%zu%s%s", offset,
+        struct str path = arena_format(client->arena, "patterns?limit=1000&offset=%zu%s%s", offset,
                                        arguments->table != NULL ? "&table=" : "",
                                        arguments->table != NULL ? arguments->table : "");
-        if (!remote_call(remote, "GET", path.data, &page, err)) {
+        if (!insight_client_call(client, "GET", path.data, &page, err)) {
             return false;
         }
         const struct json_node *list = json_get(page, "patterns");
@@ -107,13 +116,50 @@ static bool fetch_all(struct remote *remote, const struct arguments *arguments,
     }
 }
 
+static void write_json(struct buf *out, const struct json_node *node)
+{
+    bool is_object = node->kind == JSON_OBJECT;
+    if (!is_object && node->kind != JSON_ARRAY) {
+        if (node->kind == JSON_STRING) {
+            json_write_string(out, node->text);
+        } else if (node->kind == JSON_BOOL) {
+            json_write_bool(out, node->truth);
+        } else {
+            buf_add(out, node->kind == JSON_NULL ? STR("null") : node->text);
+        }
+        return;
+    }
+    buf_add_char(out, is_object ? '{' : '[');
+    for (const struct json_node *member = node->first; member != NULL; member = member->next) {
+        if (is_object) {
+            json_write_string(out, member->name);
+            buf_add_char(out, ':');
+        }
+        write_json(out, member);
+        buf_add(out, member->next != NULL ? STR(",") : STR(""));
+    }
+    buf_add_char(out, is_object ? '}' : ']');
+}
+
+static void list_json(const struct json_node *patterns)
+{
+    struct buf line = {0};
+    for (; patterns != NULL; patterns = patterns->next) {
+        line.len = 0;
+        write_json(&line, patterns);
+        buf_add_char(&line, '\n');
+        fwrite(line.data, 1, line.len, stdout);
+    }
+    buf_finish(&line);
+}
+
 static void list(struct arena *arena, const struct json_node *patterns)
 {
     printf("%10s %8s %10s %10s %9s %9s %9s  %s\n", "calls", "errors", "read units", "write units",
            "returned", "p50 us", "p99 us", "pattern");
     for (; patterns != NULL; patterns = patterns->next) {
         const struct json_node *latency = json_get(patterns, "latency");
-        struct str text = remote_safe_text(arena, json_get_text(patterns, "text"));
+        struct str text = terminal_text(arena, json_get_text(patterns, "text"));
         double read = json_get_number(patterns, "itemsRead");
         char returned[32] = "";
         if (read > 0) {
@@ -146,12 +192,12 @@ static int check_contract(struct arena *arena, const struct arguments *arguments
     return report.failed_count > 0 ? 1 : 0;
 }
 
-static int run(struct arena *arena, struct remote *remote, const struct arguments *arguments,
-               struct err *err)
+static int run(struct arena *arena, struct insight_client *client,
+               const struct arguments *arguments, struct err *err)
 {
     struct json_node *patterns;
     if (strcmp(arguments->command, "reset") == 0) {
-        return remote_call(remote, "POST", "reset", &patterns, err) ? 0 : 3;
+        return insight_client_call(client, "POST", "reset", &patterns, err) ? 0 : 3;
     }
     bool is_known = strcmp(arguments->command, "list") == 0 ||
                     strcmp(arguments->command, "record") == 0 ||
@@ -159,11 +205,15 @@ static int run(struct arena *arena, struct remote *remote, const struct argument
     if (!is_known) {
         return complain("unknown command ", arguments->command);
     }
-    if (!fetch_all(remote, arguments, &patterns, err)) {
+    if (!fetch_all(client, arguments, &patterns, err)) {
         return 3;
     }
     if (strcmp(arguments->command, "list") == 0) {
-        list(arena, patterns);
+        if (arguments->json) {
+            list_json(patterns);
+        } else {
+            list(arena, patterns);
+        }
         return 0;
     }
     if (strcmp(arguments->command, "record") == 0) {
@@ -190,10 +240,10 @@ int patterns_command(int argc, char **argv)
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
-    struct remote remote;
+    struct insight_client client;
     const char *endpoint = arguments.endpoint != NULL ? arguments.endpoint : REMOTE_DEFAULT;
-    status = remote_init(&remote, &arena, endpoint, arguments.ca_file, &err)
-                 ? run(&arena, &remote, &arguments, &err)
+    status = insight_client_init(&client, &arena, endpoint, arguments.ca_file, &err)
+                 ? run(&arena, &client, &arguments, &err)
                  : 2;
     if (err.code != ERR_NONE && status != 0) {
         fprintf(stderr, "gramme patterns: %.*s\n", STR_ARG(err.message));

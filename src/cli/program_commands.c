@@ -1,7 +1,6 @@
 /* Commands that are programs of their own, installed beside `gramme`, so that the server does not
- * contain them: `gramme bench` (gramme-bench), `gramme shell`, `gramme export`, `gramme import` and
- * `gramme mcp`
- * (gramme-client).
+ * contain them: `gramme bench` (gramme-bench), `gramme shell`, `gramme export`, `gramme import`,
+ * `gramme mcp`, and backups and restores of tables (gramme-client).
  * Replaces this process with the program. Runs on the main thread. */
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -51,26 +50,29 @@ int bench_command(int argc, char **argv)
     return run_program("gramme-bench", NULL, argc, argv);
 }
 
+int client_command(const char *name, int argc, char **argv)
+{
+    char command[16];
+    snprintf(command, sizeof(command), "%s", name);
+    return run_program("gramme-client", command, argc, argv);
+}
+
 int shell_command(int argc, char **argv)
 {
-    char command[] = "shell";
-    return run_program("gramme-client", command, argc, argv);
+    return client_command("shell", argc, argv);
 }
 
 int export_command(int argc, char **argv)
 {
-    char command[] = "export";
-    return run_program("gramme-client", command, argc, argv);
+    return client_command("export", argc, argv);
 }
 
 int mcp_command(int argc, char **argv)
 {
-    char command[] = "mcp";
-    return run_program("gramme-client", command, argc, argv);
+    return client_command("mcp", argc, argv);
 }
 
 int import_command(int argc, char **argv)
 {
-    char command[] = "import";
-    return run_program("gramme-client", command, argc, argv);
+    return client_command("import", argc, argv);
 }

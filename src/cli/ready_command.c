@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/connection.h"
-#include "cli/remote.h"
+#include "cli/insight_client.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 
 static const char help[] =
     "Usage: gramme ready [options]\n\n"
-    "Checks whether a server can serve requests: whether it can write to its store, and has disk\n"
-    "space and memory (GET /_gramme/ready). Prints its answer.\n\n"
+    "Checks whether a server can serve requests: whether it can write to its store within two\n"
+    "seconds, and has disk space and memory (GET /_gramme/ready). Prints its answer.\n\n"
     "Options:\n"
     "  --endpoint URL   of the server (default " REMOTE_DEFAULT ", or GRAMME_ENDPOINT)\n"
     "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"

@@ -7,7 +7,7 @@
 #include "engine/rebuild.h"
 #include "json/writer.h"
 #include "store/image/image.h"
-#include "store/rocks/load.h"
+#include "store/rocks/open/fill_store.h"
 
 enum { EXIT_COMPLETE = 0, EXIT_LOSSES = 1, EXIT_CANNOT_REPAIR = 2 };
 enum { ROWS_PER_LOOK = 4096 };
@@ -15,7 +15,7 @@ enum { ROWS_PER_LOOK = 4096 };
 struct repair {
     struct store_report report;
     struct image *image;
-    struct rocks_load *load;
+    struct rocks_fill *fill;
 };
 
 static int print_help(int status)
@@ -50,7 +50,7 @@ static bool is_lost(void *context, struct str key)
 static void put(void *context, struct str key, struct str value)
 {
     struct repair *repair = context;
-    rocks_load_put(repair->load, key, value);
+    rocks_fill_put(repair->fill, key, value);
 }
 
 static struct str describe_space(void *context, uint32_t space, struct arena *arena)
@@ -77,7 +77,7 @@ static void pass(struct repair *repair, struct rebuilder *rebuilder, const char 
         rebuilder_add(rebuilder, row.key, row.value, row.is_stale);
         if (++count % ROWS_PER_LOOK == 0) {
             store_report_progress(&repair->report, verb, image_bytes_read(repair->image),
-                                  image_summary(repair->image)->table_bytes);
+                                  image_summary(repair->image)->sst_bytes);
         }
     }
     rebuilder_end_pass(rebuilder);
@@ -122,7 +122,7 @@ static int rebuild(struct repair *repair, const char *directory, struct err *err
     rebuilder_totals(rebuilder, &totals);
     uint64_t last_stamp = rebuilder_last_stamp(rebuilder);
     rebuilder_destroy(rebuilder);
-    if (!rocks_load_finish(repair->load, last_stamp, err)) {
+    if (!rocks_fill_finish(repair->fill, last_stamp, err)) {
         return EXIT_CANNOT_REPAIR;
     }
     print_totals(repair, &totals, directory);
@@ -147,7 +147,7 @@ static int repair_store(struct repair *repair, const char *from, const char *to,
         err_set(err, ERR_INTERNAL,
                 "the seed of hashes is lost: it was in STORE, in STORE.copy and in the tables, and "
                 "none can be read");
-    } else if (rocks_load_begin(to, summary->seed, &repair->load, err)) {
+    } else if (rocks_fill_begin(to, summary->seed, &repair->fill, err)) {
         status = rebuild(repair, to, err);
     }
     image_close(repair->image);

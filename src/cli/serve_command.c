@@ -15,7 +15,7 @@ static void print_help(void)
     printf("\nExamples:\n"
            "  gramme serve                                     data in ./data, port 8000\n"
            "  gramme serve --store memory: --listen 127.0.0.1:0    for a test run\n"
-           "  gramme serve --listen 0.0.0.0:8000 --store rocksdb:/var/lib/gramme\n");
+           "  gramme serve --listen 0.0.0.0:8000 --auth on --store rocksdb:/var/lib/gramme\n");
 }
 
 int serve_command(int argc, char **argv)

@@ -2,9 +2,7 @@
 #include "cli/store_report.h"
 
 #include <stdarg.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "json/writer.h"
 #include "store/store.h"
 
@@ -179,21 +177,13 @@ void store_report_line(struct store_report *report, const char *format, ...)
 void store_report_progress(struct store_report *report, const char *verb, uint64_t done_bytes,
                            uint64_t total_bytes)
 {
-    int64_t now_us = clock_monotonic_us();
-    if (now_us - report->last_progress_us < 1000000 || !isatty(STDERR_FILENO)) {
-        return;
-    }
-    report->last_progress_us = now_us;
-    report->has_progress = true;
-    fprintf(stderr, "\r%s %llu of %llu MiB ", verb, (unsigned long long)(done_bytes >> 20),
-            (unsigned long long)(total_bytes >> 20));
-    fflush(stderr);
+    progress_show(&report->progress,
+                  total_bytes > 0 ? (double)done_bytes / (double)total_bytes : PROGRESS_UNKNOWN,
+                  "%s %llu of %llu MiB", verb, (unsigned long long)(done_bytes >> 20),
+                  (unsigned long long)(total_bytes >> 20));
 }
 
 void store_report_end_progress(struct store_report *report)
 {
-    if (report->has_progress) {
-        fputs("\r\033[K", stderr);
-        report->has_progress = false;
-    }
+    progress_end(&report->progress);
 }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/progress.h"
 #include "engine/verify.h"
 #include "store/image/finding.h"
 
@@ -16,8 +17,7 @@ struct store_report {
     /* Names the space of a lost row; may be NULL. The text lives in `arena`. */
     struct str (*describe_space)(void *context, uint32_t space, struct arena *arena);
     void *context;
-    int64_t last_progress_us;
-    bool has_progress; /* a line of progress stands on the terminal */
+    struct progress progress;
 };
 
 /* A finding about files; for image_options, with the report as context. */
@@ -29,7 +29,7 @@ void store_report_change(struct store_report *report, const char *kind, struct s
                          const char *text);
 /* A line of text; left out in JSON. */
 void store_report_line(struct store_report *report, const char *format, ...) PRINTF_LIKE(2, 3);
-/* "checked 12 of 100 MiB" on standard error, once a second, if that is a terminal. */
+/* "checked 12 of 100 MiB" with a bar on standard error, if that is a terminal. */
 void store_report_progress(struct store_report *report, const char *verb, uint64_t done_bytes,
                            uint64_t total_bytes);
 /* Removes the line of progress. */

@@ -2,8 +2,9 @@
  * latency, heat. Asks the insight API once a second. Runs on the main thread. */
 #include "base/base.h"
 #include "base/clock.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
-#include "cli/remote.h"
+#include "cli/insight_client.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -17,8 +18,10 @@
 static const char help[] =
     "Usage: gramme top [options]\n\n"
     "Shows the current load of a server: access patterns with load, errors and latency, and\n"
-    "the most used partition keys. Keys: q ends, u sorts by units, c by calls, e by errors, l by\n"
-    "latency.\n\n"
+    "the most used partition keys. Calls, units and errors are those a second since the last\n"
+    "refresh, latencies those of the last minute. Keys: q ends, u sorts by units, c by calls, e "
+    "by\n"
+    "errors, l by latency.\n\n"
     "Options:\n"
     "  --endpoint URL   of the server (default " REMOTE_DEFAULT ", or GRAMME_ENDPOINT)\n"
     "  --ca-file FILE   authorities that an https:// server is trusted by (default: those of the\n"
@@ -27,23 +30,31 @@ static const char help[] =
     "  --once           prints the numbers of the last minute and ends\n\n"
     "Requests are signed if AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are set.\n";
 
-enum { PATTERNS_SHOWN = 200, PLACES_SHOWN = 3 };
+enum {
+    PATTERNS_SHOWN = 200,
+    NARROW_COLUMNS = 72, /* below: patterns and keys have lines of their own, as on a phone */
+    HEAT_ROWS = 12,      /* that are left for partition keys, if the screen is high enough */
+    PATTERNS_MIN = 3,
+};
+
+/* Sums or rates of a pattern. */
+struct load {
+    double calls;
+    double errors;
+    double units;
+};
 
 /* The sums of a pattern at the last refresh of the screen. */
 struct before {
     struct str id;
-    double calls;
-    double errors;
-    double units;
+    struct load sums;
     struct before *next;
 };
 
 /* One line of the screen. */
 struct line {
     struct str text;
-    double calls; /* a second */
-    double errors;
-    double units;
+    struct load load; /* a second */
     double p99_us;
 };
 
@@ -56,9 +67,11 @@ struct top {
     bool is_screen;
     struct arena arenas[2]; /* of this refresh and the last one */
     struct before *before;
-    int64_t before_us;
+    int64_t before_us; /* when that was, by this clock */
+    double before_ms;  /* and by the server's; 0: there was none */
     int rows;
     int columns;
+    int printed; /* lines of this refresh */
 };
 
 static volatile sig_atomic_t is_stopping;
@@ -82,10 +95,19 @@ static void measure_screen(struct top *top)
     }
 }
 
-/* Prints a line, cut at the edge of the screen. */
-static void put_line(const struct top *top, const char *text)
+static bool is_narrow(const struct top *top)
+{
+    return top->is_screen && top->columns < NARROW_COLUMNS;
+}
+
+/* Prints a line, cut at the edge of the screen; lines below the screen are left out. */
+static void put_line(struct top *top, const char *text)
 {
     size_t len = strlen(text);
+    if (top->is_screen && top->printed >= top->rows - 1) {
+        return;
+    }
+    top->printed++;
     if (top->is_screen && len > (size_t)top->columns) {
         len = (size_t)top->columns;
         while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80) {
@@ -102,13 +124,6 @@ static void put_line(const struct top *top, const char *text)
         put_line((top), line_);                                                                    \
     } while (0)
 
-static double per_second(const struct json_node *pattern, const struct before *before,
-                         const char *name, double was, double seconds)
-{
-    double now = json_get_number(pattern, name);
-    return before == NULL || seconds <= 0 ? 0 : (now - was) / seconds;
-}
-
 static const struct before *find_before(const struct top *top, struct str id)
 {
     const struct before *at = top->before;
@@ -122,13 +137,13 @@ static double key_of(const struct line *line, char sort)
 {
     switch (sort) {
     case 'c':
-        return line->calls;
+        return line->load.calls;
     case 'e':
-        return line->errors;
+        return line->load.errors;
     case 'l':
         return line->p99_us;
     default:
-        return line->units;
+        return line->load.units;
     }
 }
 
@@ -143,147 +158,228 @@ static void insert(struct line *lines, size_t count, const struct line *line, ch
     lines[at] = *line;
 }
 
-/* Makes lines of patterns, and stores their sums for the next refresh. */
-static size_t make_lines(struct top *top, struct arena *arena, const struct json_node *patterns,
-                         struct line lines[PATTERNS_SHOWN])
+static struct load load_of(const struct json_node *node)
 {
-    int64_t now_us = clock_monotonic_us();
-    double seconds = (double)(now_us - top->before_us) / 1e6;
+    return (struct load){json_get_number(node, "calls"), json_get_number(node, "errors"),
+                         json_get_number(node, "units") + json_get_number(node, "readUnits") +
+                             json_get_number(node, "writeUnits")};
+}
+
+static struct load rate(struct load now, struct load was, double seconds)
+{
+    return (struct load){(now.calls - was.calls) / seconds, (now.errors - was.errors) / seconds,
+                         (now.units - was.units) / seconds};
+}
+
+/* How many seconds the numbers of the last minute cover: fewer after a start or reset. */
+static double seconds_of_minute(const struct json_node *overview)
+{
+    const struct json_node *server = json_get(overview, "server");
+    double start_ms = MAX(json_get_number(server, "startedAt"),
+                          json_get_number(json_get(overview, "insight"), "since"));
+    double seconds = (json_get_number(server, "now") - start_ms) / 1000;
+    return MAX(MIN(seconds, 60), 1);
+}
+
+/* The load of a pattern a second: since the last refresh if its sums of then are known, or if it is
+ * new or was reset since; else in the last minute. */
+static struct load load_a_second(const struct top *top, const struct json_node *pattern,
+                                 double seconds_of_minute)
+{
+    static const struct load none;
+    const struct before *before = find_before(top, json_get_text(pattern, "id"));
+    struct load now = load_of(pattern);
+    double seconds = (double)(clock_monotonic_us() - top->before_us) / 1e6;
+    bool is_new = json_get_number(pattern, "firstSeenAt") > top->before_ms;
+    if (top->once || top->before_ms == 0 || (before == NULL && !is_new)) {
+        return rate(load_of(json_get(pattern, "lastMinute")), none, seconds_of_minute);
+    }
+    bool is_reset = before == NULL || now.calls < before->sums.calls;
+    return rate(now, is_reset ? none : before->sums, MAX(seconds, 0.001));
+}
+
+/* Makes lines of patterns, and stores their sums for the next refresh. */
+static size_t make_lines(struct top *top, struct arena *arena, const struct json_node *overview,
+                         const struct json_node *patterns, struct line lines[PATTERNS_SHOWN])
+{
+    double minute = seconds_of_minute(overview);
     struct before *remembered = NULL;
     size_t count = 0;
     for (; patterns != NULL && count < PATTERNS_SHOWN; patterns = patterns->next) {
         struct before *now = ARENA_NEW(arena, struct before);
-        double units =
-            json_get_number(patterns, "readUnits") + json_get_number(patterns, "writeUnits");
         *now = (struct before){
-            .id = json_get_text(patterns, "id"),
-            .calls = json_get_number(patterns, "calls"),
-            .errors = json_get_number(patterns, "errors"),
-            .units = units,
-            .next = remembered,
-        };
+            .id = json_get_text(patterns, "id"), .sums = load_of(patterns), .next = remembered};
         remembered = now;
-        const struct before *was = find_before(top, now->id);
-        static const struct before none = {0};
-        if (was == NULL && top->before != NULL) {
-            was = &none; /* new since the last refresh */
-        }
         struct line line = {
-            .text = remote_safe_text(arena, json_get_text(patterns, "text")),
-            .calls = per_second(patterns, was, "calls", was == NULL ? 0 : was->calls, seconds),
-            .errors = per_second(patterns, was, "errors", was == NULL ? 0 : was->errors, seconds),
-            .units = was == NULL || seconds <= 0 ? 0 : (units - was->units) / seconds,
-            .p99_us = json_get_number(json_get(patterns, "latency"), "p99Us"),
+            .text = terminal_text(arena, json_get_text(patterns, "text")),
+            .load = load_a_second(top, patterns, minute),
+            .p99_us = json_get_number(json_get(patterns, "lastMinute"), "p99Us"),
         };
-        if (top->once) { /* there is no earlier refresh: shows sums */
-            line.calls = now->calls;
-            line.errors = now->errors;
-            line.units = units;
-        }
         insert(lines, count++, &line, top->sort);
     }
     top->before = remembered;
-    top->before_us = now_us;
+    top->before_us = clock_monotonic_us();
+    top->before_ms = json_get_number(json_get(overview, "server"), "now");
     return count;
 }
 
-static void print_header(const struct top *top, struct arena *arena,
-                         const struct json_node *overview, const struct json_node *findings)
+static void print_totals(struct top *top, const struct json_node *overview)
 {
     const struct json_node *minute = json_get(overview, "lastMinute");
     const struct json_node *latency = json_get(minute, "latency");
-    const struct json_node *insight = json_get(overview, "insight");
-    PUT_LINE(top, "gramme top  %s  tables %.0f  patterns %.0f%s", top->endpoint,
-             json_get_number(overview, "tableCount"), json_get_number(insight, "patterns"),
-             top->is_screen ? "  (q u c e l)" : "");
+    double seconds = seconds_of_minute(overview);
+    double calls = json_get_number(minute, "calls") / seconds;
+    double errors = json_get_number(minute, "errors") / seconds;
+    double reads = json_get_number(minute, "readUnits") / seconds;
+    double writes = json_get_number(minute, "writeUnits") / seconds;
+    double p50 = json_get_number(latency, "p50Us");
+    double p99 = json_get_number(latency, "p99Us");
+    if (is_narrow(top)) {
+        PUT_LINE(top, "last minute: p50 %.0f us  p99 %.0f us", p50, p99);
+        PUT_LINE(top, "%.1f calls/s  %.1f errors/s", calls, errors);
+        PUT_LINE(top, "%.1f read units/s  %.1f write", reads, writes);
+        return;
+    }
     PUT_LINE(top,
              "last minute: %.1f calls/s  %.1f errors/s  %.1f read units/s  %.1f write units/s  "
              "p50 %.0f us  p99 %.0f us",
-             json_get_number(minute, "calls") / 60, json_get_number(minute, "errors") / 60,
-             json_get_number(minute, "readUnits") / 60, json_get_number(minute, "writeUnits") / 60,
-             json_get_number(latency, "p50Us"), json_get_number(latency, "p99Us"));
+             calls, errors, reads, writes, p50, p99);
+}
+
+static void print_header(struct top *top, struct arena *arena, const struct json_node *overview,
+                         const struct json_node *findings)
+{
+    const struct json_node *insight = json_get(overview, "insight");
+    double tables = json_get_number(overview, "tableCount");
+    double patterns = json_get_number(insight, "patterns");
+    if (is_narrow(top)) {
+        PUT_LINE(top, "gramme top  (q u c e l)  patterns %.0f", patterns);
+    } else {
+        PUT_LINE(top, "gramme top  %s  tables %.0f  patterns %.0f%s", top->endpoint, tables,
+                 patterns, top->is_screen ? "  (q u c e l)" : "");
+    }
+    print_totals(top, overview);
     const struct json_node *list = json_get(findings, "findings");
     const struct json_node *first = list == NULL ? NULL : list->first;
-    struct str title = remote_safe_text(arena, json_get_text(first, "title"));
-    struct str table = remote_safe_text(arena, json_get_text(first, "table"));
+    struct str title = terminal_text(arena, json_get_text(first, "title"));
+    struct str table = terminal_text(arena, json_get_text(first, "table"));
     PUT_LINE(top, "findings: %.0f%s%.*s%s%.*s", json_get_number(findings, "total"),
              first != NULL ? "  first: " : "", STR_ARG(title), first != NULL ? " in " : "",
              STR_ARG(table));
 }
 
-static void print_key(const struct top *top, struct arena *arena, const struct json_node *place)
+static void print_key(struct top *top, struct str place, const struct json_node *key,
+                      struct str text)
+{
+    bool is_over = json_get_bool(key, "overReadLimit") || json_get_bool(key, "overWriteLimit");
+    const char *warning = is_over ? "  OVER THE LIMIT OF A PARTITION" : "";
+    double percent = json_get_number(key, "share") * 100;
+    if (is_narrow(top)) {
+        PUT_LINE(top, "%5.1f %% %.*s%s", percent, STR_ARG(place),
+                 is_over ? "  OVER THE LIMIT" : "");
+        PUT_LINE(top, "        %.*s", STR_ARG(text));
+        return;
+    }
+    PUT_LINE(top, "%6.1f %% %10.0f  %.*s  %.*s%s", percent, json_get_number(key, "accesses"),
+             STR_ARG(place), STR_ARG(text), warning);
+}
+
+static void print_keys(struct top *top, struct arena *arena, const struct json_node *place)
 {
     const struct json_node *keys = json_get(place, "keys");
-    struct str table = remote_safe_text(arena, json_get_text(place, "table"));
-    struct str index = remote_safe_text(arena, json_get_text(place, "index"));
+    struct str table = terminal_text(arena, json_get_text(place, "table"));
+    struct str index = terminal_text(arena, json_get_text(place, "index"));
+    struct str name =
+        arena_format(arena, "%.*s%s%.*s", STR_ARG(table), index.len > 0 ? "." : "", STR_ARG(index));
     for (const struct json_node *key = keys == NULL ? NULL : keys->first; key != NULL;
          key = key->next) {
         const struct json_node *value = json_get(key, "key");
         struct str text = value == NULL || value->first == NULL ? STR("") : value->first->text;
-        text = remote_safe_text(arena, text);
-        bool is_over = json_get_bool(key, "overReadLimit") || json_get_bool(key, "overWriteLimit");
-        PUT_LINE(top, "%6.1f %% %10.0f  %.*s%s%.*s  %.*s%s", json_get_number(key, "share") * 100,
-                 json_get_number(key, "accesses"), STR_ARG(table), index.len > 0 ? "." : "",
-                 STR_ARG(index), STR_ARG(text), is_over ? "  OVER THE LIMIT OF A PARTITION" : "");
+        print_key(top, name, key, terminal_text(arena, text));
     }
 }
 
 /* Prints the most used keys of the tables and indexes with the most load. */
-static bool print_heat(const struct top *top, struct remote *remote, struct err *err)
+static bool print_heat(struct top *top, struct insight_client *client, struct err *err)
 {
     struct json_node *places;
-    if (!remote_call(remote, "GET", "heat?limit=3", &places, err)) {
+    if (!insight_client_call(client, "GET", "heat?limit=3", &places, err)) {
         return false;
     }
     PUT_LINE(top, "%s", "");
-    PUT_LINE(top, "%8s %10s  %s", "share", "accesses", "most used partition keys");
+    PUT_LINE(top, is_narrow(top) ? "%7s %.0s%s" : "%8s %10s  %s", "share", "accesses",
+             "most used partition keys");
     const struct json_node *list = json_get(places, "places");
     for (const struct json_node *at = list == NULL ? NULL : list->first; at != NULL;
          at = at->next) {
         struct str table = json_get_text(at, "table");
         struct str index = json_get_text(at, "index");
-        struct str path = arena_format(remote->arena, "heat?%s%.*s%slimit=3&table=%.*s",
+        struct str path = arena_format(client->arena, "heat?%s%.*s%slimit=3&table=%.*s",
                                        index.len > 0 ? "index=" : "", STR_ARG(index),
                                        index.len > 0 ? "&" : "", STR_ARG(table));
         struct json_node *place;
-        if (!remote_call(remote, "GET", path.data, &place, err)) {
+        if (!insight_client_call(client, "GET", path.data, &place, err)) {
             return false;
         }
-        print_key(top, remote->arena, place);
+        print_keys(top, client->arena, place);
     }
     return true;
 }
 
+static void print_line(struct top *top, const struct line *line)
+{
+    const struct load *load = &line->load;
+    if (is_narrow(top)) {
+        PUT_LINE(top, "%.*s", STR_ARG(line->text));
+        PUT_LINE(top, "%9.1f%9.1f%9.1f%9.0f", load->calls, load->units, load->errors, line->p99_us);
+        return;
+    }
+    PUT_LINE(top, "%10.2f %10.2f %10.2f %10.0f  %.*s", load->calls, load->units, load->errors,
+             line->p99_us, STR_ARG(line->text));
+}
+
+/* Prints as many patterns as leave room for partition keys. */
+static void print_lines(struct top *top, const struct line *lines, size_t count)
+{
+    PUT_LINE(top, "%s", "");
+    PUT_LINE(top, is_narrow(top) ? "%9s%9s%9s%9s" : "%10s %10s %10s %10s  pattern", "calls/s",
+             "units/s", "errors/s", "p99 us");
+    int rows = (top->rows - top->printed - HEAT_ROWS) / (is_narrow(top) ? 2 : 1);
+    size_t room = top->once ? count : (size_t)MAX(rows, PATTERNS_MIN);
+    for (size_t i = 0; i < MIN(count, room); i++) {
+        print_line(top, &lines[i]);
+    }
+}
+
 static bool print_picture(struct top *top, struct arena *arena, struct err *err)
 {
-    struct remote remote;
+    struct insight_client client;
     struct json_node *overview;
     struct json_node *findings;
     struct json_node *patterns;
     struct line lines[PATTERNS_SHOWN];
-    if (!remote_init(&remote, arena, top->endpoint, top->ca_file, err) ||
-        !remote_call(&remote, "GET", "findings?limit=1", &findings, err) ||
-        !remote_call(&remote, "GET", "overview", &overview, err) ||
-        !remote_call(&remote, "GET", "patterns?limit=200&sort=last", &patterns, err)) {
+    const char *sort = top->sort == 'c'   ? "calls"
+                       : top->sort == 'e' ? "errors"
+                       : top->sort == 'l' ? "p99"
+                                          : "units";
+    struct str path =
+        arena_format(arena, "patterns?limit=%d&sort=%s&window=minute", PATTERNS_SHOWN, sort);
+    if (!insight_client_init(&client, arena, top->endpoint, top->ca_file, err) ||
+        !insight_client_call(&client, "GET", "findings?limit=1", &findings, err) ||
+        !insight_client_call(&client, "GET", "overview", &overview, err) ||
+        !insight_client_call(&client, "GET", path.data, &patterns, err)) {
         return false;
     }
     measure_screen(top);
     const struct json_node *list = json_get(patterns, "patterns");
-    size_t count = make_lines(top, arena, list == NULL ? NULL : list->first, lines);
+    size_t count = make_lines(top, arena, overview, list == NULL ? NULL : list->first, lines);
+    top->printed = 0;
     if (top->is_screen) {
         printf("\x1b[H");
     }
     print_header(top, arena, overview, findings);
-    PUT_LINE(top, "%s", "");
-    PUT_LINE(top, "%10s %10s %10s %10s  %s", top->once ? "calls" : "calls/s",
-             top->once ? "units" : "units/s", top->once ? "errors" : "errors/s", "p99 us",
-             "pattern");
-    size_t room = top->once ? count : (size_t)MAX(top->rows - 18, 3);
-    for (size_t i = 0; i < MIN(count, room); i++) {
-        PUT_LINE(top, "%10.1f %10.1f %10.1f %10.0f  %.*s", lines[i].calls, lines[i].units,
-                 lines[i].errors, lines[i].p99_us, STR_ARG(lines[i].text));
-    }
-    bool good = print_heat(top, &remote, err);
+    print_lines(top, lines, count);
+    bool good = print_heat(top, &client, err);
     if (top->is_screen) {
         printf("\x1b[J");
     }

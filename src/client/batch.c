@@ -1,4 +1,5 @@
-/* Batches of any size: splits them into calls, and sends unprocessed entries again. */
+/* Batches of any size: splits them into calls, and sends unprocessed entries again. Called by users
+ * of the library; a call waits until its batch is done. */
 #include "client/client_internal.h"
 
 enum {

@@ -1,4 +1,5 @@
-/* Errors as values: made from responses and failures, read by users of the library. */
+/* Errors as values: made from responses and failures, read by users of the library. An error
+ * belongs to its caller; any thread. */
 #include <stdio.h>
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
-/* Iterates over the items of all pages of a Query or Scan. */
+/* Iterates over the items of all pages of a Query or Scan, and requests the next page when one is
+ * used up. An iterator belongs to one thread. */
 #include "base/mem.h"
 #include "client/client_internal.h"
 

@@ -1,4 +1,5 @@
-/* JSON into a tree of values, in any of the three forms. */
+/* JSON into a tree of values, in any of the three forms. Called for responses, and by users of the
+ * library, on any thread. */
 #include "base/base64.h"
 #include "base/mem.h"
 #include "client/error_internal.h"

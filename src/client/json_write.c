@@ -1,4 +1,5 @@
-/* A tree of values as JSON, in any of the three forms. */
+/* A tree of values as JSON, in any of the three forms. Called for requests, and by users of the
+ * library, on any thread. */
 #include <stdlib.h>
 
 #include "client/json_part_internal.h"

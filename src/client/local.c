@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "client/error_internal.h"
 #include "client/transport_internal.h"
+#include "err/messages.h"
 
 /* As the server has it: http/http.h. */
 enum { BODY_BYTES_MAX = 16 * 1024 * 1024 };
@@ -86,7 +87,7 @@ static void local_call(struct transport *transport, struct attempt *attempt)
                                                [FAMILY_GRAMME] = API_GRAMME};
     struct local *local = CONTAINER_OF(transport, struct local, transport);
     if (!str_is_null(attempt->page)) {
-        attempt_fail(attempt, GRAMME_BAD_ADDRESS, "only a server has pages");
+        attempt_fail(attempt, GRAMME_BAD_ADDRESS, "the insight API needs the URL of a server");
         return;
     }
     if (local->is_alone && needs_server(attempt->operation)) {
@@ -97,7 +98,7 @@ static void local_call(struct transport *transport, struct attempt *attempt)
     }
     if (attempt->body.len > BODY_BYTES_MAX) {
         attempt->status = 413;
-        buf_add(&attempt->answer, STR("request body too large"));
+        buf_add(&attempt->answer, STR(MESSAGE_BODY_TOO_LARGE));
         return;
     }
     struct caller *caller = take_caller(local);
@@ -144,10 +145,7 @@ bool local_open(const char *url, const struct gramme_options *options, struct tr
     struct local *local = mem_zalloc(sizeof(*local));
     local->transport = (struct transport){local_call, local_close, 1};
     pthread_mutex_init(&local->lock, NULL);
-    local->is_alone = !str_starts_with(str_from_c(url), STR("postgresql:"));
-    struct store_options store_options = {.worker_count = 2};
-    store_options.cache_bytes =
-        (size_t)(options->cache_mb > 0 ? options->cache_mb : 64) * 1024 * 1024;
+    local->is_alone = !store_url_is_shared(str_from_c(url));
     struct engine_options engine_options = {
         .region = or_default(options->region, "us-east-1"),
         .account = or_default(options->account, "000000000000"),
@@ -155,6 +153,13 @@ bool local_open(const char *url, const struct gramme_options *options, struct tr
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
+    struct store_options store_options = {
+        .worker_count = 2,
+        .cache_bytes = (size_t)(options->cache_mb > 0 ? options->cache_mb : 64) * 1024 * 1024,
+        .owner = arena_format(&arena, "%.*s/%.*s", STR_ARG(engine_options.account),
+                              STR_ARG(engine_options.region)),
+        .claims = true,
+    };
     bool opened = store_open(str_from_c(url), &store_options, &local->store, &err) &&
                   engine_open(local->store, &engine_options, &local->engine, &err);
     if (opened) {

@@ -1,4 +1,4 @@
-/* Creates tables and waits for them. */
+/* Creates tables and waits for them. Called by users of the library; blocks. */
 #include "base/clock.h"
 #include "client/client_internal.h"
 

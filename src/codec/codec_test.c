@@ -1,10 +1,10 @@
 /* Unit tests of stored formats, with the test vectors of docs/internals/formats.md. */
-#include "codec/key.h"
+#include "codec/row_key.h"
 
 #include "base/testing.h"
 #include "codec/row.h"
 #include "codec/stream_record.h"
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "model/builder.h"
 
 static struct str hex(struct arena *arena, struct str bytes)

@@ -61,6 +61,7 @@ void table_remove_index(struct table_change *change, struct table *table, size_t
     table->indexes = indexes;
     table->index_count--;
     table->deleting_index = deleting;
+    change->update.frees = STORE_FREES_SPACES; /* which a later change drops */
 }
 
 bool index_is_changing(const struct table *table)
@@ -97,14 +98,15 @@ static const struct table *remove_deleted_index(struct table_change *change,
     return table;
 }
 
-/* From CREATING to backfilling, and from there to ACTIVE. */
-static const struct table *advance_creating_index(struct table_change *change,
-                                                  const struct table *before)
+/* A copy of the table, and in it the index that is being created. NULL: it is not created any more.
+ */
+static struct table *copy_to_advance(struct table_change *change, const struct table *before,
+                                     struct index **out_index)
 {
     struct advance *advance = CONTAINER_OF(change, struct advance, change.change);
     const struct index *creating = table_creating_index(before);
     if (creating == NULL || creating->space != advance->space) {
-        return gone(change);
+        return NULL;
     }
     struct arena *arena = change->call.arena;
     struct table *table = ARENA_NEW(arena, struct table);
@@ -112,13 +114,35 @@ static const struct table *advance_creating_index(struct table_change *change,
     memcpy(indexes, before->indexes, before->index_count * sizeof(*indexes));
     *table = *before;
     table->indexes = indexes;
-    struct index *index = &indexes[creating - before->indexes];
-    if (index->backfilling) {
-        index->status = STATUS_ACTIVE;
-        backfill_scan_finish(change->batch, index->space, arena);
+    *out_index = &indexes[creating - before->indexes];
+    (*out_index)->changed_ms = clock_wall_ms();
+    return table;
+}
+
+/* From CREATING to backfilling. It may be backfilling already, if the answer to an earlier attempt
+ * was lost: the scan must not be left out then. */
+static const struct table *begin_filling(struct table_change *change, const struct table *before)
+{
+    struct index *index;
+    struct table *table = copy_to_advance(change, before, &index);
+    if (table == NULL) {
+        return gone(change);
     }
-    index->backfilling = !index->backfilling;
-    index->changed_ms = clock_wall_ms();
+    index->backfilling = true;
+    return table;
+}
+
+/* From backfilling to ACTIVE, after the scan. */
+static const struct table *finish_filling(struct table_change *change, const struct table *before)
+{
+    struct index *index;
+    struct table *table = copy_to_advance(change, before, &index);
+    if (table == NULL || !index->backfilling) {
+        return gone(change);
+    }
+    index->status = STATUS_ACTIVE;
+    index->backfilling = false;
+    backfill_scan_finish(change->batch, index->space, change->call.arena);
     return table;
 }
 
@@ -209,7 +233,7 @@ static bool fill(struct round *round, const struct table *table, const struct in
     enum backfill_scan_result result = backfill_scan_chunk(&filling->scan);
     if (result == BACKFILL_SCAN_END &&
         catalog_delay_is_over(round->background->engine, index->changed_ms) &&
-        advance(round->background, table, index->space, advance_creating_index)) {
+        advance(round->background, table, index->space, finish_filling)) {
         tell_progress(table, index, filling, true);
         return false;
     }
@@ -232,7 +256,7 @@ static bool step(struct round *round, const struct table *table)
         return false;
     }
     return advance(round->background, table, index->space,
-                   creating != NULL ? advance_creating_index : remove_deleted_index) &&
+                   creating != NULL ? begin_filling : remove_deleted_index) &&
            creating != NULL;
 }
 

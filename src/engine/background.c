@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "engine/engine_internal.h"
+#include "err/messages.h"
 
 /* How often a thread that is stopping checks for open requests of background_begin(). */
 enum { STOPPING_MS = 5 };
@@ -54,7 +55,7 @@ bool background_start(struct background *background, struct engine *engine,
     background->round = round;
     background->started =
         pthread_create(&background->thread, NULL, background_main, background) == 0;
-    return background->started || err_set(err, ERR_INTERNAL, "cannot start a thread");
+    return background->started || err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
 }
 
 bool background_is_stopping(const struct background *background)

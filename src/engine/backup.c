@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "err/messages.h"
@@ -272,6 +272,7 @@ static const struct table *remove_from_table(struct table_change *change, const 
     assert(made->history_holds > 0);
     made->history_holds--;
     end_history(change, made);
+    change->update.frees = STORE_FREES_SPACES;
     store_batch_erase(change->batch, CHANGE_EXTRA);
     return made;
 }
@@ -362,6 +363,7 @@ static void delete_from_kept(struct backup_delete *remove, uint32_t space)
         .arena = call->arena,
         .home = call->home,
         .eval = kept_eval,
+        .frees = STORE_FREES_SPACES,
         .done = kept_done,
     };
     store_update(call->engine->store, &remove->kept);
@@ -571,6 +573,8 @@ bool backup_begin_restore(struct table_create *create, struct str row, struct st
 /* --- point-in-time recovery --- */
 
 static const int64_t day_ms = (int64_t)24 * 60 * 60 * 1000;
+/* The service does not restore to the last five minutes, either. */
+static const int64_t ahead_ms_max = (int64_t)5 * 60 * 1000;
 
 struct recovery_window recovery_window(const struct engine *engine, const struct table *table,
                                        int64_t now_ms)
@@ -582,6 +586,11 @@ struct recovery_window recovery_window(const struct engine *engine, const struct
     };
 }
 
+bool recovery_is_beginning(const struct table *table)
+{
+    return table->recovery && table->recovery_since_ns == 0;
+}
+
 void recovery_enable(struct table_change *change, struct table *table, uint32_t days)
 {
     if (!table->recovery) {
@@ -590,15 +599,15 @@ void recovery_enable(struct table_change *change, struct table *table, uint32_t 
         table->recovery_enabled_ms = change->update.time_ns / 1000000;
         table->recovery_since_ns = 0;
         table->recovery_days = days == 0 ? RECOVERY_DAYS_MAX : days;
-        return;
-    }
-    if (days != 0 && days != table->recovery_days) { /* the start of the window never moves back */
+    } else if (days != 0 && days != table->recovery_days) {
+        /* the start of the window never moves back */
         int64_t cut_ns = change->update.time_ns - (int64_t)table->recovery_days * day_ms * 1000000;
         if (table->recovery_since_ns != 0) {
             table->recovery_since_ns = MAX(table->recovery_since_ns, cut_ns);
         }
         table->recovery_days = days;
     }
+    change->awaits_recovery = recovery_is_beginning(table);
 }
 
 void recovery_disable(struct table_change *change, struct table *table)
@@ -610,11 +619,22 @@ void recovery_disable(struct table_change *change, struct table *table)
     end_history(change, table);
 }
 
+bool recovery_is_ahead(const struct engine *engine, int64_t update_ns)
+{
+    return update_ns / 1000000 > trusted_clock_ms(&engine->clock) + ahead_ms_max;
+}
+
 static bool check_time(struct recovery_pin *pin, const struct table *table, int64_t *out_ns)
 {
     struct engine_call *call = &pin->change.call;
-    struct recovery_window window =
-        recovery_window(call->engine, table, pin->change.update.time_ns / 1000000);
+    int64_t update_ns = pin->change.update.time_ns;
+    if (recovery_is_ahead(call->engine, update_ns)) {
+        struct str until = iso_time(call->arena, update_ns / 1000000);
+        return err_set(&call->err, ERR_RECOVERY_UNAVAILABLE, MESSAGE_TIMES_ARE_AHEAD,
+                       STR_ARG(until));
+    }
+    int64_t now_ms = MIN(update_ns / 1000000, trusted_clock_ms(&call->engine->clock));
+    struct recovery_window window = recovery_window(call->engine, table, now_ms);
     int64_t wanted_ms = pin->instant_ms < 0 ? window.latest_ms : pin->instant_ms;
     if (wanted_ms < window.earliest_ms || wanted_ms > window.latest_ms) {
         struct str wanted = iso_time(call->arena, wanted_ms);

@@ -1,6 +1,6 @@
 /* engine/backup.h: backups of tables, restoring them, and point-in-time recovery.
  *
- *   catalog | "backup" | ID/TABLE    a backup (codec/backup.h)
+ *   catalog | "backup" | ID/TABLE    a backup (codec/stored_backup.h)
  *
  * A backup is an instant of a table: nothing is copied. While a table has backups or point-in-time
  * recovery it keeps its history (engine/history.h), from which the items of that instant can be
@@ -16,7 +16,7 @@
 #ifndef GRAMME_ENGINE_BACKUP_H
 #define GRAMME_ENGINE_BACKUP_H
 
-#include "codec/backup.h"
+#include "codec/stored_backup.h"
 #include "engine/catalog_list.h"
 #include "engine/engine.h"
 
@@ -134,9 +134,14 @@ struct recovery_window {
 /* Returns the restorable window of a table at the time `now_ms`. */
 struct recovery_window recovery_window(const struct engine *engine, const struct table *table,
                                        int64_t now_ms);
+/* Returns whether the times of updates are ahead of the clock by more than five minutes, because
+ * the clock was ahead and was set back. Until the clock has passed `update_ns`, the time of the
+ * newest update, updates get times just after it, so the items of an earlier time miss the writes
+ * that were made since. */
+MUST_USE bool recovery_is_ahead(const struct engine *engine, int64_t update_ns);
 
 /* For `change` of a table_change: switches point-in-time recovery on. `days` 0: as before, or 35.
- */
+ * The change is done when the table can be restored, or after three seconds. */
 void recovery_enable(struct table_change *change, struct table *table, uint32_t days);
 /* For `change` of a table_change: switches point-in-time recovery off. */
 void recovery_disable(struct table_change *change, struct table *table);

@@ -30,6 +30,9 @@ MUST_USE bool backup_begin_restore(struct table_create *create, struct str row,
 void backup_keep_deleted(struct table_delete *remove, struct table *table,
                          struct store_batch *batch);
 
+/* Whether point-in-time recovery is enabled, but the table cannot be restored yet. */
+bool recovery_is_beginning(const struct table *table);
+
 /* restore.c: copies the next items of a table that is being restored, or ends the restore. */
 struct restoring;
 enum restore_result {
@@ -51,6 +54,10 @@ void restoring_destroy(struct restoring *state);
 void history_trim(struct background *background);
 /* Frees what is known from one pass to the next. */
 void history_forget_trims(struct engine *engine);
+
+/* history_size.c: reads the descriptions of deleted tables whose history is kept, at most 512, to
+ * an array in `arena`. Returns their number; 0 also if the store cannot be read. Blocks. */
+size_t history_kept_tables(struct background *background, struct arena *arena, struct table **out);
 
 /* Requests that are waited for, on the background thread. */
 /* The rows and bytes of a space; zeros if the store cannot be read. */

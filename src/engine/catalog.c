@@ -9,7 +9,7 @@
  * Called by all threads that serve; `tables_lock` protects the map and the list of replaced
  * descriptions.
  *
- *   catalog | "table" | name     a description (codec/table.h)
+ *   catalog | "table" | name     a description (codec/stored_table.h)
  *   catalog | "next"  |          the next free space, u32
  *   catalog | "version" |        see follow.h
  *   catalog | "drop"  | space    a space whose table is gone; erased when its rows are
@@ -22,7 +22,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "engine/engine_internal.h"
 
 struct table_entry {

@@ -3,7 +3,7 @@
  * descriptions into memory (catalog.c). */
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/feed_internal.h"
@@ -14,6 +14,17 @@
 static struct mailbox *publisher(struct engine *engine)
 {
     return background_begin(&engine->follow.background);
+}
+
+/* Sets the error of a call from the status of its update. Returns whether the update was written,
+ * so that the caller publishes it. */
+static bool is_written(struct engine_call *call, enum store_status status)
+{
+    engine_set_store_error(&call->err, status);
+    if (status == STORE_UNKNOWN) {
+        follow_note_unknown(call->engine);
+    }
+    return call->err.code == ERR_NONE;
 }
 
 /* --- CreateTable --- */
@@ -84,8 +95,7 @@ static bool create_eval(struct store_update *update, const struct str *rows,
 static void create_done(struct store_update *update)
 {
     struct table_create *create = CONTAINER_OF(update, struct table_create, update);
-    engine_set_store_error(&create->call.err, update->status);
-    bool ok = create->call.err.code == ERR_NONE;
+    bool ok = is_written(&create->call, update->status);
     if (ok) {
         struct engine *engine = create->call.engine;
         stream_publish(engine, create->stream_row, create->version);
@@ -149,6 +159,8 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     change->dropped_count = 0;
     change->stream_row = STR_NULL;
     change->batch = batch;
+    change->awaits_recovery = false;
+    update->frees = STORE_FREES_NOTHING; /* unless the function says otherwise */
     const struct table *made = change->change(change, table);
     if (made == NULL) {
         assert(err->code != ERR_NONE);
@@ -166,6 +178,7 @@ static bool change_eval(struct store_update *update, const struct str *rows,
         store_batch_put(batch, 1, str_make(next, 4));
     }
     for (size_t i = 0; i < change->dropped_count; i++) {
+        update->frees = STORE_FREES_SPACES;
         store_batch_put_owned(batch, catalog_drop_key(change->call.arena, change->dropped[i]),
                               STR(""));
     }
@@ -175,8 +188,7 @@ static bool change_eval(struct store_update *update, const struct str *rows,
 static void change_done(struct store_update *update)
 {
     struct table_change *change = CONTAINER_OF(update, struct table_change, update);
-    engine_set_store_error(&change->call.err, update->status);
-    bool ok = change->call.err.code == ERR_NONE;
+    bool ok = is_written(&change->call, update->status);
     if (ok) {
         stream_publish(change->call.engine, change->stream_row, change->version);
         change->table =
@@ -188,7 +200,11 @@ static void change_done(struct store_update *update)
         background_wake(&change->call.engine->backfill);
         background_wake(&change->call.engine->recovery);
     }
-    follow_finish_call(&change->call, ok ? change->version : 0);
+    if (change->table != NULL && change->awaits_recovery) {
+        follow_finish_recovery(change);
+    } else {
+        follow_finish_call(&change->call, ok ? change->version : 0);
+    }
 }
 
 void engine_change_table(struct table_change *change)
@@ -261,8 +277,7 @@ static bool delete_eval(struct store_update *update, const struct str *rows,
 static void delete_done(struct store_update *update)
 {
     struct table_delete *remove = CONTAINER_OF(update, struct table_delete, update);
-    engine_set_store_error(&remove->call.err, update->status);
-    bool ok = remove->call.err.code == ERR_NONE;
+    bool ok = is_written(&remove->call, update->status);
     if (ok) {
         struct engine *engine = remove->call.engine;
         stream_publish(engine, remove->stream_row, remove->version);
@@ -291,6 +306,7 @@ void engine_delete_table(struct table_delete *remove)
         .arena = call->arena,
         .home = publisher(call->engine),
         .eval = delete_eval,
+        .frees = STORE_FREES_SPACES,
         .done = delete_done,
     };
     store_update(call->engine->store, &remove->update);

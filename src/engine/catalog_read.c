@@ -1,6 +1,6 @@
 /* Reads the rows of the catalog: when the engine opens, and when another server has changed them.
  * Blocks; called while opening and by the thread that follows the catalog's version. */
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "engine/engine_internal.h"
 
 static void read_done(struct store_range *range)

@@ -1,61 +1,25 @@
 /* Copies a store: see copy.h. Runs on the caller's thread, and blocks. */
 #include "engine/copy.h"
 
-#include "base/buf.h"
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/mem.h"
-#include "engine/engine_internal.h"
+#include "engine/copy_internal.h"
 
-enum {
-    COPY_VERSION = 1,
-    CHUNK_ROWS = 512,
-    IN_FLIGHT = 4,
-    COUNTERS_AT_ONCE = 64,
-    SLOTS_MAX = 65536
-};
+enum { COPY_VERSION = 1, SLOTS_MAX = 65536, PROGRESS_US = 1000 * 1000 };
 static const size_t chunk_bytes_max = (size_t)1 << 20;
-enum { PROGRESS_US = 1000 * 1000 };
 
-/* The end of all keys. */
-static struct str last_key(void)
+struct str copy_last_key(void)
 {
     return STR("\xFF\xFF\xFF\xFF\xFF");
 }
 
-/* Rows that are written together. */
-struct chunk {
-    struct copy *copy;
-    struct arena arena;
-    struct store_range range;
-    struct store_update update;
-    struct str keys[CHUNK_ROWS];
-    struct str values[CHUNK_ROWS];
-    size_t count;
-    size_t bytes;
-    struct str next; /* the first key that is not copied; STR_NULL: none */
-    bool is_last;
-    bool done;
-};
-
-struct copy {
-    struct store *source;
-    struct store *target;
-    const struct copy_options *options;
-    struct copy_progress progress;
-    int64_t reported_us;
-    struct waiting_mailbox *mailbox;
-    struct chunk chunk;
-    struct err *err;
-};
-
-static bool fail(struct copy *copy, const char *what)
+bool copy_fail(struct copy *copy, const char *what)
 {
     return err_set(copy->err, ERR_INTERNAL, "%s", what);
 }
 
-static void tell(struct copy *copy, bool always)
+void copy_tell(struct copy *copy, bool always)
 {
     int64_t now_us = clock_monotonic_us();
     if ((always || now_us >= copy->reported_us + PROGRESS_US) && copy->options->progress != NULL) {
@@ -144,7 +108,7 @@ static bool keep_first(struct store_range *range, struct str key, struct str val
     return false;
 }
 
-static bool read_first(struct copy *copy, struct store *store, struct str lo, struct str hi)
+bool copy_read_first(struct copy *copy, struct store *store, struct str lo, struct str hi)
 {
     chunk_reset(&copy->chunk);
     copy->chunk.range = (struct store_range){.lo = lo, .hi = hi, .row = keep_first};
@@ -158,20 +122,20 @@ static bool find_place(struct copy *copy, struct buf *next, bool *out_resumed)
     struct arena arena;
     arena_init(&arena);
     struct str key = place_key(&arena);
-    bool ok = read_first(copy, copy->target, key, key_after_prefix(&arena, key)) ||
-              fail(copy, "the target cannot be read");
+    bool ok = copy_read_first(copy, copy->target, key, key_after_prefix(&arena, key)) ||
+              copy_fail(copy, TARGET_UNREADABLE);
     *out_resumed = ok && chunk->count == 1;
     if (*out_resumed) {
         struct str row = chunk->values[0];
         bool same = row.len >= 9 && row.data[0] == COPY_VERSION &&
                     get_u64_be(row.data + 1) == store_seed(copy->source);
-        ok = same || fail(copy, "the target is the unfinished copy of another store");
+        ok = same || copy_fail(copy, "the target is the unfinished copy of another store");
         buf_add(next, str_skip(row, MIN(row.len, (size_t)9)));
     } else if (ok) {
         buf_add(next, STR("\0\0\0\1"));
-        ok = read_first(copy, copy->target, buf_str(next), last_key())
-                 ? chunk->count == 0 || fail(copy, "the target is not empty")
-                 : fail(copy, "the target cannot be read");
+        ok = copy_read_first(copy, copy->target, buf_str(next), copy_last_key())
+                 ? chunk->count == 0 || copy_fail(copy, "the target is not empty")
+                 : copy_fail(copy, TARGET_UNREADABLE);
     }
     arena_finish(&arena);
     return ok;
@@ -186,10 +150,10 @@ bool copy_check_finished(struct store *store, struct err *err)
     arena_init(&arena);
     arena_init(&copy->chunk.arena);
     struct str key = place_key(&arena);
-    bool ok = read_first(copy, store, key, key_after_prefix(&arena, key)) ||
-              fail(copy, "the catalog of the store cannot be read");
+    bool ok = copy_read_first(copy, store, key, key_after_prefix(&arena, key)) ||
+              copy_fail(copy, "the catalog of the store cannot be read");
     if (ok && copy->chunk.count > 0) {
-        ok = fail(copy, "the store is a copy that was not finished: run gramme copy again");
+        ok = copy_fail(copy, "the store is a copy that was not finished: run gramme copy again");
     }
     arena_finish(&copy->chunk.arena);
     arena_finish(&arena);
@@ -232,10 +196,10 @@ static bool keep_row(struct store_range *range, struct str key, struct str value
     return true;
 }
 
-static bool read_chunk(struct copy *copy, struct store *store, struct str from)
+bool copy_read_chunk(struct copy *copy, struct store *store, struct str from)
 {
     chunk_reset(&copy->chunk);
-    copy->chunk.range = (struct store_range){.lo = from, .hi = last_key(), .row = keep_row};
+    copy->chunk.range = (struct store_range){.lo = from, .hi = copy_last_key(), .row = keep_row};
     return read_range(copy, store);
 }
 
@@ -247,7 +211,7 @@ static bool eval_chunk(struct store_update *update, const struct str *rows,
     for (size_t i = 0; i < chunk->count; i++) {
         store_batch_put_owned(batch, chunk->keys[i], chunk->values[i]);
     }
-    struct str next = chunk->is_last ? last_key() : chunk->next;
+    struct str next = chunk->is_last ? copy_last_key() : chunk->next;
     store_batch_put_owned(batch, place_key(update->arena),
                           place_row(update->arena, store_seed(chunk->copy->source), next));
     return true;
@@ -256,18 +220,18 @@ static bool eval_chunk(struct store_update *update, const struct str *rows,
 static bool copy_rows(struct copy *copy, struct buf *next)
 {
     struct chunk *chunk = &copy->chunk;
-    while (str_cmp(buf_str(next), last_key()) < 0) {
-        if (!read_chunk(copy, copy->source, buf_str(next))) {
-            return fail(copy, "the source cannot be read");
+    while (str_cmp(buf_str(next), copy_last_key()) < 0) {
+        if (!copy_read_chunk(copy, copy->source, buf_str(next))) {
+            return copy_fail(copy, SOURCE_UNREADABLE);
         }
         if (!write_update(copy, eval_chunk)) {
-            return fail(copy, "the target cannot be written");
+            return copy_fail(copy, "the target cannot be written");
         }
         next->len = 0;
-        buf_add(next, chunk->is_last ? last_key() : chunk->next);
+        buf_add(next, chunk->is_last ? copy_last_key() : chunk->next);
         copy->progress.rows += chunk->count;
         copy->progress.bytes += chunk->bytes;
-        tell(copy, false);
+        copy_tell(copy, false);
     }
     return true;
 }
@@ -276,7 +240,7 @@ static bool copy_rows(struct copy *copy, struct buf *next)
 
 struct counters_get {
     struct store_get get;
-    struct store_count values[COUNTERS_AT_ONCE];
+    struct store_count *values;
     bool done;
 };
 
@@ -290,12 +254,12 @@ static void counters_done(struct store_get *get)
 }
 
 static bool get_counters(struct copy *copy, struct store *store, const struct str *keys,
-                         size_t count, struct counters_get *out)
+                         size_t count, struct store_count *out)
 {
     struct arena arena;
     arena_init(&arena);
-    *out = (struct counters_get){0};
-    out->get = (struct store_get){
+    struct counters_get counters = {.values = out};
+    counters.get = (struct store_get){
         .keys = keys,
         .key_count = count,
         .are_counters = true,
@@ -304,10 +268,10 @@ static bool get_counters(struct copy *copy, struct store *store, const struct st
         .home = waiting_mailbox_box(copy->mailbox),
         .done = counters_done,
     };
-    store_get(store, &out->get);
-    waiting_mailbox_run(copy->mailbox, &out->done);
+    store_get(store, &counters.get);
+    waiting_mailbox_run(copy->mailbox, &counters.done);
     arena_finish(&arena);
-    return out->get.status == STORE_OK;
+    return counters.get.status == STORE_OK;
 }
 
 /* Adds the difference to the counters of the target, so that it can be repeated. */
@@ -354,44 +318,44 @@ static bool add_counters(struct copy *copy, struct counters_update *counters)
     return counters->update.status == STORE_OK;
 }
 
-static bool copy_some_counters(struct copy *copy, uint32_t first, size_t count, uint64_t *copied)
+static bool copy_counters(struct copy *copy, const struct copy_counters *counters)
 {
-    struct arena arena;
-    arena_init(&arena);
-    struct str keys[COUNTERS_AT_ONCE];
-    for (size_t i = 0; i < count; i++) {
-        keys[i] = space_fact_key(&arena, first + (uint32_t)i, SPACE_SIZE);
+    struct counters_update update = {.keys = counters->keys, .count = counters->count};
+    for (size_t i = 0; i < counters->count; i++) {
+        update.deltas[i].count = counters->source[i].count - counters->target[i].count;
+        update.deltas[i].bytes = counters->source[i].bytes - counters->target[i].bytes;
     }
-    struct counters_get source;
-    struct counters_get target;
-    struct counters_update update = {.keys = keys, .count = count};
-    bool ok = (get_counters(copy, copy->source, keys, count, &source) ||
-               fail(copy, "the source cannot be read")) &&
-              (get_counters(copy, copy->target, keys, count, &target) ||
-               fail(copy, "the target cannot be read"));
-    for (size_t i = 0; ok && i < count; i++) {
-        update.deltas[i].count = source.values[i].count - target.values[i].count;
-        update.deltas[i].bytes = source.values[i].bytes - target.values[i].bytes;
-        *copied += source.values[i].count != 0 || source.values[i].bytes != 0;
-    }
-    ok = ok && (add_counters(copy, &update) || fail(copy, "the target cannot be written"));
-    arena_finish(&arena);
-    return ok;
+    return add_counters(copy, &update) || copy_fail(copy, "the target cannot be written");
 }
 
-/* Copies the counters of all spaces that the catalog names. */
-static bool copy_counters(struct copy *copy, uint64_t *copied)
+/* Reads the counters of the spaces from `first` on to `out`; its keys are in `arena`. */
+static bool read_counters(struct copy *copy, struct arena *arena, uint32_t first,
+                          struct copy_counters *out)
+{
+    for (size_t i = 0; i < out->count; i++) {
+        out->keys[i] = space_fact_key(arena, first + (uint32_t)i, SPACE_SIZE);
+    }
+    return (get_counters(copy, copy->source, out->keys, out->count, out->source) ||
+            copy_fail(copy, SOURCE_UNREADABLE)) &&
+           (get_counters(copy, copy->target, out->keys, out->count, out->target) ||
+            copy_fail(copy, TARGET_UNREADABLE));
+}
+
+bool copy_each_counter(struct copy *copy,
+                       bool (*some)(struct copy *copy, const struct copy_counters *counters))
 {
     struct arena arena;
     arena_init(&arena);
     struct str key = catalog_key(&arena, "next", STR(""));
-    bool ok = read_first(copy, copy->source, key, key_after_prefix(&arena, key)) ||
-              fail(copy, "the source cannot be read");
+    bool ok = copy_read_first(copy, copy->source, key, key_after_prefix(&arena, key)) ||
+              copy_fail(copy, SOURCE_UNREADABLE);
     uint32_t end =
         ok && copy->chunk.count > 0 ? get_u32_be(copy->chunk.values[0].data) : SPACE_FIRST_FREE;
     for (uint32_t at = SPACE_FIRST_FREE; ok && at < end; at += COUNTERS_AT_ONCE) {
-        ok =
-            copy_some_counters(copy, at, MIN((size_t)(end - at), (size_t)COUNTERS_AT_ONCE), copied);
+        arena_reset(&arena);
+        struct copy_counters counters = {.count =
+                                             MIN((size_t)(end - at), (size_t)COUNTERS_AT_ONCE)};
+        ok = read_counters(copy, &arena, at, &counters) && some(copy, &counters);
     }
     arena_finish(&arena);
     return ok;
@@ -502,7 +466,7 @@ static bool advance_logs(struct copy *copy, uint32_t space)
     mem_free(scan.ends);
     arena_finish(&scratch);
     arena_finish(&scan.arena);
-    return ok || fail(copy, "the logs of streams cannot be copied");
+    return ok || copy_fail(copy, "the logs of streams cannot be copied");
 }
 
 /* The logs of all spaces that one part of the catalog names: "stream" or "feed". */
@@ -516,8 +480,8 @@ static bool copy_logs_of(struct copy *copy, const char *part)
     buf_add(&from, prefix);
     bool ok = true;
     for (;;) {
-        ok = read_first(copy, copy->source, buf_str(&from), end) ||
-             fail(copy, "the source cannot be read");
+        ok = copy_read_first(copy, copy->source, buf_str(&from), end) ||
+             copy_fail(copy, SOURCE_UNREADABLE);
         if (!ok || copy->chunk.count == 0) {
             break;
         }
@@ -539,66 +503,6 @@ static bool copy_logs_of(struct copy *copy, const char *part)
 static bool copy_logs(struct copy *copy)
 {
     return copy_logs_of(copy, "stream") && copy_logs_of(copy, "feed");
-}
-
-/* --- comparing --- */
-
-struct digest {
-    uint64_t rows;
-    uint64_t bytes;
-    uint64_t sum;
-};
-
-static uint64_t row_hash(struct str key, struct str value)
-{
-    return hash_64_seeded(value, hash_64(key));
-}
-
-/* Reads a store and computes the sum of the hashes of its rows. */
-static bool digest_store(struct copy *copy, struct store *store, struct digest *out)
-{
-    struct buf next = {0};
-    buf_add(&next, STR("\0\0\0\1"));
-    bool ok = true;
-    while (ok && str_cmp(buf_str(&next), last_key()) < 0) {
-        ok = read_chunk(copy, store, buf_str(&next));
-        struct chunk *chunk = &copy->chunk;
-        for (size_t i = 0; ok && i < chunk->count; i++) {
-            out->sum += row_hash(chunk->keys[i], chunk->values[i]);
-        }
-        out->rows += chunk->count;
-        out->bytes += chunk->bytes;
-        copy->progress.rows += chunk->count;
-        copy->progress.bytes += chunk->bytes;
-        tell(copy, false);
-        next.len = 0;
-        buf_add(&next, chunk->is_last ? last_key() : chunk->next);
-    }
-    buf_finish(&next);
-    return ok;
-}
-
-static bool compare(struct copy *copy, struct copy_result *out)
-{
-    struct digest source = {0};
-    struct digest target = {0};
-    copy->progress = (struct copy_progress){.is_comparing = true};
-    if (!digest_store(copy, copy->source, &source)) {
-        return fail(copy, "the source cannot be read");
-    }
-    copy->progress = (struct copy_progress){.is_comparing = true};
-    if (!digest_store(copy, copy->target, &target)) {
-        return fail(copy, "the target cannot be read");
-    }
-    out->rows = target.rows;
-    out->bytes = target.bytes;
-    if (source.rows != target.rows || source.bytes != target.bytes || source.sum != target.sum) {
-        return err_set(copy->err, ERR_INTERNAL,
-                       "the target differs from the source (%llu and %llu rows): was the source "
-                       "changed meanwhile?",
-                       (unsigned long long)target.rows, (unsigned long long)source.rows);
-    }
-    return true;
 }
 
 static bool eval_finished(struct store_update *update, const struct str *rows,
@@ -623,12 +527,13 @@ bool store_copy(struct store *source, struct store *target, const struct copy_op
     struct buf next = {0};
     *out = (struct copy_result){0};
     bool ok = store_seed(source) == store_seed(target) ||
-              fail(copy, "the target was made with another seed");
+              copy_fail(copy, "the target was made with another seed");
     ok = ok && find_place(copy, &next, &out->was_resumed) && copy_rows(copy, &next) &&
-         copy_counters(copy, &out->counters) && copy_logs(copy) && compare(copy, out);
+         copy_each_counter(copy, copy_counters) && copy_logs(copy) && copy_compare(copy, out);
     chunk_reset(&copy->chunk);
-    ok = ok && (write_update(copy, eval_finished) || fail(copy, "the target cannot be written"));
-    tell(copy, true);
+    ok = ok &&
+         (write_update(copy, eval_finished) || copy_fail(copy, "the target cannot be written"));
+    copy_tell(copy, true);
     buf_finish(&next);
     arena_finish(&copy->chunk.arena);
     waiting_mailbox_destroy(copy->mailbox);

@@ -17,9 +17,20 @@ struct copy_progress {
     bool is_comparing;
 };
 
+/* A table that was compared. */
+struct copy_table {
+    struct str name;
+    uint64_t items;
+    uint64_t rows; /* also those of indexes, streams and so on, like the next */
+    uint64_t bytes;
+    uint64_t checksum;
+};
+
 struct copy_options {
     /* Called now and then, and after the last row; on the caller's thread. */
     void (*progress)(void *context, const struct copy_progress *progress);
+    /* Called for each table that is equal in both stores. */
+    void (*table)(void *context, const struct copy_table *table);
     void *context;
 };
 

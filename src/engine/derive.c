@@ -28,6 +28,7 @@ const char *derive_check_item(struct inventory *inventory, const struct table *t
     if (out->row.size != item_size(out->row.item)) {
         return "the size of the item is wrong";
     }
+    assert(store_key_space(out->key.row) == table->space);
     return NULL;
 }
 
@@ -77,6 +78,9 @@ static size_t derive_entry(const struct derivation *derivation, const struct ind
     if (str_is_null(entry.key)) {
         return 0;
     }
+    assert(store_key_space(entry.key) == space->space);
+    assert(entry.row.len > ROW_HEAD_LEN);
+    assert(entry.size <= item->row.size); /* an entry has some of the item's attributes */
     struct derived_row row = {
         .space = space, .key = entry.key, .value = entry.row, .size = entry.size};
     derivation->visit(derivation->context, &row);
@@ -90,6 +94,7 @@ static void derive_expiry(const struct derivation *derivation)
     const struct table *table = item->table;
     const struct space_info *space = inventory_find(derivation->inventory, table->ttl_space);
     int64_t time_s;
+    assert(space->space == table->ttl_space);
     if (!expiry_time(table, item->row.item, &time_s) ||
         time_s <= derivation->now_s - EXPIRY_PAST_MAX_S ||
         !must_have(derivation, space, table->ttl_since_version)) {
@@ -117,6 +122,8 @@ int64_t derive_rows(struct inventory *inventory, const struct checked_item *item
                                     .context = context};
     const struct table *table = item->table;
     int64_t bytes = (int64_t)item->row.size;
+    assert(store_key_space(item->key.row) == table->space);
+    assert(item->row_bytes.len > ROW_HEAD_LEN);
     for (size_t i = 0; i < table->index_count; i++) {
         size_t size = derive_entry(&derivation, &table->indexes[i]);
         bytes += table->indexes[i].kind == INDEX_LOCAL ? (int64_t)size : 0;
@@ -131,6 +138,8 @@ struct str derive_collection_key(const struct table *table, struct str item_key,
                                  struct arena *arena)
 {
     struct key_writer writer;
+    assert(table->collection_space != 0);
+    assert(item_key.len >= KEY_SPACE_LEN + KEY_HASH_LEN);
     key_start(&writer, arena, table->collection_space);
     key_add_bytes(&writer, str_make(item_key.data + KEY_SPACE_LEN, KEY_HASH_LEN));
     return key_finish(&writer);

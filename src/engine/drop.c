@@ -59,6 +59,7 @@ void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t c
         .arena = &drop->arena,
         .home = background_begin(&engine->housekeeper),
         .eval = drop_eval,
+        .frees = STORE_FREES_SPACES,
         .done = drop_done,
     };
     store_update(engine->store, &drop->update);

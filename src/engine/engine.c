@@ -47,6 +47,7 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
     engine->sweeps = expiry_sweeps_create();
     trusted_clock_init(&engine->clock, options->clock_confirm_ms > 0 ? options->clock_confirm_ms
                                                                      : CLOCK_CONFIRM_MS);
+    store_set_clock(store, (struct store_clock){trusted_clock_us, &engine->clock});
     arena_init(&engine->arena);
     engine->region = arena_copy(&engine->arena, options->region);
     engine->account = arena_copy(&engine->arena, options->account);
@@ -66,6 +67,7 @@ bool engine_open(struct store *store, const struct engine_options *options, stru
         engine_close(engine);
         return false;
     }
+    background_wake(&engine->housekeeper); /* which waits for the clock to be loaded */
     wait_to_serve(store);
     wait_to_settle(engine);
     *out = engine;
@@ -82,6 +84,8 @@ void engine_close(struct engine *engine)
     background_stop(&engine->recovery);
     background_stop(&engine->housekeeper);
     follow_close(engine); /* last: it publishes the changes of the other threads */
+    engine_clock_close(engine);
+    store_set_clock(engine->store, (struct store_clock){0});
     background_finish(&engine->backfill);
     background_finish(&engine->expiry);
     background_finish(&engine->recovery);
@@ -142,9 +146,9 @@ void engine_note_catalog_change(struct engine *engine)
     pthread_mutex_unlock(&engine->watch_lock);
 }
 
-bool engine_is_leader(const struct engine *engine)
+bool engine_leads_transfers(const struct engine *engine)
 {
-    return store_is_leader(engine->store);
+    return store_leads_transfers(engine->store);
 }
 
 int64_t engine_trusted_ms(const struct engine *engine)
@@ -176,5 +180,14 @@ void engine_set_store_error(struct err *err, enum store_status status)
     case STORE_OK:
     case STORE_NO_WRITE:
         break;
+    }
+}
+
+void engine_set_get_error(struct err *err, const struct store_get *get)
+{
+    if (get->status == STORE_FAILED && arena_is_over_budget(get->arena)) {
+        err_set_over_budget(err, get->arena->budget);
+    } else {
+        engine_set_store_error(err, get->status);
     }
 }

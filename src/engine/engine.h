@@ -53,9 +53,9 @@ struct str engine_account(const struct engine *engine);
  * must not keep. NULL ends it: when this returns it is not called any more. For a single watcher.
  */
 void engine_watch_catalog(struct engine *engine, void (*changed)(void *context), void *context);
-/* Whether this server is the one for work that one server is to do (store_is_leader()). Any thread.
- */
-MUST_USE bool engine_is_leader(const struct engine *engine);
+/* Returns whether this server is the one that exports, imports and delivers to Kinesis
+ * (store_leads_transfers()). Any thread. */
+MUST_USE bool engine_leads_transfers(const struct engine *engine);
 /* The time by which data is deleted (engine/trusted_clock.h), in ms since 1970. Any thread. */
 int64_t engine_trusted_ms(const struct engine *engine);
 /* Returns the seed of hashes that outlive the process. */
@@ -158,6 +158,7 @@ struct table_change {
     uint32_t dropped[TABLE_CHANGE_DROPS_MAX]; /* spaces whose rows are to go */
     size_t dropped_count;
     struct store_batch *batch; /* for rows that the table's own row owns */
+    bool awaits_recovery;      /* recovery_enable(): done() waits until the table can be restored */
 
     struct store_update update; /* the engine's own, like all below */
     struct str row;

@@ -3,7 +3,7 @@
 #define GRAMME_ENGINE_ENGINE_INTERNAL_H
 
 #include "base/map.h"
-#include "codec/key.h"
+#include "codec/row_key.h"
 #include "codec/row.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
@@ -157,8 +157,10 @@ void space_count(struct store_batch *batch, struct arena *arena, uint32_t space,
 
 /* Sets the error of a call from the status of a store request; STORE_OK sets none. */
 void engine_set_store_error(struct err *err, enum store_status status);
+/* The same of a get of items, which also fails if its arena is over its budget. */
+void engine_set_get_error(struct err *err, const struct store_get *get);
 
-/* key.c: checks the index keys that an update changes; fails in write->err. The new item is
+/* item_key.c: checks the index keys that an update changes; fails in write->err. The new item is
  * write->new_item, or `result` if it was not written (else NULL). */
 MUST_USE bool item_check_changed_index_keys(struct item_write *write, struct value old_item,
                                             const struct update_result *result);

@@ -12,8 +12,10 @@ static struct background background; /* of this thread */
 static struct arena arena;
 static bool call_is_done;
 
-/* Opens store and engine. Returns 0, or -1 as set-up functions of cmocka do. */
-static inline int open_test_engine(int64_t table_delay_ms)
+/* Opens store and engine; `wrap` makes a store for the engine from the one in memory, unless it is
+ * NULL. Returns 0, or -1 as set-up functions of cmocka do. */
+static inline int open_wrapped_engine(int64_t table_delay_ms,
+                                      struct store *(*wrap)(struct store *inner))
 {
     struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
     struct engine_options options = {
@@ -21,12 +23,21 @@ static inline int open_test_engine(int64_t table_delay_ms)
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     background.mailbox = waiting_mailbox_create();
-    if (!store_open(STR("memory:"), &store_options, &store, &err) ||
-        !engine_open(store, &options, &engine, &err)) {
+    if (!store_open(STR("memory:"), &store_options, &store, &err)) {
+        return -1;
+    }
+    store = wrap != NULL ? wrap(store) : store;
+    if (!engine_open(store, &options, &engine, &err)) {
         return -1;
     }
     background.engine = engine;
     return 0;
+}
+
+/* The same on the plain store. */
+static inline int open_test_engine(int64_t table_delay_ms)
+{
+    return open_wrapped_engine(table_delay_ms, NULL);
 }
 
 /* Closes both. A tear-down function of cmocka. */
@@ -60,15 +71,22 @@ static inline struct engine_call start_call(void)
     };
 }
 
+/* Waits for the end of the call, which must have this outcome. */
+static inline void finish_call_with(const struct engine_call *call, enum err_code code)
+{
+    waiting_mailbox_run(background.mailbox, &call_is_done);
+    assert_int_equal(call->err.code, code);
+}
+
 /* Waits for the end of the call, which must succeed. */
 static inline void finish_call(const struct engine_call *call)
 {
-    waiting_mailbox_run(background.mailbox, &call_is_done);
-    assert_int_equal(call->err.code, ERR_NONE);
+    finish_call_with(call, ERR_NONE);
 }
 
-/* Creates a table with the key `pk`, a string. The caller releases it. */
-static inline const struct table *make_table(struct str name)
+/* Tries to create a table with the key `pk`, a string. The caller releases it, unless another
+ * outcome than ERR_NONE is expected. */
+static inline const struct table *try_make_table(struct str name, enum err_code code)
 {
     static const struct attribute_definition definition = {.name = STR("pk"), .type = VALUE_S};
     struct table wanted = {
@@ -82,8 +100,14 @@ static inline const struct table *make_table(struct str name)
     };
     struct table_create create = {.call = start_call(), .wanted = &wanted};
     engine_create_table(&create);
-    finish_call(&create.call);
+    finish_call_with(&create.call, code);
     return create.table;
+}
+
+/* The same, and it must succeed. */
+static inline const struct table *make_table(struct str name)
+{
+    return try_make_table(name, ERR_NONE);
 }
 
 #endif

@@ -37,6 +37,9 @@ struct str expiry_key(struct arena *arena, uint32_t space, struct str row_key, i
 {
     struct str rest = str_skip(row_key, KEY_SPACE_LEN);
     struct key_writer writer;
+    assert(row_key.len >= STORE_PREFIX_LEN);
+    assert(space >= SPACE_FIRST_FREE);
+    assert(time_s >= 0);
     key_start(&writer, arena, space);
     add_time(&writer, (uint8_t)rest.data[0] % EXPIRY_BUCKETS, time_s);
     key_add_bytes(&writer, rest);
@@ -46,6 +49,7 @@ struct str expiry_key(struct arena *arena, uint32_t space, struct str row_key, i
 struct str expiry_item_row(struct arena *arena, uint32_t items_space, struct str key)
 {
     struct key_writer writer;
+    assert(key.len >= STORE_PREFIX_LEN + TIME_LEN + STORE_PART_LEN);
     key_start(&writer, arena, items_space);
     key_add_bytes(&writer, str_skip(key, STORE_PREFIX_LEN + TIME_LEN));
     return key_finish(&writer);

@@ -137,6 +137,7 @@ struct batch {
     struct expiry_find finds[BATCH_ITEMS];
     size_t count;
     bool is_busy;
+    bool has_failed;
 };
 
 /* One table's turn. */
@@ -156,11 +157,70 @@ struct turn {
 static void batch_done(struct engine_call *call)
 {
     struct batch *batch = CONTAINER_OF(call, struct batch, call.call);
-    struct turn *turn = batch->turn;
-    turn->sweep->has_failed =
-        turn->sweep->has_failed || call->err.code != ERR_NONE || batch->call.failed;
+    batch->has_failed = call->err.code != ERR_NONE || batch->call.failed;
     batch->is_busy = false;
-    turn->has_ended = true;
+    batch->turn->has_ended = true;
+}
+
+static void keep_pace(struct turn *turn, size_t items)
+{
+    int64_t *next_us = &turn->background->engine->sweeps->next_batch_us;
+    *next_us = MAX(*next_us, clock_monotonic_us() - BURST_US);
+    int64_t left_ms = (*next_us - clock_monotonic_us()) / 1000;
+    while (left_ms > 0 && !background_is_stopping(turn->background)) {
+        waiting_mailbox_run_for(turn->background->mailbox, left_ms);
+        left_ms = (*next_us - clock_monotonic_us()) / 1000;
+    }
+    *next_us += (int64_t)items * 1000000 / ITEMS_PER_SECOND;
+}
+
+/* Starts the deletes of `count` writes of the batch, from number `first` on. */
+static void start_writes(struct batch *batch, size_t first, size_t count)
+{
+    struct turn *turn = batch->turn;
+    keep_pace(turn, count);
+    batch->is_busy = true;
+    batch->call = (struct items_write){
+        .call =
+            {
+                .engine = turn->background->engine,
+                .arena = &batch->arena,
+                .home = waiting_mailbox_box(turn->background->mailbox),
+                .err = ERR_INIT(&batch->arena),
+                .done = batch_done,
+            },
+        .writes = &batch->writes[first],
+        .write_count = count,
+    };
+    struct items_write *call = &batch->call;
+    engine_write_items(&call, 1);
+}
+
+static void wait_for_batch(struct batch *batch)
+{
+    struct turn *turn = batch->turn;
+    while (batch->is_busy) {
+        turn->has_ended = false;
+        waiting_mailbox_run(turn->background->mailbox, &turn->has_ended);
+    }
+}
+
+/* A batch is one update, so an item that cannot be read (a bad block) fails all its deletes:
+ * repeats them one by one. What fails alone is tried again by the next pass. */
+static void repeat_failed(struct batch *batch)
+{
+    struct turn *turn = batch->turn;
+    bool has_failed = batch->has_failed;
+    if (has_failed && batch->count > 1) {
+        has_failed = false;
+        for (size_t i = 0; i < batch->count && !background_is_stopping(turn->background); i++) {
+            start_writes(batch, i, 1);
+            wait_for_batch(batch);
+            has_failed = has_failed || batch->has_failed;
+        }
+    }
+    batch->has_failed = false;
+    turn->sweep->has_failed = turn->sweep->has_failed || has_failed;
 }
 
 /* A batch that is not under way, emptied. */
@@ -170,6 +230,7 @@ static struct batch *free_batch(struct turn *turn)
         for (size_t i = 0; i < BATCHES_MAX; i++) {
             struct batch *batch = &turn->batches[i];
             if (!batch->is_busy) {
+                repeat_failed(batch);
                 arena_reset(&batch->arena);
                 batch->count = 0;
                 return batch;
@@ -188,39 +249,6 @@ static bool holds(const struct batch *batch, struct str row_key)
         }
     }
     return false;
-}
-
-static void keep_pace(struct turn *turn, size_t items)
-{
-    int64_t *next_us = &turn->background->engine->sweeps->next_batch_us;
-    *next_us = MAX(*next_us, clock_monotonic_us() - BURST_US);
-    int64_t left_ms = (*next_us - clock_monotonic_us()) / 1000;
-    while (left_ms > 0 && !background_is_stopping(turn->background)) {
-        waiting_mailbox_run_for(turn->background->mailbox, left_ms);
-        left_ms = (*next_us - clock_monotonic_us()) / 1000;
-    }
-    *next_us += (int64_t)items * 1000000 / ITEMS_PER_SECOND;
-}
-
-static void start_batch(struct batch *batch)
-{
-    struct turn *turn = batch->turn;
-    keep_pace(turn, batch->count);
-    batch->is_busy = true;
-    batch->call = (struct items_write){
-        .call =
-            {
-                .engine = turn->background->engine,
-                .arena = &batch->arena,
-                .home = waiting_mailbox_box(turn->background->mailbox),
-                .err = ERR_INIT(&batch->arena),
-                .done = batch_done,
-            },
-        .writes = batch->writes,
-        .write_count = batch->count,
-    };
-    struct items_write *call = &batch->call;
-    engine_write_items(&call, 1);
 }
 
 static void add_delete(struct batch *batch, struct str key, struct str row_key)
@@ -249,24 +277,22 @@ static void delete_found(struct turn *turn)
     for (size_t i = 0; i < turn->key_count; i++) {
         struct str row_key = expiry_item_row(&batch->arena, turn->table->space, turn->keys[i]);
         if (batch->count == BATCH_ITEMS || holds(batch, row_key)) {
-            start_batch(batch);
+            start_writes(batch, 0, batch->count);
             batch = free_batch(turn);
             row_key = expiry_item_row(&batch->arena, turn->table->space, turn->keys[i]);
         }
         add_delete(batch, turn->keys[i], row_key);
     }
     if (batch->count > 0) {
-        start_batch(batch);
+        start_writes(batch, 0, batch->count);
     }
 }
 
 static void wait_for_batches(struct turn *turn)
 {
     for (size_t i = 0; i < BATCHES_MAX; i++) {
-        while (turn->batches[i].is_busy) {
-            turn->has_ended = false;
-            waiting_mailbox_run(turn->background->mailbox, &turn->has_ended);
-        }
+        wait_for_batch(&turn->batches[i]);
+        repeat_failed(&turn->batches[i]);
     }
 }
 

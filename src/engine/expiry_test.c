@@ -3,14 +3,8 @@
 #include "engine/expiry.h"
 
 #include "base/clock.h"
-#include "base/testing.h"
-#include "engine/engine_internal.h"
+#include "engine/engine_testing.h"
 #include "model/builder.h"
-
-static struct engine *engine;
-static struct store *store;
-static struct waiting_mailbox *mailbox;
-static struct arena arena;
 
 /* Known to this test only: no service sweeps it. */
 static const struct table table = {
@@ -142,7 +136,7 @@ static void run_write(struct item_write *write, const char *pk)
     struct items_write call = {
         .call = {.engine = engine,
                  .arena = &arena,
-                 .home = waiting_mailbox_box(mailbox),
+                 .home = waiting_mailbox_box(background.mailbox),
                  .done = write_done},
         .writes = write,
         .write_count = 1,
@@ -150,7 +144,7 @@ static void run_write(struct item_write *write, const char *pk)
     struct items_write *calls = &call;
     is_done = false;
     engine_write_items(&calls, 1);
-    waiting_mailbox_run(mailbox, &is_done);
+    waiting_mailbox_run(background.mailbox, &is_done);
     assert_false(call.failed);
 }
 
@@ -193,14 +187,14 @@ static size_t count_rows(uint32_t space)
         .lo = lo,
         .hi = key_after_prefix(&arena, lo),
         .arena = &arena,
-        .home = waiting_mailbox_box(mailbox),
+        .home = waiting_mailbox_box(background.mailbox),
         .row = count_row,
         .done = count_done,
     };
     row_count = 0;
     is_done = false;
     store_range(store, &range);
-    waiting_mailbox_run(mailbox, &is_done);
+    waiting_mailbox_run(background.mailbox, &is_done);
     return row_count;
 }
 
@@ -284,25 +278,7 @@ static void test_take(void **state)
 static int open_engine(void **state)
 {
     (void)state;
-    arena_init(&arena);
-    struct err err = ERR_INIT(&arena);
-    struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
-    struct engine_options options = {.region = STR("r"), .account = STR("0")};
-    mailbox = waiting_mailbox_create();
-    return store_open(STR("memory:"), &store_options, &store, &err) &&
-                   engine_open(store, &options, &engine, &err)
-               ? 0
-               : -1;
-}
-
-static int close_engine(void **state)
-{
-    (void)state;
-    engine_close(engine);
-    store_close(store);
-    waiting_mailbox_destroy(mailbox);
-    arena_finish(&arena);
-    return 0;
+    return open_test_engine(0);
 }
 
 int main(void)
@@ -313,5 +289,5 @@ int main(void)
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_take),
     };
-    return cmocka_run_group_tests(tests, open_engine, close_engine);
+    return cmocka_run_group_tests(tests, open_engine, close_test_engine);
 }

@@ -4,7 +4,6 @@
 #include "engine/export.h"
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/hash.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
@@ -146,6 +145,10 @@ static bool check(struct export_create *create, const struct table *table, int64
         return err_set(&call->err, ERR_RECOVERY_UNAVAILABLE, MESSAGE_RECOVERY_IS_OFF,
                        STR_ARG(table->name));
     }
+    bool has_time = create->export.is_incremental || create->export.time_ms != 0;
+    if (has_time && recovery_is_ahead(call->engine, create->change.update.time_ns)) {
+        return err_set(&call->err, ERR_INVALID_EXPORT_TIME, MESSAGE_EXPORT_TIME_UNAVAILABLE);
+    }
     bool is_good = create->export.is_incremental ? check_incremental(create, table, now_ms)
                                                  : check_full(create, table, now_ms);
     return is_good && (call->engine->exporter != NULL ||
@@ -239,8 +242,9 @@ static void find_done(struct store_get *get)
     struct token_row token;
     engine_set_store_error(&find->call.err, get->status);
     if (find->call.err.code == ERR_NONE &&
-        (find->of_any_age ? token_decode(get->rows[0], &token)
-                          : is_token_used(get->rows[0], clock_wall_ms(), &token))) {
+        (find->of_any_age
+             ? token_decode(get->rows[0], &token)
+             : is_token_used(get->rows[0], trusted_clock_ms(&find->call.engine->clock), &token))) {
         find->row_name = arena_copy(find->call.arena, token.row_name);
         find->request_hash = token.request_hash;
     }

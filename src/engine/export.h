@@ -1,7 +1,7 @@
 /* engine/export.h: exports of tables: their rows in the catalog, and what a thread that carries
  * them out needs of the engine. The files are written by src/transfer.
  *
- *   catalog | "export"       | ID/TABLE             an export (codec/export.h)
+ *   catalog | "export"       | ID/TABLE             an export (codec/stored_export.h)
  *   catalog | "export-file"  | ID, number (u32_be)  the line of a finished data file
  *   catalog | "export-token" | hash of ClientToken  hash of the request (u64_le), time in ms
  *                                                   (i64_le), ID/TABLE
@@ -13,7 +13,7 @@
 #define GRAMME_ENGINE_EXPORT_H
 
 #include "base/buf.h"
-#include "codec/export.h"
+#include "codec/stored_export.h"
 #include "engine/background.h"
 #include "engine/backup.h"
 #include "engine/history.h"

@@ -151,8 +151,11 @@ static bool erase_eval(struct store_update *update, const struct str *rows,
 static bool erase_rows(struct background *background, struct arena *arena, const struct str *keys,
                        size_t count)
 {
-    struct background_update update = {
-        .update = {.keys = keys, .key_count = count, .arena = arena, .eval = erase_eval}};
+    struct background_update update = {.update = {.keys = keys,
+                                                  .key_count = count,
+                                                  .arena = arena,
+                                                  .eval = erase_eval,
+                                                  .frees = STORE_FREES_ROWS}};
     return count == 0 || background_update(background, &update) == STORE_OK;
 }
 
@@ -256,7 +259,11 @@ bool export_forget(struct background *background, struct arena *arena, struct st
 {
     struct str keys[] = {export_key(arena, row_name), export_token_key(arena, export->token)};
     struct forget forget = {
-        .update.update = {.keys = keys, .key_count = 2, .arena = arena, .eval = forget_eval},
+        .update.update = {.keys = keys,
+                          .key_count = 2,
+                          .arena = arena,
+                          .eval = forget_eval,
+                          .frees = STORE_FREES_ROWS},
         .row_name = row_name,
     };
     return export_release(background, arena, row_name, export) &&

@@ -2,7 +2,7 @@
  * destinations and by write.c, on the threads that evaluate updates. */
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "engine/engine_internal.h"
 #include "engine/feed_internal.h"
 

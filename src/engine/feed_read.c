@@ -191,6 +191,7 @@ enum store_status feed_erase(struct background *background, const struct feed *f
         .key_count = 1,
         .arena = &arena,
         .eval = erase_eval,
+        .frees = STORE_FREES_ROWS,
     };
     enum store_status status = background_update(background, &erasure.update);
     arena_finish(&arena);
@@ -228,6 +229,7 @@ bool feed_remove(struct background *background, const struct feed *feed)
         .key_count = COUNT_OF(removal.keys),
         .arena = &arena,
         .eval = remove_eval,
+        .frees = STORE_FREES_SPACES,
     };
     enum store_status status = background_update(background, &removal.update);
     if (status == STORE_OK) {

@@ -4,16 +4,23 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 
 /* Intervals of rounds: while calls or other servers wait, and else. */
 enum { BUSY_MS = 20, IDLE_MS = 60 * 1000 };
 
-/* A call whose change is not yet seen by all servers. */
+/* A change that enables point-in-time recovery is answered after so long in any case. */
+enum { RECOVERY_WAIT_MS_MAX = 3000 };
+
+/* A call whose change is not yet seen by all servers, or has enabled point-in-time recovery, which
+ * has not begun yet. */
 struct waiting_call {
     struct waiting_call *next;
     struct engine_call *call;
     uint64_t version;
+    struct table_change *recovery; /* the change; NULL: it does not wait for that */
+    int64_t until_us;              /* waits for recovery up to here */
 };
 
 struct str follow_version_key(struct arena *arena)
@@ -54,13 +61,39 @@ static void answer(struct engine_call *call)
     background_end(&engine->follow.background);
 }
 
+/* Whether recovery has begun; then the call gets the description that says so. Also if it will not
+ * begin, because the table was changed again or deleted. */
+static bool has_begun(struct engine *engine, struct table_change *change)
+{
+    const struct table *newest = table_acquire(engine, change->name);
+    bool is_same = newest != NULL && memcmp(newest->id, change->table->id, sizeof(newest->id)) == 0;
+    bool is_beginning = is_same && recovery_is_beginning(newest);
+    if (is_same && !is_beginning && newest->recovery) {
+        table_release(change->table);
+        change->table = newest;
+    } else {
+        table_release(newest);
+    }
+    return !is_beginning;
+}
+
+static bool must_wait(struct engine *engine, const struct waiting_call *waiting, uint64_t seen)
+{
+    if (background_is_stopping(&engine->follow.background)) {
+        return false;
+    }
+    return waiting->version > seen ||
+           (waiting->recovery != NULL && clock_monotonic_us() < waiting->until_us &&
+            !has_begun(engine, waiting->recovery));
+}
+
 static void answer_waiting(struct engine *engine)
 {
     struct waiting_call **at = &engine->follow.waiting;
     uint64_t seen = store_slowest(engine->store).seen;
     while (*at != NULL) {
         struct waiting_call *waiting = *at;
-        if (waiting->version > seen && !background_is_stopping(&engine->follow.background)) {
+        if (must_wait(engine, waiting, seen)) {
             at = &waiting->next;
             continue;
         }
@@ -70,6 +103,15 @@ static void answer_waiting(struct engine *engine)
     }
 }
 
+static void add_waiting(struct engine *engine, struct waiting_call call)
+{
+    struct waiting_call *waiting = mem_alloc(sizeof(*waiting));
+    *waiting = call;
+    waiting->next = engine->follow.waiting;
+    engine->follow.waiting = waiting;
+    follow_wake(engine);
+}
+
 void follow_finish_call(struct engine_call *call, uint64_t version)
 {
     struct engine *engine = call->engine;
@@ -77,11 +119,18 @@ void follow_finish_call(struct engine_call *call, uint64_t version)
         answer(call);
         return;
     }
-    struct waiting_call *waiting = mem_alloc(sizeof(*waiting));
-    *waiting =
-        (struct waiting_call){.next = engine->follow.waiting, .call = call, .version = version};
-    engine->follow.waiting = waiting;
-    follow_wake(engine);
+    add_waiting(engine, (struct waiting_call){.call = call, .version = version});
+}
+
+void follow_finish_recovery(struct table_change *change)
+{
+    add_waiting(change->call.engine,
+                (struct waiting_call){
+                    .call = &change->call,
+                    .version = change->version,
+                    .recovery = change,
+                    .until_us = clock_monotonic_us() + (int64_t)RECOVERY_WAIT_MS_MAX * 1000,
+                });
 }
 
 /* --- announcing --- */
@@ -107,6 +156,9 @@ void follow_note_change(struct engine *engine, uint64_t version)
     }
     announce(engine);
     engine_note_catalog_change(engine);
+    if (follow->waiting != NULL) {
+        follow_wake(engine); /* a call may wait for this change */
+    }
 }
 
 bool follow_is_settled(const struct engine *engine, uint64_t version)
@@ -151,49 +203,110 @@ static bool read_catalog(struct engine *engine, struct arena *arena, struct cata
            read_version(engine, arena, out_newest, err);
 }
 
-/* Changes by this server are published on this thread, so none is published meanwhile. */
-static bool read_again(struct engine *engine, struct err *err)
+/* Puts a catalog that was read into memory. It has all changes up to `version`, and none after
+ * `newest`. */
+static void publish_catalog(struct engine *engine, const struct catalog_snapshot *snapshot,
+                            uint64_t version, uint64_t newest)
 {
     struct follow *follow = &engine->follow;
+    catalog_replace_all(engine, snapshot, newest);
+    atomic_store(&follow->seen, version);
+    if (newest > version) {
+        atomic_store(&follow->may_have_changed, true);
+    }
+    background_wake(&engine->backfill);
+    background_wake(&engine->recovery);
+    engine_note_catalog_change(engine);
+}
+
+/* Changes by this server are published on this thread, so none is published meanwhile. If
+ * `after_unknown`, one of them may have been stored without being published, and nobody else drops
+ * the spaces that it has left. */
+static bool read_again(struct engine *engine, bool after_unknown)
+{
     struct arena arena;
     arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
     uint64_t version;
-    bool ok = read_version(engine, &arena, &version, err);
-    if (ok && version > atomic_load(&follow->seen)) {
+    bool ok = read_version(engine, &arena, &version, &err);
+    uint64_t seen = atomic_load(&engine->follow.seen);
+    if (ok && (version > seen || (after_unknown && version == seen))) {
         struct catalog_snapshot snapshot = {0};
         uint64_t newest;
-        ok = read_catalog(engine, &arena, &snapshot, &newest, err);
+        ok = read_catalog(engine, &arena, &snapshot, &newest, &err);
         if (ok) {
-            catalog_replace_all(engine, &snapshot, newest);
-            atomic_store(&follow->seen, version);
-            if (newest > version) {
-                atomic_store(&follow->may_have_changed, true);
-            }
-            background_wake(&engine->backfill);
-            background_wake(&engine->recovery);
-            engine_note_catalog_change(engine);
+            publish_catalog(engine, &snapshot, version, newest);
+        }
+        if (ok && after_unknown) {
+            catalog_drop_left(engine, &snapshot);
         }
     }
     arena_finish(&arena);
     return ok;
 }
 
+/* --- changes of which it is not known whether they were written --- */
+
+struct decision {
+    struct background_update update;
+    struct str key;
+};
+
+static bool decide_eval(struct store_update *update, const struct str *rows,
+                        struct store_batch *batch)
+{
+    store_batch_put(batch, 0, follow_version_row(update->arena, version_of(rows[0])));
+    return true;
+}
+
+/* Every change of the catalog declares the version row. So when another update of it is written,
+ * each change before it is either written as a whole or never will be (rule 6 of store.h). */
+static bool decide_unknown(struct engine *engine)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct decision decision = {.key = follow_version_key(&arena)};
+    decision.update.update = (struct store_update){
+        .keys = &decision.key,
+        .key_count = 1,
+        .arena = &arena,
+        .eval = decide_eval,
+    };
+    bool ok = background_update(&engine->follow.background, &decision.update) == STORE_OK;
+    arena_finish(&arena);
+    return ok;
+}
+
+void follow_note_unknown(struct engine *engine)
+{
+    atomic_store(&engine->follow.is_undecided, true);
+    follow_wake(engine);
+}
+
+/* --- the round --- */
+
+/* Reads the catalog again if that is wanted; what fails is tried again in the next round. */
+static void catch_up(struct engine *engine)
+{
+    struct follow *follow = &engine->follow;
+    bool is_undecided = atomic_exchange(&follow->is_undecided, false);
+    if (is_undecided && !(decide_unknown(engine) && read_again(engine, true))) {
+        atomic_store(&follow->is_undecided, true);
+    }
+    if (atomic_exchange(&follow->may_have_changed, false) && !read_again(engine, false)) {
+        atomic_store(&follow->may_have_changed, true);
+    }
+}
+
 static int64_t follow_round(struct background *background)
 {
     struct engine *engine = background->engine;
     struct follow *follow = &engine->follow;
-    if (atomic_exchange(&follow->may_have_changed, false)) {
-        struct arena arena;
-        arena_init(&arena);
-        struct err err = ERR_INIT(&arena);
-        if (!read_again(engine, &err)) {
-            atomic_store(&follow->may_have_changed, true);
-        }
-        arena_finish(&arena);
-    }
+    catch_up(engine);
     announce(engine);
     answer_waiting(engine);
-    bool busy = follow->waiting != NULL || atomic_load(&follow->may_have_changed) ||
+    bool busy = follow->waiting != NULL || atomic_load(&follow->is_undecided) ||
+                atomic_load(&follow->may_have_changed) ||
                 atomic_load(&follow->slowest) < atomic_load(&follow->seen);
     return busy ? BUSY_MS : IDLE_MS;
 }

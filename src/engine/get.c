@@ -4,7 +4,7 @@
 static void get_done(struct store_get *get)
 {
     struct items_get *call = CONTAINER_OF(get, struct items_get, get);
-    engine_set_store_error(&call->call.err, get->status);
+    engine_set_get_error(&call->call.err, get);
     if (call->call.err.code == ERR_NONE) {
         for (size_t i = 0; i < call->key_count; i++) {
             call->rows[i] = row_decode(get->rows[i]);

@@ -60,6 +60,8 @@ void history_append(const struct item_write *write, struct str old_row, int64_t 
 {
     assert(time_ns > 0);
     assert(write->key.row.len >= STORE_PREFIX_LEN);
+    assert(store_key_space(write->key.row) == write->table->space);
+    assert(write->table->history_space != write->table->space);
     struct key_writer writer;
     key_start(&writer, arena, write->table->history_space);
     key_add_bytes(&writer, str_make(write->key.row.data + KEY_SPACE_LEN, KEY_HASH_LEN));

@@ -85,4 +85,16 @@ void history_reader_finish(struct history_reader *reader);
 /* Returns the part of the key space that was read, 0 to 1. */
 double history_progress(const struct history_reader *reader);
 
+/* --- the room that histories take --- */
+
+struct history_size {
+    struct str table_name;
+    bool is_deleted; /* kept for backups; of all deleted tables of that name together */
+    int64_t records;
+    int64_t bytes; /* of the records in the store, before its compression */
+};
+/* Returns the number of histories; *out is an array of their sizes in `arena`. Zeros if the store
+ * cannot be read. Blocks: not on network threads. */
+size_t engine_history_sizes(struct engine *engine, struct arena *arena, struct history_size **out);
+
 #endif

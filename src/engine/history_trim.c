@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/history.h"
@@ -263,6 +263,7 @@ static bool erase(struct trim *trim)
         .key_count = 1,
         .arena = &trim->scratch,
         .eval = erase_eval,
+        .frees = STORE_FREES_ROWS,
     };
     return trim->count == 0 || background_update(trim->background, &trim->update) == STORE_OK;
 }
@@ -396,43 +397,16 @@ static void trim_tables(struct trim *trim)
     arena_finish(&arena);
 }
 
-/* Deleted tables: their descriptions are in the store only. */
-struct kept_read {
-    struct background_range range;
-    struct arena arena;
-    struct str rows[ERASE_MAX];
-    size_t count;
-};
-
-static bool keep_row(struct store_range *range, struct str key, struct str value)
-{
-    (void)key;
-    struct kept_read *read = CONTAINER_OF(range, struct kept_read, range.range);
-    read->rows[read->count++] = arena_copy(&read->arena, value);
-    return read->count < ERASE_MAX;
-}
-
 static void trim_kept(struct trim *trim)
 {
-    struct kept_read *read = mem_zalloc(sizeof(*read));
-    struct str prefix = catalog_key(&read->arena, "kept", STR(""));
-    read->range.range = (struct store_range){
-        .lo = prefix,
-        .hi = key_after_prefix(&read->arena, prefix),
-        .arena = &trim->scratch,
-        .row = keep_row,
-    };
-    if (background_range(trim->background, &read->range) == STORE_OK) {
-        for (size_t i = 0; i < read->count && background_may_go_on(trim->background); i++) {
-            struct table table;
-            struct err err = ERR_INIT(&read->arena);
-            if (table_decode(&read->arena, read->rows[i], &table, &err)) {
-                trim_history(trim, &table);
-            }
-        }
+    struct arena arena;
+    struct table *tables;
+    arena_init(&arena);
+    size_t count = history_kept_tables(trim->background, &arena, &tables);
+    for (size_t i = 0; i < count && background_may_go_on(trim->background); i++) {
+        trim_history(trim, &tables[i]);
     }
-    arena_finish(&read->arena);
-    mem_free(read);
+    arena_finish(&arena);
 }
 
 static void forget_unseen(struct engine *engine)

@@ -9,11 +9,12 @@ enum { ROUND_MS = 30 * 1000, FOLLOWER_MS = 500 };
 
 int64_t housekeeper_round(struct background *background)
 {
-    if (!store_is_leader(background->engine->store)) {
+    struct engine *engine = background->engine;
+    if (!store_is_leader(engine->store) || !atomic_load(&engine->clock.is_loaded)) {
         return FOLLOWER_MS;
     }
-    token_sweep(background, trusted_clock_ms(&background->engine->clock));
+    token_sweep(background, trusted_clock_ms(&engine->clock));
     stream_trim(background);
     history_trim(background);
-    return MIN((int64_t)ROUND_MS, stream_trim_interval_ms(background->engine));
+    return MIN((int64_t)ROUND_MS, stream_trim_interval_ms(engine));
 }

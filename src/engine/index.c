@@ -8,6 +8,7 @@
 static bool collect(const struct key_attribute *attributes, size_t count, size_t bytes_max,
                     struct value item, struct value *out)
 {
+    assert(count <= KEY_ATTRIBUTES_MAX);
     for (size_t i = 0; i < count; i++) {
         out[i] = value_map_get(item, attributes[i].name);
         if (value_type(out[i]) != attributes[i].type) {
@@ -26,6 +27,7 @@ struct str index_entry_key(const struct engine *engine, const struct index *inde
 {
     struct value hash[KEY_ATTRIBUTES_MAX];
     struct value range[KEY_ATTRIBUTES_MAX];
+    assert(key->row.len >= STORE_PREFIX_LEN);
     if (!collect(index->key.hash, index->key.hash_count, HASH_KEY_BYTES_MAX, item, hash) ||
         !collect(index->key.range, index->key.range_count, RANGE_KEY_BYTES_MAX, item, range)) {
         return STR_NULL;
@@ -39,7 +41,9 @@ struct str index_entry_key(const struct engine *engine, const struct index *inde
     /* The key of the table makes entries with the same index key unique. */
     size_t skip = index->kind == INDEX_LOCAL ? STORE_PREFIX_LEN : KEY_SPACE_LEN;
     key_add_bytes(&writer, str_skip(key->row, skip));
-    return key_finish(&writer);
+    struct str entry_key = key_finish(&writer);
+    assert(entry_key.len <= STORE_KEY_LEN_MAX);
+    return entry_key;
 }
 
 /* The attributes that the index holds. */
@@ -60,6 +64,7 @@ static struct value project(const struct table *table, const struct index *index
             count++;
         }
     }
+    assert(count >= 1); /* at least the keys */
     builder_close_sorted(&builder, open, count);
     return builder_finish(&builder);
 }
@@ -72,12 +77,14 @@ struct index_entry index_entry_of(const struct engine *engine, const struct tabl
     if (value_is_absent(item)) {
         return entry;
     }
+    assert(store_key_space(key->row) == table->space);
     struct str entry_key = index_entry_key(engine, index, key, item, arena);
     if (str_is_null(entry_key) || entry_key.len > store_key_len_max(engine->store)) {
         return entry;
     }
     entry.key = entry_key;
     if (index->projection == PROJECTION_ALL) {
+        assert(row_decode(item_row).item.len == item.len); /* the row of this item */
         entry.row = item_row;
         entry.size = row_decode(item_row).size;
         return entry;
@@ -106,6 +113,7 @@ static bool check_entry_key(const struct engine *engine, struct item_write *writ
 bool index_check_entry_keys(const struct engine *engine, struct item_write *write,
                             struct value old_item, struct arena *arena)
 {
+    assert(store_key_len_max(engine->store) <= STORE_KEY_LEN_MAX);
     if (value_is_absent(write->new_item) || store_key_len_max(engine->store) == STORE_KEY_LEN_MAX) {
         return true;
     }

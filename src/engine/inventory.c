@@ -2,11 +2,12 @@
  * of a check or repair. */
 #include "engine/inventory.h"
 
+#include "base/bytes.h"
 #include "base/mem.h"
-#include "codec/backup.h"
-#include "codec/export.h"
-#include "codec/load.h"
-#include "codec/table.h"
+#include "codec/stored_backup.h"
+#include "codec/stored_export.h"
+#include "codec/stored_load.h"
+#include "codec/stored_table.h"
 #include "engine/engine_internal.h"
 
 enum { STREAM_ROW_HEAD = 9 }; /* version (1), disabled at (8) */
@@ -258,8 +259,9 @@ static bool add_catalog_row(struct inventory *inventory, struct str key, struct 
     if (is_part(key, "import") || is_part(key, "bulk")) {
         return check_load(inventory, value, report, context);
     }
-    bool is_time = (is_part(key, "clock") || is_part(key, "trusted-time")) && value.len == 9 &&
-                   value.data[0] == 1;
+    struct trusted_time time;
+    bool is_time = (is_part(key, "clock") && value.len == 9 && value.data[0] == 1) ||
+                   (is_part(key, "trusted-time") && trusted_time_decode(value, &time));
     bool is_good = is_time || is_part(key, "copy") || is_part(key, "load-token") ||
                    (is_part(key, "version") && value.len == 8);
     if (!is_good) {
@@ -289,10 +291,7 @@ static bool add_fact(struct inventory *inventory, struct str key, struct str val
 
 static bool add_own_row(struct inventory *inventory, struct str key, struct str value)
 {
-    uint64_t number = 0;
-    if (value.len == sizeof(number)) {
-        memcpy(&number, value.data, sizeof(number));
-    }
+    uint64_t number = value.len == sizeof(number) ? get_u64_le(value.data) : 0;
     if (is_part(key, "stamp")) {
         inventory->last_stamp = number;
     } else if (is_part(key, "journal")) {

@@ -1,7 +1,7 @@
 /* engine/load.h: the rows of imports and bulk puts. src/transfer carries them out, on its own
  * threads; this folder stores their rows, for the operations and for src/transfer.
  *
- *   catalog | "import", "bulk" | ID/TABLE      a load (codec/load.h)
+ *   catalog | "import", "bulk" | ID/TABLE      a load (codec/stored_load.h)
  *   catalog | "load-token" | kind, hash        row name of the load that was started with the token
  *
  * A load is running as long as its row says so, through restarts. Only one server works on loads
@@ -10,7 +10,7 @@
 #ifndef GRAMME_ENGINE_LOAD_H
 #define GRAMME_ENGINE_LOAD_H
 
-#include "codec/load.h"
+#include "codec/stored_load.h"
 #include "engine/background.h"
 #include "engine/catalog_list.h"
 #include "engine/engine.h"

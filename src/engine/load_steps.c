@@ -1,7 +1,7 @@
 /* The steps of an import or bulk put in the store: progress, making its table, its end. Called by
  * src/transfer, on its threads, and waits for the store. */
 #include "codec/row.h"
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "engine/engine_internal.h"
 #include "engine/load_internal.h"
 
@@ -101,6 +101,7 @@ bool load_forget(struct background *background, struct arena *arena, struct str 
         .key_count = 2,
         .arena = arena,
         .eval = forget_eval,
+        .frees = STORE_FREES_ROWS,
     };
     return background_update(background, &forget.update) == STORE_OK;
 }

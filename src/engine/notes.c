@@ -1,8 +1,9 @@
-/* Notes: see notes.h. All are in one part of one space, and are owned by the row with the empty
- * name, which is never written. Any thread; done() on the thread of `home`. */
+/* Notes: see notes.h. All are in one part of one space. Any thread; done() on the thread of `home`.
+ */
 #include "engine/notes.h"
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "engine/engine_internal.h"
 
 static struct str note_key(struct arena *arena, struct str name)
@@ -17,36 +18,60 @@ static struct str note_key(struct arena *arena, struct str name)
     return str_make(key, STORE_PREFIX_LEN + name.len);
 }
 
+uint64_t note_hash(struct str value)
+{
+    return str_is_null(value) ? 0 : hash_64(value) | 1;
+}
+
+/* Whether the note is as expected; if not, keeps what it is. */
+static bool check_note(struct store_update *update, struct note *note, struct str row)
+{
+    note->is_changed = note_hash(row) != note->expected;
+    note->found = STR_NULL;
+    if (note->is_changed && !str_is_null(row)) {
+        note->found = arena_copy(update->arena, row);
+    }
+    return !note->is_changed;
+}
+
 static bool write_eval(struct store_update *update, const struct str *rows,
                        struct store_batch *batch)
 {
-    (void)rows;
     struct notes_write *write = CONTAINER_OF(update, struct notes_write, update);
+    bool good = true;
     for (size_t i = 0; i < write->count; i++) {
+        good = check_note(update, &write->notes[i], rows[i]) && good;
+    }
+    for (size_t i = 0; good && i < write->count; i++) {
         const struct note *note = &write->notes[i];
-        struct str key = note_key(update->arena, note->name);
         if (str_is_null(note->value)) {
-            store_batch_erase_owned(batch, key);
-        } else {
-            store_batch_put_owned(batch, key, note->value);
+            store_batch_erase(batch, i);
+        } else if (note_hash(note->value) != note->expected) {
+            store_batch_put(batch, i, note->value);
         }
     }
-    return true;
+    return good;
 }
 
 static void write_done(struct store_update *update)
 {
     struct notes_write *write = CONTAINER_OF(update, struct notes_write, update);
-    engine_set_store_error(&write->call.err, update->status);
+    write->is_refused = update->status == STORE_NO_WRITE;
+    if (!write->is_refused) {
+        engine_set_store_error(&write->call.err, update->status);
+    }
     write->call.done(&write->call);
 }
 
 void engine_write_notes(struct notes_write *write)
 {
-    write->key = note_key(write->call.arena, STR(""));
+    struct str *keys = ARENA_ARRAY(write->call.arena, struct str, write->count);
+    for (size_t i = 0; i < write->count; i++) {
+        keys[i] = note_key(write->call.arena, write->notes[i].name);
+    }
     write->update = (struct store_update){
-        .keys = &write->key,
-        .key_count = 1,
+        .keys = keys,
+        .key_count = write->count,
         .arena = write->call.arena,
         .home = write->call.home,
         .eval = write_eval,

@@ -5,18 +5,27 @@
 
 #include "engine/engine.h"
 
+/* Returns a number that identifies the value of a note; 0 for STR_NULL: there is none. */
+uint64_t note_hash(struct str value);
+
 struct note {
-    struct str name;  /* up to 64 bytes */
+    struct str name;  /* up to 64 bytes; no two in one write are the same */
     struct str value; /* STR_NULL: erases it */
+    /* note_hash() of the value that the note must still have: servers that share a store write the
+     * same notes. If it is that of `value`, the note is only checked. */
+    uint64_t expected;
+    bool is_changed;  /* set by a write that was refused: it has another value, */
+    struct str found; /* this one, in call.arena; STR_NULL: none */
 };
 
-/* Writes or erases notes, all or none. `notes` must live until done(). */
+/* Writes or erases notes, all or none. Refused, without an error, if a note is not as expected.
+ * `notes` must live until done(). */
 struct notes_write {
     struct engine_call call; /* call.err: the store accepts no writes */
-    const struct note *notes;
+    struct note *notes;
     size_t count;
-    struct store_update update; /* private to the engine, as the next */
-    struct str key;
+    bool is_refused;
+    struct store_update update; /* private to the engine */
 };
 /* Starts a write. */
 void engine_write_notes(struct notes_write *write);

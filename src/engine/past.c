@@ -109,7 +109,7 @@ struct past past_before(const struct engine *engine, const struct table *table,
     }
     for (size_t i = 0; i < count; i++) {
         bool is_first = i == 0 || !str_eq(sorted[i - 1]->row, sorted[i]->row);
-        if (index == NULL && is_first) { /* the oldest write of an item knows how it was before */
+        if (index == NULL && is_first) { /* the oldest write contains the previous row */
             add_row(&add, sorted[i]->row, encode(&add, sorted[i]->old_item));
         } else if (index != NULL) {
             if (is_first) {

@@ -157,7 +157,7 @@ static void give_fetched(struct items_read *read, const struct store_get *get)
 static void fetch_done(struct store_get *get)
 {
     struct items_read *read = CONTAINER_OF(get, struct items_read, get);
-    engine_set_store_error(&read->call.err, get->status);
+    engine_set_get_error(&read->call.err, get);
     if (read->call.err.code == ERR_NONE) {
         give_fetched(read, get);
         read->fetched_count += get->key_count;

@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "codec/backup.h"
-#include "codec/export.h"
-#include "codec/load.h"
-#include "codec/table.h"
+#include "codec/stored_backup.h"
+#include "codec/stored_export.h"
+#include "codec/stored_load.h"
+#include "codec/stored_table.h"
 #include "engine/derive.h"
 #include "engine/engine_internal.h"
 #include "engine/feed.h"
@@ -573,8 +573,8 @@ static void put_next_space(struct rebuilder *rebuilder)
     put(rebuilder, catalog_key(&rebuilder->arena, "next", STR("")), str_make(value, sizeof(value)));
 }
 
-/* A table whose index is being deleted keeps showing it until the rows are gone: they are. The
- * engine finishes that at its start. */
+/* A table whose index is being deleted shows the index until its rows are deleted, which is the
+ * case here. The engine finishes that at its start. */
 static void put_facts(struct rebuilder *rebuilder)
 {
     for (size_t i = 0; i < rebuilder->inventory.space_count; i++) {

@@ -82,6 +82,10 @@ enum records_status engine_change_records(struct engine *engine, int64_t revisio
         keys[i + 1] = record_key(&arena, changes[i].kind, changes[i].name);
     }
     struct waiting_mailbox *mailbox = waiting_mailbox_create();
+    bool only_erases = true;
+    for (size_t i = 0; i < change_count; i++) {
+        only_erases = only_erases && str_is_null(changes[i].value);
+    }
     struct change change = {.revision = revision, .changes = changes, .count = change_count};
     change.update = (struct store_update){
         .keys = keys,
@@ -89,6 +93,7 @@ enum records_status engine_change_records(struct engine *engine, int64_t revisio
         .arena = &arena,
         .home = waiting_mailbox_box(mailbox),
         .eval = change_eval,
+        .frees = only_erases ? STORE_FREES_ROWS : STORE_FREES_NOTHING,
         .done = change_done,
     };
     store_update(engine->store, &change.update);

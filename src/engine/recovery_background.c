@@ -181,11 +181,6 @@ static void look_at_backups(struct round *round)
 
 /* --- point-in-time recovery that has been enabled --- */
 
-static bool is_beginning(const struct table *table)
-{
-    return table->recovery && table->recovery_since_ns == 0;
-}
-
 struct beginning {
     struct background_change change;
     int64_t since_ns;
@@ -195,7 +190,7 @@ struct beginning {
 static const struct table *set_since(struct table_change *change, const struct table *before)
 {
     const struct beginning *beginning = CONTAINER_OF(change, struct beginning, change.change);
-    if (!is_beginning(before) || before->history_since != beginning->history_since) {
+    if (!recovery_is_beginning(before) || before->history_since != beginning->history_since) {
         err_set(&change->call.err, ERR_RESOURCE_NOT_FOUND, "recovery is not being enabled");
         return NULL;
     }
@@ -227,7 +222,8 @@ static void begin_recoveries(struct round *round)
     struct arena arena;
     arena_init(&arena);
     const struct table **tables;
-    size_t count = catalog_collect(round->background->engine, is_beginning, &arena, &tables);
+    size_t count =
+        catalog_collect(round->background->engine, recovery_is_beginning, &arena, &tables);
     for (size_t i = 0; i < count; i++) {
         begin_recovery(round, tables[i]);
         table_release(tables[i]);

@@ -249,6 +249,10 @@ static struct restoring *begin(struct background *background, const struct table
         restoring_destroy(state);
         return NULL;
     }
+    if (state->from.len > 0) {
+        log_write(LOG_INFO, "restore", "table %.*s: continues at %.0f %%", STR_ARG(table->name),
+                  100 * history_progress(&state->reader));
+    }
     return state;
 }
 

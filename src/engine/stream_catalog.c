@@ -8,9 +8,8 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/mem.h"
-#include "codec/table.h"
+#include "codec/stored_table.h"
 #include "engine/engine_internal.h"
 #include "engine/stream_internal.h"
 
@@ -40,7 +39,7 @@ void streams_finish(struct streams *streams)
 
 int64_t stream_time_ms(struct engine *engine)
 {
-    int64_t now_ms = clock_wall_ms();
+    int64_t now_ms = trusted_clock_ms(&engine->clock);
     int64_t floor_ms = atomic_load(&engine->streams.floor_ms);
     while (now_ms > floor_ms &&
            !atomic_compare_exchange_weak(&engine->streams.floor_ms, &floor_ms, now_ms)) {
@@ -321,7 +320,7 @@ struct str stream_start(struct engine *engine, struct table *table, uint32_t spa
                         struct store_batch *batch, struct arena *arena)
 {
     /* A label names one stream, also of tables of one name that follow each other quickly. */
-    int64_t since_ms = MAX(clock_wall_ms(), table->stream_since_ms + 1);
+    int64_t since_ms = MAX(trusted_clock_ms(&engine->clock), table->stream_since_ms + 1);
     pthread_rwlock_rdlock(&engine->streams.lock);
     while (map_get(&engine->streams.entries, path_of(arena, table->name, since_ms)) != NULL) {
         since_ms++;

@@ -79,6 +79,7 @@ static bool erase_rows(struct trim *trim)
         .key_count = 1,
         .arena = &trim->arena,
         .eval = trim_eval,
+        .frees = STORE_FREES_ROWS,
     };
     return background_update(trim->background, &trim->update) == STORE_OK;
 }
@@ -165,10 +166,14 @@ static void drop_stream(struct trim *trim)
         .key_count = 3,
         .arena = &trim->arena,
         .eval = drop_eval,
+        .frees = STORE_FREES_SPACES,
     };
-    if (background_update(trim->background, &trim->update) == STORE_OK) {
+    enum store_status status = background_update(trim->background, &trim->update);
+    if (status == STORE_OK) {
         follow_look_again(engine); /* which removes the stream from memory */
         catalog_drop_spaces(engine, &space, 1);
+    } else if (status == STORE_UNKNOWN) {
+        follow_note_unknown(engine);
     }
 }
 

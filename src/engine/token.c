@@ -139,6 +139,7 @@ static bool sweep_some(struct sweep *sweep)
         .key_count = sweep->count,
         .arena = arena,
         .eval = sweep_eval,
+        .frees = STORE_FREES_ROWS,
     };
     return background_update(sweep->background, &sweep->update) == STORE_OK;
 }

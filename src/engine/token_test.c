@@ -1,8 +1,7 @@
 /* Tests idempotency tokens: replays, mismatches, expiry, and the sweep. */
 #include "engine/token.h"
 
-#include "base/testing.h"
-#include "engine/engine_internal.h"
+#include "engine/engine_testing.h"
 
 /* One write of a token, and whether it was new. */
 struct use {
@@ -32,12 +31,6 @@ static void use_done(struct store_update *update)
     CONTAINER_OF(update, struct use, update)->done = true;
 }
 
-static struct engine *engine;
-static struct store *store;
-static struct waiting_mailbox *mailbox;
-static struct background sweeper; /* of this thread */
-static struct arena arena;
-
 static enum token_state use_token(const char *token, const char *digest, int64_t now_ms)
 {
     struct use use = {
@@ -49,12 +42,12 @@ static enum token_state use_token(const char *token, const char *digest, int64_t
         .keys = &use.key,
         .key_count = 1,
         .arena = &arena,
-        .home = waiting_mailbox_box(mailbox),
+        .home = waiting_mailbox_box(background.mailbox),
         .eval = use_eval,
         .done = use_done,
     };
     store_update(store, &use.update);
-    waiting_mailbox_run(mailbox, &use.done);
+    waiting_mailbox_run(background.mailbox, &use.done);
     if (use.state == TOKEN_REPLAY) {
         assert_string_equal(use.note, "sizes");
     }
@@ -91,14 +84,14 @@ static int count_rows(void)
         .lo = lo,
         .hi = hi,
         .arena = &arena,
-        .home = waiting_mailbox_box(mailbox),
+        .home = waiting_mailbox_box(background.mailbox),
         .row = count_row,
         .done = count_done,
     };
     count = 0;
     counted = false;
     store_range(store, &range);
-    waiting_mailbox_run(mailbox, &counted);
+    waiting_mailbox_run(background.mailbox, &counted);
     return count;
 }
 
@@ -115,12 +108,12 @@ static void test_tokens(void **state)
     assert_int_equal(use_token("a", "one", start + TOKEN_LIFETIME_MS - 1), TOKEN_REPLAY);
     assert_int_equal(count_rows(), 4);
 
-    /* "a" is used anew after it expired: the old way to it goes, the token stays. */
+    /* "a" is used anew after it expired: the old expiry row is deleted, the token is kept. */
     assert_int_equal(use_token("a", "two", start + TOKEN_LIFETIME_MS), TOKEN_FRESH);
-    token_sweep(&sweeper, start + TOKEN_LIFETIME_MS + 1);
+    token_sweep(&background, start + TOKEN_LIFETIME_MS + 1);
     assert_int_equal(count_rows(), 2);
     assert_int_equal(use_token("a", "two", start + TOKEN_LIFETIME_MS + 2), TOKEN_REPLAY);
-    token_sweep(&sweeper, start + 3 * TOKEN_LIFETIME_MS);
+    token_sweep(&background, start + 3 * TOKEN_LIFETIME_MS);
     assert_int_equal(count_rows(), 0);
 }
 
@@ -131,37 +124,16 @@ static void test_many(void **state)
         use_token(arena_format(&arena, "token%d", i).data, "x", start + i);
     }
     assert_int_equal(count_rows(), 1200);
-    token_sweep(&sweeper, start + TOKEN_LIFETIME_MS + 299);
+    token_sweep(&background, start + TOKEN_LIFETIME_MS + 299);
     assert_int_equal(count_rows(), 600);
-    token_sweep(&sweeper, start + TOKEN_LIFETIME_MS + 600);
+    token_sweep(&background, start + TOKEN_LIFETIME_MS + 600);
     assert_int_equal(count_rows(), 0);
 }
 
 static int open_engine(void **state)
 {
     (void)state;
-    arena_init(&arena);
-    struct err err = ERR_INIT(&arena);
-    struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
-    struct engine_options options = {.region = STR("r"), .account = STR("0")};
-    mailbox = waiting_mailbox_create();
-    sweeper.mailbox = mailbox;
-    if (!store_open(STR("memory:"), &store_options, &store, &err) ||
-        !engine_open(store, &options, &engine, &err)) {
-        return -1;
-    }
-    sweeper.engine = engine;
-    return 0;
-}
-
-static int close_engine(void **state)
-{
-    (void)state;
-    engine_close(engine);
-    store_close(store);
-    waiting_mailbox_destroy(mailbox);
-    arena_finish(&arena);
-    return 0;
+    return open_test_engine(0);
 }
 
 int main(void)
@@ -170,5 +142,5 @@ int main(void)
         cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_many),
     };
-    return cmocka_run_group_tests(tests, open_engine, close_engine);
+    return cmocka_run_group_tests(tests, open_engine, close_test_engine);
 }

@@ -2,6 +2,8 @@
  * clocks every round; any thread may read the time. */
 #include "engine/trusted_clock.h"
 
+#include <string.h>
+
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -9,11 +11,15 @@
 #include "engine/expiry.h"
 
 enum {
-    EVEN_MS = 60 * 1000,        /* largest adjustment of a doubted clock that runs evenly */
-    FIRST_STORE_MS = 60 * 1000, /* after the start, so that a short run writes nothing */
-    STORE_MS = 10 * 60 * 1000,  /* how often trusted time is stored */
-    STORED_VERSION = 1,
-    STORED_LEN = 9,
+    EVEN_MS = 60 * 1000, /* largest adjustment of a doubted clock that runs evenly */
+    /* After the start, so that a short run writes nothing; at once if no time is stored. */
+    FIRST_STORE_MS = 60 * 1000,
+    STORE_MS = 10 * 60 * 1000, /* how often trusted time is stored */
+    /* Rows. Without the name of the machine's start if that is not known. */
+    SHORT_VERSION = 1,
+    SHORT_LEN = 9,
+    LONG_VERSION = 2,
+    LONG_LEN = SHORT_LEN + 8 + CLOCK_BOOT_ID_LEN,
 };
 
 void trusted_clock_init(struct trusted_clock *clock, int64_t confirm_ms)
@@ -22,10 +28,13 @@ void trusted_clock_init(struct trusted_clock *clock, int64_t confirm_ms)
     *clock = (struct trusted_clock){
         .confirm_ms = confirm_ms,
         .next_store_ms = boot_ms + FIRST_STORE_MS,
+        .stored_ms = boot_ms,
     };
+    clock->has_boot_id = clock_boot_id(clock->boot_id);
     atomic_init(&clock->offset_ms, clock_wall_ms() - boot_ms);
     atomic_init(&clock->is_doubted, false);
     atomic_init(&clock->is_confirmed, false);
+    atomic_init(&clock->is_loaded, false);
 }
 
 static int64_t offset_of(const struct trusted_clock *clock)
@@ -42,6 +51,14 @@ int64_t trusted_clock_at(const struct trusted_clock *clock, int64_t wall_ms, int
 int64_t trusted_clock_ms(const struct trusted_clock *clock)
 {
     return trusted_clock_at(clock, clock_wall_ms(), clock_boot_ms());
+}
+
+int64_t trusted_clock_us(const void *context)
+{
+    const struct trusted_clock *clock = context;
+    int64_t wall_us = clock_wall_us();
+    int64_t trusted_ms = trusted_clock_at(clock, wall_us / 1000, clock_boot_ms());
+    return trusted_ms == wall_us / 1000 ? wall_us : trusted_ms * 1000;
 }
 
 static enum trusted_look believe(struct trusted_clock *clock, int64_t offset_ms,
@@ -87,14 +104,38 @@ void trusted_clock_confirm(struct trusted_clock *clock, int64_t wall_ms, int64_t
     atomic_store(&clock->is_confirmed, true);
 }
 
-enum trusted_look trusted_clock_resume(struct trusted_clock *clock, int64_t stored_ms,
-                                       int64_t wall_ms, int64_t boot_ms)
+static bool is_same_boot(const struct trusted_clock *clock, const struct trusted_time *stored,
+                         int64_t boot_ms)
 {
-    if (wall_ms <= stored_ms + TRUSTED_JUMP_MS) {
+    return clock->has_boot_id && stored->has_boot_id && boot_ms >= stored->boot_ms &&
+           memcmp(clock->boot_id, stored->boot_id, CLOCK_BOOT_ID_LEN) == 0;
+}
+
+enum trusted_look trusted_clock_resume(struct trusted_clock *clock,
+                                       const struct trusted_time *stored, int64_t wall_ms,
+                                       int64_t boot_ms, bool is_synchronized)
+{
+    bool is_same = is_same_boot(clock, stored, boot_ms);
+    int64_t expected_ms = stored->trusted_ms + (is_same ? boot_ms - stored->boot_ms : 0);
+    if (wall_ms <= expected_ms + TRUSTED_JUMP_MS || (is_synchronized && !is_same)) {
         return TRUSTED_FINE;
     }
-    atomic_store_explicit(&clock->offset_ms, stored_ms - boot_ms, memory_order_relaxed);
+    atomic_store_explicit(&clock->offset_ms, expected_ms - boot_ms, memory_order_relaxed);
     return trusted_clock_look(clock, wall_ms, boot_ms);
+}
+
+bool trusted_time_decode(struct str row, struct trusted_time *out)
+{
+    *out = (struct trusted_time){0};
+    if (row.len == LONG_LEN && row.data[0] == LONG_VERSION) {
+        out->has_boot_id = true;
+        out->boot_ms = (int64_t)get_u64_be(row.data + SHORT_LEN);
+        memcpy(out->boot_id, row.data + SHORT_LEN + 8, CLOCK_BOOT_ID_LEN);
+    } else if (row.len != SHORT_LEN || row.data[0] != SHORT_VERSION) {
+        return false;
+    }
+    out->trusted_ms = (int64_t)get_u64_be(row.data + 1);
+    return true;
 }
 
 /* --- of an engine --- */
@@ -115,7 +156,8 @@ static void log_look(const struct trusted_clock *clock, enum trusted_look look, 
         log_write(LOG_WARN, "engine", "the clock is confirmed: items expire by it again");
         break;
     case TRUSTED_CAME_BACK:
-        log_write(LOG_WARN, "engine", "the clock has come back: items expire by it again");
+        log_write(LOG_WARN, "engine",
+                  "the clock was set back and is trusted again: items expire by it");
         break;
     case TRUSTED_FINE:
     case TRUSTED_DOUBTED:
@@ -128,18 +170,18 @@ static void log_look(const struct trusted_clock *clock, enum trusted_look look, 
 
 struct clock_load {
     struct catalog_read read;
-    int64_t stored_ms; /* 0: none */
+    bool is_found;
+    struct trusted_time stored;
 };
 
 static bool load_row(struct store_range *range, struct str key, struct str value)
 {
     (void)key;
     struct clock_load *load = CONTAINER_OF(range, struct clock_load, read.range);
-    if (value.len != STORED_LEN || value.data[0] != STORED_VERSION) {
-        err_set(load->read.err, ERR_INTERNAL, "the time in the store cannot be read");
-        return false;
+    if (!trusted_time_decode(value, &load->stored)) {
+        return err_set(load->read.err, ERR_INTERNAL, "the time in the store cannot be read");
     }
-    load->stored_ms = (int64_t)get_u64_be(value.data + 1);
+    load->is_found = true;
     return true;
 }
 
@@ -150,13 +192,17 @@ bool engine_clock_load(struct engine *engine, struct err *err)
     struct clock_load load = {.read = {.engine = engine, .err = err, .arena = &arena}};
     catalog_read_part(&load.read, TRUSTED_TIME_PART, load_row);
     arena_finish(&arena);
-    if (err->code == ERR_NONE && load.stored_ms > 0) {
+    if (!load.is_found) {
+        engine->clock.next_store_ms = clock_boot_ms();
+    }
+    if (err->code == ERR_NONE && load.is_found) {
         int64_t wall_ms = clock_wall_ms();
         int64_t boot_ms = clock_boot_ms();
-        log_look(&engine->clock,
-                 trusted_clock_resume(&engine->clock, load.stored_ms, wall_ms, boot_ms), wall_ms,
-                 boot_ms);
+        enum trusted_look look = trusted_clock_resume(&engine->clock, &load.stored, wall_ms,
+                                                      boot_ms, clock_is_synchronized());
+        log_look(&engine->clock, look, wall_ms, boot_ms);
     }
+    atomic_store(&engine->clock.is_loaded, err->code == ERR_NONE);
     return err->code == ERR_NONE;
 }
 
@@ -165,45 +211,76 @@ struct str engine_clock_key(struct arena *arena)
     return catalog_key(arena, TRUSTED_TIME_PART, STR(""));
 }
 
-/* version (1), milliseconds since 1970 (8, big-endian) */
+/* docs/internals/formats.md */
 struct str engine_clock_row(const struct engine *engine, struct arena *arena)
 {
-    int64_t trusted_ms = trusted_clock_ms(&engine->clock);
-    char *row = arena_bytes(arena, STORED_LEN);
-    row[0] = STORED_VERSION;
+    const struct trusted_clock *clock = &engine->clock;
+    int64_t boot_ms = clock_boot_ms();
+    int64_t trusted_ms = trusted_clock_at(clock, clock_wall_ms(), boot_ms);
+    char *row = arena_bytes(arena, LONG_LEN);
+    row[0] = clock->has_boot_id ? LONG_VERSION : SHORT_VERSION;
     put_u64_be(row + 1, (uint64_t)trusted_ms);
-    return str_make(row, STORED_LEN);
+    if (!clock->has_boot_id) {
+        return str_make(row, SHORT_LEN);
+    }
+    put_u64_be(row + SHORT_LEN, (uint64_t)boot_ms);
+    memcpy(row + SHORT_LEN + 8, clock->boot_id, CLOCK_BOOT_ID_LEN);
+    return str_make(row, LONG_LEN);
 }
 
 struct clock_store {
-    struct background_update update;
+    struct store_update update;
+    struct arena arena;
+    struct str key;
     const struct engine *engine;
+    bool done;
 };
 
 static bool store_eval(struct store_update *update, const struct str *rows,
                        struct store_batch *batch)
 {
     (void)rows;
-    struct clock_store *store = CONTAINER_OF(update, struct clock_store, update.update);
+    struct clock_store *store = CONTAINER_OF(update, struct clock_store, update);
     store_batch_put(batch, 0, engine_clock_row(store->engine, update->arena));
     return true;
 }
 
-/* Stores trusted time. A failure is ignored: it is stored again later. */
-static void store_time(struct background *background)
+static void store_done(struct store_update *update)
 {
-    struct arena arena;
-    arena_init(&arena);
-    struct str key = engine_clock_key(&arena);
-    struct clock_store store = {.engine = background->engine};
-    store.update.update = (struct store_update){
-        .keys = &key,
+    CONTAINER_OF(update, struct clock_store, update)->done = true;
+}
+
+/* Stores trusted time. A failure is ignored: it is stored again later. */
+static void store_time(struct engine *engine, struct waiting_mailbox *mailbox)
+{
+    struct clock_store store = {.engine = engine};
+    arena_init(&store.arena);
+    store.key = engine_clock_key(&store.arena);
+    store.update = (struct store_update){
+        .keys = &store.key,
         .key_count = 1,
-        .arena = &arena,
+        .arena = &store.arena,
+        .home = waiting_mailbox_box(mailbox),
         .eval = store_eval,
+        .done = store_done,
     };
-    (void)background_update(background, &store.update);
-    arena_finish(&arena);
+    engine->clock.stored_ms = clock_boot_ms();
+    engine->clock.next_store_ms = engine->clock.stored_ms + STORE_MS;
+    store_update(engine->store, &store.update);
+    waiting_mailbox_run(mailbox, &store.done);
+    arena_finish(&store.arena);
+}
+
+/* Of a store on this machine only: other servers of a shared one go on storing it. */
+void engine_clock_close(struct engine *engine)
+{
+    if (!atomic_load(&engine->clock.is_loaded) || store_directory(engine->store) == NULL ||
+        clock_boot_ms() < engine->clock.stored_ms + FIRST_STORE_MS) {
+        return;
+    }
+    struct waiting_mailbox *mailbox = waiting_mailbox_create();
+    store_time(engine, mailbox);
+    waiting_mailbox_destroy(mailbox);
 }
 
 void engine_clock_look(struct background *background)
@@ -223,7 +300,6 @@ void engine_clock_look(struct background *background)
         expiry_clock_moved(background->engine); /* the state of sweeps is not valid any more */
     }
     if (boot_ms >= clock->next_store_ms) {
-        clock->next_store_ms = boot_ms + STORE_MS;
-        store_time(background);
+        store_time(background->engine, background->mailbox);
     }
 }

@@ -1,17 +1,22 @@
-/* engine/trusted_clock.h: the clock by which the engine deletes data: items by time to live,
- * records of streams, tokens. A wall clock that jumps ahead by mistake must not delete data, so
- * trusted time is the wall clock, unless that has advanced by an hour more than the monotonic
- * clock. Then trusted time continues without the jump, until the wall clock has run evenly for
- * `confirm_ms`, agrees with trusted time again, or an operator confirms it.
+/* engine/trusted_clock.h: the clock by which the engine deletes data (items by time to live,
+ * records of streams, tokens), and which the times of updates follow. A wall clock that jumps ahead
+ * by mistake must neither delete data nor move the times of updates ahead, so trusted time is the
+ * wall clock, unless that has advanced by an hour more than the monotonic clock. Then trusted time
+ * continues without the jump, until the wall clock has run evenly for `confirm_ms`, agrees with
+ * trusted time again, or an operator confirms it.
  *
- * The last trusted time is stored, so a jump while the server was stopped counts, too: after a
- * longer stop trusted time is behind for `confirm_ms`. A clock that is set back is trusted at once.
+ * The last trusted time is stored, so a jump while the server was stopped counts, too. How long
+ * that was is known if the machine was not started again since. If it was (or another machine
+ * stored the time), a clock that is an hour or more ahead is trusted if the kernel says that it is
+ * synchronized; else trusted time is behind for `confirm_ms`. A clock that is set back is trusted
+ * at once.
  */
 #ifndef GRAMME_ENGINE_TRUSTED_CLOCK_H
 #define GRAMME_ENGINE_TRUSTED_CLOCK_H
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "err/err.h"
 
 enum { TRUSTED_JUMP_MS = 60 * 60 * 1000 };
@@ -29,18 +34,35 @@ struct trusted_clock {
     atomic_int_least64_t offset_ms;
     atomic_bool is_doubted;
     atomic_bool is_confirmed; /* an operator has confirmed it; reset by the next check */
+    atomic_bool is_loaded;    /* the stored time was read: data may be deleted by this clock */
     int64_t confirm_ms;
     /* Only for trusted_clock_look(). */
     int64_t doubted_offset_ms; /* offset of the wall clock at its last jump */
     int64_t doubted_since_ms;  /* by clock_boot_ms() */
     int64_t next_store_ms;     /* by clock_boot_ms(): when trusted time is stored next */
+    int64_t stored_ms;         /* by clock_boot_ms(): the last time, or the start */
+    bool has_boot_id;
+    char boot_id[CLOCK_BOOT_ID_LEN];
+};
+
+/* A row of trusted time. */
+struct trusted_time {
+    int64_t trusted_ms;
+    bool has_boot_id;
+    char boot_id[CLOCK_BOOT_ID_LEN];
+    int64_t boot_ms; /* clock_boot_ms() at that time */
 };
 
 /* Starts with the current wall clock. */
 void trusted_clock_init(struct trusted_clock *clock, int64_t confirm_ms);
-/* Continues from a stored trusted time: if the wall clock is far ahead, it is not trusted. */
-enum trusted_look trusted_clock_resume(struct trusted_clock *clock, int64_t stored_ms,
-                                       int64_t wall_ms, int64_t boot_ms);
+/* Continues from a stored trusted time: if the wall clock is far ahead of it, and of the time that
+ * has passed since as far as that is known, it is trusted only if it `is_synchronized` and the
+ * machine was started again since. */
+enum trusted_look trusted_clock_resume(struct trusted_clock *clock,
+                                       const struct trusted_time *stored, int64_t wall_ms,
+                                       int64_t boot_ms, bool is_synchronized);
+/* Reads a row of trusted time; false: it is not one. */
+MUST_USE bool trusted_time_decode(struct str row, struct trusted_time *out);
 /* Compares the clocks. Call it every few seconds, always on the same thread. */
 enum trusted_look trusted_clock_look(struct trusted_clock *clock, int64_t wall_ms, int64_t boot_ms);
 /* An operator confirms the wall clock: it is trusted from now on. The next look reports it. Any
@@ -50,6 +72,8 @@ void trusted_clock_confirm(struct trusted_clock *clock, int64_t wall_ms, int64_t
 int64_t trusted_clock_at(const struct trusted_clock *clock, int64_t wall_ms, int64_t boot_ms);
 /* Returns the current trusted time, in milliseconds since 1970. Any thread. */
 int64_t trusted_clock_ms(const struct trusted_clock *clock);
+/* The same in microseconds; `clock` is a struct trusted_clock. For store_set_clock(). */
+int64_t trusted_clock_us(const void *clock);
 
 /* --- of an engine --- */
 
@@ -65,5 +89,9 @@ MUST_USE struct str engine_clock_row(const struct engine *engine, struct arena *
  * thread.
  */
 void engine_clock_look(struct background *background);
+/* Stores trusted time when the engine is closed, unless it was stored within the last minute.
+ * Blocks.
+ */
+void engine_clock_close(struct engine *engine);
 
 #endif

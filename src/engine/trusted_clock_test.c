@@ -60,7 +60,7 @@ static void test_jump_of_seconds(void **state)
     };
     struct trusted_clock clock;
     start(&clock, 1000);
-    /* Before anybody has looked, the jump does no harm. */
+    /* A jump has no effect before the next comparison of the clocks. */
     assert_int_equal(trusted_clock_at(&clock, (1000 + 31 * DAY) * 1000LL, 0), 1000 * 1000);
     CHECK_ROWS(&clock, rows);
 }
@@ -125,20 +125,61 @@ static void test_confirmed_meanwhile(void **state)
     CHECK_ROWS(&clock, rows);
 }
 
+static enum trusted_look resume(struct trusted_clock *clock, int64_t stored_s, int64_t wall_s)
+{
+    struct trusted_time stored = {.trusted_ms = stored_s * 1000};
+    return trusted_clock_resume(clock, &stored, wall_s * 1000, 0, false);
+}
+
 /* The server was down, for a short or long time, or the clock is behind. */
 static void test_resume(void **state)
 {
     (void)state;
     struct trusted_clock clock;
     start(&clock, 5000);
-    assert_int_equal(trusted_clock_resume(&clock, 1000 * 1000, 2000 * 1000, 0), TRUSTED_FINE);
-    assert_int_equal(trusted_clock_resume(&clock, 9000 * 1000, 2000 * 1000, 0), TRUSTED_FINE);
-    assert_int_equal(trusted_clock_resume(&clock, 1000 * 1000, DAY * 1000, 0), TRUSTED_JUMPED);
+    assert_int_equal(resume(&clock, 1000, 2000), TRUSTED_FINE);
+    assert_int_equal(resume(&clock, 9000, 2000), TRUSTED_FINE);
+    assert_int_equal(resume(&clock, 1000, DAY), TRUSTED_JUMPED);
     static const struct row rows[] = {
         {1, DAY + 1, TRUSTED_DOUBTED, 1001},
         {CONFIRM, DAY + CONFIRM, TRUSTED_CONFIRMED, DAY + CONFIRM},
     };
     CHECK_ROWS(&clock, rows);
+}
+
+/* The server was down for ten days; the clock agrees, or is another day ahead. */
+static void test_resume_in_the_same_boot(void **state)
+{
+    (void)state;
+    enum { DOWN = 10 * DAY };
+    struct trusted_clock clock;
+    start(&clock, 5000);
+    clock.has_boot_id = true;
+    memset(clock.boot_id, 'a', sizeof(clock.boot_id));
+    struct trusted_time stored = {.trusted_ms = 1000 * 1000, .has_boot_id = true, .boot_ms = 500};
+    memset(stored.boot_id, 'a', sizeof(stored.boot_id));
+    int64_t boot_ms = 500 + (int64_t)DOWN * 1000;
+    int64_t wall_ms = (int64_t)(1000 + DOWN) * 1000;
+    assert_int_equal(trusted_clock_resume(&clock, &stored, wall_ms, boot_ms, false), TRUSTED_FINE);
+    assert_int_equal(
+        trusted_clock_resume(&clock, &stored, wall_ms + (int64_t)DAY * 1000, boot_ms, true),
+        TRUSTED_JUMPED);
+    assert_int_equal(trusted_clock_at(&clock, wall_ms + (int64_t)DAY * 1000, boot_ms), wall_ms);
+}
+
+/* The machine was started again: nothing tells how long it was off, but the clock may be right. */
+static void test_resume_after_a_boot(void **state)
+{
+    (void)state;
+    struct trusted_clock clock;
+    start(&clock, 5000);
+    clock.has_boot_id = true;
+    memset(clock.boot_id, 'b', sizeof(clock.boot_id));
+    struct trusted_time stored = {.trusted_ms = 1000 * 1000, .has_boot_id = true, .boot_ms = 500};
+    memset(stored.boot_id, 'a', sizeof(stored.boot_id));
+    int64_t wall_ms = (int64_t)DAY * 1000;
+    assert_int_equal(trusted_clock_resume(&clock, &stored, wall_ms, 9000, true), TRUSTED_FINE);
+    assert_int_equal(trusted_clock_resume(&clock, &stored, wall_ms, 9000, false), TRUSTED_JUMPED);
 }
 
 int main(void)
@@ -151,6 +192,8 @@ int main(void)
         cmocka_unit_test(test_confirmed_by_operator),
         cmocka_unit_test(test_confirmed_meanwhile),
         cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_resume_in_the_same_boot),
+        cmocka_unit_test(test_resume_after_a_boot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,12 @@ static bool make_new_item(struct item_write *write, const struct row *old, struc
     return item_check_changed_index_keys(write, old->item, NULL) && check_updated_size(write);
 }
 
+/* Whether two rows of different spaces belong to the same partition key. */
+static bool is_same_part(struct str a, struct str b)
+{
+    return memcmp(a.data + STORE_SPACE_LEN, b.data + STORE_SPACE_LEN, STORE_PART_LEN) == 0;
+}
+
 /* Updates one index; returns by how many bytes it grew. */
 static int64_t write_index(const struct engine *engine, struct item_write *write, size_t number,
                            const struct index_entry *before, const struct index_entry *after,
@@ -132,6 +138,7 @@ static int64_t write_index(const struct engine *engine, struct item_write *write
     bool moved = had && has && !str_eq(before->key, after->key);
     assert(!had || store_key_space(before->key) == index->space);
     assert(!has || store_key_space(after->key) == index->space);
+    assert(!has || index->kind != INDEX_LOCAL || is_same_part(after->key, write->key.row));
     if ((!had && !has) || (had && has && !moved && str_eq(before->row, after->row))) {
         return 0;
     }
@@ -574,6 +581,20 @@ static bool keeps_history(const struct items_write *call)
     return false;
 }
 
+/* Whether the call deletes items, and writes none. */
+static bool only_deletes(const struct items_write *call)
+{
+    bool deletes = false;
+    for (size_t i = 0; i < call->write_count; i++) {
+        enum write_kind kind = call->writes[i].kind;
+        if (kind != WRITE_DELETE && kind != WRITE_CHECK) {
+            return false;
+        }
+        deletes = deletes || kind == WRITE_DELETE;
+    }
+    return deletes;
+}
+
 static void declare(struct items_write *call)
 {
     struct arena *arena = call->call.arena;
@@ -597,6 +618,7 @@ static void declare(struct items_write *call)
         .done = write_done,
         .weight = write_weight(call),
         .wants_time = keeps_history(call),
+        .frees = only_deletes(call) ? STORE_FREES_ROWS : STORE_FREES_NOTHING,
     };
     call->kept_rows = NULL;
     call->next = NULL;

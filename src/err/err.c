@@ -2,6 +2,8 @@
  * caller. */
 #include "err/err.h"
 
+#include "err/messages.h"
+
 struct err_kind {
     const char *type;
     const char *name;
@@ -41,7 +43,7 @@ bool err_set_over_budget(struct err *err, const struct budget *budget)
     return budget_state(budget) != BUDGET_OVER_POOL
                ? err_set_str(err, ERR_VALIDATION,
                              STR("The request needs more memory than one request may have"))
-               : err_set_str(err, ERR_OVERLOADED, STR(ERR_OVERLOADED_TEXT));
+               : err_set_str(err, ERR_OVERLOADED, STR(MESSAGE_OVERLOADED));
 }
 
 const char *err_wire_type(enum err_code code)

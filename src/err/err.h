@@ -20,9 +20,6 @@ struct err {
     struct str message;
 };
 
-/* The message of ERR_OVERLOADED when memory is short. */
-#define ERR_OVERLOADED_TEXT "The server is out of memory for requests. Try again later."
-
 #define ERR_INIT(arena_) ((struct err){.arena = (arena_)})
 
 /* Fills *err and returns false, so that a failing function can `return err_set(...)`. Does nothing

@@ -236,8 +236,7 @@ MUST_USE size_t update_weight(const struct update *update);
  * 100, and after `REMOVE l[1]` the element that moved to index 1 is. */
 struct value update_touched(const struct update *update, struct value item, struct arena *arena);
 /* Returns how many bytes UpdateItem's size limit charges for the actions: an update fails if the
- * new item, or the new item without its key attributes plus 3 plus this, is over 409,600 bytes. 0,
- * and not the 3, for AttributeUpdates. */
+ * new item, or the new item without its key attributes plus 3 plus this, is over 409,600 bytes. */
 size_t update_overhead(const struct update *update);
 
 #endif

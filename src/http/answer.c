@@ -150,7 +150,7 @@ static char *put_body_facts(char *at, const struct facts *facts)
     at = put_number(at, facts->body_len);
     at = put(at, STR("\r\n"));
     if (facts->coding != CODING_IDENTITY) {
-        at = put(at, facts->coding == CODING_GZIP ? STR("Content-Encoding: gzip\r\n")
+        at = put(at, facts->coding == CODING_GZIP ? STR(HTTP_GZIP_HEADER)
                                                   : STR("Content-Encoding: deflate\r\n"));
         at = put(at, STR("Vary: Accept-Encoding\r\n"));
     }
@@ -222,7 +222,7 @@ static bool is_compressible(const struct request_slot *slot, const struct http_a
 {
     size_t body_len = slot->out.len - slot->exchange.out_start;
     return body_len > loop_options(slot->conn->loop)->compress_bytes_min && !answer->is_coded &&
-           answer->status != 204 && answer->status != 304 &&
+           !slot->exchange.holds_secret && answer->status != 204 && answer->status != 304 &&
            !str_eq(slot->head.method, STR("HEAD"));
 }
 

@@ -187,7 +187,7 @@ static void test_client_gone_before_slow_thread(void **state)
     client_open(&first, testing.port);
     client_open(&gone, testing.port);
     client_open(&last, testing.port);
-    client_request(&first, "/slow", "first");
+    client_request(&first, "/block", "first");
     testing_wait_held(&testing, 1);
     client_request(&gone, "/slow", "gone");
     testing_wait_calls(&testing, 2);
@@ -195,13 +195,75 @@ static void test_client_gone_before_slow_thread(void **state)
     client_request(&last, "/slow", "last");
     testing_wait_calls(&testing, 3);
     testing_wait_connections(&testing, 2);
-    testing_release(&testing);
+    testing_unblock(&testing);
     CHECK_ANSWER(&first, 200, "first");
     testing_wait_held(&testing, 1);
     testing_release(&testing);
     CHECK_ANSWER(&last, 200, "last");
     client_close(&first);
     client_close(&last);
+    testing_close(&testing);
+}
+
+/* A request that waits for another thread does not occupy its slow thread. */
+static void test_slow_thread_serves_others_meanwhile(void **state)
+{
+    (void)state;
+    enum { COUNT = 20 };
+    struct http_options options = testing_options();
+    options.slow_thread_count = 1;
+    struct testing_server testing;
+    struct client clients[COUNT];
+    testing_open(&testing, &options);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            if (round == 0) {
+                client_open(&clients[i], testing.port);
+            }
+            client_request(&clients[i], "/slow", "body");
+        }
+        testing_wait_held(&testing, COUNT);
+        testing_release(&testing);
+        for (int i = 0; i < COUNT; i++) {
+            CHECK_ANSWER(&clients[i], 200, "body");
+        }
+    }
+    for (int i = 0; i < COUNT; i++) {
+        client_close(&clients[i]);
+    }
+    testing_close(&testing);
+}
+
+/* While memory is short a slow thread begins only one request at a time; others begin when it has
+ * ended. */
+static void test_slow_thread_saves_memory(void **state)
+{
+    (void)state;
+    struct memory_pool memory = {0};
+    memory.bytes_max = (size_t)64 << 20;
+    struct http_options options = testing_options();
+    options.slow_thread_count = 1;
+    options.memory = &memory;
+    struct testing_server testing;
+    struct client clients[2];
+    testing_open(&testing, &options);
+    memory_pool_add(&memory, (size_t)40 << 20);
+    client_open(&clients[0], testing.port);
+    client_open(&clients[1], testing.port);
+    client_request(&clients[0], "/slow", "first");
+    testing_wait_held(&testing, 1);
+    client_request(&clients[1], "/slow", "second");
+    testing_wait_calls(&testing, 2);
+    testing_wait_calm(&testing);
+    testing_wait_held(&testing, 1);
+    testing_release(&testing);
+    CHECK_ANSWER(&clients[0], 200, "first");
+    testing_wait_held(&testing, 1);
+    testing_release(&testing);
+    CHECK_ANSWER(&clients[1], 200, "second");
+    client_close(&clients[0]);
+    client_close(&clients[1]);
+    memory_pool_remove(&memory, (size_t)40 << 20);
     testing_close(&testing);
 }
 
@@ -215,6 +277,8 @@ int main(void)
         cmocka_unit_test(test_second_server_is_refused),
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_client_gone_before_slow_thread),
+        cmocka_unit_test(test_slow_thread_serves_others_meanwhile),
+        cmocka_unit_test(test_slow_thread_saves_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,7 @@ void http_reply(struct http_exchange *exchange, const struct http_answer *answer
     struct request_slot *slot = CONTAINER_OF(exchange, struct request_slot, exchange);
     struct conn *conn = slot->conn;
     assert(slot->stage == STAGE_CALLING || slot->stage == STAGE_DEFERRED);
+    slot->holds_secret = slot->holds_secret || exchange->holds_secret;
     if (slot->slow_thread != NULL) {
         slow_reply(slot, answer);
         return;

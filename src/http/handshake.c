@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
+#include "err/messages.h"
 
 struct handshake_pool {
     pthread_mutex_t mutex;
@@ -109,7 +110,7 @@ bool handshake_open(struct http_server *server, struct err *err)
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result == 0 || err_set(err, ERR_INTERNAL, "cannot start a thread");
+    return result == 0 || err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
 }
 
 void handshake_close(struct handshake_pool *pool)

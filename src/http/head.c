@@ -1,7 +1,9 @@
 /* Parses heads line by line: a line is parsed when its LF has been received, so that the only state
- * inside a line is how far it was searched for the LF. */
+ * inside a line is how far it was searched for the LF. Called by receive.c on the thread of the
+ * connection. */
 #include "http/head_internal.h"
 
+#include "err/messages.h"
 #include "http/text_internal.h"
 
 /* RFC 9110, 5.6.2: tchar */
@@ -169,7 +171,7 @@ static enum head_status take_content_length(struct head *head, struct str value)
         }
         if (__builtin_mul_overflow(length, 10, &length) ||
             __builtin_add_overflow(length, value.data[i] - '0', &length)) {
-            return bad(head, 413, "request body too large");
+            return bad(head, 413, MESSAGE_BODY_TOO_LARGE);
         }
     }
     if (value.len == 0) {

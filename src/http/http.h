@@ -28,10 +28,11 @@ struct http_exchange {
     bool is_secure;    /* received over TLS */
     const struct http_header *headers;
     size_t header_count;
-    struct str body;     /* without chunks, decompressed */
-    struct str raw_body; /* before decompression: what a signature covers */
-    const uint8_t *peer; /* address of the client, 16 bytes: IPv6, or IPv4 as ::ffff:a.b.c.d */
-    bool is_head_only;   /* the body has not been received: see http_head_check */
+    struct str body;       /* without chunks, decompressed */
+    struct str raw_body;   /* before decompression: what a signature covers */
+    const uint8_t *peer;   /* address of the client, 16 bytes: IPv6, or IPv4 as ::ffff:a.b.c.d */
+    bool is_head_only;     /* the body has not been received: see http_head_check */
+    size_t body_bytes_max; /* largest body; http_head_check may lower it */
 
     /* Memory of the request; freed after http_reply(). Has a budget if options.memory or
      * arena_bytes_max is set. */
@@ -44,6 +45,9 @@ struct http_exchange {
     /* `out` holds no earlier answer: no other thread uses it before http_reply(), so the handler
      * may write to it on any thread. */
     bool out_is_exclusive;
+    /* The handler sets it: the request or its answer contains a secret, so all memory of both is
+     * overwritten when the answer has been sent, and the answer is not compressed. */
+    bool holds_secret;
 };
 
 struct http_answer {
@@ -55,6 +59,9 @@ struct http_answer {
     bool is_coded;           /* do not compress: the body is compressed, or not compressible */
     bool is_endless;         /* without a length; set by http_stream_open() only */
 };
+
+/* The header of an answer whose body is compressed already. */
+#define HTTP_GZIP_HEADER "Content-Encoding: gzip\r\n"
 
 /* The answer to requests for which there is no memory. */
 struct http_busy {
@@ -70,8 +77,9 @@ typedef void http_failure(int status, const char *text, struct buf *headers, str
 
 /* Called on the thread of the connection when the head of a request has been received and its body
  * has not. May call http_reply(): then the body is not read, and the connection is closed after the
- * answer. Otherwise the handler gets the request when it is complete. Not called for a request that
- * is received at once. `context` is that of the handler. */
+ * answer. Otherwise the handler gets the request when it is complete; a larger body than
+ * exchange->body_bytes_max is answered with 413. Not called for a request that is received at once.
+ * `context` is that of the handler. */
 typedef void http_head_check(void *context, struct http_exchange *exchange);
 
 /* An address to serve on. */
@@ -139,6 +147,9 @@ struct http_tls_options {
     struct str client_ca_file; /* authorities of client certificates; "": none is required */
 };
 
+/* Makes OpenSSL overwrite its copies of a private key while it reads one. Call it before anything
+ * else uses OpenSSL. */
+void http_tls_prepare(void);
 /* Reads the files. TLS 1.2 and 1.3, ALPN http/1.1. The caller passes *out to http_server_set_tls()
  * or frees it with http_tls_destroy(). False: ERR_INTERNAL, and the message names the file. */
 MUST_USE bool http_tls_create(const struct http_tls_options *options, struct http_tls **out,

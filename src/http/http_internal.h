@@ -15,6 +15,7 @@
 #include "http/coding_internal.h"
 #include "http/head_internal.h"
 #include "http/http.h"
+#include "http/slow_queue_internal.h"
 #include "http/tls_internal.h"
 
 #include <uv.h> /* last: it defines the system's MIN and MAX */
@@ -79,7 +80,9 @@ struct request_slot {
     int fail_status; /* after RECEIVE_FAILED: status and text of the answer */
     const char *fail_text;
     bool is_busy; /* after RECEIVE_FAILED: no memory for the request; answer with answer_busy() */
-    bool continue_wanted; /* the client waits for "100 Continue" before it sends the body */
+    bool continue_wanted;  /* the client waits for "100 Continue" before it sends the body */
+    size_t body_bytes_max; /* of this request */
+    bool holds_secret;     /* a request or an answer since the slot was taken did */
 
     struct budget arena_budget;
     struct budget buf_budget; /* of the four buffers; `in` and the slot itself count in the pool */
@@ -99,12 +102,12 @@ struct request_slot {
     enum slow_kind slow_kind;
     bool slow_is_wanted;      /* slow_start_wanted() passes the slot to a slow thread */
     atomic_bool is_abandoned; /* the connection is closed: a slow thread need not begin */
+    struct slow_entry slow_entry;
     struct request_slot *next_slow;
     struct task slow_task;
     http_handler *slow_run;
     void *slow_context;
-    struct slow_thread *slow_thread; /* NULL: slow_run is not running */
-    bool slow_is_done;               /* slow_run has replied */
+    struct slow_thread *slow_thread; /* has called slow_run, which has not replied yet; or NULL */
     enum coder_status inflate_status;
     struct http_answer answer; /* a copy in the arena, while a slow thread compresses it */
     struct buf coded;          /* the compressed body; empty: it is sent uncompressed */
@@ -134,6 +137,8 @@ struct conn {
     struct conn *next_ready;
     uint8_t peer[16];     /* as in struct http_exchange */
     size_t counted_bytes; /* at the last check: WAIT_SEND: unsent, WAIT_REQUEST: received */
+    int64_t slow_end_ns;  /* of its last task on a slow thread: see slow_queue_internal.h */
+    int64_t slow_used_ns; /* processor time of the largest of its last tasks there */
     int writes_under_way; /* of slot->out_write and slot->tail_write */
     bool is_reading;
     bool is_ready; /* in loop->ready: it has answers to send */
@@ -267,10 +272,13 @@ void wait_on_timer(uv_timer_t *timer);
 void wait_arm(struct loop *loop, uint64_t at_ms);
 
 /* request_slot.c: memory of busy connections. */
-/* Takes a free slot, or allocates one, for a connection. NULL: there is no memory. */
+/* Takes a free slot, or allocates one, for a connection. */
 MUST_USE struct request_slot *slot_take(struct loop *loop, struct conn *conn);
 /* Returns a slot, when no exchange is open and no write is under way. */
 void slot_return(struct loop *loop, struct request_slot *slot);
+/* Overwrites the memory of a request that held a secret; that of its answer when the slot is
+ * returned. */
+void slot_erase_request(struct request_slot *slot);
 /* Frees the buffers of the body, which the current request no longer needs. */
 void slot_drop_body(struct request_slot *slot);
 /* Frees the large buffers of free slots when their time has passed. */

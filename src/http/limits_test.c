@@ -249,7 +249,7 @@ static bool try_to_read_slowly(int timeout_ms)
     return is_open;
 }
 
-/* On a busy machine the client itself may stand still for longer than a short time-out. */
+/* On a busy machine the client may not be scheduled for longer than a short time-out. */
 static void test_client_that_reads_slowly(void **state)
 {
     (void)state;

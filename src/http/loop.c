@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
+#include "err/messages.h"
 
 enum {
     BACKLOG = 1024,
@@ -200,8 +201,11 @@ bool loop_start(struct loop *loop, struct err *err)
     int result = uv_thread_create(&loop->thread, run, loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     loop->has_thread = result == 0;
-    return result == 0 ||
-           err_set(err, ERR_INTERNAL, "cannot start a thread: %s", uv_strerror(result));
+    if (loop->has_thread) {
+        pthread_setname_np(loop->thread, "http-network");
+    }
+    return loop->has_thread ||
+           err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD ": %s", uv_strerror(result));
 }
 
 void loop_stop(struct loop *loop)

@@ -239,7 +239,7 @@ static void test_rate_of_sender(void **state)
     assert_int_equal(client.status, 200);
     client_send(&client, STR(HEAD "Content-Length: 100000\r\n\r\n"));
     client_send_fill(&client, 99990);
-    for (int i = 0; i < 9; i++) { /* it wants one byte more each time it is looked at */
+    for (int i = 0; i < 9; i++) { /* each retry requests one byte more */
         client_send_fill(&client, 1);
         usleep(100000);
     }

@@ -1,6 +1,7 @@
 /* Parses requests from received bytes. A request that is received at once is used in place, in the
  * read buffer; only bodies that are large, chunked or compressed are copied. On the loop's thread,
  * but for receive_inflate(). */
+#include "err/messages.h"
 #include "http/http_internal.h"
 
 enum {
@@ -90,6 +91,7 @@ static void fill_exchange(struct request_slot *slot, struct str body)
         .raw_body = body,
         .peer = slot->conn->peer,
         .is_secure = slot->conn->tls != NULL,
+        .body_bytes_max = slot->body_bytes_max,
         .arena = &slot->arena,
         .mailbox = &loop->mailbox,
         .thread = loop->number,
@@ -127,13 +129,13 @@ bool receive_inflated(struct request_slot *slot)
     case CODER_TOO_LARGE:
         break;
     }
-    fail(slot, 413, "request body too large");
+    fail(slot, 413, MESSAGE_BODY_TOO_LARGE);
     return false;
 }
 
 void receive_inflate(struct request_slot *slot, struct coder *coder)
 {
-    size_t plain_max = loop_options(loop_of(slot))->body_bytes_max;
+    size_t plain_max = slot->body_bytes_max;
     slot->inflate_status = inflate_body(slot, coder, plain_max);
 }
 
@@ -147,9 +149,9 @@ static enum receive body_done(struct request_slot *slot, struct str body)
     if (body.len > CODED_HERE_MAX) {
         return RECEIVE_INFLATE;
     }
-    size_t plain_max = MIN(loop_options(loop)->body_bytes_max, (size_t)PLAIN_HERE_MAX);
+    size_t plain_max = MIN(slot->body_bytes_max, (size_t)PLAIN_HERE_MAX);
     slot->inflate_status = inflate_body(slot, &loop->coder, plain_max);
-    if (slot->inflate_status == CODER_TOO_LARGE && plain_max < loop_options(loop)->body_bytes_max) {
+    if (slot->inflate_status == CODER_TOO_LARGE && plain_max < slot->body_bytes_max) {
         return RECEIVE_INFLATE;
     }
     return receive_inflated(slot) ? RECEIVE_DONE : RECEIVE_FAILED;
@@ -183,8 +185,8 @@ static enum receive receive_body_chunked(struct request_slot *slot)
     struct str data;
     enum chunked_status status = chunked_next(&slot->chunked, &input, &data);
     while (status == CHUNKED_DATA) {
-        if (data.len > loop_options(loop_of(slot))->body_bytes_max - slot->body.len) {
-            return fail(slot, 413, "request body too large");
+        if (data.len > slot->body_bytes_max - slot->body.len) {
+            return fail(slot, 413, MESSAGE_BODY_TOO_LARGE);
         }
         buf_add(&slot->body, data);
         if (is_over_budget(slot)) {
@@ -240,6 +242,7 @@ static bool is_refused_by_head(struct request_slot *slot)
     }
     slot->stage = stage;
     slot->out.len = out_len;
+    slot->body_bytes_max = slot->exchange.body_bytes_max;
     return false;
 }
 
@@ -248,8 +251,9 @@ static enum receive begin_body(struct request_slot *slot)
 {
     const struct head *head = &slot->head;
     size_t come = slot->in_len - slot->in_at;
-    if (head->content_length > (int64_t)loop_options(loop_of(slot))->body_bytes_max) {
-        return fail(slot, 413, "request body too large");
+    slot->body_bytes_max = loop_options(loop_of(slot))->body_bytes_max;
+    if (head->content_length > (int64_t)slot->body_bytes_max) {
+        return fail(slot, 413, MESSAGE_BODY_TOO_LARGE);
     }
     bool has_body = head->chunked || head->content_length > 0;
     if (has_body && head->content_coding == CODING_UNKNOWN) {
@@ -258,6 +262,9 @@ static enum receive begin_body(struct request_slot *slot)
     bool is_whole = !head->chunked && (int64_t)come >= head->content_length;
     if (!is_whole && loop_options(loop_of(slot))->head_check != NULL && is_refused_by_head(slot)) {
         return RECEIVE_REFUSED;
+    }
+    if (head->content_length > (int64_t)slot->body_bytes_max) { /* the check has lowered it */
+        return fail(slot, 413, MESSAGE_BODY_TOO_LARGE);
     }
     slot->continue_wanted = head->expects_continue && !is_whole && come == 0;
     if (head->chunked) {
@@ -304,6 +311,9 @@ enum receive receive_request(struct request_slot *slot)
 
 void receive_next(struct request_slot *slot)
 {
+    if (UNLIKELY(slot->holds_secret)) {
+        slot_erase_request(slot);
+    }
     arena_reset(&slot->arena);
     slot_drop_body(slot);
     budget_restart(&slot->arena_budget);

@@ -37,6 +37,23 @@ static struct request_slot *create(const struct loop *loop)
     return slot;
 }
 
+void slot_erase_request(struct request_slot *slot)
+{
+    arena_erase(&slot->arena);
+    buf_erase(&slot->body);
+    buf_erase(&slot->plain);
+}
+
+static void erase(struct request_slot *slot)
+{
+    slot_erase_request(slot);
+    buf_erase(&slot->out);
+    buf_erase(&slot->tail);
+    buf_erase(&slot->coded);
+    explicit_bzero(slot->in, slot->in_size);
+    slot->holds_secret = false;
+}
+
 static void destroy(const struct loop *loop, struct request_slot *slot)
 {
     memory_pool_remove(loop_options(loop)->memory, sizeof(*slot) + slot->in_size);
@@ -137,6 +154,9 @@ void slot_drop_large(struct loop *loop)
 
 void slot_return(struct loop *loop, struct request_slot *slot)
 {
+    if (UNLIKELY(slot->holds_secret)) {
+        erase(slot);
+    }
     if (!may_keep(loop)) {
         destroy(loop, slot);
         return;

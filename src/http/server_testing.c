@@ -77,6 +77,27 @@ static void hold_on_slow_thread(void *context, struct http_exchange *exchange)
     hold(context, exchange);
 }
 
+static void block_slow_thread(void *context, struct http_exchange *exchange)
+{
+    struct testing_server *testing = context;
+    pthread_mutex_lock(&testing->mutex);
+    testing->held_count++;
+    while (!testing->is_unblocked) {
+        pthread_cond_wait(&testing->unblocked, &testing->mutex);
+    }
+    testing->held_count--;
+    pthread_mutex_unlock(&testing->mutex);
+    reply(exchange, 200, exchange->body);
+}
+
+void testing_unblock(struct testing_server *testing)
+{
+    pthread_mutex_lock(&testing->mutex);
+    testing->is_unblocked = true;
+    pthread_cond_broadcast(&testing->unblocked);
+    pthread_mutex_unlock(&testing->mutex);
+}
+
 static void answer_size(struct http_exchange *exchange, struct http_answer *answer)
 {
     const char *slash = memrchr(exchange->target.data, '/', exchange->target.len);
@@ -122,6 +143,8 @@ static void handle(void *context, struct http_exchange *exchange)
         hold(testing, exchange);
     } else if (str_eq(target, STR("/slow"))) {
         http_run_slowly(exchange, hold_on_slow_thread, testing);
+    } else if (str_eq(target, STR("/block"))) {
+        http_run_slowly(exchange, block_slow_thread, testing);
     } else if (str_starts_with(target, STR("/size/"))) {
         answer_size(exchange, &answer);
     } else if (str_starts_with(target, STR("/coded/"))) {
@@ -178,6 +201,7 @@ void testing_open(struct testing_server *testing, const struct http_options *opt
     memset(testing, 0, sizeof(*testing));
     arena_init(&testing->arena);
     pthread_mutex_init(&testing->mutex, NULL);
+    pthread_cond_init(&testing->unblocked, NULL);
     signal(SIGPIPE,
            SIG_IGN); /* OpenSSL, as a client, writes to sockets that the server has closed */
     testing->worker_mailbox = waiting_mailbox_create();
@@ -211,6 +235,7 @@ void testing_close(struct testing_server *testing)
     mailbox_post(waiting_mailbox_box(testing->worker_mailbox), &testing->worker_end);
     pthread_join(testing->worker, NULL);
     waiting_mailbox_destroy(testing->worker_mailbox);
+    pthread_cond_destroy(&testing->unblocked);
     pthread_mutex_destroy(&testing->mutex);
     arena_finish(&testing->arena);
 }

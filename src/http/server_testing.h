@@ -14,6 +14,7 @@
  *   /split   writes the first half of the body at once, and answers like /later
  *   /hold    answers with the body when testing_release() is called
  *   /slow    the same on a slow thread
+ *   /block   blocks a slow thread until testing_unblock() is called, then answers with the body
  *   /size/N  answers at once with N bytes that compress well
  *   /coded/N the same, said to be compressed already
  *   /crc/N   the same with a checksum
@@ -33,8 +34,10 @@ struct testing_server {
     bool worker_is_done;
     struct task worker_end;
     pthread_mutex_t mutex;
-    struct work *held; /* under the mutex */
+    struct work *held; /* under the mutex, as the next */
     int held_count;
+    bool is_unblocked;
+    pthread_cond_t unblocked;
 };
 
 /* Returns options with small limits, time-outs of a minute, and one thread. */
@@ -45,6 +48,8 @@ void testing_open(struct testing_server *testing, const struct http_options *opt
 void testing_close(struct testing_server *testing);
 /* Answers the exchanges of /hold and /slow. */
 void testing_release(struct testing_server *testing);
+/* Ends the blocking of /block, for good. */
+void testing_unblock(struct testing_server *testing);
 /* Waits until `count` exchanges are held. */
 void testing_wait_held(struct testing_server *testing, int count);
 /* Waits until the handler has been called `count` times. */

@@ -1,7 +1,11 @@
 /* Slow threads do expensive work, so that the loops can serve other connections: they decompress
  * large bodies, compress large answers, and run requests of http_run_slowly(). They have a low
- * priority. A connection has at most one task, and tasks run in the order in which they were
- * queued, so that connections take turns.
+ * priority. A connection has at most one task; the connection that has used the least processor
+ * time comes first (slow_queue_internal.h).
+ *
+ * A request that waits for the store does not occupy its slow thread: the thread begins others
+ * meanwhile, unless memory is short, and continues the request when a task arrives in its mailbox,
+ * which is the home of all requests that it has begun.
  *
  * While a slow thread has a slot, its loop only receives bytes into slot->in. The slow thread
  * returns the slot through the loop's mailbox. */
@@ -10,24 +14,42 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "err/messages.h"
+
+enum {
+    SLEEP_MS = 60 * 1000, /* of an idle thread: it is woken when there is something to do */
+    /* A task is heavy if it has so many bytes, or if one of its connection has lately used so much
+     * processor time. */
+    HEAVY_BYTES = 1024 * 1024,
+    HEAVY_NS = 10 * 1000 * 1000,
+};
 
 struct slow_thread {
     struct slow_pool *pool;
     int number; /* after the numbers of the loops */
     pthread_t thread;
     struct waiting_mailbox *box;
+    struct task wake;
+    atomic_bool is_woken; /* `wake` is in the mailbox */
+    bool is_idle;         /* waits for slots; under the mutex of the pool */
+
+    /* Used by the thread only. */
     struct coder coder;
+    int open_count;               /* requests that have begun and were not replied to */
+    struct request_slot *replied; /* they go back to their loops when no code of theirs runs */
 };
 
 struct slow_pool {
-    pthread_mutex_t mutex;
-    pthread_cond_t came;
-    struct request_slot *oldest;
-    struct request_slot **newest_link;
+    const struct memory_pool *memory; /* or NULL */
+    pthread_mutex_t mutex;            /* of the queue and of the next */
+    struct slow_queue queue;
+    int heavy_count; /* threads that run a heavy task: one of several is left for others */
     bool closing;
-    int started_count;
+    int thread_count;  /* never changes */
+    int started_count; /* only for slow_open() and slow_close() */
     struct slow_thread threads[];
 };
 
@@ -65,23 +87,58 @@ static void on_back(struct task *task)
     slow_start_wanted(slot);
 }
 
+/* Waking threads ---------------------------------------------------------------------------- */
+
+static void be_awake(struct task *task)
+{
+    struct slow_thread *thread = CONTAINER_OF(task, struct slow_thread, wake);
+    atomic_store(&thread->is_woken, false);
+}
+
+static void wake(struct slow_thread *thread)
+{
+    if (!atomic_exchange(&thread->is_woken, true)) { /* else the task is in the mailbox already */
+        mailbox_post(waiting_mailbox_box(thread->box), &thread->wake);
+    }
+}
+
+/* Returns a thread that waits for slots, or NULL. With the mutex of the pool. */
+static struct slow_thread *take_idle(struct slow_pool *pool)
+{
+    for (int i = 0; i < pool->thread_count; i++) {
+        if (pool->threads[i].is_idle) {
+            pool->threads[i].is_idle = false;
+            return &pool->threads[i];
+        }
+    }
+    return NULL;
+}
+
 /* On a slow thread -------------------------------------------------------------------------- */
+
+static void add_replied(struct slow_thread *thread, struct request_slot *slot)
+{
+    slot->next_slow = thread->replied;
+    thread->replied = slot;
+}
 
 static void run_exchange(struct slow_thread *thread, struct request_slot *slot)
 {
     slot->slow_thread = thread;
-    slot->slow_is_done = false;
     slot->exchange.mailbox = waiting_mailbox_box(thread->box);
     slot->exchange.thread = thread->number;
+    thread->open_count++;
     slot->slow_run(slot->slow_context, &slot->exchange);
-    waiting_mailbox_run(thread->box, &slot->slow_is_done);
 }
 
 void slow_reply(struct request_slot *slot, const struct http_answer *answer)
 {
+    struct slow_thread *thread = slot->slow_thread;
     answer_keep(slot, answer);
-    answer_compress(slot, &slot->slow_thread->coder);
-    slot->slow_is_done = true;
+    answer_compress(slot, &thread->coder);
+    assert(thread->open_count > 0);
+    thread->open_count--;
+    add_replied(thread, slot);
 }
 
 static void run_kind(struct slow_thread *thread, struct request_slot *slot)
@@ -89,67 +146,151 @@ static void run_kind(struct slow_thread *thread, struct request_slot *slot)
     switch (slot->slow_kind) {
     case SLOW_INFLATE:
         receive_inflate(slot, &thread->coder);
+        add_replied(thread, slot);
         break;
     case SLOW_RUN:
         run_exchange(thread, slot);
         break;
     case SLOW_COMPRESS:
         answer_compress(slot, &thread->coder);
+        add_replied(thread, slot);
         break;
     case SLOW_NOTHING:
         assert(!"a slot without a task");
     }
 }
 
+static void charge(struct conn *conn, int64_t used_ns)
+{
+    conn->slow_end_ns += used_ns;
+    conn->slow_used_ns = MAX(used_ns, conn->slow_used_ns / 2);
+}
+
 /* A task is not begun if its client has disconnected: clients that send expensive requests and
  * disconnect would delay others, and the end of the server. */
 static void run_task(struct slow_thread *thread, struct request_slot *slot)
 {
-    if (!atomic_load_explicit(&slot->is_abandoned, memory_order_relaxed)) {
-        run_kind(thread, slot);
+    if (atomic_load_explicit(&slot->is_abandoned, memory_order_relaxed)) {
+        add_replied(thread, slot);
+        return;
     }
-    slot->slow_task.run = on_back;
-    mailbox_post(&slot->conn->loop->mailbox, &slot->slow_task);
+    struct conn *conn = slot->conn; /* which the loop does not free before it has the slot again */
+    int64_t start_ns = clock_thread_ns();
+    conn->slow_end_ns = slot->slow_entry.start_ns;
+    run_kind(thread, slot);
+    charge(conn, clock_thread_ns() - start_ns);
 }
 
-/* Waits for a slot. NULL: the pool is closing. */
-static struct request_slot *take(struct slow_pool *pool)
+/* Continues requests for which there are results. The time is charged to those that have ended. */
+static void continue_open(struct slow_thread *thread)
 {
+    int64_t start_ns = clock_thread_ns();
+    mailbox_drain(waiting_mailbox_box(thread->box));
+    int64_t count = 0;
+    for (struct request_slot *slot = thread->replied; slot != NULL; slot = slot->next_slow) {
+        count++;
+    }
+    int64_t used_ns = count == 0 ? 0 : (clock_thread_ns() - start_ns) / count;
+    for (struct request_slot *slot = thread->replied; slot != NULL; slot = slot->next_slow) {
+        charge(slot->conn, used_ns);
+    }
+}
+
+static void return_replied(struct slow_thread *thread)
+{
+    while (thread->replied != NULL) {
+        struct request_slot *slot = thread->replied;
+        thread->replied = slot->next_slow;
+        slot->slow_task.run = on_back;
+        mailbox_post(&slot->conn->loop->mailbox, &slot->slow_task);
+    }
+}
+
+/* Whether the thread may begin a request while others that it has begun wait for the store: each
+ * holds the memory of its decoded body. */
+static bool may_begin(const struct slow_thread *thread)
+{
+    const struct memory_pool *memory = thread->pool->memory;
+    return thread->open_count == 0 || memory == NULL ||
+           memory_pool_used(memory) <= memory->bytes_max / 2;
+}
+
+/* Takes the next slot. NULL: there is none, or the thread may not begin it: then another thread is
+ * woken for it, and this one looks again when one of its open requests continues. */
+static struct request_slot *take(struct slow_thread *thread, bool *out_over)
+{
+    struct slow_pool *pool = thread->pool;
+    struct slow_entry *entry = NULL;
+    struct slow_thread *other = NULL;
     pthread_mutex_lock(&pool->mutex);
-    while (pool->oldest == NULL && !pool->closing) {
-        pthread_cond_wait(&pool->came, &pool->mutex);
+    thread->is_idle = false;
+    if (!may_begin(thread)) {
+        other = slow_queue_is_empty(&pool->queue) ? NULL : take_idle(pool);
+    } else {
+        bool heavy_too = pool->heavy_count < MAX(pool->thread_count - 1, 1);
+        entry = slow_queue_take(&pool->queue, heavy_too);
+        thread->is_idle = entry == NULL;
+        pool->heavy_count += entry != NULL && entry->is_heavy;
     }
-    struct request_slot *slot = pool->oldest;
-    if (slot != NULL) {
-        pool->oldest = slot->next_slow;
-        pool->newest_link = pool->oldest == NULL ? &pool->oldest : pool->newest_link;
-    }
+    *out_over = pool->closing;
     pthread_mutex_unlock(&pool->mutex);
-    return slot;
+    if (other != NULL) {
+        wake(other);
+    }
+    return entry == NULL ? NULL : CONTAINER_OF(entry, struct request_slot, slow_entry);
+}
+
+static void end_heavy(struct slow_pool *pool, bool is_heavy)
+{
+    if (is_heavy) {
+        pthread_mutex_lock(&pool->mutex);
+        assert(pool->heavy_count > 0);
+        pool->heavy_count--;
+        pthread_mutex_unlock(&pool->mutex);
+    }
 }
 
 static void *slow_main(void *argument)
 {
     struct slow_thread *thread = argument;
-    struct request_slot *slot;
+    bool is_over = false;
     thread_lower_priority();
-    while ((slot = take(thread->pool)) != NULL) {
-        run_task(thread, slot);
+    while (!is_over) {
+        continue_open(thread);
+        return_replied(thread);
+        struct request_slot *slot = take(thread, &is_over);
+        if (slot != NULL) {
+            bool is_heavy = slot->slow_entry.is_heavy;
+            run_task(thread, slot);
+            end_heavy(thread->pool, is_heavy);
+            return_replied(thread);
+        } else if (!is_over) {
+            waiting_mailbox_wait(thread->box, SLEEP_MS);
+        }
     }
+    assert(thread->open_count == 0);
     return NULL;
 }
 
 /* Starting tasks ---------------------------------------------------------------------------- */
 
+static bool is_heavy(const struct request_slot *slot)
+{
+    size_t bytes = slot->slow_kind == SLOW_COMPRESS ? slot->out.len : slot->exchange.body.len;
+    return bytes > HEAVY_BYTES || slot->conn->slow_used_ns > HEAVY_NS;
+}
+
 static void push(struct request_slot *slot)
 {
     struct slow_pool *pool = slot->conn->loop->server->slow;
-    slot->next_slow = NULL;
+    slot->slow_entry.is_heavy = is_heavy(slot);
     pthread_mutex_lock(&pool->mutex);
-    *pool->newest_link = slot;
-    pool->newest_link = &slot->next_slow;
+    slow_queue_push(&pool->queue, &slot->slow_entry, slot->conn->slow_end_ns);
+    struct slow_thread *idle = take_idle(pool);
     pthread_mutex_unlock(&pool->mutex);
-    pthread_cond_signal(&pool->came);
+    if (idle != NULL) {
+        wake(idle);
+    }
 }
 
 void slow_want(struct request_slot *slot, enum slow_kind kind)
@@ -191,7 +332,7 @@ static bool start(struct slow_thread *thread, struct err *err)
     int result = pthread_create(&thread->thread, NULL, slow_main, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result != 0) {
-        return err_set(err, ERR_INTERNAL, "cannot start a thread");
+        return err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
     }
     pthread_setname_np(thread->thread, "http-slow");
     return true;
@@ -203,14 +344,16 @@ bool slow_open(struct http_server *server, struct err *err)
     assert(count > 0);
     struct slow_pool *pool = mem_zalloc(sizeof(*pool) + (size_t)count * sizeof(struct slow_thread));
     pthread_mutex_init(&pool->mutex, NULL);
-    pthread_cond_init(&pool->came, NULL);
-    pool->newest_link = &pool->oldest;
+    pool->memory = server->options.memory;
+    pool->thread_count = count;
     server->slow = pool;
     for (; pool->started_count < count; pool->started_count++) {
         struct slow_thread *thread = &pool->threads[pool->started_count];
         thread->pool = pool;
         thread->number = server->options.thread_count + pool->started_count;
         thread->box = waiting_mailbox_create();
+        thread->wake.run = be_awake;
+        atomic_init(&thread->is_woken, false);
         if (!start(thread, err)) {
             waiting_mailbox_destroy(thread->box);
             return false;
@@ -225,16 +368,16 @@ void slow_close(struct slow_pool *pool)
         return;
     }
     pthread_mutex_lock(&pool->mutex);
-    assert(pool->oldest == NULL); /* every exchange has been replied to */
+    assert(slow_queue_is_empty(&pool->queue)); /* every exchange has been replied to */
     pool->closing = true;
-    pthread_cond_broadcast(&pool->came);
     pthread_mutex_unlock(&pool->mutex);
     for (int i = 0; i < pool->started_count; i++) {
+        wake(&pool->threads[i]);
         pthread_join(pool->threads[i].thread, NULL);
         waiting_mailbox_destroy(pool->threads[i].box);
         coder_finish(&pool->threads[i].coder);
     }
-    pthread_cond_destroy(&pool->came);
+    slow_queue_finish(&pool->queue);
     pthread_mutex_destroy(&pool->mutex);
     mem_free(pool);
 }

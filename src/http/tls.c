@@ -4,7 +4,10 @@
 #include "http/http_internal.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/mem.h"
@@ -48,6 +51,83 @@ static bool check_key_mode(struct str file, struct err *err)
                    STR_ARG(file));
 }
 
+/* Keys are in memory that is not part of core dumps: OpenSSL's secure heap. Each handshake under
+ * way has a key there, too; when it is full, handshakes fail. */
+static void set_up_secure_heap(void)
+{
+    enum { HEAP_BYTES = 8 << 20, BLOCK_BYTES_MIN = 16 };
+    if (CRYPTO_secure_malloc_initialized() == 0) {
+        (void)CRYPTO_secure_malloc_init(HEAP_BYTES, BLOCK_BYTES_MIN); /* or the ordinary heap */
+    }
+}
+
+/* While it is set, memory that OpenSSL frees on this thread is overwritten: its parsers of keys do
+ * not do so. */
+static _Thread_local bool erases_freed;
+
+static void *allocate(size_t size, const char *file, int line)
+{
+    (void)file, (void)line;
+    return malloc(size);
+}
+
+static void release(void *memory, const char *file, int line)
+{
+    (void)file, (void)line;
+    if (UNLIKELY(erases_freed) && memory != NULL) {
+        explicit_bzero(memory, malloc_usable_size(memory));
+    }
+    free(memory);
+}
+
+static void *reallocate(void *memory, size_t size, const char *file, int line)
+{
+    if (LIKELY(!erases_freed) || memory == NULL) {
+        return realloc(memory, size);
+    }
+    void *copy = malloc(size);
+    if (copy != NULL) {
+        memcpy(copy, memory, MIN(size, malloc_usable_size(memory)));
+        release(memory, file, line);
+    }
+    return copy;
+}
+
+void http_tls_prepare(void)
+{
+    (void)CRYPTO_set_mem_functions(allocate, reallocate, release);
+}
+
+static EVP_PKEY *read_key(BIO *bio)
+{
+    erases_freed = true;
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
+    erases_freed = false;
+    return key;
+}
+
+/* Reads the key with unbuffered input, so that no copy of its text stays in memory. */
+static bool use_key_file(SSL_CTX *context, const char *path)
+{
+    enum { FILE_BYTES_MAX = 64 * 1024 };
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        ERR_raise(ERR_LIB_SYS, errno);
+        return false;
+    }
+    setvbuf(file, NULL, _IONBF, 0);
+    char *text = OPENSSL_secure_malloc(FILE_BYTES_MAX);
+    size_t len = text == NULL ? 0 : fread(text, 1, FILE_BYTES_MAX, file);
+    fclose(file);
+    BIO *bio = BIO_new_mem_buf(text, (int)len);
+    EVP_PKEY *key = read_key(bio);
+    bool good = key != NULL && SSL_CTX_use_PrivateKey(context, key) == 1;
+    EVP_PKEY_free(key);
+    BIO_free(bio);
+    OPENSSL_secure_clear_free(text, FILE_BYTES_MAX);
+    return good;
+}
+
 static bool load_certificate(SSL_CTX *context, struct str cert, struct str key, struct err *err)
 {
     if (SSL_CTX_use_certificate_chain_file(context, cert.data) != 1) {
@@ -56,7 +136,7 @@ static bool load_certificate(SSL_CTX *context, struct str cert, struct str key, 
     if (!check_key_mode(key, err)) {
         return false;
     }
-    if (SSL_CTX_use_PrivateKey_file(context, key.data, SSL_FILETYPE_PEM) != 1) {
+    if (!use_key_file(context, key.data)) {
         int reason = ERR_GET_REASON(ERR_peek_last_error());
         bool is_other = reason == X509_R_KEY_VALUES_MISMATCH || reason == X509_R_KEY_TYPE_MISMATCH;
         return fail(err,
@@ -99,7 +179,7 @@ static bool set_up(SSL_CTX *context, const struct http_tls_options *options, str
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA |
-                                     SSL_OP_IGNORE_UNEXPECTED_EOF);
+                                     SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_CLEANSE_PLAINTEXT);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     /* Sessions are resumed by tickets, which need no memory on the server. */
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
@@ -118,6 +198,7 @@ static bool set_up(SSL_CTX *context, const struct http_tls_options *options, str
 bool http_tls_create(const struct http_tls_options *options, struct http_tls **out, struct err *err)
 {
     ERR_clear_error();
+    set_up_secure_heap();
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (context == NULL) {
         return err_set(err, ERR_INTERNAL, "OpenSSL does not work");

@@ -1,6 +1,8 @@
 /* The JSON reader. Reads requests in the server (src/wire) and responses in the client library. */
 #include "json/reader.h"
 
+#include <stdlib.h>
+
 #include "base/utf8.h"
 
 static bool fail(struct json_reader *reader, const char *mistake)
@@ -301,6 +303,19 @@ bool json_read_number(struct json_reader *reader, struct str *out)
     *out = str_make(reader->at, (size_t)(at - reader->at));
     reader->at = at;
     return true;
+}
+
+bool json_read_amount(struct json_reader *reader, double max, double *out)
+{
+    struct str text;
+    char digits[64];
+    if (!json_read_number(reader, &text) || text.len >= sizeof(digits)) {
+        return false;
+    }
+    memcpy(digits, text.data, text.len);
+    digits[text.len] = 0;
+    *out = strtod(digits, NULL);
+    return *out >= 0 && *out <= max;
 }
 
 static bool enter(struct json_reader *reader, char open)

@@ -52,6 +52,9 @@ MUST_USE bool json_read_bool(struct json_reader *reader, bool *out);
 MUST_USE bool json_read_string(struct json_reader *reader, struct json_string *out);
 /* Consumes a number and returns its text, which follows JSON's grammar. */
 MUST_USE bool json_read_number(struct json_reader *reader, struct str *out);
+/* Consumes a number from 0 to `max`, of at most 63 characters. False: it is not one; *out may have
+ * been set. */
+MUST_USE bool json_read_amount(struct json_reader *reader, double max, double *out);
 
 /* Enters an object. Then call json_next_member() until it returns false; after each true read or
  * skip one value. False without a mistake: the container has ended and was consumed. */

@@ -92,7 +92,7 @@ static void note_success(struct worker *worker, const struct feed *feed, struct 
     }
     if (delivery->warned_us >=
         delivery->failing_since_us) { /* the log has a line about the failures */
-        log_write(LOG_INFO, "kinesis", "table %.*s: changes go to %.*s again after %lld ms",
+        log_write(LOG_INFO, "kinesis", "table %.*s: delivery to %.*s works again after %lld ms",
                   STR_ARG(feed->table_name), STR_ARG(feed->destination.stream_arn),
                   (long long)((clock_monotonic_us() - delivery->failing_since_us) / 1000));
     }
@@ -204,7 +204,8 @@ static void leave_out(struct worker *worker, const struct feed *feed, struct del
     if (!delivery->has_left_out) {
         delivery->has_left_out = true;
         log_write(LOG_WARN, "kinesis",
-                  "table %.*s: a change of more than 1 MiB is left out, like others that follow",
+                  "table %.*s: a change of more than 1 MiB was dropped; later ones are dropped "
+                  "without a log line",
                   STR_ARG(feed->table_name));
     }
 }
@@ -253,7 +254,7 @@ static void fill_wave(struct worker *worker, const struct feed *feed, struct del
 static bool send_window(struct worker *worker, const struct feed *feed, struct delivery *delivery)
 {
     struct wave wave;
-    while (engine_is_leader(worker->kinesis->engine)) {
+    while (engine_leads_transfers(worker->kinesis->engine)) {
         fill_wave(worker, feed, delivery, &wave);
         size_t sent = worker->put.count;
         if (sent == 0) {

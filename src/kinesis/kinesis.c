@@ -140,7 +140,7 @@ static int64_t serve_feed(struct worker *worker, const struct feed *feed)
 static int64_t worker_round(struct background *background)
 {
     struct worker *worker = CONTAINER_OF(background, struct worker, background);
-    if (!engine_is_leader(background->engine)) {
+    if (!engine_leads_transfers(background->engine)) {
         worker->feed_count = 0;
         for (struct delivery *known = worker->deliveries; known != NULL; known = known->next) {
             known->is_listed = false;

@@ -5,8 +5,8 @@
 #include <pthread.h>
 
 #include "kinesis/kinesis.h"
-#include "kinesis/record.h"
-#include "kinesis/stream.h"
+#include "kinesis/change_record.h"
+#include "kinesis/stream_calls.h"
 
 enum {
     WORKER_COUNT = 4,

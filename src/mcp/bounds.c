@@ -1,7 +1,7 @@
 /* Keeps answers small: items that do not fit are left out, long texts are cut. Called by the tools.
  */
 #include "base/utf8.h"
-#include "mcp/server_internal.h"
+#include "mcp/mcp_internal.h"
 
 enum {
     TEXT_BYTES_MAX = 2000, /* of a string before it is cut, if an item is too large */

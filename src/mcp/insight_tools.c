@@ -1,6 +1,6 @@
 /* The tools that need a Gramme server: explain_statement, access_patterns, cost, findings. Main
  * thread. */
-#include "mcp/server_internal.h"
+#include "mcp/mcp_internal.h"
 
 static bool need_gramme(struct tool_call *call)
 {

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/map.h"
-#include "mcp/key_internal.h"
+#include "mcp/table_key_internal.h"
 
 /* --- pages of a Query or Scan --- */
 

@@ -1,6 +1,6 @@
 /* The tools about tables, and those that write: list_tables, describe_table, put_item, delete_item.
  * Main thread. */
-#include "mcp/key_internal.h"
+#include "mcp/table_key_internal.h"
 
 /* --- list_tables --- */
 

@@ -1,8 +1,8 @@
-/* The list of tools, their arguments and failures. Called by server.c and by the tools. */
+/* The list of tools, their arguments and failures. Called by mcp.c and by the tools. */
 #include <stdarg.h>
 
 #include "base/format.h"
-#include "mcp/server_internal.h"
+#include "mcp/mcp_internal.h"
 
 static const struct tool tools[] = {
 #define TOOL(function, name, access, description, schema)                                          \

@@ -19,6 +19,7 @@ struct block *block_create(size_t bytes)
     block->entries = mem_zalloc(block->slot_count * sizeof(*block->entries));
     block->events_max = MIN(bytes / 4, (size_t)256 * 1024);
     block->events = mem_alloc(block->events_max);
+    block->arena_max = MIN(bytes / 4, (size_t)ARENA_BYTES_MAX);
     arena_init(&block->arena);
     return block;
 }
@@ -47,6 +48,13 @@ void block_reset(struct block *block)
     arena_reset(&block->arena);
 }
 
+size_t pattern_text_bytes(const struct pattern_text *text)
+{
+    return sizeof(*text) + text->text.len + text->operation.len + text->table.len +
+           text->index.len + text->key.len + text->filter.len + text->condition.len +
+           text->update.len + text->projection.len + text->example.len;
+}
+
 size_t block_bytes(const struct block *block)
 {
     return sizeof(*block) + block->slot_count * sizeof(*block->entries) + block->events_max +
@@ -55,7 +63,7 @@ size_t block_bytes(const struct block *block)
 
 bool block_is_full_of_patterns(const struct block *block)
 {
-    return block->entry_count > block->slot_count * 3 / 4 || block->arena_bytes > ARENA_BYTES_MAX;
+    return block->entry_count > block->slot_count * 3 / 4 || block->arena_bytes > block->arena_max;
 }
 
 bool block_is_full(const struct block *block)
@@ -92,7 +100,7 @@ static struct block_entry *find_entry(struct block *block, const struct recordin
                 entry->index_units = ARENA_ARRAY(&block->arena, double, text->index_count);
             }
             block->entry_count++;
-            block->arena_bytes += sizeof(*text) + 2 * text->text.len + text->index_count * 48;
+            block->arena_bytes += pattern_text_bytes(text) + text->index_count * 48;
             return entry;
         }
         at = (at + 1) & (block->slot_count - 1);
@@ -100,17 +108,17 @@ static struct block_entry *find_entry(struct block *block, const struct recordin
     return &block->entries[at];
 }
 
-static void count_error(struct pattern_sums *sums, enum err_code code)
+void pattern_count_errors(struct pattern_sums *sums, enum err_code code, uint64_t count)
 {
-    sums->errors++;
-    for (size_t i = 0; i < ERROR_KINDS; i++) {
+    for (size_t i = 0; code != ERR_NONE && i < ERROR_KINDS - 1; i++) {
         struct error_count *kind = &sums->error_kinds[i];
-        if (kind->count == 0 || kind->code == (uint32_t)code || i == ERROR_KINDS - 1) {
+        if (kind->count == 0 || kind->code == (uint32_t)code) {
             kind->code = (uint32_t)code;
-            kind->count++;
+            kind->count += count;
             return;
         }
     }
+    sums->error_kinds[ERROR_KINDS - 1].count += count;
 }
 
 static double count_units(struct block_entry *entry, const struct meter_access *access)
@@ -218,7 +226,8 @@ void block_record(struct block *block, const struct recording *recording)
         sums->answer_bytes += call->answer_bytes;
     }
     if (UNLIKELY(err != ERR_NONE)) {
-        count_error(sums, err);
+        sums->errors++;
+        pattern_count_errors(sums, err, 1);
     }
     if (access->table != NULL) {
         log_keys(block, access, now_ns);

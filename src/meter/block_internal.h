@@ -73,7 +73,8 @@ struct pattern_sums {
     uint64_t latency_max_us;
     int64_t first_ms; /* in a block: monotonic clock; elsewhere: wall clock */
     int64_t last_ms;
-    struct error_count error_kinds[ERROR_KINDS]; /* the last one counts all further kinds */
+    /* The last one, ERR_NONE, counts all further kinds. */
+    struct error_count error_kinds[ERROR_KINDS];
     uint64_t latencies[LATENCY_BUCKETS];
 };
 
@@ -105,6 +106,7 @@ struct block {
     size_t slot_count;  /* a power of two */
     struct arena arena; /* texts and index_units */
     size_t arena_bytes; /* about */
+    size_t arena_max;   /* with more it is full */
     char *events;       /* struct heat_event and key, 8-byte aligned */
     size_t events_len;
     size_t events_max;
@@ -117,6 +119,10 @@ struct block *block_create(size_t bytes);
 void block_destroy(struct block *block);
 /* Empties a block; pointers to its texts become invalid. */
 void block_reset(struct block *block);
+/* The memory of the texts of a pattern, in bytes; about. */
+size_t pattern_text_bytes(const struct pattern_text *text);
+/* Adds errors of one kind to the sums of a pattern; ERR_NONE: of other kinds than those listed. */
+void pattern_count_errors(struct pattern_sums *sums, enum err_code code, uint64_t count);
 /* The memory of a block, in bytes; about. */
 size_t block_bytes(const struct block *block);
 /* Whether the thread must swap the block for an empty one before it records more. */

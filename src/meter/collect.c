@@ -7,9 +7,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "err/messages.h"
 #include "meter/simulation_internal.h"
 
-enum { COLLECT_MS = 1000, KEEP_MS = 10 * 1000, SPARE_BLOCKS = 8 };
+enum { COLLECT_MS = 1000, KEEP_MS = 10 * 1000, REFRESH_MS = 60 * 1000, SPARE_BLOCKS = 8 };
 
 struct meter_thread *meter_thread(struct meter *meter, int number)
 {
@@ -170,6 +171,17 @@ static void tick_tables(struct meter *meter)
     }
 }
 
+static void tick_patterns(struct meter *meter)
+{
+    for (size_t i = 0; i < meter->pattern_count; i++) {
+        struct pattern *pattern = meter->patterns[i];
+        if (pattern->now.calls > 0 || pattern->last.calls > 0) {
+            pattern->last = pattern->now;
+            pattern->now = (struct pattern_minute){0};
+        }
+    }
+}
+
 void meter_tick(struct meter *meter)
 {
     int64_t now_ms = clock_monotonic_us() / 1000;
@@ -179,6 +191,7 @@ void meter_tick(struct meter *meter)
         meter->second = (struct moment){0};
         if (meter->second_count % 60 == 0) {
             tick_tables(meter);
+            tick_patterns(meter);
             meter->minutes[meter->minute_count++ % MINUTES_KEPT] = meter->minute;
             meter->minute = (struct moment){0};
         }
@@ -204,6 +217,19 @@ static bool wait_for_work(struct meter *meter)
     return !stopping;
 }
 
+/* What waits for the store. */
+static void keep_up(struct meter *meter, int64_t now_ms)
+{
+    meter_evict(meter);
+    if (now_ms - meter->kept_ms >= KEEP_MS) {
+        meter_save(meter, false);
+        meter->kept_ms = now_ms;
+    }
+    if (meter->options.shared && now_ms - meter->refreshed_ms >= REFRESH_MS) {
+        meter_load(meter);
+    }
+}
+
 static void *collector_main(void *context)
 {
     struct meter *meter = context;
@@ -218,15 +244,12 @@ static void *collector_main(void *context)
             meter_tick(meter);
         }
         pthread_mutex_unlock(&meter->mutex);
-        if (now_ms - meter->kept_ms >= KEEP_MS) {
-            meter_save(meter);
-            meter->kept_ms = now_ms;
-        }
+        keep_up(meter, now_ms);
     }
     pthread_mutex_lock(&meter->mutex);
     meter_collect(meter);
     pthread_mutex_unlock(&meter->mutex);
-    meter_save(meter);
+    meter_save(meter, true);
     return NULL;
 }
 
@@ -287,14 +310,14 @@ bool meter_create(struct engine *engine, const struct meter_options *options, st
     map_init(&meter->surveys);
     meter->mailbox = waiting_mailbox_create();
     meter->started_ms = meter->since_ms = clock_wall_ms();
-    meter->last_tick_ms = clock_monotonic_us() / 1000;
+    meter->last_tick_ms = meter->observing_ms = clock_monotonic_us() / 1000;
     meter_tick(meter);
     *out = meter;
     if (!prices_load(&meter->prices, options->prices, err)) {
         return false;
     }
     meter->collector_started = pthread_create(&meter->collector, NULL, collector_main, meter) == 0;
-    return meter->collector_started || err_set(err, ERR_INTERNAL, "cannot start a thread");
+    return meter->collector_started || err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD);
 }
 
 static void destroy_blocks(struct meter *meter)
@@ -331,7 +354,6 @@ void meter_destroy(struct meter *meter)
     simulation_destroy(meter->simulation);
     waiting_mailbox_destroy(meter->mailbox);
     mem_free(meter->slots);
-    mem_free(meter->erased);
     mem_free(meter->patterns);
     mem_free(meter->seconds);
     mem_free(meter->minutes);

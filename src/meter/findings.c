@@ -23,18 +23,6 @@ void finding_add(struct search *search, const struct finding *finding)
     }
 }
 
-/* Samples the tables one after the other, up to a limit, so that an answer does not take
- * minutes. */
-static const struct survey *survey_all(struct insight *insight, const struct insight_tables *tables)
-{
-    enum { TABLES_SURVEYED = 200 };
-    struct survey *surveys = ARENA_ARRAY(insight->arena, struct survey, tables->count + 1);
-    for (size_t i = 0; i < MIN(tables->count, (size_t)TABLES_SURVEYED); i++) {
-        survey_table(insight, tables->tables[i]->name, &surveys[i]);
-    }
-    return surveys;
-}
-
 static int compare(const void *a, const void *b)
 {
     const struct finding *left = a;
@@ -46,6 +34,21 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : str_cmp(left->evidence, right->evidence);
 }
 
+/* Remembers how many items each table has, for its growth from now on. */
+static void remember_items(struct search *search)
+{
+    enum { DAY_MS = 24 * 3600 * 1000 };
+    int64_t now_ms = clock_wall_ms();
+    for (size_t i = 0; i < search->tables.count; i++) {
+        struct table_sums *sums =
+            map_get(&search->insight->meter->tables, search->tables.tables[i]->name);
+        if (sums != NULL && (sums->items_ms == 0 || now_ms - sums->items_ms > DAY_MS)) {
+            sums->items = search->tables.sizes[i].item_count;
+            sums->items_ms = now_ms;
+        }
+    }
+}
+
 /* Finds everything; tables stay acquired. The mutex is held when it returns. */
 static void find_all(struct insight *insight, struct search *search)
 {
@@ -53,9 +56,15 @@ static void find_all(struct insight *insight, struct search *search)
     *search = (struct search){.insight = insight, .max = FINDINGS_MAX};
     search->findings = ARENA_ARRAY(insight->arena, struct finding, search->max);
     insight_all_tables(insight, &search->tables);
-    search->surveys = survey_all(insight, &search->tables);
+    search->surveys = ARENA_ARRAY(insight->arena, const struct survey *, search->tables.count + 1);
+    survey_tables(insight, &search->tables);
     pthread_mutex_lock(&meter->mutex);
     meter_collect(meter);
+    remember_items(search);
+    for (size_t i = 0; i < search->tables.count; i++) {
+        search->surveys[i] = survey_kept(meter, search->tables.tables[i]);
+        search->surveyed_count += search->surveys[i]->has_table;
+    }
     findings_of_patterns(search);
     for (size_t i = 0; i < search->tables.count; i++) {
         findings_of_table(search, i);
@@ -68,7 +77,7 @@ static void find_all(struct insight *insight, struct search *search)
 static void write_finding(struct buf *out, const struct finding *finding)
 {
     buf_format(out, "{\"id\":\"%s\",\"severity\":\"%s\",\"table\":", kinds[finding->kind].id,
-               kinds[finding->kind].severity);
+               finding->severity != NULL ? finding->severity : kinds[finding->kind].severity);
     insight_write_text(out, finding->table);
     JSON_PUT(out, ",\"index\":");
     insight_write_text(out, finding->index);
@@ -78,7 +87,8 @@ static void write_finding(struct buf *out, const struct finding *finding)
         buf_format(out, ",\"pattern\":\"%016llx\"", (unsigned long long)finding->pattern->text.id);
     }
     JSON_PUT(out, ",\"title\":");
-    json_write_string(out, str_from_c(kinds[finding->kind].title));
+    json_write_string(
+        out, str_from_c(finding->title != NULL ? finding->title : kinds[finding->kind].title));
     JSON_PUT(out, ",\"evidence\":");
     json_write_string(out, finding->evidence);
     JSON_PUT(out, ",\"remedy\":");
@@ -98,7 +108,8 @@ void insight_findings(struct insight *insight)
     for (size_t i = 0; i < search.count; i++) {
         total += str_is_null(table) || str_eq(table, search.findings[i].table);
     }
-    buf_format(out, "{\"total\":%zu,\"findings\":[", total);
+    buf_format(out, "{\"total\":%zu,\"tables\":%zu,\"tablesExamined\":%zu,\"findings\":[", total,
+               search.tables.count, search.surveyed_count);
     size_t written = 0;
     for (size_t i = 0; i < search.count && written < limit; i++) {
         if (str_is_null(table) || str_eq(table, search.findings[i].table)) {

@@ -15,6 +15,8 @@ enum finding_kind {
 /* The subject of a finding, and its numbers. */
 struct finding {
     enum finding_kind kind;
+    const char *severity; /* NULL: that of the kind */
+    const char *title;    /* likewise */
     struct str table;
     struct str index;
     const struct pattern *pattern; /* or NULL */
@@ -27,13 +29,19 @@ struct finding {
 struct search {
     struct insight *insight;
     struct insight_tables tables;
-    const struct survey *surveys; /* one for each table */
+    const struct survey **surveys; /* survey_kept() of each table */
+    size_t surveyed_count;         /* tables that have one */
     struct finding *findings;
     size_t count;
     size_t max;
 };
 
 enum { FINDINGS_MAX = 1000 };
+
+/* The remedy for large items. */
+#define FINDING_SPLIT_ITEM                                                                         \
+    "Split the item: what grows (lists, texts) into items of its own in the same item "            \
+    "collection, large binaries to object storage."
 
 /* Adds a finding; texts are in the arena of the request. */
 void finding_add(struct search *search, const struct finding *finding);

@@ -2,6 +2,8 @@
  * slow thread of the HTTP server; the mutex is held. */
 #include "meter/findings_internal.h"
 
+#include "base/clock.h"
+
 enum {
     SCAN_ITEMS_MIN = 1000,   /* a smaller table may be scanned */
     DISCARD_ITEMS_MIN = 100, /* smallest number of items read before a filter is reported */
@@ -24,7 +26,29 @@ static const struct table *table_of(const struct search *search, struct str name
     return NULL;
 }
 
-/* Finds Scans of a large table: their cost grows with each new item. */
+/* "and had 1,000 12 minutes ago", if the table has grown. */
+static struct str growth_of(struct search *search, const struct table_sums *sums, int64_t items)
+{
+    double minutes = (double)(clock_wall_ms() - sums->items_ms) / 60e3;
+    bool is_long = minutes >= 120;
+    return TEXT(search, "%lld items and had %lld %.0f %s ago", (long long)items,
+                (long long)sums->items, is_long ? minutes / 60 : minutes + 0.5,
+                is_long ? "hours" : "minutes");
+}
+
+static struct str scan_remedy(struct search *search, const struct pattern *pattern)
+{
+    if (str_is_null(pattern->text.filter)) {
+        return STR("Query by a partition key instead; for exports use a stream, or an export.");
+    }
+    return TEXT(search,
+                "Make a global index whose partition key is what the filter (%.*s) asks for, and "
+                "Query it.",
+                STR_ARG(pattern->text.filter));
+}
+
+/* Finds Scans of a large table: their cost grows with each new item. Critical if the table was seen
+ * to grow, by a tenth at least. */
 static void find_scan(struct search *search, const struct pattern *pattern, size_t table)
 {
     const struct pattern_sums *sums = &pattern->sums;
@@ -32,30 +56,31 @@ static void find_scan(struct search *search, const struct pattern *pattern, size
     if (!(pattern->text.flags & METER_SCAN) || items < SCAN_ITEMS_MIN) {
         return;
     }
-    double calls = (double)sums->calls;
+    int64_t before = pattern->table->items;
+    bool grows = pattern->table->items_ms != 0 && items > before + before / 10;
+    struct str has = grows ? growth_of(search, pattern->table, items)
+                           : TEXT(search, "%lld items", (long long)items);
     finding_add(
         search,
         &(struct finding){
             .kind = FINDING_SCAN_GROWS,
+            .severity = grows ? NULL : "warning",
+            .title = grows ? NULL : "A Scan reads a large table",
             .table = pattern->text.table,
             .index = pattern->text.index,
             .pattern = pattern,
             .evidence = TEXT(search,
-                             "%.*s was called %llu times and read %llu items (%.1f a call); "
-                             "the table has %lld items, and each one more makes it dearer.",
+                             "%.*s was called %llu times and read %llu items (%.1f a call); the "
+                             "table has %.*s. Each further item makes the Scan more expensive.",
                              STR_ARG(pattern->text.text), (unsigned long long)sums->calls,
-                             (unsigned long long)sums->items_read, (double)sums->items_read / calls,
-                             (long long)items),
-            .remedy = str_is_null(pattern->text.filter)
-                          ? STR("Query by a partition key instead; for exports use a "
-                                "stream, or an export.")
-                          : TEXT(search,
-                                 "Make a global index whose partition key is what the "
-                                 "filter (%.*s) asks for, and Query it.",
-                                 STR_ARG(pattern->text.filter)),
-            .numbers = TEXT(search, "\"calls\":%llu,\"itemsRead\":%llu,\"tableItems\":%lld",
+                             (unsigned long long)sums->items_read,
+                             (double)sums->items_read / (double)sums->calls, STR_ARG(has)),
+            .remedy = scan_remedy(search, pattern),
+            .numbers = TEXT(search,
+                            "\"calls\":%llu,\"itemsRead\":%llu,\"tableItems\":%lld,"
+                            "\"tableItemsBefore\":%lld",
                             (unsigned long long)sums->calls, (unsigned long long)sums->items_read,
-                            (long long)items),
+                            (long long)items, (long long)(grows ? before : items)),
         });
 }
 
@@ -179,8 +204,7 @@ static void find_large_items(struct search *search, const struct pattern *patter
                              "409,600; such a write costs %.0f units.",
                              STR_ARG(pattern->text.text), (unsigned long long)bytes,
                              100.0 * (double)bytes / ITEM_BYTES_LIMIT, capacity_write_units(bytes)),
-            .remedy = STR("Split the item: what grows (lists, texts) into items of its own "
-                          "in the same item collection, large binaries to object storage."),
+            .remedy = STR(FINDING_SPLIT_ITEM),
             .numbers = TEXT(search, "\"itemBytesMax\":%llu", (unsigned long long)bytes),
         });
 }

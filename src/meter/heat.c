@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -71,6 +72,60 @@ void heat_name_place(struct heat *heat, uint32_t space, struct str table, struct
     *slot = place;
     heat->place_count++;
     heat->bytes += sizeof(*place) + table.len + index.len + 48;
+}
+
+bool heat_is_full(const struct heat *heat)
+{
+    return heat->place_count > (size_t)HEAT_PLACES_MAX * 9 / 10;
+}
+
+static void remove_place(struct heat *heat, struct heat_place *place)
+{
+    heat->counters_total -= place->counter_max;
+    heat->bytes -= place->counter_max * sizeof(struct heat_counter) + sizeof(*place) +
+                   place->table.len + place->index.len + 48;
+    heat->place_count--;
+    place_destroy(place);
+}
+
+/* Whether a newer place has the same name. `newest`: by table and index. */
+static bool is_outdated(struct map *newest, const struct heat_place *place, struct buf *name)
+{
+    name->len = 0;
+    buf_add(name, place->table);
+    buf_add_char(name, '/');
+    buf_add(name, str_is_null(place->index) ? STR("") : place->index);
+    const struct heat_place *other = map_get(newest, buf_str(name));
+    if (other == NULL || other->space < place->space) {
+        map_put(newest, buf_str(name), (void *)place);
+    }
+    return other != NULL && other->space > place->space;
+}
+
+void heat_keep_only(struct heat *heat, const struct map *tables)
+{
+    struct heat_place **old = heat->slots;
+    struct map newest;
+    struct buf name = {0};
+    map_init(&newest);
+    for (size_t i = 0; i < HEAT_PLACE_SLOTS; i++) {
+        if (old[i] != NULL) {
+            (void)is_outdated(&newest, old[i], &name);
+        }
+    }
+    heat->slots = mem_zalloc(HEAT_PLACE_SLOTS * sizeof(*heat->slots));
+    for (size_t i = 0; i < HEAT_PLACE_SLOTS; i++) {
+        struct heat_place *place = old[i];
+        if (place != NULL && map_get(tables, place->table) != NULL &&
+            !is_outdated(&newest, place, &name)) {
+            *place_slot(heat, place->space) = place;
+        } else if (place != NULL) {
+            remove_place(heat, place);
+        }
+    }
+    map_finish(&newest);
+    buf_finish(&name);
+    mem_free(old);
 }
 
 /* --- counters of one place --- */

@@ -70,10 +70,15 @@ struct heat {
 
 /* Frees all memory of heat; a zeroed struct is empty again. */
 void heat_finish(struct heat *heat);
-/* Forgets all places and what was counted. */
+/* Deletes all counters. */
 void heat_forget(struct heat *heat);
 /* Names the table or index of a space, unless it is known already. At most HEAT_PLACES_MAX. */
 void heat_name_place(struct heat *heat, uint32_t space, struct str table, struct str index);
+/* Whether there is little room for further places. */
+MUST_USE bool heat_is_full(const struct heat *heat);
+/* Removes the places of tables that are not in `tables` (a map by name), and those of earlier
+ * tables and indexes of the same name. */
+void heat_keep_only(struct heat *heat, const struct map *tables);
 /* Counts one access of a key. If the place has no name it is added to heat->lost instead. */
 void heat_add(struct heat *heat, const struct heat_event *event, const char *key);
 /* The place, or NULL. An empty index is the table. */

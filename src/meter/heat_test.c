@@ -2,6 +2,7 @@
 #include "meter/heat_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -50,10 +51,10 @@ static void check_counts(const struct heat_place *place, const uint64_t *true_co
 }
 
 /* Small keys are more likely: the probability of `k` is about 1 / (k + 1). */
-static uint32_t draw_skewed(struct random *random)
+static uint32_t draw_skewed(struct random *random, double keys)
 {
     double part = (double)(random_next(random) >> 11) / (double)(1ull << 53);
-    return (uint32_t)pow(KEYS, part) - 1;
+    return (uint32_t)pow(keys, part) - 1;
 }
 
 static void test_counts_are_within_the_error(void **state)
@@ -65,7 +66,8 @@ static void test_counts_are_within_the_error(void **state)
     random_init_seed(&random, 1);
     heat_name_place(&heat, 5, STR("t"), STR_NULL);
     for (int i = 0; i < 300000; i++) {
-        uint32_t key = i % 3 == 0 ? (uint32_t)(random_next(&random) % KEYS) : draw_skewed(&random);
+        uint32_t key =
+            i % 3 == 0 ? (uint32_t)(random_next(&random) % KEYS) : draw_skewed(&random, KEYS);
         add(&heat, 5, key, 100);
         true_counts[key]++;
         if (i == 10 || i == 1000 || i == 50000) {
@@ -147,10 +149,72 @@ static void test_units_and_peaks(void **state)
     heat_finish(&heat);
 }
 
+/* Ten million accesses of a million keys by Zipf's law: the ten heaviest keys are named. */
+static void test_heaviest_of_a_million(void **state)
+{
+    (void)state;
+    enum { MILLION = 1000 * 1000, DRAWS = 10 * MILLION, TOP = 10 };
+    struct heat heat = {0};
+    struct random random;
+    const struct heat_counter *top[TOP];
+    uint32_t *true_counts = mem_zalloc(MILLION * sizeof(*true_counts));
+    random_init_seed(&random, 2);
+    heat_name_place(&heat, 5, STR("t"), STR_NULL);
+    for (int i = 0; i < DRAWS; i++) {
+        uint32_t key = draw_skewed(&random, MILLION);
+        add(&heat, 5, key, 100);
+        true_counts[key]++;
+    }
+    const struct heat_place *place = heat_find(&heat, STR("t"), STR_NULL);
+    assert_int_equal(heat_top(place, TOP, top), TOP);
+    assert_true(heat_error_max(place) <= DRAWS / 100);
+    for (size_t i = 0; i < TOP; i++) {
+        uint64_t count = true_counts[key_of(top[i])];
+        assert_true(key_of(top[i]) < TOP); /* smaller keys are more frequent */
+        assert_true(top[i]->count <= count && count <= top[i]->count + heat_error_max(place));
+    }
+    heat_finish(&heat);
+    mem_free(true_counts);
+}
+
+/* Places of deleted tables, and of earlier tables of the same name, are removed. */
+static void test_deleted_tables_are_removed(void **state)
+{
+    (void)state;
+    enum { TABLES = HEAT_PLACES_MAX };
+    static char here;
+    struct heat heat = {0};
+    struct map tables;
+    map_init(&tables);
+    map_put(&tables, STR("table-7"), &here);
+    map_put(&tables, STR("table-8"), &here);
+    for (uint32_t i = 0; i < TABLES; i++) {
+        char name[32];
+        int len = snprintf(name, sizeof(name), "table-%u", (unsigned)(i % 1000));
+        heat_name_place(&heat, i + 1, str_make(name, (size_t)len), STR_NULL);
+        add(&heat, i + 1, i, 100);
+    }
+    assert_true(heat_is_full(&heat));
+    add(&heat, TABLES + 1, 1, 100); /* there is no room for its name */
+    assert_int_equal(heat.lost, 1);
+    heat_keep_only(&heat, &tables);
+    assert_int_equal(heat.place_count, 2);
+    assert_false(heat_is_full(&heat));
+    assert_int_equal(heat_find(&heat, STR("table-7"), STR_NULL)->space, TABLES - 1000 + 8);
+    assert_null(heat_find(&heat, STR("table-9"), STR_NULL));
+    heat_name_place(&heat, TABLES + 2, STR("new"), STR_NULL);
+    add(&heat, TABLES + 2, 1, 100);
+    assert_int_equal(heat_find(&heat, STR("new"), STR_NULL)->count, 1);
+    map_finish(&tables);
+    heat_finish(&heat);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_are_within_the_error),
+        cmocka_unit_test(test_heaviest_of_a_million),
+        cmocka_unit_test(test_deleted_tables_are_removed),
         cmocka_unit_test(test_places_share_counters),
         cmocka_unit_test(test_units_and_peaks),
     };

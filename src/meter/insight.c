@@ -219,13 +219,15 @@ static void write_server(struct insight *insight)
     buf_format(out, ",\"startedAt\":%lld,\"now\":%lld,\"store\":", (long long)meter->started_ms,
                (long long)clock_wall_ms());
     json_write_string(out, store);
-    buf_format(out,
-               "},\"insight\":{\"enabled\":true,\"since\":%lld,\"patterns\":%zu,\"patternsMax\":%d,"
-               "\"foldedCalls\":%llu,\"uncountedKeys\":%llu,\"memoryBytes\":%zu,"
-               "\"memoryBytesMax\":%d}",
-               (long long)meter->since_ms, meter->pattern_count - meter->other_count, PATTERNS_MAX,
-               (unsigned long long)meter->folded_calls, (unsigned long long)meter->heat.lost,
-               meter_bytes(meter), METER_BYTES_MAX);
+    buf_format(
+        out,
+        "},\"insight\":{\"enabled\":true,\"since\":%lld,\"observedMs\":%lld,\"patterns\":%zu,"
+        "\"patternsMax\":%d,\"unshownPatterns\":%zu,\"foldedCalls\":%llu,"
+        "\"uncountedKeys\":%llu,\"memoryBytes\":%zu,\"memoryBytesMax\":%d}",
+        (long long)meter->since_ms, (long long)meter_observed_ms(meter),
+        meter->pattern_count - meter->other_count, PATTERNS_MAX, meter->unshown_count,
+        (unsigned long long)meter->folded_calls, (unsigned long long)meter->heat.lost,
+        meter_bytes(meter), METER_BYTES_MAX);
 }
 
 static uint64_t insight_throttled(struct insight *insight)
@@ -529,12 +531,8 @@ static void reset(struct insight *insight)
     struct meter *meter = insight->meter;
     pthread_mutex_lock(&meter->mutex);
     meter_collect(meter);
-    meter_forget(meter);
-    meter->since_ms = clock_wall_ms();
-    memset(meter->seconds, 0, SECONDS_KEPT * sizeof(*meter->seconds));
-    memset(meter->minutes, 0, MINUTES_KEPT * sizeof(*meter->minutes));
-    meter->second = meter->minute = (struct moment){0};
-    meter->second_count = meter->minute_count = 0;
+    meter_restart(meter, clock_wall_ms());
+    meter->is_reset = true;
     pthread_mutex_unlock(&meter->mutex);
     JSON_PUT(insight->out, "{}");
 }

@@ -5,13 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "meter/what_if_internal.h"
 
 #define MONTH_HOURS 730.0
 #define GB          ((double)(1 << 30))
-enum { ITEM_OVERHEAD_BYTES = 100, PARTS_MAX = 1 + CAPACITY_INDEX_MAX };
+enum { ITEM_OVERHEAD_BYTES = 100 };
 
 /* The table itself, or one of its indexes. */
 struct part {
@@ -19,14 +18,17 @@ struct part {
     double read_units;         /* while traffic was observed */
     double write_units;
     double items;
-    double bytes; /* without the overhead per item */
-    int64_t provisioned_read;
-    int64_t provisioned_write;
+    double bytes;         /* without the overhead per item */
+    double average_bytes; /* of an item, as it is */
+    double provisioned_read;
+    double provisioned_write;
+    struct what_if_units seen;    /* units of the patterns that are known, */
+    struct what_if_units changed; /* and under the assumptions */
 };
 
 struct table_cost {
     const struct table *table;
-    struct part parts[PARTS_MAX];
+    struct part *parts;
     size_t part_count;
     double stream_reads;
     double peak_read; /* units per second, of the busiest minute; 0: not known */
@@ -46,7 +48,11 @@ struct costing {
     double month; /* factor from the observed time to a month */
     struct table_cost *tables;
     size_t count;
+    struct map by_name;        /* of struct table_cost */
+    struct table_cost **order; /* by cost, the most expensive first */
     struct what_if what_if;
+    size_t limit;  /* of tables and of patterns that are written */
+    size_t offset; /* of tables */
 };
 
 static double sum_of(const struct amounts *amounts)
@@ -91,20 +97,25 @@ static void fill_table(struct costing *c, struct table_cost *cost, const struct 
     const struct table_sums *sums = map_get(&c->insight->meter->tables, table->name);
     cost->table = table;
     cost->part_count = 1 + table->index_count;
+    cost->parts = ARENA_ARRAY(c->insight->arena, struct part, cost->part_count);
     cost->parts[0] = (struct part){
         .items = (double)sizes->item_count,
         .bytes = (double)sizes->bytes,
-        .provisioned_read = table->throughput.read_units,
-        .provisioned_write = table->throughput.write_units,
+        .provisioned_read = (double)table->throughput.read_units,
+        .provisioned_write = (double)table->throughput.write_units,
     };
     for (size_t i = 0; i < table->index_count; i++) {
         cost->parts[1 + i] = (struct part){
             .index = &table->indexes[i],
             .items = (double)sizes->index_item_counts[i],
             .bytes = (double)sizes->index_bytes[i],
-            .provisioned_read = table->indexes[i].throughput.read_units,
-            .provisioned_write = table->indexes[i].throughput.write_units,
+            .provisioned_read = (double)table->indexes[i].throughput.read_units,
+            .provisioned_write = (double)table->indexes[i].throughput.write_units,
         };
+    }
+    for (size_t i = 0; i < cost->part_count; i++) {
+        struct part *part = &cost->parts[i];
+        part->average_bytes = part->items > 0 ? part->bytes / part->items : 0;
     }
     if (sums != NULL) {
         fill_units(cost, sums);
@@ -142,8 +153,7 @@ static double provisioned_of(const struct part *part, const struct class_prices 
 {
     bool is_local = part->index != NULL && part->index->kind == INDEX_LOCAL;
     return is_local ? 0
-                    : provisioned_amount((double)part->provisioned_read,
-                                         (double)part->provisioned_write, prices);
+                    : provisioned_amount(part->provisioned_read, part->provisioned_write, prices);
 }
 
 static struct amounts amounts_of(const struct costing *c, const struct table_cost *cost,
@@ -190,13 +200,13 @@ static void wanted_units(const struct costing *c, const struct table_cost *cost,
     *read = *write = 0;
     if (cost->table->billing == BILLING_PROVISIONED) {
         for (size_t i = 0; i < cost->part_count; i++) {
-            *read += (double)cost->parts[i].provisioned_read;
-            *write += (double)cost->parts[i].provisioned_write;
+            *read += cost->parts[i].provisioned_read;
+            *write += cost->parts[i].provisioned_write;
         }
         return;
     }
-    *read = MAX(ceil(MAX(cost->peak_read * c->what_if.traffic, average_read(c, cost))), 1);
-    *write = MAX(ceil(MAX(cost->peak_write * c->what_if.traffic, average_write(c, cost))), 1);
+    *read = MAX(ceil(MAX(cost->peak_read, average_read(c, cost))), 1);
+    *write = MAX(ceil(MAX(cost->peak_write, average_write(c, cost))), 1);
 }
 
 static void write_modes(const struct costing *c, const struct table_cost *cost)
@@ -298,17 +308,38 @@ static int compare(const void *a, const void *b)
     return str_cmp(left->pattern->text.text, right->pattern->text.text);
 }
 
+/* The part of a table that an arm of a pattern belongs to (NULL: the table itself); NULL: the index
+ * does not exist any more. */
+static struct part *part_of(struct table_cost *cost, const struct arm *arm)
+{
+    struct part *found = cost == NULL || arm != NULL ? NULL : &cost->parts[0];
+    for (size_t i = 1; cost != NULL && arm != NULL && i < cost->part_count; i++) {
+        found = str_eq(cost->parts[i].index->name, arm->name) ? &cost->parts[i] : found;
+    }
+    return found;
+}
+
+static struct table_cost *table_of(const struct costing *c, const struct pattern *pattern)
+{
+    struct str name = pattern->text.table;
+    return str_is_null(name) ? NULL : map_get(&c->by_name, name);
+}
+
 /* Returns the on-demand cost of the units of a pattern, also of a deleted table. */
 static struct pattern_cost cost_of_pattern(const struct costing *c, const struct pattern *pattern)
 {
     struct pattern_cost cost = {.pattern = pattern};
-    const struct class_prices *prices = &c->prices->standard;
-    for (size_t i = 0; i < c->count; i++) {
-        if (str_eq(c->tables[i].table->name, pattern->text.table)) {
-            prices = class_of(c, c->tables[i].table->class);
-        }
+    struct table_cost *table = table_of(c, pattern);
+    const struct class_prices *prices =
+        table == NULL ? &c->prices->standard : class_of(c, table->table->class);
+    for (size_t i = 0; i <= pattern->arms.count; i++) {
+        const struct arm *arm = i == 0 ? NULL : &pattern->arms.arms[i - 1];
+        const struct part *part = part_of(table, arm);
+        struct what_if_units units =
+            what_if_units(&c->what_if, pattern, arm, part == NULL ? 0 : part->average_bytes);
+        cost.read_units += units.read;
+        cost.write_units += units.write;
     }
-    what_if_pattern_units(&c->what_if, pattern, &cost.read_units, &cost.write_units);
     cost.monthly = c->month *
                    (cost.read_units * prices->read_request_million +
                     cost.write_units * prices->write_request_million) /
@@ -316,7 +347,7 @@ static struct pattern_cost cost_of_pattern(const struct costing *c, const struct
     return cost;
 }
 
-static void write_patterns(const struct costing *c, size_t limit)
+static void write_patterns(const struct costing *c)
 {
     const struct meter *meter = c->insight->meter;
     struct buf *out = c->insight->out;
@@ -326,7 +357,7 @@ static void write_patterns(const struct costing *c, size_t limit)
     }
     qsort(all, meter->pattern_count, sizeof(*all), compare);
     JSON_PUT(out, ",\"patterns\":[");
-    for (size_t i = 0; i < MIN(meter->pattern_count, limit); i++) {
+    for (size_t i = 0; i < MIN(meter->pattern_count, c->limit); i++) {
         const struct pattern_text *text = &all[i].pattern->text;
         buf_format(out, "%s{\"id\":\"%016llx\",\"text\":", i > 0 ? "," : "",
                    (unsigned long long)text->id);
@@ -341,7 +372,7 @@ static void write_patterns(const struct costing *c, size_t limit)
 }
 
 /* "total", "tables" and "patterns". */
-static void write_bill(const struct costing *c, size_t limit)
+static void write_bill(const struct costing *c)
 {
     struct buf *out = c->insight->out;
     struct amounts total = {0};
@@ -353,41 +384,90 @@ static void write_bill(const struct costing *c, size_t limit)
     }
     JSON_PUT(out, "\"total\":{");
     write_amounts(out, &total);
-    JSON_PUT(out, "},\"tables\":[");
-    for (size_t i = 0; i < c->count; i++) {
-        buf_add(out, i > 0 ? STR(",") : STR(""));
-        write_table(c, &c->tables[i]);
+    buf_format(out, "},\"tableCount\":%zu,\"tables\":[", c->count);
+    for (size_t i = c->offset; i < MIN(c->count, c->offset + c->limit); i++) {
+        buf_add(out, i > c->offset ? STR(",") : STR(""));
+        write_table(c, c->order[i]);
     }
     JSON_PUT(out, "]");
-    write_patterns(c, limit);
+    write_patterns(c);
 }
 
 /* --- what if --- */
 
-/* Changes the consumption to that under the assumptions. */
-static void apply_what_if(struct costing *c)
+/* Adds up the units of all patterns on each part, as they are and under the assumptions. */
+static void add_patterns(struct costing *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        struct table_cost *cost = &c->tables[i];
-        cost->stream_reads *= c->what_if.traffic;
-        for (size_t k = 0; k < cost->part_count; k++) {
-            struct part *part = &cost->parts[k];
-            struct what_if_part changed =
-                what_if_part(&c->what_if, cost->table, part->index,
-                             (struct what_if_part){part->read_units, part->write_units, part->items,
-                                                   part->bytes});
-            part->read_units = changed.read_units;
-            part->write_units = changed.write_units;
-            part->items = changed.items;
-            part->bytes = changed.bytes;
-            if (changed.items == 0 && part->index != NULL) {
-                part->provisioned_read = part->provisioned_write = 0;
+    const struct meter *meter = c->insight->meter;
+    struct what_if nothing = what_if_nothing();
+    for (size_t i = 0; i < meter->pattern_count; i++) {
+        const struct pattern *pattern = meter->patterns[i];
+        struct table_cost *table = table_of(c, pattern);
+        for (size_t k = 0; table != NULL && k <= pattern->arms.count; k++) {
+            const struct arm *arm = k == 0 ? NULL : &pattern->arms.arms[k - 1];
+            struct part *part = part_of(table, arm);
+            if (part == NULL) {
+                continue;
             }
+            double bytes = part->average_bytes;
+            struct what_if_units now = what_if_units(&nothing, pattern, arm, bytes);
+            struct what_if_units then = what_if_units(&c->what_if, pattern, arm, bytes);
+            part->seen.read += now.read;
+            part->seen.write += now.write;
+            part->changed.read += then.read;
+            part->changed.write += then.write;
         }
     }
 }
 
-static void write_what_if(struct costing *c, size_t limit)
+/* Units under the assumptions; those of unknown patterns change with the traffic only. */
+static double changed_units(const struct costing *c, double units, double seen, double changed)
+{
+    return changed + MAX(units - seen, 0) * c->what_if.traffic;
+}
+
+/* Provisioned units change like those that are consumed: the utilization stays the same. */
+static double changed_provision(const struct costing *c, double provisioned, double before,
+                                double after)
+{
+    return ceil(provisioned * (before > 0 ? after / before : c->what_if.traffic));
+}
+
+static void change_part(const struct costing *c, const struct table *table, struct part *part)
+{
+    struct str index = part->index == NULL ? STR_NULL : part->index->name;
+    double stored = what_if_stored(&c->what_if, table->name, index);
+    double read = changed_units(c, part->read_units, part->seen.read, part->changed.read);
+    double write = changed_units(c, part->write_units, part->seen.write, part->changed.write);
+    part->provisioned_read = changed_provision(c, part->provisioned_read, part->read_units, read);
+    part->provisioned_write =
+        changed_provision(c, part->provisioned_write, part->write_units, write);
+    part->read_units = read;
+    part->write_units = write;
+    part->bytes *= stored;
+    if (stored == 0) { /* dropped */
+        *part = (struct part){.index = part->index};
+    }
+}
+
+/* Changes the consumption to that under the assumptions. */
+static void apply_what_if(struct costing *c)
+{
+    add_patterns(c);
+    for (size_t i = 0; i < c->count; i++) {
+        struct table_cost *cost = &c->tables[i];
+        double read = average_read(c, cost);
+        double write = average_write(c, cost);
+        cost->stream_reads *= c->what_if.traffic;
+        for (size_t k = 0; k < cost->part_count; k++) {
+            change_part(c, cost->table, &cost->parts[k]);
+        }
+        cost->peak_read *= read > 0 ? average_read(c, cost) / read : c->what_if.traffic;
+        cost->peak_write *= write > 0 ? average_write(c, cost) / write : c->what_if.traffic;
+    }
+}
+
+static void write_what_if(struct costing *c)
 {
     struct buf *out = c->insight->out;
     if (c->what_if.change_count == 0) {
@@ -401,21 +481,51 @@ static void write_what_if(struct costing *c, size_t limit)
     }
     JSON_PUT(out, "],");
     apply_what_if(c);
-    write_bill(c, limit);
+    write_bill(c);
     JSON_PUT(out, "}}");
 }
 
-static void write_cost(struct costing *c, const struct insight_tables *tables, double hours,
-                       size_t limit)
+struct ordered {
+    struct table_cost *cost;
+    double monthly;
+};
+
+static int compare_tables(const void *a, const void *b)
+{
+    const struct ordered *left = a;
+    const struct ordered *right = b;
+    if (left->monthly != right->monthly) {
+        return left->monthly > right->monthly ? -1 : 1;
+    }
+    return str_cmp(left->cost->table->name, right->cost->table->name);
+}
+
+static void fill_tables(struct costing *c, const struct insight_tables *tables)
+{
+    struct arena *arena = c->insight->arena;
+    struct ordered *all = ARENA_ARRAY(arena, struct ordered, tables->count);
+    c->tables = ARENA_ARRAY(arena, struct table_cost, tables->count);
+    c->order = ARENA_ARRAY(arena, struct table_cost *, tables->count);
+    c->count = tables->count;
+    for (size_t i = 0; i < tables->count; i++) {
+        struct table_cost *cost = &c->tables[i];
+        fill_table(c, cost, tables->tables[i], &tables->sizes[i]);
+        map_put(&c->by_name, tables->tables[i]->name, cost);
+        struct amounts amounts = amounts_of(c, cost, cost->table->class);
+        all[i] = (struct ordered){cost, sum_of(&amounts)};
+    }
+    qsort(all, c->count, sizeof(*all), compare_tables);
+    for (size_t i = 0; i < c->count; i++) {
+        c->order[i] = all[i].cost;
+    }
+}
+
+static void write_cost(struct costing *c, const struct insight_tables *tables, double hours)
 {
     struct insight *insight = c->insight;
     struct buf *out = insight->out;
     struct what_if asked = c->what_if;
-    c->tables = ARENA_ARRAY(insight->arena, struct table_cost, tables->count);
-    c->count = tables->count;
-    for (size_t i = 0; i < tables->count; i++) {
-        fill_table(c, &c->tables[i], tables->tables[i], &tables->sizes[i]);
-    }
+    fill_tables(c, tables);
     JSON_PUT(out, "{\"prices\":{\"name\":");
     json_write_string(out, c->prices->name);
     JSON_PUT(out, ",\"date\":");
@@ -424,19 +534,20 @@ static void write_cost(struct costing *c, const struct insight_tables *tables, d
     json_write_string(out, c->prices->currency);
     buf_format(out, "},\"observedHours\":%.12g,\"monthHours\":%.12g,", hours, MONTH_HOURS);
     c->what_if = what_if_nothing();
-    write_bill(c, limit);
+    write_bill(c);
     c->what_if = asked;
-    write_what_if(c, limit);
+    write_what_if(c);
 }
 
 void insight_cost(struct insight *insight)
 {
-    enum { PATTERNS_DEFAULT = 50 };
+    enum { COSTS_DEFAULT = 50 };
     struct meter *meter = insight->meter;
     struct costing c = {.insight = insight};
     struct insight_tables tables = {0};
     double hours = insight_number(insight, "hours", 0, 1e-6, 1e6);
-    size_t limit = insight_limit(insight, PATTERNS_DEFAULT);
+    c.limit = insight_limit(insight, COSTS_DEFAULT);
+    c.offset = (size_t)insight_number(insight, "offset", 0, 0, 1e6);
     c.prices = prices_find(&meter->prices, insight_parameter(insight, "prices", 0));
     if (c.prices == NULL) {
         insight_refuse(insight, "prices must be one of those that GET prices lists");
@@ -447,14 +558,16 @@ void insight_cost(struct insight *insight)
         return;
     }
     insight_all_tables(insight, &tables);
+    map_init(&c.by_name);
     pthread_mutex_lock(&meter->mutex);
     meter_collect(meter);
     meter_tick(meter);
     if (hours == 0) {
-        hours = MAX((double)(clock_wall_ms() - meter->since_ms) / 3600e3, 1.0 / 3600);
+        hours = MAX((double)meter_observed_ms(meter) / 3600e3, 1.0 / 3600);
     }
     c.month = MONTH_HOURS / hours;
-    write_cost(&c, &tables, hours, limit);
+    write_cost(&c, &tables, hours);
     pthread_mutex_unlock(&meter->mutex);
+    map_finish(&c.by_name);
     insight_release_tables(&tables);
 }

@@ -63,7 +63,8 @@ static void write_ranges(struct buf *out, const struct heat_place *place)
                READ_LIMIT, WRITE_LIMIT);
 }
 
-static void write_place(struct insight *insight, const struct heat_place *place, size_t limit)
+static void write_place(struct insight *insight, const struct heat_place *place, size_t limit,
+                        struct str key_name)
 {
     struct meter *meter = insight->meter;
     struct buf *out = insight->out;
@@ -74,6 +75,8 @@ static void write_place(struct insight *insight, const struct heat_place *place,
     json_write_string(out, place->table);
     JSON_PUT(out, ",\"index\":");
     insight_write_text(out, place->index);
+    JSON_PUT(out, ",\"keyName\":");
+    insight_write_text(out, key_name);
     buf_format(out,
                ",\"since\":%lld,\"accesses\":%llu,\"readUnits\":%.10g,\"writeUnits\":%.10g,"
                "\"keysTracked\":%zu,\"errorMax\":%llu,\"keys\":[",
@@ -128,6 +131,23 @@ static void write_places(struct insight *insight, size_t limit)
     mem_free(all);
 }
 
+/* The name of the partition key of a table or index; STR_NULL: there is none any more. */
+static struct str key_name_of(struct insight *insight, struct str table_name, struct str index_name)
+{
+    const struct table *table;
+    struct table_sizes sizes;
+    struct str name = STR_NULL;
+    if (insight_table(insight, table_name, &table, &sizes)) {
+        const struct index *index = index_name.len > 0 ? table_index(table, index_name) : NULL;
+        if (index_name.len == 0 || index != NULL) {
+            const struct key_schema *key = index != NULL ? &index->key : &table->key;
+            name = arena_copy(insight->arena, key->hash[0].name);
+        }
+        table_release(table);
+    }
+    return name;
+}
+
 void insight_heat(struct insight *insight)
 {
     struct meter *meter = insight->meter;
@@ -135,6 +155,7 @@ void insight_heat(struct insight *insight)
     struct str index = insight_parameter(insight, "index", 0);
     size_t limit = insight_limit(insight, str_is_null(table) ? LIMIT_DEFAULT : KEYS_DEFAULT);
     struct survey survey = {0};
+    struct str key_name = str_is_null(table) ? STR_NULL : key_name_of(insight, table, index);
     if (!str_is_null(table) && index.len == 0) {
         survey_table(insight, table, &survey); /* reads items: before the mutex is taken */
     }
@@ -147,7 +168,7 @@ void insight_heat(struct insight *insight)
         insight->is_missing = true;
     } else {
         struct heat_place none = {.table = table, .index = index.len > 0 ? index : STR_NULL};
-        write_place(insight, place != NULL ? place : &none, limit);
+        write_place(insight, place != NULL ? place : &none, limit, key_name);
         survey_write_collections(insight->out, &survey);
         JSON_PUT(insight->out, "}");
     }

@@ -1,8 +1,5 @@
 /* GET and POST simulation of the insight API: the settings of simulated faults. Runs on a slow
  * thread of the HTTP server. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "json/reader.h"
 #include "meter/insight_internal.h"
@@ -26,6 +23,7 @@ static const struct {
     {"indexLagMs", offsetof(struct simulation_settings, index_lag_ms), 60000},
     {"latencyMs", offsetof(struct simulation_settings, latency_ms), 60000},
     {"latencyJitterMs", offsetof(struct simulation_settings, latency_jitter_ms), 60000},
+    {"latencyRate", offsetof(struct simulation_settings, latency_rate), 1},
 };
 
 static double *number_of(struct simulation_settings *settings, size_t i)
@@ -35,7 +33,7 @@ static double *number_of(struct simulation_settings *settings, size_t i)
 
 static struct simulation_settings default_settings(void)
 {
-    return (struct simulation_settings){.read_units = -1, .write_units = -1};
+    return (struct simulation_settings){.read_units = -1, .write_units = -1, .latency_rate = 1};
 }
 
 /* --- writing --- */
@@ -94,19 +92,6 @@ struct wanted {
     size_t count;
 };
 
-static bool read_number(struct json_reader *reader, double max, double *out)
-{
-    struct str text;
-    char digits[64];
-    if (!json_read_number(reader, &text) || text.len >= sizeof(digits)) {
-        return false;
-    }
-    memcpy(digits, text.data, text.len);
-    digits[text.len] = 0;
-    *out = strtod(digits, NULL);
-    return isfinite(*out) && *out >= 0 && *out <= max;
-}
-
 static bool read_throttle(struct json_reader *reader, struct simulation_settings *settings)
 {
     struct json_string mode;
@@ -137,7 +122,7 @@ static bool read_setting(struct json_reader *reader, struct str name,
                 *number_of(settings, i) = -1;
                 return json_read_null(reader);
             }
-            return read_number(reader, numbers[i].max, number_of(settings, i));
+            return json_read_amount(reader, numbers[i].max, number_of(settings, i));
         }
     }
     return false;
@@ -195,7 +180,7 @@ static bool read_request(struct insight *insight, struct wanted *wanted)
     bool good = json_enter_object(&reader);
     while (good && json_next_member(&reader, &name)) {
         if (str_eq(name.text, STR("seed"))) {
-            wanted->has_seed = good = read_number(&reader, 9e15, &wanted->seed);
+            wanted->has_seed = good = json_read_amount(&reader, 9e15, &wanted->seed);
         } else if (str_eq(name.text, STR("tables"))) {
             good = read_tables(insight, &reader, wanted);
         } else if (str_eq(name.text, STR("counts"))) {

@@ -19,6 +19,7 @@ struct meter_options {
     struct str prices; /* file with prices; STR_NULL: the built-in ones */
     struct str store;  /* its URL, for display; must outlive the meter */
     bool keep;         /* patterns are kept in the store across restarts */
+    bool shared;       /* other servers may use the same store */
 };
 
 /* Starts the collector thread; loads the patterns that an earlier process has stored. Borrows the

@@ -6,15 +6,11 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/testing.h"
+#include "engine/engine_testing.h"
 #include "meter/meter_internal.h"
 #include "meter/simulation_internal.h"
 
 enum { THREADS = 4, CALLS = 20000, NAMES = 700 };
-
-static struct arena arena;
-static struct store *store;
-static struct engine *engine;
 
 static struct meter *start_meter(bool keep)
 {
@@ -175,6 +171,103 @@ static void test_chance_follows_the_seed(void **state)
     simulation_destroy(simulation);
 }
 
+/* A kind of limit: settings of the simulation and of a table, and the error. */
+struct limit_row {
+    const char *kind; /* the end of the reason */
+    const char *settings;
+    enum billing_mode billing;
+    struct unit_pair on_demand;
+    struct unit_pair warm;
+    enum err_code code;
+    const char *text; /* the start of the message; a provisioned index has another */
+};
+
+/* Uses up a limit and checks the refusal; reads and writes of table and index have one each. */
+static void check_limit(struct meter *meter, const struct limit_row *row, bool is_index,
+                        bool is_write)
+{
+    struct throughput units = {.read_units = 10, .write_units = 10};
+    struct index index = {.name = STR("i"),
+                          .kind = INDEX_GLOBAL,
+                          .throughput = units,
+                          .on_demand = row->on_demand,
+                          .warm = row->warm};
+    struct table table = {.name = STR("t"),
+                          .indexes = &index,
+                          .index_count = 1,
+                          .billing = row->billing,
+                          .throughput = units,
+                          .on_demand = row->on_demand,
+                          .warm = row->warm};
+    struct capacity used = {.indexes = {is_index ? 1e9 : 0}};
+    struct meter_access access = {.flags = is_write ? METER_WRITE : 0,
+                                  .table = &table,
+                                  .index = is_index && !is_write ? &index : NULL,
+                                  .table_units = is_index ? 0 : 1e9,
+                                  .arms = &used};
+    struct throttling why;
+    struct err err = ERR_INIT(&arena);
+    ask(meter, "POST", "simulation", NULL, row->settings, 200);
+    assert_true(simulation_admit(meter_thread(meter, 0), &access, &arena, &why, &err));
+    simulation_charge(meter->simulation, &access);
+    assert_false(simulation_admit(meter_thread(meter, 0), &access, &arena, &why, &err));
+    const char *text = is_index && err.code == ERR_OVER_THROUGHPUT
+                           ? "The level of configured provisioned throughput for one or more global"
+                           : row->text;
+    CHECK_STR_EQ(row->kind, why.reason,
+                 arena_format(&arena, "%s%s%sExceeded", is_index ? "Index" : "Table",
+                              is_write ? "Write" : "Read", row->kind));
+    CHECK_STR_EQ(
+        row->kind, why.resource,
+        arena_format(&arena, "arn:aws:dynamodb:r:0:table/t%s", is_index ? "/index/i" : ""));
+    assert_int_equal(err.code, row->code);
+    assert_true(str_starts_with(err.message, str_from_c(text)));
+}
+
+/* All 16 reasons of the service. */
+static void test_reasons_of_throttling(void **state)
+{
+    (void)state;
+    const struct limit_row rows[] = {
+        {.kind = "ProvisionedThroughput",
+         .settings = "{\"tables\":{\"t\":{\"throttle\":\"provisioned\"}}}",
+         .billing = BILLING_PROVISIONED,
+         .code = ERR_OVER_THROUGHPUT,
+         .text = "The level of configured provisioned throughput for the table was exceeded."},
+        {.kind = "MaxOnDemandThroughput",
+         .settings = "{\"tables\":{\"t\":{\"throttle\":\"onDemand\"}}}",
+         .billing = BILLING_PAY_PER_REQUEST,
+         .on_demand = {5, 5},
+         .code = ERR_THROTTLING,
+         .text = "Throughput exceeds the maximum OnDemandThroughput configured"},
+        {.kind = "AccountLimit",
+         .settings = "{\"tables\":{\"t\":{\"throttle\":\"onDemand\"}}}",
+         .billing = BILLING_PAY_PER_REQUEST,
+         .warm = {50000, 50000},
+         .code = ERR_THROTTLING,
+         .text = "Throughput exceeds the current capacity of your table or index."},
+        {.kind = "KeyRangeThroughput",
+         .settings = "{\"tables\":{\"t\":{\"throttle\":\"onDemand\"}}}",
+         .billing = BILLING_PAY_PER_REQUEST,
+         .code = ERR_THROTTLING,
+         .text = "Throughput exceeds the current capacity of your table or index."},
+    };
+    struct meter *meter = start_meter(false);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        for (int which = 0; which < 4; which++) {
+            check_limit(meter, &rows[i], (which & 1) != 0, (which & 2) != 0);
+        }
+    }
+    meter_destroy(meter);
+}
+
+/* An answer without the last minute. */
+static struct str sums_of(struct str answer)
+{
+    const char *end = memmem(answer.data, answer.len, "\"lastMinute\"", 12);
+    return end == NULL ? answer : str_make(answer.data, (size_t)(end - answer.data));
+}
+
 /* Patterns are there again after a restart, with their sums. */
 static void test_patterns_are_kept(void **state)
 {
@@ -187,13 +280,13 @@ static void test_patterns_are_kept(void **state)
         call.start_ns = clock_monotonic_ns();
         meter_record(meter_thread(meter, 0), &call, &access);
     }
-    struct str before = ask(meter, "GET", "patterns", "q=GetItem", "", 200);
+    struct str before = sums_of(ask(meter, "GET", "patterns", "q=GetItem", "", 200));
     meter_destroy(meter);
     meter = start_meter(true);
     /* The collector's thread reads them; it is waited for by asking. */
     struct str after = STR("");
     for (int i = 0; i < 20000 && !str_eq(before, after); i++) {
-        after = ask(meter, "GET", "patterns", "q=GetItem", "", 200);
+        after = sums_of(ask(meter, "GET", "patterns", "q=GetItem", "", 200));
     }
     CHECK_STR_EQ("patterns", after, before);
     assert_true(contains(after, "\"calls\":3"));
@@ -203,23 +296,7 @@ static void test_patterns_are_kept(void **state)
 static int open_engine(void **state)
 {
     (void)state;
-    arena_init(&arena);
-    struct err err = ERR_INIT(&arena);
-    struct store_options store_options = {.cache_bytes = 1 << 20, .worker_count = 1};
-    struct engine_options options = {.region = STR("r"), .account = STR("0")};
-    return store_open(STR("memory:"), &store_options, &store, &err) &&
-                   engine_open(store, &options, &engine, &err)
-               ? 0
-               : -1;
-}
-
-static int close_engine(void **state)
-{
-    (void)state;
-    engine_close(engine);
-    store_close(store);
-    arena_finish(&arena);
-    return 0;
+    return open_test_engine(0);
 }
 
 int main(void)
@@ -228,7 +305,8 @@ int main(void)
         cmocka_unit_test(test_no_call_is_lost),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_chance_follows_the_seed),
+        cmocka_unit_test(test_reasons_of_throttling),
         cmocka_unit_test(test_patterns_are_kept),
     };
-    return cmocka_run_group_tests(tests, open_engine, close_engine);
+    return cmocka_run_group_tests(tests, open_engine, close_test_engine);
 }

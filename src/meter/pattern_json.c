@@ -1,10 +1,7 @@
-/* A pattern as JSON: what the insight API shows and what is kept in the store (there with all
- * members, and read back when the server starts). The mutex is held. */
+/* A pattern as JSON: what the insight API shows and what is kept in the store (pattern_read.c reads
+ * it back). The mutex is held. */
 #include "meter/meter_internal.h"
 
-#include <stdlib.h>
-
-#include "json/reader.h"
 #include "json/writer.h"
 
 static void write_member(struct buf *out, const char *name, struct str text)
@@ -37,13 +34,30 @@ static void write_flags(struct buf *out, unsigned flags)
     JSON_PUT(out, "]");
 }
 
+static const char *kind_name(const struct pattern_sums *sums, size_t kind)
+{
+    enum err_code code = (enum err_code)sums->error_kinds[kind].code;
+    return code == ERR_NONE ? "other" : err_wire_name(code);
+}
+
+/* Some codes have the same name: they are one member. */
 static void write_errors(struct buf *out, const struct pattern_sums *sums)
 {
+    bool first = true;
     JSON_PUT(out, ",\"errorKinds\":{");
-    for (size_t i = 0; i < ERROR_KINDS && sums->error_kinds[i].count > 0; i++) {
-        buf_format(out, "%s\"%s\":%llu", i > 0 ? "," : "",
-                   err_wire_name((enum err_code)sums->error_kinds[i].code),
-                   (unsigned long long)sums->error_kinds[i].count);
+    for (size_t i = 0; i < ERROR_KINDS; i++) {
+        const char *name = kind_name(sums, i);
+        uint64_t count = 0;
+        bool is_named = false;
+        for (size_t k = 0; k < ERROR_KINDS; k++) {
+            bool is_same = sums->error_kinds[k].count > 0 && strcmp(kind_name(sums, k), name) == 0;
+            is_named = is_named || (is_same && k < i);
+            count += is_same ? sums->error_kinds[k].count : 0;
+        }
+        if (sums->error_kinds[i].count > 0 && !is_named) {
+            buf_format(out, "%s\"%s\":%llu", first ? "" : ",", name, (unsigned long long)count);
+            first = false;
+        }
     }
     JSON_PUT(out, "}");
 }
@@ -117,13 +131,23 @@ static void write_more(struct buf *out, const struct pattern *pattern)
             first = false;
         }
     }
-    buf_format(out, "],\"bits\":%u", pattern->text.flags);
+    JSON_PUT(out, "]");
 }
 
-void pattern_write(struct buf *out, const struct pattern *pattern, bool whole)
+static void write_recent(struct buf *out, const struct meter *meter, const struct pattern *pattern)
 {
-    const struct pattern_text *text = &pattern->text;
-    const struct pattern_sums *sums = &pattern->sums;
+    struct pattern_minute recent = pattern_recent(meter, pattern);
+    uint64_t max_us = pattern->sums.latency_max_us;
+    buf_format(out,
+               ",\"lastMinute\":{\"calls\":%u,\"errors\":%u,\"units\":%.6g,\"p50Us\":%llu,"
+               "\"p99Us\":%llu}",
+               recent.calls, recent.errors, recent.units,
+               (unsigned long long)pattern_minute_quantile(&recent, 0.5, max_us),
+               (unsigned long long)pattern_minute_quantile(&recent, 0.99, max_us));
+}
+
+static void write_texts(struct buf *out, const struct pattern_text *text)
+{
     buf_format(out, "{\"id\":\"%016llx\"", (unsigned long long)text->id);
     write_member(out, "operation", text->operation);
     write_member(out, "table", text->table);
@@ -135,6 +159,14 @@ void pattern_write(struct buf *out, const struct pattern *pattern, bool whole)
     write_member(out, "update", text->update);
     write_member(out, "projection", text->projection);
     write_flags(out, text->flags);
+}
+
+void pattern_write(struct buf *out, const struct meter *meter, const struct pattern *pattern,
+                   enum pattern_form form)
+{
+    const struct pattern_text *text = &pattern->text;
+    const struct pattern_sums *sums = &pattern->sums;
+    write_texts(out, text);
     buf_format(out, ",\"scan\":%s,\"other\":%s", text->flags & METER_SCAN ? "true" : "false",
                pattern->is_other ? "true" : "false");
     buf_format(out, ",\"calls\":%llu,\"errors\":%llu", (unsigned long long)sums->calls,
@@ -153,317 +185,13 @@ void pattern_write(struct buf *out, const struct pattern *pattern, bool whole)
     write_latency(out, sums);
     buf_format(out, ",\"firstSeenAt\":%lld,\"lastSeenAt\":%lld", (long long)sums->first_ms,
                (long long)sums->last_ms);
-    if (whole) {
+    if (form != PATTERN_LISTED) {
         write_more(out, pattern);
     }
+    if (form == PATTERN_KEPT) {
+        buf_format(out, ",\"bits\":%u,\"since\":%lld", text->flags, (long long)meter->since_ms);
+    } else {
+        write_recent(out, meter, pattern);
+    }
     JSON_PUT(out, "}");
-}
-
-/* --- reading what was kept --- */
-
-/* A pattern as it is read, before it is known whether all of it is well-formed. */
-struct kept {
-    struct pattern_text text;
-    struct pattern_sums sums;
-    double bits;
-    struct arm arms[CAPACITY_INDEX_MAX];
-    size_t arm_count;
-};
-
-static bool read_number(struct json_reader *reader, double *out)
-{
-    struct str text;
-    char digits[64];
-    if (!json_read_number(reader, &text) || text.len >= sizeof(digits)) {
-        return false;
-    }
-    memcpy(digits, text.data, text.len);
-    digits[text.len] = 0;
-    *out = strtod(digits, NULL);
-    return *out >= 0 && *out < 1e18;
-}
-
-static bool read_text(struct json_reader *reader, struct str *out)
-{
-    struct json_string string;
-    if (json_peek(reader) == JSON_NULL) {
-        return json_read_null(reader);
-    }
-    if (!json_read_string(reader, &string)) {
-        return false;
-    }
-    *out = string.text;
-    return true;
-}
-
-/* Reads {"name": number, ...}; unknown names are skipped. */
-static bool read_numbers(struct json_reader *reader, const char *const *names, double *const *out,
-                         size_t count)
-{
-    struct json_string name;
-    if (!json_enter_object(reader)) {
-        return false;
-    }
-    while (json_next_member(reader, &name)) {
-        size_t i = 0;
-        while (i < count && !str_eq(name.text, str_from_c(names[i]))) {
-            i++;
-        }
-        if (i == count ? !json_skip(reader) : !read_number(reader, out[i])) {
-            return false;
-        }
-    }
-    return reader->mistake == NULL;
-}
-
-static bool read_arms(struct json_reader *reader, struct kept *kept)
-{
-    struct json_string name;
-    if (!json_enter_object(reader)) {
-        return false;
-    }
-    while (json_next_member(reader, &name)) {
-        struct arm ignored;
-        bool fits = kept->arm_count < COUNT_OF(kept->arms);
-        struct arm *arm = fits ? &kept->arms[kept->arm_count++] : &ignored;
-        *arm = (struct arm){.name = name.text};
-        const char *const names[] = {"read", "write"};
-        double *const out[] = {&arm->read_units, &arm->write_units};
-        if (!read_numbers(reader, names, out, 2)) {
-            return false;
-        }
-    }
-    return reader->mistake == NULL;
-}
-
-static enum err_code code_of(struct str name)
-{
-    for (int code = ERR_NONE + 1; code < ERR_CODE_COUNT; code++) {
-        if (str_eq(name, str_from_c(err_wire_name((enum err_code)code)))) {
-            return (enum err_code)code;
-        }
-    }
-    return ERR_INTERNAL;
-}
-
-static bool read_errors(struct json_reader *reader, struct kept *kept)
-{
-    struct json_string name;
-    size_t count = 0;
-    if (!json_enter_object(reader)) {
-        return false;
-    }
-    while (json_next_member(reader, &name)) {
-        double number;
-        if (!read_number(reader, &number)) {
-            return false;
-        }
-        if (count < ERROR_KINDS) {
-            kept->sums.error_kinds[count++] =
-                (struct error_count){(uint32_t)code_of(name.text), (uint64_t)number};
-        }
-    }
-    return reader->mistake == NULL;
-}
-
-static bool read_histogram(struct json_reader *reader, struct kept *kept)
-{
-    if (!json_enter_array(reader)) {
-        return false;
-    }
-    while (json_next_element(reader)) {
-        double end = 0;
-        double calls = 0;
-        const char *const names[] = {"leUs", "calls"};
-        double *const out[] = {&end, &calls};
-        if (!read_numbers(reader, names, out, 2)) {
-            return false;
-        }
-        if (end >= 1) {
-            kept->sums.latencies[latency_bucket((uint64_t)end - 1)] += (uint64_t)calls;
-        }
-    }
-    return reader->mistake == NULL;
-}
-
-static bool read_latency(struct json_reader *reader, struct kept *kept)
-{
-    double max = 0;
-    double sum = 0;
-    const char *const names[] = {"maxUs", "sumUs"};
-    double *const out[] = {&max, &sum};
-    bool good = read_numbers(reader, names, out, 2);
-    kept->sums.latency_max_us = (uint64_t)max;
-    kept->sums.latency_us = (uint64_t)sum;
-    return good;
-}
-
-static bool read_table_units(struct json_reader *reader, struct kept *kept)
-{
-    double read = 0;
-    double write = 0;
-    const char *const names[] = {"read", "write"};
-    double *const out[] = {&read, &write};
-    bool good = read_numbers(reader, names, out, 2);
-    kept->sums.table_units = read + write;
-    return good;
-}
-
-static bool read_example(struct json_reader *reader, struct kept *kept)
-{
-    struct json_string name;
-    if (json_peek(reader) == JSON_NULL) {
-        return json_read_null(reader);
-    }
-    if (!json_enter_object(reader)) {
-        return false;
-    }
-    while (json_next_member(reader, &name)) {
-        if (str_eq(name.text, STR("request")) ? !json_read_raw(reader, &kept->text.example)
-                                              : !json_skip(reader)) {
-            return false;
-        }
-    }
-    return reader->mistake == NULL;
-}
-
-/* Members that are texts or plain numbers, by name. */
-static bool read_simple(struct json_reader *reader, struct kept *kept, struct str name)
-{
-    struct pattern_text *text = &kept->text;
-    struct pattern_sums *sums = &kept->sums;
-    const struct {
-        const char *name;
-        struct str *text;
-        uint64_t *number;
-        int64_t *time;
-    } members[] = {
-        {"operation", &text->operation, NULL, NULL},
-        {"table", &text->table, NULL, NULL},
-        {"index", &text->index, NULL, NULL},
-        {"text", &text->text, NULL, NULL},
-        {"key", &text->key, NULL, NULL},
-        {"filter", &text->filter, NULL, NULL},
-        {"condition", &text->condition, NULL, NULL},
-        {"update", &text->update, NULL, NULL},
-        {"projection", &text->projection, NULL, NULL},
-        {"calls", NULL, &sums->calls, NULL},
-        {"errors", NULL, &sums->errors, NULL},
-        {"itemsRead", NULL, &sums->items_read, NULL},
-        {"itemsReturned", NULL, &sums->items_returned, NULL},
-        {"bytesRead", NULL, &sums->bytes_read, NULL},
-        {"bytesWritten", NULL, &sums->bytes_written, NULL},
-        {"requestBytes", NULL, &sums->request_bytes, NULL},
-        {"answerBytes", NULL, &sums->answer_bytes, NULL},
-        {"itemsReadMax", NULL, &sums->items_read_max, NULL},
-        {"itemBytesMax", NULL, &sums->item_bytes_max, NULL},
-        {"collectionBytesMax", NULL, &sums->collection_bytes_max, NULL},
-        {"firstSeenAt", NULL, NULL, &sums->first_ms},
-        {"lastSeenAt", NULL, NULL, &sums->last_ms},
-    };
-    for (size_t i = 0; i < COUNT_OF(members); i++) {
-        double number = 0;
-        if (!str_eq(name, str_from_c(members[i].name))) {
-            continue;
-        }
-        if (members[i].text != NULL) {
-            return read_text(reader, members[i].text);
-        }
-        bool good = read_number(reader, &number);
-        if (members[i].number != NULL) {
-            *members[i].number = (uint64_t)number;
-        } else {
-            *members[i].time = (int64_t)number;
-        }
-        return good;
-    }
-    return json_skip(reader);
-}
-
-static bool read_member(struct json_reader *reader, struct kept *kept, struct str name)
-{
-    static const struct {
-        const char *name;
-        bool (*read)(struct json_reader *reader, struct kept *kept);
-    } parts[] = {{"indexUnits", read_arms},        {"errorKinds", read_errors},
-                 {"histogram", read_histogram},    {"latency", read_latency},
-                 {"tableUnits", read_table_units}, {"example", read_example}};
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        if (str_eq(name, str_from_c(parts[i].name))) {
-            return parts[i].read(reader, kept);
-        }
-    }
-    if (str_eq(name, STR("id"))) {
-        struct str id = STR_NULL;
-        bool good = read_text(reader, &id) && id.len == 16;
-        kept->text.id = good ? strtoull(arena_copy_c(reader->arena, id).data, NULL, 16) : 0;
-        return good;
-    }
-    if (str_eq(name, STR("bits"))) {
-        return read_number(reader, &kept->bits);
-    }
-    if (str_eq(name, STR("unitsMax"))) {
-        return read_number(reader, &kept->sums.units_max);
-    }
-    return read_simple(reader, kept, name);
-}
-
-static void add_kept(struct meter *meter, const struct kept *kept)
-{
-    struct pattern *pattern = meter_pattern_for(meter, &kept->text);
-    struct table_sums *table = pattern->table;
-    bool is_write = (kept->text.flags & METER_WRITE) != 0;
-    double units = kept->sums.table_units;
-    if (pattern->text.id != kept->text.id) { /* there was no room for it: counted in another */
-        pattern->is_dirty = true;
-        meter_erase(meter, kept->text.id);
-    }
-    if (str_eq(kept->text.operation, STR("other")) && !pattern->is_other) {
-        pattern->is_other = true;
-        meter->other_count++;
-    }
-    for (size_t i = 0; i < kept->arm_count; i++) {
-        const struct arm *from = &kept->arms[i];
-        struct arm_list *lists[] = {&pattern->arms, &table->arms};
-        for (size_t k = 0; k < COUNT_OF(lists); k++) {
-            struct arm *arm = arm_for(meter, lists[k], from->name);
-            arm->read_units += from->read_units;
-            arm->write_units += from->write_units;
-        }
-        units += from->read_units + from->write_units;
-    }
-    if (!str_is_null(kept->text.index)) {
-        arm_for(meter, &table->arms, kept->text.index)->reads += kept->sums.calls;
-    }
-    table->calls += kept->sums.calls;
-    table->errors += kept->sums.errors;
-    *(is_write ? &table->write_units : &table->read_units) += units;
-    *(is_write ? &meter->totals.write_units : &meter->totals.read_units) += units;
-    table->stream_reads += kept->text.flags & METER_STREAM ? (double)kept->sums.calls : 0;
-    meter->totals.calls += kept->sums.calls;
-    meter->totals.errors += kept->sums.errors;
-    meter->total_request_bytes += kept->sums.request_bytes;
-    meter->total_answer_bytes += kept->sums.answer_bytes;
-    pattern_sums_add(&pattern->sums, &kept->sums);
-}
-
-bool pattern_read(struct meter *meter, struct str json)
-{
-    struct json_reader reader;
-    struct json_string name;
-    struct arena arena;
-    struct kept kept = {0};
-    arena_init(&arena);
-    json_reader_init(&reader, &arena, json);
-    bool good = json_enter_object(&reader);
-    while (good && json_next_member(&reader, &name)) {
-        good = read_member(&reader, &kept, name.text);
-    }
-    good = good && json_at_end(&reader) && kept.text.id != 0 && kept.text.text.len > 0;
-    if (good) {
-        kept.text.flags = (unsigned)kept.bits;
-        add_kept(meter, &kept);
-    }
-    arena_finish(&arena);
-    return good;
 }

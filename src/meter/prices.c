@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "json/reader.h"
 #include "json/writer.h"
@@ -44,15 +43,7 @@ struct member {
 
 static bool read_number(struct json_reader *reader, double *out)
 {
-    struct str text;
-    char digits[64];
-    if (!json_read_number(reader, &text) || text.len >= sizeof(digits)) {
-        return false;
-    }
-    memcpy(digits, text.data, text.len);
-    digits[text.len] = 0;
-    *out = strtod(digits, NULL);
-    return *out >= 0 && *out < 1e9;
+    return json_read_amount(reader, 1e9, out);
 }
 
 static bool read_object(struct json_reader *reader, const struct member *members, size_t count);

@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "err/messages.h"
 #include "meter/meter_internal.h"
+#include "model/builder.h"
 
 enum {
     PARTITION_READ_UNITS = 3000,
@@ -137,10 +139,12 @@ static double fill(struct bucket *bucket, double rate, double burst_seconds, int
     return bucket->tokens;
 }
 
-static struct key_buckets *key_of(struct simulated_table *state, const struct meter_access *access)
+/* The limits of a partition key of the table (`index` NULL) or an index. */
+static struct key_buckets *key_of(struct simulated_table *state, const struct index *index,
+                                  struct value partition)
 {
-    uint64_t seed = access->index == NULL ? 0 : access->index->space;
-    uint64_t hash = hash_64_seeded(str_make(access->partition.data, access->partition.len), seed);
+    uint64_t seed = index == NULL ? 0 : index->space;
+    uint64_t hash = hash_64_seeded(str_make(partition.data, partition.len), seed);
     if (state->keys == NULL) {
         state->keys = mem_zalloc(SIMULATED_KEYS * sizeof(*state->keys));
     }
@@ -216,7 +220,27 @@ static const struct index *charged_index(const struct meter_access *access)
     return is_global ? access->index : NULL;
 }
 
-/* A write needs units of its table and of all global indexes. */
+static bool has_keys(const struct key_schema *key, struct value item)
+{
+    bool has = true;
+    for (size_t i = 0; i < key->hash_count; i++) {
+        has = has && !value_is_absent(value_map_get(item, key->hash[i].name));
+    }
+    for (size_t i = 0; i < key->range_count; i++) {
+        has = has && !value_is_absent(value_map_get(item, key->range[i].name));
+    }
+    return has;
+}
+
+/* Whether a write may change an index: a PutItem if the item has its keys. What an update or delete
+ * changes depends on the item, which has not been read yet. */
+static bool may_change(const struct meter_access *access, const struct index *index)
+{
+    return index->kind == INDEX_GLOBAL &&
+           (value_is_absent(access->item) || has_keys(&index->key, access->item));
+}
+
+/* A write needs units of its table and of all global indexes that it may change. */
 static bool is_within_limits(struct simulated_table *state, const struct meter_access *access,
                              struct limit *out)
 {
@@ -225,7 +249,7 @@ static bool is_within_limits(struct simulated_table *state, const struct meter_a
         return false;
     }
     for (size_t i = 0; (access->flags & METER_WRITE) && i < table->index_count; i++) {
-        if (table->indexes[i].kind == INDEX_GLOBAL &&
+        if (may_change(access, &table->indexes[i]) &&
             !has_units(state, access, &table->indexes[i], out)) {
             return false;
         }
@@ -233,21 +257,68 @@ static bool is_within_limits(struct simulated_table *state, const struct meter_a
     return true;
 }
 
-static bool is_within_partition(struct simulated_table *state, const struct meter_access *access,
-                                struct limit *out)
+static struct value empty_map(struct arena *arena)
 {
-    bool is_write = (access->flags & METER_WRITE) != 0;
-    if (!state->settings.partition_limits || value_is_absent(access->partition)) {
-        return true;
+    struct builder builder;
+    builder_init(&builder, arena, 16);
+    builder_close_sorted(&builder, builder_open(&builder, VALUE_M), 0);
+    return builder_finish(&builder);
+}
+
+/* The partition key in an index that a write gives its item, if the request says it: as the value
+ * of an attribute of the item, or in an update that needs no other attribute. Else VALUE_ABSENT. */
+static struct value index_key(const struct meter_access *access, const struct index *index,
+                              struct arena *arena)
+{
+    struct str name = index->key.hash[0].name;
+    struct update_result result;
+    struct err ignored = ERR_INIT(arena);
+    if (!value_is_absent(access->item)) {
+        return may_change(access, index) ? value_map_get(access->item, name) : VALUE_ABSENT;
     }
-    struct key_buckets *key = key_of(state, access);
+    if (access->update == NULL ||
+        !update_eval(access->update, VALUE_ABSENT, empty_map(arena), arena, &result, &ignored) ||
+        result.has_no_item || result.too_large) {
+        return VALUE_ABSENT;
+    }
+    return update_result_get(&result, name);
+}
+
+/* Whether a partition key has units left; if not, fills in *out. */
+static bool has_key_units(struct simulated_table *state, const struct index *index,
+                          struct value partition, bool is_write, struct limit *out)
+{
+    struct key_buckets *key = key_of(state, index, partition);
     double rate = is_write ? PARTITION_WRITE_UNITS : PARTITION_READ_UNITS;
     if (fill(is_write ? &key->write : &key->read, rate, 1, clock_monotonic_us()) > 0) {
         return true;
     }
+    bool is_global = index != NULL && index->kind == INDEX_GLOBAL;
     *out = (struct limit){
-        .index = charged_index(access), .is_write = is_write, .kind = "KeyRangeThroughput"};
+        .index = is_global ? index : NULL, .is_write = is_write, .kind = "KeyRangeThroughput"};
     return false;
+}
+
+static bool is_within_partition(struct simulated_table *state, const struct meter_access *access,
+                                struct arena *arena, struct limit *out)
+{
+    const struct table *table = access->table;
+    bool is_write = (access->flags & METER_WRITE) != 0;
+    if (!state->settings.partition_limits || value_is_absent(access->partition)) {
+        return true;
+    }
+    if (!has_key_units(state, access->index, access->partition, is_write, out)) {
+        return false;
+    }
+    for (size_t i = 0; is_write && i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        struct value key =
+            index->kind == INDEX_GLOBAL ? index_key(access, index, arena) : VALUE_ABSENT;
+        if (!value_is_absent(key) && !has_key_units(state, index, key, true, out)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool admit(struct meter *meter, struct simulated_table *state,
@@ -266,17 +337,17 @@ static bool admit(struct meter *meter, struct simulated_table *state,
     bool is_throttled =
         simulation_happens(simulation, settings->throttle_rate) ||
         (settings->throttle != THROTTLE_OFF && !is_within_limits(state, access, &limit)) ||
-        !is_within_partition(state, access, &limit);
+        !is_within_partition(state, access, arena, &limit);
     if (is_throttled) {
         return throttle(simulation, state, access->table, &limit, meter, arena, out, err);
     }
     if (simulation_happens(simulation, settings->error_rate)) {
         simulation->errors++;
-        return err_set(err, ERR_INTERNAL, "Internal server error");
+        return err_set(err, ERR_INTERNAL, MESSAGE_INTERNAL);
     }
     if (is_write && simulation_happens(simulation, settings->conflict_rate)) {
         simulation->conflicts++;
-        return err_set(err, ERR_TRANSACTION_CONFLICT, "Transaction is ongoing for the item");
+        return err_set(err, ERR_TRANSACTION_CONFLICT, MESSAGE_TRANSACTION_CONFLICT);
     }
     return true;
 }
@@ -296,22 +367,39 @@ bool simulation_admit(struct meter_thread *thread, const struct meter_access *ac
     return is_admitted;
 }
 
+/* Charges the partition keys: of the table or index that was read, and for a write those of the
+ * entries that it wrote to global indexes. */
+static void charge_keys(struct simulated_table *state, const struct meter_access *access)
+{
+    const struct table *table = access->table;
+    bool is_write = (access->flags & METER_WRITE) != 0;
+    double units = access->table_units;
+    for (size_t i = 0; access->arms != NULL && i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        struct value key = is_write && index->kind == INDEX_GLOBAL && access->arms->index_used[i] &&
+                                   !value_is_absent(access->item)
+                               ? value_map_get(access->item, index->key.hash[0].name)
+                               : VALUE_ABSENT;
+        if (!value_is_absent(key)) {
+            key_of(state, index, key)->write.tokens -= access->arms->indexes[i];
+        }
+        units = access->index == index ? access->arms->indexes[i] : units;
+    }
+    struct key_buckets *key = key_of(state, access->index, access->partition);
+    *(is_write ? &key->write.tokens : &key->read.tokens) -= units;
+}
+
 static void charge(struct simulated_table *state, const struct meter_access *access)
 {
     bool is_write = (access->flags & METER_WRITE) != 0;
     struct bucket *buckets = is_write ? state->writes : state->reads;
-    double units = access->table_units;
     buckets[0].tokens -= access->table_units;
     for (size_t i = 0; access->arms != NULL && i < access->table->index_count; i++) {
         bool is_local = access->table->indexes[i].kind == INDEX_LOCAL;
         buckets[is_local ? 0 : 1 + i].tokens -= access->arms->indexes[i];
-        if (access->index == &access->table->indexes[i]) {
-            units = access->arms->indexes[i];
-        }
     }
     if (state->settings.partition_limits && !value_is_absent(access->partition)) {
-        struct key_buckets *key = key_of(state, access);
-        *(is_write ? &key->write.tokens : &key->read.tokens) -= units;
+        charge_keys(state, access);
     }
 }
 
@@ -339,7 +427,11 @@ int64_t simulation_delay_us(struct meter_thread *thread, const struct table *tab
     double ms = 0;
     pthread_mutex_lock(&simulation->mutex);
     const struct simulated_table *state = simulation_table(simulation, table->name);
-    if (state != NULL) {
+    bool is_delayed = state != NULL &&
+                      state->settings.latency_ms + state->settings.latency_jitter_ms > 0 &&
+                      (state->settings.latency_rate == 1 ||
+                       simulation_happens(simulation, state->settings.latency_rate));
+    if (is_delayed) {
         ms = state->settings.latency_ms;
         if (state->settings.latency_jitter_ms > 0) {
             ms += state->settings.latency_jitter_ms * simulation_draw(simulation);

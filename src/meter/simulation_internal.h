@@ -25,6 +25,7 @@ struct simulation_settings {
     double index_lag_ms; /* how long writes take to appear in global indexes */
     double latency_ms;
     double latency_jitter_ms;
+    double latency_rate; /* part of the calls that are delayed */
 };
 
 /* Units that are left; may be below zero, because they are charged when a call has ended. */

@@ -1,12 +1,22 @@
 /* Samples the items of a table, for heat and findings. Runs on a slow thread of the HTTP server. */
 #include "meter/survey_internal.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "engine/range.h"
 
-enum { SURVEYS_MAX = 256, FRESH_MS = 60 * 1000, ITEMS_PER_SEGMENT = 5000 };
+enum {
+    SURVEYS_MAX = 1000,
+    SURVEYED_AT_ONCE = 200,
+    FRESH_MS = 60 * 1000,
+    ITEMS_PER_SEGMENT = 5000,
+    ENTRIES_PER_INDEX = 1000,
+    PARTITIONS_ENTRIES_MIN = 1000, /* an index with fewer entries is not examined for its keys */
+};
 
 /* A read of one segment. */
 struct surveying {
@@ -14,10 +24,11 @@ struct surveying {
     bool done;
     struct survey *survey;
     const struct table *table;
+    const struct index *index; /* NULL: the table itself */
+    struct survey_sort_keys sort_keys;
     struct survey_collection now; /* the collection that is being read */
-    uint8_t now_whole[2048 + 8];  /* its whole key */
-    size_t now_len;
-    char last_sort[1024]; /* of the item before, in the same collection */
+    uint64_t now_hash;            /* of its whole key */
+    char last_sort[1024];         /* of the item before, in the same collection */
     size_t last_sort_len;
     bool has_last;
 };
@@ -45,23 +56,46 @@ static void keep_collection(struct survey *survey, const struct survey_collectio
 
 /* --- sort keys --- */
 
-/* The number that a text ends with, and where it begins; false: it ends with no digit, or with more
- * than fit. */
-static bool trailing_number(struct str text, size_t *out_at, uint64_t *out)
+static bool is_digit(char c)
 {
-    size_t at = text.len;
-    while (at > 0 && text.data[at - 1] >= '0' && text.data[at - 1] <= '9') {
-        at--;
-    }
-    if (at == text.len || text.len - at > 18) {
-        return false;
-    }
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c | 32) >= 'a' && (c | 32) <= 'z';
+}
+
+/* The number that begins at `at`; false: there is none, it has more digits than fit, or it is part
+ * of something else, such as a hexadecimal number. */
+static bool number_at(struct str text, size_t at, uint64_t *out)
+{
+    size_t end = at;
     *out = 0;
-    for (size_t i = at; i < text.len; i++) {
-        *out = *out * 10 + (uint64_t)(text.data[i] - '0');
+    for (; end < text.len && is_digit(text.data[end]); end++) {
+        *out = *out * 10 + (uint64_t)(text.data[end] - '0');
     }
-    *out_at = at;
-    return true;
+    return end > at && end - at <= 18 && (end == text.len || !is_letter(text.data[end]));
+}
+
+/* Whether two neighbours, in the order of their bytes, differ first in a number, and that of the
+ * second is the smaller one: "TASK#10" and "TASK#9", "P#10#a" and "P#9#b". Digits behind a decimal
+ * point are in the right order. */
+static bool is_misplaced(struct str first, struct str second)
+{
+    size_t at = 0;
+    size_t end = MIN(first.len, second.len);
+    uint64_t left;
+    uint64_t right;
+    while (at < end && first.data[at] == second.data[at]) {
+        at++;
+    }
+    while (at > 0 && is_digit(first.data[at - 1])) {
+        at--; /* to the beginning of the number */
+    }
+    bool is_fraction = at > 1 && first.data[at - 1] == '.' && is_digit(first.data[at - 2]);
+    return !is_fraction && number_at(first, at, &left) && number_at(second, at, &right) &&
+           right < left;
 }
 
 /* "31.12.2025", "12/31/2025": two numbers of one or two digits, then a year. */
@@ -91,27 +125,30 @@ static void show(char out[SURVEY_EXAMPLE], struct str text)
 
 static void look_at_sort_key(struct surveying *surveying, struct str text)
 {
-    struct survey_sort_keys *keys = &surveying->survey->sort_keys;
+    struct survey_sort_keys *keys = &surveying->sort_keys;
     struct str last = str_make(surveying->last_sort, surveying->last_sort_len);
-    size_t at;
-    size_t last_at;
-    uint64_t number;
-    uint64_t last_number;
     keys->texts++;
     if (is_reversed_date(text)) {
         if (keys->misplaced_dates++ == 0 && keys->misplaced_numbers == 0) {
             show(keys->example[0], text);
         }
-        return;
-    }
-    bool comparable = surveying->has_last && trailing_number(text, &at, &number) &&
-                      trailing_number(last, &last_at, &last_number) && at == last_at &&
-                      memcmp(text.data, last.data, at) == 0;
-    if (comparable && number < last_number) {
+    } else if (surveying->has_last && is_misplaced(last, text)) {
         if (keys->misplaced_numbers++ == 0) {
             show(keys->example[0], last);
             show(keys->example[1], text);
         }
+    }
+    surveying->last_sort_len = MIN(text.len, sizeof(surveying->last_sort));
+    memcpy(surveying->last_sort, text.data, surveying->last_sort_len);
+    surveying->has_last = true;
+}
+
+/* Keeps the counts of a table or index if its order is wrong. */
+static void keep_order(struct survey *survey, const struct survey_sort_keys *keys)
+{
+    bool is_wrong = keys->misplaced_numbers > 0 || keys->misplaced_dates * 2 > keys->texts;
+    if (is_wrong && survey->order_count < SURVEY_ORDERS) {
+        survey->orders[survey->order_count++] = *keys;
     }
 }
 
@@ -124,22 +161,68 @@ static void begin_collection(struct surveying *surveying, struct value key)
     now->key_len = (uint8_t)MIN(key.len, (size_t)HEAT_KEY_MAX);
     now->is_cut = key.len > HEAT_KEY_MAX;
     memcpy(now->key, key.data, now->key_len);
-    surveying->now_len = MIN(key.len, sizeof(surveying->now_whole));
-    memcpy(surveying->now_whole, key.data, surveying->now_len);
-    surveying->has_last = false;
+}
+
+static const struct key_schema *schema_of(const struct surveying *surveying)
+{
+    return surveying->index != NULL ? &surveying->index->key : &surveying->table->key;
+}
+
+/* Whether the item is in the same collection as the one before; it is from now on. */
+static bool is_same_collection(struct surveying *surveying, struct value item)
+{
+    const struct key_schema *schema = schema_of(surveying);
+    uint64_t hash = 1;
+    for (size_t i = 0; i < schema->hash_count; i++) {
+        struct value key = value_map_get(item, schema->hash[i].name);
+        hash = hash_64_seeded(str_make(key.data, key.len), hash);
+    }
+    bool is_same = hash == surveying->now_hash;
+    surveying->now_hash = hash;
+    surveying->has_last = surveying->has_last && is_same;
+    return is_same;
+}
+
+static void look_at_order(struct surveying *surveying, struct value item)
+{
+    const struct key_schema *schema = schema_of(surveying);
+    struct value sort =
+        schema->range_count == 0 ? VALUE_ABSENT : value_map_get(item, schema->range[0].name);
+    if (value_type(sort) == VALUE_S) {
+        look_at_sort_key(surveying, value_bytes(sort));
+    }
+}
+
+/* Remembers the names of attributes. */
+static void look_at_attributes(struct survey *survey, struct value item)
+{
+    struct value_iter iter = value_iter(item);
+    struct value_name name;
+    struct value value;
+    while (survey->attribute_count < SURVEY_ATTRIBUTES && value_next_entry(&iter, &name, &value)) {
+        uint64_t hash = hash_64(name.text);
+        size_t i = 0;
+        while (i < survey->attribute_count && survey->attributes[i] != hash) {
+            i++;
+        }
+        if (i == survey->attribute_count) {
+            survey->attributes[survey->attribute_count++] = hash;
+        }
+    }
 }
 
 static void look_at(struct items_read *read, struct value item)
 {
+    enum { ATTRIBUTES_OF = 1000 }; /* items */
     struct surveying *surveying = CONTAINER_OF(read, struct surveying, read);
     struct survey *survey = surveying->survey;
-    const struct key_schema *schema = &surveying->table->key;
-    struct value key = value_map_get(item, schema->hash[0].name);
     uint64_t size = item_size(item);
-    struct value now = {surveying->now_whole, surveying->now_len};
-    if (!value_eq(now, key)) {
+    if (survey->items < ATTRIBUTES_OF) {
+        look_at_attributes(survey, item);
+    }
+    if (!is_same_collection(surveying, item)) {
         keep_collection(survey, &surveying->now);
-        begin_collection(surveying, key);
+        begin_collection(surveying, value_map_get(item, surveying->table->key.hash[0].name));
     }
     surveying->now.items++;
     surveying->now.bytes += size;
@@ -150,15 +233,15 @@ static void look_at(struct items_read *read, struct value item)
         survey->largest_key_cut = surveying->now.is_cut;
         memcpy(survey->largest_key, surveying->now.key, surveying->now.key_len);
     }
-    struct value sort =
-        schema->range_count == 0 ? VALUE_ABSENT : value_map_get(item, schema->range[0].name);
-    if (value_type(sort) == VALUE_S) {
-        struct str text = value_bytes(sort);
-        look_at_sort_key(surveying, text);
-        surveying->last_sort_len = MIN(text.len, sizeof(surveying->last_sort));
-        memcpy(surveying->last_sort, text.data, surveying->last_sort_len);
-        surveying->has_last = true;
-    }
+    look_at_order(surveying, item);
+}
+
+static void look_at_entry(struct items_read *read, struct value entry)
+{
+    struct surveying *surveying = CONTAINER_OF(read, struct surveying, read);
+    surveying->now.items++;
+    (void)is_same_collection(surveying, entry);
+    look_at_order(surveying, entry);
 }
 
 static void read_done(struct engine_call *call)
@@ -166,47 +249,145 @@ static void read_done(struct engine_call *call)
     CONTAINER_OF(call, struct surveying, read.call)->done = true;
 }
 
-/* Reads the beginning of one segment; returns whether it was all of it. */
-static bool read_segment(struct insight *insight, struct survey *survey, const struct table *table,
-                         uint32_t segment, uint32_t total)
+/* What is read of a table or index. */
+struct segment {
+    const struct index *index;
+    uint32_t number;
+    uint32_t total;
+    uint32_t limit;
+    bool backward;
+    void (*emit)(struct items_read *read, struct value item);
+};
+
+/* Reads the beginning of a segment, or its end if backward; returns whether it was all of it. */
+static bool read_segment(struct insight *insight, struct surveying *surveying,
+                         const struct segment *segment)
 {
-    struct surveying *surveying = mem_zalloc(sizeof(*surveying));
     struct arena arena;
     arena_init(&arena);
-    struct key_range range = range_of_scan(table, NULL, segment, total, &arena);
-    surveying->survey = survey;
-    surveying->table = table;
+    struct key_range range =
+        range_of_scan(surveying->table, segment->index, segment->number, segment->total, &arena);
+    surveying->index = segment->index;
+    surveying->done = false;
     surveying->read = (struct items_read){
         .call = {.engine = insight->meter->engine,
                  .arena = &arena,
                  .home = waiting_mailbox_box(insight->mailbox),
                  .err = ERR_INIT(&arena),
                  .done = read_done},
-        .table = table,
+        .table = surveying->table,
+        .index = segment->index,
         .lo = range.lo,
         .hi = range.hi,
-        .limit = ITEMS_PER_SEGMENT,
-        .emit = look_at,
+        .limit = segment->limit,
+        .backward = segment->backward,
+        .emit = segment->emit,
     };
     engine_read_items(&surveying->read);
     waiting_mailbox_run(insight->mailbox, &surveying->done);
     bool is_whole = value_is_absent(surveying->read.last_key);
-    surveying->now.is_exact = surveying->now.is_exact && is_whole;
-    keep_collection(survey, &surveying->now);
     arena_finish(&arena);
-    mem_free(surveying);
     return is_whole;
 }
 
 /* A segment is a part of the hash space, so a collection is in one segment only. */
-static void make_survey(struct insight *insight, const struct table *table, int64_t items,
-                        struct survey *survey)
+static void survey_items(struct insight *insight, struct surveying *surveying, uint64_t items)
 {
+    struct survey *survey = surveying->survey;
     uint32_t segments = items <= ITEMS_PER_SEGMENT ? 1 : SURVEY_SEGMENTS;
-    *survey = (struct survey){.has_table = true, .is_whole = true, .at_ms = clock_wall_ms()};
+    surveying->sort_keys.index = -1;
     for (uint32_t i = 0; i < segments; i++) {
-        survey->is_whole = read_segment(insight, survey, table, i, segments) && survey->is_whole;
+        struct segment segment = {
+            .number = i, .total = segments, .limit = ITEMS_PER_SEGMENT, .emit = look_at};
+        surveying->now_hash = 0;
+        surveying->now = (struct survey_collection){0};
+        bool is_whole = read_segment(insight, surveying, &segment);
+        surveying->now.is_exact = surveying->now.is_exact && is_whole;
+        keep_collection(survey, &surveying->now);
+        survey->is_whole = survey->is_whole && is_whole;
     }
+    keep_order(survey, &surveying->sort_keys);
+}
+
+static void survey_order_of_index(struct insight *insight, struct surveying *surveying, int place)
+{
+    struct segment segment = {.index = &surveying->table->indexes[place],
+                              .total = 1,
+                              .limit = ENTRIES_PER_INDEX,
+                              .emit = look_at_entry};
+    surveying->sort_keys = (struct survey_sort_keys){.index = place};
+    surveying->now_hash = 0;
+    (void)read_segment(insight, surveying, &segment);
+    keep_order(surveying->survey, &surveying->sort_keys);
+}
+
+/* Counts partition keys: the first and the last entry of each segment have one or two. Two keys are
+ * always counted as two; of three in one segment one is missed. */
+static void survey_partitions(struct insight *insight, struct surveying *surveying, int place)
+{
+    uint8_t count = 0;
+    for (uint32_t i = 0; i < SURVEY_PARTITIONS; i++) {
+        struct segment segment = {.index = &surveying->table->indexes[place],
+                                  .number = i,
+                                  .total = SURVEY_PARTITIONS,
+                                  .limit = 1,
+                                  .emit = look_at_entry};
+        surveying->now.items = 0;
+        (void)read_segment(insight, surveying, &segment);
+        if (surveying->now.items > 0) {
+            uint64_t first = surveying->now_hash;
+            segment.backward = true;
+            (void)read_segment(insight, surveying, &segment);
+            count = (uint8_t)(count + (surveying->now_hash == first ? 1 : 2));
+        }
+    }
+    surveying->survey->index_partitions[place] = count;
+}
+
+static void make_survey(struct insight *insight, const struct table *table,
+                        const struct table_sizes *sizes, struct survey *survey)
+{
+    struct surveying *surveying = mem_zalloc(sizeof(*surveying));
+    *survey = (struct survey){
+        .has_table = true,
+        .is_whole = true,
+        .at_ms = clock_wall_ms(),
+        .version = table->version,
+        .items_total = (uint64_t)sizes->item_count,
+    };
+    surveying->survey = survey;
+    surveying->table = table;
+    survey_items(insight, surveying, survey->items_total);
+    for (size_t i = 0; i < table->index_count; i++) {
+        const struct index *index = &table->indexes[i];
+        if (index->key.range_count > 0 && index->status == STATUS_ACTIVE) {
+            survey_order_of_index(insight, surveying, (int)i);
+        }
+        if (index->kind == INDEX_GLOBAL && sizes->index_item_counts[i] >= PARTITIONS_ENTRIES_MIN &&
+            sizes->index_item_counts[i] >= sizes->item_count) {
+            survey_partitions(insight, surveying, (int)i);
+        }
+    }
+    mem_free(surveying);
+}
+
+/* Forgets the oldest sample. The mutex is held. */
+static void forget_oldest(struct meter *meter)
+{
+    size_t at = 0;
+    struct str name;
+    struct str oldest = STR_NULL;
+    void *value;
+    int64_t oldest_ms = 0;
+    while (map_next(&meter->surveys, &at, &name, &value)) {
+        const struct survey *survey = value;
+        if (str_is_null(oldest) || survey->at_ms < oldest_ms) {
+            oldest = name;
+            oldest_ms = survey->at_ms;
+        }
+    }
+    mem_free(map_remove(&meter->surveys, oldest));
+    meter->survey_bytes -= sizeof(struct survey);
 }
 
 static void remember(struct meter *meter, struct str name, const struct survey *survey)
@@ -215,7 +396,7 @@ static void remember(struct meter *meter, struct str name, const struct survey *
     struct survey *kept = map_get(&meter->surveys, name);
     if (kept == NULL) {
         if (meter->surveys.count >= SURVEYS_MAX) {
-            survey_forget(meter);
+            forget_oldest(meter);
         }
         kept = mem_alloc(sizeof(*kept));
         map_put(&meter->surveys, name, kept);
@@ -249,17 +430,55 @@ void survey_table(struct insight *insight, struct str name, struct survey *out)
     pthread_mutex_lock(&meter->mutex);
     const struct survey *kept = map_get(&meter->surveys, name);
     bool is_fresh = kept != NULL && clock_wall_ms() - kept->at_ms < FRESH_MS &&
-                    clock_wall_ms() >= kept->at_ms &&
+                    clock_wall_ms() >= kept->at_ms && kept->version == table->version &&
                     (!kept->is_whole || kept->items == (uint64_t)sizes.item_count);
     if (is_fresh) {
         *out = *kept;
     }
     pthread_mutex_unlock(&meter->mutex);
     if (!is_fresh) {
-        make_survey(insight, table, sizes.item_count, out);
+        make_survey(insight, table, &sizes, out);
         remember(meter, name, out);
     }
     table_release(table);
+}
+
+struct due {
+    size_t number; /* of the table */
+    int64_t at_ms; /* of its sample; 0: it has none */
+};
+
+static int compare_due(const void *a, const void *b)
+{
+    const struct due *left = a;
+    const struct due *right = b;
+    if (left->at_ms != right->at_ms) {
+        return left->at_ms < right->at_ms ? -1 : 1;
+    }
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+const struct survey *survey_kept(const struct meter *meter, const struct table *table)
+{
+    static const struct survey none;
+    const struct survey *kept = map_get(&meter->surveys, table->name);
+    return kept != NULL && kept->version == table->version ? kept : &none;
+}
+
+void survey_tables(struct insight *insight, const struct insight_tables *tables)
+{
+    struct meter *meter = insight->meter;
+    struct due *due = ARENA_ARRAY(insight->arena, struct due, tables->count + 1);
+    pthread_mutex_lock(&meter->mutex);
+    for (size_t i = 0; i < tables->count; i++) {
+        due[i] = (struct due){i, survey_kept(meter, tables->tables[i])->at_ms};
+    }
+    pthread_mutex_unlock(&meter->mutex);
+    qsort(due, tables->count, sizeof(*due), compare_due);
+    for (size_t i = 0; i < MIN(tables->count, (size_t)SURVEYED_AT_ONCE); i++) {
+        struct survey survey;
+        survey_table(insight, tables->tables[due[i].number]->name, &survey);
+    }
 }
 
 void survey_write_collections(struct buf *out, const struct survey *survey)
@@ -278,4 +497,6 @@ void survey_write_collections(struct buf *out, const struct survey *survey)
     } else {
         buf_format(out, "],\"collectionsAt\":%lld", (long long)survey->at_ms);
     }
+    buf_format(out, ",\"itemsExamined\":%llu,\"itemsTotal\":%llu",
+               (unsigned long long)survey->items, (unsigned long long)survey->items_total);
 }

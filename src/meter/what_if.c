@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "engine/range.h"
-#include "model/builder.h"
 
 struct what_if what_if_nothing(void)
 {
@@ -25,32 +24,66 @@ static void note(struct insight *insight, struct what_if *what_if, const char *f
 
 /* --- sizes of index entries --- */
 
-/* Entries of an index as they are, and as they would be. */
+/* What an index would hold. */
+struct projected {
+    enum projection_type type;
+    const struct str *names; /* of PROJECTION_INCLUDE */
+    size_t name_count;
+};
+
+/* Items that have an entry in an index: its size as it is, and as it would be. */
 struct sampling {
     struct items_read read;
     bool done;
     const struct table *table;
     const struct index *index;
-    double bytes;
-    double key_bytes;
-    size_t count;
+    struct projected before;
+    struct projected after;
+    double bytes_before;
+    double bytes_after;
 };
 
-/* The size of the key attributes of an entry, of table and index. */
-static double key_size(const struct sampling *sampling, struct value entry, struct arena *arena)
+static bool has_keys(const struct key_schema *key, struct value item)
 {
-    struct value keys = item_key_value(sampling->table, sampling->index, entry, arena);
-    return (double)item_size(keys);
+    bool has = true;
+    for (size_t i = 0; i < key->hash_count; i++) {
+        has = has && !value_is_absent(value_map_get(item, key->hash[i].name));
+    }
+    for (size_t i = 0; i < key->range_count; i++) {
+        has = has && !value_is_absent(value_map_get(item, key->range[i].name));
+    }
+    return has;
 }
 
-static void take_entry(struct items_read *read, struct value entry)
+static double entry_size(const struct sampling *sampling, const struct projected *projected,
+                         struct value item)
+{
+    const struct index *index = sampling->index;
+    if (projected->type == PROJECTION_ALL) {
+        return (double)item_size(item);
+    }
+    struct arena *arena = sampling->read.call.arena;
+    struct arena_mark mark = arena_mark(arena);
+    double size = (double)item_size(item_key_value(sampling->table, index, item, arena));
+    for (size_t i = 0; projected->type == PROJECTION_INCLUDE && i < projected->name_count; i++) {
+        struct str name = projected->names[i];
+        struct value value = value_map_get(item, name);
+        if (!value_is_absent(value) && !key_schema_has(&sampling->table->key, name) &&
+            !key_schema_has(&index->key, name)) {
+            size += (double)(name.len + value_size(value));
+        }
+    }
+    arena_rewind(arena, mark);
+    return size;
+}
+
+static void take_item(struct items_read *read, struct value item)
 {
     struct sampling *sampling = CONTAINER_OF(read, struct sampling, read);
-    struct arena_mark mark = arena_mark(read->call.arena);
-    sampling->bytes += (double)item_size(entry);
-    sampling->key_bytes += key_size(sampling, entry, read->call.arena);
-    sampling->count++;
-    arena_rewind(read->call.arena, mark);
+    if (has_keys(&sampling->index->key, item)) {
+        sampling->bytes_before += entry_size(sampling, &sampling->before, item);
+        sampling->bytes_after += entry_size(sampling, &sampling->after, item);
+    }
 }
 
 static void sampling_done(struct engine_call *call)
@@ -58,44 +91,34 @@ static void sampling_done(struct engine_call *call)
     CONTAINER_OF(call, struct sampling, read.call)->done = true;
 }
 
-static void sample(struct insight *insight, struct sampling *sampling)
+/* Size of an entry with the projection, relative to that of now; from items of the table, because
+ * entries may lack the attributes. */
+static double entry_ratio(struct insight *insight, const struct table *table,
+                          const struct index *index, struct projected after)
 {
-    enum { ENTRIES_MAX = 200 };
-    struct key_range range = range_of_scan(sampling->table, sampling->index, 0, 1, insight->arena);
-    sampling->read = (struct items_read){
+    enum { ITEMS_MAX = 1000 };
+    struct key_range range = range_of_scan(table, NULL, 0, 1, insight->arena);
+    struct sampling sampling = {
+        .table = table,
+        .index = index,
+        .before = {index->projection, index->non_key_names, index->non_key_count},
+        .after = after,
+    };
+    sampling.read = (struct items_read){
         .call = {.engine = insight->meter->engine,
                  .arena = insight->arena,
                  .home = waiting_mailbox_box(insight->mailbox),
                  .err = ERR_INIT(insight->arena),
                  .done = sampling_done},
-        .table = sampling->table,
-        .index = sampling->index,
+        .table = table,
         .lo = range.lo,
         .hi = range.hi,
-        .limit = ENTRIES_MAX,
-        .emit = take_entry,
+        .limit = ITEMS_MAX,
+        .emit = take_item,
     };
-    engine_read_items(&sampling->read);
-    waiting_mailbox_run(insight->mailbox, &sampling->done);
-}
-
-/* Size of an entry with the projection, by that of now. */
-static double entry_ratio(struct insight *insight, const struct table *table,
-                          const struct table_sizes *sizes, const struct index *index,
-                          enum projection_type projection)
-{
-    size_t number = (size_t)(index - table->indexes);
-    double entries = (double)sizes->index_item_counts[number];
-    double now = entries > 0 ? (double)sizes->index_bytes[number] / entries : 0;
-    double after = now;
-    if (projection == PROJECTION_ALL && sizes->item_count > 0) {
-        after = (double)sizes->bytes / (double)sizes->item_count;
-    } else if (projection == PROJECTION_KEYS_ONLY) {
-        struct sampling sampling = {.table = table, .index = index};
-        sample(insight, &sampling);
-        after = sampling.count > 0 ? now * sampling.key_bytes / MAX(sampling.bytes, 1) : now;
-    }
-    return now > 0 ? after / now : 1;
+    engine_read_items(&sampling.read);
+    waiting_mailbox_run(insight->mailbox, &sampling.done);
+    return sampling.bytes_before > 0 ? sampling.bytes_after / sampling.bytes_before : 1;
 }
 
 /* --- parameters --- */
@@ -152,17 +175,46 @@ static void read_dropped(struct insight *insight, struct what_if *what_if, struc
     table_release(table);
 }
 
+/* "KEYS_ONLY", "ALL" or "INCLUDE(a,b)". */
+static bool read_type(struct insight *insight, struct str text, struct projected *out)
+{
+    enum { NAMES_MAX = 100 };
+    struct str before = STR("INCLUDE(");
+    *out = (struct projected){.type = PROJECTION_KEYS_ONLY};
+    if (str_eq(text, STR("KEYS_ONLY"))) {
+        return true;
+    }
+    out->type = PROJECTION_ALL;
+    if (str_eq(text, STR("ALL"))) {
+        return true;
+    }
+    if (!str_starts_with(text, before) || text.data[text.len - 1] != ')') {
+        return false;
+    }
+    struct str *names = ARENA_ARRAY(insight->arena, struct str, NAMES_MAX);
+    struct str rest = str_make(text.data + before.len, text.len - before.len - 1);
+    *out = (struct projected){.type = PROJECTION_INCLUDE, .names = names};
+    while (rest.len > 0 && out->name_count < NAMES_MAX) {
+        const char *comma = memchr(rest.data, ',', rest.len);
+        size_t len = comma == NULL ? rest.len : (size_t)(comma - rest.data);
+        names[out->name_count++] = str_make(rest.data, len);
+        rest = str_skip(rest, MIN(len + 1, rest.len));
+    }
+    return out->name_count > 0 && rest.len == 0;
+}
+
 static void read_projection(struct insight *insight, struct what_if *what_if, struct str text)
 {
     const char *colon = memchr(text.data, ':', text.len);
     size_t len = colon == NULL ? text.len : (size_t)(colon - text.data);
     struct str type = colon == NULL ? STR("") : str_skip(text, len + 1);
-    bool keys_only = str_eq(type, STR("KEYS_ONLY"));
+    struct projected projected;
     const struct table *table;
     const struct index *index;
     struct table_sizes sizes;
-    if (!keys_only && !str_eq(type, STR("ALL"))) {
-        insight_refuse(insight, "projection must be TABLE/INDEX:KEYS_ONLY or TABLE/INDEX:ALL");
+    if (!read_type(insight, type, &projected)) {
+        insight_refuse(insight, "projection must be TABLE/INDEX:KEYS_ONLY, TABLE/INDEX:ALL or "
+                                "TABLE/INDEX:INCLUDE(NAME,NAME)");
         return;
     }
     if (!find_index(insight, str_make(text.data, len), &table, &sizes, &index)) {
@@ -170,8 +222,7 @@ static void read_projection(struct insight *insight, struct what_if *what_if, st
     }
     struct index_change *change = add_change(insight, what_if, table, index);
     if (change != NULL) {
-        change->entry_ratio = entry_ratio(insight, table, &sizes, index,
-                                          keys_only ? PROJECTION_KEYS_ONLY : PROJECTION_ALL);
+        change->entry_ratio = entry_ratio(insight, table, index, projected);
         note(insight, what_if, "index %.*s projects %.*s: entries have %.0f %% of their size",
              (int)len, text.data, STR_ARG(type), change->entry_ratio * 100);
     }
@@ -191,7 +242,8 @@ void what_if_read(struct insight *insight, struct what_if *out)
         read_projection(insight, out, text);
     }
     if (out->traffic != 1) {
-        note(insight, out, "traffic is %g times as much", out->traffic);
+        note(insight, out, "traffic is %g times as much; provisioned tables keep their utilization",
+             out->traffic);
     }
     if (out->item_size != 1) {
         note(insight, out, "items have %g times the size", out->item_size);
@@ -211,56 +263,55 @@ static const struct index_change *change_of(const struct what_if *what_if, struc
     return NULL;
 }
 
-/* How units of writes change if items of that size become `ratio` times as large. */
-static double write_ratio(double bytes, double ratio)
+/* Relative change of the units of a call if what it reads or writes becomes `ratio` times as
+ * large. `unit` is the size that one unit covers: parts of it count as a whole one. */
+static double units_ratio(double bytes, double ratio, double unit)
 {
-    double before = MAX(ceil(bytes / 1024), 1);
-    return MAX(ceil(bytes * ratio / 1024), 1) / before;
+    double before = MAX(ceil(bytes / unit), 1);
+    return MAX(ceil(bytes * ratio / unit), 1) / before;
 }
 
-/* Reads of small items cost the same; pages grow with their bytes. */
-static double read_ratio(double bytes, double ratio)
-{
-    double before = MAX(ceil(bytes / 4096), 1);
-    return MAX(ceil(bytes * ratio / 4096), 1) / before;
-}
-
-struct what_if_part what_if_part(const struct what_if *what_if, const struct table *table,
-                                 const struct index *index, struct what_if_part part)
-{
-    const struct index_change *change =
-        index == NULL ? NULL : change_of(what_if, table->name, index->name);
-    double ratio = what_if->item_size * (change == NULL ? 1 : change->entry_ratio);
-    double average = part.items > 0 ? part.bytes / part.items : 0;
-    if (change != NULL && change->is_dropped) {
-        return (struct what_if_part){0};
-    }
-    part.read_units *= what_if->traffic * read_ratio(average, ratio);
-    part.write_units *= what_if->traffic * write_ratio(average, ratio);
-    part.bytes *= ratio;
-    return part;
-}
-
-void what_if_pattern_units(const struct what_if *what_if, const struct pattern *pattern,
-                           double *read_units, double *write_units)
+/* The size of what a call of the pattern reads, or writes to a table or index. */
+static double bytes_of(const struct pattern *pattern, bool is_index, double entry_bytes)
 {
     const struct pattern_sums *sums = &pattern->sums;
-    bool is_write = (pattern->text.flags & METER_WRITE) != 0;
-    double calls = sums->calls > 0 ? (double)sums->calls : 1;
-    double bytes = (double)(is_write ? sums->bytes_written : sums->bytes_read) / calls;
-    double size = what_if->item_size;
-    *read_units = *write_units = 0;
-    *(is_write ? write_units : read_units) =
-        sums->table_units * (is_write ? write_ratio(bytes, size) : read_ratio(bytes, size));
-    for (size_t i = 0; i < pattern->arms.count; i++) {
-        const struct arm *arm = &pattern->arms.arms[i];
-        const struct index_change *change = change_of(what_if, pattern->text.table, arm->name);
-        double ratio = size * (change == NULL ? 1 : change->entry_ratio);
-        if (change == NULL || !change->is_dropped) {
-            *read_units += arm->read_units * read_ratio(bytes, ratio);
-            *write_units += arm->write_units * write_ratio(bytes, ratio);
-        }
+    double calls = MAX((double)sums->calls - (double)sums->errors, 1);
+    if (!(pattern->text.flags & METER_WRITE)) {
+        return (double)sums->bytes_read / calls; /* of a page */
     }
-    *read_units *= what_if->traffic;
-    *write_units *= what_if->traffic;
+    if (is_index || sums->bytes_written == 0) { /* also deletes */
+        return entry_bytes;
+    }
+    return (double)sums->bytes_written / calls;
+}
+
+struct what_if_units what_if_units(const struct what_if *what_if, const struct pattern *pattern,
+                                   const struct arm *arm, double entry_bytes)
+{
+    enum { READ_BYTES = 4096, WRITE_BYTES = 1024 };
+    bool is_write = (pattern->text.flags & METER_WRITE) != 0;
+    const struct index_change *change =
+        arm == NULL ? NULL : change_of(what_if, pattern->text.table, arm->name);
+    double ratio = what_if->item_size * (change == NULL ? 1 : change->entry_ratio);
+    double bytes = bytes_of(pattern, arm != NULL, entry_bytes);
+    double table_units = pattern->sums.table_units;
+    struct what_if_units units = {is_write ? 0 : table_units, is_write ? table_units : 0};
+    if (arm != NULL) {
+        units = (struct what_if_units){arm->read_units, arm->write_units};
+    }
+    if (change != NULL && change->is_dropped) {
+        return (struct what_if_units){0};
+    }
+    units.read *= what_if->traffic * units_ratio(bytes, ratio, READ_BYTES);
+    units.write *= what_if->traffic * units_ratio(bytes, ratio, WRITE_BYTES);
+    return units;
+}
+
+double what_if_stored(const struct what_if *what_if, struct str table, struct str index)
+{
+    const struct index_change *change = change_of(what_if, table, index);
+    if (change == NULL) {
+        return what_if->item_size;
+    }
+    return change->is_dropped ? 0 : what_if->item_size * change->entry_ratio;
 }

@@ -25,12 +25,9 @@ struct what_if {
     size_t change_count;
 };
 
-/* The consumed units and stored bytes of a table or index. */
-struct what_if_part {
-    double read_units;
-    double write_units;
-    double items;
-    double bytes;
+struct what_if_units {
+    double read;
+    double write;
 };
 
 /* Returns assumptions that change nothing. */
@@ -38,11 +35,12 @@ struct what_if what_if_nothing(void);
 /* Reads the parameters of a request; mistakes are recorded in the request. Reads entries of
  * indexes. */
 void what_if_read(struct insight *insight, struct what_if *out);
-/* Returns the consumption under the assumptions. `index` NULL: of the table itself. */
-struct what_if_part what_if_part(const struct what_if *what_if, const struct table *table,
-                                 const struct index *index, struct what_if_part part);
-/* Units of a pattern under the assumptions. */
-void what_if_pattern_units(const struct what_if *what_if, const struct pattern *pattern,
-                           double *read_units, double *write_units);
+/* Returns the units of a pattern under the assumptions: on its table, or on the index of `arm`.
+ * `entry_bytes` is the average size of an item of the table, or an entry of the index. */
+struct what_if_units what_if_units(const struct what_if *what_if, const struct pattern *pattern,
+                                   const struct arm *arm, double entry_bytes);
+/* Returns how many times as many bytes a table (`index` STR_NULL) or index would hold; 0: the index
+ * is dropped. */
+double what_if_stored(const struct what_if *what_if, struct str table, struct str index);
 
 #endif

@@ -117,7 +117,7 @@ struct index {
 /* Where the items of a table that is being restored come from: the items of `space` as of an
  * instant, by the versions in `history_space` (engine/history.h). */
 struct restore_source {
-    struct str backup_row; /* the name of the backup's row: codec/backup.h */
+    struct str backup_row; /* the name of the backup's row: codec/stored_backup.h */
     struct str backup_arn; /* STR_NULL: a restore to a point in time */
     struct str table_arn;
     int64_t time_ms; /* RestoreDateTime */

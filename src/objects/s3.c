@@ -4,21 +4,25 @@
 
 #include "aws/client.h"
 #include "base/base64.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/percent.h"
 #include "objects/objects_internal.h"
 
 static const int64_t default_patience_ms = (int64_t)5 * 60 * 1000;
+/* After so long it is checked whether an attempt to complete an upload was successful. */
+static const int64_t complete_patience_ms = (int64_t)5 * 1000;
 enum {
     HEADERS_MAX = 8,
     LIST_BYTES_MAX = 16 << 20,
     ANSWER_BYTES_MAX = 1 << 20,
-    COMPLETE_ATTEMPTS = 5,
+    LATE_ATTEMPTS = 5,
 };
 
 struct s3 {
     struct objects objects;
     struct aws_client *client;
+    int64_t patience_ms;
     bool uses_virtual_host;
 };
 
@@ -288,20 +292,25 @@ static void write_parts(const struct object_writer *writer, struct buf *out)
     buf_add(out, STR("</CompleteMultipartUpload>"));
 }
 
-/* Whether the object exists although its upload does not: an attempt whose response was lost has
- * completed it. Etags of encrypted objects cannot be computed, so the sizes are compared. */
-static bool is_complete(struct object_writer *writer, struct object_info *out,
-                        struct object_error *error)
+/* Whether the object exists although its upload could not be completed: an attempt whose response
+ * was lost has completed it. Then S3 answers NoSuchUpload, and other services with a failure of
+ * their own. Etags of encrypted objects cannot be computed, so the sizes are compared. */
+static bool is_complete(struct object_writer *writer, struct object_info *out)
 {
     struct object_info found;
-    if (!s3_head(writer->objects, writer->bucket, writer->key, &found, error)) {
+    struct object_error ignored;
+    if (!s3_head(writer->objects, writer->bucket, writer->key, &found, &ignored) ||
+        found.size_bytes != writer->size_bytes) {
         return false;
-    }
-    if (found.size_bytes != writer->size_bytes) {
-        return object_fail(error, 404, "NoSuchUpload", "The specified upload does not exist.");
     }
     *out = found;
     return true;
+}
+
+/* Whether the service failed, or did not respond. */
+static bool is_transient(const struct object_error *error)
+{
+    return (error->status == 0 && !object_error_is(error, AWS_STOPPED)) || error->status >= 500;
 }
 
 /* The service may answer 200 and fail later: then the body has an error. */
@@ -313,6 +322,7 @@ static bool complete_once(struct object_writer *writer, struct object_info *out,
     struct object_error failure = {0};
     call_init(&call, writer->objects, "POST", writer->bucket, writer->key);
     call.request.query = arena_format(&call.arena, "uploadId=%.*s", STR_ARG(writer->upload));
+    call.request.patience_ms = complete_patience_ms;
     add_header(&call, STR("Content-Type"), STR("application/xml"));
     write_parts(writer, &parts);
     call.request.body = buf_str(&parts);
@@ -329,8 +339,8 @@ static bool complete_once(struct object_writer *writer, struct object_info *out,
         if (etag.len > 0) {
             s3_copy_etag(s3_without_entities(&call.arena, etag), out->etag);
         }
-    } else if (object_error_is(&failure, "NoSuchUpload")) {
-        good = is_complete(writer, out, &failure);
+    } else if (object_error_is(&failure, "NoSuchUpload") || is_transient(&failure)) {
+        good = is_complete(writer, out);
     }
     if (!good) {
         *error = failure;
@@ -343,12 +353,16 @@ static bool complete_once(struct object_writer *writer, struct object_info *out,
 static bool s3_complete(struct object_writer *writer, struct object_info *out,
                         struct object_error *error)
 {
+    const struct s3 *s3 = CONTAINER_OF(writer->objects, struct s3, objects);
+    int64_t until_us = clock_monotonic_us() + s3->patience_ms * 1000;
     for (int i = 1;; i++) {
         if (complete_once(writer, out, error)) {
             return true;
         }
         bool is_late = error->status == 200 && object_error_is(error, "InternalError");
-        if (!is_late || i == COMPLETE_ATTEMPTS || atomic_load(&writer->objects->stop)) {
+        bool is_worth_it =
+            is_late ? i < LATE_ATTEMPTS : is_transient(error) && clock_monotonic_us() < until_us;
+        if (!is_worth_it || atomic_load(&writer->objects->stop)) {
             return false;
         }
     }
@@ -397,11 +411,12 @@ bool objects_open_service(const struct objects_options *options, struct objects 
     struct s3 *s3 = mem_zalloc(sizeof(*s3));
     s3->objects.kind = &s3_kind;
     s3->uses_virtual_host = options->uses_virtual_host;
+    s3->patience_ms = options->patience_ms > 0 ? options->patience_ms : default_patience_ms;
     struct aws_options aws = {
         .service = "s3",
         .url = arena_copy_c(&arena, options->endpoint).data,
         .region = options->region.len > 0 ? arena_copy_c(&arena, options->region).data : NULL,
-        .patience_ms = options->patience_ms > 0 ? options->patience_ms : default_patience_ms,
+        .patience_ms = s3->patience_ms,
     };
     bool good = aws_client_open(&aws, &s3->client, &problem);
     if (good) {

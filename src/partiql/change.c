@@ -1,10 +1,11 @@
 /* Translates SET and REMOVE of an UPDATE statement into a bound update. Called by statement.c. */
+#include "err/messages.h"
 #include "partiql/translate_internal.h"
 
 static const struct operand *refuse_operand(struct ql_translator *t, const struct ql_node *node)
 {
     if (node->kind == QL_CALL) {
-        ql_refuse_at(t, node->token, "Unrecognized function: %.*s", STR_ARG(node->token.text));
+        ql_refuse_at(t, node->token, MESSAGE_UNKNOWN_FUNCTION, STR_ARG(node->token.text));
     } else if (node->kind == QL_IS) {
         ql_refuse(t, "IS operator is not supported in update expressions");
     } else {

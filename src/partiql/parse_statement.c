@@ -11,6 +11,7 @@
  *
  * Parts of PartiQL that DynamoDB does not support (aliases, joins, LIMIT, ...) are parsed, too, so
  * that the error can name them. */
+#include "err/messages.h"
 #include "partiql/ql_parser_internal.h"
 
 static struct ql_node *statement_node(struct ql_parser *p, enum ql_kind kind)
@@ -256,7 +257,7 @@ static bool parse_changes(struct ql_parser *p, struct ql_node *update)
             ql_add(update, change);
         } while (ql_take(p, QL_TOKEN_COMMA));
     }
-    return update->child_count > 0 || ql_fail(p, "Expected data manipulation") != NULL;
+    return update->child_count > 0 || ql_fail(p, MESSAGE_NO_STATEMENT) != NULL;
 }
 
 struct ql_node *ql_parse_update(struct ql_parser *p)

@@ -6,6 +6,8 @@
  * t", is an error. */
 #include "partiql/ql_parser_internal.h"
 
+#include "err/messages.h"
+
 /* The limit of nesting, of whatever kind: parentheses, lists, NOT. */
 enum { DEPTH_MAX = 200 };
 
@@ -559,7 +561,7 @@ bool ql_parse(struct arena *arena, struct str text, struct ql_tree *out, struct 
     bool parsed = out->root != NULL && parse_end(&p);
     p.err = err;
     if (!verb && (!parsed || out->root->kind == QL_NAME)) { /* not a statement */
-        return ql_fail(&p, "Expected data manipulation") != NULL;
+        return ql_fail(&p, MESSAGE_NO_STATEMENT) != NULL;
     }
     return parsed || err_set_str(err, problem.code, problem.message);
 }

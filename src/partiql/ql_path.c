@@ -3,6 +3,7 @@
 #include "partiql/translate_internal.h"
 
 #include "base/buf.h"
+#include "err/messages.h"
 
 #define INDEX_DIGITS_MAX 10
 
@@ -14,7 +15,7 @@ static bool refuse_path(const struct ql_translator *t, const struct ql_node *nod
 static bool read_name(struct ql_translator *t, const struct ql_node *node, struct expr_step *out)
 {
     out->name = ql_token_content(node->token, t->arena);
-    return out->name.len > 0 || ql_refuse(t, "Path component cannot be an empty string");
+    return out->name.len > 0 || ql_refuse(t, MESSAGE_EMPTY_PATH);
 }
 
 /* Reads an index: an integer of 31 bits; -0 is allowed. */

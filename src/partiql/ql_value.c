@@ -3,6 +3,7 @@
 #include "partiql/translate_internal.h"
 
 #include "base/buf.h"
+#include "err/messages.h"
 
 enum { LEVELS_MAX = 32 };
 
@@ -161,7 +162,7 @@ static bool read_name(struct ql_translator *t, const struct ql_node *map,
     }
     *out = ql_token_content(entry->token, t->arena);
     if (out->len == 0) {
-        return ql_refuse(t, "Empty attribute name");
+        return ql_refuse(t, MESSAGE_EMPTY_NAME);
     }
     if (has_name_before(t, map, entry, *out)) {
         struct str under = place_text(t, place);

@@ -3,6 +3,7 @@
 #include "partiql/translate_internal.h"
 
 #include "base/buf.h"
+#include "err/messages.h"
 
 static bool refuse(const struct ql_translator *t, struct str text)
 {
@@ -44,7 +45,7 @@ static bool read_source(struct ql_translator *t, const struct ql_node *source,
     out->table = ql_token_content(table->token, t->arena);
     out->index = step == NULL ? STR_NULL : ql_token_content(step->first->token, t->arena);
     if (out->table.len == 0 || (step != NULL && out->index.len == 0)) {
-        return ql_refuse(t, "Path component cannot be an empty string");
+        return ql_refuse(t, MESSAGE_EMPTY_PATH);
     }
     return true;
 }
@@ -257,7 +258,7 @@ static bool translate(struct ql_translator *t, const struct ql_node *node, struc
         out->kind = STATEMENT_EXISTS;
         return translated;
     }
-    return ql_refuse(t, "Unsupported operation: %s", ql_kind_name(node->kind));
+    return ql_refuse(t, MESSAGE_UNSUPPORTED_OPERATION, ql_kind_name(node->kind));
 }
 
 bool statement_parse(struct arena *arena, struct str text, const struct value *parameters,

@@ -1,6 +1,7 @@
 /* Translates conditions, to a bound condition and to a tree for the planner. A comparison, a
  * function or NOT is a BOOL and may be compared itself: attribute_exists(a) = true. Called by
  * statement.c. */
+#include "err/messages.h"
 #include "partiql/translate_internal.h"
 
 static const struct operand *read_operand(struct ql_translator *t, const struct ql_node *node);
@@ -295,7 +296,7 @@ static const struct where *translate_call(struct ql_translator *t, const struct 
         char c = node->token.text.data[i];
         lower[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
     }
-    ql_refuse_at(t, node->token, "Unrecognized function: %.*s", (int)node->token.text.len, lower);
+    ql_refuse_at(t, node->token, MESSAGE_UNKNOWN_FUNCTION, (int)node->token.text.len, lower);
     return NULL;
 }
 
@@ -371,7 +372,7 @@ const struct where *ql_where(struct ql_translator *t, const struct ql_node *node
     case QL_INSERT:
     case QL_UPDATE:
     case QL_DELETE:
-        ql_refuse(t, "Unsupported operation: %s", ql_kind_name(node->kind));
+        ql_refuse(t, MESSAGE_UNSUPPORTED_OPERATION, ql_kind_name(node->kind));
         return NULL;
     default:
         ql_refuse(t, "WHERE clause must contain an expression that resolves to a boolean");

@@ -2,7 +2,7 @@
  * Called by select.c. */
 #include <stdlib.h>
 
-#include "codec/key.h"
+#include "codec/row_key.h"
 #include "plan/plan_internal.h"
 
 /* A place between two values, as the bytes of the first value behind it. STR_NULL: behind all. Key

@@ -142,6 +142,16 @@ static struct str resource_of(struct admin *admin, enum subject subject,
                                             STR_ARG(account), kind, STR_ARG(name));
 }
 
+/* Root is above all policies, so nobody may become root over the network, not even by a new key of
+ * it: it is changed only with access to the store. */
+static bool changes_root(struct admin *admin, const struct operation *operation,
+                         const struct admin_request *request)
+{
+    const char *kind;
+    struct str name = subject_of(admin, operation->subject, request, &kind);
+    return operation->is_change && strcmp(kind, "user") == 0 && str_eq(name, STR(DIRECTORY_ROOT));
+}
+
 static bool authorize(struct admin *admin, const struct operation *operation,
                       const struct admin_request *request)
 {
@@ -158,10 +168,14 @@ static bool authorize(struct admin *admin, const struct operation *operation,
         .arena = admin->arena,
     };
     struct policy_decision decision = policy_decide(caller->policies, &question);
-    if (decision.is_allowed) {
-        return true;
+    if (!decision.is_allowed) {
+        return err_set_str(admin->err, ERR_ACCESS_DENIED,
+                           policy_denial_text(caller->policies, &decision, &question));
     }
-    return err_set_str(admin->err, ERR_ACCESS_DENIED, policy_denial_text(&decision, &question));
+    return !changes_root(admin, operation, request) ||
+           err_set(admin->err, ERR_ACCESS_DENIED,
+                   "Root is not changed over the network: use `gramme init`, or other commands "
+                   "with --store, on the store itself");
 }
 
 static bool check_change(struct admin *admin, struct directory *directory,

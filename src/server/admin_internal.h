@@ -42,6 +42,8 @@ struct admin_request {
 bool admin_missing(struct admin *admin, const char *what, struct str name);
 /* Returns whether a request has a member; `text` is its value, `member` its name. */
 MUST_USE bool admin_require(struct admin *admin, struct str text, const char *member);
+/* Returns whether a user or role may have this name. */
+MUST_USE bool admin_check_name(struct admin *admin, struct str name);
 /* Returns a copy of a user or role in the arena, which the caller changes and saves. */
 MUST_USE struct directory_principal *admin_edit(struct admin *admin, enum directory_kind kind,
                                                 struct str name);

@@ -1,7 +1,8 @@
 /* Administration operations on policies and roles. Called by admin_run(). */
 #include "server/admin_internal.h"
 
-enum { DOCUMENT_BYTES_MAX = 6144 };
+/* Without white space, and with it. */
+enum { DOCUMENT_BYTES_MAX = 6144, DOCUMENT_RAW_BYTES_MAX = 64 * 1024 };
 
 /* Policies ---------------------------------------------------------------------------------- */
 
@@ -9,9 +10,11 @@ bool admin_check_document(struct admin *admin, struct str document, enum policy_
 {
     struct policy *policy = NULL;
     struct err problem = ERR_INIT(admin->arena);
-    if (document.len > DOCUMENT_BYTES_MAX) {
-        return err_set(admin->err, ERR_LIMIT_EXCEEDED, "A policy has at most %d bytes",
-                       DOCUMENT_BYTES_MAX);
+    if (document.len > DOCUMENT_RAW_BYTES_MAX ||
+        policy_document_size(document) > DOCUMENT_BYTES_MAX) {
+        return err_set(admin->err, ERR_LIMIT_EXCEEDED,
+                       "A policy has at most %d bytes without white space, and %d with it",
+                       DOCUMENT_BYTES_MAX, DOCUMENT_RAW_BYTES_MAX);
     }
     if (!policy_parse(document, kind, &policy, &problem)) {
         return err_set(admin->err, ERR_VALIDATION, "Invalid policy document: %.*s",
@@ -209,9 +212,8 @@ bool admin_put_role(struct admin *admin, const struct admin_request *request)
         !admin_check_document(admin, request->document, POLICY_TRUST)) {
         return false;
     }
-    if (!directory_is_name(request->role)) {
-        return err_set(admin->err, ERR_VALIDATION,
-                       "A name has 1 to 64 letters, digits and any of +=,.@_-");
+    if (!admin_check_name(admin, request->role)) {
+        return false;
     }
     const struct directory_principal *before = directory_find_role(admin->directory, request->role);
     struct directory_principal role = {

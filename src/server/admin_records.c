@@ -17,6 +17,13 @@ bool admin_require(struct admin *admin, struct str text, const char *member)
     return !str_is_null(text) || err_set(admin->err, ERR_VALIDATION, "%s is required", member);
 }
 
+bool admin_check_name(struct admin *admin, struct str name)
+{
+    return directory_is_name(name) ||
+           err_set(admin->err, ERR_VALIDATION,
+                   "A name has 1 to 64 letters, digits and any of +=,.@_-");
+}
+
 /* A copy of a user or role, to be changed and saved; NULL: *err. */
 struct directory_principal *admin_edit(struct admin *admin, enum directory_kind kind,
                                        struct str name)

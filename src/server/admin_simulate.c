@@ -42,18 +42,12 @@ static void set_key(struct admin *admin, struct auth_context *context, enum cont
 static void write_decision(struct admin *admin, const struct directory_principal *user,
                            const struct policy_decision *decision)
 {
-    static const char *const sources[] = {
-        [SOURCE_IDENTITY] = "identity-based policy",
-        [SOURCE_RESOURCE] = "resource-based policy",
-        [SOURCE_BOUNDARY] = "permissions boundary",
-        [SOURCE_SESSION] = "session policy",
-    };
     bool has_statement = decision->answer.effect != POLICY_NO_MATCH;
     buf_format(admin->out, "{\"Decision\":\"%s\",\"Source\":\"%s\"",
                decision->is_allowed    ? "allowed"
                : decision->is_explicit ? "explicitDeny"
                                        : "implicitDeny",
-               user->kind == CALLER_ROOT ? "root" : sources[decision->source]);
+               user->kind == CALLER_ROOT ? "root" : policy_source_name(decision->source));
     if (has_statement && decision->source == SOURCE_IDENTITY) {
         buf_add_char(admin->out, ',');
         admin_write_text_member(admin->out, "PolicyName", user->policy_names[decision->identity]);

@@ -87,9 +87,8 @@ bool admin_create_user(struct admin *admin, const struct admin_request *request)
     if (!admin_require(admin, name, "UserName")) {
         return false;
     }
-    if (!directory_is_name(name)) {
-        return err_set(admin->err, ERR_VALIDATION,
-                       "A name has 1 to 64 letters, digits and any of +=,.@_-");
+    if (!admin_check_name(admin, name)) {
+        return false;
     }
     if (directory_find_user(admin->directory, name) != NULL) {
         return err_set(admin->err, ERR_RESOURCE_IN_USE, "User '%.*s' exists already",

@@ -52,6 +52,11 @@ bool audit_open(struct str path, bool everything, struct audit **out, struct err
     return true;
 }
 
+bool audit_records_all(const struct audit *audit)
+{
+    return audit != NULL && audit->everything;
+}
+
 /* A thread that is writing a line right now must not find its descriptor closed or reused: the new
  * file takes the old one's number. */
 bool audit_reopen(struct audit *audit, struct err *err)
@@ -89,12 +94,8 @@ static void write_time(struct buf *out)
 }
 
 /* What a client sent may be anything; JSON must be valid UTF-8. */
-static void write_member(struct buf *out, const char *name, struct str text)
+static void write_text(struct buf *out, struct str text)
 {
-    if (str_is_null(text)) {
-        return;
-    }
-    buf_format(out, ",\"%s\":", name);
     if (utf8_is_valid(text)) {
         json_write_string(out, utf8_prefix(text, TEXT_BYTES_MAX));
     } else {
@@ -102,9 +103,28 @@ static void write_member(struct buf *out, const char *name, struct str text)
     }
 }
 
+static void write_member(struct buf *out, const char *name, struct str text)
+{
+    if (!str_is_null(text)) {
+        buf_format(out, ",\"%s\":", name);
+        write_text(out, text);
+    }
+}
+
+static void write_resources(struct buf *out, const struct audit_entry *entry)
+{
+    write_member(out, "resource", entry->resource);
+    for (size_t i = 0; entry->resource_count > 1 && i < entry->resource_count; i++) {
+        buf_add(out, i == 0 ? STR(",\"resources\":[") : STR(","));
+        write_text(out, entry->resources[i]);
+        buf_add(out, i + 1 == entry->resource_count ? STR("]") : STR(""));
+    }
+}
+
 void audit_write(struct audit *audit, const struct audit_entry *entry)
 {
-    if (audit == NULL || !(audit->everything || entry->is_change || entry->is_refusal)) {
+    if (audit == NULL || !(audit->everything || entry->is_change || entry->is_refusal ||
+                           !str_is_null(entry->warning))) {
         return;
     }
     struct buf line = {0};
@@ -114,9 +134,10 @@ void audit_write(struct audit *audit, const struct audit_entry *entry)
     write_member(&line, "sourceIp", entry->source);
     write_member(&line, "service", entry->service);
     write_member(&line, "operation", entry->operation);
-    write_member(&line, "resource", entry->resource);
+    write_resources(&line, entry);
     buf_format(&line, ",\"status\":%d", entry->status);
     write_member(&line, "error", entry->error);
+    write_member(&line, "wouldBeRefused", entry->warning);
     write_member(&line, "requestId", entry->request_id);
     JSON_PUT(&line, "}\n");
     bool good = write(atomic_load(&audit->fd), line.data, line.len) == (ssize_t)line.len;

@@ -1,6 +1,6 @@
 /* server/audit.h: the audit log: one JSON object per line, for each refused request and each change
- * of tables, users or policies, and with --audit-all for all requests. It never contains item data.
- */
+ * of tables, users, policies, the simulation or the clock, and with --audit-all for all requests.
+ * It never contains item data. */
 #ifndef GRAMME_SERVER_AUDIT_H
 #define GRAMME_SERVER_AUDIT_H
 
@@ -11,6 +11,8 @@ struct audit;
 /* Opens the file for appending; creates it with mode 0600 if it is missing. `everything`: requests
  * that read and write items are recorded, too. Close it with audit_close(). */
 MUST_USE bool audit_open(struct str path, bool everything, struct audit **out, struct err *err);
+/* Whether requests that read and write items are recorded. Accepts NULL. */
+MUST_USE bool audit_records_all(const struct audit *audit);
 /* Opens the file again, on SIGHUP: begins a new one if the old one was renamed. */
 MUST_USE bool audit_reopen(struct audit *audit, struct err *err);
 /* Closes the file. Accepts NULL. */
@@ -22,12 +24,15 @@ struct audit_entry {
     struct str source;    /* the client's address */
     struct str service;   /* "dynamodb", "sts", "gramme" */
     struct str operation; /* STR_NULL: none */
-    struct str resource;  /* ARN or name; STR_NULL: not known */
-    struct str error;     /* name of the error; STR_NULL: success */
+    struct str resource;  /* ARN or name, of a denied request the denied one; STR_NULL: not known */
+    const struct str *resources; /* all of them, if there are several */
+    size_t resource_count;
+    struct str error;   /* name of the error; STR_NULL: success */
+    struct str warning; /* --auth warn: the error with which `on` refuses it; STR_NULL: none */
     struct str request_id;
     int status;      /* HTTP */
     bool is_change;  /* of tables, users or policies */
-    bool is_refusal; /* signature or policy */
+    bool is_refusal; /* by a signature, a policy, a limit, or the names of host and origin */
 };
 
 /* Writes a line if entries of this kind are recorded. Any thread. Accepts NULL. */

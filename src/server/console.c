@@ -79,7 +79,7 @@ static void reply_file(struct http_exchange *exchange, const struct console_file
         exchange->arena,
         SECURITY_HEADERS "Cache-Control: %s\r\nETag: %s\r\nVary: Accept-Encoding\r\n%s",
         is_asset ? "max-age=31536000, immutable" : "no-cache", file->etag,
-        is_coded && !is_known ? "Content-Encoding: gzip\r\n" : "");
+        is_coded && !is_known ? HTTP_GZIP_HEADER : "");
     if (!is_known && is_coded) {
         buf_add(exchange->out, str_make(file->gzip, file->gzip_len));
     } else if (!is_known) {

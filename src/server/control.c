@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "store/rocks/identity.h"
+#include "store/disk/identity.h"
 #include "store/rocks/rocks.h"
 
 enum { REQUEST_LEN_MAX = 64 };
@@ -155,10 +155,11 @@ static void make_checkpoint(struct control *control)
     struct buf path = {0};
     buf_format(&path, "%s/" CONTROL_CHECKPOINT_NAME, control->directory);
     control_delete_checkpoint(control->directory);
-    if (rocks_checkpoint(control->store, path.data, &err)) {
-        buf_format(&text, "ok %016llx %d %s\n", (unsigned long long)store_seed(control->store),
-                   STORE_FORMAT, CONTROL_CHECKPOINT_NAME);
-        log_write(LOG_INFO, "server", "a backup copies the tables as they are now");
+    uint32_t format;
+    if (rocks_checkpoint(control->store, path.data, &format, &err)) {
+        buf_format(&text, "ok %016llx %u %s\n", (unsigned long long)store_seed(control->store),
+                   format, CONTROL_CHECKPOINT_NAME);
+        log_write(LOG_INFO, "server", "backup: checkpoint created");
     } else {
         buf_format(&text, "error %.*s\n", STR_ARG(err.message));
         log_write(LOG_WARN, "server", "a backup failed: %.*s", STR_ARG(err.message));

@@ -9,6 +9,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
+#include "err/messages.h"
 
 enum { LINES_PER_SECOND = 10, LOAD_SLOTS = 4096 };
 
@@ -18,6 +20,9 @@ struct key_load {
     atomic_size_t bytes;
 };
 
+/* Why requests are refused, as metrics count them. */
+enum refusal { REFUSED_BY_SIGNATURE, REFUSED_BY_POLICY, REFUSED_BY_LIMIT, REFUSED_COUNT };
+
 struct guard_thread {
     struct sign_in *sign_in;
     struct guard_texts texts; /* of the last request; most requests have the same */
@@ -25,7 +30,8 @@ struct guard_thread {
 
 struct guard {
     struct guard_options options;
-    struct key_load *loads;         /* LOAD_SLOTS of them, or NULL: there are no limits */
+    struct key_load *loads; /* LOAD_SLOTS of them, or NULL: there are no limits */
+    atomic_uint_fast64_t refusals[REFUSED_COUNT];
     atomic_int_fast64_t log_second; /* in which log_lines were written or left out */
     atomic_int log_lines;
     struct guard_thread threads[];
@@ -100,19 +106,37 @@ static bool check_presence(const struct guard *guard, const struct http_exchange
         question != NULL &&
         str_contains(str_skip(target, (size_t)(question - target.data)), STR("X-Amz-Algorithm="));
     if (has_query && !str_is_null(header)) {
-        return err_set(err, ERR_INVALID_SIGNATURE,
-                       "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' "
-                       "as HTTP header.");
+        return err_set(err, ERR_INVALID_SIGNATURE, MESSAGE_TWO_SIGNATURES);
     }
     return has_query || header.len > 0 ||
-           err_set(err, ERR_MISSING_AUTHENTICATION_TOKEN,
-                   "Request is missing Authentication Token");
+           err_set(err, ERR_MISSING_AUTHENTICATION_TOKEN, MESSAGE_TOKEN_MISSING);
+}
+
+/* Messages quote headers, which are ISO 8859-1; answers and logs are UTF-8. */
+static void to_utf8(struct err *err)
+{
+    if (utf8_is_valid(err->message)) {
+        return;
+    }
+    char *text = arena_bytes(err->arena, err->message.len * 2);
+    size_t len = 0;
+    for (size_t i = 0; i < err->message.len; i++) {
+        len += utf8_encode((unsigned char)err->message.data[i], text + len);
+    }
+    err->message = str_make(text, len);
+}
+
+static void refuse_signature(struct guard *guard, struct http_exchange *exchange, struct err *err)
+{
+    to_utf8(err);
+    guard_log_refusal(guard, exchange, STR("signature"), err);
 }
 
 bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str service,
                  struct auth_caller *out, struct err *err)
 {
     out->directory = NULL;
+    out->warning = ERR_NONE;
     if (!auth_mode_checks(guard->options.mode)) {
         return check_presence(guard, exchange, err);
     }
@@ -127,10 +151,11 @@ bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str
                       err)) {
         return true;
     }
-    guard_log_refusal(guard, exchange, STR("signature"), err);
+    refuse_signature(guard, exchange, err);
     if (guard->options.mode == AUTH_ON) {
         return false;
     }
+    out->warning = err->code;
     *err = ERR_INIT(err->arena);
     return true;
 }
@@ -151,7 +176,7 @@ bool guard_check_head(struct guard *guard, struct http_exchange *exchange, struc
     if (sign_in_check_head(guard->threads[exchange->thread].sign_in, &request, err)) {
         return true;
     }
-    guard_log_refusal(guard, exchange, STR("signature"), err);
+    refuse_signature(guard, exchange, err);
     return false;
 }
 
@@ -260,17 +285,23 @@ static bool refused(const struct api_guard *api, const struct policy_request *re
         err_set_str(&err, ERR_ACCESS_DENIED, text);
     }
     guard_log_refusal(call->guard, call->exchange, request->action, &err);
-    return call->guard->options.mode != AUTH_ON;
+    if (call->guard->options.mode == AUTH_ON) {
+        return false;
+    }
+    call->caller->warning = ERR_ACCESS_DENIED;
+    return true;
 }
 
 void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
-                      const struct auth_caller *caller, struct guarded_call *out)
+                      struct auth_caller *caller, struct guarded_call *out)
 {
     *out = (struct guarded_call){.guard = guard, .exchange = exchange, .caller = caller};
     out->policies = (struct policy_set){
         .identity = caller->principal->policies,
+        .identity_names = caller->principal->policy_names,
         .identity_count = caller->principal->policy_count,
         .boundary = caller->principal->boundary,
+        .boundary_name = caller->principal->boundary_name,
         .session = caller->session == NULL ? NULL : caller->session->policy,
     };
     set_caller_keys(out);
@@ -284,8 +315,8 @@ void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
     };
 }
 
-bool guard_allow(struct guard *guard, struct http_exchange *exchange,
-                 const struct auth_caller *caller, struct str action, struct err *err)
+bool guard_allow(struct guard *guard, struct http_exchange *exchange, struct auth_caller *caller,
+                 struct str action, struct err *err)
 {
     if (caller->directory == NULL) {
         return true;
@@ -303,9 +334,30 @@ bool guard_allow(struct guard *guard, struct http_exchange *exchange,
     if (decision.is_allowed) {
         return true;
     }
-    struct str text = policy_denial_text(&decision, &request);
+    struct str text = policy_denial_text(&call->policies, &decision, &request);
     return refused(&call->api, &request, &decision, text) ||
            err_set_str(err, ERR_ACCESS_DENIED, text);
+}
+
+/* Metrics ----------------------------------------------------------------------------------- */
+
+static void count_refusal(struct guard *guard, enum refusal reason)
+{
+    atomic_fetch_add_explicit(&guard->refusals[reason], 1, memory_order_relaxed);
+}
+
+void guard_write_metrics(const struct guard *guard, struct buf *out)
+{
+    static const char *const reasons[] = {[REFUSED_BY_SIGNATURE] = "signature",
+                                          [REFUSED_BY_POLICY] = "policy",
+                                          [REFUSED_BY_LIMIT] = "limit"};
+    buf_add(out, STR("# HELP gramme_auth_refusals_total Requests refused by signature, policy or "
+                     "limit of an access key; with --auth warn those that would be refused.\n"
+                     "# TYPE gramme_auth_refusals_total counter\n"));
+    for (size_t i = 0; i < COUNT_OF(reasons); i++) {
+        buf_format(out, "gramme_auth_refusals_total{reason=\"%s\"} %llu\n", reasons[i],
+                   (unsigned long long)atomic_load(&guard->refusals[i]));
+    }
 }
 
 /* Limits ------------------------------------------------------------------------------------ */
@@ -334,6 +386,7 @@ bool guard_enter(struct guard *guard, const struct auth_caller *caller, size_t b
         return true;
     }
     guard_leave(guard, caller, bytes);
+    count_refusal(guard, REFUSED_BY_LIMIT);
     return err_set(err, ERR_REQUEST_LIMIT_EXCEEDED,
                    "Throughput exceeds the current throughput limit for your account. Please "
                    "contact AWS Support at https://aws.amazon.com/support to request a limit "
@@ -375,6 +428,7 @@ static bool may_log(struct guard *guard)
 void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,
                        const struct err *err)
 {
+    count_refusal(guard, err->code == ERR_ACCESS_DENIED ? REFUSED_BY_POLICY : REFUSED_BY_SIGNATURE);
     if (!may_log(guard)) {
         return;
     }

@@ -33,7 +33,7 @@ MUST_USE bool guard_checks(const struct guard *guard);
 /* Checks the credentials of a request, on the thread of the exchange. `service` is "dynamodb" or
  * "sts". If signatures are checked, *out is the caller, which the caller of this function releases
  * with auth_caller_release(); else, and if the check failed in the mode AUTH_WARN, out->directory
- * is NULL. False: *err is the error of the service. */
+ * is NULL. In that mode out->warning is the error. False: *err is the error of the service. */
 MUST_USE bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str service,
                           struct auth_caller *out, struct err *err);
 /* The part of guard_check() that needs no body, for requests whose body is not received yet. */
@@ -56,20 +56,21 @@ struct guarded_call {
     struct auth_context context;
     struct guard *guard;
     struct http_exchange *exchange;
-    const struct auth_caller *caller;
+    struct auth_caller *caller;
     /* Values of the keys in `context` that have one, and the texts of some. */
     struct str values[CONTEXT_KEY_COUNT];
     struct guard_texts texts;
 };
-/* Fills *out for a caller of guard_check(); `caller` must outlive *out. */
+/* Fills *out for a caller of guard_check(); `caller` must outlive *out. In the mode AUTH_WARN a
+ * denial sets caller->warning. */
 void guard_begin_call(struct guard *guard, struct http_exchange *exchange,
-                      const struct auth_caller *caller, struct guarded_call *out);
+                      struct auth_caller *caller, struct guarded_call *out);
 
 /* Returns whether policies allow a caller an action that is not an operation of DynamoDB, such as
- * "gramme:GetInsight". In the mode AUTH_WARN a refusal is only logged. A caller without a directory
- * is allowed everything. False: *err is AccessDenied. */
+ * "gramme:GetInsight". In the mode AUTH_WARN a refusal is only logged, and sets caller->warning. A
+ * caller without a directory is allowed everything. False: *err is AccessDenied. */
 MUST_USE bool guard_allow(struct guard *guard, struct http_exchange *exchange,
-                          const struct auth_caller *caller, struct str action, struct err *err);
+                          struct auth_caller *caller, struct str action, struct err *err);
 
 /* Counts a request of the caller as under way. False: its key has too many; *err says so. After
  * true the caller of this function must call guard_leave() with the same number of bytes. */
@@ -83,8 +84,11 @@ MUST_USE struct str guard_peer(const struct http_exchange *exchange);
 /* Returns the access key that a request names, without a check of its signature; STR_NULL: none. */
 MUST_USE struct str guard_claimed_key(struct http_exchange *exchange);
 
-/* Logs a refused request; at most a few lines per second. */
+/* Counts and logs a refused request; logs at most a few lines per second. */
 void guard_log_refusal(struct guard *guard, struct http_exchange *exchange, struct str operation,
                        const struct err *err);
+
+/* Writes the number of refused requests, in the text format of Prometheus. Any thread. */
+void guard_write_metrics(const struct guard *guard, struct buf *out);
 
 #endif

@@ -2,6 +2,7 @@
  * to a slow thread. */
 #include "server/insight_pages.h"
 
+#include "engine/history.h"
 #include "kinesis/kinesis.h"
 #include "meter/insight.h"
 
@@ -21,6 +22,32 @@ static void answer(struct http_exchange *exchange, int status, struct str type)
                          });
 }
 
+/* Names of tables need no escaping: letters, digits and "_.-". */
+static void write_history_metric(struct buf *out, const char *name, const char *help,
+                                 const struct history_size *sizes, size_t count, bool is_bytes)
+{
+    buf_format(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+    for (size_t i = 0; i < count; i++) {
+        buf_format(out, "%s{table=\"%.*s\",deleted=\"%s\"} %lld\n", name,
+                   STR_ARG(sizes[i].table_name), sizes[i].is_deleted ? "true" : "false",
+                   (long long)(is_bytes ? sizes[i].bytes : sizes[i].records));
+    }
+}
+
+static void write_history_metrics(struct engine *engine, struct buf *out)
+{
+    struct arena arena;
+    struct history_size *sizes;
+    arena_init(&arena);
+    size_t count = engine_history_sizes(engine, &arena, &sizes);
+    write_history_metric(out, "gramme_history_records",
+                         "Earlier versions of items, kept for backups and recovery", sizes, count,
+                         false);
+    write_history_metric(out, "gramme_history_bytes", "Their bytes in the store", sizes, count,
+                         true);
+    arena_finish(&arena);
+}
+
 static void run(void *context, struct http_exchange *exchange)
 {
     struct insight_pages *pages = context;
@@ -28,6 +55,8 @@ static void run(void *context, struct http_exchange *exchange)
     if (str_eq(target, STR(METRICS_TARGET))) {
         insight_write_metrics(pages->meter, exchange->out);
         kinesis_write_metrics(pages->kinesis, exchange->out);
+        write_history_metrics(pages->engine, exchange->out);
+        guard_write_metrics(pages->guard, exchange->out);
         answer(exchange, 200, STR("text/plain; version=0.0.4"));
         return;
     }
@@ -45,6 +74,9 @@ static void run(void *context, struct http_exchange *exchange)
         request.method = STR("GET");
     }
     int status = insight_answer(pages->meter, &request, exchange->out);
+    if (pages->answered != NULL) {
+        pages->answered(pages, exchange, status);
+    }
     answer(exchange, status, STR("application/json"));
 }
 

@@ -5,13 +5,18 @@
 
 #include "http/http.h"
 #include "meter/meter.h"
+#include "server/guard.h"
 
 #define INSIGHT_PREFIX "/_gramme/api/"
 #define METRICS_TARGET "/metrics"
 
 struct insight_pages {
-    struct meter *meter;     /* NULL: insight is off, and there are no such pages */
-    struct kinesis *kinesis; /* has metrics, too; may be NULL */
+    struct meter *meter;       /* NULL: insight is off, and there are no such pages */
+    struct kinesis *kinesis;   /* has metrics, too; may be NULL */
+    struct engine *engine;     /* has metrics, too: the room of histories */
+    const struct guard *guard; /* has metrics, too */
+    /* Called before an answer is sent, for the audit log; may be NULL. */
+    void (*answered)(struct insight_pages *pages, struct http_exchange *exchange, int status);
 };
 
 /* Whether the target of a request is one of these pages. */

@@ -1,5 +1,7 @@
-/* Readiness: probes the store with a write, and checks free disk space and memory. Runs on the
- * threads of the HTTP server; at most one probe is under way. */
+/* Readiness: probes the store with a write, which waits in the same queue as those of clients, and
+ * checks free disk space and memory. Runs on the threads of the HTTP server. At most one probe is
+ * under way, and at most one a second begins, however many requests ask. While memory for requests
+ * is used up, the HTTP server answers 503 itself (http_options.memory). */
 #include "server/ready.h"
 
 #include <sys/statvfs.h>
@@ -9,7 +11,7 @@
 
 enum {
     FRESH_US = 1000 * 1000,    /* how long the result of a probe is used */
-    SILENT_US = 2000 * 1000,   /* a probe that takes longer has failed */
+    SILENT_US = 2000 * 1000,   /* a probe that takes longer has failed: the queue is too long */
     DISK_BYTES_MIN = 64 << 20, /* with less free disk space compactions may fail */
 };
 
@@ -39,18 +41,28 @@ static int64_t disk_free_bytes(const struct ready *ready)
                                                  : 0;
 }
 
-static void reply(struct ready *ready, struct http_exchange *exchange, bool is_writable)
+/* Whether a small request would not be refused for lack of memory. */
+static bool has_room(const struct memory_pool *memory)
 {
+    return memory == NULL || memory_pool_limited(memory) + BUDGET_SMALL_BYTES <= memory->bytes_max;
+}
+
+/* `waits_us`: since when a probe is under way; 0: none is. */
+static void reply(struct ready *ready, struct http_exchange *exchange, int64_t waits_us)
+{
+    bool is_writable = atomic_load(&ready->is_writable) && waits_us <= SILENT_US;
+    int64_t took_us = atomic_load(&ready->took_us);
+    bool has_queue = MAX(took_us, waits_us) <= SILENT_US;
     int64_t free_bytes = disk_free_bytes(ready);
     bool has_disk = free_bytes >= DISK_BYTES_MIN;
-    bool has_memory = !memory_pool_is_full(ready->memory);
+    bool has_memory = has_room(ready->memory);
     bool may_serve = engine_may_serve(ready->engine);
     bool is_draining = atomic_load(&ready->is_draining);
-    bool is_ready = is_writable && has_disk && has_memory && may_serve && !is_draining;
+    bool is_ready = is_writable && has_queue && has_disk && has_memory && may_serve && !is_draining;
     struct buf *out = exchange->out;
-    buf_format(out, "{\"ready\":%s,\"store\":\"%s\",\"writeMicroseconds\":%lld",
+    buf_format(out, "{\"ready\":%s,\"store\":\"%s\",\"queue\":\"%s\",\"writeMicroseconds\":%lld",
                is_ready ? "true" : "false", is_writable ? "writable" : "not writable",
-               (long long)atomic_load(&ready->took_us));
+               has_queue ? "ok" : "full", (long long)took_us);
     if (ready->directory != NULL) {
         buf_format(out, ",\"disk\":\"%s\",\"diskFreeBytes\":%lld", has_disk ? "ok" : "full",
                    (long long)free_bytes);
@@ -76,12 +88,11 @@ static void probe_done(struct engine_call *call)
     struct probe *probe = CONTAINER_OF(call, struct probe, probe.call);
     struct ready *ready = probe->ready;
     int64_t now_us = clock_monotonic_us();
-    bool is_writable = call->err.code == ERR_NONE;
-    atomic_store(&ready->is_writable, is_writable);
+    atomic_store(&ready->is_writable, call->err.code == ERR_NONE);
     atomic_store(&ready->took_us, now_us - atomic_load(&ready->began_us));
     atomic_store(&ready->ended_us, now_us);
     atomic_store(&ready->began_us, 0);
-    reply(ready, probe->exchange, is_writable);
+    reply(ready, probe->exchange, 0);
 }
 
 void ready_drain(struct ready *ready)
@@ -93,12 +104,10 @@ void ready_handle(struct ready *ready, struct http_exchange *exchange)
 {
     int64_t now_us = clock_monotonic_us();
     int64_t ended_us = atomic_load(&ready->ended_us);
-    int64_t none = 0;
+    int64_t began_us = 0;
     bool is_fresh = ended_us != 0 && now_us - ended_us < FRESH_US;
-    if (is_fresh || !atomic_compare_exchange_strong(&ready->began_us, &none, now_us)) {
-        bool is_silent = !is_fresh && none != 0 && now_us - none > SILENT_US;
-        bool was_writable = atomic_load(&ready->is_writable);
-        reply(ready, exchange, was_writable && !is_silent);
+    if (is_fresh || !atomic_compare_exchange_strong(&ready->began_us, &began_us, now_us)) {
+        reply(ready, exchange, began_us == 0 ? 0 : MAX(now_us - began_us, (int64_t)0));
         return;
     }
     struct probe *probe = ARENA_NEW(exchange->arena, struct probe);

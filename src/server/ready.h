@@ -25,8 +25,10 @@ void ready_init(struct ready *ready, struct engine *engine, const struct memory_
                 const struct store *store);
 /* Makes the answer 503 from now on, so that load balancers send requests elsewhere. Any thread. */
 void ready_drain(struct ready *ready);
-/* Answers the exchange: at once if the store was probed within the last second, else after a write
- * to the store. If a probe takes more than two seconds the store counts as not writable. */
+/* Answers the exchange: at once if the store was probed within the last second or is being probed,
+ * else after a write to the store. 503 if the write fails, takes more than two seconds ("queue":
+ * "full"), or does not end; if the disk or the memory for requests is full, the server has lost its
+ * lease or is about to stop. */
 void ready_handle(struct ready *ready, struct http_exchange *exchange);
 
 #endif

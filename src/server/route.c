@@ -1,6 +1,7 @@
 /* Routes HTTP requests to operations and pages, and sends their answers. Runs on the thread of each
  * exchange. */
 #include "base/mem.h"
+#include "err/messages.h"
 #include "json/reader.h"
 #include "json/writer.h"
 #include "server/admin.h"
@@ -32,6 +33,8 @@ struct router *router_create(struct engine *engine, const struct router_options 
     ready_init(&router->ready, engine, options->memory, options->store);
     router->insight.meter = options->meter;
     router->insight.kinesis = options->kinesis;
+    router->insight.engine = engine;
+    router->insight.guard = options->guard;
     for (int i = 0; i < options->thread_count; i++) {
         router->threads[i].api = api_thread_create(engine);
         if (options->meter != NULL) {
@@ -166,6 +169,22 @@ static void end_checked_call(struct routed_call *call)
     }
 }
 
+static void audit_call(const struct routed_call *call, struct str request_id)
+{
+    const struct api_call *api = &call->api;
+    struct route_audit facts = {
+        .service = "dynamodb",
+        .operation = api->operation,
+        .resource = api->resource,
+        .resources = api->resources,
+        .resource_count = api->resource_count,
+        .error = api->err.code,
+        .is_change = api_is_administrative(api->op),
+    };
+    route_audit_caller(&facts, &call->caller);
+    route_audit(call->router, call->exchange, &facts, api->status, request_id);
+}
+
 static void call_done(struct api_call *api)
 {
     struct routed_call *call = CONTAINER_OF(api, struct routed_call, api);
@@ -173,15 +192,7 @@ static void call_done(struct api_call *api)
     struct str id;
     struct str headers = route_headers(router, call->exchange, &id);
     if (UNLIKELY(router->options.audit != NULL)) {
-        struct route_audit facts = {
-            .caller = &call->caller,
-            .service = "dynamodb",
-            .operation = api->operation,
-            .resource = api->resource,
-            .error = api->err.code,
-            .is_change = api_is_administrative(api->op),
-        };
-        route_audit(router, call->exchange, &facts, api->status, id);
+        audit_call(call, id);
     }
     end_checked_call(call);
     send_answer(call->exchange, api->status, headers);
@@ -243,7 +254,11 @@ static bool refuse_origin(struct router *router, struct http_exchange *exchange)
              "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\","
              "\"Message\":\"Web pages of this origin may not use the server. To allow "
              "them, start it with --cors ORIGIN.\"}");
-    route_reply(router, exchange, 403, NULL);
+    struct route_audit facts = {.service = "http",
+                                .operation = STR("Origin"),
+                                .resource = origin,
+                                .error = ERR_ACCESS_DENIED};
+    route_reply(router, exchange, 403, &facts);
     return true;
 }
 
@@ -283,21 +298,41 @@ static struct target read_target(const struct router *router, const struct http_
     return target;
 }
 
-/* Refuses a request that fails before its operation runs. The service checks first whether the body
- * is JSON. */
+/* Refuses a request that fails before its operation runs, and releases the caller. The service
+ * checks first whether the body is JSON. */
 static void refuse_request(struct router *router, struct http_exchange *exchange,
-                           const struct target *target, struct err *err)
+                           const struct target *target, struct auth_caller *caller, struct err *err)
 {
     struct route_audit facts = {
         .service = target->is_admin ? "gramme" : "dynamodb",
         .operation = target->operation,
         .error = err->code,
     };
+    route_audit_caller(&facts, caller);
     if (!is_json(exchange)) {
         *err = ERR_INIT(exchange->arena);
         err_set(err, ERR_SERIALIZATION, "%s", "");
     }
     route_refuse(router, exchange, err, &facts);
+    auth_caller_release(caller);
+}
+
+static void handle_set_clock(struct router *router, struct http_exchange *exchange,
+                             struct auth_caller *caller)
+{
+    struct err err = ERR_INIT(exchange->arena);
+    bool good =
+        guard_allow(router->options.guard, exchange, caller, STR("gramme:SetClock"), &err) &&
+        set_clock(router->engine, exchange, &err);
+    struct route_audit facts = {
+        .service = "gramme", .operation = STR("SetClock"), .error = err.code, .is_change = true};
+    route_audit_caller(&facts, caller);
+    if (good) {
+        route_reply(router, exchange, 200, &facts);
+    } else {
+        route_refuse(router, exchange, &err, &facts);
+    }
+    auth_caller_release(caller);
 }
 
 /* Handles SetClock and administration; the latter waits for the store, so it runs on slow threads.
@@ -307,20 +342,15 @@ static bool handle_special(struct router *router, struct http_exchange *exchange
 {
     struct err err = ERR_INIT(exchange->arena);
     if (target->is_admin && caller->directory == NULL) { /* --auth warn: who asks is not known */
-        err_set(&err, ERR_MISSING_AUTHENTICATION_TOKEN, "Request is missing Authentication Token");
-        refuse_request(router, exchange, target, &err);
+        err_set(&err, ERR_MISSING_AUTHENTICATION_TOKEN, MESSAGE_TOKEN_MISSING);
+        refuse_request(router, exchange, target, caller, &err);
     } else if (target->is_admin && exchange->thread < router->options.loop_count) {
         auth_caller_release(caller);
         http_run_slowly(exchange, handle_on_slow_thread, router);
     } else if (target->is_admin) {
         route_handle_admin(router, exchange, target->operation, caller);
     } else if (target->sets_clock) {
-        auth_caller_release(caller);
-        if (set_clock(router->engine, exchange, &err)) {
-            route_reply(router, exchange, 200, NULL);
-        } else {
-            refuse_request(router, exchange, target, &err);
-        }
+        handle_set_clock(router, exchange, caller);
     } else {
         return false;
     }
@@ -333,12 +363,20 @@ static bool begin_checked_call(struct router *router, struct routed_call *call,
 {
     call->body_bytes = exchange->raw_body.len;
     if (!guard_enter(router->options.guard, &call->caller, call->body_bytes, err)) {
-        auth_caller_release(&call->caller);
         return false;
     }
     call->guarded = ARENA_NEW(exchange->arena, struct guarded_call);
     guard_begin_call(router->options.guard, exchange, &call->caller, call->guarded);
     return true;
+}
+
+/* Whether the audit log will, or may, have an entry about the call. */
+static bool notes_resources(const struct router *router, const struct routed_call *call,
+                            const struct op *op)
+{
+    const struct audit *audit = router->options.audit;
+    return UNLIKELY(audit != NULL) &&
+           (call->guarded != NULL || audit_records_all(audit) || api_is_administrative(op));
 }
 
 /* The service checks first whether the body is JSON, then the target, then the credentials, then
@@ -359,13 +397,14 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
         is_good = begin_checked_call(router, call, exchange, &err);
     }
     if (!is_good) {
-        refuse_request(router, exchange, &target, &err);
+        refuse_request(router, exchange, &target, &call->caller, &err);
         return;
     }
     call->exchange = exchange;
     call->router = router;
     call->api = (struct api_call){
         .guard = call->guarded == NULL ? NULL : &call->guarded->api,
+        .notes_resources = notes_resources(router, call, target.op),
         .thread = router->threads[exchange->thread].api,
         .family = target.family,
         .operation = target.operation,
@@ -382,14 +421,27 @@ static void handle_operation(struct router *router, struct http_exchange *exchan
     api_run(&call->api);
 }
 
+/* A request of an unknown key is refused here. One that needs no key is answered when its body has
+ * been received, so that must be small. */
 void router_check_head(void *context, struct http_exchange *exchange)
 {
     struct router *router = context;
     struct err err = ERR_INIT(exchange->arena);
+    struct auth_caller nobody = {0};
     struct target target = read_target(router, exchange);
-    if (str_eq(exchange->method, STR("POST")) && target.is_known &&
-        !guard_check_head(router->options.guard, exchange, STR("dynamodb"), &err)) {
-        refuse_request(router, exchange, &target, &err);
+    bool is_post = str_eq(exchange->method, STR("POST"));
+    if (is_post && refuse_origin(router, exchange)) {
+        return;
+    }
+    bool is_insight = insight_pages_has(&router->insight, exchange->target);
+    if (is_post && !is_insight && route_is_sts(router, exchange)) {
+        route_check_sts_head(router, exchange);
+    } else if (is_insight || (is_post && target.is_known)) {
+        if (!guard_check_head(router->options.guard, exchange, STR("dynamodb"), &err)) {
+            refuse_request(router, exchange, &target, &nobody, &err);
+        }
+    } else {
+        exchange->body_bytes_max = ROUTE_SMALL_BODY_MAX;
     }
 }
 
@@ -467,6 +519,29 @@ static const struct {
     {READY_TARGET, handle_ready},
 };
 
+/* The target without its query, which may contain a signature. */
+static struct str path_of(struct str target)
+{
+    const char *question = memchr(target.data, '?', target.len);
+    return question == NULL ? target : str_make(target.data, (size_t)(question - target.data));
+}
+
+/* A request for the insight API, until it has been answered on a slow thread; by then its caller
+ * has been released. */
+struct insight_call {
+    struct insight_pages pages;
+    struct router *router;
+    struct route_audit facts;
+};
+
+static void audit_insight(struct insight_pages *insight, struct http_exchange *exchange, int status)
+{
+    const struct insight_call *call = CONTAINER_OF(insight, struct insight_call, pages);
+    if (call->router->options.audit != NULL) {
+        route_audit(call->router, exchange, &call->facts, status, STR_NULL);
+    }
+}
+
 /* Answers requests for the insight API and the metrics: not for pages of other origins and, if
  * signatures are checked, only for callers whose policies allow it. */
 static void handle_insight(struct router *router, struct http_exchange *exchange)
@@ -482,19 +557,29 @@ static void handle_insight(struct router *router, struct http_exchange *exchange
     bool good =
         !guard_checks(guard) || (guard_check(guard, exchange, STR("dynamodb"), &caller, &err) &&
                                  guard_allow(guard, exchange, &caller, action, &err));
+    struct insight_call *call = ARENA_NEW(exchange->arena, struct insight_call);
+    *call = (struct insight_call){
+        .pages = router->insight,
+        .router = router,
+        .facts = {.service = "gramme",
+                  .operation = str_skip(action, STR("gramme:").len),
+                  .resource = path_of(exchange->target),
+                  .error = err.code,
+                  .is_change = !reads},
+    };
+    route_audit_caller(&call->facts, &caller);
     if (!good) {
-        struct route_audit facts = {
-            .caller = &caller,
-            .service = "gramme",
-            .operation = str_skip(action, STR("gramme:").len),
-            .error = err.code,
-        };
-        route_refuse(router, exchange, &err, &facts);
+        route_refuse(router, exchange, &err, &call->facts);
         auth_caller_release(&caller);
         return;
     }
+    if (caller.directory != NULL) { /* which is released */
+        call->facts.caller = arena_copy(exchange->arena, call->facts.caller);
+        call->facts.key_id = arena_copy(exchange->arena, call->facts.key_id);
+    }
+    call->pages.answered = audit_insight;
     auth_caller_release(&caller);
-    insight_pages_handle(&router->insight, exchange);
+    insight_pages_handle(&call->pages, exchange);
 }
 
 static void handle_get(struct router *router, struct http_exchange *exchange)
@@ -524,7 +609,11 @@ static bool refuse_host(struct router *router, struct http_exchange *exchange)
     JSON_PUT(exchange->out, "{\"__type\":\"com.amazon.coral.service#AccessDeniedException\","
                             "\"Message\":\"The Host header does not name this server. To allow "
                             "the name, start it with --host NAME, or use --auth on.\"}");
-    route_reply(router, exchange, 403, NULL);
+    struct route_audit facts = {.service = "http",
+                                .operation = STR("Host"),
+                                .resource = http_header(exchange, STR("host")),
+                                .error = ERR_ACCESS_DENIED};
+    route_reply(router, exchange, 403, &facts);
     return true;
 }
 

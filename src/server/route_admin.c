@@ -1,43 +1,66 @@
 /* Requests that are no operation of DynamoDB: administration and temporary credentials; and entries
  * of the audit log. Called by route.c on the thread of the exchange. */
+#include "err/messages.h"
 #include "server/admin.h"
 #include "server/route_internal.h"
 #include "server/sts.h"
 
 #define FORM "application/x-www-form-urlencoded"
 
-/* Of a request for STS. The largest parameter, a session policy, has 2 KiB; the thread of the
- * connection hashes and searches the body. */
-enum { FORM_BYTES_MAX = 64 * 1024 };
-
 /* Audit ------------------------------------------------------------------------------------- */
 
-/* Errors of signatures and policies. */
+/* Errors of signatures, policies and limits of access keys. */
 static bool is_refusal(enum err_code code)
 {
     return code == ERR_ACCESS_DENIED || code == ERR_EXPIRED_TOKEN ||
            code == ERR_INCOMPLETE_SIGNATURE || code == ERR_INVALID_SIGNATURE ||
-           code == ERR_MISSING_AUTHENTICATION_TOKEN || code == ERR_UNRECOGNIZED_CLIENT;
+           code == ERR_MISSING_AUTHENTICATION_TOKEN || code == ERR_REQUEST_LIMIT_EXCEEDED ||
+           code == ERR_UNRECOGNIZED_CLIENT;
+}
+
+void route_audit_caller(struct route_audit *facts, const struct auth_caller *caller)
+{
+    if (caller->directory != NULL) {
+        facts->caller = caller->policy.arn;
+        facts->key_id = caller->access_key_id;
+    }
+    facts->warning = caller->warning;
+}
+
+static struct str error_name(enum err_code code)
+{
+    return code == ERR_NONE ? STR_NULL : str_from_c(err_wire_name(code));
 }
 
 void route_audit(struct router *router, struct http_exchange *exchange,
                  const struct route_audit *facts, int status, struct str request_id)
 {
-    bool is_known = facts->caller != NULL && facts->caller->directory != NULL;
     struct audit_entry entry = {
-        .caller = is_known ? facts->caller->policy.arn : STR_NULL,
-        .key_id = is_known ? facts->caller->access_key_id : guard_claimed_key(exchange),
+        .caller = facts->caller,
+        .key_id = str_is_null(facts->key_id) ? guard_claimed_key(exchange) : facts->key_id,
         .source = guard_peer(exchange),
         .service = str_from_c(facts->service),
         .operation = facts->operation,
         .resource = facts->resource,
-        .error = facts->error == ERR_NONE ? STR_NULL : str_from_c(err_wire_name(facts->error)),
+        .resources = facts->resources,
+        .resource_count = facts->resource_count,
+        .error = error_name(facts->error),
+        .warning = error_name(facts->warning),
         .request_id = request_id,
         .status = status,
         .is_change = facts->is_change,
         .is_refusal = is_refusal(facts->error),
     };
     audit_write(router->options.audit, &entry);
+}
+
+/* Secrets ----------------------------------------------------------------------------------- */
+
+void route_begin_secret(struct http_exchange *exchange)
+{
+    enum { ANSWER_BYTES_MAX = 16 * 1024 };
+    exchange->holds_secret = true;
+    (void)buf_reserve(exchange->out, ANSWER_BYTES_MAX); /* growing would leave a copy */
 }
 
 /* Administration ---------------------------------------------------------------------------- */
@@ -48,6 +71,7 @@ void route_handle_admin(struct router *router, struct http_exchange *exchange, s
     struct err err = ERR_INIT(exchange->arena);
     struct guarded_call *guarded = ARENA_NEW(exchange->arena, struct guarded_call);
     guard_begin_call(router->options.guard, exchange, caller, guarded);
+    route_begin_secret(exchange);
     struct admin_call call = {
         .users = router->options.users,
         .operation = operation,
@@ -61,16 +85,19 @@ void route_handle_admin(struct router *router, struct http_exchange *exchange, s
     size_t out_start = exchange->out->len;
     bool good = admin_run(&call, &err);
     struct route_audit facts = {
-        .caller = caller,
         .service = "gramme",
         .operation = operation,
         .resource = call.resource,
         .error = err.code,
         .is_change = admin_is_change(operation),
     };
+    route_audit_caller(&facts, caller);
     if (good) {
         route_reply(router, exchange, 200, &facts);
     } else {
+        if (err.code == ERR_ACCESS_DENIED) {
+            guard_log_refusal(router->options.guard, exchange, operation, &err);
+        }
         exchange->out->len = out_start;
         route_refuse(router, exchange, &err, &facts);
     }
@@ -91,11 +118,11 @@ bool route_is_sts(const struct router *router, const struct http_exchange *excha
 
 /* Sets the operation and resource of *facts. */
 static int run_sts(struct router *router, struct http_exchange *exchange,
-                   const struct auth_caller *caller, struct str request_id,
-                   struct route_audit *facts)
+                   struct auth_caller *caller, struct str request_id, struct route_audit *facts)
 {
     struct guarded_call *guarded = ARENA_NEW(exchange->arena, struct guarded_call);
     guard_begin_call(router->options.guard, exchange, caller, guarded);
+    route_begin_secret(exchange);
     struct sts_call call = {
         .key = router->options.users->token_key,
         .caller = caller,
@@ -112,24 +139,59 @@ static int run_sts(struct router *router, struct http_exchange *exchange,
     return status;
 }
 
+/* Sends an answer in XML; `id` is the request id in `headers`. */
+static void reply_sts(struct router *router, struct http_exchange *exchange, int status,
+                      const struct route_audit *facts, struct str headers, struct str id)
+{
+    route_audit(router, exchange, facts, status, id);
+    http_reply(exchange, &(struct http_answer){.status = status,
+                                               .content_type = STR("text/xml"),
+                                               .headers = headers});
+}
+
+void route_check_sts_head(struct router *router, struct http_exchange *exchange)
+{
+    struct err err = ERR_INIT(exchange->arena);
+    exchange->body_bytes_max = ROUTE_SMALL_BODY_MAX;
+    if (guard_check_head(router->options.guard, exchange, STR(STS_SERVICE), &err)) {
+        return;
+    }
+    struct route_audit facts = {.service = STS_SERVICE, .error = err.code};
+    struct str id;
+    struct str headers = route_headers(router, exchange, &id);
+    int status = sts_refuse(&err, id, exchange->out);
+    reply_sts(router, exchange, status, &facts, headers, id);
+}
+
+/* Whether the caller is known; else *err. The thread of the connection hashes and searches the
+ * body, so it must be small: the largest parameter, a session policy, has 2 KiB. */
+static bool check_sts(struct router *router, struct http_exchange *exchange,
+                      struct auth_caller *caller, struct err *err)
+{
+    if (MAX(exchange->body.len, exchange->raw_body.len) > ROUTE_SMALL_BODY_MAX) {
+        return err_set(err, ERR_VALIDATION, "The request is too large");
+    }
+    return guard_check(router->options.guard, exchange, STR(STS_SERVICE), caller, err) &&
+           (caller->directory != NULL ||
+            err_set(err, ERR_MISSING_AUTHENTICATION_TOKEN, MESSAGE_TOKEN_MISSING));
+}
+
 void route_handle_sts(struct router *router, struct http_exchange *exchange)
 {
     struct err err = ERR_INIT(exchange->arena);
     struct auth_caller caller = {0};
-    struct route_audit facts = {.caller = &caller, .service = STS_SERVICE, .is_change = true};
+    struct route_audit facts = {.service = STS_SERVICE, .is_change = true};
     struct str id;
     struct str headers = route_headers(router, exchange, &id);
-    bool fits = exchange->body.len <= FORM_BYTES_MAX && exchange->raw_body.len <= FORM_BYTES_MAX;
-    bool good = (fits || err_set(&err, ERR_VALIDATION, "The request is too large")) &&
-                guard_check(router->options.guard, exchange, STR(STS_SERVICE), &caller, &err) &&
-                (caller.directory != NULL || err_set(&err, ERR_MISSING_AUTHENTICATION_TOKEN,
-                                                     "Request is missing Authentication Token"));
+    bool good = check_sts(router, exchange, &caller, &err);
     int status =
         good ? run_sts(router, exchange, &caller, id, &facts) : sts_refuse(&err, id, exchange->out);
-    facts.error = good && status == 403 ? ERR_ACCESS_DENIED : err.code;
-    route_audit(router, exchange, &facts, status, id);
+    if (good && status == 403) {
+        err_set(&err, ERR_ACCESS_DENIED, "%.*s", STR_ARG(facts.resource));
+        guard_log_refusal(router->options.guard, exchange, facts.operation, &err);
+    }
+    facts.error = err.code;
+    route_audit_caller(&facts, &caller);
+    reply_sts(router, exchange, status, &facts, headers, id);
     auth_caller_release(&caller);
-    http_reply(exchange, &(struct http_answer){.status = status,
-                                               .content_type = STR("text/xml"),
-                                               .headers = headers});
 }

@@ -25,16 +25,26 @@ struct router {
 struct str route_headers(struct router *router, struct http_exchange *exchange, struct str *out_id);
 /* What the audit log records of a request. */
 struct route_audit {
-    const struct auth_caller *caller; /* NULL, or without a directory: not known */
+    struct str caller; /* ARN; STR_NULL: not known */
+    struct str key_id; /* STR_NULL: the one that the request claims */
     const char *service;
     struct str operation;
     struct str resource;
+    const struct str *resources; /* all of them, if there are several */
+    size_t resource_count;
     enum err_code error;
+    enum err_code warning; /* --auth warn: the error with which `on` refuses it */
     bool is_change;
 };
+/* Sets the caller of *facts, which borrows it. */
+void route_audit_caller(struct route_audit *facts, const struct auth_caller *caller);
 /* Writes an entry to the audit log. Call it before the answer is sent. */
 void route_audit(struct router *router, struct http_exchange *exchange,
                  const struct route_audit *facts, int status, struct str request_id);
+
+/* Prepares an exchange whose body or answer contains a secret access key: its memory is overwritten
+ * after the answer. Call it before the answer is written. */
+void route_begin_secret(struct http_exchange *exchange);
 
 /* Sends the body in exchange->out, and writes an entry to the audit log if `facts` is not NULL. */
 void route_reply(struct router *router, struct http_exchange *exchange, int status,
@@ -43,11 +53,16 @@ void route_reply(struct router *router, struct http_exchange *exchange, int stat
 void route_refuse(struct router *router, struct http_exchange *exchange, const struct err *err,
                   const struct route_audit *facts);
 
+/* Largest body of a request whose signature is not checked, or whose operation is not known. */
+enum { ROUTE_SMALL_BODY_MAX = 64 * 1024 };
 /* Answers an administration request and releases the caller. On a slow thread. */
 void route_handle_admin(struct router *router, struct http_exchange *exchange, struct str operation,
                         struct auth_caller *caller);
 /* Returns whether a request is for the Security Token Service: its body is a form. */
 bool route_is_sts(const struct router *router, const struct http_exchange *exchange);
+/* Refuses a request for the Security Token Service whose head is wrong. Called before its body has
+ * been received. */
+void route_check_sts_head(struct router *router, struct http_exchange *exchange);
 /* Answers a request for the Security Token Service. */
 void route_handle_sts(struct router *router, struct http_exchange *exchange);
 

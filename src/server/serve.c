@@ -14,6 +14,7 @@
 #include "api/api.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "err/messages.h"
 #include "http/http.h"
 #include "kinesis/kinesis.h"
 #include "server/console.h"
@@ -54,8 +55,8 @@ static void raise_file_limit(void)
 }
 
 /* Returns the largest number of connections that leaves enough files for the store: RocksDB uses
- * half of the limit, or 10,000 (store/rocks/options.c); some more are for the log, and for
- * connections that are refused. */
+ * half of the limit, or 10,000 (store/rocks/database/rocksdb_options.c); some more are for the log,
+ * and for connections that are refused. */
 static int connections_max(const struct config *config)
 {
     enum { STORE_FILES_MAX = 10000, OTHER_FILES = 192, CONNECTIONS_MIN = 16 };
@@ -133,7 +134,7 @@ static void trim_memory(const struct memory_pool *memory, size_t *peak_bytes)
 
 #define BUSY_BODY                                                                                  \
     "{\"__type\":\"com.amazonaws.dynamodb.v20120810#ThrottlingException\",\"message\":"            \
-    "\"" ERR_OVERLOADED_TEXT "\"}"
+    "\"" MESSAGE_OVERLOADED "\"}"
 
 /* Logs why a client could not connect, at level debug: any client can cause such lines. */
 static void log_tls_failure(const uint8_t peer[16], const char *why)
@@ -213,6 +214,8 @@ static bool open_data(struct server *server, const struct config *config, struct
         .reserve_bytes = config->reserve_bytes,
         .owner =
             arena_format(arena, "%.*s/%.*s", STR_ARG(config->account), STR_ARG(config->region)),
+        .claims = true,
+        .does_transfers = true,
         .cache_bytes = config->cache_bytes > 0 ? config->cache_bytes : memory_bytes() / 4,
     };
     struct engine_options engine_options = {
@@ -269,6 +272,7 @@ static bool open_meter(struct server *server, const struct config *config, int t
         .prices = config->prices,
         .store = config->store,
         .keep = store_url_is_persistent(config->store),
+        .shared = store_url_is_shared(config->store),
     };
     return !config->insight || meter_create(server->engine, &options, &server->meter, err);
 }
@@ -337,41 +341,90 @@ static bool open_log_file(struct str path, struct arena *arena, struct err *err)
                    strerror(errno));
 }
 
-static bool reload_users(struct server *server, struct err *err)
+/* What SIGHUP reads again. */
+struct reloading {
+    struct server *server;
+    const struct config *running;
+    struct config again;        /* the settings as they are now */
+    const struct config *valid; /* these, or `running` if they have a mistake */
+    struct arena *arena;
+};
+
+static bool reload_settings(struct reloading *reloading, struct err *err)
 {
-    bool good = true;
-    if (server->users.engine != NULL) {
-        /* Else users read before a change could replace those read after it. */
-        pthread_mutex_lock(&server->users.lock);
-        good = users_reload(&server->users, err);
-        pthread_mutex_unlock(&server->users.lock);
+    const struct config *running = reloading->running;
+    reloading->valid = running;
+    if (!config_read(reloading->arena, running->argc, running->argv, &reloading->again, err)) {
+        return false;
     }
-    return good && (server->audit == NULL || audit_reopen(server->audit, err));
+    reloading->valid = &reloading->again;
+    log_setup(reloading->again.log_level, reloading->again.log_format);
+    return true;
+}
+
+static bool reload_log_file(struct reloading *reloading, struct err *err)
+{
+    return open_log_file(reloading->running->log_file, reloading->arena, err);
+}
+
+static bool reload_certificates(struct reloading *reloading, struct err *err)
+{
+    struct http_tls *tls;
+    if (!read_tls(reloading->valid, &tls, err)) {
+        return false;
+    }
+    if (tls != NULL) {
+        http_server_set_tls(reloading->server->http, tls);
+    }
+    return true;
+}
+
+static bool reload_users(struct reloading *reloading, struct err *err)
+{
+    struct users *users = &reloading->server->users;
+    if (users->engine == NULL) {
+        return true;
+    }
+    /* Else users read before a change could replace those read after it. */
+    pthread_mutex_lock(&users->lock);
+    bool good = users_reload(users, err);
+    pthread_mutex_unlock(&users->lock);
+    return good;
+}
+
+static bool reload_audit(struct reloading *reloading, struct err *err)
+{
+    struct audit *audit = reloading->server->audit;
+    return audit == NULL || audit_reopen(audit, err);
 }
 
 /* SIGHUP: opens the log files again, and applies the settings that can be changed in a running
- * server. If something is wrong with them, everything stays as it is. */
+ * server. What has a mistake stays as it is; the rest is read again nevertheless. */
 static void reload(struct server *server, const struct config *config)
 {
+    static const struct {
+        const char *what;
+        bool (*run)(struct reloading *reloading, struct err *err);
+    } parts[] = {
+        {"settings", reload_settings},         {"log file", reload_log_file},
+        {"certificates", reload_certificates}, {"users", reload_users},
+        {"audit file", reload_audit},
+    };
     struct arena arena;
     arena_init(&arena);
-    struct err err = ERR_INIT(&arena);
-    struct config again;
-    struct http_tls *tls = NULL;
-    if (config_read(&arena, config->argc, config->argv, &again, &err) &&
-        read_tls(&again, &tls, &err) && open_log_file(config->log_file, &arena, &err) &&
-        reload_users(server, &err)) {
-        log_setup(again.log_level, again.log_format);
-        if (tls != NULL) {
-            http_server_set_tls(server->http, tls);
+    struct reloading reloading = {.server = server, .running = config, .arena = &arena};
+    bool good = true;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        struct err err = ERR_INIT(&arena);
+        if (!parts[i].run(&reloading, &err)) {
+            log_write(LOG_WARN, "server", "SIGHUP: not read again: %s: %.*s", parts[i].what,
+                      STR_ARG(err.message));
+            good = false;
         }
-        log_write(LOG_INFO, "server",
-                  "SIGHUP: log reopened; log-level, log-format, users%s read again",
-                  tls != NULL ? " and certificates" : "");
-    } else {
-        http_tls_destroy(tls);
-        log_write(LOG_WARN, "server", "SIGHUP: nothing changed: %.*s", STR_ARG(err.message));
     }
+    log_write(LOG_INFO, "server", "SIGHUP: %s",
+              good ? "log reopened; log-level, log-format, users and certificates read again"
+                   : "the rest was read again");
     arena_finish(&arena);
 }
 
@@ -454,6 +507,7 @@ int serve(const struct config *config)
     umask(077); /* only the owner may read the data, and the log, which has names of tables */
     raise_file_limit();
     set_up_malloc();
+    http_tls_prepare();
     sigset_t signals;
     block_signals(&signals);
     struct arena arena;

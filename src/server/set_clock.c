@@ -43,7 +43,7 @@ bool set_clock(struct engine *engine, struct http_exchange *exchange, struct err
     int64_t after_ms =
         request.now.given ? request.now.value * 1000 : before_ms + request.advance.value * 1000;
     if (after_ms < 0 || after_ms > YEAR_9999 * 1000) {
-        return err_set(err, ERR_VALIDATION, "The clock runs from 1970 to 9999");
+        return err_set(err, ERR_VALIDATION, "Now must be a time between 1970 and 9999");
     }
     clock_move_wall(after_ms - before_ms);
     engine_clock_moved(engine);

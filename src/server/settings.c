@@ -44,19 +44,16 @@
         .kind = CHECK_FLAG, .words = { "on", "off" }                                               \
     }
 
-/* The offset of a member of struct config; does not compile if the member has another type. */
-#define OFFSET(type_, member_)                                                                     \
-    (offsetof(struct config, member_) + _Generic(((struct config *)NULL)->member_, type_ : 0))
-#define TARGET(kind_, type_, member_)                                                              \
+#define TARGET(kind_, member_)                                                                     \
     {                                                                                              \
-        .kind = (kind_), .offset = OFFSET(type_, member_)                                          \
+        .kind = (kind_), .offset = offsetof(struct config, member_)                                \
     }
-#define TO_TEXT(member_)       TARGET(TARGET_TEXT, struct str, member_)
-#define TO_INT(member_)        TARGET(TARGET_INT, int, member_)
-#define TO_INT64(member_)      TARGET(TARGET_INT64, int64_t, member_)
-#define ON_TO_BOOL(member_)    TARGET(TARGET_BOOL, bool, member_)
-#define MIB_TO_BYTES(member_)  TARGET(TARGET_BYTES, size_t, member_)
-#define SECONDS_TO_MS(member_) TARGET(TARGET_MS, int64_t, member_)
+#define TO_TEXT(member_)       TARGET(TARGET_TEXT, member_)
+#define TO_INT(member_)        TARGET(TARGET_INT, member_)
+#define TO_INT64(member_)      TARGET(TARGET_INT64, member_)
+#define ON_TO_BOOL(member_)    TARGET(TARGET_BOOL, member_)
+#define MIB_TO_BYTES(member_)  TARGET(TARGET_BYTES, member_)
+#define SECONDS_TO_MS(member_) TARGET(TARGET_MS, member_)
 #define IN_CODE                                                                                    \
     {                                                                                              \
         .kind = TARGET_NONE                                                                        \

@@ -1,6 +1,6 @@
 /* server/settings_internal.h: the table of settings (settings.def), for config.c. A new setting
- * needs one line there and a member of struct config; only a setting that is parsed further
- * (IN_CODE) needs code in config.c. */
+ * needs one entry there; only a setting that is parsed further (IN_CODE) needs a member of struct
+ * config and code in config.c. */
 #ifndef GRAMME_SERVER_SETTINGS_INTERNAL_H
 #define GRAMME_SERVER_SETTINGS_INTERNAL_H
 

@@ -1,5 +1,5 @@
-/* STS: three operations. Nothing is stored: a session is its token (auth/session.h). Called by
- * route.c on the thread of the request. */
+/* STS: three operations. Nothing is stored: a session is its token (auth/session_token.h). Called
+ * by route.c on the thread of the request. */
 #include "server/sts.h"
 
 #include <time.h>
@@ -16,7 +16,8 @@ enum {
     TOKEN_SECONDS_DEFAULT = 43200,
     TOKEN_SECONDS_MAX = 129600,
     ROOT_SECONDS_MAX = 3600,
-    SESSION_POLICY_MAX = 2048,
+    SESSION_POLICY_MAX = 2048,     /* without white space */
+    SESSION_POLICY_RAW_MAX = 4096, /* with it: the token contains the policy */
 };
 
 /* Forms ------------------------------------------------------------------------------------- */
@@ -228,7 +229,8 @@ static bool is_bad_policy(struct sts_call *call, struct str document)
 {
     struct policy *policy = NULL;
     struct err err = ERR_INIT(call->arena);
-    bool good = str_is_null(document) || (document.len <= SESSION_POLICY_MAX &&
+    bool good = str_is_null(document) || (document.len <= SESSION_POLICY_RAW_MAX &&
+                                          policy_document_size(document) <= SESSION_POLICY_MAX &&
                                           policy_parse(document, POLICY_IDENTITY, &policy, &err));
     policy_destroy(policy);
     return !good;
@@ -281,8 +283,10 @@ static int assume_role(struct sts_call *call)
         return refuse_role(call, arn);
     }
     if (is_bad_policy(call, document)) {
-        return refuse_call(call, 400, "MalformedPolicyDocument",
-                           "The session policy is not a policy, or has more than 2048 bytes");
+        return refuse_call(
+            call, 400, "MalformedPolicyDocument",
+            "The session policy is not a policy, or has more than 2048 bytes without "
+            "white space, or 4096 with it");
     }
     int64_t max = call->caller->session == NULL
                       ? role->session_seconds_max

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "err/messages.h"
 
 static void *read_until_eof(void *unused)
 {
@@ -35,7 +36,7 @@ bool until_eof_start(struct err *err)
     pthread_t thread;
     int result = pthread_create(&thread, NULL, read_until_eof, NULL);
     if (result != 0) {
-        return err_set(err, ERR_INTERNAL, "cannot start a thread: %s", strerror(result));
+        return err_set(err, ERR_INTERNAL, MESSAGE_NO_THREAD ": %s", strerror(result));
     }
     pthread_detach(thread);
     return true;

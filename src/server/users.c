@@ -53,17 +53,13 @@ static bool read_secret_file(struct secret_arena *secrets, struct str path, stru
 bool users_read_master_key(struct secret_arena *secrets, struct str file, struct seal_key **out,
                            struct err *err)
 {
-    struct str text;
+    struct str text = secret_take_environment(secrets, "GRAMME_MASTER_KEY");
     *out = NULL;
-    if (file.len > 0) {
-        if (!read_secret_file(secrets, file, &text, err)) {
-            return false;
-        }
-    } else {
-        text = secret_take_environment(secrets, "GRAMME_MASTER_KEY");
-        if (str_is_null(text)) {
-            return true;
-        }
+    if (file.len > 0 && !read_secret_file(secrets, file, &text, err)) {
+        return false;
+    }
+    if (str_is_null(text)) {
+        return true;
     }
     struct seal_key *key = secret_alloc(secrets, sizeof(*key));
     if (!seal_key_parse(text, key, err)) {
@@ -224,9 +220,8 @@ bool users_load(struct users *users, struct engine *engine, struct err *err)
     if (!users_reload(users, err)) {
         return false;
     }
-    struct secret_arena secrets = {0};
     struct str id = str_from_c(getenv("GRAMME_ROOT_ACCESS_KEY_ID"));
-    struct str secret = secret_take_environment(&secrets, "GRAMME_ROOT_SECRET_ACCESS_KEY");
+    struct str secret = users->root_secret;
     bool good = true;
     if (users->options.file.len == 0 && is_empty(users)) {
         bool is_given = !str_is_null(id) && !str_is_null(secret);
@@ -237,7 +232,6 @@ bool users_load(struct users *users, struct engine *engine, struct err *err)
                       "--users FILE");
         }
     }
-    secret_arena_finish(&secrets);
     return good;
 }
 
@@ -246,6 +240,7 @@ bool users_open(struct users *users, const struct users_options *options, struct
     *users = (struct users){.options = *options};
     directory_source_init(&users->source);
     pthread_mutex_init(&users->lock, NULL);
+    users->root_secret = secret_take_environment(&users->secrets, "GRAMME_ROOT_SECRET_ACCESS_KEY");
     if (!users_read_master_key(&users->secrets, options->master_key_file, &users->key, err)) {
         return false;
     }

@@ -19,15 +19,17 @@ struct users {
     struct secret_arena secrets;
     struct seal_key *key;       /* the master key, or NULL */
     struct seal_key *token_key; /* of session tokens: the master key, or a random one */
+    struct str root_secret;     /* from the environment; STR_NULL: none */
     struct engine *engine;      /* borrowed; NULL before users_load() */
     pthread_mutex_t lock;       /* serializes changes, so that they need no retries */
 };
 
-/* Reads the master key. The caller must call users_close(), also after a failure. */
+/* Reads the master key, and overwrites secrets in the environment. The caller must call
+ * users_close(), also after a failure. */
 MUST_USE bool users_open(struct users *users, const struct users_options *options, struct err *err);
 /* Reads the users, from the file or from the engine's store; must be called once, before the rest.
- * Root's key may come from the environment (GRAMME_ROOT_ACCESS_KEY_ID, and
- * GRAMME_ROOT_SECRET_ACCESS_KEY, which is overwritten) if the store has no user yet. */
+ * Root's key may come from the environment (GRAMME_ROOT_ACCESS_KEY_ID and
+ * GRAMME_ROOT_SECRET_ACCESS_KEY) if the store has no user yet. */
 MUST_USE bool users_load(struct users *users, struct engine *engine, struct err *err);
 /* Reads the users again, on SIGHUP. False: *err says why, and nothing has changed. */
 MUST_USE bool users_reload(struct users *users, struct err *err);
@@ -44,7 +46,7 @@ MUST_USE enum records_status users_change(struct users *users, int64_t revision,
                                           struct err *err);
 
 /* Reads a master key from a file ("": from GRAMME_MASTER_KEY in the environment, which is
- * overwritten). *out stays NULL if there is none. */
+ * overwritten in either case). *out stays NULL if there is none. */
 MUST_USE bool users_read_master_key(struct secret_arena *secrets, struct str file,
                                     struct seal_key **out, struct err *err);
 

@@ -3,8 +3,8 @@
  * thread of gramme-client. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive/decompress.h"
@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/terminal.h"
 #include "json/writer.h"
+#include "shell/file_source_internal.h"
 #include "shell/import_internal.h"
 #include "shell/shell.h"
 #include "wire/value_json.h"
@@ -28,17 +29,22 @@ static const char help[] =
     "objects in a bucket (ImportTable), and waits for it.\n"
     "\n"
     "Options:\n"
-    "  --url URL            http://HOST:PORT, https://HOST, aws: or rocksdb:DIRECTORY (default\n"
+    "  -u, --url URL        http://HOST:PORT, https://HOST, aws: or rocksdb:DIRECTORY (default\n"
     "                       GRAMME_ENDPOINT, or http://127.0.0.1:8000)\n"
-    "  --format FORMAT      dynamodb-json: {\"Item\": {\"pk\": {\"S\": \"x\"}}} per line (the "
-    "default); json:\n"
-    "                       {\"pk\": \"x\"} per line; ion; csv (the default of files called .csv)\n"
+    "  -f, --format FORMAT  typed, or dynamodb-json: {\"Item\": {\"pk\": {\"S\": \"x\"}}} per "
+    "line, as\n"
+    "                       gramme export writes it (the default); json: {\"pk\": \"x\"} per "
+    "line;\n"
+    "                       ion; csv (the default of files called .csv)\n"
     "  --compression KIND   none, gzip or zstd; default by the name of the file: .gz, .zst\n"
     "  --delimiter C        of csv; default a comma\n"
     "  --bucket BUCKET      import the objects of a bucket\n"
     "  --prefix PREFIX      those whose keys start with it\n"
     "  --key KEY            of the new table: pk or pk,sk, each with a type: pk:S,sk:N\n"
     "  --quiet              no progress on standard error\n"
+    "  --region NAME        of the service\n"
+    "  --profile NAME       of the AWS configuration files\n"
+    "  --ca-file FILE       certificates to trust instead of the system's, for https://\n"
     "\n"
     "Exit status: 0 all was written, 1 some records were not, 2 the command line is wrong.\n"
     "\n"
@@ -49,60 +55,26 @@ static const char help[] =
 
 /* --- progress --- */
 
-void import_show_progress(struct import_arguments *arguments, const char *text, bool is_last)
+/* The share is that of the file's bytes, compressed ones too. */
+static void show_written(struct loading *loading)
 {
-    int64_t now_us = clock_monotonic_us();
-    bool is_due = is_last || now_us >= arguments->shown_us + (int64_t)200 * 1000;
-    if (arguments->quiet || !isatty(STDERR_FILENO) || !is_due) {
-        return;
-    }
-    arguments->shown_us = now_us;
-    fprintf(stderr, "\r%s\x1b[K%s", text, is_last ? "\n" : "");
-    fflush(stderr);
-}
-
-static void show_written(struct import_arguments *arguments, const struct loading *loading,
-                         bool is_last)
-{
-    char text[128];
     double seconds = (double)(clock_monotonic_us() - loading->start_us) / 1e6;
-    snprintf(text, sizeof(text), "%zu items, %.0f a second, %zu errors", loading->written,
-             (double)loading->written / (seconds > 0 ? seconds : 1), loading->errors);
-    import_show_progress(arguments, text, is_last);
-}
-
-/* --- the file --- */
-
-struct file_source {
-    struct byte_source source;
-    FILE *file;
-};
-
-static bool read_file(struct byte_source *source, char *room, size_t room_len, size_t *out_len,
-                      struct err *err)
-{
-    struct file_source *file = CONTAINER_OF(source, struct file_source, source);
-    *out_len = fread(room, 1, room_len, file->file);
-    return *out_len > 0 || ferror(file->file) == 0 ||
-           err_set(err, ERR_SERVICE_UNAVAILABLE, "cannot read: %s", strerror(errno));
-}
-
-void import_say(FILE *out, const char *start, struct str message)
-{
-    struct buf safe = {0};
-    terminal_add_text(&safe, message);
-    fprintf(out, "%s%.*s\n", start, STR_ARG(buf_str(&safe)));
-    buf_finish(&safe);
+    double share = loading->file_bytes > 0 ? (double)ftello(loading->file) / loading->file_bytes
+                                           : PROGRESS_UNKNOWN;
+    progress_show(&loading->command->progress, share, "%zu items, %.0f a second, %zu errors",
+                  loading->written, (double)loading->written / (seconds > 0 ? seconds : 1),
+                  loading->errors);
 }
 
 /* Says why a record was not written. */
 static void note_error(struct loading *loading, size_t number, struct str message)
 {
-    char start[64];
+    struct buf safe = {0};
     loading->errors++;
-    snprintf(start, sizeof(start),
-             "%sgramme import: record %zu: ", isatty(STDERR_FILENO) ? "\r\x1b[K" : "", number);
-    import_say(stderr, start, message);
+    progress_end(&loading->command->progress);
+    terminal_add_text(&safe, message);
+    fprintf(stderr, "gramme import: record %zu: %.*s\n", number, STR_ARG(buf_str(&safe)));
+    buf_finish(&safe);
 }
 
 /* --- the table --- */
@@ -111,7 +83,7 @@ static void note_error(struct loading *loading, size_t number, struct str messag
 static bool describe(struct loading *loading, const char *name, struct gramme_error **error)
 {
     struct gramme_request *request = gramme_request_create("DescribeTable", name);
-    struct gramme_answer *answer = gramme_send(loading->db, request, error);
+    struct gramme_answer *answer = gramme_send(loading->command->db, request, error);
     gramme_request_destroy(request);
     if (answer == NULL) {
         return false;
@@ -173,7 +145,7 @@ static bool send_items(struct loading *loading, struct str request_items,
         }
         buf_format(&body, "{\"RequestItems\":%.*s}", STR_ARG(buf_str(&rest)));
         struct gramme_answer *answer =
-            gramme_call(loading->db, "BatchWriteItem", body.data, body.len, error);
+            gramme_call(loading->command->db, "BatchWriteItem", body.data, body.len, error);
         buf_finish(&body);
         good = answer != NULL;
         rest.len = 0;
@@ -214,15 +186,6 @@ static bool send_some(struct loading *loading, size_t first, size_t count,
     return good;
 }
 
-static void say_error(struct gramme_error **error)
-{
-    import_say(stderr, "gramme import: ",
-               *error == NULL ? STR("the server does not keep up")
-                              : str_from_c(gramme_error_message(*error)));
-    gramme_error_destroy(*error);
-    *error = NULL;
-}
-
 /* One item that the server refuses makes it refuse the whole batch: then they are sent one by one.
  */
 static bool send_one_by_one(struct loading *loading)
@@ -232,7 +195,7 @@ static bool send_one_by_one(struct loading *loading)
         if (!send_some(loading, i, 1, &error)) {
             bool is_refused = error != NULL && gramme_error_is(error, "ValidationException");
             if (!is_refused) {
-                say_error(&error);
+                subcommand_fail_with(loading->command, error);
                 return false;
             }
             note_error(loading, loading->numbers[i], str_from_c(gramme_error_message(error)));
@@ -251,7 +214,7 @@ static bool flush(struct loading *loading)
         gramme_error_destroy(error);
         good = send_one_by_one(loading);
     } else if (!good) {
-        say_error(&error);
+        subcommand_fail_with(loading->command, error);
     }
     loading->count = 0;
     loading->bytes = 0;
@@ -296,7 +259,7 @@ static bool add_item(struct loading *loading, struct value item)
 
 /* --- records --- */
 
-static bool load_records(struct import_arguments *arguments, struct loading *loading,
+static bool load_records(const struct import_arguments *arguments, struct loading *loading,
                          struct byte_source *source)
 {
     struct record_options options = {
@@ -324,7 +287,7 @@ static bool load_records(struct import_arguments *arguments, struct loading *loa
             note_error(loading, loading->records, record.error);
             arena_rewind(&loading->scratch, mark); /* a file may have bad records only */
         }
-        show_written(arguments, loading, false);
+        show_written(loading);
     }
     record_reader_destroy(reader);
     return good;
@@ -366,8 +329,7 @@ static bool load_plain(struct loading *loading, struct str line)
     return good;
 }
 
-static bool load_lines(struct import_arguments *arguments, struct loading *loading,
-                       struct byte_source *source)
+static bool load_lines(struct loading *loading, struct byte_source *source)
 {
     struct window window;
     struct err err = ERR_INIT(&loading->arena);
@@ -394,7 +356,7 @@ static bool load_lines(struct import_arguments *arguments, struct loading *loadi
             good = load_plain(loading, str_make(text.data, len));
         }
         window_take(&window, end == NULL ? len : len + 1);
-        show_written(arguments, loading, false);
+        show_written(loading);
         if (!good) {
             break;
         }
@@ -405,41 +367,67 @@ static bool load_lines(struct import_arguments *arguments, struct loading *loadi
 
 /* --- the command --- */
 
-static int load_file(struct import_arguments *arguments, struct gramme_db *db)
+static FILE *open_file(struct import_arguments *arguments)
 {
-    struct loading loading = {.db = db, .start_us = clock_monotonic_us()};
-    struct gramme_error *error = NULL;
-    struct file_source file = {.source.read = read_file, .file = stdin};
-    if (arguments->path != NULL && strcmp(arguments->path, "-") != 0) {
-        file.file = fopen(arguments->path, "rbe");
+    if (arguments->path == NULL || strcmp(arguments->path, "-") == 0) {
+        return stdin;
     }
-    if (file.file == NULL) {
+    FILE *file = fopen(arguments->path, "rbe");
+    if (file == NULL) {
         fprintf(stderr, "gramme import: %s: %s\n", arguments->path, strerror(errno));
-        return 1;
+    }
+    return file;
+}
+
+static double file_size(FILE *file)
+{
+    struct stat info;
+    bool is_known = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode);
+    return is_known ? (double)info.st_size : 0;
+}
+
+static bool load_source(struct import_arguments *arguments, struct loading *loading)
+{
+    struct file_source file = file_source_make(loading->file);
+    struct gramme_error *error = NULL;
+    if (!describe(loading, arguments->table, &error)) {
+        subcommand_fail_with(&arguments->command, error);
+        return false;
+    }
+    struct decompressor *decompressor = decompressor_create(arguments->compression, &file.source);
+    struct byte_source *source = decompressor_source(decompressor);
+    bool good = arguments->format == IMPORT_PLAIN ? load_lines(loading, source)
+                                                  : load_records(arguments, loading, source);
+    good = good && flush(loading);
+    decompressor_destroy(decompressor);
+    return good;
+}
+
+static int load_file(struct import_arguments *arguments)
+{
+    struct loading loading = {.command = &arguments->command,
+                              .start_us = clock_monotonic_us(),
+                              .file = open_file(arguments)};
+    if (loading.file == NULL) {
+        return EXIT_FAILED;
     }
     arena_init(&loading.arena);
     arena_init(&loading.scratch);
     loading.table.name = str_from_c(arguments->table);
-    bool good = describe(&loading, arguments->table, &error);
-    if (!good) {
-        say_error(&error);
-    }
-    struct decompressor *decompressor = decompressor_create(arguments->compression, &file.source);
-    struct byte_source *source = decompressor_source(decompressor);
-    good = good && (arguments->format == IMPORT_PLAIN ? load_lines(arguments, &loading, source)
-                                                      : load_records(arguments, &loading, source));
-    good = good && flush(&loading);
-    show_written(arguments, &loading, true);
-    decompressor_destroy(decompressor);
-    if (file.file != stdin) {
-        fclose(file.file);
+    loading.file_bytes = file_size(loading.file);
+    bool good = load_source(arguments, &loading);
+    progress_end(&arguments->command.progress);
+    if (loading.file != stdin) {
+        fclose(loading.file);
     }
     printf("%zu items written to %s, %zu errors\n", loading.written, arguments->table,
            loading.errors);
     arena_finish(&loading.scratch);
     arena_finish(&loading.arena);
-    return good && loading.errors == 0 ? 0 : 1;
+    return good && loading.errors == 0 ? EXIT_GOOD : EXIT_FAILED;
 }
+
+/* --- the command line --- */
 
 static bool find_word(const char *const *words, const char *text, int *out)
 {
@@ -459,91 +447,101 @@ static bool has_ending(const char *path, const char *ending)
     return len >= ending_len && strcmp(path + len - ending_len, ending) == 0;
 }
 
-static bool set_option(struct import_arguments *arguments, const char *name, const char *value)
+static bool choose_format(struct import_arguments *arguments)
 {
     static const char *const formats[] = {"dynamodb-json", "ion", "csv", "json", NULL};
-    static const char *const compressions[] = {"none", "gzip", "zstd", NULL};
-    int number = 0;
-    if (strcmp(name, "--url") == 0) {
-        arguments->url = value;
-    } else if (strcmp(name, "--bucket") == 0) {
-        arguments->bucket = value;
-    } else if (strcmp(name, "--prefix") == 0) {
-        arguments->prefix = value;
-    } else if (strcmp(name, "--key") == 0) {
-        arguments->key = value;
-    } else if (strcmp(name, "--delimiter") == 0 && strlen(value) == 1) {
-        arguments->delimiter = value[0];
-    } else if (strcmp(name, "--format") == 0 && find_word(formats, value, &number)) {
-        arguments->format = (enum import_format)number;
-        arguments->has_format = true;
-    } else if (strcmp(name, "--compression") == 0 && find_word(compressions, value, &number)) {
-        arguments->compression = (enum compression)number;
-        arguments->has_compression = true;
-    } else {
-        return false;
+    const char *path = arguments->path;
+    const char *word = arguments->format_word;
+    int number = IMPORT_DYNAMODB_JSON;
+    if (word == NULL &&
+        (has_ending(path, ".csv") || has_ending(path, ".csv.gz") || has_ending(path, ".csv.zst"))) {
+        number = IMPORT_CSV;
     }
-    return true;
+    bool good = word == NULL || strcmp(word, "typed") == 0 || find_word(formats, word, &number);
+    arguments->format = (enum import_format)number;
+    return good;
 }
 
-static bool read_arguments(int argc, char **argv, struct import_arguments *out)
+static bool choose_compression(struct import_arguments *arguments)
 {
-    for (int i = 0; i < argc; i++) {
-        const char *word = argv[i];
-        if (strcmp(word, "--quiet") == 0) {
-            out->quiet = true;
-        } else if (strncmp(word, "--", 2) == 0) {
-            if (i + 1 == argc || !set_option(out, word, argv[++i])) {
-                fprintf(stderr, "gramme import: %s is not an option, or its value is not valid\n",
-                        word);
-                return false;
-            }
-        } else if (out->table == NULL) {
-            out->table = word;
-        } else if (out->path == NULL) {
-            out->path = word;
-        } else {
-            return false;
-        }
+    static const char *const compressions[] = {"none", "gzip", "zstd", NULL};
+    const char *word = arguments->compression_word;
+    int number = has_ending(arguments->path, ".gz")    ? COMPRESSION_GZIP
+                 : has_ending(arguments->path, ".zst") ? COMPRESSION_ZSTD
+                                                       : COMPRESSION_NONE;
+    bool good = word == NULL || find_word(compressions, word, &number);
+    arguments->compression = (enum compression)number;
+    return good;
+}
+
+static int check_arguments(struct import_arguments *arguments)
+{
+    const struct subcommand *command = &arguments->command;
+    const char *delimiter = arguments->delimiter_word;
+    bool is_bucket = arguments->bucket != NULL;
+    arguments->delimiter = text_or(delimiter, "")[0];
+    arguments->command.progress.is_hidden = arguments->quiet != NULL;
+    if (arguments->table == NULL) {
+        return subcommand_complain(command, "which table?", "");
     }
-    if (!out->has_compression && out->path != NULL) {
-        out->compression = has_ending(out->path, ".gz")    ? COMPRESSION_GZIP
-                           : has_ending(out->path, ".zst") ? COMPRESSION_ZSTD
-                                                           : COMPRESSION_NONE;
+    if (!choose_format(arguments)) {
+        return subcommand_complain(command, "no such format: ", arguments->format_word);
     }
-    if (!out->has_format && (has_ending(out->path, ".csv") || has_ending(out->path, ".csv.gz") ||
-                             has_ending(out->path, ".csv.zst"))) {
-        out->format = IMPORT_CSV;
+    if (!choose_compression(arguments)) {
+        return subcommand_complain(command, "no such compression: ", arguments->compression_word);
     }
-    bool is_bucket = out->bucket != NULL;
-    return out->table != NULL && is_bucket == (out->key != NULL) &&
-           !(is_bucket && (out->path != NULL || out->format == IMPORT_PLAIN));
+    if (delimiter != NULL && strlen(delimiter) != 1) {
+        return subcommand_complain(command, "a delimiter is one character: ", delimiter);
+    }
+    if (is_bucket != (arguments->key != NULL)) {
+        return subcommand_complain(command, "--bucket and --key need each other", "");
+    }
+    if (is_bucket && arguments->path != NULL) {
+        return subcommand_complain(command, "a file and --bucket exclude each other", "");
+    }
+    if (is_bucket && arguments->format == IMPORT_PLAIN) {
+        return subcommand_complain(command, "ImportTable does not read plain JSON", "");
+    }
+    return is_bucket || arguments->prefix == NULL
+               ? EXIT_GOOD
+               : subcommand_complain(command, "--prefix is of buckets", "");
+}
+
+/* As subcommand_read(). */
+static int read_arguments(int argc, char **argv, struct import_arguments *out, bool *out_is_over)
+{
+    const struct suboption options[] = {
+        {"--format", "-f", &out->format_word, false},
+        {"--compression", NULL, &out->compression_word, false},
+        {"--delimiter", NULL, &out->delimiter_word, false},
+        {"--bucket", NULL, &out->bucket, false},
+        {"--prefix", NULL, &out->prefix, false},
+        {"--key", NULL, &out->key, false},
+        {"--quiet", NULL, &out->quiet, true},
+        {NULL, NULL, &out->table, false},
+        {NULL, NULL, &out->path, false},
+        {0},
+    };
+    int status = subcommand_read(&out->command, options, argc, argv, out_is_over);
+    if (!*out_is_over) {
+        status = check_arguments(out);
+        *out_is_over = status != EXIT_GOOD;
+    }
+    return status;
 }
 
 int import_main(int argc, char **argv)
 {
-    struct import_arguments arguments = {0};
-    if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)) {
-        fputs(help, stdout);
-        return 0;
+    struct import_arguments arguments = {.command = {.name = "import", .help = help}};
+    bool is_over;
+    int status = read_arguments(argc, argv, &arguments, &is_over);
+    if (is_over) {
+        return status;
     }
-    if (!read_arguments(argc, argv, &arguments)) {
-        fputs("gramme import: see gramme import --help\n", stderr);
-        return 2;
+    if (!subcommand_open(&arguments.command)) {
+        return EXIT_USAGE;
     }
-    const char *endpoint = getenv("GRAMME_ENDPOINT");
-    bool has_endpoint = endpoint != NULL && endpoint[0] != '\0';
-    struct gramme_error *error = NULL;
-    struct gramme_db *db = gramme_open(arguments.url != NULL ? arguments.url
-                                       : has_endpoint        ? endpoint
-                                                             : "http://127.0.0.1:8000",
-                                       NULL, &error);
-    if (db == NULL) {
-        say_error(&error);
-        return 2;
-    }
-    int status =
-        arguments.bucket != NULL ? import_table(&arguments, db) : load_file(&arguments, db);
-    gramme_close(db);
+    status = arguments.bucket != NULL ? import_table(&arguments) : load_file(&arguments);
+    gramme_close(arguments.command.db);
     return status;
 }

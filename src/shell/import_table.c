@@ -5,17 +5,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/terminal.h"
 #include "json/writer.h"
 #include "shell/import_internal.h"
-
-enum { POLL_MS = 200, BAR_WIDTH = 30 };
-
-static int fail(struct gramme_error *error)
-{
-    import_say(stderr, "gramme import: ", str_from_c(gramme_error_message(error)));
-    gramme_error_destroy(error);
-    return 1;
-}
 
 /* "pk" or "pk:N": the name and the type. */
 static bool take_attribute(struct str *rest, struct str *out_name, struct str *out_type)
@@ -87,24 +79,14 @@ static bool put_request(struct buf *out, const struct import_arguments *argument
     return good;
 }
 
-/* Only the server knows the total, so the bar shows activity, not a share. */
-static void show(struct import_arguments *arguments, const struct gramme_value *import,
-                 bool is_last)
+/* The service does not say how many bytes there are. */
+static void show(struct import_arguments *arguments, const struct gramme_value *import)
 {
-    char text[160];
-    char bar[BAR_WIDTH + 1];
-    static int turn;
-    memset(bar, is_last ? '=' : ' ', BAR_WIDTH);
-    bar[BAR_WIDTH] = '\0';
-    if (!is_last) {
-        memset(bar + turn % (BAR_WIDTH - 3), '=', 3);
-        turn++;
-    }
-    snprintf(text, sizeof(text), "[%s] %lld items, %.1f MiB, %lld errors", bar,
-             (long long)gramme_get_int(import, "ProcessedItemCount", 0),
-             (double)gramme_get_int(import, "ProcessedSizeBytes", 0) / (1 << 20),
-             (long long)gramme_get_int(import, "ErrorCount", 0));
-    import_show_progress(arguments, text, is_last);
+    progress_show(&arguments->command.progress, PROGRESS_UNKNOWN,
+                  "%lld items, %.1f MiB, %lld errors",
+                  (long long)gramme_get_int(import, "ProcessedItemCount", 0),
+                  (double)gramme_get_int(import, "ProcessedSizeBytes", 0) / (1 << 20),
+                  (long long)gramme_get_int(import, "ErrorCount", 0));
 }
 
 /* Prints how it ended. Returns the exit status. */
@@ -118,59 +100,63 @@ static int tell_end(const struct gramme_value *import)
                status == NULL ? "no status" : status,
                (long long)gramme_get_int(import, "ImportedItemCount", 0), errors,
                why == NULL ? "" : ": ", why == NULL ? "" : why);
-    import_say(stdout, "", buf_str(&line));
+    struct buf safe = {0};
+    terminal_add_text(&safe, buf_str(&line));
+    printf("%.*s\n", STR_ARG(buf_str(&safe)));
+    buf_finish(&safe);
     buf_finish(&line);
     /* An import with records that it could not write is COMPLETED, too. */
     return status != NULL && strcmp(status, "COMPLETED") == 0 && errors == 0 ? 0 : 1;
 }
 
-static int wait_for(struct import_arguments *arguments, struct gramme_db *db, const char *arn)
+static int wait_for(struct import_arguments *arguments, const char *arn)
 {
-    struct buf body = {0};
+    struct subcommand *command = &arguments->command;
     int status = -1;
-    JSON_PUT(&body, "{\"ImportArn\":");
-    json_write_string(&body, str_from_c(arn));
-    JSON_PUT(&body, "}");
     while (status < 0) {
-        struct gramme_error *error = NULL;
         struct gramme_answer *answer =
-            gramme_call(db, "DescribeImport", body.data, body.len, &error);
+            subcommand_ask_about(command, "DescribeImport", "ImportArn", arn);
         if (answer == NULL) {
-            status = fail(error);
-            break;
+            return EXIT_FAILED;
         }
         const struct gramme_value *import =
             gramme_get(gramme_answer_root(answer), "ImportTableDescription");
         const char *state = gramme_get_string(import, "ImportStatus");
         bool is_over = state == NULL || strcmp(state, "IN_PROGRESS") != 0;
-        show(arguments, import, is_over);
-        status = is_over ? tell_end(import) : -1;
+        if (is_over) {
+            progress_end(&command->progress);
+            status = tell_end(import);
+        } else {
+            show(arguments, import);
+        }
         gramme_answer_destroy(answer);
         if (!is_over) {
-            usleep(POLL_MS * 1000);
+            usleep(SUBCOMMAND_POLL_US);
         }
     }
-    buf_finish(&body);
     return status;
 }
 
-int import_table(struct import_arguments *arguments, struct gramme_db *db)
+int import_table(struct import_arguments *arguments)
 {
+    struct subcommand *command = &arguments->command;
     struct buf body = {0};
     struct gramme_error *error = NULL;
     if (!put_request(&body, arguments)) {
-        fprintf(stderr, "gramme import: --key is pk or pk,sk, each with an optional type: pk:N\n");
         buf_finish(&body);
-        return 2;
+        return subcommand_complain(command,
+                                   "--key is pk or pk,sk, each with an optional type: pk:N", "");
     }
-    struct gramme_answer *answer = gramme_call(db, "ImportTable", body.data, body.len, &error);
+    struct gramme_answer *answer =
+        gramme_call(command->db, "ImportTable", body.data, body.len, &error);
     buf_finish(&body);
     if (answer == NULL) {
-        return fail(error);
+        subcommand_fail_with(command, error);
+        return EXIT_FAILED;
     }
     const char *arn = gramme_get_string(
         gramme_get(gramme_answer_root(answer), "ImportTableDescription"), "ImportArn");
-    int status = wait_for(arguments, db, arn);
+    int status = wait_for(arguments, text_or(arn, ""));
     gramme_answer_destroy(answer);
     return status;
 }

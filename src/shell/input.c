@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "base/terminal.h"
-#include "shell/call_internal.h"
+#include "shell/call_thread_internal.h"
 #include "shell/complete_internal.h"
 
 enum { HISTORY_MAX = 5000 };

@@ -13,14 +13,15 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } commands[] = {
-        {"shell", shell_main}, {"mcp", mcp_main}, {"export", export_main}, {"import", import_main}};
+        {"shell", shell_main},   {"mcp", mcp_main},       {"export", export_main},
+        {"import", import_main}, {"backup", backup_main}, {"restore", restore_main},
+    };
     for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
             return commands[i].run(argc - 2, argv + 2);
         }
     }
-    fprintf(stderr, "gramme-client: started by `gramme shell`, `gramme export`, `gramme import` "
-                    "and `gramme mcp`; "
-                    "see gramme --help\n");
+    fputs("gramme-client: started by `gramme shell` and other commands; see gramme --help\n",
+          stderr);
     return 2;
 }

@@ -2,7 +2,7 @@
 #ifndef GRAMME_SHELL_RESULTS_INTERNAL_H
 #define GRAMME_SHELL_RESULTS_INTERNAL_H
 
-#include "shell/call_internal.h"
+#include "shell/call_thread_internal.h"
 #include "shell/schema_internal.h"
 
 /* Items to print, borrowed, and hints about the order of columns. */

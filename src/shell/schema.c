@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/description.h"
-#include "shell/call_internal.h"
+#include "shell/call_thread_internal.h"
 
 enum {
     KEPT_US = 60 * 1000 * 1000,

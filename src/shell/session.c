@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/format.h"
-#include "shell/call_internal.h"
+#include "shell/call_thread_internal.h"
 #include "shell/input_internal.h"
 
 bool fail(struct session *session, const char *format, ...)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "shell/call_internal.h"
+#include "shell/call_thread_internal.h"
 #include "shell/commands_internal.h"
 #include "shell/input_internal.h"
 #include "shell/run_internal.h"

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "archive/record.h"
+#include "archive/window.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/terminal.h"
 #include "shell/commands_internal.h"
+#include "shell/file_source_internal.h"
 #include "shell/results_internal.h"
 
-enum { BATCH_ITEMS = 25, ROUNDS_MAX = 12, FIELDS_MAX = 4096, PROGRESS_ITEMS = 10000 };
+enum { BATCH_ITEMS = 25, ROUNDS_MAX = 12, FIELDS_MAX = 4096 };
 
 static bool ends_with(const char *path, const char *end)
 {
@@ -34,7 +37,8 @@ static bool choose_format(struct session *session, const struct invocation *invo
     *out = str_eq(given, STR("csv"))    ? FORMAT_CSV
            : str_eq(given, STR("json")) ? FORMAT_JSON
                                         : FORMAT_TYPED;
-    return *out != FORMAT_TYPED || str_eq(given, STR("typed")) || fail_usage(session, invocation);
+    return *out != FORMAT_TYPED || str_eq(given, STR("typed")) ||
+           str_eq(given, STR("dynamodb-json")) || fail_usage(session, invocation);
 }
 
 /* --- \export --- */
@@ -47,26 +51,17 @@ struct export
     struct target target;
     struct columns columns; /* CSV: known once all items were seen */
     size_t count;
-    size_t read_count;   /* in this pass */
-    int64_t reported_us; /* when progress was last shown; -1: it is not shown */
+    size_t read_count; /* in this pass */
+    struct progress progress;
 };
 
-/* A bar with the share of the items that were read, on a terminal's standard error. What
- * DescribeTable says of their number may be old. */
+/* What DescribeTable says of the number of items may be old. */
 static void show_progress(struct export *out)
 {
-    enum { WIDTH = 30, PERIOD_US = 200 * 1000 };
-    static const char bar[] = "##############################";
-    int64_t now_us = clock_monotonic_us();
-    if (out->reported_us < 0 || now_us < out->reported_us + PERIOD_US) {
-        return;
-    }
-    out->reported_us = now_us;
     int64_t total = gramme_get_int(out->target.description, "ItemCount", 0);
-    double share = total > 0 ? MIN((double)out->read_count / (double)total, 1.0) : 0;
-    fprintf(stderr, "\r\033[K[%-*.*s] %3.0f %%  %zu items", WIDTH, (int)(share * WIDTH), bar,
-            share * 100, out->read_count);
-    fflush(stderr);
+    progress_show(&out->progress,
+                  total > 0 ? (double)out->read_count / (double)total : PROGRESS_UNKNOWN,
+                  "%zu items", out->read_count);
 }
 
 /* Reads all items and calls visit with each page. */
@@ -206,12 +201,9 @@ bool run_export(struct session *session, const struct invocation *invocation)
     if (out.file == NULL) {
         return fail(session, "%s: %s", path, strerror(errno));
     }
-    bool is_shown = isatty(STDERR_FILENO) == 1 && !(is_output && session->is_terminal);
-    out.reported_us = is_shown ? 0 : -1;
+    out.progress.is_hidden = is_output && session->is_terminal;
     bool good = export_items(&out);
-    if (out.reported_us > 0) {
-        fputs("\r\033[K", stderr);
-    }
+    progress_end(&out.progress);
     if (!is_output && fclose(out.file) != 0 && good) {
         good = fail(session, "%s: %s", path, strerror(errno));
     }
@@ -331,44 +323,107 @@ static bool import_json(struct import *in, struct str line)
 
 /* --- CSV --- */
 
-/* Takes one record from *rest; quoted fields may hold newlines. False: a quote is not closed. */
-static bool take_record(struct arena *arena, struct str *rest, struct str *fields, size_t *count)
+enum csv_result {
+    CSV_RECORD,
+    CSV_CUT, /* the text ends within the record, or where it may continue */
+    CSV_WIDE /* too many fields */
+};
+
+/* Reads one record at the start of `text`; quoted fields may hold newlines. The last one of a file
+ * is CSV_CUT, and complete if no quote is open. *out_len is the length of the record. */
+static enum csv_result read_record(struct arena *arena, struct str text, struct str *fields,
+                                   size_t *count, size_t *out_len, bool *out_is_open)
 {
     size_t i = 0;
     *count = 0;
     for (;;) {
-        size_t size = rest->len - i + 1; /* what is not needed is given back */
-        char *text = arena_bytes(arena, size);
+        size_t size = text.len - i + 1; /* what is not needed is given back */
+        char *field = arena_bytes(arena, size);
         size_t len = 0;
-        bool is_quoted = i < rest->len && rest->data[i] == '"';
+        bool is_quoted = i < text.len && text.data[i] == '"';
         i += is_quoted;
-        while (i < rest->len && (is_quoted || memchr(",\r\n", rest->data[i], 3) == NULL)) {
-            if (is_quoted && rest->data[i] == '"') {
-                if (i + 1 < rest->len && rest->data[i + 1] == '"') {
-                    i++;
-                } else {
-                    is_quoted = false;
-                    i++;
+        while (i < text.len && (is_quoted || memchr(",\r\n", text.data[i], 3) == NULL)) {
+            if (is_quoted && text.data[i] == '"') {
+                i++;
+                is_quoted = i < text.len && text.data[i] == '"';
+                if (!is_quoted) {
                     continue;
                 }
             }
-            text[len++] = rest->data[i++];
+            field[len++] = text.data[i++];
         }
-        text[len] = '\0';
-        arena_trim(arena, text, size, len + 1);
-        if (is_quoted || *count == FIELDS_MAX) {
-            return false;
+        field[len] = '\0';
+        arena_trim(arena, field, size, len + 1);
+        *out_is_open = is_quoted;
+        if (*count == FIELDS_MAX) {
+            return CSV_WIDE;
         }
-        fields[(*count)++] = str_make(text, len);
-        bool has_more = i < rest->len && rest->data[i] == ',';
-        if (!has_more) {
-            i += i < rest->len && rest->data[i] == '\r';
-            i += i < rest->len && rest->data[i] == '\n';
-            *rest = str_skip(*rest, i);
-            return true;
+        fields[(*count)++] = str_make(field, len);
+        if (i == text.len || text.data[i] != ',') {
+            break;
         }
         i++;
     }
+    bool has_return = i < text.len && text.data[i] == '\r';
+    i += has_return;
+    bool is_cut = i == text.len;
+    i += !is_cut && text.data[i] == '\n';
+    *out_len = i;
+    return is_cut ? CSV_CUT : CSV_RECORD;
+}
+
+/* A file of records, of which a part is in memory. */
+struct csv_file {
+    struct file_source file;
+    struct window window;
+    struct arena arena; /* of the fields of one record */
+};
+
+/* Reads as much again as there is, because a record that is cut is read from its start again. */
+static bool fill_window(struct window *window, struct err *err)
+{
+    size_t wanted = 2 * window_text(window).len + 1;
+    bool good = true;
+    while (good && !window->is_end && window_text(window).len < wanted) {
+        good = window_fill(window, err);
+    }
+    return good;
+}
+
+/* Takes the next record. False: the failure is recorded. */
+static bool take_record(struct import *in, struct csv_file *csv, struct arena *arena,
+                        struct str *fields, size_t *count)
+{
+    for (;;) {
+        struct arena_mark mark = arena_mark(arena);
+        struct err err = ERR_INIT(&csv->arena);
+        size_t len;
+        bool is_open;
+        enum csv_result result =
+            read_record(arena, window_text(&csv->window), fields, count, &len, &is_open);
+        if (result == CSV_WIDE) {
+            return fail(in->session, "there are too many fields");
+        }
+        if (result == CSV_RECORD || csv->window.is_end) {
+            window_take(&csv->window, len);
+            return !is_open || fail(in->session, "a quote is not closed");
+        }
+        arena_rewind(arena, mark);
+        if (!fill_window(&csv->window, &err)) {
+            return fail(in->session, "%.*s", STR_ARG(err.message));
+        }
+    }
+}
+
+/* Whether there are more records. */
+static bool has_record(struct import *in, struct csv_file *csv, bool *out_good)
+{
+    struct err err = ERR_INIT(&csv->arena);
+    if (window_text(&csv->window).len == 0 && !fill_window(&csv->window, &err)) {
+        *out_good = fail(in->session, "%.*s", STR_ARG(err.message));
+        return false;
+    }
+    return window_text(&csv->window).len > 0;
 }
 
 /* Whether a text is a number as JSON writes it. */
@@ -418,36 +473,46 @@ static bool set_field(struct import *in, struct gramme_value *item, const char *
     return true;
 }
 
-static bool import_csv(struct import *in, struct str rest)
+/* Adds the item of a record. */
+static bool add_fields(struct import *in, const struct str *header, size_t column_count,
+                       const struct str *fields, size_t count)
 {
-    struct arena arena;
+    if (count != column_count) {
+        return (count == 1 && fields[0].len == 0) ||
+               fail(in->session, "the record has %zu fields, the header %zu", count, column_count);
+    }
+    struct gramme_value *item = gramme_map_create();
+    bool good = true;
+    for (size_t c = 0; good && c < count; c++) {
+        good = set_field(in, item, header[c].data, fields[c]);
+    }
+    good = good && add_item(in, item);
+    gramme_value_destroy(item);
+    return good;
+}
+
+/* Reads records one by one, so that a file may be larger than memory. */
+static bool import_csv(struct import *in, FILE *file)
+{
+    struct arena arena; /* of the header */
+    struct csv_file csv = {.file = file_source_make(file)};
     arena_init(&arena);
+    arena_init(&csv.arena);
+    window_init(&csv.window, &csv.file.source, RECORD_BYTES_MAX);
     struct str *header = ARENA_ARRAY(&arena, struct str, FIELDS_MAX);
     struct str *fields = ARENA_ARRAY(&arena, struct str, FIELDS_MAX);
     size_t column_count;
     size_t count;
-    bool good = take_record(&arena, &rest, header, &column_count) ||
-                fail(in->session, "a quote is not closed");
     in->line = 1;
-    while (good && rest.len > 0) {
-        struct arena_mark mark = arena_mark(&arena);
+    bool good = take_record(in, &csv, &arena, header, &column_count);
+    while (good && has_record(in, &csv, &good)) {
         in->line++;
-        good = take_record(&arena, &rest, fields, &count) ||
-               fail(in->session, "a quote is not closed, or there are too many fields");
-        if (good && count != column_count) {
-            good =
-                (count == 1 && fields[0].len == 0) ||
-                fail(in->session, "the record has %zu fields, the header %zu", count, column_count);
-        } else if (good) {
-            struct gramme_value *item = gramme_map_create();
-            for (size_t c = 0; good && c < count; c++) {
-                good = set_field(in, item, header[c].data, fields[c]);
-            }
-            good = good && add_item(in, item);
-            gramme_value_destroy(item);
-        }
-        arena_rewind(&arena, mark);
+        good = take_record(in, &csv, &csv.arena, fields, &count) &&
+               add_fields(in, header, column_count, fields, count);
+        arena_reset(&csv.arena);
     }
+    window_finish(&csv.window);
+    arena_finish(&csv.arena);
     arena_finish(&arena);
     return good;
 }
@@ -485,17 +550,12 @@ bool run_import(struct session *session, const struct invocation *invocation)
     }
     const char *path = invocation->words.text[2].data;
     in.batch = gramme_list_create();
-    bool good;
-    struct buf text = {0};
-    if (in.format == FORMAT_CSV) {
-        good = read_whole_file(session, path, &text) && import_csv(&in, buf_str(&text));
-    } else {
-        FILE *file = fopen(path, "re");
-        good =
-            file != NULL ? import_lines(&in, file) : fail(session, "%s: %s", path, strerror(errno));
-        if (file != NULL) {
-            fclose(file);
-        }
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    bool good = file == NULL              ? fail(session, "%s: %s", path, strerror(errno))
+                : in.format == FORMAT_CSV ? import_csv(&in, file)
+                                          : import_lines(&in, file);
+    if (file != NULL && file != stdin) {
+        fclose(file);
     }
     good = good && write_batch(&in);
     if (!good && in.line > 0) {
@@ -508,7 +568,6 @@ bool run_import(struct session *session, const struct invocation *invocation)
         buf_format(&session->out, "%zu item%s written to %s\n", in.count, PLURAL(in.count),
                    in.target.table);
     }
-    buf_finish(&text);
     gramme_value_destroy(in.batch);
     return good;
 }

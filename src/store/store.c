@@ -1,10 +1,12 @@
-/* Finds the kind of a store by its URL, and forwards calls to its functions. Any thread. */
+/* Finds the kind of a store by its URL (stores.def), and forwards calls to its functions. Fills in
+ * what a store need not implement: a store of one process is always the leader, and what it has
+ * announced is what all have. Called by the engine, on any thread. */
 #include "store/store.h"
 
 #include "base/bytes.h"
 
 /* The functions that open stores; each is defined in the folder of its kind. */
-#define STORE_KIND(prefix_, rest_, is_persistent_, open_)                                          \
+#define STORE_KIND(prefix_, rest_, is_persistent_, is_shared_, open_)                              \
     bool open_(struct str rest, const struct store_options *options, struct store **out,           \
                struct err *err);
 #include "store/stores.def"
@@ -16,13 +18,15 @@ struct kind {
                  struct err *err);
     bool takes_rest;
     bool is_persistent;
+    bool is_shared;
 };
 
-#define STORE_KIND(prefix_, rest_, is_persistent_, open_)                                          \
+#define STORE_KIND(prefix_, rest_, is_persistent_, is_shared_, open_)                              \
     {.prefix = {(prefix_), sizeof(prefix_) - 1},                                                   \
      .open = (open_),                                                                              \
      .takes_rest = sizeof(rest_) > 1,                                                              \
-     .is_persistent = (is_persistent_)},
+     .is_persistent = (is_persistent_),                                                            \
+     .is_shared = (is_shared_)},
 static const struct kind kinds[] = {
 #include "store/stores.def"
 };
@@ -50,9 +54,15 @@ bool store_url_is_persistent(struct str url)
     return kind != NULL && kind->is_persistent;
 }
 
+bool store_url_is_shared(struct str url)
+{
+    const struct kind *kind = kind_of(url);
+    return kind != NULL && kind->is_shared;
+}
+
 const char *store_url_kinds(void)
 {
-#define STORE_KIND(prefix_, rest_, is_persistent_, open_) ", " prefix_ rest_
+#define STORE_KIND(prefix_, rest_, is_persistent_, is_shared_, open_) ", " prefix_ rest_
     static const char list[] =
 #include "store/stores.def"
         ;
@@ -178,6 +188,13 @@ void store_settle(struct store *store, struct store_settle *settle)
     store_update(store, &settle->update);
 }
 
+void store_set_clock(struct store *store, struct store_clock clock)
+{
+    if (store->ops->set_clock != NULL) {
+        store->ops->set_clock(store, clock);
+    }
+}
+
 void store_watch(struct store *store, void (*changed)(void *context), void *context)
 {
     if (store->ops->watch != NULL) {
@@ -209,6 +226,11 @@ bool store_is_leader(const struct store *store)
     return store->ops->is_leader == NULL || store->ops->is_leader(store);
 }
 
+bool store_leads_transfers(const struct store *store)
+{
+    return store->ops->leads_transfers == NULL || store->ops->leads_transfers(store);
+}
+
 bool store_may_serve(const struct store *store)
 {
     return store->ops->may_serve == NULL || store->ops->may_serve(store);
@@ -217,6 +239,11 @@ bool store_may_serve(const struct store *store)
 uint64_t store_seed(const struct store *store)
 {
     return store->seed;
+}
+
+struct str store_owner(const struct store *store)
+{
+    return store->owner;
 }
 
 size_t store_key_len_max(const struct store *store)

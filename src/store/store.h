@@ -5,8 +5,8 @@
  *     space (4 bytes, big-endian) | part (16 bytes) | sort (any bytes)
  *
  * with at most STORE_KEY_LEN_MAX bytes, and rows are ordered by memcmp of the whole key. A space is
- * a table's items, one of its indexes, the catalog and so on; a part is what belongs together.
- * Space 0 is the store's own.
+ * a table's items, one of its indexes, the catalog and so on; a part groups rows that are stored
+ * next to each other. Space 0 is the store's own.
  *
  * An update names its keys and passes a function of the rows under them, instead of calling begin,
  * get, put and commit. So the store may lock the rows, validate them or run updates serially, may
@@ -26,7 +26,8 @@
  *     of a group that share a key are evaluated in order, each with the rows that the previous one
  *     has written. If the commit of a group fails, the store runs its updates again one by one.
  *  6. Durability. STORE_OK means that the bytes are on disk. If the store cannot find out whether
- *     they are, the status is STORE_UNKNOWN.
+ *     they are, the status is STORE_UNKNOWN. Such an update is decided, for good, before a later
+ *     update that declares one of its keys is STORE_OK.
  *  7. Counters. add changes a counter, and never makes two updates wait for each other. The key of
  *     a counter must not be declared. Read counters by a get with `are_counters`: a range over such
  *     keys may or may not return rows for them.
@@ -55,7 +56,9 @@
  * allows (base/mailbox.h): if home->may_block, the thread may wait for the commit of an update that
  * was started alone; if home->has_slices, the thread may return rows until home->slice_until_ns,
  * which the store sets 2 ms ahead when the first range of a round of events needs it and the event
- * loop resets to 0 before each round. Everything else runs on threads of the store. */
+ * loop resets to 0 before each round. A get or a range may also read files on that thread while
+ * such reads are quick (store/rocks/README.md, "What may block"). Everything else runs on threads
+ * of the store. */
 #ifndef GRAMME_STORE_STORE_H
 #define GRAMME_STORE_STORE_H
 
@@ -67,14 +70,16 @@
 #define STORE_PART_LEN   16
 #define STORE_PREFIX_LEN (STORE_SPACE_LEN + STORE_PART_LEN)
 
-/* Bytes of the longest key: enough for every key of codec/key.h. */
+/* Bytes of the longest key: enough for every key of codec/row_key.h. */
 #define STORE_KEY_LEN_MAX 6144
 
 enum store_status {
     STORE_OK,
     STORE_NO_WRITE, /* eval returned false: nothing was written */
     STORE_GONE,     /* a declared key lies in a dropped space: nothing was written */
-    STORE_FAILED,   /* disk full, I/O error: nothing was written; a later attempt may succeed */
+    /* Disk full, I/O error: nothing was written; a later attempt may succeed. Also of a get: its
+     * arena is over its budget. */
+    STORE_FAILED,
     STORE_UNKNOWN,  /* the update may or may not have been written */
     STORE_TOO_MUCH, /* the rows of a get have more than bytes_max bytes */
     STORE_BUSY,     /* other transactions kept a declared row locked: nothing was written */
@@ -134,6 +139,14 @@ struct store_range {
 struct store_batch;
 struct preparation;
 
+/* Whether an update makes disk space free. When the disk is full, a store that keeps a reserve of
+ * space for such updates accepts no others. */
+enum store_frees {
+    STORE_FREES_NOTHING,
+    STORE_FREES_ROWS,   /* it erases rows; it may keep earlier versions of them elsewhere */
+    STORE_FREES_SPACES, /* it is a step of deleting whole spaces */
+};
+
 /* Writes rows. */
 struct store_update {
     const struct str *keys; /* the declared keys, without duplicates */
@@ -156,7 +169,8 @@ struct store_update {
     bool is_prepared; /* set by the store, for eval */
     /* eval needs the time of the update (rule 8). The store sets time_ns before each eval. */
     bool wants_time;
-    int64_t time_ns; /* since 1970; unique among the updates of a key */
+    int64_t time_ns;        /* since 1970; unique among the updates of a key */
+    enum store_frees frees; /* set by the caller, or by eval */
 
     enum store_status status;
 
@@ -213,10 +227,15 @@ struct store_options {
     size_t cache_bytes;              /* of the block cache */
     int worker_count;                /* threads for reads that need the disk */
     uint64_t scrub_bytes_per_second; /* rate of the scrubber; 0: no scrubber */
+    int64_t scrub_wait_ms;           /* before its first pass; 0: a minute */
     uint64_t reserve_bytes;          /* disk space kept for deletes on a full disk; 0: none */
     uint64_t seed;                   /* store_seed() of a store that is created; 0: random */
-    /* Account and region. A shared store refuses other ones; STR_NULL: accepts any. */
+    /* Account and region. A shared store that belongs to other ones is refused. STR_NULL: accepts
+     * any. */
     struct str owner;
+    bool claims; /* a shared store that belongs to nobody yet belongs to `owner` from now on */
+    /* This process also does the work for which store_leads_transfers() chooses a member. */
+    bool does_transfers;
 };
 
 /* Opens the store that `url` names; stores.def lists the kinds. False: *err says why. Close it with
@@ -227,6 +246,8 @@ MUST_USE bool store_open(struct str url, const struct store_options *options, st
 MUST_USE bool store_knows_url(struct str url);
 /* Returns whether a store of this URL still has its rows after the process has ended. */
 MUST_USE bool store_url_is_persistent(struct str url);
+/* Returns whether several processes may have a store of this URL open at once. */
+MUST_USE bool store_url_is_shared(struct str url);
 /* Returns the list of URLs for messages and help: "rocksdb:DIRECTORY, memory:". */
 MUST_USE const char *store_url_kinds(void);
 /* Returns the URL without its password, for messages; in `arena` if it had one. */
@@ -271,9 +292,23 @@ struct store_settle {
 /* Starts a settle. */
 void store_settle(struct store *store, struct store_settle *settle);
 
+/* A source of time for updates: microseconds since 1970. Any thread may call now_us(). */
+struct store_clock {
+    int64_t (*now_us)(const void *context); /* NULL: the wall clock */
+    const void *context;
+};
+/* Sets the clock that the times of updates follow (rule 8): the time of an update is that of the
+ * clock, or just after that of the update before if that is later. Without it, and in a store that
+ * has a clock of its own because processes share it, the wall clock is used. When the call returns
+ * the clock that was set before is not used any more. */
+void store_set_clock(struct store *store, struct store_clock clock);
+
 /* Returns a number that was chosen at random when the store was created and never changes: the seed
  * of the hashes in stored keys. */
 uint64_t store_seed(const struct store *store);
+/* Returns the account and region that a shared store belongs to; STR_NULL: none. Valid until the
+ * store is closed. */
+struct str store_owner(const struct store *store);
 /* The longest key that the store accepts: STORE_KEY_LEN_MAX or less. An update that writes a row
  * with a longer one is STORE_FAILED. `store` NULL: of a closed store whose rows are checked. */
 size_t store_key_len_max(const struct store *store);
@@ -302,6 +337,9 @@ MUST_USE struct store_progress store_slowest(const struct store *store);
 /* Returns whether this member is the leader, which does the work that one member does for all.
  * Another member may still return true for a moment, but cannot write any more. */
 MUST_USE bool store_is_leader(const struct store *store);
+/* The same for exports, imports and deliveries to Kinesis, which only members that were opened with
+ * does_transfers carry out: returns whether this member is the leader of these. */
+MUST_USE bool store_leads_transfers(const struct store *store);
 /* Returns whether this process may answer requests. If it may not, gets and ranges without
  * `before_serving` are STORE_FAILED. */
 MUST_USE bool store_may_serve(const struct store *store);
@@ -317,17 +355,20 @@ struct store_ops {
     /* NULL: the store evaluates updates one after the other, so an update that writes nothing
      * serves as a settle. */
     void (*settle)(struct store *store, struct store_settle *settle);
+    void (*set_clock)(struct store *store, struct store_clock clock); /* NULL: has its own clock */
     /* All of the following are NULL if the store cannot be shared. */
     void (*watch)(struct store *store, void (*changed)(void *context), void *context);
     void (*announce)(struct store *store, struct store_progress progress);
     struct store_progress (*slowest)(const struct store *store);
     bool (*is_leader)(const struct store *store);
+    bool (*leads_transfers)(const struct store *store);
     bool (*may_serve)(const struct store *store);
 };
 
 struct store {
     const struct store_ops *ops;
     uint64_t seed;
+    struct str owner;
     size_t key_len_max;    /* 0: STORE_KEY_LEN_MAX */
     const char *directory; /* or NULL */
     /* The announced versions of a store that cannot be shared. */

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "codec/row.h"
 #include "store/store.h"
-#include "transfer/export_internal.h"
+#include "transfer/exporter_internal.h"
 
 enum { PARTITIONS = 4, PARTITION_SHIFT = 30, LINES_BYTES = 256 << 10 };
 static const uint64_t file_bytes_max = (uint64_t)64 << 20; /* compressed */

@@ -2,7 +2,7 @@
  * load_read.c and load_run.c. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "transfer/load_internal.h"
+#include "transfer/load_run_internal.h"
 
 enum { REDO_MAX = 20 };
 
@@ -231,7 +231,7 @@ static enum load_result take_group(struct load_run *run, struct load_batch *batc
                                    struct items_write *group, double *units)
 {
     if (group->call.err.code == ERR_RESOURCE_NOT_FOUND) {
-        return load_fail(run, "TableNotFound", "The table does not exist");
+        return load_fail_without_table(run);
     }
     if (group->call.err.code != ERR_NONE) {
         return LOAD_RUN_LATER;
@@ -253,7 +253,7 @@ static enum load_result redo_write(struct load_run *run, struct load_batch *batc
     for (int i = 0; i < REDO_MAX && !background_is_stopping(run->background); i++) {
         const struct table *table = acquire_table(run);
         if (table == NULL) {
-            return load_fail(run, "TableNotFound", "The table does not exist");
+            return load_fail_without_table(run);
         }
         struct items_write *group = ARENA_NEW(&batch->arena, struct items_write);
         group->writes = write;
@@ -321,7 +321,7 @@ static void advance(struct load_run *run, struct load_batch *batch)
 
 static enum load_result save(struct load_run *run)
 {
-    if (!engine_is_leader(run->engine)) {
+    if (!engine_leads_transfers(run->engine)) {
         return LOAD_RUN_LATER; /* another server may be further already */
     }
     enum load_result result = load_report_flush(run);

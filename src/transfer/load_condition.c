@@ -1,7 +1,7 @@
 /* Conditions of records, as of PutItem: ConditionExpression with its names and values. Called by
  * load_batch.c. */
 #include "expr/expr.h"
-#include "transfer/load_internal.h"
+#include "transfer/load_run_internal.h"
 
 static struct expr_names make_names(struct arena *arena, struct value map)
 {

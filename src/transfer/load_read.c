@@ -2,7 +2,7 @@
  * Called by load_run.c, on the thread of the load; blocks while objects are read. */
 #include "archive/decompress.h"
 #include "base/clock.h"
-#include "transfer/load_internal.h"
+#include "transfer/load_run_internal.h"
 
 enum { PIECE_BYTES = 4 * 1024 * 1024 };
 
@@ -110,7 +110,7 @@ static enum load_result take_record(struct object_reader *reader, enum record_re
         note_error(run, record->error);
     } else if (!load_batch_add(run, record, &problem)) {
         if (problem.code == ERR_RESOURCE_NOT_FOUND) {
-            return load_fail(run, "TableNotFound", "The table does not exist");
+            return load_fail_without_table(run);
         }
         note_error(run, problem.message);
     }

@@ -3,7 +3,7 @@
  * adding another one. Called by the other files of a load. */
 #include "base/log.h"
 #include "json/writer.h"
-#include "transfer/load_internal.h"
+#include "transfer/load_run_internal.h"
 #include "wire/value_json.h"
 
 /* {"itemS3Pointer":{"bucket":"b","key":"k","itemIndex":0},"importArn":"..","errorMessages":["..."],

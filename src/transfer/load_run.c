@@ -9,8 +9,9 @@
  * stored, then the table is deleted, then the row says FAILED. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "err/messages.h"
 #include "expr/expr.h"
-#include "transfer/load_internal.h"
+#include "transfer/load_run_internal.h"
 
 #define ITEM_ERRORS                                                                                \
     "Some of the items failed validation checks and were not imported. Please check CloudWatch "   \
@@ -31,6 +32,11 @@ enum load_result load_fail(struct load_run *run, const char *code, const char *f
     run->load.failure_message = arena_vformat(&run->arena, format, args);
     va_end(args);
     return LOAD_RUN_FAIL;
+}
+
+enum load_result load_fail_without_table(struct load_run *run)
+{
+    return load_fail(run, "TableNotFound", "The table does not exist");
 }
 
 enum load_result load_fail_objects(struct load_run *run, const struct object_error *error)
@@ -92,7 +98,7 @@ static enum load_result find_table(struct load_run *run)
         return LOAD_RUN_ON;
     }
     if (run->load.kind == LOAD_BULK_PUT) {
-        return load_fail(run, "TableNotFound", "The table does not exist");
+        return load_fail_without_table(run);
     }
     struct err err = ERR_INIT(&run->scratch);
     if (!is_there && load_create_table(run->background, &run->scratch, &run->load, &err)) {
@@ -100,7 +106,7 @@ static enum load_result find_table(struct load_run *run)
     }
     if (is_there || err.code == ERR_RESOURCE_IN_USE) {
         run->load.table = NULL; /* it has no table to delete */
-        return load_fail(run, "TableAlreadyExists", "Table already exists: %.*s",
+        return load_fail(run, "TableAlreadyExists", MESSAGE_TABLE_EXISTS,
                          STR_ARG(run->load.table_name));
     }
     return LOAD_RUN_LATER;
@@ -255,7 +261,7 @@ static enum load_result begin(struct load_run *run)
     }
     if (is_resumed) {
         run->replay_items = run->load.items + SAVE_ITEMS + (BATCHES + 1) * (int64_t)BATCH_RECORDS;
-        log_write(LOG_INFO, name_of(run), "table %.*s: goes on after %lld records",
+        log_write(LOG_INFO, name_of(run), "table %.*s: resumes after %lld records",
                   STR_ARG(run->load.table_name), (long long)run->load.items);
     } else {
         enum load_result result = survey(run);
@@ -320,7 +326,7 @@ enum load_result load_run(struct background *background, struct objects *objects
     if (result == LOAD_RUN_ON) {
         result = load_read_objects(&run);
     }
-    if (!engine_is_leader(run.engine)) { /* another server continues it, and will end it */
+    if (!engine_leads_transfers(run.engine)) { /* another server continues it, and will end it */
         result = LOAD_RUN_LATER;
     }
     if (result == LOAD_RUN_ON) {

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "transfer/load_internal.h"
+#include "transfer/load_run_internal.h"
 
 enum {
     WORKERS_MAX = 4,
@@ -204,7 +204,7 @@ static int64_t loader_round(struct background *background)
 {
     struct loader *loader = CONTAINER_OF(background, struct loader, background);
     reap_workers(loader);
-    if (!engine_is_leader(loader->engine)) {
+    if (!engine_leads_transfers(loader->engine)) {
         return POLL_MS;
     }
     int64_t now_us = clock_monotonic_us();

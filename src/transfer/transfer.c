@@ -3,7 +3,7 @@
 #include "transfer/transfer.h"
 
 #include "base/mem.h"
-#include "transfer/export_internal.h"
+#include "transfer/exporter_internal.h"
 #include "transfer/loader.h"
 
 struct transfer {

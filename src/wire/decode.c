@@ -19,6 +19,7 @@ size_t shape_kept_size(const struct shape *shape)
 {
     switch (shape->kind) {
     case SHAPE_STRING:
+    case SHAPE_ANY:
         return sizeof(struct str);
     case SHAPE_ENUM:
         return sizeof(struct wire_enum);
@@ -46,6 +47,7 @@ bool shape_is_absent(const struct shape *shape, const void *kept)
 {
     switch (shape->kind) {
     case SHAPE_STRING:
+    case SHAPE_ANY:
         return str_is_null(*(const struct str *)kept);
     case SHAPE_ENUM:
         return str_is_null(((const struct wire_enum *)kept)->text);
@@ -442,6 +444,8 @@ static bool decode(struct decoder *d, const struct shape *shape, enum wire_place
         return decode_value(d, place, out);
     case SHAPE_ITEM:
         return decode_item(d, place, out);
+    case SHAPE_ANY:
+        return json_read_raw(&d->json, out);
     }
     return false;
 }

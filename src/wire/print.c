@@ -2,6 +2,7 @@
 #include "wire/print_internal.h"
 
 #include "base/utf8.h"
+#include "err/messages.h"
 
 /* A printed text is cut at about this length. */
 enum { PRINTED_MAX = 32 * 1024 };
@@ -59,7 +60,7 @@ static void print_scalar(struct buf *out, struct value value)
         buf_add(out, str_make(digits, number_format(bytes, digits)));
         break;
     case VALUE_B:
-        buf_format(out, "java.nio.HeapByteBuffer[pos=0 lim=%zu cap=%zu]", bytes.len, bytes.len);
+        buf_format(out, MESSAGE_BINARY, bytes.len, bytes.len);
         break;
     default:
         print_text(out, bytes);
@@ -190,6 +191,7 @@ void print_kept(struct buf *out, const struct shape *shape, const void *kept)
     }
     switch (shape->kind) {
     case SHAPE_STRING:
+    case SHAPE_ANY:
         print_text(out, *(const struct str *)kept);
         break;
     case SHAPE_ENUM:

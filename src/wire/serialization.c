@@ -6,7 +6,6 @@
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class "  \
     "java.lang.Class (sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and "           \
     "java.lang.Class are in module java.base of loader 'bootstrap')"
-#define START_OF_STRUCTURE "Start of structure or map found where not expected"
 
 /* Returns the service's name of a number, a BOOL or a string; NULL if it is malformed. */
 static const char *token_name(struct json_reader *json)

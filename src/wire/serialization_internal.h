@@ -7,7 +7,8 @@
 
 #include "wire/value_json.h"
 
-#define AWS "com.amazonaws.dynamodb.v20120810."
+#define AWS                "com.amazonaws.dynamodb.v20120810."
+#define START_OF_STRUCTURE "Start of structure or map found where not expected"
 
 /* For a value where a scalar is expected: `wanted` is "String", "Boolean", "Integer" or "Long". */
 struct str serialization_scalar(struct json_reader *json, const char *wanted);

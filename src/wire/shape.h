@@ -13,6 +13,7 @@
  *   SHAPE_MAP            struct wire_map of values kept as above, in order of arrival
  *   SHAPE_VALUE          struct wire_value
  *   SHAPE_ITEM           struct wire_item: attribute values by name as one M value
+ *   SHAPE_ANY            struct str: the JSON as it was sent; STR_NULL if absent
  *
  * Members that are unknown are skipped; JSON's null is the same as absence; of members with one
  * name the last one counts. */
@@ -34,6 +35,7 @@ enum shape_kind {
     SHAPE_MAP,
     SHAPE_VALUE,
     SHAPE_ITEM,
+    SHAPE_ANY,
 };
 
 struct wire_enum {

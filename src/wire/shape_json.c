@@ -63,6 +63,9 @@ static void write_kept(struct buf *out, const struct shape *shape, const void *k
     case SHAPE_ITEM:
         value_json_write_item(out, ((const struct wire_item *)kept)->value);
         break;
+    case SHAPE_ANY:
+        buf_add(out, *(const struct str *)kept);
+        break;
     }
 }
 

@@ -17,6 +17,7 @@ struct request {
     struct wire_map map;
     struct inner *inner;
     struct wire_item item;
+    struct str any;
 };
 
 static const char *const modes[] = {"ON", "OFF", NULL};
@@ -33,6 +34,7 @@ static const struct shape shape_map = {.kind = SHAPE_MAP,
                                        .java = "java.util.Map<java.lang.String, java.lang.String>",
                                        .element = &shape_name};
 static const struct shape shape_item = {.kind = SHAPE_ITEM};
+static const struct shape shape_any = {.kind = SHAPE_ANY};
 static const struct field inner_fields[] = {
     FIELD_REQUIRED(struct inner, number, "Number", shape_limit), FIELD_END};
 static const struct shape shape_inner = {
@@ -46,6 +48,7 @@ static const struct field fields[] = {
     FIELD(struct request, map, "Map", shape_map),
     FIELD(struct request, inner, "Inner", shape_inner),
     FIELD(struct request, item, "Item", shape_item),
+    FIELD(struct request, any, "Any", shape_any),
     FIELD_END,
 };
 static const struct shape shape_request = {
@@ -61,7 +64,7 @@ static void test_all_kinds(void **state)
     struct str body =
         STR("{\"Name\":\"abc\",\"Mode\":\"OFF\",\"Flag\":true,\"Limit\":7,\"Other\":[{}],"
             "\"Words\":[\"one\",\"two\"],\"Map\":{\"k\":\"val\"},"
-            "\"Inner\":{\"Number\":9},\"Item\":{\"a\":{\"N\":\"1\"}}}");
+            "\"Inner\":{\"Number\":9},\"Item\":{\"a\":{\"N\":\"1\"}},\"Any\":[1,{\"b\":null}]}");
     assert_true(wire_decode(&arena, &shape_request, body, &request, &err));
     assert_true(wire_validate(&shape_request, &request, WORDING_OLDER, &err));
     CHECK_STR_EQ("name", request.name, STR("abc"));
@@ -69,6 +72,7 @@ static void test_all_kinds(void **state)
     assert_true(request.words.count == 2 && request.map.count == 1);
     CHECK_STR_EQ("word", ((struct str *)request.words.elements)[1], STR("two"));
     CHECK_STR_EQ("map", request.map.names[0], STR("k"));
+    CHECK_STR_EQ("any", request.any, STR("[1,{\"b\":null}]"));
     assert_true(request.inner->number.value == 9 && value_type(request.item.value) == VALUE_M);
     arena_finish(&arena);
 }
@@ -85,7 +89,7 @@ static void test_absence(void **state)
                             &err));
     CHECK_STR_EQ("the last one counts", request.name, STR("last"));
     assert_true(!request.limit.given && !request.words.given && request.inner == NULL &&
-                !request.item.given && str_is_null(request.mode.text));
+                !request.item.given && str_is_null(request.any) && str_is_null(request.mode.text));
     arena_finish(&arena);
 }
 

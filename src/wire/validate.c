@@ -332,6 +332,7 @@ static void validate(struct validator *v, const struct shape *shape, const void 
         break;
     case SHAPE_BOOL:
     case SHAPE_TIMESTAMP:
+    case SHAPE_ANY:
         break;
     }
 }

@@ -118,7 +118,7 @@ static bool complain_of_blob(struct value_reader *reader)
     case JSON_ARRAY:
         return complain(reader, STR("Unrecognized collection type class java.nio.ByteBuffer"));
     case JSON_OBJECT:
-        return complain(reader, STR("Start of structure or map found where not expected"));
+        return complain(reader, STR(START_OF_STRUCTURE));
     case JSON_BAD:
         return false;
     default:

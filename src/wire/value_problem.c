@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#define INVALID "One or more parameter values were invalid: "
-
 /* --- numbers --- */
 
 /* Reads the exponent of a number's text; 0 if it has none. False: it exceeds 64 bits. */
@@ -135,13 +133,13 @@ static struct str duplicates_text(const struct value_problem *problem, enum valu
     bool older = wording == WORDING_OLDER;
     if (problem->type == VALUE_NS) {
         return older ? STR("Input collection contains duplicates.")
-                     : STR(INVALID "Input collection contains duplicates.");
+                     : STR(MESSAGE_INVALID "Input collection contains duplicates.");
     }
     struct member *members;
     size_t count = read_members(problem, arena, &members);
     struct str list =
         older ? list_members(members, count, arena) : quote_members(members, count, arena);
-    return arena_format(arena, INVALID "Input collection [%.*s]%s contains duplicates.",
+    return arena_format(arena, MESSAGE_INVALID "Input collection [%.*s]%s contains duplicates.",
                         STR_ARG(list), older && problem->type == VALUE_BS ? "of type BS" : "");
 }
 
@@ -151,11 +149,11 @@ static struct str empty_set_text(enum value_type type)
 {
     switch (type) {
     case VALUE_SS:
-        return STR(INVALID "An string set  may not be empty");
+        return STR(MESSAGE_INVALID "An string set  may not be empty");
     case VALUE_NS:
-        return STR(INVALID "An number set  may not be empty");
+        return STR(MESSAGE_INVALID "An number set  may not be empty");
     default:
-        return STR(INVALID "Binary sets should not be empty");
+        return STR(MESSAGE_INVALID "Binary sets should not be empty");
     }
 }
 
@@ -163,11 +161,11 @@ static struct str null_member_text(enum value_type type)
 {
     switch (type) {
     case VALUE_SS:
-        return STR(INVALID "An string set  may not have a null string as a member");
+        return STR(MESSAGE_INVALID "An string set  may not have a null string as a member");
     case VALUE_NS:
-        return STR(INVALID "An number set  may not have a null string as a member");
+        return STR(MESSAGE_INVALID "An number set  may not have a null string as a member");
     default:
-        return STR(INVALID "An binary set  may not have a null binary as a member");
+        return STR(MESSAGE_INVALID "An binary set  may not have a null binary as a member");
     }
 }
 
@@ -183,11 +181,11 @@ struct str value_problem_text(const struct value_problem *problem, enum value_wo
     case FAULT_NESTED:
         return STR(MESSAGE_NESTING);
     case FAULT_EMPTY_NAME:
-        return STR("Empty attribute name");
+        return STR(MESSAGE_EMPTY_NAME);
     case FAULT_LONG_NAME:
         return STR("Attribute name is too large, must be less than 65536 bytes");
     case FAULT_NULL_FALSE:
-        return STR(INVALID "Null attribute value types must have the value of true");
+        return STR(MESSAGE_INVALID "Null attribute value types must have the value of true");
     case FAULT_EMPTY_SET:
         return empty_set_text(problem->type);
     case FAULT_NULL_MEMBER:

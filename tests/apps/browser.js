@@ -11,6 +11,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
+import { storeUrl } from "../support/store.js";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const BUILD = path.dirname(process.env.GRAMME ?? path.join(ROOT, "build", "gramme"));
@@ -75,17 +76,17 @@ export function startProvider(port, redirect) {
   });
 }
 
-/* gramme-apps, in memory unless GRAMME_ENDPOINT names a DynamoDB; with GRAMME_SIGNED=1 on a database that checks signatures, with the applications' own policies. */
+/* gramme-apps, in memory (or on PostgreSQL) unless GRAMME_ENDPOINT names a DynamoDB; with GRAMME_SIGNED=1 on a database that checks signatures, with a key and policy for each application. */
 export function startApps(...options) {
-  return process.env.GRAMME_SIGNED ? startAppsSigned(options) : startAppsOn(process.env.GRAMME_ENDPOINT ?? "memory:", "127.0.0.1:0", ...options);
+  return process.env.GRAMME_SIGNED ? startAppsSigned(options) : startAppsOn(process.env.GRAMME_ENDPOINT ?? storeUrl(), "127.0.0.1:0", ...options);
 }
 
 async function startAppsSigned(options) {
-  const { startAppsAs, startSignedDatabase } = await import("./signed.js");
+  const { startAppsAsRoot, startAppsAsThemselves, startSignedDatabase } = await import("./signed.js");
   const directory = mkdtempSync(path.join(tmpdir(), "gramme-signed-"));
   const database = await startSignedDatabase(directory);
-  await (await startAppsAs("root", database, "--create-tables")).stop();
-  const apps = await startAppsAs("apps", database, ...options);
+  await (await startAppsAsRoot(database, "--create-tables")).stop();
+  const apps = await startAppsAsThemselves(database, ...options);
   const stop = async () => {
     await apps.stop();
     await database.stop();
@@ -105,7 +106,7 @@ export function startAppsOnTables(db, listen, ...options) {
 
 /* A database server with its data in a directory. */
 export function startDatabase(directory, listen = "127.0.0.1:0") {
-  return start("gramme", ["serve", "--listen", listen, "--store", `rocksdb:${directory}`]);
+  return start("gramme", ["serve", "--listen", listen, "--store", storeUrl(`rocksdb:${directory}`)]);
 }
 
 export function startBrowser() {
@@ -177,6 +178,20 @@ export async function rest(url, method, where, body, headers = {}) {
   });
   const text = await answer.text();
   return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
+}
+
+/* The next request of this method to an address that ends so reaches the server, but its answer is lost. */
+export async function loseAnswer(page, method, ending) {
+  let isLost = false;
+  await page.route((url) => url.pathname.endsWith(ending), async (route) => {
+    if (isLost || route.request().method() !== method) {
+      await route.fallback();
+      return;
+    }
+    isLost = true;
+    await route.fetch();
+    await route.abort("connectionreset");
+  });
 }
 
 /* Fails if axe finds anything on the page as it is now, or in one element of it; of `rules` only, if given. */

@@ -214,7 +214,7 @@ testBoth("an event that is too long is refused in words", async (context) => {
   await site.close(page);
 });
 
-testBoth("limits are those of the server, told before anything is sent", async (context) => {
+testBoth("limits are those of the server, checked before anything is sent", async (context) => {
   const page = await site.open("/", context);
   await page.route("**/calendar/api/settings", (route) => route.fulfill({ json: { nightsMax: 3, titleMax: 5 } }));
   const day = newMonth();

@@ -103,7 +103,7 @@ testBoth("a call is rescheduled, gets another provider, and another user", async
   await site.close(page);
 });
 
-testBoth("a call that someone changed meanwhile is told, and shown as it is", async (context) => {
+testBoth("a call that someone changed meanwhile gives a message, and its current state is shown", async (context) => {
   const { user, calls: [call] } = await newUser(5);
   const page = await site.open(`/calls/?user=${user}`, { refusals: [412], ...context });
   await page.getByRole("button", { name: "Reschedule" }).click();
@@ -120,7 +120,7 @@ testBoth("what the server refuses is said in the dialog", async (context) => {
   const { user } = await newUser();
   const page = await site.open(`/calls/?user=${user}`, { refusals: [400], ...context });
   await page.getByRole("button", { name: "New call" }).click();
-  await page.getByLabel("Provider").fill("no spaces");
+  await page.getByLabel("Provider").fill("no # sign");
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByRole("alert").getByText("providerId must be").waitFor();
   await page.keyboard.press("Escape");

@@ -231,7 +231,7 @@ def run_until_killed(place, workers, dice):
     def guarded(worker):
         try:
             worker.run(ended)
-        except BaseException as failure:  # noqa: B902 - told below
+        except BaseException as failure:  # noqa: B902 - reported below
             failures.append(failure)
     threads = [threading.Thread(target=guarded, args=(worker,)) for worker in workers]
     for thread in threads:

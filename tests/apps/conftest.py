@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from app_users import APPS_KEY, ROOT_KEY, use_key, users_file
+from app_users import PREFIX, ROOT_KEY, credentials_file, use_key, use_profiles, users_file
 from rest import Rest
 from server import ROOT, Apps, Server
 
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests/differential"))
 from servers import Oracle  # noqa: E402
 
 OTHERS = ("dynoxide", "local")
-DATA_LAYER = {"test_calendar", "test_calls", "test_tasks", "test_tickets"}  # quick enough to run on Dynoxide each time
+DATA_LAYER = {"test_calendar", "test_calls", "test_reconciliation", "test_tasks", "test_tickets"}  # quick enough to run on Dynoxide each time
 # What the service refuses, and so do we and DynamoDB Local, but these take.
 NOT_STRICT = {"dynoxide": "Dynoxide does not check that a start key belongs to the query"}
 
@@ -41,14 +41,14 @@ def pytest_generate_tests(metafunc):
 
 @contextlib.contextmanager
 def signed(directory):
-    """A server with --auth on whose tables root has made; what is started then has the applications' key."""
+    """A server with --auth on whose tables root has made; what is started then has the applications' keys."""
     patch = pytest.MonkeyPatch()
     with Server("memory:", "--auth", "on", "--users", str(users_file(directory))) as server:
         use_key(patch, ROOT_KEY)
         with Apps(server.endpoint):
             pass
-        use_key(patch, APPS_KEY)
-        Apps.HAVE_TABLES.add(server.endpoint)
+        use_profiles(patch, credentials_file(directory))
+        Apps.OPTIONS_AT[server.endpoint] = ["--profiles", PREFIX]
         yield server.endpoint
     patch.undo()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Many people at once on the demo (tools/demo): each signs in, keeps the page of one application open (live updates), reads,
-writes, and thinks for a second in between. First ten of them, then 200. Fails if a request fails or a page is not told of
+writes, and thinks for a second in between. First ten of them, then 200. Fails if a request fails or a page does not receive
 changes, if a program ends badly or reports an error (sanitizers too), if memory of the applications grows while 200 work, and,
 with --p99, if the 99th percentile of 200 people is more than 5 times that of ten.
 
@@ -39,7 +39,7 @@ class Demo:
     def __init__(self, build):
         self.directory = tempfile.TemporaryDirectory(prefix="gramme-load-")
         self.log_path = pathlib.Path(self.directory.name) / "log"
-        # Freed memory is held back by AddressSanitizer, 256 MB of it if it is not told otherwise.
+        # Freed memory is held back by AddressSanitizer, 256 MB of it by default.
         environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=16"}
         with open(self.log_path, "w") as log:
             self.process = subprocess.Popen(
@@ -96,7 +96,7 @@ class Phase:
 
     def __init__(self, people):
         self.people = people
-        self.times, self.failures, self.told = [], [], 0
+        self.times, self.failures, self.received = [], [], 0
 
     def p99(self):
         return sorted(self.times)[int(len(self.times) * 0.99)]
@@ -128,7 +128,7 @@ class Person:
         self.connection.cookie = headers["set-cookie"].split(";")[0]
 
     async def listen(self):
-        """Takes what is told until it is canceled."""
+        """Reads events until it is canceled."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.connection.port)
         writer.write(f"GET /{self.app}/api/live HTTP/1.1\r\nHost: 127.0.0.1:{self.connection.port}\r\n"
                      f"Cookie: {self.connection.cookie}\r\n\r\n".encode())
@@ -136,7 +136,7 @@ class Person:
             if b" 200 " not in await reader.readline():
                 self.phase.failures.append((self.name, "GET", f"/{self.app}/api/live"))
             while piece := await reader.read(65536):  # not line by line: this script must not be what people wait for
-                self.phase.told += piece.count(b"event: change\n")
+                self.phase.received += piece.count(b"event: change\n")
             self.phase.failures.append((self.name, "the server ended the live updates of", self.app))
         finally:
             writer.close()
@@ -247,11 +247,11 @@ def main():
         trouble = demo.stop()
     before, after, grew = growth(memory)
     print(f"p99 of {FEW} people {few.p99() * 1000:.1f} ms ({len(few.times)} requests), of {options.people} {many.p99() * 1000:.1f} ms "
-          f"({len(many.times)} requests); {many.told} changes told; memory of gramme-apps {before:.0f} MB, then {after:.0f} MB")
+          f"({len(many.times)} requests); {many.received} changes received; memory of gramme-apps {before:.0f} MB, then {after:.0f} MB")
     print("memory in MB over time:", *(f"{memory[len(memory) * tenth // 10]:.0f}" for tenth in range(10)), f"{memory[-1]:.0f}")
     failures = few.failures + many.failures
     bad = {"requests failed": failures and (len(failures), failures[:5]), "a program complained": trouble,
-           "nobody was told of changes": many.told == 0, "memory grew": grew,
+           "no page received changes": many.received == 0, "memory grew": grew,
            "the 99th percentile grew": options.p99 and many.p99() > 5 * few.p99() and f"{many.p99() / few.p99():.1f} times"}
     for what, detail in bad.items():
         if detail:

@@ -1,4 +1,4 @@
-/* What is rare and happens all the same: texts in other scripts and directions, other time zones, days and months that end while a page is
+/* Edge cases: scripts, time zones, keyboard only, two tabs: texts in other scripts and directions, other time zones, days and months that end while a page is
  * open, nothing but a keyboard, two tabs with different people. */
 import assert from "node:assert/strict";
 import { checkAxe, checkWidth, testBoth, useSite } from "./browser.js";
@@ -68,7 +68,7 @@ for (const [number, timezoneId] of ["Pacific/Kiritimati", "Pacific/Niue", "Europ
     await page.getByRole("status").getByText("Enter saves").waitFor();
     await page.keyboard.press("Enter");
     await shown(`${year}-03-29`).first().waitFor();
-    await page.locator(".toast", { hasText: "2 nights" }).nth(1).waitFor(); /* the first told of the booking */
+    await page.locator(".toast", { hasText: "2 nights" }).nth(1).waitFor(); /* the first one was for the booking */
     const { body } = await site.rest("GET", `/calendar/api/events?from=${year}-03-01&to=${year}-04-30`);
     assert.deepEqual(body.items.map(({ start, end }) => [start, end]), [[`${year}-03-29`, `${year}-03-31`]]);
     await page.reload();

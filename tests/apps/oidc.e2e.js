@@ -111,7 +111,7 @@ testBoth("a session outlives the server, and what is typed stays", async (contex
   await page.context().close();
 });
 
-testBoth("who refuses at the provider is told, and may try again", async (context) => {
+testBoth("a user who refuses at the provider gets a message and can try again", async (context) => {
   const page = await openPage("/calls/", context);
   await page.waitForURL(`${running.issuer}/**`);
   await page.getByRole("link", { name: "Cancel" }).click();

@@ -1,4 +1,4 @@
-/* The death of the database, and of the application server, under open pages: nothing shown disappears, nothing
+/* The database is killed, and of the application server, under open pages: nothing shown disappears, nothing
  * typed is lost, and every page is live again within 5 seconds of their return. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -102,6 +102,26 @@ testBoth("the application server is killed and comes back", (context) => survive
 testBoth("the database is killed and comes back", (context) => survive(context,
   () => running.database.kill(),
   async () => (running.database = await startDatabase(directory, addressOf(running.database)))));
+
+testBoth("both are killed at once and come back", (context) => survive(context,
+  () => Promise.all([running.apps.kill(), running.database.kill()]),
+  async () => {
+    running.database = await startDatabase(directory, addressOf(running.database));
+    running.apps = await startAppsOn(running.database.url, addressOf(running.apps));
+  }));
+
+testBoth("the page about access patterns keeps what was measured while the database is gone", async (context) => {
+  const page = await openPage(running.browser, running.apps.url, "/tickets/?view=patterns", context);
+  const measured = page.locator('[data-name="Requests measured"]').first();
+  await measured.waitFor();
+  await running.database.kill();
+  await page.getByText(BANNER).waitFor();
+  assert.ok(await measured.isVisible(), "still shown");
+  running.database = await startDatabase(directory, addressOf(running.database));
+  await page.getByText(BANNER).waitFor({ state: "detached", timeout: BACK_MS });
+  assert.ok(await measured.isVisible());
+  await page.close();
+});
 
 testBoth("what is sent during an outage is refused in the dialog, which keeps it, and can be sent again", async (context, width) => {
   const page = await openPage(running.browser, running.apps.url, "/calls/?user=ben", context);

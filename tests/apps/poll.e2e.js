@@ -1,4 +1,4 @@
-/* Live updates on a DynamoDB whose tables have no streams: pages are told to read again, at once after a write of their own
+/* Live updates on a DynamoDB whose tables have no streams: pages get an event to reload, at once after a write of their own
  * server and every few seconds otherwise. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,11 +1,14 @@
 /* Pictures of the pages with sample data on a server, which has measured what the pictures before the last asked for; for
  * docs/apps.md: node tests/apps/screenshots.js */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { DESKTOP, openPage, PHONE, startAppsOn, startBrowser, startDatabase } from "./browser.js";
+import { DESKTOP, openPage, PHONE, rest, startAppsOn, startBrowser, startDatabase } from "./browser.js";
 
 const DIRECTORY = new URL("../../docs/apps/", import.meta.url).pathname;
+
+const TALL = { viewport: { width: 1280, height: 1450 } };
 
 /* File, user, address, what to wait for, light or dark, desktop or phone. */
 const PICTURES = [
@@ -14,7 +17,7 @@ const PICTURES = [
   ["calendar", "admin", "/calendar/", ".fc-event", "light", DESKTOP],
   ["calendar-dark", "admin", "/calendar/", ".fc-event", "dark", DESKTOP],
   ["calendar-phone", "admin", "/calendar/", ".fc-event", "dark", PHONE],
-  ["reconciliation", "ops", "/reconciliation/", "[data-call]", "light", DESKTOP],
+  ["reconciliation", "ops", "/reconciliation/", "section[aria-label='Failed deliveries'] li", "light", TALL],
   ["tickets", "desk", "/tickets/?caller=poc-user-001&ticket=1d8d2fe2-4543-4e6d-aad0-9deed9d57070", ".comments li", "light", DESKTOP],
   ["tasks", "ana", "/tasks/?status=OPEN", "[data-task]", "light", DESKTOP],
   ["patterns", "admin", "/tasks/?view=patterns", '[data-name="Requests measured"]', "light", DESKTOP],
@@ -30,18 +33,48 @@ async function take(apps, browser, [name, user, where, ready, colorScheme, size]
   console.log(`docs/apps/${name}.png`);
 }
 
+/* A receiver for the poller: of five deliveries one fails, and one repairs its call. */
+async function startReceiver() {
+  let count = 0;
+  const server = createServer((request, answer) => {
+    request.resume();
+    request.on("end", () => {
+      const turn = count++ % 5;
+      answer.writeHead(turn === 0 ? 500 : 200).end(turn === 1 ? '{"audioReceived": true, "processingStatus": "SUCCESS"}' : "");
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close() };
+}
+
+/* Bad calls of the last days, which the poller has delivered when this returns. */
+async function reportCalls(url) {
+  const calls = Array.from({ length: 40 }, (_, number) => ({
+    tenantId: ["north", "south", "harbour"][number % 3], callId: `call-${4100 + number}`,
+    callDateTime: new Date(Date.now() - (number * 3.5 + 0.2) * 3600 * 1000).toISOString().replace(/\.\d+/, ""),
+    audioReceived: number % 4 > 0, processingStatus: ["FAILED", "PENDING"][number % 2] }));
+  await rest(url, "POST", "/reconciliation/api/calls", { calls });
+  for (let delivered = 0; delivered < 30;) {
+    delivered = (await rest(url, "GET", "/reconciliation/api/metrics")).body.delivered;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
 mkdirSync(DIRECTORY, { recursive: true });
 const directory = mkdtempSync(path.join(tmpdir(), "gramme-pictures-"));
 const database = await startDatabase(directory);
-const apps = await startAppsOn(database.url, "127.0.0.1:0", "--samples");
+const receiver = await startReceiver();
+const apps = await startAppsOn(database.url, "127.0.0.1:0", "--samples", "--webhook", receiver.url);
 const browser = await startBrowser();
 try {
+  await reportCalls(apps.url);
   for (const picture of PICTURES) {
     await take(apps, browser, picture);
   }
 } finally {
   await browser.close();
   await apps.stop();
+  receiver.stop();
   await database.stop();
   rmSync(directory, { recursive: true });
 }

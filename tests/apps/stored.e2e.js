@@ -1,4 +1,4 @@
-/* The pages on a database that checks signatures, with the rights of apps/*.json and no others: rows as the documents write
+/* The pages on a database that checks signatures, each application with its own key and policy.json: rows as the documents write
  * them, without what our own programs add; and what the database has measured, on the pages "Access patterns". */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,7 +8,7 @@ import { after, before } from "node:test";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
 import { checkAxe, checkWidth, openPage, rest, startBrowser, testBoth } from "./browser.js";
-import { KEYS, NAMES, startAppsAs, startSignedDatabase } from "./signed.js";
+import { NAMES, ROOT_KEY, startAppsAsRoot, startAppsAsThemselves, startSignedDatabase } from "./signed.js";
 
 const HOUR = 3600 * 1000;
 const directory = mkdtempSync(path.join(tmpdir(), "gramme-stored-"));
@@ -16,11 +16,11 @@ const running = {};
 
 before(async () => {
   running.database = await startSignedDatabase(directory);
-  await (await startAppsAs("root", running.database, "--create-tables", "--samples")).stop();
-  running.apps = await startAppsAs("apps", running.database);
+  await (await startAppsAsRoot(running.database, "--create-tables", "--samples")).stop();
+  running.apps = await startAppsAsThemselves(running.database);
   running.browser = await startBrowser();
   running.db = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint: running.database.url, region: "us-east-1",
-    credentials: { accessKeyId: KEYS.root[0], secretAccessKey: KEYS.root[1] } }));
+    credentials: { accessKeyId: ROOT_KEY.id, secretAccessKey: ROOT_KEY.secret } }));
 });
 after(async () => {
   await running.browser?.close();
@@ -103,6 +103,40 @@ testBoth("a stay, a bad call and a task as the documents write them are shown an
   await close(tasks);
 });
 
+testBoth("a bad call without a status, and a user without keys of an index, as other programs write them", async (context, width) => {
+  const time = new Date(Date.now() - HOUR).toISOString().replace(/\.\d+/, "");
+  const tenant = `bare-${width}`;
+  await put("CallRecords", { PK: `TENANT#${tenant}`, SK: "CALL#silent", TenantId: tenant, CallId: "silent", CallDateTime: time,
+    AudioReceived: false, GSI_Recon_PK: "STATUS#PENDING#0", GSI_Recon_SK: `${time}#${tenant}` });
+  const reconciliation = await open(`/reconciliation/?tenant=${tenant}`, context);
+  await reconciliation.getByRole("button", { name: "silent", exact: true }).click();
+  await reconciliation.getByRole("dialog").getByText("not known").waitFor();
+  await reconciliation.keyboard.press("Escape");
+  await reconciliation.getByRole("button", { name: "It is fine: silent" }).click();
+  await reconciliation.getByText("Nothing is pending.").waitFor();
+  await reconciliation.getByRole("button", { name: "Undo" }).click();
+  await reconciliation.getByRole("button", { name: "It is fine: silent" }).waitFor();
+  await close(reconciliation);
+
+  const user = `bare-${width}`;
+  await put("task-manager-sandbox-tasks", { PK: `USER#${user}`, SK: "PROFILE", EntityType: "USER", UserId: user, Email: "bare@example.com",
+    UserStatus: "ACTIVE", Groups: ["Members"], CreatedAt: "2026-01-02T03:04:05Z" });
+  const tasks = await open("/tasks/?status=USERS", context, { user: "ana", refusals: [404] });
+  const search = tasks.getByRole("search", { name: "Find a user" });
+  await search.getByLabel("Find by id").fill("nobody-at-all");
+  await tasks.keyboard.press("Enter");
+  await tasks.getByText("There is no user “nobody-at-all”.").waitFor();
+  await search.getByLabel("Find by id").fill(user);
+  await search.getByRole("button", { name: "Find" }).click();
+  const found = tasks.getByRole("status", { name: "Found" });
+  await found.getByText("bare@example.com").waitFor();
+  await checkAxe(tasks, "a user that was found");
+  await checkWidth(tasks, "a user that was found");
+  await found.getByRole("button", { name: `Deactivate: ${user}` }).click();
+  await found.getByText("deactivated", { exact: true }).waitFor();
+  await close(tasks);
+});
+
 /* Something that each application asks of its table: a pattern, and what makes a request of it. */
 const MEASURED = {
   calls: ["last_completed", () => ask("GET", "/calls/api/users/ana/calls/last")],
@@ -130,7 +164,7 @@ testBoth("the pages about access patterns show what the database has measured, a
       await page.reload();
       await cell.waitFor();
     }
-    await page.getByRole("region", { name: "Cost per month" }).getByText("total per month").waitFor();
+    await page.getByRole("table", { name: "Cost per month" }).getByRole("row", { name: /^On demand, as/ }).nth(1).waitFor();
     await checkWidth(page, `${name} at ${context.viewport.width} px`);
     await checkAxe(page, `${name}, with what was measured`);
     await close(page);

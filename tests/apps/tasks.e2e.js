@@ -1,6 +1,6 @@
 /* The page of tasks in Chromium. */
 import assert from "node:assert/strict";
-import { testBoth, useSite } from "./browser.js";
+import { loseAnswer, testBoth, useSite } from "./browser.js";
 
 const site = useSite("--samples"); /* ana is an admin */
 let numbers = 0;
@@ -68,7 +68,7 @@ testBoth("create a task, assign it, and its member sees and completes it", async
   await site.close(mine);
 });
 
-testBoth("who is not assigned is told so, and sees the status as it is", async (context) => {
+testBoth("a user who is not assigned gets an error and the current status", async (context) => {
   const member = await newUser();
   const task = await makeTask(`not for ${member}`);
   const page = await site.open("/tasks/?status=OPEN", { user: member, refusals: [403], ...context });
@@ -165,7 +165,7 @@ testBoth("a created task is seen at once wherever one is, with medium priority u
   await site.close(page);
 });
 
-testBoth("a task is edited; who edits an older one is told", async (context) => {
+testBoth("a task is edited; editing an outdated one gives an error", async (context) => {
   const task = await makeTask(`to edit ${++numbers}`);
   const page = await site.open("/tasks/?status=OPEN", { user: "ana", refusals: [412], ...context });
   await page.getByRole("button", { name: `Edit ${task.title}`, exact: true }).click();
@@ -223,7 +223,7 @@ testBoth("an admin administers users", async (context) => {
   await site.close(page);
 });
 
-testBoth("who has no active account is told whom to ask, and what", async (context) => {
+testBoth("without an active account the page names the administrator to contact", async (context) => {
   const user = await newUser();
   for (const [who, text] of [["a-stranger", "You have no account here yet."], [user, "Your account is deactivated."]]) {
     if (who === user) {
@@ -250,5 +250,32 @@ testBoth("a task that would be larger than 4 KB is refused before it is sent", a
   await dialog.getByRole("alert").getByText("Title and description are too long together").waitFor();
   assert.equal(await dialog.getByLabel("Title").inputValue(), "Large");
   assert.deepEqual(sent, []);
+  await site.close(page);
+});
+
+testBoth("a task whose answer is lost is there once when it is sent again", async (context, width) => {
+  const title = `Sent twice at ${width}`;
+  const page = await site.open("/tasks/", { user: "ana", ...context });
+  await page.getByRole("button", { name: "New task" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Title").fill(title);
+  await loseAnswer(page, "POST", "/tasks");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await dialog.getByRole("alert").getByText(/./).waitFor();
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await page.locator("[data-task]", { hasText: title }).waitFor();
+  const { items } = (await site.rest("GET", "/tasks/api/tasks?status=OPEN&limit=100")).body;
+  assert.equal(items.filter((task) => task.title === title).length, 1);
+  page.troubles = page.troubles.filter((text) => !text.includes("ERR_CONNECTION_RESET"));
+  await site.close(page);
+});
+
+testBoth("more than 99 unread notifications are 99+", async (context) => {
+  const user = await newUser();
+  for (let number = 0; number < 101; number++) {
+    await assign(await makeTask(`Task ${number} of ${user}`), user);
+  }
+  const page = await site.open("/tasks/", { user, ...context });
+  await page.getByRole("button", { name: "Notifications, 99+ unread" }).waitFor();
   await site.close(page);
 });

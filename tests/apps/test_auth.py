@@ -10,13 +10,14 @@ import json
 import re
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 import pytest
 
-from rest import Rest
+from rest import Rest, segment
 from server import ROOT, Apps, apps_program
 from waiting import poll
 
@@ -260,6 +261,21 @@ def test_writes_are_json(tickets, content_type):
 
 # --- the development mode ---
 
+@pytest.mark.parametrize("public_url, origin", [
+    ("https://apps.example.com", "https://apps.example.com"), ("https://apps.example.com/", "https://apps.example.com"),
+    ("https://apps.example.com:443", "https://apps.example.com"), ("https://apps.example.com:8443/", "https://apps.example.com:8443"),
+    ("http://127.0.0.1:80", "http://127.0.0.1")])
+def test_forms_of_the_public_address(public_url, origin):
+    """It is compared with what browsers send as Origin, and addresses are made with it."""
+    with Apps("memory:", "--public-url", public_url, "--session-hours", "2") as process:
+        cookie = None
+        for sent, status in ((origin, 200), (origin + "/", 403), (origin + ".evil.example", 403)):
+            browser = Browser(process.endpoint)
+            assert browser.open("/auth/dev", body={"user": "ana"}, headers={"Origin": sent})[0] == status, sent
+            cookie = cookie or next(iter(browser.jar), None)
+        assert cookie.secure == origin.startswith("https:") and abs(cookie.expires - time.time() - 2 * 3600) < 60
+
+
 def test_choosing_a_user(apps):
     browser = Browser(apps.endpoint)
     session = session_of(browser)
@@ -272,10 +288,44 @@ def test_choosing_a_user(apps):
     assert browser.json("/auth/dev", body={"user": "zoe", "roles": ["operator", "nonsense"]})[1]["user"] == {
         "id": "zoe", "name": "zoe", "email": "zoe@example.com", "roles": ["operator"]}
     assert browser.json("/reconciliation/api/summary")[0] == 200
-    assert browser.json("/auth/dev", body={"user": "a b"})[0] == 400
+    assert browser.json("/auth/dev", body={"user": "a#b"})[0] == 400
     assert browser.json("/auth/dev", body={"user": "ana"}, headers={"Origin": "http://evil.example"})[0] == 403
     assert browser.json("/auth/logout", body={})[1] == {"url": None}
     assert session_of(browser)["chosen"] is False
+
+
+# Ids as providers make them: Auth0, e-mail addresses, Keycloak's federated users, names of a domain, distinguished names.
+IDS = ["auth0|5f7c8ec7c33c6c004bbafe82", "ana.smith+desk@example.com", "f:0d0a1c6e-1f3a-4b52-9a3f-3b2f2b8f6a10:ana", "CORP\\ana",
+       "CN=Ana Smith,OU=People", "ana/smith", "100% ana?&=", "a" * 255]
+
+
+@pytest.mark.parametrize("user", IDS)
+def test_ids_of_any_provider(apps, user):
+    """They work in each application, in bodies, paths and queries; Location is encoded."""
+    def api(name, *roles):
+        return Rest(f"{apps.endpoint}/{name}/api").acting_as(user, ",".join(roles))
+    call = api("calls").post("/calls", {"userId": user, "providerId": user, "scheduledFor": 7})
+    assert call.status == 201 and call.body["userId"] == user
+    assert [each["callId"] for each in api("calls").get(f"/users/{segment(user)}/calls").body["items"]] == [call.body["callId"]]
+    assert api("calls", "provider").get(f"/providers/{segment(user)}/calls").body["items"][0]["providerId"] == user
+    made = Rest(f"{apps.endpoint}/tasks/api").post("/users", {"userId": user, "email": "a@b"})
+    assert made.status == 201 and made.headers["location"] == f"/tasks/api/users/{segment(user)}"
+    assert api("tasks").get("/me").body["profile"]["userId"] == user
+    task = api("tasks").post("/tasks", {"title": "t", "priority": "LOW"}).body
+    assert Rest(f"{apps.endpoint}/tasks/api").post(f"/tasks/{task['taskId']}/assignments", {"userId": user}).status == 201
+    assert len(api("tasks").get(f"/users/{segment(user)}/tasks").body["items"]) == 1
+    ticket = api("tickets").post("/tickets", {"issue_description": "x"}).body
+    assert ticket["caller_id"] == user and ticket["mine"] is True
+    assert len(api("tickets").get("/tickets", caller=user).body["items"]) == 1
+    event = {"title": "t", "start": f"2{IDS.index(user):03}-01-01", "end": f"2{IDS.index(user):03}-01-02"}
+    assert api("calendar").post("/events", event).body["owner"] == user
+
+
+@pytest.mark.parametrize("user", ["a#b", "ä", "..", "x" * 256, "a\tb"])
+def test_a_header_that_names_nobody(apps, user):
+    """It is refused: acting as the default user instead, an administrator, would hide the mistake."""
+    reply = Rest(f"{apps.endpoint}/tickets/api").get("/settings", {"X-User-Id": user.encode("latin-1")})
+    assert (reply.status, reply.code, reply.body["error"]["field"]) == (400, "bad_parameter", "X-User-Id")
 
 
 def test_other_names_do_not_reach_it(apps):
@@ -290,7 +340,9 @@ def test_other_names_do_not_reach_it(apps):
     ["--listen", "0.0.0.0:0"], ["--auth", "dev", "--listen", "0.0.0.0:0"], ["--auth", "none"], ["--auth", "oidc"],
     ["--auth", "oidc", "--oidc-issuer", "http://provider.example", "--oidc-client-id", "x"],
     ["--log-format", "xml"], ["--log-level", "all"], ["--session-key", "/nowhere/key"],
-    ["--ticket-statuses", "Open,,x"], ["--live-interval-ms", "0"]])
+    ["--ticket-statuses", "Open,,x"], ["--live-interval-ms", "0"], ["--session-hours", "0"], ["--session-hours", "8761"],
+    *(["--public-url", url] for url in ("apps.example.com", "ftp://a", "https://", "https:///", "https://a/b", "https://a//", "https://a?b",
+                                        "https://a#b", "https://ana@a", "https://a b"))])
 def test_bad_options(arguments):
     done = subprocess.run([apps_program(), "--db", "memory:", *arguments], capture_output=True, text=True, timeout=20)
     assert done.returncode in (1, 2) and done.stderr.startswith("gramme-apps: "), done

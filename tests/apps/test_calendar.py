@@ -234,7 +234,7 @@ def test_events_that_are_not_there(calendar, method, event_id):
 # --- many at once ---
 
 def test_many_clients_book_the_same_nights_at_once(calendar, day):
-    """Exactly one wins; the others are told the nights, and leave none behind."""
+    """Exactly one wins; the others get a 409 with the nights, and write nothing."""
     for round_number in range(5):
         first = 20 * round_number
         replies = together(CLIENTS, lambda number: calendar.post(

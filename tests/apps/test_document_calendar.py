@@ -126,3 +126,13 @@ def test_concurrent_creation_of_new_events(walk):
     nights = [night for event in made for night in range(int(event["start"][-2:]), int(event["end"][-2:]))]
     assert len(nights) == len(set(nights))
     assert slots(walk, "2030-08") == sorted(f"2030-08-{night:02}" for night in nights)
+
+
+def test_an_item_that_cannot_be_read_is_left_out(walk):
+    """It must not keep the others from being shown and moved."""
+    for number, more in enumerate(({"endDate": "soon"}, {"title": "t" * 2000}, {"title": 7})):
+        walk.put(**{"PK": "EVENT", "SK": f"{number:08}-f182-4f8a-b03e-2f1515915471", "startDate": "2041-05-10", "endDate": "2041-05-11",
+                    "title": "A guest", "version": 1, **more})
+    made = walk.api.post("/events", {"title": "Ana", "start": "2041-05-20", "end": "2041-05-22"}).body
+    listed = walk.api.get("/events?from=2041-05-01&to=2041-06-01").body["items"]
+    assert [event["id"] for event in listed] == [made["id"]]

@@ -149,6 +149,30 @@ def test_rows_as_the_document_writes_them(walk):
     assert stored(walk, "doc-1")["userStatus"] == "doc#COMPLETED"
 
 
+def test_what_other_programs_add_moves_with_the_call(walk):
+    """Attributes that we do not know, a status of theirs, and texts that are longer than ours."""
+    more = {"notes": "bring the scan", "attendees": ["ana", "ben"], "meta": {"room": 7}, "providerId": "p" * 400, "status": "NO_SHOW"}
+    walk.put(userId="doc", sk=sk(HOUR, "rich"), callId="rich", scheduledFor=HOUR, userStatus="doc#NO_SHOW", **more)
+    change(walk, "rich", 0, "schedule", scheduledFor=3 * HOUR)
+    assert stored(walk, "rich") == {"userId": "doc", "sk": sk(3 * HOUR, "rich"), "callId": "rich", "scheduledFor": 3 * HOUR,
+                                    "userStatus": "doc#NO_SHOW", "version": 1, **more}
+    change(walk, "rich", 1, "user", userId="other")
+    assert stored(walk, "rich") == {"userId": "other", "sk": sk(3 * HOUR, "rich"), "callId": "rich", "scheduledFor": 3 * HOUR,
+                                    "userStatus": "other#NO_SHOW", "version": 2, **more}
+
+
+def test_a_call_whose_user_has_an_id_that_does_not_fit_is_left_alone(walk):
+    user = "u" * 300
+    walk.put(userId=user, sk=sk(HOUR, "far"), callId="far", providerId="dr-lund", status="SCHEDULED", scheduledFor=HOUR,
+             userStatus=f"{user}#SCHEDULED")
+    before = stored(walk, "far")
+    for part, body in (("schedule", {"scheduledFor": 9}), ("user", {"userId": "ana"}), ("status", {"status": "COMPLETED"}),
+                       ("provider", {"providerId": "dr-osei"})):
+        reply = walk.api.put(f"/calls/far/{part}", body, {"If-Match": '"0"'})
+        assert (reply.status, reply.code) == (422, "foreign_call"), reply
+    assert stored(walk, "far") == before
+
+
 def test_the_id_of_a_row_of_another_program_stays_taken(walk):
     """As long as it has no version, and after a change of ours, which gives it one."""
     walk.put(userId="ana", sk=sk(HOUR, "foreign"), callId="foreign", providerId="dr-lund", status="SCHEDULED", scheduledFor=HOUR,

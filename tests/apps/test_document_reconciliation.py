@@ -1,5 +1,6 @@
 """A walk through the document "DynamoDB Global Secondary Index (GSI) Strategy": the sparse index, its keys, the query, shards."""
 
+import datetime
 import itertools
 import json
 import subprocess
@@ -8,7 +9,7 @@ import pytest
 
 from documents import Walk
 from recon import ago, state
-from server import apps_program
+from server import ROOT, apps_program
 from waiting import poll
 from webhook import Webhook
 
@@ -91,7 +92,51 @@ def test_querying_the_index(plain):
     assert (query.index, query.key) == (INDEX, "GSI_Recon_PK = :status AND GSI_Recon_SK > :lookbackDate")
     values = query.request["ExpressionAttributeValues"]
     assert values[":status"] == {"S": "STATUS#PENDING"}
-    assert abs(int(values[":lookbackDate"]["S"][8:10]) - int(ago(days=7)[8:10])) in (0, 1, 27, 28, 29, 30)
+    asked = datetime.datetime.fromisoformat(values[":lookbackDate"]["S"].replace("Z", "+00:00"))
+    wanted = datetime.datetime.fromisoformat(ago(days=7).replace("Z", "+00:00"))
+    assert abs(wanted - asked) < datetime.timedelta(minutes=2)
+
+
+@pytest.fixture(scope="module")
+def terraform():
+    """The index as the document's Terraform makes it: TenantId, CallId and AudioReceived only."""
+    schema = json.loads((ROOT / "apps/reconciliation/schema.json").read_text())
+    schema["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"] = ["TenantId", "CallId", "AudioReceived"]
+    with Walk("reconciliation", TABLE, "--shards", "1", schema=schema) as walk:
+        yield walk
+
+
+def put_document_row(walk, call, when, **more):
+    """A bad call as another program writes it, without what the document's index does not have."""
+    walk.put(PK="TENANT#acme", SK=f"CALL#{call}", TenantId="acme", CallId=call, CallDateTime=when, AudioReceived=False,
+             GSI_Recon_PK="STATUS#PENDING", GSI_Recon_SK=f"{when}#acme", **more)
+
+
+def test_the_index_of_the_documents_terraform(terraform):
+    put_document_row(terraform, "silent", ago(hours=1))
+    before = stored(terraform, "silent")
+    item, = [item for item in terraform.api.get("/pending").body["items"] if item["callId"] == "silent"]
+    assert item["audioReceived"] is False and "processingStatus" not in item
+    assert terraform.api.post("/calls/acme/silent/resolve", {}).body["pending"] is False
+    assert indexed(terraform, "silent") == []
+    assert terraform.api.post("/calls/acme/silent/reopen", {}).body["pending"] is True
+    assert stored(terraform, "silent") == before
+    log = terraform.apps.log()
+    assert "ReconciliationIndex has no ProcessingStatus" in log and "ReconciliationIndex has no NotBefore" in log
+
+
+def test_without_not_before_in_the_index_every_call_is_reached(terraform):
+    """Those that wait are found again each time: they must not hide the others."""
+    for number in range(12):
+        put_document_row(terraform, f"t-{number:02}", ago(hours=30 - number))
+    with Webhook(lambda post: (500, None)) as hook:
+        for _ in range(2):
+            done = subprocess.run([apps_program(), "poll", "--once", "--shards", "1", "--batch", "3", "--db", terraform.recorder.endpoint,
+                                   "--webhook", hook.url, "--backoff-ms", "60000", "--backoff-max-ms", "60000"],
+                                  capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, done.stderr
+    calls = [body["callId"] for body in hook.bodies() if body["callId"].startswith("t-")]
+    assert sorted(calls) == [f"t-{number:02}" for number in range(12)], "each once: they wait for a minute"
 
 
 def test_across_tenants_or_of_one(plain):

@@ -170,6 +170,27 @@ def test_capacity_planning_and_example_workload(walk):
     assert body["workload"]["storageGb"] == 1 and round(body["cost"]["total"], 1) == 0.3
 
 
+def test_query_complexity_analysis(walk):
+    """The document's table; what it calls PutItem is one part of a transaction here."""
+    patterns = {each["name"]: each for each in walk.api.get("/patterns").body["patterns"]}
+    for name, operation, complexity in (
+            ("get_task", "GetItem", "O(1)"), ("get_user_profile", "GetItem", "O(1)"), ("get_task_assignments", "Query", "O(n)"),
+            ("get_user_tasks", "Query", "O(n)"), ("get_tasks_by_status", "Query", "O(n)"), ("check_assignment", "GetItem", "O(1)"),
+            ("assign_task", "TransactWriteItems", "O(1)")):
+        assert (patterns[name]["operation"], patterns[name]["complexity"]) == (operation, complexity), name
+    assert not any(each["scans"] for each in patterns.values()), "No Full Table Scans Required"
+
+
+def test_capacity_planning_provisioned_mode(walk):
+    """The workload, spread evenly, takes one unit each: 720 hours of them."""
+    body = walk.api.get("/patterns").body
+    assert (body["workload"]["prices"]["readUnitHour"], body["workload"]["prices"]["writeUnitHour"]) == (0.00013, 0.00065)
+    provisioned = body["cost"]["provisioned"]
+    assert (provisioned["readCapacity"], provisioned["writeCapacity"]) == (1, 1)
+    assert (provisioned["reads"], provisioned["writes"]) == (round(0.00013 * 720, 6), round(0.00065 * 720, 6))
+    assert body["cost"]["here"]["total"] > 0
+
+
 def test_sparse_indexes(walk):
     assign(walk, task(walk), "ben")
     assert {row["EntityType"] for row in walk.rows("GSI1")} == {"ASSIGNMENT"}

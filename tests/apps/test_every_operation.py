@@ -1,5 +1,5 @@
 """What holds for every operation of the five APIs, as openapi.json lists them: nobody who is not signed in, no other website, no
-other content type, no unknown field."""
+other content type, no unknown field, no unknown parameter of the query."""
 
 import http.cookiejar
 import json
@@ -15,9 +15,13 @@ NAMES = ["calendar", "calls", "reconciliation", "tasks", "tickets"]
 EVIL = "https://evil.example"
 
 
+def described(name):
+    return json.loads((ROOT / "apps" / name / "openapi.json").read_text())
+
+
 def operations(writes_only):
     for name in NAMES:
-        for path, methods in json.loads((ROOT / "apps" / name / "openapi.json").read_text())["paths"].items():
+        for path, methods in described(name)["paths"].items():
             for method in methods:
                 if not writes_only or method != "get":
                     yield pytest.param(name, method.upper(), re.sub(r"{\w+}", "x-1", path), id=f"{name} {method.upper()} {path}")
@@ -74,3 +78,32 @@ def test_writes_are_json(site, name, method, path):
 def test_unknown_fields_are_refused(site, name, method, path):
     reply = Rest(f"{site.endpoint}/{name}/api").call(method, path, {"nonsense": 1}, {"If-Match": '"1"'})
     assert (reply.status, reply.code, reply.body["error"]["field"]) == (400, "unknown_field", "nonsense"), reply
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_refusals_are_described(name):
+    for path, methods in described(name)["paths"].items():
+        for method, operation in methods.items():
+            assert {"401", "403", "503"} <= set(operation["responses"]), (method, path)
+
+
+def parameters(name, path, method):
+    """The query's parameters in openapi.json."""
+    document = described(name)
+    listed = [document["components"]["parameters"][each["$ref"].rsplit("/", 1)[1]] if "$ref" in each else each
+              for each in document["paths"][path][method].get("parameters", [])]
+    return [each["name"] for each in listed if each["in"] == "query"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_of_queries_are_those_of_the_description(site, name):
+    api = Rest(f"{site.endpoint}/{name}/api")
+    for path, methods in described(name)["paths"].items():
+        for method in methods:
+            where = re.sub(r"{\w+}", "x-1", path)
+            body = None if method in ("get", "delete") else {}
+            refused = api.call(method.upper(), where, body, nonsense="1")
+            assert (refused.status, refused.code, refused.body["error"]["field"]) == (400, "unknown_field", "nonsense"), (method, path)
+            for parameter in parameters(name, path, method):
+                reply = api.call(method.upper(), where, body, **{parameter: "1"})
+                assert reply.status < 400 or reply.code != "unknown_field", (method, path, parameter)

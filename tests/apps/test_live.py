@@ -1,4 +1,4 @@
-"""Live updates: what changes is told to those who may see it, and survives the death of the database."""
+"""Live updates: changes are sent to permitted clients, also after a database restart."""
 
 import socket
 import uuid
@@ -32,6 +32,7 @@ def test_a_connection_begins_with_ready(apps, name):
     with listen(apps, name) as events:
         assert events.status == 200
         assert events.answer.getheader("Content-Type") == "text/event-stream"
+        assert events.answer.getheader("X-Request-Id")
         ready = events.wait("ready")[0]
         assert ready.data["resumed"] is False and ready.data["source"] in ("stream", "poll")
 
@@ -66,7 +67,7 @@ def test_a_call_that_moves_is_put_and_deleted(apps, calls, caller):
             pytest.skip("this DynamoDB has no streams")
         # DynamoDB Local loses the position in a stream that has no record yet, when other tables change: then all is read again.
         calls.post("/calls", {"userId": caller, "providerId": "dr-lund", "scheduledFor": 1_800_000_000_000})
-        poll(lambda: events.named("change") + events.named("reload"), 15, "the first change is told, or that there was one")
+        poll(lambda: events.named("change") + events.named("reload"), 15, "the first change, or a reload event")
         before = len(events.named("change"))
         call = calls.post("/calls", {"userId": caller, "providerId": "dr-lund", "scheduledFor": 1_900_000_000_000}).body
         calls.put(f"/calls/{call['callId']}/schedule", {"scheduledFor": 1_900_000_060_000}, {"If-Match": '"1"'})
@@ -136,13 +137,13 @@ def test_a_lost_position_in_the_stream():
             recorder.refused.clear()
             ana.wait("reload")
             tickets = Rest(f"{apps.endpoint}/tickets/api").acting_as("ana")  # it may still be seeking: what is written then is no change
-            poll(lambda: tickets.post("/tickets", {"issue_description": "afterwards"}) and ana.named("change"), 10, "changes are told again")
+            poll(lambda: tickets.post("/tickets", {"issue_description": "afterwards"}) and ana.named("change"), 10, "changes arrive again")
         with listen(apps, "tasks", "leaver") as leaver:
             assert leaver.status == 403
 
 
 def test_the_database_dies_and_returns(tmp_path):
-    """Under open connections: they stay, are told, and go on within five seconds."""
+    """Under open connections: they stay open, get an event, and continue within five seconds."""
     server = Server(f"rocksdb:{tmp_path}")
     port = server.port
     try:
@@ -163,8 +164,8 @@ def test_the_database_dies_and_returns(tmp_path):
                 server = Server(f"rocksdb:{tmp_path}", port=port)
                 assert events.wait("status", 2, seconds=5)[1].data == {"database": "up"}
                 tickets.post("/tickets", {"issue_description": "after"})
-                told = [event.data["item"]["issue_description"] for event in events.wait("change", 2, seconds=5)]
-                assert told == ["before", "after"] and not events.is_over
+                received = [event.data["item"]["issue_description"] for event in events.wait("change", 2, seconds=5)]
+                assert received == ["before", "after"] and not events.is_over
     finally:
         server.stop()
 

@@ -3,9 +3,11 @@ refused because of its own first attempt."""
 
 import json
 import subprocess
+import uuid
 
 import pytest
 
+from racing import together
 from recon import ingest, pending
 from recorder import Recorder
 from rest import Rest
@@ -84,3 +86,35 @@ def test_reconciliation(apps, recorder, losing):
     counted = json.loads(done.stdout)
     assert (counted["leased"], counted["delivered"], counted["resolved"]) == (1, 1, 1)
     assert pending(api, "t") == []
+
+
+def test_what_a_client_sends_again_is_done_once(apps):
+    """When the answer is lost between client and application: the client's own id tells."""
+    tickets = Rest(f"{apps.endpoint}/tickets/api")
+    wanted = {"ticket_id": str(uuid.uuid4()), "caller_id": "again", "issue_description": "i"}
+    first, second = tickets.post("/tickets", wanted), tickets.post("/tickets", wanted)
+    assert (first.status, second.status, first.body) == (201, 200, second.body)
+    path = f"/tickets/{wanted['ticket_id']}"
+    for other in ({"caller_id": "other"}, {"issue_description": "j"}):
+        reply = tickets.post("/tickets", {**wanted, **other})
+        assert (reply.status, reply.code) == (409, "ticket_exists") and "i" not in reply.body["error"].get("issue_description", "")
+    comments = [{"comment_text": "same", "comment_id": str(uuid.uuid4())} for _ in range(2)]
+    for comment in (*comments, *comments):
+        assert tickets.post(f"{path}/comments", comment).status == 201
+    replies = together(8, lambda _: tickets.post(f"{path}/comments", {"comment_text": "at once", "comment_id": wanted["ticket_id"]}))
+    assert {reply.status for reply in replies} == {201}
+    ticket = tickets.get(path).body
+    assert [each["comment_text"] for each in ticket["comments"]] == ["same", "same", "at once"] and "comment_ids" not in ticket
+    assert tickets.get("/tickets", caller="again").body["items"] == [ticket]
+
+    tasks = Rest(f"{apps.endpoint}/tasks/api")
+    wanted = {"taskId": str(uuid.uuid4()), "title": "t", "priority": "LOW"}
+    first, second = tasks.post("/tasks", wanted), tasks.post("/tasks", wanted)
+    assert (first.status, second.status, first.body) == (201, 200, second.body)
+    for reply in (tasks.post("/tasks", {**wanted, "title": "u"}), tasks.acting_as("eve", "admin").post("/tasks", wanted)):
+        assert (reply.status, reply.code) == (409, "task_exists")
+    assert [task["taskId"] for task in tasks.get("/tasks", status="OPEN").body["items"]].count(wanted["taskId"]) == 1
+    for body in ({**wanted, "taskId": "a#b"}, {**wanted, "taskId": 7}):
+        assert tasks.post("/tasks", body).code == "bad_parameter"
+    for body in ({"ticket_id": "x"}, {"ticket_id": 7}):
+        assert tickets.post("/tickets", {"issue_description": "i", **body}).code == "bad_parameter"

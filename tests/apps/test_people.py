@@ -9,6 +9,7 @@ import uuid
 
 import pytest
 
+import values
 from recorder import Recorder
 from rest import Rest
 from server import ROOT, Apps, Server
@@ -339,6 +340,40 @@ def test_items_stay_below_4_kb(tasks, team):
     assert one.get(f"/tasks/{task['taskId']}").body == task
 
 
+def test_no_change_of_the_status_makes_an_item_of_4_kb(tasks, team, apps_db):
+    """The largest task that is accepted has room for the longest status and the longest id."""
+    if not apps_db.startswith("http"):
+        pytest.skip("the item is read from the database")
+    longest = f"{uuid.uuid4()}".ljust(255, "x")
+    one = tasks.acting_as(team["one"])
+    size = one.post("/tasks", {"title": "t", "priority": "LOW", "description": "🏡" * 1000}).body["error"]["bytes"]
+    room = 4095 - (size - 4000)  # for the description
+    text = {"title": "t", "priority": "LOW"}
+    accepted = "🏡" * (room // 4) + "x" * (room % 4)
+    assert refusal(one.post("/tasks", {**text, "description": accepted + "x"})) == (422, "too_large")
+    task = one.post("/tasks", {**text, "description": accepted}).body["taskId"]
+    assert tasks.acting_as(longest, "admin").put(f"/tasks/{task}/status", {"status": "IN_PROGRESS"}).status == 204
+    with Client(apps_db) as db:
+        item = db.GetItem(TableName="task-manager-sandbox-tasks", Key={"PK": {"S": f"TASK#{task}"}, "SK": {"S": "METADATA"}})["Item"]
+    assert item["UpdatedBy"] == {"S": longest} and values.item_size(item) == 4095
+
+
+def test_a_user_of_another_program_is_found_and_listed_by_its_own_time(tasks, apps_db):
+    """As the document writes it: without keys of an index."""
+    if not apps_db.startswith("http"):
+        pytest.skip("the row is written to the database")
+    user = f"doc-{uuid.uuid4()}"
+    with Client(apps_db) as db:
+        db.PutItem(TableName="task-manager-sandbox-tasks", Item={
+            "PK": {"S": f"USER#{user}"}, "SK": {"S": "PROFILE"}, "EntityType": {"S": "USER"}, "UserId": {"S": user}, "Email": {"S": "d@x.org"},
+            "UserStatus": {"S": "ACTIVE"}, "Groups": {"L": [{"S": "Members"}]}, "CreatedAt": {"S": "2020-01-02T03:04:05.000000Z"}})
+        assert tasks.get(f"/users/{user}").body["userId"] == user
+        assert tasks.put(f"/users/{user}/role", {"role": "admin"}).status == 204
+        row = db.GetItem(TableName="task-manager-sandbox-tasks", Key={"PK": {"S": f"USER#{user}"}, "SK": {"S": "PROFILE"}})["Item"]
+    assert (row["GSI2PK"]["S"], row["GSI2SK"]["S"]) == ("USERS", "CREATED_AT#2020-01-02T03:04:05.000000Z")
+    assert user in [each["userId"] for page in tasks.pages("/users", limit=100) for each in page]
+
+
 def test_counts_follow_the_tasks(tasks, team):
     one = tasks.acting_as(team["one"])
     before = one.get("/tasks/counts").body
@@ -361,12 +396,12 @@ def test_notifications(tasks, team):
 
     def kinds():
         return [item["kind"] for item in one.get(path).body["items"]]
-    poll(lambda: kinds() == ["assigned"], 10, "the assignment is told")
+    poll(lambda: kinds() == ["assigned"], 10, "the notification of the assignment")
     boss.put(f"/tasks/{task}/status", {"status": "IN_PROGRESS"})
-    poll(lambda: kinds() == ["status", "assigned"], 10, "the status is told")
+    poll(lambda: kinds() == ["status", "assigned"], 10, "the notification of the status")
     one.put(f"/tasks/{task}/status", {"status": "COMPLETED"})  # their own doing is not
     boss.put(f"/tasks/{task}", {"title": "More chairs", "seen": one.get(f"/tasks/{task}").body["updatedAt"]})
-    poll(lambda: kinds() == ["edited", "status", "assigned"], 10, "the edit is told")
+    poll(lambda: kinds() == ["edited", "status", "assigned"], 10, "the notification of the edit")
     page = one.get(path).body
     assert page["unread"] == 3 and page["items"][1] == {
         **page["items"][1], "taskId": task, "title": "Chairs", "by": team["boss"], "read": False,
@@ -376,7 +411,7 @@ def test_notifications(tasks, team):
     assert (page["unread"], [item["read"] for item in page["items"]]) == (1, [False, True, True])
     assert refusal(one.put(f"{path}/read", {"upTo": "now"})) == (400, "bad_parameter")
     boss.delete(f"/tasks/{task}/assignments/{team['one']}")
-    poll(lambda: "unassigned" in kinds(), 10, "the end is told")
+    poll(lambda: "unassigned" in kinds(), 10, "the notification of the removal")
 
 
 # --- cost ---

@@ -1,21 +1,26 @@
-"""Each application works on a server that enforces its policy.json (--auth on), can do nothing else there, and needs all that it
-allows."""
+"""Each application works with a key of its own on a server that enforces its policy.json (--auth on), can do nothing else there,
+neither with its own table nor with those of the others, and needs all that the policy allows."""
 
 import copy
 import json
+import os
+import pathlib
 import re
 import subprocess
+import textwrap
 
 import pytest
 
 import replays
-from app_users import APPS_KEY, NAMES, ROOT_KEY, WITHOUT_INSIGHT_KEY, use_key, user_record, users_file
+from app_users import NAMES, PREFIX, ROOT_KEY, app_key, credentials_file, policy_documents, use_key, use_profiles, users_file
 from events import Events
 from rest import Rest
-from server import ROOT, Apps, Process, Server
+from server import ROOT, Apps, Process, Server, program
+from signing import SignedClient
 from waiting import poll
 
-DOCUMENTS = {name: json.loads((ROOT / "apps" / name / "policy.json").read_text()) for name in NAMES}
+DOCUMENTS = policy_documents()
+TABLES = {name: json.loads((ROOT / "apps" / name / "schema.json").read_text())["TableName"] for name in NAMES}
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +30,13 @@ def key():
 
     yield lambda pair: use_key(patch, pair)
     patch.undo()
+
+
+def start_narrow(server, credentials, prefix=PREFIX):
+    """gramme-apps in which each application signs with its own key; other processes are not concerned."""
+    with pytest.MonkeyPatch.context() as patch:
+        use_profiles(patch, credentials, name="none")
+        return Process(*Apps.command(server.endpoint, "--profiles", prefix))
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +57,8 @@ def direct(server, key):
 
 
 @pytest.fixture(scope="module")
-def narrow(server, direct, key):
-    key(APPS_KEY)
-    with Process(*Apps.command(server.endpoint)) as process:
+def narrow(server, direct, tmp_path_factory):
+    with start_narrow(server, credentials_file(tmp_path_factory.mktemp("credentials"))) as process:
         yield process
 
 
@@ -66,12 +77,15 @@ def test_what_the_server_has_measured(name, narrow):
     assert Rest(f"{narrow.endpoint}/{name}/api").get("/patterns").body["measured"] is True
 
 
-def test_without_the_permission_for_insight_only_the_live_numbers_are_missing(server, direct, key):
-    key(WITHOUT_INSIGHT_KEY)
-    with Process(*Apps.command(server.endpoint)) as process:
-        body = Rest(f"{process.endpoint}/tickets/api").get("/patterns").body
-        assert body["measured"] is False and body["patterns"] and body["cost"]
-        assert Rest(f"{process.endpoint}/tickets/api").get("/tickets", caller="poc-user-001").status == 200
+def test_without_the_permission_for_insight_only_the_live_numbers_are_missing(tmp_path, key):
+    with Server("memory:", "--auth", "on", "--users", str(users_file(tmp_path, insight=False))) as server:
+        key(ROOT_KEY)
+        with Apps(server.endpoint):
+            pass
+        with start_narrow(server, credentials_file(tmp_path)) as process:
+            body = Rest(f"{process.endpoint}/tickets/api").get("/patterns").body
+            assert body["measured"] is False and body["patterns"] and body["cost"]
+            assert Rest(f"{process.endpoint}/tickets/api").get("/tickets", caller="poc-user-001").status == 200
 
 
 def aws(server, *arguments):
@@ -79,16 +93,76 @@ def aws(server, *arguments):
                           capture_output=True, text=True, timeout=60)
 
 
-@pytest.mark.parametrize("arguments", [
-    ["scan", "--table-name", "poc-itsm-tickets"], ["delete-table", "--table-name", "Calls"], ["list-tables"],
-    ["delete-item", "--table-name", "poc-itsm-tickets", "--key", '{"ticket_id": {"S": "x"}}'],
-    ["query", "--table-name", "cal-app-sam", "--key-condition-expression", "PK = :p", "--expression-attribute-values",
-     '{":p": {"S": "EVENT"}}'],
-    ["put-item", "--table-name", "CallRecords", "--item", '{"PK": {"S": "x"}, "SK": {"S": "x"}}']])
-def test_and_nothing_else(server, narrow, key, arguments):
-    key(APPS_KEY)
+@pytest.mark.parametrize("name, arguments", [
+    ("tickets", ["scan", "--table-name", "poc-itsm-tickets"]), ("calls", ["delete-table", "--table-name", "Calls"]),
+    ("tasks", ["list-tables"]), ("tickets", ["delete-item", "--table-name", "poc-itsm-tickets", "--key", '{"ticket_id": {"S": "x"}}']),
+    ("calendar", ["query", "--table-name", "cal-app-sam", "--key-condition-expression", "PK = :p", "--expression-attribute-values",
+                  '{":p": {"S": "EVENT"}}']),
+    ("reconciliation", ["put-item", "--table-name", "CallRecords", "--item", '{"PK": {"S": "x"}, "SK": {"S": "x"}}'])])
+def test_and_nothing_else(server, direct, key, name, arguments):
+    key(app_key(name))
     done = aws(server, *arguments)
     assert done.returncode != 0 and "AccessDenied" in done.stderr, done
+
+
+OPERATIONS = {
+    "GetItem": {"Key": {}}, "PutItem": {"Item": {}}, "UpdateItem": {"Key": {}}, "DeleteItem": {"Key": {}},
+    "Query": {"KeyConditionExpression": "PK = :p", "ExpressionAttributeValues": {":p": {"S": "x"}}}, "Scan": {}, "DescribeTable": {},
+    "DescribeTimeToLive": {}, "UpdateTable": {}, "DeleteTable": {},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_key_reaches_the_tables_of_the_others(server, direct, name):
+    denied = {other: set() for other in NAMES}
+    with SignedClient(server.endpoint, *app_key(name)) as client:
+        for other in NAMES:
+            for operation, more in OPERATIONS.items():
+                answer = client.post(operation, json.dumps({"TableName": TABLES[other], **more}).encode())
+                if answer.status == 400 and "AccessDeniedException" in answer.json()["__type"]:
+                    denied[other].add(operation)
+    own = denied.pop(name)
+    assert "Scan" in own and "DescribeTable" not in own
+    assert denied == {other: set(OPERATIONS) for other in denied}
+
+
+def test_the_applications_sign_with_different_keys(server, narrow, tmp_path):
+    """With a wrong secret in the profile of one, that one alone fails."""
+    path = credentials_file(tmp_path)
+    path.write_text(path.read_text().replace(app_key("tickets")[1], "another-secret"))
+    process = start_narrow(server, path)
+    try:
+        assert Rest(f"{process.endpoint}/tickets/api").get("/tickets", caller="poc-user-001").status >= 500
+        assert Rest(f"{process.endpoint}/calls/api").get("/users/ana/calls").status == 200
+    finally:
+        end(process)
+
+
+def test_profiles_need_a_database_with_keys():
+    done = subprocess.run(Apps.command("memory:", "--profiles", PREFIX), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "--profiles is for a database with keys, not memory:" in done.stderr
+
+
+def test_the_commands_of_the_manual(tmp_path, key):
+    """docs/apps.md, "Permissions": users, policies and keys by the administration commands, then gramme-apps with --profiles."""
+    text = (ROOT / "docs/apps.md").read_text()
+    commands = textwrap.dedent(text[text.index("    umask 077\n    gramme policy put insight"):text.index("\n    AWS_SHARED_CREDENTIALS_FILE=")])
+    master_key = ["--master-key-file", str(tmp_path / "master.key")]
+    store = f"rocksdb:{tmp_path / 'data'}"
+    made = subprocess.run([program(), "init", "--store", store, *master_key], capture_output=True, text=True, timeout=60, check=True)
+    key([line.split("=", 1)[1] for line in made.stdout.split()])
+    with Server(store, "--auth", "on", *master_key) as server:
+        with Apps(server.endpoint):
+            pass
+        environment = {**os.environ, "GRAMME_ENDPOINT": server.endpoint, "CREDENTIALS": str(tmp_path / "credentials"),
+                       "PATH": f"{pathlib.Path(program()).parent}:{os.environ['PATH']}"}
+        done = subprocess.run(["bash", "-ec", commands.replace(">> credentials", '>> "$CREDENTIALS"')], env=environment, cwd=ROOT,
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done
+        with start_narrow(server, tmp_path / "credentials", "gramme-apps-") as process:
+            for name, path in (("calls", "/users/ana/calls"), ("calendar", "/events?from=2036-01-01&to=2036-02-01"),
+                               ("reconciliation", "/pending"), ("tickets", "/tickets"), ("tasks", "/tasks?status=OPEN")):
+                assert Rest(f"{process.endpoint}/{name}/api").get(path).status == 200, name
 
 
 def test_a_key_that_is_none(server, direct, key):
@@ -133,14 +207,6 @@ def without(name, number, member, value):
     return document
 
 
-def write_users(path, documents):
-    path.write_text(json.dumps({
-        "users": [user_record("root", [], ROOT_KEY), user_record("apps", list(documents), APPS_KEY)],
-        "policies": [{"name": name, "document": document} for name, document in documents.items()]}))
-    path.chmod(0o600)
-    return path
-
-
 def use_everything(name, server, direct, narrow):
     """What test_policies.py does to show that the application works."""
     with Events(f"{narrow.endpoint}/{name}/api/live") as events:
@@ -161,14 +227,13 @@ def end(process):
 def test_nothing_can_be_left_out(request, tmp_path, key, name, number, member, value):
     if name != "tickets" and not request.config.getoption("every_part"):
         pytest.skip("two minutes: with --every-part, in make soak")
-    users = write_users(tmp_path / "users.json", {**DOCUMENTS, name: without(name, number, member, value)})
+    users = users_file(tmp_path, {**DOCUMENTS, name: without(name, number, member, value)})
     with Server("memory:", "--auth", "on", "--users", str(users)) as server:
         key(ROOT_KEY)
         with Apps(server.endpoint) as direct:
             with Events(f"{direct.endpoint}/{name}/api/live") as events:
                 events.wait("ready")  # the table has a stream
-            key(APPS_KEY)
-            narrow = Process(*Apps.command(server.endpoint))
+            narrow = start_narrow(server, credentials_file(tmp_path))
             try:
                 with pytest.raises(AssertionError):
                     use_everything(name, server, direct, narrow)

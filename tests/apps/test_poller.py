@@ -403,3 +403,14 @@ def test_newest_first(apps_db, tenant):
             poller = Poller(apps_db, tenant, hook.url, "--once", "--order", "newest", "--concurrency", "1")
             poller.end()
             assert ids(hook) == ["h-1", "h-3", "h-5"]
+
+
+def test_a_database_that_is_gone_is_in_the_log(tenant):
+    """As a line of the log, in its format."""
+    with Webhook() as hook:
+        poller = Poller("http://127.0.0.1:9", tenant, hook.url, "--interval-ms", "10", "--log-format", "json")
+        line = poller.process.stderr.readline()
+        poller.process.kill()
+        poller.process.communicate()
+    entry = json.loads(line)
+    assert (entry["level"], entry["module"]) == ("warn", "poller") and "the database does not answer" in entry["message"], entry

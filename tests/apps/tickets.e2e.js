@@ -1,6 +1,6 @@
 /* The page of tickets in Chromium. */
 import assert from "node:assert/strict";
-import { testBoth, useSite } from "./browser.js";
+import { loseAnswer, testBoth, useSite } from "./browser.js";
 
 const site = useSite();
 let callers = 0;
@@ -159,5 +159,32 @@ testBoth("choosing a status by arrow key does not save at once", async (context)
   await page.keyboard.press("Enter");
   await page.locator(".toast").first().waitFor();
   assert.equal(await statusOf(), "in_progress");
+  await site.close(page);
+});
+
+testBoth("a ticket and a comment whose answers are lost are there once when they are sent again", async (context) => {
+  const caller = newCaller();
+  const page = await site.open("/tickets/", context);
+  await page.getByRole("button", { name: "Open a ticket" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Caller").fill(caller);
+  await dialog.getByLabel("What is wrong?").fill("sent twice");
+  await loseAnswer(page, "POST", "/tickets");
+  await dialog.getByRole("button", { name: "Open" }).click();
+  await dialog.getByRole("alert").getByText(/./).waitFor();
+  await dialog.getByRole("button", { name: "Open" }).click();
+  const ticket = page.getByRole("region", { name: "Ticket", exact: true });
+  await ticket.getByRole("heading", { name: "sent twice" }).waitFor();
+  for (const _ of ["first", "the same text again is another comment"]) {
+    await ticket.getByLabel("Comment", { exact: true }).fill("me too");
+    await loseAnswer(page, "POST", "/comments");
+    await ticket.getByRole("button", { name: "Add comment" }).click();
+    await ticket.getByRole("alert").getByText(/./).waitFor();
+    await ticket.getByRole("button", { name: "Add comment" }).click();
+    await ticket.getByRole("alert").getByText(/./).waitFor({ state: "detached" });
+  }
+  const { items } = (await site.rest("GET", `/tickets/api/tickets?caller=${caller}`)).body;
+  assert.deepEqual(items.map((each) => each.comments.length), [2]);
+  page.troubles = page.troubles.filter((text) => !text.includes("ERR_CONNECTION_RESET"));
   await site.close(page);
 });

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -144,10 +145,11 @@ def test_decisions_can_be_asked_for(installation, server, tmp_path):
 
 def test_mistakes_are_explained(installation, server, tmp_path):
     (tmp_path / "bad.json").write_text("{}")
-    rows = [(("user", "add", "a b"), "A name has"), (("user", "add", "root"), "exists already"),
+    installation.on(server, "user", "add", "mistaken")
+    rows = [(("user", "add", "a b"), "A name has"), (("user", "add", "mistaken"), "exists already"),
             (("key", "add", "nobody"), "There is no user 'nobody'"), (("key", "remove", "AKIANOTHING"), "There is no access key"),
             (("policy", "put", "full", tmp_path / "bad.json"), "Invalid policy document"),
-            (("policy", "attach", "nothing", "--user", "root"), "There is no policy"),
+            (("policy", "attach", "nothing", "--user", "mistaken"), "There is no policy"),
             (("policy", "attach", "full"), "Either UserName or RoleName"),
             (("policy", "put", "x", tmp_path / "missing.json"), "cannot read"),
             (("user", "remove", "nobody"), "There is no user")]
@@ -191,6 +193,102 @@ def test_administration_needs_permission(installation, server):
     assert lists(server, installation.root) is True
 
 
+TRUST = json.dumps({"Version": "2012-10-17", "Statement": [
+    {"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "sts:AssumeRole"}]})
+# Operation: its members, and what it is about.
+OPERATIONS = {
+    "AttachPolicy": ({"PolicyName": "full", "UserName": "target"}, "user/target"),
+    "CreateAccessKey": ({"UserName": "target"}, "user/target"),
+    "CreateUser": ({"UserName": "new"}, "user/new"),
+    "DeleteAccessKey": ({"AccessKeyId": "AKIATARGET"}, "user/target"),
+    "DeletePolicy": ({"PolicyName": "target"}, "policy/target"),
+    "DeleteRole": ({"RoleName": "target"}, "role/target"),
+    "DeleteUser": ({"UserName": "target"}, "user/target"),
+    "DetachPolicy": ({"PolicyName": "readonly", "RoleName": "target"}, "role/target"),
+    "GetPolicy": ({"PolicyName": "target"}, "policy/target"),
+    "ListPolicies": ({}, "*"),
+    "ListRoles": ({}, "*"),
+    "ListUsers": ({}, "*"),
+    "PutPolicy": ({"PolicyName": "target", "Document": json.dumps(READ_MUSIC)}, "policy/target"),
+    "PutRole": ({"RoleName": "target", "Document": TRUST}, "role/target"),
+    "RevokeSessions": ({"UserName": "target"}, "user/target"),
+    "SimulatePolicy": ({"UserName": "target", "Action": "dynamodb:GetItem"}, "user/target"),
+    "UpdateAccessKey": ({"AccessKeyId": "AKIATARGET", "Disabled": True}, "user/target"),
+    "UpdateUser": ({"UserName": "target", "Disabled": True}, "user/target"),
+}
+READS = ["GetPolicy", "ListPolicies", "ListRoles", "ListUsers", "SimulatePolicy"]
+
+
+def test_every_administration_operation_is_denied_and_allowed(tmp_path):
+    """Without a statement, by a Deny, for another resource; and allowed by exactly its action and resource."""
+    code = (pathlib.Path(__file__).parents[2] / "src/server/admin.c").read_text()
+    assert sorted(OPERATIONS) == sorted(re.findall(r'^    \{"(\w+)", "gramme:', code, re.MULTILINE))
+    installation = Installation(tmp_path)
+    with installation.start("--audit", str(tmp_path / "audit.log")) as server, \
+            client(server, installation.root, target=ADMIN) as root:
+        keys = {}
+        for kind in ("none", "only", "not", "elsewhere"):
+            root.CreateUser(UserName=kind)
+            made = root.CreateAccessKey(UserName=kind)
+            keys[kind] = {"AWS_ACCESS_KEY_ID": made["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": made["SecretAccessKey"]}
+        root.CreateUser(UserName="target")
+        root.CreateAccessKey(UserName="target", AccessKeyId="AKIATARGET", SecretAccessKey=SECRET)
+        root.PutPolicy(PolicyName="target", Document=json.dumps(READ_MUSIC))
+        root.PutRole(RoleName="target", Document=TRUST)
+        root.AttachPolicy(PolicyName="readonly", RoleName="target")
+        for name, (members, subject) in sorted(OPERATIONS.items(), key=lambda item: item[0].startswith("Delete")):
+            resource = "*" if subject == "*" else "arn:aws:iam::000000000000:" + subject
+            statements = {
+                "only": [("Allow", name, resource)], "not": [("Allow", "*", "*"), ("Deny", name, "*")],
+                "elsewhere": [("Allow", name, "arn:aws:iam::000000000000:user/elsewhere")]}
+            for kind, rows in statements.items():
+                root.PutPolicy(PolicyName=kind, Document=json.dumps({"Version": "2012-10-17", "Statement": [
+                    {"Effect": effect, "Action": f"gramme:{action}", "Resource": arn} for effect, action, arn in rows]}))
+                root.AttachPolicy(PolicyName=kind, UserName=kind)
+            for kind in ("none", "not", "elsewhere"):
+                with client(server, keys[kind], target=ADMIN) as caller, pytest.raises(Refused) as caught:
+                    caller.call(name, **members)
+                assert caught.value.type == "AccessDeniedException"
+                assert f"perform: gramme:{name} on resource: {resource} " in caught.value.message
+            with client(server, keys["only"], target=ADMIN) as caller:
+                caller.call(name, **members)
+            entries = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+            found = [(entry["caller"].rpartition("/")[2], entry["status"]) for entry in entries
+                     if entry["operation"] == name and entry["resource"] == resource and "/" in entry["caller"]]
+            refused = [("none", 400), ("not", 400), ("elsewhere", 400)]
+            assert found == refused + ([] if name in READS else [("only", 200)])
+        text = (tmp_path / "audit.log").read_text()
+        assert SECRET not in text and not any(key["AWS_SECRET_ACCESS_KEY"] in text for key in keys.values())
+        assert "gramme:CreateUser" in server.log()  # the log has denials, too
+
+
+def test_root_is_not_changed_over_the_network(tmp_path):
+    """Else who may make keys of any user would become root."""
+    installation = Installation(tmp_path)
+    with installation.start() as server:
+        installation.on(server, "user", "add", "admin")
+        installation.on(server, "policy", "attach", "administrator", "--user", "admin")
+        admin_key = key_of(installation.on(server, "key", "add", "admin"))
+        of_root = {"AccessKeyId": installation.root["AWS_ACCESS_KEY_ID"]}
+        changes = [("CreateAccessKey", {"UserName": "root"}), ("DeleteAccessKey", of_root), ("DeleteUser", {"UserName": "root"}),
+                   ("UpdateAccessKey", {**of_root, "Disabled": True}), ("UpdateUser", {"UserName": "root", "Disabled": True}),
+                   ("AttachPolicy", {"UserName": "root", "PolicyName": "full"}), ("RevokeSessions", {"UserName": "root"}),
+                   ("DetachPolicy", {"UserName": "root", "PolicyName": "full"}), ("CreateUser", {"UserName": "root"}),
+                   ("CreateAccessKey", {"UserName": "root", "AccessKeyId": KEY_ID, "SecretAccessKey": SECRET})]
+        for key in (admin_key, installation.root):
+            with client(server, key, target=ADMIN) as admin:
+                for operation, members in changes:
+                    with pytest.raises(Refused) as caught:
+                        admin.call(operation, **members)
+                    assert (caught.value.type, caught.value.message[:40]) == (
+                        "AccessDeniedException", "Root is not changed over the network: us"), operation
+                assert admin.SimulatePolicy(UserName="root", Action="dynamodb:GetItem")["Decision"] == "allowed"
+        assert lists(server, installation.root) is True
+    second = key_of(gramme("key", "rotate", "root", *installation.store))  # with access to the store
+    with installation.start() as server:
+        assert lists(server, installation.root) is True and lists(server, second) is True
+
+
 def test_what_is_stored_can_be_read_again(tmp_path):
     """A record that could not be read would keep the server from starting."""
     installation = Installation(tmp_path)
@@ -207,6 +305,19 @@ def test_what_is_stored_can_be_read_again(tmp_path):
         admin.SimulatePolicy(UserName="good", Action="dynamodb:GetItem", Resource="*", Context={"aws:username": []})
     with installation.start() as server:
         assert lists(server, installation.root) is True
+
+
+def test_white_space_does_not_count_in_the_size_of_a_policy(installation, server):
+    def document(size, blanks):
+        text = json.dumps({"Version": "2012-10-17", "Statement": [{"Sid": "", "Effect": "Allow", "Action": "*", "Resource": "*"}]},
+                          separators=(",", ":"))
+        return " " * blanks + text.replace('"Sid":""', '"Sid":"' + "x" * (size - len(text)) + '"')
+    with client(server, installation.root, target=ADMIN) as admin:
+        admin.PutPolicy(PolicyName="large", Document=document(6144, 50_000))
+        for size, blanks in ((6145, 0), (6144, 60_000)):
+            with pytest.raises(Refused) as caught:
+                admin.PutPolicy(PolicyName="large", Document=document(size, blanks))
+            assert caught.value.type == "LimitExceededException"
 
 
 def test_a_boundary_is_detached_by_its_name(installation, server):
@@ -302,6 +413,17 @@ def test_the_first_key_may_come_from_the_environment(monkeypatch):
         environment = pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes()
         assert MASTER.encode() not in environment and SECRET.encode() not in environment
         assert SECRET not in server.log() and MASTER not in server.log()
+
+
+def test_secrets_in_the_environment_are_erased_in_every_mode(monkeypatch, tmp_path):
+    master = tmp_path / "master.key"
+    master.write_text(MASTER)
+    master.chmod(0o600)
+    monkeypatch.setenv("GRAMME_MASTER_KEY", "ef" * 32)
+    monkeypatch.setenv("GRAMME_ROOT_SECRET_ACCESS_KEY", SECRET)
+    with Server("memory:", "--auth", "off", "--master-key-file", str(master)) as server:
+        environment = pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes()
+        assert b"ef" * 32 not in environment and SECRET.encode() not in environment
 
 
 def test_a_store_without_users_refuses_everybody():

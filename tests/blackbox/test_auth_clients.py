@@ -73,7 +73,7 @@ def by_botocore(target, secret, authority, **_):
 
 
 class QueryAuth(SigV4QueryAuth):
-    """botocore would move a body into the query: the request has none for it, and it is told the hash."""
+    """botocore would move a body into the query: the request has none for it, and the test passes the hash of the body explicitly."""
 
     def payload(self, request):
         return hashlib.sha256(b"{}").hexdigest()

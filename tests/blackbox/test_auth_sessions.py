@@ -1,9 +1,10 @@
-"""Temporary credentials (STS on the same port), the audit log, limits of access keys, and that no secret is told."""
+"""Temporary credentials (STS on the same port), the audit log, limits of access keys, and no secret appears in answers, logs or core dumps."""
 
 import json
 import os
 import pathlib
 import signal
+import ssl
 import subprocess
 import threading
 
@@ -13,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from boto_config import boto3_config
 from c_programs import sanitizer_flags
-from server import Server
+from server import Server, TlsServer
 from signing import KEY_ID, SECRET, SignedClient, write_users
 from waiting import poll
 from wire import Refused
@@ -117,7 +118,7 @@ def test_bad_requests_for_roles(server):
     for members, code in ((dict(RoleSessionName="a b"), "ValidationError"), (dict(RoleSessionName="s1", DurationSeconds=7201), "ValidationError"),
                           (dict(RoleSessionName="s1", DurationSeconds=899), "ValidationError"),
                           (dict(RoleSessionName="s1", Policy="{}"), "MalformedPolicyDocument"),
-                          (dict(RoleSessionName="s1", Policy=json.dumps(allow("*")) + " " * 2048), "MalformedPolicyDocument")):
+                          (dict(RoleSessionName="s1", Policy=json.dumps(allow("*", resource="arn:aws:dynamodb:*:*:table/" + "x" * 2048))), "MalformedPolicyDocument")):
         members = {"RoleArn": READER, **members}
         with pytest.raises(Exception) as caught:
             client.assume_role(**members)
@@ -234,15 +235,25 @@ def test_one_key_cannot_take_all(tmp_path, key_of_reader):
 
 # --- secrets ---
 
-def test_no_secret_in_log_process_list_or_core_dump(tmp_path):
-    """What the server keeps for long: secrets of users and the master key. gcore leaves out what is not to be dumped."""
+def dump(server, directory):
+    """A core dump; gcore leaves out what is not to be dumped."""
+    subprocess.run(["gcore", "-o", directory / "core", str(server.process.pid)], check=True, capture_output=True, timeout=120)
+    return next(directory.glob("core.*")).read_bytes()
+
+
+@pytest.fixture
+def no_sanitizer():
     if sanitizer_flags():
         pytest.skip("a sanitizer's shadow memory makes a core dump of many gigabytes")
+
+
+def test_no_secret_in_log_process_list_or_core_dump(tmp_path, no_sanitizer):
+    """What the server keeps for long: secrets of users and the master key."""
     secret, master = "Kept/Secret+0123456789abcdefghijklmnopqr", "ab" * 32
     users = write_users(tmp_path / "users.json", [("root", KEY_ID, secret, [])])
     os.environ["GRAMME_MASTER_KEY"] = master
     try:
-        server = Server("memory:", "--auth", "on", "--users", users)
+        server = Server("memory:", "--auth", "on", "--users", users, "--log-level", "debug")
     finally:
         del os.environ["GRAMME_MASTER_KEY"]
     with server:
@@ -254,7 +265,50 @@ def test_no_secret_in_log_process_list_or_core_dump(tmp_path):
         process = pathlib.Path(f"/proc/{server.process.pid}")
         for content in (server.log().encode(), (process / "cmdline").read_bytes(), (process / "environ").read_bytes()):
             assert secret.encode() not in content and master.encode() not in content
-        subprocess.run(["gcore", "-o", tmp_path / "core", str(server.process.pid)], check=True, capture_output=True, timeout=120)
-        dump = next(tmp_path.glob("core.*")).read_bytes()
+        core = dump(server, tmp_path)
         for text in (secret.encode(), master.encode(), bytes.fromhex(master)):
-            assert text not in dump
+            assert text not in core
+
+
+def scalar(key_file):
+    """The secret number of a key on P-256."""
+    text = subprocess.run(["openssl", "pkey", "-in", key_file, "-noout", "-text"], check=True, capture_output=True, text=True).stdout
+    return int("".join(text.partition("priv:")[2].partition("pub:")[0].split()).replace(":", ""), 16)
+
+
+def test_what_was_issued_and_the_tls_key_are_in_no_core_dump(tmp_path, no_sanitizer, monkeypatch):
+    """Keys that were created, imported and read from the store, temporary ones, and the key of the certificate. All were sent
+    over connections that are open, with and without TLS."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                    "/CN=localhost", "-keyout", tmp_path / "tls.key", "-out", tmp_path / "tls.crt"], check=True, capture_output=True)
+    monkeypatch.setenv("GRAMME_MASTER_KEY", "cd" * 32)
+    monkeypatch.setenv("GRAMME_ROOT_ACCESS_KEY_ID", KEY_ID)
+    monkeypatch.setenv("GRAMME_ROOT_SECRET_ACCESS_KEY", SECRET)
+    trusting = ssl.create_default_context(cafile=tmp_path / "tls.crt")
+    trusting.check_hostname = False
+    with TlsServer((tmp_path / "tls.crt", tmp_path / "tls.key"), "--auth", "on", "--log-level", "debug") as server:
+        secrets = [SECRET]
+        for number, (endpoint, tls) in enumerate(((server.endpoint, None), (server.tls_endpoint, trusting))):
+            name, imported = f"user{number}", f"Imported/Secret+{number}123456789abcdefghijklm"
+            with SignedClient(endpoint, target="GrammeAdmin_20261101.", tls=tls) as admin:
+                admin.CreateUser(UserName=name)
+                secrets.append(admin.CreateAccessKey(UserName=name)["SecretAccessKey"])
+                admin.CreateAccessKey(UserName=name, AccessKeyId=f"AKIAIMPORTED{number}", SecretAccessKey=imported)
+                admin.ListUsers()
+            with SignedClient(endpoint, key_id=f"AKIAIMPORTED{number}", secret=imported, tls=tls) as client, pytest.raises(Refused):
+                client.ListTables()
+            verify = str(tmp_path / "tls.crt") if tls else None
+            client = boto3.client("sts", endpoint_url=endpoint.replace("127.0.0.1", "localhost"), verify=verify,
+                                  **{**boto3_config(), **ROOT})
+            made = client.get_session_token()["Credentials"]
+            with SignedClient(endpoint, key_id=made["AccessKeyId"], secret=made["SecretAccessKey"], token=made["SessionToken"],
+                              tls=tls) as session:
+                session.ListTables()
+            secrets += [imported, made["SecretAccessKey"]]
+        core, number = dump(server, tmp_path), scalar(tmp_path / "tls.key")
+        log = server.log()
+    pem = "".join((tmp_path / "tls.key").read_text().splitlines()[1:-1])
+    found = [text for text in (*secrets, pem[:64], pem[64:128]) if text.encode() in core]
+    found += [order for order in ("big", "little") if number.to_bytes(32, order) in core]
+    assert found == []
+    assert not any(text in log for text in secrets)

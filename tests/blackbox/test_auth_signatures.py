@@ -1,6 +1,7 @@
 """--auth: who may send requests. Modes, SigV4 in header and query with the service's errors in its order, and what
 a signature covers: every bit of it."""
 
+import collections
 import gzip
 import json
 import random
@@ -17,6 +18,7 @@ from boto_config import boto3_config
 from server import Server, program
 from signing import (KEY_ID, SECRET, SignedClient, now, presigned_target, request_bytes, signed_headers,
                      write_users)
+from tables import table_request
 from waiting import poll
 from wire import Connection, Refused
 
@@ -161,7 +163,7 @@ def test_a_session_token_with_a_lasting_key(server):
 
 
 def test_checks_come_in_the_services_order(server):
-    """Each row breaks one thing more than the row after it, so the earlier check must speak."""
+    """Each row breaks one thing more than the row after it, so the error must be that of the earlier check."""
     host = host_of(server)
     good = signed_headers(host, "ListTables", LIST)
     rows = [
@@ -226,6 +228,63 @@ def test_an_unknown_key_is_refused_before_the_body_comes(server):
     connection.socket.close()
 
 
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+def head_answer(server, headers, length, target="/", method="POST"):
+    """The answer to a head that promises a body, of which nothing is sent; None: the server waits for it."""
+    connection = Connection(server.endpoint, timeout=1)
+    framing = b"transfer-encoding: chunked" if length is None else b"content-length: %d" % length
+    connection.send(request_bytes(headers, b"", target, method).replace(b"content-length: 0", framing))
+    try:
+        return connection.read_answer()
+    except TimeoutError:
+        return None
+    finally:
+        connection.socket.close()
+
+
+@pytest.mark.parametrize("length", [10, 1_000_000, None])
+def test_every_kind_of_request_is_checked_by_its_head(server, length):
+    """An unknown key, or none, is told so before the body comes, whatever the request is for."""
+    host = host_of(server)
+    unknown = {"key_id": "AKIANOBODY"}
+    rows = [
+        (signed_headers(host, "PutItem", b"", **unknown), "/", b"UnrecognizedClientException"),
+        (signed_headers(host, "SetClock", b"", target="Gramme_20261115.", **unknown), "/", None),  # there is none without --test-clock
+        (signed_headers(host, "ListUsers", b"", target="GrammeAdmin_20261101.", **unknown), "/", b"UnrecognizedClientException"),
+        (signed_headers(host, "", b"", service="sts", more=FORM, **unknown), "/", b"InvalidClientTokenId"),
+        ({"host": host, **FORM}, "/", b"MissingAuthenticationToken"),
+        ({"host": host, "content-type": "application/json"}, "/_gramme/api/simulation", b"MissingAuthenticationToken"),
+        ({"host": host}, "/", None), ({"host": host, "x-amz-target": "DynamoDB_20120810.Dance"}, "/", None)]
+    for headers, target, code in rows:
+        answer = head_answer(server, headers, length, target)
+        if code is not None:
+            assert answer.status in (400, 403) and code in answer.body, (headers, answer)
+        elif length == 1_000_000:  # what needs no key must be small
+            assert answer.status == 413, (headers, answer)
+        else:
+            assert answer is None, (headers, answer)
+
+
+def test_what_needs_no_key_must_be_small(server):
+    """In chunks and compressed, too; forms of known keys, too."""
+    host, large = host_of(server), b"x" * 70_000
+    form = signed_headers(host, "", large, service="sts", more=FORM)
+    for headers in ({"host": host}, form):
+        chunked = request_bytes(headers, b"").replace(b"content-length: 0", b"transfer-encoding: chunked")
+        zipped = request_bytes({**headers, "content-encoding": "gzip"}, gzip.compress(large))
+        for head, rest in ((chunked, b"11170\r\n" + large + b"\r\n0\r\n\r\n"), (zipped[:-1], zipped[-1:])):
+            connection = Connection(server.endpoint)
+            connection.send(head)
+            connection.send(rest)
+            assert connection.read_answer().status in (400, 413)
+            connection.socket.close()
+    assert head_answer(server, form, 70_000).status == 413
+    for method in ("GET", "PUT"):
+        assert head_answer(server, {"host": host}, 1_000_000, method=method).status == 413
+
+
 def test_a_known_key_is_asked_for_its_body(server):
     body = b'{"Limit":1}'
     headers = signed_headers(host_of(server), "ListTables", body, more={"expect": "100-continue"})
@@ -243,15 +302,17 @@ def flip(data, position, bit):
     return bytes(changed)
 
 
-def is_refused(server, raw):
-    """Whether the server neither carries out nor hangs on these bytes."""
+def verdict(server, raw):
+    """"200", the type of the error, the status of one without a type, or "closed"."""
     connection = Connection(server.endpoint, timeout=20)
     try:
         connection.send(raw)
         connection.socket.shutdown(socket.SHUT_WR)
-        return connection.read_answer().status != 200
+        answer = connection.read_answer()
+        is_typed = answer.status == 400 and answer.body.startswith(b"{")
+        return answer.json()["__type"].partition("#")[2] if is_typed else str(answer.status)
     except ConnectionError:
-        return True
+        return "closed"
     finally:
         connection.socket.close()
 
@@ -259,28 +320,42 @@ def is_refused(server, raw):
 def signed_requests(server):
     """Real requests, and which of their bytes are signed: all but the framing."""
     host = host_of(server)
-    for body in (b'{"Limit":7}', b'{"ExclusiveStartTableName":"Music","Limit":3}'):
-        headers = signed_headers(host, "ListTables", body)
+    for operation, body in (("ListTables", b'{"ExclusiveStartTableName":"Music","Limit":3}'),
+                            ("PutItem", b'{"TableName":"Mutated","Item":{"pk":{"S":"key"},"v":{"N":"17"}}}')):
+        headers = signed_headers(host, operation, body)
         raw = request_bytes(headers, body)
         spans = [(raw.index(value.encode()), len(value)) for value in headers.values()]
         yield raw, [*spans, (len(raw) - len(body), len(body)), (0, len("POST /"))]
-        target, headers = presigned_target(host, "ListTables", body)
+        target, headers = presigned_target(host, operation, body)
         raw = request_bytes(headers, body, target)
         spans = [(raw.index(value.encode()), len(value)) for value in [*headers.values(), target]]
         yield raw, [*spans, (len(raw) - len(body), len(body))]
 
 
-def test_every_changed_bit_is_refused(server):
+# What a request with one changed bit may be answered with: that the signature is wrong, or what is checked before it.
+REFUSALS = {"IncompleteSignatureException", "InvalidSignatureException", "MissingAuthenticationTokenException",
+            "UnrecognizedClientException", "SerializationException", "UnknownOperationException", "400", "403", "404", "405", "501",
+            "closed"}
+
+
+def test_every_changed_bit_is_refused(server, client):
+    """10,000 changes, each of which is refused, by the signature if nothing else is wrong; and nothing is carried out."""
     choose = random.Random(17)
     requests = list(signed_requests(server))
+    client.CreateTable(**table_request("Mutated"))
     for raw, _ in requests:
-        assert not is_refused(server, raw)
-    for _ in range(2500):
-        for raw, spans in requests:
-            start, length = choose.choice(spans)
-            changed = flip(raw, start + choose.randrange(length), choose.randrange(8))
-            if unquote_to_bytes(changed) != unquote_to_bytes(raw):  # %2f is %2F
-                assert is_refused(server, changed), changed
+        assert verdict(server, raw) == "200"
+    kinds = collections.Counter()
+    while kinds.total() < 10_000:
+        raw, spans = choose.choice(requests)
+        start, length = choose.choice(spans)
+        changed = flip(raw, start + choose.randrange(length), choose.randrange(8))
+        if unquote_to_bytes(changed) != unquote_to_bytes(raw):  # %2f is %2F
+            kind = verdict(server, changed)
+            assert kind in REFUSALS, (kind, changed)
+            kinds[kind] += 1
+    assert kinds["InvalidSignatureException"] > 3000, kinds
+    assert client.Scan(TableName="Mutated")["Items"] == [{"pk": {"S": "key"}, "v": {"N": "17"}}]
 
 
 # --- modes ---
@@ -337,13 +412,13 @@ def test_sighup_reads_the_users_again(tmp_path):
                 second.ListTables()
             write_users(users, [("ada", "AKIASECOND", SECRET, ["full"])])
             server.process.send_signal(signal.SIGHUP)
-            poll(lambda: "users read again" in server.log(), 20, "the users are read again")
+            poll(lambda: "users and certificates read again" in server.log(), 20, "the users are read again")
             second.ListTables()
             with pytest.raises(Refused):
                 first.ListTables()
             users.write_text("{")
             server.process.send_signal(signal.SIGHUP)
-            poll(lambda: "nothing changed" in server.log(), 20, "the bad file is refused")
+            poll(lambda: "not read again: users: " in server.log(), 20, "the bad file is refused")
             second.ListTables()
 
 

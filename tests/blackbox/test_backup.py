@@ -1,5 +1,5 @@
 """`gramme backup` of a running or closed store and `gramme restore`: what was acknowledged before the backup
-is in it, it says when it is damaged, and half of one is none."""
+is in it, a damaged or incomplete backup is refused."""
 
 import pathlib
 import signal

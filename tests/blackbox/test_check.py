@@ -1,6 +1,7 @@
 """`gramme check`: finds good stores good, names what is wrong with others, and changes no byte."""
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from rich_store import built, copy_store, files, gramme, make  # noqa: E402
-from server import Server  # noqa: E402
+from server import Server, program  # noqa: E402
 
 
 @pytest.fixture(scope="module", params=["closed", "killed", "with-tables"])
@@ -88,6 +89,25 @@ def damaged(directory, *words):
         assert word in done.stdout, done.stdout
     assert files(directory) == before
     return done.stdout
+
+
+@pytest.mark.parametrize("name", ["plain", "two words", "it's $HOME; \"so\""])
+def test_the_command_for_a_repair_can_be_run(tables, tmp_path, name):
+    """Also if the name beside the store is taken, and from within the store."""
+    directory = copy_store(tables, tmp_path / name)
+    (tmp_path / f"{name}-repaired").mkdir()
+    table = max(directory.glob("*.sst"), key=lambda path: path.stat().st_size)
+    flip(table, table.stat().st_size // 2, count=64)
+    for where, word in ((tmp_path, f"{name}/"), (directory, ".")):
+        done = subprocess.run([program(), "check", word], capture_output=True, text=True, timeout=120, cwd=where)
+        assert done.returncode == 1, done
+        command = done.stdout.splitlines()[-1]
+        assert command.startswith("gramme repair "), done.stdout
+        path = f"{pathlib.Path(program()).parent}:{os.environ['PATH']}"
+        repaired = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120, cwd=where,
+                                  env={**os.environ, "PATH": path})
+        assert "2 tables" in gramme("check", tmp_path / f"{name}-repaired-2").stdout, repaired
+        shutil.rmtree(tmp_path / f"{name}-repaired-2")
 
 
 def test_one_identity_file_is_enough(copy):

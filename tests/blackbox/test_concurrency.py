@@ -39,7 +39,7 @@ def test_counter_with_add(db, endpoint, table):
 
 
 def test_counter_with_version(db, endpoint, table):
-    """Optimistic locking: who comes late is refused, is told the current item, and tries again."""
+    """Optimistic locking: a stale write fails with the current item and is retried."""
     db.PutItem(TableName=table, Item=item(pk="k", v=0, version=0))
     rounds = 20 if "GRAMME_POSTGRESQL" in os.environ else ROUNDS  # one hot item is slow there
     taken = []
@@ -139,7 +139,7 @@ def test_one_of_many_creates(endpoint, db, table):
 
 
 def test_index_follows_racing_moves(endpoint, db, make_table):
-    """Items hop between index partitions; afterwards each is in the index once, where it belongs."""
+    """Updates move items between index partitions; afterwards each is in the index once, where it belongs."""
     table = make_table("pk", gsi={"idx": "g s:N"})
     items = 20
 

@@ -2,6 +2,7 @@
 that fail, and a service that is away for a while."""
 
 import random
+import re
 import threading
 import time
 
@@ -76,6 +77,20 @@ def test_several_parts(s3, bucket):
         assert ended["BilledSizeBytes"] > 38 * 270_000
 
 
+def test_an_upload_is_completed_but_the_answer_is_lost(s3, bucket):
+    """S3 answers NoSuchUpload to the next attempt; s3rver answers 500, again and again."""
+    lost = []
+    def lose(command, path):
+        is_complete = command == "POST" and "uploadId=" in path and not lost
+        lost.extend([path] * is_complete)
+        return is_complete
+    with FailingProxy(s3.port, every=1000) as proxy, serving(proxy.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 38, 270_000)
+        proxy.lose = lose
+        assert read_items(bucket, export(db, table, S3Bucket=BUCKET)) == items_of(db, table)
+        assert len(lost) == 1
+
+
 def test_errors_of_the_service(s3):
     with serving(s3.endpoint) as server, Client(server.endpoint) as db:
         table = make(db, 1)
@@ -112,6 +127,20 @@ def test_service_is_away_for_a_while(s3, bucket):
         assert describe(db, arn)["ExportStatus"] == "IN_PROGRESS"
         proxy.is_down = False
         assert read_items(bucket, wait_export(db, arn)) == items_of(db, table)
+
+
+def test_progress_is_logged(s3, bucket):
+    """An export that takes longer than five seconds, because the service does not take the first data file."""
+    with FailingProxy(s3.port, every=1000) as proxy, serving(proxy.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 3000)
+        proxy.good_requests = 1  # the object _started
+        began = time.monotonic()
+        arn = db.ExportTableToPointInTime(TableArn=table_arn(db, table), S3Bucket=BUCKET)["ExportDescription"]["ExportArn"]
+        poll(lambda: proxy.requests > 1 and time.monotonic() > began + 5.5, 60, "more than five seconds")
+        proxy.good_requests = None
+        assert read_items(bucket, wait_export(db, arn)) == items_of(db, table)
+        shares = [int(share) for share in re.findall(rf"export: table {table}: (\d+) %, \d+ items in", server.log())]
+        assert any(0 < share < 100 for share in shares), server.log()
 
 
 def test_stopping_does_not_wait_for_the_service(s3, tmp_path):

@@ -458,7 +458,7 @@ class Writers:
         except OSError as failure:
             if not self.may_lose_connection:
                 self.failures.append(failure)
-        except BaseException as failure:  # noqa: B902 - told to the test below
+        except BaseException as failure:  # noqa: B902 - reported to the test below
             self.failures.append(failure)
 
     def __enter__(self):
@@ -507,7 +507,7 @@ def test_come_and_go_under_load(db, endpoint, make_table):
 
 
 def test_changes_at_once(endpoint, db, make_table):
-    """Many clients create and delete indexes of one table: one at a time gets its way."""
+    """Many clients create and delete indexes of one table: one change at a time succeeds."""
     table = make_table("pk")
     fill(db, table, 300)
 
@@ -553,7 +553,7 @@ def test_restart_in_the_middle(start_server, tmp_path, end):
 
 
 def test_restart_in_each_state(start_server, tmp_path):
-    """CREATING, backfilling and DELETING are gone on with after a restart."""
+    """CREATING, backfilling and DELETING continue after a restart."""
     store, delay = f"rocksdb:{tmp_path}/data", ("--table-delay-ms", "400")
     server = start_server(store, *delay)
     with Client(server.endpoint) as db:

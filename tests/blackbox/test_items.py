@@ -1,4 +1,4 @@
-"""PutItem, GetItem, DeleteItem: every type of value comes back as it went in."""
+"""PutItem, GetItem, DeleteItem: every type of value is read as written."""
 
 import base64
 

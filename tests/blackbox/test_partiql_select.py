@@ -218,7 +218,7 @@ def test_units_are_those_of_the_index(db, sorted_table):
      "index inc does not project one or more filter attributes: [x]"),
     ("SELECT pk FROM {t}.\"lsi\" WHERE pk = 'a' AND x IS MISSING", "One or more parameter values were invalid: Secondary index lsi "
      "does not project one or more filter attributes: [x]"),
-    ("SELECT * FROM {t}.\"none\"", "The table does not have the specified index"),
+    ("SELECT * FROM {t}.\"none\"", "The table does not have the specified index: none"),
     ("SELECT * FROM {t}.\"inc\".\"x\"", "A path may contain at most 2 components in the FROM clause"),
     ("SELECT * FROM {t}.\"\"", "Path component cannot be an empty string"),
     ("UPDATE {t}.\"inc\" SET x = 1 WHERE pk = 'a' AND sk = '1'", "This operation is not supported on an index"),

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import time
+import urllib.request
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_switching(db):
     assert recovery(db, table) == {"PointInTimeRecoveryStatus": "DISABLED"}
     answer = set_recovery(db, table, True)
     assert answer["PointInTimeRecoveryStatus"] == "ENABLED" and answer["RecoveryPeriodInDays"] == 35
-    assert answer["EarliestRestorableDateTime"] == answer["LatestRestorableDateTime"]
+    assert answer["EarliestRestorableDateTime"] <= answer["LatestRestorableDateTime"]
     assert abs(answer["EarliestRestorableDateTime"] - time.time()) < 30
     earliest = poll(lambda: recovery(db, table)["EarliestRestorableDateTime"], 5, "a description")
     assert set_recovery(db, table, True, RecoveryPeriodInDays=2)["RecoveryPeriodInDays"] == 2
@@ -82,6 +83,18 @@ def test_switching(db):
     with refused("PointInTimeRecoveryUnavailableException", f"Point in time recovery is not enabled for table '{table}'"):
         db.RestoreTableToPointInTime(SourceTableName=table, TargetTableName="target", UseLatestRestorableTime=True)
     assert set_recovery(db, table, True)["RecoveryPeriodInDays"] == 35
+
+
+def test_a_restore_follows_at_once(db):
+    """Also to the time that the answer says; the override makes the restore fail after that time was accepted."""
+    for _ in range(10):
+        table = make(db)
+        earliest = set_recovery(db, table, True)["EarliestRestorableDateTime"]
+        for time_wanted in ({"UseLatestRestorableTime": True}, {"RestoreDateTime": earliest}):
+            with invalid():
+                db.RestoreTableToPointInTime(SourceTableName=table, TargetTableName="target", BillingModeOverride="PROVISIONED",
+                                             **time_wanted)
+        db.DeleteTable(TableName=table)
 
 
 def test_times_outside_of_the_window(db):
@@ -193,6 +206,51 @@ class TestDays:
             poll(lambda: not db.ListBackups(TableName="table", BackupType="SYSTEM")["BackupSummaries"], 30, "the system backup expires")
             restore(db, arn, "again")
             assert everything(db, "again") == held
+
+
+def history_sizes(server):
+    """{(table, whether it is deleted): (records, bytes)} of /metrics."""
+    with urllib.request.urlopen(f"{server.endpoint}/metrics") as answer:
+        text = answer.read().decode()
+    found = {}
+    for kind, table, deleted, value in re.findall(r'^gramme_history_(\w+)\{table="([^"]*)",deleted="(\w+)"\} (\d+)$', text, re.MULTILINE):
+        found.setdefault((table, deleted == "true"), {})[kind] = int(value)
+    return {key: (sizes["records"], sizes["bytes"]) for key, sizes in found.items()}
+
+
+def update_all(db, table, count, rounds):
+    for n in range(rounds):
+        for first in range(0, count, 100):
+            db.TransactWriteItems(TransactItems=[
+                {"Update": {"TableName": table, "Key": item(pk=f"p{i}"), "UpdateExpression": "SET n = :n",
+                            "ExpressionAttributeValues": {":n": {"N": str(n)}}}} for i in range(first, first + 100)])
+
+
+@pytest.mark.parametrize("kind", ["memory", "rocksdb"])
+def test_room_is_in_proportion_to_the_writes(start_server, tmp_path, kind):
+    """A record per write, with the item as it was, and nothing for items that are not changed."""
+    server = start_server("memory:" if kind == "memory" else f"rocksdb:{tmp_path / 'store'}")
+    with Client(server.endpoint) as db:
+        create_table(db, name="plain")
+        create_table(db, name="table")
+        put_all(db, "table", [item(pk=f"p{i}", text="t" * 1000) for i in range(2000)])
+        assert history_sizes(server) == {}
+        set_recovery(db, "table", True)
+        assert history_sizes(server) == {("table", False): (0, 0)}
+        update_all(db, "table", 500, 4)
+        records, size = history_sizes(server)["table", False]
+        assert records == 2000 and 2000 * 1000 < size < 2000 * 1150
+        update_all(db, "table", 500, 1)
+        assert history_sizes(server)["table", False][0] == 2500
+        for _ in range(2):  # tables of one name are one series
+            db.DeleteTable(TableName="table")
+            poll(lambda: history_sizes(server).keys() == {("table", True)}, 30, "it is deleted")
+            create_table(db, name="table")
+            set_recovery(db, "table", True)
+            db.PutItem(TableName="table", Item=item(pk="a"))
+        sizes = history_sizes(server)
+        assert sizes.keys() == {("table", True), ("table", False)} and sizes["table", False][0] == 1
+        assert sizes["table", True][0] <= 2501  # a deleted table needs the versions of its last instant only
 
 
 @pytest.mark.skipif("GRAMME_POSTGRESQL" in os.environ, reason="reads the store's directory")

@@ -1,13 +1,16 @@
 """Backups and restores under a load of writes with transactions, and SIGKILL at random points: each restored table is what a
 replay of the acknowledged writes gives.
 
-Each writer owns its keys and writes one after the other, so what it has written up to an instant is the first n of its writes:
-all that were acknowledged before the instant, and none that was begun after it. GRAMME_KILLS and GRAMME_ROUNDS make it longer."""
+Each writer owns its keys, which are in all partitions, and writes one after the other, so what it has written up to an instant is
+the first n of its writes: all that were acknowledged before the instant, and none that was begun after it. All writers must have
+such an n for one and the same instant. The table has more items than a restore copies at a time. GRAMME_KILLS and GRAMME_ROUNDS
+make it longer."""
 
 import contextlib
 import itertools
 import os
 import random
+import re
 import threading
 import time
 
@@ -15,19 +18,19 @@ import pytest
 
 from backups import everything, set_recovery, wait_available, wait_restored
 from server import Server
-from tables import create_table
+from tables import create_table, put_all
 from values import item, plain
 from waiting import poll
 from wire import Client, Refused
 
 KILLS = int(os.environ.get("GRAMME_KILLS", "6"))
 ROUNDS = int(os.environ.get("GRAMME_ROUNDS", "20"))
-WRITERS, KEYS = 3, 12
+WRITERS, KEYS, HOT_KEYS = 3, 1700, 12  # keys of each writer; half of the writes are to the hot ones
 LOST = (OSError, ValueError, EOFError, AssertionError)  # what a client sees of a server that is killed
 
 
 class Writer(threading.Thread):
-    """Writes to its own keys; `log` has (begun, acknowledged, {key: number, or None if deleted})."""
+    """Writes to its own keys; `log` has (begun, acknowledged, {key: (n, g), or None if deleted})."""
 
     def __init__(self, run, number):
         super().__init__()
@@ -36,34 +39,45 @@ class Writer(threading.Thread):
         self.failure = None
 
     def key(self, i):
-        return {"pk": f"w{self.number}", "sk": i}
+        return {"pk": f"w{self.number}-{i}", "sk": i}
+
+    def item(self, i, content):
+        return item(self.key(i), n=content[0], g=content[1])
+
+    def preload(self, db):
+        """All keys have an item before the writer starts."""
+        put_all(db, self.run_of.table, [self.item(i, (0, "g0")) for i in range(KEYS)])
+
+    def choose(self):
+        return self.random.randrange(self.random.choice([HOT_KEYS, KEYS]))
 
     def requests(self, n):
-        """One write, or a transaction of two: (keys with their new number, the call)."""
+        """One write, or a transaction of two items in different partitions: (keys with their new content, the call)."""
         kind = self.random.choice(["put", "put", "update", "delete", "transact"])
-        i, k = self.random.sample(range(KEYS), 2)
-        table = self.run_of.table
+        i, k = self.choose(), self.choose()
+        table, content = self.run_of.table, (n, f"g{n % 3}")
         if kind == "delete":
             return {i: None}, lambda db: db.DeleteItem(TableName=table, Key=item(self.key(i)))
         if kind == "update":
-            return {i: n}, lambda db: db.UpdateItem(TableName=table, Key=item(self.key(i)), UpdateExpression="SET n = :n, g = :g",
-                                                    ExpressionAttributeValues={":n": {"N": str(n)}, ":g": {"S": f"g{n % 3}"}})
-        if kind == "transact":
-            return {i: n, k: n}, lambda db: db.TransactWriteItems(TransactItems=[
-                {"Put": {"TableName": table, "Item": item(self.key(key), n=n, g=f"g{n % 3}")}} for key in (i, k)])
-        return {i: n}, lambda db: db.PutItem(TableName=table, Item=item(self.key(i), n=n, g=f"g{n % 3}"))
+            return {i: content}, lambda db: db.UpdateItem(
+                TableName=table, Key=item(self.key(i)), UpdateExpression="SET n = :n, g = :g",
+                ExpressionAttributeValues={":n": {"N": str(n)}, ":g": {"S": content[1]}})
+        if kind == "transact" and i != k:
+            return {i: content, k: content}, lambda db: db.TransactWriteItems(TransactItems=[
+                {"Put": {"TableName": table, "Item": self.item(key, content)}} for key in (i, k)])
+        return {i: content}, lambda db: db.PutItem(TableName=table, Item=self.item(i, content))
 
     def was_written(self, changes):
         """After a lost answer: reads whether the write has happened. Nobody else writes these keys."""
         before = self.state(len(self.log))
-        if all(before.get(key) == number for key, number in changes.items()):
+        if all(before.get(key) == content for key, content in changes.items()):
             return True  # it changes nothing
         def probe():
             with contextlib.suppress(*LOST, Refused), self.run_of.connect() as db:
-                key, number = next((k, v) for k, v in changes.items() if before.get(k) != v)
+                key, content = next((k, v) for k, v in changes.items() if before.get(k) != v)
                 found = db.GetItem(TableName=self.run_of.table, Key=item(self.key(key)), ConsistentRead=True).get("Item")
-                now = plain(found)["n"] if found else None
-                return ("yes" if now == number else "no")
+                now = content_of(plain(found)) if found else None
+                return ("yes" if now == content else "no")
             return None
         return poll(probe, 60, "the server answers again") == "yes"
 
@@ -83,21 +97,47 @@ class Writer(threading.Thread):
                                 self.log.append((begun, time.time(), changes))
                             break
                         self.log.append((begun, time.time(), changes))
-        except BaseException as failure:  # told by the main thread
+        except BaseException as failure:  # reported by the main thread
             self.failure = failure
 
     def state(self, count):
-        state = {}
+        state = {i: (0, "g0") for i in range(KEYS)}
         for _, _, changes in self.log[:count]:
             state.update(changes)
-        return {key: number for key, number in state.items() if number is not None}
+        return {key: content for key, content in state.items() if content is not None}
 
-    def check(self, found, lower, upper):
-        """The items are those of the first n writes, for an n that an instant between the two times allows."""
+    def intervals(self, found, lower, upper):
+        """The times between `lower` and `upper` at which the items can have been those: [(first, last)]."""
         first = sum(acknowledged < lower for _, acknowledged, _ in self.log)
         last = sum(begun <= upper for begun, _, _ in self.log)
-        assert any(self.state(count) == found for count in range(first, last + 1)), (
-            f"writer {self.number}: none of the states {first} to {last}: {found}, {self.state(first)}, {self.state(last)}")
+        state, fitting = self.state(first), []
+        for count in range(first, last + 1):
+            if state == found:
+                begun = self.log[count - 1][0] if count > 0 else lower
+                acknowledged = self.log[count][1] if count < len(self.log) else upper
+                fitting.append((max(begun, lower), min(acknowledged, upper)))
+            if count < len(self.log):
+                for key, content in self.log[count][2].items():
+                    if content is None:
+                        state.pop(key, None)
+                    else:
+                        state[key] = content
+        assert fitting, f"writer {self.number}: none of the states {first} to {last}: {differences(found, self.state(first))}"
+        return fitting
+
+
+def content_of(entry):
+    return int(entry["n"]), entry["g"]
+
+
+def differences(found, expected):
+    return {key: (found.get(key), expected.get(key)) for key in found.keys() | expected.keys() if found.get(key) != expected.get(key)}
+
+
+def have_common_instant(intervals):
+    """Whether there is a time that is in one interval of each list."""
+    return any(all(any(first <= time <= last for first, last in fitting) for fitting in intervals)
+               for time in (first for fitting in intervals for first, _ in fitting))
 
 
 class Run:
@@ -105,8 +145,10 @@ class Run:
         self.store, self.server, self.is_over = store, Server(store, "--recovery-lag-ms", "0"), False
         with self.connect() as db:
             self.table = create_table(db, key="pk sk:N", gsi={"by-g": "g"})
+            self.writers = [Writer(self, number) for number in range(WRITERS)]
+            for writer in self.writers:
+                writer.preload(db)
             set_recovery(db, self.table, True)
-        self.writers = [Writer(self, number) for number in range(WRITERS)]
         self.backups = []  # ARN, not before, not after
         self.restored = []  # table, not before, not after
         self.random = random.Random(7)
@@ -154,10 +196,13 @@ class Run:
         for name, lower, upper in self.restored:
             found = everything(db, name)
             assert [entry for entry in found[None] if "g" in entry] == found["by-g"]
-            items = [plain(entry) for entry in found[None]]
-            for writer in self.writers:
-                writer.check({int(entry["sk"]): int(entry["n"]) for entry in items if entry["pk"] == f"w{writer.number}"},
-                             lower, upper)
+            items = {writer.number: {} for writer in self.writers}
+            for entry in map(plain, found[None]):
+                number, i = re.fullmatch(r"w(\d+)-(\d+)", entry["pk"]).groups()
+                assert entry.keys() == {"pk", "sk", "n", "g"} and entry["sk"] == int(i)
+                items[int(number)][int(i)] = content_of(entry)
+            intervals = [writer.intervals(items[writer.number], lower, upper) for writer in self.writers]
+            assert have_common_instant(intervals), f"{name}: no instant fits all writers: {intervals}"
 
     def begin(self):
         with self.connect() as db:
@@ -218,4 +263,29 @@ def test_killed(run):
         if number % 3 == 2:
             with run.connect() as db:
                 run.settle(db)
+    run.end()
+
+
+def kill_while_copying(run, start):
+    """Starts a restore and kills the server when some of the items are copied. Whether the restore then continued behind its start."""
+    with run.connect() as db:
+        start(db)
+        name = run.restored[-1][0]
+        def is_copying():
+            table = db.DescribeTable(TableName=name)["Table"]
+            return table["TableStatus"] == "ACTIVE" or table["ItemCount"] > 2 * 1024  # more than a chunk
+        poll(is_copying, 30, "a part is copied", pause=0)
+    run.restart()
+    with run.connect() as db:
+        run.settle(db)
+    shares = [int(share) for share in re.findall(rf"table {name}: continues at (\d+) %", run.server.log())]
+    return any(0 < share < 100 for share in shares)
+
+
+@pytest.mark.parametrize("kind", ["restore_backup", "restore_second"])
+def test_killed_while_it_copies(run, kind):
+    """The restore goes on from its cursor, while items on both sides of it change."""
+    run.begin()
+    resumed = sum(kill_while_copying(run, getattr(run, kind)) for _ in range(max(KILLS // 2, 3)))
+    assert resumed > 0, "no kill came between the first and the last chunk"
     run.end()

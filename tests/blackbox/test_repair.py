@@ -85,7 +85,7 @@ def test_garbage_in_the_manifest(store, copy):
 
 
 def test_flipped_bits_lose_nothing(store, copy):
-    """In several blocks of each table, and in the log."""
+    """In several blocks of each SST file, and in the WAL."""
     for path in [*copy.glob("*.sst"), max(copy.glob("*.wal"))]:
         for place in (5000, 25000, 45000):
             flip(path, place)
@@ -130,11 +130,11 @@ def test_bad_blocks_cost_their_rows_and_indexes_give_some_back(tmp_path):
     assert (missing > 0) == (re.search(r'table "slim": \d+ items were counted, \d+ are saved', said) is not None)
 
 
-def test_a_missing_table_is_told(tmp_path):
+def test_a_missing_sst_file_is_reported(tmp_path):
     directory = make(tmp_path / "store", large=100)
     next(iter(directory.glob("*.sst"))).unlink()
     done = gramme("repair", directory, tmp_path / "repaired")
-    assert done.returncode == 1 and "the table is missing" in done.stdout
+    assert done.returncode == 1 and "the SST file is missing" in done.stdout
     assert gramme("check", tmp_path / "repaired").returncode == 0
 
 

@@ -197,6 +197,19 @@ def test_what_an_update_is_charged(db, table, expression):
         update(largest + 1)
 
 
+def test_what_attribute_updates_are_charged(db, table):
+    """As much as expressions with the same effect: 19 per value, 2 per removal."""
+    largest = ITEM_MAX - (3 + 2 * 19 + 2) - item_size(item(fill="", extra=1))
+
+    def update(length):
+        db.DeleteItem(TableName=table, Key=item(pk="k"))
+        db.UpdateItem(TableName=table, Key=item(pk="k"), AttributeUpdates={
+            "fill": {"Value": av("x" * length)}, "extra": {"Action": "ADD", "Value": av(1)}, "gone": {"Action": "DELETE"}})
+    update(largest)
+    with invalid("Item size to update has exceeded the maximum allowed size"):
+        update(largest + 1)
+
+
 def test_item_and_its_local_index_entries_share_the_limit(db, make_table):
     table = make_table("pk sk", lsi={"lsi": "pk l"})
     half = ITEM_MAX // 2

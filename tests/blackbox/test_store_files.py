@@ -2,6 +2,7 @@
 with a message and changes nothing then, and never serves less than was acknowledged."""
 
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -41,7 +42,7 @@ def refusal(directory):
 
 
 def snapshot(directory):
-    """Names and bytes of all files but the lock and RocksDB's own diary."""
+    """Names and bytes of all files but the lock and RocksDB's LOG files."""
     return {path.name: path.read_bytes() for path in directory.iterdir()
             if path.is_file() and path.name != "STORE.lock" and not path.name.startswith("LOG")}
 
@@ -124,12 +125,29 @@ def test_flipped_bits_in_the_log_lose_nothing(store, place):
     server.stop()
 
 
+def run_printed_repair(said):
+    """Runs the command that a refusal names; the new store must be good. Gives its directory."""
+    command = re.search("`gramme (repair [^`]+)`", said)[1].split()
+    done = subprocess.run([program(), *command], capture_output=True, text=True, timeout=60)
+    assert done.returncode in (0, 1), done
+    assert subprocess.run([program(), "check", command[-1]], stdout=subprocess.DEVNULL, timeout=60).returncode == 0
+    return command[-1]
+
+
+def test_the_printed_command_repairs(store):
+    for name in ("STORE", "STORE.copy"):
+        (store / name).write_bytes(b"x" * 64)
+    with Server(f"rocksdb:{run_printed_repair(refusal(f'{store}/'))}") as server:
+        assert numbers_of(server, "Table") == list(range(ITEMS))
+
+
 def test_the_newest_segment_is_missed(store):
     max(store.glob("*.wal")).unlink()
     before = snapshot(store)
     said = refusal(store)
-    assert "the segment is missing" in said and "gramme repair" in said
+    assert "the segment is missing" in said
     assert snapshot(store) == before
+    run_printed_repair(said)
 
 
 def test_a_bad_sector_in_the_log_is_refused(store):

@@ -263,7 +263,7 @@ def test_iterator_to_what_was_trimmed_meanwhile(start):
 
 
 def test_idle_iterator_is_not_disturbed_by_trimming(start):
-    """What is trimmed of older shards of its lineage is not its business."""
+    """Trimming of parent shards does not affect the child."""
     db, streams, table, arn = start("--stream-shards", "1", "--stream-shard-ms", "36000000", *TEST_CLOCK)
     db.PutItem(TableName=table, Item=item(pk="a"))
     advance_clock(db, hours(24) - 300)

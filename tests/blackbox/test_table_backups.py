@@ -110,7 +110,7 @@ def test_keys_of_every_kind(db):
 
 
 def test_a_large_table_comes_in_chunks(db):
-    """More deleted items than a chunk holds, beside items that are larger than one."""
+    """More deleted items than fit a chunk, and items larger than a chunk."""
     table = create_table(db, key="pk sk:N")
     put_all(db, table, [item(pk=f"p{i % 50}", sk=i) for i in range(3000)])
     for i in range(12):
@@ -211,6 +211,22 @@ class TestOverrides:
         assert [index["IndexName"] for index in table["LocalSecondaryIndexes"]] == ["three"]
         assert db.Scan(TableName=table["TableName"], IndexName="new")["Count"] == 5
 
+    def test_indexes_that_are_alike(self, db):
+        """Each index of the source can be restored once; of two that are alike the one with the same name is taken."""
+        table = create_table(db, gsi={"one": "g", "two": "g", "three": "g"})
+        put_all(db, table, [item(pk=f"p{i}", g="g") for i in range(5)])
+        arn = create_backup(db, table)
+        def indexes(*names):
+            return [{"IndexName": name, "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                     "Projection": {"ProjectionType": "ALL"}} for name in names]
+        with invalid("Invalid Request: Index four does not match a secondary index that existed in the source table and cannot be created "
+                     "during the restore operation"):
+            db.RestoreTableFromBackup(TargetTableName=unique_name(), BackupArn=arn,
+                                      GlobalSecondaryIndexOverride=indexes("three", "two", "one", "four"))
+        restored = restore(db, arn, unique_name(), GlobalSecondaryIndexOverride=indexes("three", "new"))
+        assert sorted(index["IndexName"] for index in restored["GlobalSecondaryIndexes"]) == ["new", "three"]
+        assert all(db.Scan(TableName=restored["TableName"], IndexName=name)["Count"] == 5 for name in ("new", "three"))
+
     def test_capacity(self, db, source):
         units = {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}
         table = restore(db, source, unique_name(), BillingModeOverride="PROVISIONED", ProvisionedThroughputOverride=units,
@@ -236,6 +252,9 @@ class TestOverrides:
         ({"GlobalSecondaryIndexOverride": [{"IndexName": "new", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
                                             "Projection": {"ProjectionType": "KEYS_ONLY"}}]},
          "Index new does not match a secondary index that existed in the source table and cannot be created during the restore operation"),
+        ({"GlobalSecondaryIndexOverride": [{"IndexName": name, "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                                            "Projection": {"ProjectionType": "ALL"}} for name in ("one", "again")]},
+         "Index again does not match a secondary index that existed in the source table and cannot be created during the restore operation"),
     ])
     def test_refused(self, db, source, overrides, message):
         with invalid(f"Invalid Request: {message}"):

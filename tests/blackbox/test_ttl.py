@@ -1,5 +1,5 @@
-"""Time to live: UpdateTimeToLive, DescribeTimeToLive, and items that go by themselves. What stays is
-told from what has not gone yet by a canary: an item that expires later than all others and is gone."""
+"""Time to live: UpdateTimeToLive, DescribeTimeToLive, and the deletion of expired items. A canary item
+that expires last shows when a sweep has finished."""
 
 import itertools
 import os
@@ -376,7 +376,7 @@ class TestTablesInUse:
         assert scan(db, table) == sorted(f"none {n}" for n in range(10))
 
     def test_enabling_under_writes(self, db, clock_server):
-        """What is written while the items are gathered is neither missed nor taken for what it was."""
+        """Writes during the backfill get correct expiry rows."""
         table = create_table(db)
         now = read_clock(db)
         put_all(db, table, [item(pk=str(n), expires=now + 50) for n in range(3000)])

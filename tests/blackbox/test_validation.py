@@ -1,4 +1,4 @@
-"""How bad input is told: which texts have the envelope, and what is told before what.
+"""Validation errors: which texts have the envelope, and the order of checks.
 
 PutItem and UpdateItem put "1 validation error detected: " before some errors and not before others;
 reads never do. The split follows the kind of error, never the text."""

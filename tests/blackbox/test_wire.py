@@ -444,7 +444,7 @@ def test_describe_endpoints_and_limits(db):
 
 
 def test_validation_comes_before_the_table_look_up(db):
-    """Bad input is told even if the table does not exist."""
+    """Input is validated before the table is looked up."""
     for operation, request in (
             ("Scan", {"Limit": 0}), ("Scan", {"FilterExpression": "a ="}),
             ("Query", {"KeyConditionExpression": "a ="}), ("GetItem", {"Key": item(a=1),

@@ -5,9 +5,11 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 
 import pytest
 
+from blocks import blocks_for
 from c_programs import BUILD, LIBRARY, ROOT, clean_environment, compile_program, run, sanitizer_flags
 
 USER = ROOT / "tests" / "client" / "user.c"
@@ -44,6 +46,23 @@ def test_user_of_the_shared_library(installed, tmp_path, compiler, standard, lan
                     compiler=compiler, standard=standard)
     library, = installed[0].rglob("libgramme.so.0")
     check_runs(tmp_path / "user", library.parent, tmp_path)
+
+
+def test_code_of_the_manual(installed, tmp_path):
+    """docs/client.md: the commands compile a program, and the pieces of code compile inside one."""
+    commands, request, errors = blocks_for("docs/client.md", "tests/client/test_library.py")
+    body = textwrap.indent(f"{request}gramme_answer_destroy(answer);\ngramme_request_destroy(update);\n{errors}", "    ")
+    (tmp_path / "program.c").write_text(
+        "#include <gramme/gramme.h>\n#include <stdio.h>\n\n"
+        "void manual(struct gramme_db *db, const char *id, int64_t version);\n"
+        "void manual(struct gramme_db *db, const char *id, int64_t version)\n{\n"
+        f"    struct gramme_error *error = NULL;\n{body}    gramme_error_destroy(error);\n}}\n\n"
+        "int main(void)\n{\n    return 0;\n}\n")
+    flags = " ".join(["-Wall", "-Wextra", "-Werror", *sanitizer_flags()])
+    for command in commands.splitlines():
+        done = subprocess.run(command.replace("cc program.c", f"cc {flags} program.c"), shell=True, cwd=tmp_path, env=installed[1],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_user_of_the_static_library(installed, tmp_path):

@@ -5,8 +5,14 @@ import sys
 
 import pytest
 
+import postgresql
+from server import Server
+from tables import create_table
+from values import item
+from wire import Client
+
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "differential"))
-from servers import Oracle, oracle_command  # noqa: E402
+from servers import Oracle, oracle_is_missing  # noqa: E402
 
 
 def test_operations_over_http(run_program, start_server):
@@ -21,12 +27,28 @@ def test_operations_in_process_on_disk(run_program, tmp_path):
     run_program("operations", f"rocksdb:{tmp_path}/data")
 
 
+def test_operations_in_process_on_postgresql(run_program, probe):
+    """Also beside a server on the same database, whose tables it sees, and as another account, which is refused."""
+    with postgresql.Cluster() as cluster:
+        url = cluster.create_database()
+        run_program("operations", url)
+        run_program("threads", url)
+        with Server(url) as server, Client(server.endpoint) as db:
+            table = create_table(db)
+            db.PutItem(TableName=table, Item=item(pk="p"))
+            found = probe(url, "GetItem", {"TableName": table, "Key": item(pk="p")})
+            assert found["answer"]["Item"] == {"pk": "p"}
+        other = cluster.create_database("other")
+        with Server(other, "--account", "111111111111"):
+            pass
+        assert probe(other)["code"] == "CannotOpen"
+
+
 @pytest.mark.parametrize("name", ["dynoxide", "local"])
 def test_operations_of_others(run_program, name):
-    try:
-        oracle_command(name, 0)
-    except SystemExit as missing:
-        pytest.skip(str(missing))
+    missing = oracle_is_missing(name)
+    if missing is not None:
+        pytest.skip(missing)
     oracle = Oracle(name)
     try:
         run_program("operations", oracle.endpoint, *(["local"] if name == "local" else []))

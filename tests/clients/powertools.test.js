@@ -19,7 +19,7 @@ test('a function runs once for each payload', async () => {
   assert.deepEqual(await pay({ id: 2 }), { paid: 2, runs: 2 })
 })
 
-test('at the same time, one runs and the other is told', async () => {
+test('at the same time, one runs and the other gets an error', async () => {
   let runs = 0
   const config = new IdempotencyConfig({})
   const slow = makeIdempotent(async () => {

@@ -1,35 +1,11 @@
 """What must hold after a fault, asked of every server: items, indexes, counts, sums and streams. The load has stopped."""
 
+from changes import SERVICE, check_changes
 from check import check_collections, check_indexes_and_sizes, check_shared, stored_items
-from fault_workload import BRIEF
-from streams import Mirror
-from tables import all_items
 from values import item, plain
 from waiting import poll
 from wire import Client, Refused
-from workload import ALL, SLIM, TABLES, WIDE
-
-KEY_NAMES = {WIDE: ["pk", "sk"], SLIM: ["pk"], BRIEF: ["pk"]}
-
-
-class StreamCheck:
-    """Compares the records of a table's stream with what was written since the last check."""
-
-    def __init__(self, reader):
-        self.reader, self.mirror = reader, Mirror()
-        self.counted = 0  # the counter, when it was checked last
-
-    def take(self, endpoint):
-        """New records by key, in order: (event name, new image, who)."""
-        self.reader.finish(endpoint)
-        records, self.reader.records = self.reader.records, []
-        self.mirror.apply(records)  # each fits what the one before has left
-        found = {}
-        for record in records:
-            key = tuple(plain(record["dynamodb"]["Keys"])[name] for name in KEY_NAMES[self.reader.table])
-            found.setdefault(key, []).append(
-                (record["eventName"], plain(record["dynamodb"].get("NewImage")), record.get("userIdentity")))
-        return found
+from workload import ALL, BRIEF, SLIM, TABLES, WIDE
 
 
 def check_all(endpoints, workers, stream_checks):
@@ -94,24 +70,8 @@ def send_again(db, worker):
 def check_streams(endpoints, workers, stream_checks, count):
     """Every change once, in order of its item."""
     check_expired(endpoints, workers, stream_checks[BRIEF])
-    for table in (WIDE, SLIM):
-        found = stream_checks[table].take(endpoints[-1])
-        if table == SLIM:
-            numbers = [new["n"] for _, new, _ in found.pop(("counter",), [])]
-            expected = list(range(stream_checks[table].counted + 1, count + 1))
-            assert numbers == expected, f"the stream of the counter has {numbers}, not {expected}"
-            stream_checks[table].counted = count
-            found = {key: events for key, events in found.items() if not key[0].startswith("account-")}  # the mirror has them
-        for worker in workers:
-            for key in worker.own_keys:
-                if key[0] != table:
-                    continue
-                seen = [new and new["w"] for _, new, _ in found.pop(key[1:] if table == WIDE else key[1:2], [])]
-                assert seen == worker.history[key], f"the stream of {key} has {seen}, written were {worker.history[key]}"
-                worker.history[key] = []
-        assert not found, f"the stream of {table} has {list(found)[:5]}, which nobody wrote"
-        with Client(endpoints[0]) as db:
-            stream_checks[table].mirror.check_is(all_items(db.Scan, TableName=table, ConsistentRead=True), KEY_NAMES[table])
+    for table in TABLES:
+        check_changes(stream_checks[table], endpoints[-1], workers, count)
 
 
 def check_expired(endpoints, workers, stream_check):
@@ -126,7 +86,7 @@ def check_expired(endpoints, workers, stream_check):
             events = found.pop((pk,), None)
             if events is None and not is_sure:
                 continue
-            assert [name for name, _, _ in events or []] == ["INSERT", "REMOVE"], f"{pk}: {events}"
-            assert events[1][2]["PrincipalId"] == "dynamodb.amazonaws.com", events
+            assert [event[0] for event in events or []] == ["INSERT", "REMOVE"], f"{pk}: {events}"
+            assert events[1][2]["PrincipalId"] == SERVICE, events
         worker.brief = {}
     assert not found, f"the stream of {BRIEF} has {list(found)[:5]}, which nobody put"

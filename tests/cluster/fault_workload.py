@@ -2,31 +2,21 @@
 
 The calls are those of the crash test (tests/crash/workload.py): every client owns its keys, so it knows what they hold. A call
 without an answer, or with one that says that the server cannot know, leaves its keys in doubt: they are not used any more until
-the check after the fault finds out. Every write carries a number of its own, so that the records of the streams can be compared
-with what was written, one by one."""
+the check after the fault finds out."""
 
 import contextlib
 import random
 import threading
 import time
 
-from streams import Consumer, Streams, specification, stream_arn
-from tables import create_table, definitions, index_request
+import changes
+from streams import Streams
+from tables import definitions, index_request
 from values import item, plain, values
 from wire import Client, Refused
-from workload import ACCOUNTS, EACH, MONEY, SLIM, TABLES, Doubt, IndexMaker, Worker
+from workload import ACCOUNTS, BRIEF, EACH, MONEY, SLIM, Doubt, IndexMaker, Worker
 
-BRIEF = "brief"  # its items have expired when they are put
 KEYS_LEFT_MIN = 16  # a client with fewer that are not in doubt writes only what all share
-
-
-def prepare(endpoint):
-    with Client(endpoint) as db:
-        for name, definition in {**TABLES, BRIEF: {"key": "pk"}}.items():
-            create_table(db, name=name, StreamSpecification=specification("NEW_AND_OLD_IMAGES"), **definition)
-        db.UpdateTimeToLive(TableName=BRIEF, TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
-        for number in range(ACCOUNTS):
-            db.PutItem(TableName=SLIM, Item=item(pk=f"account-{number}", money=MONEY))
 
 
 def is_conflict(error):
@@ -36,30 +26,13 @@ def is_conflict(error):
 
 
 class ClusterWorker(Worker):
-    """`held` is what is known; `doubts` has calls whose outcome is not. `history` has, for each key, the numbers of its writes in
-    order, None for a deletion: what the stream must say."""
+    """`held` is what is known; `doubts` has calls whose outcome is not. Items of BRIEF have expired when they are put."""
 
     def __init__(self, number, seed):
         super().__init__(number, seed)
-        self.own_keys = list(self.keys)
-        self.history = {key: [] for key in self.keys}
         self.brief = {}  # key of an item that expires -> whether it is known to have been put
-        self.doubts, self.unknown, self.conflicts, self.writes = [], 0, 0, 0
+        self.doubts, self.unknown, self.conflicts = [], 0, 0
         self.failure = None
-
-    # Every write has a number.
-
-    def content(self, key):
-        self.writes += 1
-        return {**super().content(key), "w": f"{self.number}-{self.writes}"}
-
-    def update(self, key, before):
-        request, after = super().update(key, before)
-        self.writes += 1
-        after["w"] = f"{self.number}-{self.writes}"
-        request["UpdateExpression"] = request["UpdateExpression"].replace("SET ", "SET w = :w, ", 1)
-        request["ExpressionAttributeValues"].update(values(w=after["w"]))
-        return request, after
 
     # What came of a call.
 
@@ -83,13 +56,6 @@ class ClusterWorker(Worker):
         self.unknown += 1
         self.doubts.append(Doubt(kind, after, replay))
         self.keys = [key for key in self.keys if key not in after]
-
-    def settle(self, after):
-        """These are the items now."""
-        for key, content in after.items():
-            if content != self.held[key]:
-                self.history[key].append(content and content["w"])
-            self.held[key] = content
 
     # Calls that the crash test does not have, or that may fail otherwise here.
 
@@ -122,11 +88,10 @@ class ClusterWorker(Worker):
 
     def put_brief(self, db):
         """Expires at once."""
-        self.writes += 1
-        pk = f"{self.number}-{self.writes}"
+        pk = self.next_write()
         self.brief[pk] = False
         with suppress_server_failure():
-            db.PutItem(TableName=BRIEF, Item=item(pk=pk, expires=int(time.time()) - 10))
+            db.PutItem(TableName=BRIEF, Item=item(pk=pk, due=int(time.time()) - 10))
             self.brief[pk] = True
 
     # Running.
@@ -185,14 +150,12 @@ class ClusterIndexMaker(IndexMaker):
         db.UpdateTable(TableName=self.TABLE, AttributeDefinitions=definitions(self.KEY), GlobalSecondaryIndexUpdates=[update])
 
 
-class StreamReader:
+class StreamReader(changes.StreamReader):
     """Reads the stream of a table while it is written, from servers at random, and keeps all records in order."""
 
     def __init__(self, table, endpoint, seed):
-        self.table, self.records = table, []
+        super().__init__(table, endpoint)
         self.dice = random.Random(f"{seed}/stream of {table}")
-        with Client(endpoint) as db:
-            self.consumer = Consumer(None, stream_arn(db, table))
 
     def run(self, cluster, is_over):
         while not is_over():
@@ -202,11 +165,6 @@ class StreamReader:
                         self.records += records
             except OSError:
                 time.sleep(0.02)
-
-    def finish(self, endpoint):
-        """What is left when nobody writes."""
-        with Streams(endpoint) as self.consumer.streams:
-            self.records += self.consumer.read_all()
 
 
 def run_all(runners, cluster, fault):

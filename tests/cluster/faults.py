@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Three servers on one PostgreSQL under load while something fails: servers are killed, one is stopped for longer than its lease,
-PostgreSQL is killed, fails over to its synchronous standby, or its connections are cut. After each fault every server is asked:
+PostgreSQL is killed, loses its synchronous standby, fails over to it, or its connections are cut. After each fault every server is asked:
 all that was acknowledged is there and nothing refused, every index entry is that of its item, counts and sums are exact, expired
 items are gone, and the streams have had every change once and in order per item.
 
-    faults.py [--server-kills 2] [--stops 1] [--database-kills 2] [--failovers 1] [--cuts 60] [--seed N]
+    faults.py [--server-kills 2] [--stops 1] [--database-kills 2] [--standby-kills 1] [--failovers 1] [--cuts 60] [--seed N]
 
 Load and moments of the faults come from the seed, which it prints; the interleaving of clients does not."""
 
@@ -24,15 +24,16 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "cluster"), str(TESTS / "support"), str(TESTS / "crash")]
 
 import postgresql  # noqa: E402
-from fault_check import StreamCheck, check_all  # noqa: E402
-from fault_workload import BRIEF, ClusterIndexMaker, ClusterWorker, StreamReader, prepare, run_all  # noqa: E402
-from proxy import CuttingProxy  # noqa: E402
+from changes import StreamCheck  # noqa: E402
+from fault_check import check_all  # noqa: E402
+from fault_workload import ClusterIndexMaker, ClusterWorker, StreamReader, run_all  # noqa: E402
+from cutting_proxy import CuttingProxy  # noqa: E402
 from server import Server  # noqa: E402
 from tables import create_table  # noqa: E402
 from values import item  # noqa: E402
 from waiting import poll  # noqa: E402
 from wire import Client, refused  # noqa: E402
-from workload import TABLES  # noqa: E402
+from workload import BRIEF, TABLES, prepare  # noqa: E402
 
 SERVERS, CLIENTS = 3, 9
 CUTS_PER_ROUND = 50
@@ -158,6 +159,19 @@ def kill_database(deployment, dice, database):
     deployment.run(fault)
 
 
+def kill_standby(deployment, dice, standby):
+    """Without it no commit is acknowledged, not even a heartbeat: for longer than the lease, so that no server may serve."""
+    def fault(over):
+        pause(over, dice)
+        standby.kill()
+        poll(lambda: not any(is_ready(server.endpoint) for server in deployment.servers), 60, "no server may serve")
+        pause(over, dice, 0, 8)
+        standby.start()
+        deployment.wait_until_ready()
+        pause(over, dice)
+    deployment.run(fault)
+
+
 def cut_connections(deployment, proxy, count):
     def fault(over):
         target, deadline = proxy.count + count, time.monotonic() + 120
@@ -215,6 +229,8 @@ def run_with_standby(run, options, dice):
     with contextlib.ExitStack() as stack:
         primary, standby, url = postgresql.primary_with_standby(stack)
         deployment = stack.enter_context(run.deployment(url))
+        for _ in run.rounds("standby killed,", options.standby_kills, deployment):
+            kill_standby(deployment, dice, standby)
         for number in run.rounds("failover", options.failovers, deployment):
             if number > 1:  # the one that was primary becomes the standby, at the same port
                 port = primary.port
@@ -231,12 +247,12 @@ def run_with_standby(run, options, dice):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, count in (("server-kills", 2), ("stops", 1), ("database-kills", 2), ("failovers", 1), ("cuts", 60)):
+    for name, count in (("server-kills", 2), ("stops", 1), ("database-kills", 2), ("standby-kills", 1), ("failovers", 1), ("cuts", 60)):
         parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     options = parser.parse_args()
     print(f"faults: --server-kills {options.server_kills} --stops {options.stops} --database-kills {options.database_kills} "
-          f"--failovers {options.failovers} --cuts {options.cuts} --seed {options.seed}", flush=True)
+          f"--standby-kills {options.standby_kills} --failovers {options.failovers} --cuts {options.cuts} --seed {options.seed}", flush=True)
     dice = random.Random(options.seed)
     run = Run(options.seed)
     try:
@@ -244,7 +260,7 @@ def main():
             run_on_one_database(run, options, dice)
         if options.cuts > 0:
             run_behind_proxy(run, options)
-        if options.failovers > 0:
+        if options.standby_kills + options.failovers > 0:
             run_with_standby(run, options, dice)
     except Exception:  # pylint: disable=broad-except
         traceback.print_exc()

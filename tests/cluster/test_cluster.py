@@ -13,7 +13,8 @@ import pytest
 
 import postgresql
 from kinesis import Kinesis, check_history, enable
-from server import Server
+from server import Server, program
+from signing import SignedClient
 from streams import Consumer, Streams, specification, stream_arn
 from tables import create_table, unique_name, wait_active
 from values import item, plain
@@ -206,6 +207,43 @@ def test_tables_are_seen_everywhere_at_once(servers):
                     assert error.value.type == "ResourceNotFoundException"
     for db in clients:
         db.close()
+
+
+def test_tables_come_and_go_while_all_are_used(servers):
+    """All three create and delete the same tables, and write to them, at the same time. No answer may be any other error than that a
+    table is there already, or is not; afterwards all three agree on what there is."""
+    names = [unique_name() for _ in range(3)]
+    expected = {"ResourceNotFoundException", "ResourceInUseException", "LimitExceededException"}
+
+    def work(db, rand):
+        name, action = rand.choice(names), rand.random()
+        try:
+            if action < 0.1:
+                db.CreateTable(TableName=name, BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                               AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+            elif action < 0.2:
+                db.DeleteTable(TableName=name)
+            elif action < 0.6:
+                db.PutItem(TableName=name, Item=item(pk="x", id=db.DescribeTable(TableName=name)["Table"]["TableId"]),
+                           ConditionExpression="attribute_not_exists(pk)")
+            else:
+                db.GetItem(TableName=name, Key=item(pk="x"), ConsistentRead=True)
+        except Refused as error:
+            if error.type not in {*expected, "ConditionalCheckFailedException"}:
+                raise
+    run(servers, [work] * 9, 8)
+    for name in names:  # afterwards all agree
+        answers = set()
+        for server in servers:
+            with Client(server.endpoint) as db:
+                try:
+                    described = db.DescribeTable(TableName=name)["Table"]["TableId"]
+                    found = db.GetItem(TableName=name, Key=item(pk="x"), ConsistentRead=True).get("Item")
+                    answers.add((described, plain(found)["id"] if found else None))
+                except Refused as error:
+                    assert error.type == "ResourceNotFoundException", error
+                    answers.add(None)
+        assert len(answers) == 1, answers
 
 
 def check_index(db, table, index, attribute):
@@ -466,6 +504,37 @@ def test_counters_of_servers_that_are_gone_are_folded(database):
         else:
             server.process.kill()
             server.process.wait()
+
+
+def test_users_and_keys_of_one_server_are_known_to_another(database, tmp_path):
+    """Within seconds: a new key is accepted, and one that was removed is not."""
+    url = database.create_database(f"c{os.urandom(6).hex()}")
+    master = ("--master-key-file", str(tmp_path / "master.key"))
+
+    def gramme(*arguments, **variables):
+        done = subprocess.run([program(), *arguments], text=True, capture_output=True, timeout=60, check=False,
+                              env={**os.environ, **variables})
+        assert done.returncode == 0, done.stderr
+        return dict(line.split("=", 1) for line in done.stdout.splitlines() if line.startswith("AWS_"))
+
+    def may_list(server, key):
+        with SignedClient(server.endpoint, key["AWS_ACCESS_KEY_ID"], key["AWS_SECRET_ACCESS_KEY"]) as db:
+            try:
+                return db.ListTables() is not None
+            except Refused as error:
+                assert error.type == "UnrecognizedClientException", error
+                return False
+    root = gramme("init", "--store", url, *master)
+    with Server(url, "--auth", "on", *master) as one, Server(url, "--auth", "on", *master) as other:
+        on_one = {**root, "GRAMME_ENDPOINT": one.endpoint}
+        gramme("user", "add", "app", **on_one)
+        gramme("policy", "attach", "full", "--user", "app", **on_one)
+        key = gramme("key", "add", "app", **on_one)
+        assert may_list(one, key)
+        poll(lambda: may_list(other, key), 20, "the other server knows the key")
+        gramme("key", "remove", key["AWS_ACCESS_KEY_ID"], **on_one)
+        assert not may_list(one, key)
+        poll(lambda: not may_list(other, key), 20, "the other server knows that the key is gone")
 
 
 def test_heartbeats_are_few(database):

@@ -1,6 +1,7 @@
 """gramme copy: from RocksDB to PostgreSQL and back, also after it was killed."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -62,7 +63,10 @@ def test_there_and_back(database, tmp_path):
         table = create_table(db, "pk sk:N", gsi={"by-a": "a"}, lsi={"by-b": "pk b"},
                              StreamSpecification=specification("NEW_AND_OLD_IMAGES"))
         write(db, table, 0, ITEMS)
-    assert "are equal" in copy(first, between)
+    said = copy(first, between)
+    assert "are equal" in said
+    assert re.search(rf"^equal: table {table}, {ITEMS} items, \d+ rows with \d+ bytes, checksum [0-9a-f]{{16}}$", said, re.MULTILINE)
+    assert re.search(r" and [1-9]\d* counters are equal$", said, re.MULTILINE)
     assert contents(between, table) == contents(first, table)
     assert "not empty" in copy(first, between, status=1)
     with Server(between) as server, Client(server.endpoint) as db:
@@ -76,6 +80,25 @@ def test_there_and_back(database, tmp_path):
     assert len(contents(second, table)["records"]) == ITEMS + 60
 
 
+def rows_of(database, name):
+    if database.sql("SELECT to_regclass('gramme.kv') IS NOT NULL", name) != "t":
+        return 0
+    return int(database.sql("SELECT count(*) FROM gramme.kv WHERE k >= '\\x00000010'", name))
+
+
+def kill_copy_in_the_middle(database, source, target):
+    """It runs for moments only, and we look at what it has copied while it is stopped."""
+    with subprocess.Popen([program(), "copy", source, target], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        for _ in range(5000):
+            time.sleep(0.005)
+            running.send_signal(signal.SIGSTOP)
+            if rows_of(database, target.rsplit("/", 1)[1]) > 600:
+                break
+            running.send_signal(signal.SIGCONT)
+        running.kill()
+        assert running.wait() == -signal.SIGKILL
+
+
 def test_goes_on_after_a_kill(database, tmp_path):
     source = f"rocksdb:{tmp_path / 'source'}"
     target = database.create_database("target")
@@ -85,20 +108,53 @@ def test_goes_on_after_a_kill(database, tmp_path):
         for i in range(40):
             db.BatchWriteItem(RequestItems={table: [
                 {"PutRequest": {"Item": item(pk=f"p{k % 20}", sk=i * 25 + k, a="a", b="b", filler="x" * 2000)}} for k in range(25)]})
-    running = subprocess.Popen([program(), "copy", source, target], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and running.poll() is None:
-        if int(database.sql("SELECT count(*) FROM gramme.kv" if database.sql(
-                "SELECT to_regclass('gramme.kv') IS NOT NULL", "target") == "t" else "SELECT 0", "target")) > 600:
-            break
-    running.send_signal(signal.SIGKILL)
-    if running.wait() == 0:
-        pytest.skip("it was quicker than we")
+    kill_copy_in_the_middle(database, source, target)
     failed = subprocess.run([program(), "serve", "--listen", "127.0.0.1:0", "--store", target], text=True, capture_output=True,
                             timeout=60, check=False)
     assert failed.returncode == 1 and "not finished" in failed.stderr
+    other = f"rocksdb:{tmp_path / 'other'}"
+    with Server(other):
+        pass
+    assert "made with another seed" in copy(other, target, status=1)
+    # The cursor has the seed of the store that is copied.
+    other_seed = "UPDATE gramme.kv SET v = set_byte(v, 1, 255 - get_byte(v, 1)) WHERE k > '\\x00000001636f7079' AND k < '\\x00000001636f707a'"
+    database.sql(other_seed, "target")
+    assert "unfinished copy of another store" in copy(source, target, status=1)
+    database.sql(other_seed, "target")
     assert "continued and finished" in copy(source, target)
     assert contents(target, table) == contents(source, table)
+
+
+def test_a_changed_copy_is_noticed(database, tmp_path):
+    source = f"rocksdb:{tmp_path / 'source'}"
+    target = database.create_database("changed")
+    with Server(source) as server, Client(server.endpoint) as db:
+        table = create_table(db, "pk sk:N")
+        write(db, table, 0, 50)
+    copy(source, target)
+    # With the cursor of a copy that has copied all rows it is compared again.
+    seed = database.sql("SELECT encode(substr(v, 5, 8), 'hex') FROM gramme.kv WHERE b = 73", "changed")
+    cursor = "\\x00000001" + "copy".encode().hex() + "00" * 12
+    database.sql(f"INSERT INTO gramme.kv VALUES (99, '{cursor}', 0, '\\x01{seed}ffffffffff')", "changed")
+    database.sql("UPDATE gramme.kv SET v = v || '\\x00' WHERE (b, k) = (SELECT b, k FROM gramme.kv WHERE k >= '\\x00000010' LIMIT 1)", "changed")
+    assert f"the table {table} differs" in copy(source, target, status=1)
+
+
+def test_a_copy_belongs_to_the_first_server(database, tmp_path):
+    """A store on RocksDB has no owner; the copy of one on PostgreSQL has that of its source."""
+    first = f"rocksdb:{tmp_path / 'first'}"
+    names = [f"o{os.urandom(4).hex()}" for _ in range(2)]
+    urls = [database.create_database(name) for name in names]
+    with Server(first):
+        pass
+    copy(first, urls[0])
+    with Server(urls[0], "--account", "111111111111", "--region", "eu-west-1"):
+        pass
+    copy(urls[0], urls[1])
+    for url in urls:
+        done = subprocess.run([program(), "serve", "--listen", "127.0.0.1:0", "--store", url], text=True, capture_output=True,
+                              timeout=60, check=False)
+        assert done.returncode == 1 and "belongs to account and region 111111111111/eu-west-1" in done.stderr
 
 
 @pytest.mark.parametrize("url, message", [

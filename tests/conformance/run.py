@@ -11,7 +11,8 @@ One file per operation, cases/PutItem.json, holds a list of cases:
 `setup` is carried out first and may fail; `request` is a value, or text that is sent as it is; `operation` stands for
 another one than the file's. The tables of tables.json are there from the start. {"$repeat": ["x", 1025]} in a request is a long
 text, a member "$repeat x 65536" a long name. {"$arn": "table"} is the ARN of that table's stream, {"$shard": "table"} the id of
-its first shard, {"$iterator": "table"} an iterator at the start of the shard that has records. Dates, ids, tokens, ARNs and runs of ten
+its first shard, {"$iterator": "table"} an iterator at the start of the shard that has records, {"$token": {...}} the NextToken of
+that ExecuteStatement. Dates, ids, tokens, ARNs and runs of ten
 thousand equal characters are placeholders in answers; an empty body is an empty text. Without
 --endpoint a server in memory is started."""
 
@@ -33,7 +34,7 @@ from wire import TARGET, Client  # noqa: E402
 RUN = re.compile(r"(.)\1{9999,}")
 ARN = re.compile(r"arn:aws:(\w+):[^:]*:[^:]*:(key/.*)?")
 RULE = re.compile(r"(?<=^DynamoDBContributorInsights)(.+)-\d{13}$")
-LABEL = re.compile(r"(?<=/stream/)[^\"]+|^\d{4}-\d\d-\d\dT[\d:.]+$")
+LABEL = re.compile(r"(?<=/stream/)[^\" ]+|^\d{4}-\d\d-\d\dT[\d:.]+$")
 
 
 # Nothing listens there: destinations of cases stay ENABLING.
@@ -72,6 +73,9 @@ class Words:
             if self.streams.GetRecords(ShardIterator=found)["Records"]:
                 break
         return found
+
+    def token(self, request):
+        return self.db.ExecuteStatement(**self.expand(request))["NextToken"]
 
     @staticmethod
     def expand_name(name):

@@ -4,8 +4,10 @@ import { webcrypto } from "node:crypto";
 import { test } from "node:test";
 import { boto3Code, cliCode, partiqlCode } from "../../console/src/lib/code.js";
 import { csvHead, csvItems, csvLine, csvReader } from "../../console/src/lib/csv.js";
+import { timeRange } from "../../console/src/lib/format.js";
 import { jsonSplitter, parseJson } from "../../console/src/lib/json.js";
 import { findKinds } from "../../console/src/lib/kinds.js";
+import { pathOf, pathsOf, pathSteps } from "../../console/src/lib/path.js";
 import { isExplainable, readPlan, statementsOf, writeOf } from "../../console/src/lib/plan.js";
 import { sign } from "../../console/src/lib/sign.js";
 import { fromPlain, itemFromText, itemSize, plainJson, problemOf, same } from "../../console/src/lib/values.js";
@@ -148,6 +150,25 @@ test("code quotes what it must", () => {
   assert.equal(cliCode("Query", { TableName: "t", ExpressionAttributeValues: { ":v": { S: "it's" } }, ScanIndexForward: false, Limit: 3 }, "http://h"),
     `aws dynamodb query \\\n    --endpoint-url http://h \\\n    --table-name t \\\n    --expression-attribute-values '{":v":{"S":"it'\\''s"}}' \\\n    --no-scan-index-forward \\\n    --max-items 3`);
   assert.match(boto3Code("PutItem", { TableName: "t", Item: { b: { B: "AQ==" }, t: { BOOL: true } } }, "http://h"), /^import base64\nimport boto3[^]*"B": base64\.b64decode\("AQ=="\)[^]*True/);
-  assert.equal(partiqlCode({ table: 'a"b', index: "i", conditions: [{ path: "m.x[0]", op: "=", values: [{ S: "o'c" }] }, { path: "z", op: "not_exists", values: [] }], projection: ["p"], isBackward: true, sortKey: "s" }),
+  assert.equal(partiqlCode({ table: 'a"b', index: "i", conditions: [{ steps: ["m", "x", 0], op: "=", values: [{ S: "o'c" }] }, { steps: ["z"], op: "not_exists", values: [] }], projection: [["p"]], isBackward: true, sortKey: "s" }).statement,
     `SELECT "p"\nFROM "a""b"."i"\nWHERE "m"."x"[0] = 'o''c'\n  AND "z" IS MISSING\nORDER BY "s" DESC`);
+});
+
+test("paths: names, positions, and names in quotes", () => {
+  const rows = [["a", ["a"]], ["a.b[2][0].c", ["a", "b", 2, 0, "c"]], ['"user.id"', ["user.id"]], ['"a ""b""".c', ['a "b"', "c"]], ["it's", ["it's"]], ['say "x"', ['say "x"']],
+    ["a.", ["a."]], [".a", [".a"]], ["[0]", ["[0]"]], ["a[x]", ["a[x]"]], ['"a"b', ['"a"b']], ["a..b", ["a..b"]]]; /* no paths: names as they are */
+  for (const [text, steps] of rows) {
+    assert.deepEqual(pathSteps(text), steps, text);
+  }
+  for (const name of ["a", "user.id", "[0]", 'say "x"', "a, b", " a", '"', "naïve"]) {
+    assert.deepEqual(pathSteps(pathOf(name)), [name]);
+  }
+  assert.deepEqual(pathsOf('a, "b, c".d[0],,e '), ["a", '"b, c".d[0]', "e"]);
+});
+
+test("times of charts: a single point has some time before it", () => {
+  const rows = [[[1000, 1000, 0, 600], [400, 1000]], [[900, 1000, 0, 600], [400, 1000]], [[0, 1000, 0, 600], [0, 1000]], [[0, 1000, 300, 60], [700, 1000]], [[990, 1000, 300, 60], [940, 1000]]];
+  for (const [given, expected] of rows) {
+    assert.deepEqual(timeRange(...given), expected, given.join());
+  }
 });

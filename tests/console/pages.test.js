@@ -158,3 +158,59 @@ test("an answer from nowhere: the page says that the server is away, and goes on
   page.troubles.length = 0;
   await close(page);
 });
+
+/* Presses Tab until the focus is back where it began, or leaves the page; what has it must be in view. Gives the number of stops. */
+async function tabThrough(page, where) {
+  const seen = new Set();
+  for (;;) {
+    await page.keyboard.press("Tab");
+    const stop = await page.evaluate(() => {
+      let element = document.activeElement;
+      while (element.shadowRoot?.activeElement) {
+        element = element.shadowRoot.activeElement;
+      }
+      const { left, right, top, bottom } = element.getBoundingClientRect();
+      const header = document.querySelector("header.top").getBoundingClientRect();
+      const isLarge = right - left >= innerWidth || bottom - top >= innerHeight - header.bottom;
+      const isInHeader = element.closest?.("header.top, .skip") !== null;
+      window.focusNumbers ??= new Map();
+      window.focusNumbers.set(element, window.focusNumbers.get(element) ?? window.focusNumbers.size);
+      return {
+        number: window.focusNumbers.get(element), isBody: element === document.body, html: element.outerHTML.slice(0, 120),
+        isVisible: isLarge || (left >= -1 && right <= innerWidth + 1 && bottom <= innerHeight + 1 && top >= (isInHeader ? -1 : header.bottom - 1)),
+      };
+    });
+    if (stop.isBody || seen.has(stop.number)) {
+      return seen.size;
+    }
+    seen.add(stop.number);
+    assert.ok(stop.isVisible, `${where}: has the focus, and is not wholly in view: ${stop.html}`);
+    assert.ok(seen.size < 500, where);
+  }
+}
+
+test("by keyboard alone on 360 px: all that gets the focus is in view, menus and dialogs give it back", async () => {
+  const page = await site.open("", { viewport: SMALL_PHONE.viewport });
+  for (const one of PAGES) {
+    await visit(page, one[0]);
+    await waitFor(page, one);
+    await page.evaluate(() => document.querySelector(".skip").focus());
+    assert.ok((await tabThrough(page, one[0])) > 3, one[0]);
+  }
+  await page.getByRole("button", { name: "Menu" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Menu" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: "Menu" }).waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Menu", "the focus is back");
+  await page.keyboard.press("Enter");
+  const link = page.getByRole("dialog", { name: "Menu" }).getByRole("link", { name: /Heat/ });
+  for (let presses = 0; !(await link.evaluate((element) => element === document.activeElement)); presses++) {
+    await page.keyboard.press("Tab");
+    assert.ok(presses < 20, "the link in the menu cannot be reached");
+  }
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Heat" }).waitFor();
+  await page.getByRole("dialog", { name: "Menu" }).waitFor({ state: "detached" });
+  await close(page);
+});

@@ -6,14 +6,15 @@ import { once } from "node:events";
 import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import { DESKTOP, openPage, startBrowser } from "../apps/browser.js";
+import { storeUrl } from "../support/store.js";
 
 export { checkAxe, checkWidth, DESKTOP, PHONE, SMALL_PHONE, startBrowser } from "../apps/browser.js";
 
 const GRAMME = process.env.GRAMME ?? fileURLToPath(new URL("../../build/gramme", import.meta.url));
 
-/* A server in memory: {url, log(), stop()}. */
+/* A server in memory (or on PostgreSQL): {url, log(), stop()}. */
 export async function startServer(...options) {
-  const child = spawn(GRAMME, ["serve", "--listen", "127.0.0.1:0", "--store", "memory:", ...options], { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(GRAMME, ["serve", "--listen", "127.0.0.1:0", "--store", storeUrl(), ...options], { stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
   let log = "";
   const url = await new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Do requests still cost what they did? Counts instructions with callgrind, so that a slow-down shows
+"""Compares instructions per request with expected.json. Counts instructions with callgrind, so that a slow-down shows
 in review without a clock, and compares them with expected.json.
 
     tests/cost/cost.py            fails if a count is off by more than 5 percent, up or down

@@ -1,9 +1,10 @@
-"""What must hold after a crash, checked from outside: by Scan, index Scan and DescribeTable."""
+"""What must hold after a crash, checked from outside: by Scan, index Scan, DescribeTable and the streams."""
 
+from changes import StreamCheck, StreamReader, check_brief, check_changes
 from tables import all_items, wait_active
 from values import item, item_size, plain
 from wire import Refused
-from workload import ACCOUNTS, ALL, MONEY, SLIM, TABLES, IndexMaker, index_definitions, key_names
+from workload import ACCOUNTS, ALL, BRIEF, MONEY, SLIM, TABLES, IndexMaker, index_definitions, key_names
 
 
 def stored_items(db, table):
@@ -82,7 +83,7 @@ def check_worker(db, worker, stored):
         before = all(actual[key] == worker.held[key] for key in doubtful)
         after = all(actual[key] == doubtful[key] for key in doubtful)
         assert before or after, f"half of a transaction: {doubtful}"
-    worker.held = actual
+    worker.settle(actual)
     worker.doubt = None
     if doubt and doubt.replay:
         settle(db, worker, doubt)
@@ -91,7 +92,7 @@ def check_worker(db, worker, stored):
 def settle(db, worker, doubt):
     """Sends a transaction again with its token: it has then happened once, not twice."""
     db.TransactWriteItems(**doubt.replay)
-    worker.held.update(doubt.after)
+    worker.settle(doubt.after)
     for key, content in doubt.after.items():
         found = db.GetItem(TableName=key[0], Key=item(worker.key_item(key)), ConsistentRead=True)
         assert plain(found.get("Item")) == content, f"replay: {key} holds {found}, not {content}"
@@ -125,14 +126,35 @@ def check_short_lived(db, maker):
     maker.must_exist = False
 
 
-def check_all(db, workers, maker):
+def check_expiring(db):
+    """Indexes and sizes of a table whose items expire meanwhile."""
+    while True:
+        items = stored_items(db, BRIEF)
+        try:
+            check_indexes_and_sizes(db, BRIEF, items)
+            return
+        except AssertionError:
+            if stored_items(db, BRIEF) == items:
+                raise
+
+
+def stream_checks(endpoint):
+    """To be made before the first write."""
+    return {table: StreamCheck(StreamReader(table, endpoint)) for table in (*TABLES, BRIEF)}
+
+
+def check_all(db, endpoint, workers, maker, streams):
     stored = {table: stored_items(db, table) for table in TABLES}
     for table, items in stored.items():
         check_indexes_and_sizes(db, table, items)
     check_collections(db, "wide", stored["wide"])
     check_short_lived(db, maker)
-    check_shared(workers, stored[SLIM])
+    count = check_shared(workers, stored[SLIM])
     for worker in workers:
         check_worker(db, worker, stored)
     for table, items in stored.items():
         assert not items, f"{table} holds what nobody wrote: {list(items)[:5]}"
+    for table in TABLES:
+        check_changes(streams[table], endpoint, workers, count)
+    check_brief(streams[BRIEF], endpoint, workers)
+    check_expiring(db)

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Kills a server on disk with SIGKILL while it is under load, starts it again on the same files, and
-checks that everything acknowledged is there, nothing refused is, and indexes and counts agree. Before each
-start `gramme check` must find the files good.
+checks that everything acknowledged is there, nothing refused is, indexes and counts agree, streams have every change once
+and in order, and items are missing only if they were deleted or have expired. Before each start `gramme check` must find
+the files good.
 
     crash.py [--kills 5] [--seed N]
 
@@ -19,22 +20,12 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from check import check_all  # noqa: E402
+from check import check_all, stream_checks  # noqa: E402
 from server import Server, program  # noqa: E402
-from tables import create_table  # noqa: E402
-from values import item  # noqa: E402
 from wire import Client  # noqa: E402
-from workload import ACCOUNTS, MONEY, SLIM, TABLES, IndexMaker, TableMaker, Worker  # noqa: E402
+from workload import BRIEF, IndexMaker, TableMaker, Worker, prepare  # noqa: E402
 
 CLIENTS = 8
-
-
-def prepare(server):
-    with Client(server.endpoint) as db:
-        for name, definition in TABLES.items():
-            create_table(db, name=name, **definition)
-        for number in range(ACCOUNTS):
-            db.PutItem(TableName=SLIM, Item=item(pk=f"account-{number}", money=MONEY))
 
 
 def run_until_killed(server, runners, seconds):
@@ -44,7 +35,7 @@ def run_until_killed(server, runners, seconds):
     def guarded(runner):
         try:
             runner.run(server.endpoint)
-        except BaseException as failure:  # noqa: B902 - told below
+        except BaseException as failure:  # noqa: B902 - reported below
             failures.append(failure)
     threads = [threading.Thread(target=guarded, args=(runner,)) for runner in runners]
     for thread in threads:
@@ -81,17 +72,20 @@ def main():
     passed = 0
     with tempfile.TemporaryDirectory(prefix="gramme-crash-") as directory:
         server = Server(f"rocksdb:{directory}/data")
-        prepare(server)
+        prepare(server.endpoint)
+        streams = stream_checks(server.endpoint)
         try:
             for kill in range(1, options.kills + 1):
                 run_until_killed(server, [*workers, maker, index_maker], dice.uniform(0.05, 1.5))
                 check_files(f"{directory}/data")
                 server = Server(f"rocksdb:{directory}/data")
                 with Client(server.endpoint) as db:
-                    check_all(db, workers, maker)
+                    check_all(db, server.endpoint, workers, maker, streams)
                 passed += 1
                 print(f"kill {kill}: {sum(worker.calls for worker in workers)} calls so far, "
-                      f"{sum(worker.refused for worker in workers)} refused as they should", flush=True)
+                      f"{sum(worker.refused for worker in workers)} refused as they should, "
+                      f"{sum(each.seen for each in streams.values())} changes in streams, "
+                      f"{streams[BRIEF].expired} items expired", flush=True)
         except AssertionError as failure:
             print(f"kill {passed + 1} of --seed {options.seed}: {failure}", file=sys.stderr)
             print(f"{passed} passed, 1 failed")

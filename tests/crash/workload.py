@@ -3,35 +3,58 @@
 Every client owns its keys, so it knows exactly what they hold: what was acknowledged is there, what
 was refused is not. Only the call that is under way when the server dies is in doubt; for it the
 client keeps what would have come of it. Some items are shared by all: a counter, and accounts
-between which money is moved."""
+between which money is moved. Items of one table expire, some of them within seconds.
+
+Every write carries a number of its own, so that the records of the streams can be compared with what was written, one by
+one (changes.py)."""
 
 import random
+import time
 
-from tables import definitions, index_request, key_schema, wait_active
+from expiry import start_ttl
+from streams import specification
+from tables import create_table, definitions, index_request, key_schema, wait_active
 from values import av, item, values
 from wire import Client, Refused
 
 WIDE, SLIM = "wide", "slim"
+BRIEF = "brief"  # its items expire
 KEYS_PER_CLIENT = 12
+BRIEF_KEYS = 6
 ACCOUNTS, MONEY = 10, 1000
 TABLES = {
     WIDE: {"key": "pk sk:N", "gsi": {"gsi": ("g s:N", "KEYS_ONLY"), "all": "a"},
            "lsi": {"lsi": ("pk l", ["extra"])}},
     SLIM: {"key": "pk", "gsi": {"two": ("g1,g2 s:N", ["extra"])}},
 }
+EXPIRING = {BRIEF: {"key": "pk", "gsi": {"gsi": ("g", "KEYS_ONLY")}}}
 # What the in-doubt call would have done: ALL of it or nothing, or EACH item for itself.
 ALL, EACH = "all", "each"
+
+
+def definition(table):
+    return {**TABLES, **EXPIRING}[table]
+
+
+def prepare(endpoint):
+    """Creates the tables, each with a stream, and the accounts."""
+    with Client(endpoint) as db:
+        for name in (*TABLES, *EXPIRING):
+            create_table(db, name=name, StreamSpecification=specification("NEW_AND_OLD_IMAGES"), **definition(name))
+        start_ttl(db, BRIEF, "due")
+        for number in range(ACCOUNTS):
+            db.PutItem(TableName=SLIM, Item=item(pk=f"account-{number}", money=MONEY))
 
 
 def index_definitions(table):
     """{index name: (names of its keys, projection as in CreateTable)}"""
     return {name: ([part["AttributeName"] for part in request["KeySchema"]], request["Projection"])
             for kind in ("gsi", "lsi") for name, request in
-            ((name, index_request(name, index)) for name, index in TABLES[table].get(kind, {}).items())}
+            ((name, index_request(name, index)) for name, index in definition(table).get(kind, {}).items())}
 
 
 def key_names(table):
-    return [part["AttributeName"] for part in key_schema(TABLES[table]["key"])]
+    return [part["AttributeName"] for part in key_schema(definition(table)["key"])]
 
 
 class Doubt:
@@ -43,16 +66,46 @@ class Doubt:
         self.replay = replay  # TransactWriteItems request with a token, to be sent again
 
 
+class BriefWrite:
+    """A put (content) or a deletion (None); sure when it was acknowledged."""
+
+    def __init__(self, content):
+        self.content, self.is_sure = content, False
+
+
+class Brief:
+    """An item that may expire: what it was when it was checked last, and the writes since."""
+
+    def __init__(self):
+        self.held, self.writes = None, []
+
+
 class Worker:
+    """`history` has, for each key, the numbers of its writes in order, None for a deletion: what the stream must say."""
+
     def __init__(self, number, seed):
         self.number = number
         self.dice = random.Random(f"{seed}/{number}")
         self.keys = [(WIDE, f"c{number}-{index % 3}", index) for index in range(KEYS_PER_CLIENT)]
         self.keys += [(SLIM, f"c{number}-{index}", None) for index in range(KEYS_PER_CLIENT)]
+        self.own_keys = list(self.keys)
         self.held = dict.fromkeys(self.keys)  # key -> item in Python's values, or None
+        self.history = {key: [] for key in self.keys}
+        self.brief = {f"c{number}-{index}": Brief() for index in range(BRIEF_KEYS)}
         self.doubt = None
         self.added, self.added_doubt = 0, 0  # to the shared counter
-        self.calls = self.refused = self.tokens = 0
+        self.calls = self.refused = self.tokens = self.writes = 0
+
+    def next_write(self):
+        self.writes += 1
+        return f"{self.number}-{self.writes}"
+
+    def settle(self, after):
+        """These are the items now."""
+        for key, content in after.items():
+            if content != self.held[key]:
+                self.history[key].append(content and content["w"])
+            self.held[key] = content
 
     def key_item(self, key):
         table, pk, sk = key
@@ -65,24 +118,24 @@ class Worker:
                 "l": f"l{dice.randrange(6)}", "g1": f"x{dice.randrange(3)}", "g2": f"y{dice.randrange(2)}",
                 "extra": "e" * dice.randrange(300), "tags": {"red", f"t{dice.randrange(9)}"},
                 "body": "b" * dice.choice((0, 10, 100, 3000))}
-        return {**self.key_item(key), "n": dice.randrange(1000),
+        return {**self.key_item(key), "n": dice.randrange(1000), "w": self.next_write(),
                 **{name: value for name, value in some.items() if dice.random() < 0.7}}
 
     def update(self, key, before):
         """A random update: its request, and the item afterwards."""
         dice = self.dice
         after = dict(before or self.key_item(key))
-        after.update(s=dice.randrange(-5, 5), l=f"l{dice.randrange(6)}", n=after.get("n", 0) + 7)
+        after.update(s=dice.randrange(-5, 5), l=f"l{dice.randrange(6)}", n=after.get("n", 0) + 7, w=self.next_write())
         drop = dice.choice(["g", "a", "g1", "extra"])
         after.pop(drop, None)
         return {"Key": item(self.key_item(key)),
-                "UpdateExpression": f"SET s = :s, l = :l ADD n :seven REMOVE {drop}",
-                "ExpressionAttributeValues": values(s=after["s"], l=after["l"], seven=7)}, after
+                "UpdateExpression": f"SET s = :s, l = :l, w = :w ADD n :seven REMOVE {drop}",
+                "ExpressionAttributeValues": values(s=after["s"], l=after["l"], w=after["w"], seven=7)}, after
 
     def run(self, endpoint):
         """Until the server is gone. Anything else that goes wrong is raised."""
         steps = [self.put] * 4 + [self.change] * 4 + [self.delete] * 2 + [self.batch] * 2 + [
-            self.transaction] * 3 + [self.count] * 2 + [self.pay] * 2 + [self.refused_put]
+            self.transaction] * 3 + [self.count] * 2 + [self.pay] * 2 + [self.refused_put, self.put_brief, self.put_brief, self.delete_brief]
         try:
             with Client(endpoint) as db:
                 while True:
@@ -96,7 +149,7 @@ class Worker:
         self.doubt = Doubt(kind, after, replay)
         try:
             send()
-            self.held.update(after)
+            self.settle(after)
         except Refused as error:
             assert error.type in may_fail, error
             self.refused += 1
@@ -196,6 +249,26 @@ class Worker:
             self.refused += 1
 
 
+    def write_brief(self, pk, content, send):
+        write = BriefWrite(content)
+        self.brief[pk].writes.append(write)
+        send()
+        write.is_sure = True
+
+    def put_brief(self, db):
+        """Expires at once, within seconds, not for long, or never."""
+        dice = self.dice
+        pk = dice.choice(list(self.brief))
+        due = dice.choice((-10, 1, 1, 2, 3600, None))
+        content = {"pk": pk, "w": self.next_write(), "g": f"g{dice.randrange(3)}",
+                   **({"due": int(time.time()) + due} if due is not None else {})}
+        self.write_brief(pk, content, lambda: db.PutItem(TableName=BRIEF, Item=item(content)))
+
+    def delete_brief(self, db):
+        pk = self.dice.choice(list(self.brief))
+        self.write_brief(pk, None, lambda: db.DeleteItem(TableName=BRIEF, Key=item(pk=pk)))
+
+
 class IndexMaker:
     """Gives a table in use an index and takes it away, again and again; often before it is filled."""
     TABLE, NAME, KEY = WIDE, "passing", "n:N"
@@ -244,7 +317,6 @@ class TableMaker:
         self.calls = self.refused = 0
 
     def run(self, endpoint):
-        from tables import create_table
         try:
             with Client(endpoint) as db:
                 if self.may_exist:

@@ -138,7 +138,7 @@ class Differ:
         if isinstance(body, dict) and "ClientRequestToken" in body and case.gramme.is_ok() != case.oracle.is_ok():
             self.generator.forget_tokens()  # only one side knows this one
         if operation in TABLES:
-            self.refresh(case)
+            self.compare_tables(number, case, self.refresh(case))
             self.compare_new_indexes(number, case)
         elif operation in WRITES and not case.reads() and (not case.same() or self.may_be_half_done(case)):
             self.restore(case)
@@ -273,23 +273,31 @@ class Differ:
 
     # --- keeping both sides in step ---
 
+    def compare_tables(self, number, change, described):
+        """Tables after a change. One that only one side has carried out is a difference itself."""
+        carried_out = change.gramme.is_ok() == change.oracle.is_ok()
+        if carried_out and described is not None and described.both_ok() and not described.same():
+            self.report(number, described)
+
     def refresh(self, case):
-        """After a change of tables: what there is now. Where both sides have different tables, neither keeps its one."""
+        """After a change of tables: what there is now. Where both sides have different tables, neither keeps its one. Returns both
+        descriptions."""
         name = case.body.get("TableName") if isinstance(case.body, dict) else None
         if not isinstance(name, str):
-            return
+            return None
         self.generator.forget_tokens()
         left = self.settled(self.gramme, name)
         try:
             right = self.settled(self.oracle, name)
         except AssertionError:
             raise OracleIsStuck from None
-        alike = Case("DescribeTable", {}, left, right, self.known, {}).same()
-        if left.is_ok() and right.is_ok() and (alike or case.same()):
+        described = Case("DescribeTable", case.body, left, right, self.known, {})
+        if described.both_ok() and (described.same() or case.same()):
             self.generator.tables[name] = Table(left.body["Table"])
             self.streams.refresh(name, [left.body["Table"], right.body["Table"]])
         else:
             self.drop(name)
+        return described
 
     def compare_new_indexes(self, number, case):
         """Indexes that a table in use has got. Items that do not fit are not in them: the oracles do not look, so these go."""

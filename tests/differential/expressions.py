@@ -147,6 +147,15 @@ class Expressions:
             parts.append(word + " " + ", ".join(actions))
         return " ".join(parts)
 
+    def document_update(self):
+        """One or two changes inside of documents."""
+        r = self.r
+        parts = {"SET": [], "REMOVE": []}
+        for path in r.sample(values.DOCUMENT_PATHS, r.choice([1, 1, 2])):
+            section = r.choice(["SET", "SET", "REMOVE"])
+            parts[section].append(f"{path} = {self.any_value()}" if section == "SET" else path)
+        return " ".join(f"{section} {', '.join(actions)}" for section, actions in parts.items() if actions)
+
     def projection(self):
         return ", ".join(self.path() for _ in range(self.r.choice([1, 1, 2, 3])))
 

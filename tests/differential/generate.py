@@ -387,6 +387,11 @@ class Generator:
         table = self.table()
         body = {"TableName": self.table_name(table), "Key": self.key(table)}
         expressions = Expressions(r, table.keys.all + table.index_keys() if table and r.random() < 0.3 else ())
+        if r.random() < 0.1:
+            body["UpdateExpression"] = expressions.document_update()
+            body["ReturnValues"] = r.choice(["UPDATED_OLD", "UPDATED_NEW"])
+            expressions.finish(body)
+            return "UpdateItem", body
         if r.random() < 0.96:
             body["UpdateExpression"] = self.maybe_corrupt(expressions, self.update_text(table, expressions))
         self.write_options(body, expressions)

@@ -6,7 +6,8 @@ import re
 
 import known_extras
 import known_partiql
-from known import ENVELOPE, EXPRESSION, INVALID, PAGES, WRITES, Rules, makes_nothing, one_row, reasons, refused, text, without
+from known import (ENVELOPE, EXPRESSION, INVALID, MISTAKES, PAGES, WRITES, Rules, makes_nothing, one_row, only_reason_is_static, reasons, refused,
+                   shows_fragments, text, without)
 from servers import Client
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -115,9 +116,9 @@ own_text(
 
 @known("parentheses and spaces", "may stand around an operand and an index (DynamoDB Local agrees)")
 def _(case):
-    told = [text(case.oracle)] + [r.get("Message") or "" for r in (case.oracle.body or {}).get("CancellationReasons", [])]
+    messages = [text(case.oracle)] + [r.get("Message") or "" for r in (case.oracle.body or {}).get("CancellationReasons", [])]
     odd = re.search(r"\( *[#\w.\[\]]+ *\)|\[ +\d|\d +\]", case.text())
-    return bool(odd) and any(re.match(PARSER + r"|Invalid \w+Expression: Syntax error; token|Value provided in ExpressionAttribute", t) for t in told)
+    return bool(odd) and any(re.match(PARSER + r"|Invalid \w+Expression: Syntax error; token|Value provided in ExpressionAttribute", t) for t in messages)
 
 
 @known("token and near", "Dynoxide has no `near`, or another piece of text there")
@@ -140,7 +141,7 @@ lacks(
     "Dynoxide looks at operand types, bounds, types' names, document paths and first operands when it "
     "evaluates an expression, and not at all if it need not; the service when it reads it (and so does "
     "DynamoDB Local)",
-    EXPRESSION + r"Incorrect operand type",
+    EXPRESSION + r"Incorrect (operand type|number of operands)",
     EXPRESSION + r"The BETWEEN operator requires",
     EXPRESSION + r"The first operand must be distinct",
     EXPRESSION + r"Invalid attribute type name found",
@@ -259,10 +260,6 @@ def _(case):
         **case.right["body"], "ItemCollectionMetrics": case.left["body"].get("ItemCollectionMetrics")}
 
 
-MISTAKES = {"An operand in the update expression has an incorrect data type", "The provided expression refers to an attribute that does not exist "
-            "in the item", "The document path provided in the update expression is invalid for update"}
-
-
 @known("the first of several mistakes", "which mistake of an update is found first is nowhere defined")
 def _(case):
     return case.operation == "UpdateItem" and text(case.gramme) in MISTAKES and text(case.oracle) in MISTAKES
@@ -355,8 +352,7 @@ def _(case):
     " the attribute",
 )
 def _(case):
-    return case.operation == "UpdateItem" and case.both_ok() and str(case.body.get("ReturnValues")).startswith("UPDATED") and (
-        without(case.left, "Attributes") == without(case.right, "Attributes")) and bool(re.search(r"[.\[]", case.body.get("UpdateExpression", "")))
+    return str(case.body.get("ReturnValues")).startswith("UPDATED") and shows_fragments(case, (case.oracle.body or {}).get("Attributes"))
 
 
 @known("past the end of a list", "an element is added at the end (documented for SET); Dynoxide fills the gap with NULL")
@@ -383,18 +379,34 @@ own_text("no action", "a text of its own", r"TransactItem must contain exactly o
 lacks("actions before values", "an element without an action is found before what is wrong with values", r"Invalid Request: TransactWriteRequest should contain")
 
 
+@known("keys before duplicates in transactions", "each key must fit its table; Dynoxide compares first, without the attributes that do not belong there")
+def _(case):
+    return (case.operation == "TransactWriteItems" and only_reason_is_static(case)
+            and "The provided key element does not match the schema" in json.dumps(case.gramme.body)
+            and case.oracle.message() == "Transaction request cannot include multiple operations on one item")
+
+
+@known("keys before conditions in transactions", "the first key or update that does not fit the table is the only reason (measured)")
+def _(case):
+    return case.operation == "TransactWriteItems" and only_reason_is_static(case) and (
+        case.oracle.is_ok() or case.oracle.error() == "TransactionCanceledException")
+
+
 @known(
-    "reasons of transactions",
-    "Dynoxide stops at the first reason of some kinds, finds conditions before mistakes in updates, and "
-    "does not find document paths (DynamoDB Local agrees with us)",
+    "reasons of updates in transactions",
+    "Dynoxide stops at the first reason of some kinds, and does not find document paths (DynamoDB Local agrees with us)",
 )
 def _(case):
     if case.operation != "TransactWriteItems" or case.gramme.error() != "TransactionCanceledException":
         return False
-    return "ValidationError" in reasons(case.gramme)
+    ours = [r.get("Message") for r in case.gramme.body["CancellationReasons"]]
+    theirs = [r.get("Message") for r in (case.oracle.body or {}).get("CancellationReasons", [])] or [None] * len(ours)
+    comparable = case.oracle.is_ok() or case.oracle.error() == "TransactionCanceledException"
+    return comparable and not MISTAKES.isdisjoint(ours) and all(
+        a == b or a in MISTAKES or b is None for a, b in zip(ours, theirs))
 
 
-@known("reasons of keys", "a key of a wrong type and an empty one: which of the two is told")
+@known("reasons of keys", "a key of a wrong type and an empty one: which of the two is reported")
 def _(case):
     return case.operation == "TransactGetItems" and "ValidationError" in reasons(case.gramme) and reasons(case.gramme) == reasons(case.oracle)
 
@@ -644,6 +656,25 @@ def _(case):
         without(case.left, "OnDemandThroughput") == without(case.right, "OnDemandThroughput"))
 
 
+@known("streams that are disabled", "LatestStreamArn and LatestStreamLabel stay (measured); not in Dynoxide")
+def _(case):
+    def shown(side):
+        return without(without(side["body"]["Table"], "LatestStreamArn"), "LatestStreamLabel")
+
+    return case.operation == "DescribeTable" and case.both_ok() and "StreamSpecification" not in case.gramme.body["Table"] and (
+        shown(case.left) == shown(case.right))
+
+
+@known("changes that are not kept", "Dynoxide forgets new throughput of indexes and the date of a change of TableClass")
+def _(case):
+    def kept(side):
+        table = without(side["body"]["Table"], "LastUpdateDateTime")
+        indexes = [without(index, "ProvisionedThroughput") for index in table.get("GlobalSecondaryIndexes", [])]
+        return {**table, "GlobalSecondaryIndexes": indexes}
+
+    return case.operation == "DescribeTable" and case.both_ok() and kept(case.left) == kept(case.right)
+
+
 own_text(
     "throughput of index updates",
     "is not required since tables can be on demand (model)",
@@ -732,8 +763,8 @@ def _(case):
 
 @known("tables of a batch", "which table of several is looked at first is not documented: the key of one does not fit, another is not there")
 def _(case):
-    told = {case.gramme.message(), case.oracle.message()}
-    return case.operation == "BatchGetItem" and told == {"The provided key element does not match the schema", "Requested resource not found"}
+    messages = {case.gramme.message(), case.oracle.message()}
+    return case.operation == "BatchGetItem" and messages == {"The provided key element does not match the schema", "Requested resource not found"}
 
 
 @known("many indexes with keys of several attributes", "indexes are counted; Dynoxide stops at a key of several HASH attributes, which came in November 2025")

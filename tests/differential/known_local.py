@@ -1,9 +1,11 @@
 """Where DynamoDB Local 3.3.1 differs and is not to be followed. It has the service's semantics for items, expressions and indexes, but its own
 texts, so that only the kinds of errors are compared, and it checks less."""
 
+import re
+
 import known_extras
 import known_partiql_local
-from known import EXPRESSION, INVALID, PAGES, WRITES, Rules, makes_nothing, reasons, refused, text, without
+from known import INVALID, PAGES, WRITES, Rules, makes_nothing, only_reason_is_static, reasons, refused, service_key, shows_fragments, without
 from local_answers import LocalClient
 
 # Members of table descriptions that it does not have, or fills in its own way.
@@ -54,13 +56,53 @@ def units_only(case):
     return case.both_ok() and without(case.left, "ConsumedCapacity") == without(case.right, "ConsumedCapacity")
 
 
+def units(answer):
+    """The units of each table."""
+    return {part["TableName"]: part["CapacityUnits"] for part in answer.body.get("ConsumedCapacity", [])}
+
+
+@known("capacity of keys that are not there", "each costs half a unit, or one if the read is consistent (measured); nothing in DynamoDB Local")
+def _(case):
+    if case.operation != "BatchGetItem" or not units_only(case) or case.gramme.body["UnprocessedKeys"]:
+        return False
+    found, ours, theirs = case.gramme.body["Responses"], units(case.gramme), units(case.oracle)
+
+    def missing(name, asked):
+        return (len(asked["Keys"]) - len(found.get(name, []))) * (1.0 if asked.get("ConsistentRead") else 0.5)
+
+    return all(ours[name] == theirs.get(name, 0) + missing(name, asked) for name, asked in case.body["RequestItems"].items())
+
+
+@known("capacity of batches", "deletes of nothing cost one unit, and index entries that do not change nothing (measured); more in DynamoDB Local")
+def _(case):
+    if case.operation != "BatchWriteItem" or not units_only(case):
+        return False
+    ours, theirs = units(case.gramme), units(case.oracle)
+
+    def is_known(name, writes):
+        more, deletes = theirs[name] - ours[name], sum("DeleteRequest" in write for write in writes)
+        return more >= 0 and (more <= deletes or bool(case.tables[name].indexes))
+
+    return all(is_known(name, writes) for name, writes in case.body["RequestItems"].items())
+
+
 @known(
-    "capacity of transactions and batches",
-    "reads of nothing cost half a unit, transactions double the table's units alone and tell read from write units, and a write costs "
-    "the larger of the two items (measured); DynamoDB Local counts its own way",
+    "capacity of transactions",
+    "deletes of nothing cost two units, checks as much as the item's size, a Put as much as the item that it replaces, if that is larger; "
+    "index entries are not doubled, and cost nothing if they do not change (measured); DynamoDB Local takes a little less for replaced items",
 )
 def _(case):
-    return units_only(case) and case.operation in ("BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems")
+    if case.operation != "TransactWriteItems" or not units_only(case):
+        return False
+    ours, theirs = units(case.gramme), units(case.oracle)
+    kinds = [(kind, part["TableName"]) for action in case.body["TransactItems"] for kind, part in action.items()]
+
+    def is_known(name):
+        more = ours[name] - theirs[name]
+        checked = ("Delete", name) in kinds or ("ConditionCheck", name) in kinds
+        return 0 <= more <= 2 * kinds.count(("Put", name)) or checked and more > 0 or bool(case.tables[name].indexes)
+
+    return set(ours) == set(theirs) and all(is_known(name) for name in ours)
 
 
 @known("capacity of pages", "a page that reads nothing costs half a unit (measured)")
@@ -128,10 +170,20 @@ lacks("paths into keys", "are refused before the condition is evaluated", r"Key 
 lacks("sizes of keys", "are checked in key conditions, too", INVALID + r"(Size of hashkey|Aggregated size of all range keys)")
 
 
-@known("fragments", "UPDATED_OLD and UPDATED_NEW show only what is at the paths of the update (measured)")
+@known("sizes of index keys in transactions", "are checked when the item is known, as its types are; DynamoDB Local does not check them there")
 def _(case):
-    return case.operation == "UpdateItem" and case.both_ok() and str(case.body.get("ReturnValues")).startswith("UPDATED") and (
-        without(case.left, "Attributes") == without(case.right, "Attributes")) and any(c in case.body.get("UpdateExpression", "") for c in ".[")
+    return case.operation == "TransactWriteItems" and only_reason_is_static(case) and case.oracle.is_ok() and bool(
+        re.search(r"(Size of hashkey|Aggregated size of all range keys) has exceeded", case.gramme.text))
+
+
+@known("fragments", "UPDATED_NEW shows only what is at the paths of the update (measured)")
+def _(case):
+    return case.body.get("ReturnValues") == "UPDATED_NEW" and shows_fragments(case, (case.left.get("after") or {}).get("Item"))
+
+
+@known("fragments of old items", "UPDATED_OLD shows only what is at the paths of the update (measured)")
+def _(case):
+    return case.body.get("ReturnValues") == "UPDATED_OLD" and shows_fragments(case, case.oracle.body.get("Attributes"))
 
 
 @known("segments", "which key is in which segment is each implementation's own")
@@ -157,9 +209,20 @@ def _(case):
     return case.operation == "Query" and case.gramme.message().startswith("The provided exclusive start key is invalid") and case.oracle.is_ok()
 
 
+def bounds(body):
+    """The two values of each BETWEEN of a key condition."""
+    given = body.get("ExpressionAttributeValues") or {}
+    for low, high in re.findall(r"BETWEEN\s+(:\w+)\s+AND\s+(:\w+)", body.get("KeyConditionExpression") or "", re.IGNORECASE):
+        yield given[low], given[high]
+    for condition in (body.get("KeyConditions") or {}).values():
+        if condition.get("ComparisonOperator") == "BETWEEN":
+            yield tuple(condition["AttributeValueList"])
+
+
 @known("BETWEEN a value and itself", "DynamoDB Local takes it for an equality, and finds nothing or gives no LastEvaluatedKey")
 def _(case):
-    return case.operation == "Query" and "BETWEEN" in case.text().upper() and case.gramme.is_ok()
+    return case.operation == "Query" and case.gramme.is_ok() and any(
+        service_key({"": low}) == service_key({"": high}) for low, high in bounds(case.body))
 
 
 @known("ends at the bound", "Limit items are followed by a LastEvaluatedKey (documented), also if the last of them is the bound of the condition")
@@ -193,9 +256,22 @@ def _(case):
     "first reason hides others",
 )
 def _(case):
-    return case.operation in ("TransactWriteItems", "TransactGetItems") and case.gramme.error() == "TransactionCanceledException" and (
-        "ValidationError" in reasons(case.gramme)) and (
-            not case.oracle.is_ok() or "Key attributes must be scalars" in case.gramme.text or "Type mismatch for Index Key" in case.gramme.text)
+    if case.operation not in ("TransactWriteItems", "TransactGetItems") or case.gramme.error() != "TransactionCanceledException":
+        return False
+    if "ValidationError" not in reasons(case.gramme):
+        return False
+    return refused(case.oracle) or case.oracle.error() == "TransactionCanceledException" and set(reasons(case.oracle)) <= {"ValidationError", "None"}
+
+
+@known("keys before conditions in transactions", "the first key or update that does not fit the table is the only reason (measured)")
+def _(case):
+    return only_reason_is_static(case) and "ConditionalCheckFailed" in reasons(case.oracle)
+
+
+@known("mistakes in transactions that DynamoDB Local does not find", "paths into keys and types of index keys are checked in every update")
+def _(case):
+    return case.operation == "TransactWriteItems" and "ValidationError" in reasons(case.gramme) and (
+        "Key attributes must be scalars" in case.gramme.text or "Type mismatch for Index Key" in case.gramme.text)
 
 
 @known("updates before conditions in transactions", "in DynamoDB Local an update that cannot be carried out refuses the request, even if "
@@ -256,21 +332,70 @@ def _(case):
     return case.operation in ("CreateTable", "UpdateTable") and case.both_ok() and left == right
 
 
-@known("tables that are deleted", "the service shows little of them (measured), DynamoDB Local everything")
+@known("tables that are deleted", "have neither keys nor indexes nor a date of creation, and no items (measured); DynamoDB Local shows all")
 def _(case):
-    return case.operation == "DeleteTable" and case.both_ok()
+    if case.operation != "DeleteTable" or not case.both_ok():
+        return False
+    ours, theirs = case.left["body"]["TableDescription"], case.right["body"]["TableDescription"]
+    gone = {"KeySchema", "AttributeDefinitions", "CreationDateTime", "GlobalSecondaryIndexes", "LocalSecondaryIndexes", "ItemCount"}
+    return gone & set(ours) <= {"ItemCount"} and ours == {
+        **{k: v for k, v in theirs.items() if k not in gone}, "ItemCount": 0}
 
 
-@known(
+lacks(
     "settings that are not checked",
     "DynamoDB Local takes throughput that does not fit the billing mode, any OnDemandThroughput, TableClass and Tags, settings that may "
     "only be changed alone, and definitions that come twice or are missing",
+    INVALID + r"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified (for index: \S+ )?when BillingMode is PAY_PER_REQUEST",
+    INVALID + r"ProvisionedThroughput (should not be|must be) specified",
+    INVALID + r"(Requested )?M\w+RequestUnits for OnDemandThroughput",
+    INVALID + r"OnDemandThroughput can only be combined with BillingMode",
+    INVALID + r"[\w -]+ modification must be the only operation in the request",
+    INVALID + r"List of LocalSecondaryIndexes is empty",
+    r"Given value \d+ for \w+CapacityUnits is out of bounds",
+    INVALID + r"Some index key attributes are not defined in AttributeDefinitions",
+    INVALID + r"Some AttributeDefinitions are not used",
+    INVALID + r"Duplicate element in NonKeyAttributes",
+    r"Attribute Name is duplicated",
+    r"The Tag Key provided is invalid|Duplicate Tag Keys provided",
+    operations={"CreateTable", "UpdateTable"},
+)
+
+
+ZEROS = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
+NO_CEILING = -1
+
+
+def without_throughput(index):
+    """An index of a table on demand without its throughput, and without ceilings that are none."""
+    ceilings = {name: units for name, units in index.get("OnDemandThroughput", {}).items() if units != NO_CEILING}
+    rest = {k: v for k, v in index.items() if k not in ("ProvisionedThroughput", "OnDemandThroughput")}
+    return {**rest, "OnDemandThroughput": ceilings} if ceilings else rest
+
+
+def comparable(table, definitions):
+    """A table with the definitions that both sides have; the throughput of its indexes only if the table itself has one."""
+    indexes = table.get("GlobalSecondaryIndexes", [])
+    if table["ProvisionedThroughput"] == ZEROS:
+        indexes = [without_throughput(index) for index in indexes]
+    return {**table, "AttributeDefinitions": definitions, "GlobalSecondaryIndexes": indexes}
+
+
+@known(
+    "descriptions of tables",
+    "definitions that nothing uses are dropped with UpdateTable, and the throughput of indexes of tables on demand is zero (measured); "
+    "DynamoDB Local keeps both",
 )
 def _(case):
-    settings = ("ProvisionedThroughput", "BillingMode", "OnDemandThroughput", "TableClass", "Tags", "NonKeyAttributes",
-                "DeletionProtectionEnabled", "SSESpecification", "AttributeDefinitions")
-    return case.operation in ("CreateTable", "UpdateTable") and refused(case.gramme) and case.oracle.is_ok() and any(
-        member in case.text() for member in settings)
+    if case.operation != "DescribeTable" or not case.both_ok():
+        return False
+    ours, theirs = case.left["body"]["Table"], case.right["body"]["Table"]
+    if ours["ProvisionedThroughput"] == ZEROS and any(i["ProvisionedThroughput"] != ZEROS for i in ours.get("GlobalSecondaryIndexes", [])):
+        return False
+    if '"Create"' in case.text():  # a new index makes DynamoDB Local forget the ceilings of the table
+        ours = {k: v for k, v in ours.items() if k != "OnDemandThroughput" or k in theirs}
+    definitions = [d for d in theirs["AttributeDefinitions"] if d in ours["AttributeDefinitions"]]
+    return definitions == ours["AttributeDefinitions"] and comparable(ours, definitions) == comparable(theirs, definitions)
 
 
 @known("OnDemandThroughput", "may have one member alone (documented); DynamoDB Local takes the other one for missing throughput")
@@ -282,6 +407,15 @@ def _(case):
 def _(case):
     return case.operation in ("CreateTable", "UpdateTable") and case.both_ok() and (
         without(case.left, "OnDemandThroughput") == without(case.right, "OnDemandThroughput"))
+
+
+@known(
+    "ceilings that are forgotten",
+    "-1 removes one ceiling, not both (measured), and BillingMode none if the table is on demand already; DynamoDB Local shows none then",
+)
+def _(case):
+    removes = -1 in (case.body.get("OnDemandThroughput") or {}).values() or case.body.get("BillingMode") == "PAY_PER_REQUEST"
+    return case.operation == "DescribeTable" and case.both_ok() and removes and without(case.left, "OnDemandThroughput") == case.right
 
 
 @known("definitions of another type", "are ignored if no index is created (measured); DynamoDB Local refuses")

@@ -1,7 +1,7 @@
 """Where PartiQL in DynamoDB Local 3.3.1 differs and is not to be followed. Answers are compared statement by statement, as in
 known_partiql.py; the texts of errors do not count."""
 
-from known import without
+from known import MISTAKES, is_within, reasons, without
 from known_partiql import STATEMENTS, PairRules
 
 PAIRS = PairRules()
@@ -26,8 +26,13 @@ def _(pair):
 
 @PAIRS.known("attributes that are not there", "are not different from a value (measured): the condition is false")
 def _(pair):
-    failed = pair.ours.get("error") in ("ConditionalCheckFailedException", "ConditionalCheckFailed", "TransactionCanceledException")
-    return "<>" in pair.text and (failed or "rows" in pair.ours and "rows" in pair.theirs)
+    if "<>" not in pair.text:
+        return False
+    if "rows" not in pair.ours or "rows" not in pair.theirs:
+        failed = pair.ours.get("error") in ("ConditionalCheckFailedException", "ConditionalCheckFailed")
+        return failed and pair.theirs.get("error") in (None, *VALIDATION)
+    few, many = pair.ours["rows"], pair.theirs["rows"]
+    return is_within(few, many) or "NOT" in pair.text and is_within(many, few)
 
 
 @PAIRS.known("overlapping paths", "a SELECT may name a path and a part of it; DynamoDB Local refuses")
@@ -121,10 +126,28 @@ def _(pair):
         "ValidationError" in str(pair.ours.get("Responses")))
 
 
+SHORT = {"ValidationException": "ValidationError", "ResourceNotFoundException": "ResourceNotFound"}
+
+
+def codes(answer):
+    """Why a transaction failed: the codes of its reasons, or of the request."""
+    cancelled = answer.error() == "TransactionCanceledException"
+    return set(reasons(answer)) - {"None"} or {answer.message().partition(" ")[0] if cancelled else SHORT.get(answer.error(), answer.error())}
+
+
+def first_code(answer):
+    return next((code for code in reasons(answer) if code != "None"), None)
+
+
 def refused_as_a_whole(case):
-    """A transaction that we cancel, with the reason's code, is refused by DynamoDB Local without reasons, or the other way round."""
-    return case.operation == "ExecuteTransaction" and case.gramme.status == case.oracle.status == 400 and (
-        "CancellationReasons" not in case.left or "CancellationReasons" not in case.right)
+    """A transaction that we cancel, with the reason's code, is refused by DynamoDB Local without reasons, or the other way round; the first
+    reason may be another one, as we look through all statements first."""
+    if case.operation != "ExecuteTransaction" or not case.gramme.status == case.oracle.status == 400:
+        return False
+    whole = "CancellationReasons" not in case.left or "CancellationReasons" not in case.right
+    evaluated = {"ConditionalCheckFailed", "DuplicateItem"} if case.oracle.message() in MISTAKES else set()
+    same = codes(case.gramme) == {first_code(case.oracle)}  # DynamoDB Local goes on after the first reason
+    return whole and (same or codes(case.gramme) | codes(case.oracle) <= {"ValidationError", "ResourceNotFound"} | evaluated)
 
 
 def add(rules):
@@ -139,9 +162,10 @@ def add(rules):
     def _(case):
         return case.operation in STATEMENTS and case.oracle.status == 500 and "nested too deeply" in case.gramme.text
 
-    @rules.known("PartiQL: failures of IN", "DynamoDB Local fails on some statements with IN beside OR")
+    @rules.known("PartiQL: failures of IN", "DynamoDB Local fails on some statements with IN beside OR or NOT")
     def _(case):
-        return case.operation in STATEMENTS and case.oracle.status == 500 and " IN [" in case.text() and " OR " in case.text()
+        return case.operation in STATEMENTS and case.oracle.status == 500 and " IN [" in case.text() and (
+            " OR " in case.text() or " NOT " in case.text())
 
     @rules.known("PartiQL: transactions that are refused", "checks of a statement's keys, paths and table cancel (measured); some refuse there")
     def _(case):

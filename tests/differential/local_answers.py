@@ -1,18 +1,11 @@
 """Brings answers of DynamoDB Local into the service's form where it differs all the time, so that these differences do not hide others in
 the same answer. What differs only now and then is a rule of known_local.py."""
 
-from decimal import Context, Decimal
-
+from known import service_number
 from servers import Client
 
 STATEMENTS = {"ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"}
 LEVELS = ("TOTAL", "INDEXES")
-
-
-def service_number(text):
-    """A number as the service writes it."""
-    number = Decimal(text).normalize(Context(prec=40))
-    return format(number, "f") if number else "0"
 
 
 def with_numbers(value):
@@ -37,12 +30,27 @@ def with_types(value):
     return value
 
 
+TRANSACTIONS = {"TransactGetItems": "ReadCapacityUnits", "TransactWriteItems": "WriteCapacityUnits"}
+
+
+def with_kinds(value, kind):
+    """Units of transactions are also told as units of reads or writes (measured)."""
+    if isinstance(value, list):
+        return [with_kinds(v, kind) for v in value]
+    if not isinstance(value, dict):
+        return value
+    told = {k: with_kinds(v, kind) for k, v in value.items()}
+    return {**told, kind: told["CapacityUnits"]} if "CapacityUnits" in told else told
+
+
 def service_body(operation, request, body):
     body = with_numbers(body)
     if not isinstance(body, dict):
         return body
     if request.get("ReturnConsumedCapacity") not in LEVELS:
         body.pop("ConsumedCapacity", None)  # it gives it with some answers though nobody asked
+    if operation in TRANSACTIONS and "ConsumedCapacity" in body:
+        body["ConsumedCapacity"] = with_kinds(body["ConsumedCapacity"], TRANSACTIONS[operation])
     if operation == "GetRecords":
         for change in (record["dynamodb"] for record in body.get("Records", [])):
             change.update({image: with_types(change[image]) for image in ("OldImage", "NewImage") if image in change})

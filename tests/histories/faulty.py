@@ -1,9 +1,13 @@
-"""Servers with a planted bug, as clients see them: each stands between a client and the real one and does rarely what a
-server with that bug would. The checkers must find every one of them."""
+"""Planted bugs, every one of which the checkers must find. Most stand between a client and a good server, and do rarely what
+a server with that bug would; SERVERS are servers that were built with a bug (meson.build)."""
 
+import contextlib
+import os
+import pathlib
 import random
 import time
 
+from server import program
 from wire import Client
 
 
@@ -86,3 +90,21 @@ class LostTransactions(Faulty):
 
 PLANTS = {plant.__name__: plant for plant in (StaleReads, DroppedWrites, UncheckedConditions, TornTransactions,
                                               SkewedReads, LostTransactions)}
+
+
+SERVERS = {
+    # Updates that were prepared on rows that have changed since are evaluated all the same: lost updates.
+    "OverlookedWrites": "gramme-overlooks-writes",
+}
+
+
+@contextlib.contextmanager
+def planted(name):
+    """Servers that are started meanwhile have the bug; gives how to make a client that has it."""
+    good = program()
+    if name in SERVERS:
+        os.environ["GRAMME"] = str(pathlib.Path(good).parent / "tests" / "histories" / SERVERS[name])
+    try:
+        yield PLANTS.get(name, Client)
+    finally:
+        os.environ["GRAMME"] = good

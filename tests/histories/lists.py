@@ -34,7 +34,7 @@ def writers(transactions):
 
 
 def check_elements(transactions, longest, writer_of, problems):
-    """Elements that nobody or a refused transaction appended, that come twice, or without their companions."""
+    """Elements never appended, appended by an aborted transaction, duplicated, or only part of their transaction."""
     for key, elements in longest.items():
         if len(set(elements)) != len(elements):
             problems.append(f"duplicate element in list {key}")

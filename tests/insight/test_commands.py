@@ -1,19 +1,23 @@
 """`gramme patterns` and `gramme top`."""
 
+import contextlib
 import json
 import os
 import subprocess
+import time
 import xml.etree.ElementTree
 
 import boto3
 import pytest
 
 from boto_config import boto3_config
+from insight import Insight
 from server import Server, program
 from signing import KEY_ID, SECRET, SignedClient, write_users
 from tables import create_table
 from terminal import Terminal
 from waiting import poll
+from wire import Refused
 
 S = lambda text: {"S": text}
 N = lambda number: {"N": str(number)}
@@ -128,6 +132,36 @@ def test_declared_scan_may_scan(db, table, gramme, contract):
     assert 'which is not declared ("scan": true)' in gramme("patterns", "check", str(contract), status=1)
 
 
+def test_long_texts_are_told_apart(db, table, gramme, tmp_path):
+    """Texts are cut at 1,024 bytes: patterns that differ behind that are recorded with their id."""
+    def update(last, size=1):
+        names = [f"attribute_{i:03}" for i in range(80)] + [last]
+        db.UpdateItem(TableName=table, Key={"pk": S("long"), "sk": S("1")}, UpdateExpression="SET " + ", ".join(f"{name} = :v" for name in names),
+                      ExpressionAttributeValues={":v": S("x" * size)})
+    gramme("patterns", "reset")
+    update("last_a")
+    update("last_b", 100)
+    path = tmp_path / "patterns.json"
+    path.write_text(gramme("patterns", "record"))
+    recorded = json.loads(path.read_text())["patterns"]
+    assert len(recorded) == 2 and recorded[0]["text"] == recorded[1]["text"] and recorded[0]["id"] != recorded[1]["id"]
+    assert recorded[0]["unitsMax"] != recorded[1]["unitsMax"]
+    assert "2 patterns as declared, 0 not, 0 declared" in gramme("patterns", "check", str(path))
+    update("last_c")
+    assert "2 patterns as declared, 1 not" in gramme("patterns", "check", str(path), status=1)
+    path.write_text(json.dumps({"version": 1, "patterns": recorded[:1]}))
+    assert "1 patterns as declared, 2 not" in gramme("patterns", "check", str(path), status=1)
+
+
+def test_list_as_json(db, table, gramme, insight):
+    filtered(db, table, 10)
+    lines = [json.loads(line) for line in gramme("patterns", "list", "--json", "--table", table).splitlines()]
+    assert {line["text"]: line["calls"] for line in lines} == {
+        one["text"]: one["calls"] for one in insight.get("patterns", table=table)["patterns"]}
+    assert set(lines[0]) == set(insight.get("patterns")["patterns"][0])
+    assert "--json is for list" in gramme("patterns", "record", "--json", status=2)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 2, "patterns": []}', '{"version": 1, "patterns": [{}]}',
                                   '{"version": 1, "patterns": [{"text": "GetItem t", "unitMax": 3}]}'])
 def test_bad_contracts(gramme, tmp_path, text):
@@ -163,6 +197,93 @@ def test_top_once(db, table, gramme):
     text = gramme("top", "--once")
     assert f"GetItem {table} pk = ? AND sk = ?" in text
     assert f"{table}  hot" in text and "findings: " in text
+
+
+def top_lines(text):
+    """The lines of patterns: calls, units and errors a second, p99 and the text."""
+    lines = text.split("pattern\n", 1)[1].split("most used partition keys", 1)[0].splitlines()
+    split = [line.split(None, 4) for line in lines if " " in line.strip()]
+    return [(*(float(number) for number in line[:4]), line[4]) for line in split if len(line) == 5]
+
+
+def test_top_once_shows_the_last_minute(db, table, gramme, insight):
+    """Rates of the last minute; patterns that were not called in it are left out."""
+    for _ in range(30):
+        db.GetItem(TableName=table, Key={"pk": S("hot"), "sk": S("001")})
+    started = insight.get("overview")["server"]
+    lines = {line[4]: line for line in top_lines(gramme("top", "--once"))}
+    calls, units, errors, p99, _ = lines[f"GetItem {table} pk = ? AND sk = ?"]
+    seconds = min(60, max(1, (started["now"] - started["startedAt"]) / 1000))
+    assert calls == pytest.approx(30 / seconds, rel=0.5) and units == pytest.approx(calls / 2, rel=0.1) and errors == 0 and p99 > 0
+    insight.post("reset")
+    assert top_lines(gramme("top", "--once")) == []
+
+
+def test_top_with_many_patterns(db, table, server):
+    """More patterns than are shown: none has more calls a second than there were, also not one that comes into view; after
+    a reset no rate is below zero."""
+    for number in range(260):
+        for _ in range(5):
+            db.GetItem(TableName=table, Key={"pk": S("x"), "sk": S("1")}, ProjectionExpression=f"attribute_{number}")
+    with Terminal(program(), "top", "--endpoint", server.endpoint, "--interval", "0.3", width=100, height=60) as terminal:
+        def rates():
+            screen = terminal.screen()
+            return [line[0] for line in top_lines(screen) if "RETURN" in line[4]] if "most used partition keys" in screen else []
+        poll(rates, 30, "a picture")
+        for number in range(260):  # in another order than before
+            db.GetItem(TableName=table, Key={"pk": S("x"), "sk": S("1")}, ProjectionExpression=f"attribute_{259 - number}")
+            if number % 20 == 0:
+                assert all(0 <= rate <= 12 for rate in rates()), terminal.screen()
+        Insight(server.endpoint).post("reset")
+        db.GetItem(TableName=table, Key={"pk": S("x"), "sk": S("1")})
+        for _ in range(20):
+            assert all(rate >= 0 for rate in rates()), terminal.screen()
+            time.sleep(0.1)
+        terminal.press("q")
+        poll(terminal.has_ended, 30, "the end")
+
+
+def test_top_sorts(db, table, server):
+    """c sorts by calls, u by units, e by errors, l by latency."""
+    with Terminal(program(), "top", "--endpoint", server.endpoint, "--interval", "0.2") as terminal:
+        def first():
+            for _ in range(5):
+                db.GetItem(TableName=table, Key={"pk": S("a"), "sk": S("001")})
+            db.PutItem(TableName=table, Item={"pk": S("a"), "sk": S("large"), "pad": S("x" * 100_000)})
+            with contextlib.suppress(Refused):
+                db.UpdateItem(TableName=table, Key={"pk": S("a"), "sk": S("absent")}, UpdateExpression="SET x = :x",
+                              ConditionExpression="attribute_exists(pk)", ExpressionAttributeValues={":x": S("x")})
+            screen = terminal.screen()
+            lines = top_lines(screen) if "most used partition keys" in screen else []
+            return lines and lines[0][4].split()[0]
+        for key, operation in (("c", "GetItem"), ("u", "PutItem"), ("e", "UpdateItem"), ("l", "PutItem")):
+            terminal.press(key)
+            poll(lambda: first() == operation, 30, f"{operation} first, after {key}")
+        terminal.press("q")
+        poll(terminal.has_ended, 30, "the end")
+
+
+@pytest.mark.parametrize("height", [12, 24, 50])
+def test_top_on_a_phone(db, table, server, height):
+    """With 40 columns patterns and keys have lines of their own; what does not fit below is left out, not what is at the top."""
+    with Terminal(program(), "top", "--endpoint", server.endpoint, "--interval", "0.2", width=40, height=height) as terminal:
+        def is_drawn():
+            for _ in range(20):
+                db.GetItem(TableName=table, Key={"pk": S("hot"), "sk": S("001")})
+            lines = terminal.screen().splitlines()
+            patterns = [number for number, line in enumerate(lines) if line.startswith(f"GetItem {table} pk")]
+            numbers = lines[patterns[0] + 1].split() if patterns else []
+            starts = ["gramme top  (q u c e l)", "last minute: p50 "]
+            return (all(line.startswith(start) for line, start in zip(lines, starts)) and lines[2].endswith("errors/s")
+                    and "  calls/s  units/s errors/s   p99 us" in lines and len(numbers) == 4 and float(numbers[0]) > 0
+                    and (height == 12 or "  share most used partition keys" in lines and shows_key(lines)))
+
+        def shows_key(lines):
+            start = lines.index("  share most used partition keys")
+            return lines[start + 1].endswith(f" % {table}") and lines[start + 2].strip() in ("a", "hot")
+        terminal.wait_for(lambda _: is_drawn())
+        terminal.press("q")
+        poll(terminal.has_ended, 30, "the end")
 
 
 def test_top_in_a_terminal(db, table, server):

@@ -5,6 +5,7 @@ transactions twice on the table; 100 bytes of overhead per stored item), and mus
 import json
 import math
 import random
+import time
 
 import pytest
 
@@ -12,7 +13,8 @@ from insight import Insight
 from server import ROOT
 from tables import create_table
 from values import item_size
-from wire import Refused
+from waiting import poll
+from wire import Client, Refused
 
 S = lambda text: {"S": text}
 N = lambda number: {"N": str(number)}
@@ -210,7 +212,145 @@ def test_what_if(db, table, insight):
     assert dropped == pytest.approx(plain["total"]["monthly"] - wide["monthly"])
 
 
-@pytest.mark.parametrize("query", ["prices=nowhere", "traffic=lots", "traffic=-1", "itemSize=0", "dropIndex=x", "dropIndex=x/y",
+def test_batches_scans_statements_and_local_indexes(db, insight):
+    """The same rules for every way to read and write: the parts of a table with a local index add up."""
+    table = create_table(db, "pk sk", lsi={"local": "pk s"}, BillingMode="PAY_PER_REQUEST")
+    items = [{"pk": S("a"), "sk": S(str(i)), "s": S(str(i)), "b": B(1500)} for i in range(6)]
+    write, read = {None: 0, "local": 0}, {None: 0, "local": 0}
+    db.BatchWriteItem(RequestItems={table: [{"PutRequest": {"Item": item}} for item in items]})
+    for item in items:
+        for part in write:
+            write[part] += write_units(item_size(item))
+    db.BatchGetItem(RequestItems={table: {"Keys": [{"pk": item["pk"], "sk": item["sk"]} for item in items], "ConsistentRead": True}})
+    read[None] += sum(read_units(item_size(item), consistent=True) for item in items)
+    whole = sum(map(item_size, items))
+    db.Scan(TableName=table)
+    read[None] += read_units(whole)
+    db.ExecuteStatement(Statement=f"SELECT * FROM \"{table}\" WHERE pk = 'a'")
+    read[None] += read_units(whole)
+    db.Query(TableName=table, IndexName="local", KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": S("a")}, ConsistentRead=True)
+    read["local"] += read_units(whole, consistent=True)
+    db.TransactGetItems(TransactItems=[{"Get": {"TableName": table, "Key": {"pk": S("a"), "sk": S("0")}}}])
+    read[None] += 2 * read_units(item_size(items[0]), consistent=True)
+    found = next(one for one in insight.get("cost", hours=1)["tables"] if one["table"] == table)
+    assert {part["index"]: part["writeUnits"] for part in found["parts"]} == write
+    assert {part["index"]: part["readUnits"] for part in found["parts"]} == read
+    month = MONTH_HOURS * (sum(read.values()) * 0.125 + sum(write.values()) * 0.625) / 1e6
+    assert found["requests"] == pytest.approx(month)
+    # The prices of us-east-1, as constants: of provisioned units relative to requests.
+    used = sum(read.values()) / 3600 * 0.00013 + sum(write.values()) / 3600 * 0.00065
+    assert found["breakEvenUtilization"] == pytest.approx(used * MONTH_HOURS / month, rel=1e-4)
+
+
+def test_stream_reads(db, server, insight):
+    table = create_table(db, "pk", StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}, BillingMode="PAY_PER_REQUEST")
+    with Client(server.endpoint) as streams:
+        call = lambda operation, **request: streams.call(operation, request, prefix="DynamoDBStreams_20120810.")
+        arn = db.DescribeTable(TableName=table)["Table"]["LatestStreamArn"]
+        shard = call("DescribeStream", StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+        iterator = call("GetShardIterator", StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+        for _ in range(5):
+            iterator = call("GetRecords", ShardIterator=iterator)["NextShardIterator"]
+    found = next(one for one in insight.get("cost", hours=1)["tables"] if one["table"] == table)
+    assert found["streamReads"] == 5 and found["streams"] == pytest.approx(MONTH_HOURS * 5 * 0.2 / 1e6)
+    changed, _ = what_if_table(insight, table, traffic=10)
+    assert changed["streamReads"] == 50 and changed["streams"] == pytest.approx(10 * found["streams"])
+
+
+def what_if_table(insight, table, **parameters):
+    answer = insight.get("cost", hours=1, **parameters)["whatIf"]
+    return next(one for one in answer["tables"] if one["table"] == table), answer
+
+
+def test_what_if_of_a_provisioned_table(db, insight):
+    """Provisioned units change like the consumed ones: the table keeps its utilization."""
+    throughput = {"ReadCapacityUnits": 10, "WriteCapacityUnits": 5}
+    table = create_table(db, "pk", gsi={"gsi": "g"}, BillingMode="PROVISIONED", ProvisionedThroughput=throughput,
+                         GlobalSecondaryIndexes=[{"IndexName": "gsi", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                                                  "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": throughput}])
+    plain = next(t for t in insight.get("cost", hours=1)["tables"] if t["table"] == table)
+    idle, _ = what_if_table(insight, table, traffic=10)
+    assert idle["provisioned"]["readUnits"] == 10 * plain["provisioned"]["readUnits"]
+    for i in range(10):
+        db.PutItem(TableName=table, Item={"pk": S(str(i)), "b": B(3000)})
+    provisioned = lambda read, write: MONTH_HOURS * (read * 0.00013 + write * 0.00065)
+    plain = next(t for t in insight.get("cost", hours=1)["tables"] if t["table"] == table)
+    own, index = plain["parts"]
+    assert own["requests"] == pytest.approx(provisioned(10, 5))
+    changed, answer = what_if_table(insight, table, traffic=10)
+    assert changed["parts"][0]["requests"] == pytest.approx(provisioned(100, 50))
+    assert changed["requests"] == pytest.approx(10 * plain["requests"])
+    assert "provisioned tables keep their utilization" in answer["changes"][0]
+    half, _ = what_if_table(insight, table, itemSize=0.5)  # writes of 3 units become writes of 2; no read was seen
+    assert half["parts"][0]["requests"] == pytest.approx(provisioned(10, math.ceil(5 * 2 / 3)))
+    dropped, _ = what_if_table(insight, table, dropIndex=f"{table}/gsi")
+    assert dropped["parts"][1]["requests"] == 0 and dropped["requests"] == pytest.approx(own["requests"])
+
+
+def test_what_if_of_pages(db, table, insight):
+    """Reads of pages are rounded once a page, not once an item: many small items cost half of it at half the size."""
+    for i in range(100):
+        db.PutItem(TableName=table, Item={"pk": S("a"), "sk": S(f"{i:03}"), "gk": S("x"), "a": S("a"), "b": B(1000)})
+    insight.post("reset")
+    item = {"pk": S("a"), "sk": S("000"), "gk": S("x"), "a": S("a"), "b": B(1000)}
+    page = 100 * item_size(item)
+    for _ in range(3):
+        db.Query(TableName=table, KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": S("a")})
+        db.Scan(TableName=table)
+        db.Query(TableName=table, IndexName="wide", KeyConditionExpression="gk = :g", ExpressionAttributeValues={":g": S("x")})
+    plain = next(t for t in insight.get("cost", hours=1)["tables"] if t["table"] == table)
+    reads = lambda answer: {part["index"]: part["readUnits"] for part in answer["parts"]}
+    assert reads(plain) == {None: 6 * read_units(page), "wide": 3 * read_units(page), "narrow": 0}
+    half, answer = what_if_table(insight, table, itemSize=0.5)
+    assert reads(half) == {None: 6 * read_units(page / 2), "wide": 3 * read_units(page / 2), "narrow": 0}
+    # What the patterns cost is what the tables cost.
+    assert sum(one["readUnits"] for one in answer["patterns"]) == sum(reads(half).values())
+    keys = 100 * item_size({name: item[name] for name in ("pk", "sk", "gk")})
+    only_keys, _ = what_if_table(insight, table, projection=f"{table}/wide:KEYS_ONLY")
+    assert reads(only_keys) == {None: 6 * read_units(page), "wide": 3 * read_units(keys), "narrow": 0}
+    both = 100 * item_size({name: item[name] for name in ("pk", "sk", "gk", "b")})
+    included, answer = what_if_table(insight, table, projection=f"{table}/narrow:INCLUDE(b,absent)")
+    assert f"{table}/narrow projects INCLUDE(b,absent)" in answer["changes"][0]
+    stored = {part["index"]: part["storedBytes"] for part in included["parts"]}
+    assert stored["narrow"] == pytest.approx(both + 100 * 100)
+    smaller, _ = what_if_table(insight, table, projection=f"{table}/wide:INCLUDE(a)")
+    assert reads(smaller)["wide"] == 3 * read_units(100 * item_size({name: item[name] for name in ("pk", "sk", "gk", "a")}))
+
+
+def test_pages_of_tables(db, insight):
+    """The most expensive tables come first; pages of them; the total is of all."""
+    tables = [create_table(db, "pk", BillingMode="PAY_PER_REQUEST") for _ in range(7)]
+    for number, table in enumerate(tables):
+        for i in range(number + 1):
+            db.PutItem(TableName=table, Item={"pk": S(str(i))})
+    whole = insight.get("cost", hours=1)
+    mine = [t["table"] for t in whole["tables"] if t["table"] in tables]
+    assert mine == tables[::-1] and whole["tableCount"] == len(whole["tables"]) >= 7
+    pages = [insight.get("cost", hours=1, limit=3, offset=offset) for offset in range(0, whole["tableCount"], 3)]
+    assert [t for page in pages for t in page["tables"]] == whole["tables"]
+    assert all(page["total"] == whole["total"] and len(page["tables"]) <= 3 for page in pages)
+    what_if = insight.get("cost", hours=1, limit=3, offset=3, traffic=2)
+    assert [t["table"] for t in what_if["whatIf"]["tables"]] == [t["table"] for t in pages[1]["tables"]]
+
+
+def test_observed_hours(start_server, tmp_path):
+    """Hours in which no server ran do not count."""
+    store = f"rocksdb:{tmp_path}/data"
+    server = start_server(store)
+    with Client(server.endpoint) as db:
+        table = create_table(db, "pk")
+        db.PutItem(TableName=table, Item={"pk": S("a")})
+    ran = Insight(server.endpoint).get("overview")["insight"]["observedMs"]
+    server.stop()
+    time.sleep(3)
+    insight = Insight(start_server(store).endpoint)
+    poll(lambda: insight.get("patterns", table=table)["total"] > 0, 30, "patterns are back")
+    state = insight.get("overview")
+    assert ran <= state["insight"]["observedMs"] <= state["server"]["now"] - state["insight"]["since"] - 2500
+    assert insight.get("cost")["observedHours"] * 3600e3 == pytest.approx(state["insight"]["observedMs"], abs=2000)
+
+
+@pytest.mark.parametrize("query", ["prices=nowhere", "projection=x/y:INCLUDE", "projection=x/y:INCLUDE()", "offset=-1", "traffic=lots", "traffic=-1", "itemSize=0", "dropIndex=x", "dropIndex=x/y",
                                    "projection=x/y", "hours=0"])
 def test_bad_parameters(insight, table, query):
     status, body = insight.request("GET", "cost?" + query)

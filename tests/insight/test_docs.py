@@ -1,4 +1,4 @@
-"""Every command and every request of the insight API that the docs name works as it stands there."""
+"""Every command and every request of the insight API that the docs name works as it stands there: docs/patterns.md, docs/findings and others."""
 
 import os
 import re

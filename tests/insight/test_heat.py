@@ -12,7 +12,7 @@ from wire import Client
 
 S = lambda text: {"S": text}
 KEYS = 1_000_000
-BATCHES = 600
+READS = 200_000
 
 
 def zipf_keys(rng, count, keys=KEYS, exponent=1.0):
@@ -20,31 +20,40 @@ def zipf_keys(rng, count, keys=KEYS, exponent=1.0):
     return [bisect.bisect_left(weights, rng.random() * weights[-1]) for _ in range(count)]
 
 
+def batches_of(drawn):
+    """All draws, in batches of up to 100 keys without duplicates: a key that was drawn again waits for the next batch."""
+    waiting = collections.Counter(drawn)
+    while waiting:
+        batch = list(itertools.islice(waiting, 100))
+        for key in batch:
+            count = waiting.pop(key) - 1
+            if count > 0:
+                waiting[key] = count  # behind the others
+        yield batch
+
+
 def test_zipf(db, insight):
-    """60,000 reads of a million keys, by Zipf's law, in batches of at most 100."""
+    """200,000 reads of a million keys, drawn by Zipf's law: the ten heaviest keys are the ten first, with counts within the
+    stated error. src/meter/heat_test.c draws ten million."""
     table = create_table(db, "pk")
-    drawn = zipf_keys(random.Random(7), BATCHES * 100)
-    true = collections.Counter()
-    for start in range(0, len(drawn), 100):
-        batch = sorted(set(drawn[start:start + 100]))
-        true.update(batch)
+    drawn = zipf_keys(random.Random(7), READS)
+    true = collections.Counter(drawn)
+    for batch in batches_of(drawn):
         db.BatchGetItem(RequestItems={table: {"Keys": [{"pk": S(f"user-{key}")} for key in batch]}})
-    heat = insight.get("heat", table=table, limit=100)
-    total = sum(true.values())
-    assert heat["accesses"] == total and insight.get("overview")["insight"]["uncountedKeys"] == 0
-    assert heat["keysTracked"] <= 1024 and heat["errorMax"] <= total / heat["keysTracked"] + 1
-    listed = {int(key["key"]["S"].split("-")[1]): key for key in heat["keys"]}
-    for key, count in true.most_common(10):
-        assert key in listed, (key, count)
-        found = listed[key]
-        assert found["accesses"] - found["error"] <= count <= found["accesses"], (key, count, found)
-        assert abs(found["accesses"] - count) <= heat["errorMax"]
+    heat = insight.get("heat", table=table, limit=10)
+    assert heat["accesses"] == READS and insight.get("overview")["insight"]["uncountedKeys"] == 0
+    assert heat["keysTracked"] <= 1024 and heat["errorMax"] <= READS / heat["keysTracked"] + 1
+    number = lambda key: int(key["key"]["S"].split("-")[1])
+    assert {number(key) for key in heat["keys"]} == {key for key, _ in true.most_common(10)}
+    for key in heat["keys"]:
+        assert key["accesses"] - key["error"] <= true[number(key)] <= key["accesses"], (key, true[number(key)])
     assert [key["accesses"] for key in heat["keys"]] == sorted((key["accesses"] for key in heat["keys"]), reverse=True)
     # Every key's count is within its error, and what is not listed was used at most errorMax times.
-    everything = insight.get("heat", table=table, limit=1000)["keys"]
-    for key in everything:
-        count = true[int(key["key"]["S"].split("-")[1])]
-        assert key["accesses"] - key["error"] <= count <= key["accesses"]
+    listed = {number(key): key for key in insight.get("heat", table=table, limit=1000)["keys"]}
+    for key, found in listed.items():
+        assert found["accesses"] - found["error"] <= true[key] <= found["accesses"]
+    if heat["keysTracked"] <= 1000:
+        assert max(count for key, count in true.items() if key not in listed) <= heat["errorMax"]
 
 
 def test_units_ranges_and_limits(db, insight):

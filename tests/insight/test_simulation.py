@@ -1,4 +1,4 @@
-"""Simulated bad days: the service's errors, SDKs that get through, the same faults with the same seed."""
+"""Simulated throttling, errors, stale reads: the service's errors, SDKs that get through, the same faults with the same seed."""
 
 import subprocess
 import time
@@ -63,6 +63,28 @@ def test_same_seed_same_faults(db, table, insight):
     assert outcomes(db, table) == [None] * 200
 
 
+def test_same_seed_same_parts(db, table, insight):
+    """Also of batches, transactions and statements the same parts are throttled."""
+    def parts():
+        simulate(insight, table, 11, throttleRate=0.3)
+        found = []
+        for start in range(0, 20, 5):
+            keys = [{"pk": S(f"k{number}")} for number in range(start, start + 5)]
+            for call in (lambda: db.BatchGetItem(RequestItems={table: {"Keys": keys}})["UnprocessedKeys"],
+                         lambda: db.BatchWriteItem(RequestItems={table: [{"PutRequest": {"Item": {**key, "g": S("x")}}} for key in keys]})["UnprocessedItems"],
+                         lambda: db.BatchExecuteStatement(Statements=[
+                             {"Statement": f"""SELECT * FROM "{table}" WHERE pk = '{key["pk"]["S"]}'"""} for key in keys])["Responses"],
+                         lambda: db.TransactWriteItems(TransactItems=[{"Put": {"TableName": table, "Item": {**key, "g": S("x")}}} for key in keys])):
+                try:
+                    found.append(call())
+                except Refused as refused:
+                    found.append(refused.body)
+        return found
+    first, second = parts(), parts()
+    text = str(first)
+    assert first == second and all(word in text for word in ("Keys", "PutRequest", "CancellationReasons", "ThrottlingError")), text
+
+
 def arn(table, index=None):
     return f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}" + (f"/index/{index}" if index else "")
 
@@ -114,6 +136,107 @@ def test_partition_limit(db, table, insight):
     assert refused.value.body["throttlingReasons"] == [
         {"reason": "TableWriteKeyRangeThroughputExceeded", "resource": arn(table)}]
     db.PutItem(TableName=table, Item={"pk": S("cold")})
+
+
+@pytest.mark.parametrize("index", [None, "gsi"])
+def test_partition_limit_of_reads(db, table, insight, index):
+    """One key takes 3,000 read units a second, of the table or of an index; other keys go on."""
+    for number in range(10):
+        db.PutItem(TableName=table, Item={"pk": S(f"big{number}"), "g": S("big"), "pad": S("x" * 390_000)})
+    simulate(insight, table, partitionLimits=True)
+    key, value = ("g", "big") if index else ("pk", "big1")
+    query = {"TableName": table, "KeyConditionExpression": f"{key} = :k", **({"IndexName": index} if index else {"ConsistentRead": True})}
+    with pytest.raises(Refused) as refused:
+        for _ in range(500):
+            db.Query(**query, ExpressionAttributeValues={":k": S(value)})
+    reason = "IndexReadKeyRangeThroughputExceeded" if index else "TableReadKeyRangeThroughputExceeded"
+    assert refused.value.body["throttlingReasons"] == [{"reason": reason, "resource": arn(table, index)}]
+    db.Query(**query, ExpressionAttributeValues={":k": S("other")})
+
+
+@pytest.mark.parametrize("reason, index", [("TableRead", None), ("TableWrite", None), ("IndexRead", "gsi"), ("IndexWrite", "gsi")])
+@pytest.mark.parametrize("billing", ["PROVISIONED", "PAY_PER_REQUEST"])
+def test_units_of_the_table_itself(db, insight, billing, reason, index):
+    """Without units in the settings those of the table and of its index count: provisioned ones, or the on-demand maximum. One of them
+    is small."""
+    limits = {name: 2 if name == reason else 1000 for name in ("TableRead", "TableWrite", "IndexRead", "IndexWrite")}
+    if billing == "PROVISIONED":
+        units = lambda place: {"ProvisionedThroughput": {"ReadCapacityUnits": limits[f"{place}Read"], "WriteCapacityUnits": limits[f"{place}Write"]}}
+        members, kind, settings = "ThrottlingReasons", "ProvisionedThroughput", {"throttle": "provisioned", "burstSeconds": 1}
+    else:
+        units = lambda place: {"OnDemandThroughput": {"MaxReadRequestUnits": limits[f"{place}Read"], "MaxWriteRequestUnits": limits[f"{place}Write"]}}
+        members, kind, settings = "throttlingReasons", "MaxOnDemandThroughput", {"throttle": "onDemand", "burstSeconds": 1}
+    gsi = {"IndexName": "gsi", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}, **units("Index")}
+    table = create_table(db, "pk", gsi={"gsi": "g"}, BillingMode=billing, GlobalSecondaryIndexes=[gsi], **units("Table"))
+    db.PutItem(TableName=table, Item={"pk": S("a"), "g": S("x"), "pad": S("x" * 20_000)})
+    simulate(insight, table, **settings)
+    source = {"IndexName": index, "KeyConditionExpression": "g = :k"} if index else {"KeyConditionExpression": "pk = :k"}
+    with pytest.raises(Refused) as refused:
+        for number in range(100):
+            if reason.endswith("Read"):
+                db.Query(TableName=table, **source, ExpressionAttributeValues={":k": S("x" if index else "a")})
+            else:
+                db.PutItem(TableName=table, Item={"pk": S(str(number)), "g": S("y"), "pad": S("x" * 4_000)})
+    assert refused.value.type == ("ProvisionedThroughputExceededException" if billing == "PROVISIONED" else "ThrottlingException")
+    assert refused.value.body[members] == [{"reason": f"{reason}{kind}Exceeded", "resource": arn(table, index)}]
+    assert set(refused.value.body) == {"__type", "message", members}
+
+
+@pytest.mark.parametrize("operation", ["PutItem", "UpdateItem", "BatchWriteItem"])
+def test_partition_limit_of_an_index(db, table, insight, operation):
+    """All items have one key in the index, and each its own in the table: the index takes 1,000 write units a second."""
+    simulate(insight, table, partitionLimits=True)
+    item = lambda number, key: {"pk": S(f"{operation}-{number}"), "g": S(key), "pad": S("x" * 190_000)}
+
+    def write(number, key):
+        if operation == "PutItem":
+            db.PutItem(TableName=table, Item=item(number, key))
+        elif operation == "UpdateItem":
+            db.UpdateItem(TableName=table, Key={"pk": S(f"u{number}")}, UpdateExpression="SET g = :g, padding_ = :p",
+                          ExpressionAttributeValues={":g": S(key), ":p": S("x" * 190_000)})
+        elif db.BatchWriteItem(RequestItems={table: [{"PutRequest": {"Item": item(number, key)}}, {"PutRequest": {
+                "Item": {"pk": S(f"small-{number}")}}}]})["UnprocessedItems"]:
+            raise InterruptedError
+    with pytest.raises((Refused, InterruptedError)) as refused:
+        for number in range(30):
+            write(number, "STATUS#PENDING")
+    if operation != "BatchWriteItem":
+        assert refused.value.body["throttlingReasons"] == [
+            {"reason": "IndexWriteKeyRangeThroughputExceeded", "resource": arn(table, "gsi")}]
+    write(100, "STATUS#OTHER")
+    db.PutItem(TableName=table, Item={"pk": S("no-index")})
+
+
+def test_only_affected_indexes_need_units(db, insight):
+    """An item without the keys of an index needs no units of it."""
+    units = lambda count: {"ReadCapacityUnits": count, "WriteCapacityUnits": count}
+    table = create_table(db, "pk", gsi={"gsi": "g"}, BillingMode="PROVISIONED", ProvisionedThroughput=units(1000),
+                         GlobalSecondaryIndexes=[{"IndexName": "gsi", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                                                  "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(1)}])
+    simulate(insight, table, throttle="provisioned", burstSeconds=1)
+    db.PutItem(TableName=table, Item={"pk": S("a"), "g": S("x"), "pad": S("x" * 100_000)})  # 98 seconds of the index
+    with pytest.raises(Refused) as refused:
+        db.PutItem(TableName=table, Item={"pk": S("b"), "g": S("x")})
+    assert refused.value.body["ThrottlingReasons"] == [
+        {"reason": "IndexWriteProvisionedThroughputExceeded", "resource": arn(table, "gsi")}]
+    for number in range(10):
+        db.PutItem(TableName=table, Item={"pk": S(f"n{number}")})
+
+
+def test_latency_at_a_rate(db, table, insight):
+    """A tenth of the calls is slow; with the same seed the same ones."""
+    def slow_calls():
+        simulate(insight, table, 5, latencyMs=60, latencyRate=0.1)
+        found = []
+        for number in range(60):
+            start = time.monotonic()
+            db.GetItem(TableName=table, Key={"pk": S("k1")})
+            found += [number] if time.monotonic() - start >= 0.06 else []
+        return found
+    before = insight.get("simulation")["counts"]["delayed"]
+    first = slow_calls()
+    assert 1 <= insight.get("simulation")["counts"]["delayed"] - before <= 20
+    assert len(first) < 30 and set(first) & set(slow_calls())
 
 
 def test_unprocessed_items(db, table, insight):
@@ -358,10 +481,48 @@ def test_boto3_gets_through(server, table, insight):
     assert all("Item" in client.get_item(TableName=table, Key={"pk": S(f"b{i}")}, ConsistentRead=True) for i in range(100))
 
 
-def test_javascript_gets_through(server, table, insight):
-    simulate(insight, table, 5, throttleRate=0.3, errorRate=0.05)
-    done = subprocess.run(["node", str(ROOT / "tests/insight/retry.mjs"), server.endpoint, table], capture_output=True,
+@pytest.mark.parametrize("billing", ["PROVISIONED", "PAY_PER_REQUEST"])
+def test_boto3_gets_through_limits(server, db, insight, billing):
+    """The table takes three writes a second: the retries of boto3 wait until there are units, and every item arrives once."""
+    table = limited_table(db, insight, billing)
+    config = boto3_config()
+    config["config"] = botocore.config.Config(retries={"mode": "standard", "max_attempts": 12})
+    client = boto3.client("dynamodb", endpoint_url=server.endpoint, **config)
+    retries = sum(client.put_item(TableName=table, Item={"pk": S(f"p{i}")})["ResponseMetadata"]["RetryAttempts"] for i in range(10))
+    assert 0 < retries == insight.get("simulation")["counts"]["throttled"]
+    with boto3.resource("dynamodb", endpoint_url=server.endpoint, **config).Table(table).batch_writer() as batch:
+        for i in range(10):
+            batch.put_item(Item={"pk": f"b{i}"})
+    assert db.Scan(TableName=table, Select="COUNT")["Count"] == 20
+    assert insight.pattern(f"PutItem {table}")["errors"] == retries
+
+
+@pytest.mark.parametrize("billing", ["PROVISIONED", "PAY_PER_REQUEST"])
+def test_javascript_gets_through_limits(server, db, insight, billing):
+    table = limited_table(db, insight, billing)
+    attempts = run_javascript(server, table, "write")
+    assert attempts - 10 == insight.get("simulation")["counts"]["throttled"] > 0
+    assert db.Scan(TableName=table, Select="COUNT")["Count"] == 10
+
+
+def limited_table(db, insight, billing):
+    """A table of three write units a second, provisioned or as the on-demand maximum."""
+    units = ({"ProvisionedThroughput": {"ReadCapacityUnits": 100, "WriteCapacityUnits": 3}} if billing == "PROVISIONED" else
+             {"OnDemandThroughput": {"MaxReadRequestUnits": 100, "MaxWriteRequestUnits": 3}})
+    table = create_table(db, "pk", BillingMode=billing, **units)
+    simulate(insight, table, throttle="provisioned" if billing == "PROVISIONED" else "onDemand", burstSeconds=1)
+    return table
+
+
+def run_javascript(server, table, action):
+    """How many attempts the SDK for JavaScript needs for its calls."""
+    done = subprocess.run(["node", str(ROOT / "tests/insight/retry.mjs"), server.endpoint, table, action], capture_output=True,
                           text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 20
+    return int(done.stdout)
+
+
+def test_javascript_gets_through(server, table, insight):
+    simulate(insight, table, 5, throttleRate=0.3, errorRate=0.05)
+    assert run_javascript(server, table, "read") > 20
     assert insight.get("simulation")["counts"]["throttled"] > 0

@@ -9,12 +9,13 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { storeUrl } from '../support/store.js';
 
 const program = process.env.GRAMME ?? fileURLToPath(new URL('../../build/gramme', import.meta.url));
 
-/** Starts a server in memory; stop() checks that it ends well and said nothing of trouble. */
+/** Starts a server in memory (or on PostgreSQL); stop() checks that it exits with 0 and logs no warning. */
 async function startServer(options) {
-  const child = spawn(program, ['serve', '--listen', '127.0.0.1:0', '--store', 'memory:', ...options], {
+  const child = spawn(program, ['serve', '--listen', '127.0.0.1:0', '--store', storeUrl(), ...options], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let log = '';

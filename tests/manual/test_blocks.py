@@ -7,7 +7,7 @@ import pytest
 from blocks import Page, Problem, read_page, run_page
 from server import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "packaging").rglob("README.md"))]
 WITH_BLOCKS = [path for path in PAGES if read_page(path).blocks]
 FENCE = "```"
 
@@ -23,12 +23,14 @@ def test_page(path, tmp_path):
     assert ran + len(skipped) > 0
 
 
-def test_marks_name_tests_that_exist():
-    for path in WITH_BLOCKS:
-        for block in read_page(path).blocks:
-            if block.mark("by") is not None:
-                assert (ROOT / block.mark("by")).exists(), f"{name(path)}, line {block.line}"
-            assert block.mark("skip") is None or len(block.mark("skip")) > 10, f"{name(path)}, line {block.line}: no reason"
+@pytest.mark.parametrize("path", WITH_BLOCKS, ids=name)
+def test_marks_name_tests_that_read_the_page(path):
+    page = read_page(path)
+    tests = {page.settings.get("by")} | {block.mark("by") for block in page.blocks}
+    for test in tests - {None}:
+        assert name(path) in (ROOT / test).read_text(), f"{test} does not read {name(path)}"
+    for block in page.blocks:
+        assert block.mark("skip") is None or len(block.mark("skip")) > 10, f"{name(path)}, line {block.line}: no reason"
 
 
 # --- the runner itself ---

@@ -150,11 +150,11 @@ def test_two_runs_are_equal(tmp_path):
 
 def test_version(tmp_path):
     import json
-    told = json.loads(run(program(), "version", "--json"))
+    built = json.loads(run(program(), "version", "--json"))
     text = run(program(), "version")
-    assert text.startswith(f"gramme {told['version']}\ncommit {told['commit']}\nstore format {told['formats']['store']} ")
-    assert all(f"{name} {version}" in text for name, version in told["libraries"].items())
-    assert {"rocksdb", "libuv", "openssl", "zlib"} <= set(told["libraries"]) and all(told["libraries"].values())
-    assert re.fullmatch(r"[0-9a-f]{12,}(-dirty)?|unknown", told["commit"])
+    assert text.startswith(f"gramme {built['version']}\ncommit {built['commit']}\nstore format {built['formats']['store']} ")
+    assert all(f"{name} {version}" in text for name, version in built["libraries"].items())
+    assert {"rocksdb", "libuv", "openssl", "zlib"} <= set(built["libraries"]) and all(built["libraries"].values())
+    assert re.fullmatch(r"[0-9a-f]{12,}(-dirty)?|unknown", built["commit"])
     server = subprocess.run([program(), "version", "--nothing"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert server.returncode == 2

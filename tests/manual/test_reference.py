@@ -1,6 +1,7 @@
 """The manual's site: its links are good, and its reference has all that the tables have."""
 
 import html
+import json
 import pathlib
 import re
 import shutil
@@ -51,6 +52,7 @@ def test_operations(manual):
 def test_errors_and_metrics(manual):
     assert names("src/err/errors.def", r'^ERROR\(\w+, "(\w+)"') == set(re.findall(r"^\| `(\w+)`", page(manual, "reference/errors.md"), re.MULTILINE))
     written = names("src/meter/metrics.c", r'begin\(out, "(\w+)"') | names("src/kinesis/kinesis.c", r'\{"(gramme_\w+)", "')
+    written |= names("src/server/insight_pages.c", r'"(gramme_\w+)",') | names("src/server/guard.c", r"# TYPE (gramme_\w+) counter")
     assert written == set(re.findall(r"^\| `(\w+)`", page(manual, "reference/metrics.md"), re.MULTILINE))
 
 
@@ -66,6 +68,31 @@ def test_site(manual):
     start = (manual / "site/index.html").read_text()
     assert "every AWS SDK" in html.unescape(start) and "<!-- test:" not in start
     assert (manual / "site/search/search_index.json").exists()
+
+
+def tracked_pages():
+    """Markdown files outside of docs/, whose links tools/docs checks."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout.split()
+    return [name for name in listed if not name.startswith("docs/")]
+
+
+def test_links_of_other_pages():
+    """Relative links of README.md and of all READMEs of folders name files that exist."""
+    checked = 0
+    for name in tracked_pages():
+        text = re.sub(r"```.*?```|`[^`]*`", "", (ROOT / name).read_text(), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            if not re.match(r"\w+:", target):
+                assert ((ROOT / name).parent / target).exists(), f"{name}: {target}"
+                checked += 1
+    assert checked > 5
+
+
+def test_clients():
+    """The table of clients has a row for each that `make clients` tries."""
+    listed = json.loads((ROOT / "docs/reference/clients.json").read_text())["clients"]
+    tried = names("tests/clients/run.py", r'^    Client\("([\w-]+)"')
+    assert {row["client"] for row in listed} == tried
 
 
 def test_options_in_the_readme():

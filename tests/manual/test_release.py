@@ -25,7 +25,7 @@ def release():
 
 
 @pytest.fixture
-def told():
+def built():
     return json.loads(subprocess.run([program(), "version", "--json"], check=True, capture_output=True, text=True).stdout)
 
 
@@ -75,16 +75,16 @@ def test_packages(release, clone):
     assert release.check_packages("0.2.0") == ["packaging/python/pyproject.toml has version 0.1.0, meson.build 0.2.0"]
 
 
-def test_formats_of_this_tree(release, told):
-    assert release.check_formats(told["formats"]) == []
+def test_formats_of_this_tree(release, built):
+    assert release.check_formats(built["formats"]) == []
     assert len(release.check_formats({"store": 99, "postgresql": 99})) == 2
 
 
-def test_sbom(release, told):
-    bom = release.sbom(told)
-    assert (bom["bomFormat"], bom["metadata"]["component"]["version"]) == ("CycloneDX", told["version"])
+def test_sbom(release, built):
+    bom = release.sbom(built)
+    assert (bom["bomFormat"], bom["metadata"]["component"]["version"]) == ("CycloneDX", built["version"])
     components = {component["name"]: component for component in bom["components"]}
-    assert {name: components[name]["version"] for name in told["libraries"]} == told["libraries"]
+    assert {name: components[name]["version"] for name in built["libraries"]} == built["libraries"]
     assert all(component.get("purl", "").startswith("pkg:") for component in components.values())
     assert len({component["bom-ref"] for component in bom["components"]}) == len(bom["components"])
     assert "preact" in components and re.fullmatch(r"urn:uuid:[0-9a-f-]{36}", bom["serialNumber"])

@@ -7,6 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { storeUrl } from '../support/store.js';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 export const program = process.env.GRAMME ?? here('../../build/gramme');
@@ -22,7 +23,7 @@ function freePort() {
 
 /** The command of a server on a port; null if it is not installed. */
 function command(kind, port) {
-  if (kind === 'gramme') return [program, 'serve', '--listen', `127.0.0.1:${port}`, '--store', 'memory:'];
+  if (kind === 'gramme') return [program, 'serve', '--listen', `127.0.0.1:${port}`, '--store', storeUrl()];
   if (kind === 'dynoxide') return [here('../node_modules/@dynoxide/linux-x64/dynoxide'), '--port', `${port}`];
   const folder = here('../../.cache/dynamodb-local'); // after tools/setup oracle
   const version = existsSync(folder) ? readdirSync(folder)[0] : undefined;

@@ -5,8 +5,10 @@ For tools/doors.
     tests/packaging/steady_writer.py PORT
 
 Standard input has one word per line: `phase` ends a phase, `end` ends all. After each of them a line of JSON is printed: {"acknowledged",
-"failed", "longestGapMs"} of the phase, and at the end {"acknowledged", "missing"} of all. A gap is a time in which no client had a write acknowledged."""
+"failed", "longestGapMs", "refusedMs"} of the phase, and at the end {"acknowledged", "missing"} of all. A gap is a time in which no client
+had a write acknowledged: `refusedMs` is the longest one in which a request failed; in others the server was there, and slow."""
 
+import bisect
 import http.client
 import json
 import sys
@@ -18,10 +20,14 @@ HEADERS = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Date": "20260101
            "Authorization": "AWS4-HMAC-SHA256 Credential=w/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"}
 
 
+def longest_ms(gaps):
+    return round(max((after - before for before, after in gaps), default=0) * 1000, 1)
+
+
 class Writer:
     def __init__(self, port):
         self.port, self.lock, self.is_ended = port, threading.Lock(), False
-        self.acknowledged, self.times, self.failed = [], [], 0
+        self.acknowledged, self.times, self.failures = [], [], []
         self.call(self.connect(), "CreateTable", TableName="steady", BillingMode="PAY_PER_REQUEST",
                   AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}])
         self.begin_phase()
@@ -56,18 +62,20 @@ class Writer:
             except (OSError, http.client.HTTPException):
                 connection = None
                 with self.lock:
-                    self.failed += 1
+                    self.failures.append(time.monotonic())
                 time.sleep(0.002)
 
     def begin_phase(self):
         with self.lock:
-            self.times, self.failed = [time.monotonic()], 0
+            self.times, self.failures = [time.monotonic()], []
 
     def report_phase(self):
         with self.lock:
-            times, failed = [*self.times, time.monotonic()], self.failed
-        gap = max(after - before for before, after in zip(times, times[1:]))
-        print(json.dumps({"acknowledged": len(times) - 2, "failed": failed, "longestGapMs": round(gap * 1000, 1)}), flush=True)
+            times, failures = [*self.times, time.monotonic()], self.failures
+        gaps = list(zip(times, times[1:]))
+        refused = {gaps[bisect.bisect(times, failure) - 1] for failure in failures}
+        print(json.dumps({"acknowledged": len(times) - 2, "failed": len(failures), "longestGapMs": longest_ms(gaps), "refusedMs": longest_ms(refused)}),
+              flush=True)
         self.begin_phase()
 
     def end(self):

@@ -1,11 +1,14 @@
 """Files of the container and of the Debian package that can be checked without installing them. tools/doors builds and runs both."""
 
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
+
+from c_programs import sanitizer_flags
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "packaging" / "container"
@@ -62,3 +65,23 @@ def test_sandbox_of_the_service():
     exposure = re.search(r"Overall exposure level for gramme.service: ([\d.]+)", done.stdout)
     assert exposure, done.stdout + done.stderr
     assert float(exposure[1]) < 3.0
+
+
+@pytest.mark.parametrize("name", ["gramme", "gramme-client", "gramme-bench"])
+def test_programs_are_hardened(name):
+    """Position-independent, relocations read-only after the start, stack protector, fortified calls of the C library."""
+    program = pathlib.Path(os.environ.get("GRAMME", ROOT / "build" / "gramme")).parent / name
+    if shutil.which("readelf") is None or sanitizer_flags():
+        pytest.skip("needs readelf, and a build without sanitizers")
+
+    def read(*options):
+        return subprocess.run(["readelf", "--wide", *options, program], capture_output=True, text=True, check=True).stdout
+
+    assert re.search(r"Type:\s+DYN", read("--file-header"))
+    assert "GNU_RELRO" in read("--program-headers")
+    stack = re.search(r"GNU_STACK.*", read("--program-headers"))[0]
+    assert "RWE" not in stack
+    assert re.search(r"BIND_NOW|FLAGS.*NOW", read("--dynamic"))
+    symbols = read("--dyn-syms")
+    assert "__stack_chk_fail" in symbols
+    assert re.search(r"__\w+_chk\b", symbols.replace("__stack_chk", ""))

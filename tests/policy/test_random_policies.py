@@ -44,6 +44,7 @@ OPERATORS = {
               ["aws:CurrentTime", "aws:EpochTime"] if name.startswith("Date") else ["aws:EpochTime", "dynamodb:LeadingKeys"]) for name in NUMERIC},
     **{name: (ADDRESSES, ["aws:SourceIp"]) for name in ("IpAddress", "NotIpAddress")},
     **{name: (ARNS, ["aws:PrincipalArn"]) for name in ("ArnEquals", "ArnLike", "ArnNotEquals", "ArnNotLike")},
+    "BinaryEquals": (BINARIES, ["dynamodb:LeadingKeys", "dynamodb:Attributes", "aws:userid"]),
     "Bool": (BOOLS, ["aws:SecureTransport", "dynamodb:FullTableScan", "aws:MultiFactorAuthPresent"]),
     "Null": (["true", "false"], [*TEXT_KEYS, "aws:TokenIssueTime"]),
 }
@@ -85,7 +86,7 @@ class Maker:
     def context(self, kind):
         maybe = {"aws:SourceIp": ["10.1.2.3", "127.0.0.1", "::1", "2001:db8::1"], "aws:CurrentTime": DATES[:2], "aws:EpochTime": ["1767225600", "2", "1000"],
                  "aws:SecureTransport": ["true", "false"], "dynamodb:FullTableScan": ["true", "false"], "dynamodb:Select": ["SPECIFIC_ATTRIBUTES", "ALL"],
-                 "dynamodb:ReturnValues": ["NONE", "ALL_NEW"], "dynamodb:EnclosingOperation": ["TransactGetItems"], "aws:userid": ["u1", "AIDA"],
+                 "dynamodb:ReturnValues": ["NONE", "ALL_NEW"], "dynamodb:EnclosingOperation": ["TransactGetItems"], "aws:userid": ["u1", "AIDA", "AQID", "not base64"],
                  "aws:PrincipalTag/team": ["Music", "u1"], "aws:ResourceTag/env": ["u1", "Music"], "aws:RequestTag/env": ["SSN"],
                  "aws:PrincipalArn": [USER, ROLE]}
         made = {key: [self.random.choice(values)] for key, values in maybe.items() if self.random.random() < 0.6}
@@ -93,7 +94,7 @@ class Maker:
             made["aws:username"] = [self.random.choice(["u1", "u1", "a*b"])]
         for key in ("dynamodb:LeadingKeys", "dynamodb:Attributes", "aws:TagKeys"):
             if self.random.random() < 0.6:
-                made[key] = self.random.sample(["u1", "u2", "SSN", "Music", "a*b", "axb", "1", "2.0"], self.random.choice([0, 1, 1, 2, 3]))
+                made[key] = self.random.sample(["u1", "u2", "SSN", "Music", "a*b", "axb", "1", "2.0", "AAAA", "AQID"], self.random.choice([0, 1, 1, 2, 3]))
         return made
 
     def question(self):

@@ -89,7 +89,7 @@ def write_some(db, dice, count):
 
 
 def write(endpoint, seed, count, stop, times):
-    """One client: writes until it is told to stop; when the server dies it connects again. `times` counts
+    """One client: writes until stopped; reconnects after a kill. `times` counts
     its writes by how long they took."""
     dice = random.Random(seed)
     while not stop.value:

@@ -1,4 +1,4 @@
-"""Do items that expire all at once disturb others, and how long do they take to go?
+"""Measures latency and duration while a million items expire at once.
 
 Loads a table on disk with a million items that expire at one time and 10,000 that do not, and has 16
 clients read the latter, one GetItem after the other: for a while before that time has come, and then

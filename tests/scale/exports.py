@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Exports of a large table, full and incremental, read back by a reader of the test's own; memory of the server; SIGKILL at random
-moments; an S3 server that fails every tenth request, and one that is away for a minute. On demand: make soak.
+"""Exports of a large table, full and incremental, read back by a reader of the test's own, and imported into new tables, which must
+be equal; memory of the server stays below a bound; SIGKILL at random moments; all of it with folders, and with an S3 server that
+fails every tenth request and is away for a minute. On demand: make soak.
 
     tests/scale/exports.py --items 1000000 --kills 20 --outage 60
 """
@@ -18,13 +19,16 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from backups import set_recovery  # noqa: E402
-from clock import TEST_CLOCK, advance_clock, read_clock  # noqa: E402
+from clock import TEST_CLOCK, advance_clock  # noqa: E402
 from exports import Bucket, Folder, read_export, table_arn, wait_export  # noqa: E402
+from loads import start_import, wait_import  # noqa: E402
 from s3_server import FailingProxy, S3Server  # noqa: E402
 from server import Server  # noqa: E402
 from wire import Client  # noqa: E402
 
 TABLE, BUCKET = "large", "exports"
+CACHE_MB, REQUESTS_MB = 64, 128
+PEAK_MB_MAX = 400  # of the server, whatever the number of items: what it may use for caches and requests, and memtables
 
 
 def item_of(number, version=0):
@@ -45,11 +49,10 @@ def write(endpoint, numbers, version=0):
         list(pool.map(put, [batches[part::4] for part in range(4)]))
 
 
-def check_full(bucket, description, count):
+def check_items(items, count):
     """Each item is there once and is what was written."""
     seen = bytearray(count)
-    for line in read_export(bucket, description):
-        found = json.loads(line)["Item"]
+    for found in items:
         number = int(found["sk"]["N"])
         assert found == item_of(number), found
         assert not seen[number]
@@ -57,9 +60,36 @@ def check_full(bucket, description, count):
     assert sum(seen) == count, f"{sum(seen)} of {count} items"
 
 
+def check_full(bucket, description, count):
+    check_items((json.loads(line)["Item"] for line in read_export(bucket, description)), count)
+
+
+def check_incremental(bucket, description, changed):
+    """One record per changed item, with its state at both times."""
+    found = set()
+    for line in read_export(bucket, description):
+        record = json.loads(line)
+        number = int(record["Keys"]["sk"]["N"])
+        assert record["OldImage"] == item_of(number) and record["NewImage"] == item_of(number, 1) and number not in found
+        found.add(number)
+    assert found == set(changed)
+
+
+def scan(db, table):
+    """All items, page by page."""
+    position = {}
+    while position is not None:
+        page = db.Scan(TableName=table, **position)
+        yield from page["Items"]
+        position = {"ExclusiveStartKey": page["LastEvaluatedKey"]} if "LastEvaluatedKey" in page else None
+
+
 def peak_mb(server):
+    """The most memory that the server has used so far; a bound on it is checked."""
     status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) // 1024
+    peak = int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) // 1024
+    assert peak <= PEAK_MB_MAX, f"{peak} MB"
+    return peak
 
 
 def start(db, **parameters):
@@ -72,6 +102,112 @@ def completed(db, arn, seconds=3600):
     return ended
 
 
+def import_and_check(server, description, count, where):
+    """An import of a full export makes an equal table."""
+    prefix = description["ExportManifest"].removesuffix("manifest-summary.json") + "data/"
+    table = f"imported-from-{where}"
+    began = time.monotonic()
+    with Client(server.endpoint) as db:
+        arn = start_import(db, table, bucket=BUCKET, prefix=prefix, key="pk sk:N", InputCompressionType="GZIP")["ImportArn"]
+        ended = wait_import(db, arn, 3600)
+        assert (ended["ImportStatus"], ended["ErrorCount"], ended["ImportedItemCount"]) == ("COMPLETED", 0, count), ended
+        print(f"import from {where}: {time.monotonic() - began:.1f} s, peak {peak_mb(server)} MB")
+        check_items(scan(db, table), count)
+        db.DeleteTable(TableName=table)
+
+
+class Test:
+    def __init__(self, arguments, directory, s3, proxy):
+        self.arguments, self.s3, self.proxy = arguments, s3, proxy
+        self.source = random.Random(arguments.seed)
+        self.store = f"rocksdb:{directory}/data"
+        options = ("--cache-mb", str(CACHE_MB), "--memory-mb", str(REQUESTS_MB), *TEST_CLOCK)
+        self.folders = (*options, "--s3-directory", f"{directory}/folders")
+        self.service = (*options, "--s3-endpoint", proxy.endpoint)
+        self.folder, self.bucket = Folder(f"{directory}/folders", BUCKET), Bucket(s3.client(), BUCKET)
+
+    def fill(self):
+        server = Server(self.store, *self.folders)
+        with Client(server.endpoint) as db:
+            db.CreateTable(TableName=TABLE, BillingMode="PAY_PER_REQUEST",
+                           AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"},
+                                                 {"AttributeName": "sk", "AttributeType": "N"}],
+                           KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}])
+        began = time.monotonic()
+        write(server.endpoint, range(self.arguments.items))
+        print(f"{self.arguments.items} items written in {time.monotonic() - began:.0f} s, peak {peak_mb(server)} MB")
+        with Client(server.endpoint) as db:
+            set_recovery(db, TABLE, True)
+        server.stop()
+
+    def full(self, server, bucket, where, **parameters):
+        before, began = peak_mb(server), time.monotonic()
+        with Client(server.endpoint) as db:
+            ended = completed(db, start(db, **parameters))
+        print(f"full export to {where}: {time.monotonic() - began:.1f} s, peak {before} -> {peak_mb(server)} MB")
+        check_full(bucket, ended, self.arguments.items)
+        return ended
+
+    def change(self, server):
+        """Writes a tenth of the items again, between two times."""
+        with Client(server.endpoint) as db:
+            self.since = int(advance_clock(db, 10))
+            advance_clock(db, 10)
+            self.changed = self.source.sample(range(self.arguments.items), self.arguments.items // 10)
+        write(server.endpoint, self.changed, 1)
+        with Client(server.endpoint) as db:
+            self.until = int(advance_clock(db, 1000))
+            advance_clock(db, 10)
+
+    def incremental(self, server, bucket, where):
+        began = time.monotonic()
+        with Client(server.endpoint) as db:
+            ended = completed(db, start(db, ExportType="INCREMENTAL_EXPORT", IncrementalExportSpecification={
+                "ExportFromTime": self.since, "ExportToTime": self.until}))
+        print(f"incremental export of {len(self.changed)} changes to {where}: {time.monotonic() - began:.1f} s, peak {peak_mb(server)} MB")
+        check_incremental(bucket, ended, self.changed)
+
+    def with_folders(self):
+        server = Server(self.store, *self.folders)
+        ended = self.full(server, self.folder, "folders")
+        import_and_check(server, ended, self.arguments.items, "folders")
+        self.change(server)
+        self.incremental(server, self.folder, "folders")
+        server.stop()
+
+    def kill_exports(self, server):
+        """Exports are begun, and the server is killed meanwhile; then the S3 server is away. All exports complete."""
+        arns, began = [], time.monotonic()
+        for _ in range(self.arguments.kills):
+            with Client(server.endpoint) as db:
+                arns.append(start(db, ExportTime=self.since))
+            threading.Event().wait(self.source.uniform(0, 3))
+            server.kill()
+            server = Server(self.store, *self.service)
+        with Client(server.endpoint) as db:
+            arns.append(start(db, ExportTime=self.since))
+            self.be_away()
+            for number, arn in enumerate(arns):
+                ended = completed(db, arn)
+                if number in (0, len(arns) - 1):
+                    check_full(self.bucket, ended, self.arguments.items)
+        print(f"{len(arns)} exports to S3 with {self.arguments.kills} kills and {self.proxy.requests} requests, every tenth of which "
+              f"failed: {time.monotonic() - began:.0f} s, peak {peak_mb(server)} MB")
+        return server, ended
+
+    def be_away(self):
+        if self.arguments.outage > 0:
+            self.proxy.is_down = True
+            threading.Event().wait(self.arguments.outage)
+            self.proxy.is_down = False
+
+    def with_service(self):
+        server, ended = self.kill_exports(Server(self.store, *self.service))
+        self.incremental(server, self.bucket, "S3")
+        import_and_check(server, ended, self.arguments.items, "S3")
+        server.stop()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--items", type=int, default=1_000_000)
@@ -80,76 +216,12 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     arguments = parser.parse_args()
     print("seed", arguments.seed)
-    source = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory() as directory, S3Server(f"{directory}/s3", BUCKET) as s3, \
             FailingProxy(s3.port) as proxy:
-        store = f"rocksdb:{directory}/data"
-        options = ("--cache-mb", "64", "--memory-mb", "128", *TEST_CLOCK)
-        folders = (*options, "--s3-directory", f"{directory}/folders")
-        service = (*options, "--s3-endpoint", proxy.endpoint)
-        server = Server(store, *folders)
-        with Client(server.endpoint) as db:
-            db.CreateTable(TableName=TABLE, BillingMode="PAY_PER_REQUEST",
-                           AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"},
-                                                 {"AttributeName": "sk", "AttributeType": "N"}],
-                           KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}])
-        began = time.monotonic()
-        write(server.endpoint, range(arguments.items))
-        print(f"{arguments.items} items written in {time.monotonic() - began:.0f} s, peak {peak_mb(server)} MB")
-        with Client(server.endpoint) as db:
-            set_recovery(db, TABLE, True)
-        server.stop()
-
-        server = Server(store, *folders)
-        before = peak_mb(server)
-        with Client(server.endpoint) as db:
-            began = time.monotonic()
-            ended = completed(db, start(db))
-            print(f"full export to folders: {time.monotonic() - began:.1f} s, peak {before} -> {peak_mb(server)} MB")
-            check_full(Folder(f"{directory}/folders", BUCKET), ended, arguments.items)
-            since = int(advance_clock(db, 10))
-            advance_clock(db, 10)
-            changed = source.sample(range(arguments.items), arguments.items // 10)
-        write(server.endpoint, changed, 1)
-        with Client(server.endpoint) as db:
-            until = int(advance_clock(db, 1000))
-            advance_clock(db, 10)
-            began = time.monotonic()
-            ended = completed(db, start(db, ExportType="INCREMENTAL_EXPORT", IncrementalExportSpecification={
-                "ExportFromTime": since, "ExportToTime": until}))
-            print(f"incremental export of {len(changed)} changes: {time.monotonic() - began:.1f} s, peak {peak_mb(server)} MB")
-            found = {}
-            for line in read_export(Folder(f"{directory}/folders", BUCKET), ended):
-                record = json.loads(line)
-                number = int(record["Keys"]["sk"]["N"])
-                assert record["OldImage"] == item_of(number) and record["NewImage"] == item_of(number, 1) and number not in found
-                found[number] = True
-            assert sorted(found) == sorted(changed)
-        server.stop()
-
-        server, bucket = Server(store, *service), Bucket(s3.client(), BUCKET)
-        arns, kills = [], 0
-        began = time.monotonic()
-        while kills < arguments.kills:
-            with Client(server.endpoint) as db:
-                arns.append(start(db, ExportTime=since))
-            threading.Event().wait(source.uniform(0, 3))
-            server.kill()
-            kills += 1
-            server = Server(store, *service)
-        with Client(server.endpoint) as db:
-            arns.append(start(db, ExportTime=since))
-            if arguments.outage > 0:
-                proxy.is_down = True
-                threading.Event().wait(arguments.outage)
-                proxy.is_down = False
-            for number, arn in enumerate(arns):
-                ended = completed(db, arn)
-                if number in (0, len(arns) - 1):
-                    check_full(bucket, ended, arguments.items)
-            print(f"{len(arns)} exports to S3 with {kills} kills and {proxy.requests} requests, every tenth of which failed: "
-                  f"{time.monotonic() - began:.0f} s, peak {peak_mb(server)} MB")
-        server.stop()
+        test = Test(arguments, directory, s3, proxy)
+        test.fill()
+        test.with_folders()
+        test.with_service()
     print("exports: good")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Does a stream tell the whole story of a table?
+"""Rebuilds a table from its stream and compares.
 
 Clients make many mixed writes (puts, updates, deletes, conditional ones, batches, transactions) to a table whose stream has
 both images, while items expire, shards roll over, and the server is restarted twice, once by SIGKILL. One consumer follows the stream all
@@ -135,7 +135,7 @@ class Run:
         def run():
             try:
                 work()
-            except BaseException as failure:  # noqa: B902 - told at the end
+            except BaseException as failure:  # noqa: B902 - reported at the end
                 self.failure = self.failure or failure
         thread = threading.Thread(target=run)
         thread.start()

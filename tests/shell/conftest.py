@@ -8,7 +8,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "differential"))
-from servers import Oracle, oracle_command  # noqa: E402
+from servers import Oracle, oracle_is_missing  # noqa: E402
 from server import Server, program  # noqa: E402
 
 # DynamoDB Local is there after `tools/setup oracle`.
@@ -21,10 +21,9 @@ def any_db(request):
     if request.param == "gramme":
         server = Server("memory:", "--stream-shards", "1")
     else:
-        try:
-            oracle_command(request.param, 0)
-        except SystemExit as missing:
-            pytest.skip(str(missing))
+        missing = oracle_is_missing(request.param)
+        if missing is not None:
+            pytest.skip(missing)
         server = Oracle(request.param)
     server.kind = request.param
     yield server

@@ -178,6 +178,39 @@ def test_csv_both_ways(any_db, shell, table, tmp_path):
     assert {row["pk"]: row["text"] for row in rows} == {"007": 'a "b"\nc', "x": "last"}
 
 
+def test_csv_that_is_read_in_pieces(any_db, shell, table, tmp_path):
+    """With quotes, commas and line ends at every distance from the ends of the pieces."""
+    rows = [{"pk": f"p{i}", "n": i, "text": ('a "b", c\r\n' * 26_000)[i % 11:1000 * (i % 40) ** 2 // 8]} for i in range(80)]
+    with open(tmp_path / "in.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["pk", "n", "text"])
+        writer.writeheader()
+        writer.writerows(rows)
+    done = shell(any_db.endpoint, text=f"\\import {table} {tmp_path}/in.csv\n\\export {table} {tmp_path}/out.csv\n")
+    assert done.status == 0 and f"80 items written to {table}" in done.out, done.err
+    csv.field_size_limit(1 << 20)
+    with open(tmp_path / "out.csv", newline="", encoding="utf-8") as file:
+        found = {row["pk"]: row["text"] for row in csv.DictReader(file)}
+    assert found == {row["pk"]: row["text"] for row in rows}
+
+
+def test_import_does_not_read_the_whole_file_first(any_db, shell, table, tmp_path):
+    with open(tmp_path / "large.csv", "w", encoding="utf-8") as file:
+        file.write("pk,n\na,1\nb\n")
+        file.truncate(100 << 20)
+    done = shell(any_db.endpoint, text=f"\\import {table} {tmp_path}/large.csv")
+    assert done.status == 1 and "line 3: the record has 1 fields" in done.err, done.err
+
+
+@pytest.mark.parametrize("content, complaint", [
+    ('pk,n\na,"1\n', "line 2: a quote is not closed"), ("pk,n\na,1\nb\n", "line 3: the record has 1 fields, the header 2"),
+    ('"pk', "line 1: a quote is not closed"), ("pk,n\na," + "1" * (17 << 20), "line 2: A record is longer than 16777216 bytes"),
+    ("pk,n" + ",x" * 4096, "line 1: there are too many fields")], ids=lambda value: value[:20])
+def test_import_of_bad_csv(any_db, shell, table, tmp_path, content, complaint):
+    (tmp_path / "bad").write_text(content)
+    done = shell(any_db.endpoint, text=f"\\import {table} {tmp_path}/bad csv")
+    assert done.status == 1 and complaint in done.err, done.err
+
+
 @pytest.mark.parametrize("content, complaint", [
     ('{"pk": "a", "n": 1}\n{"pk": \n', "line 2"), ("[1]\n", "line 1"), ('{"pk": "a"}\n', "ValidationException")])
 def test_import_of_bad_files(any_db, shell, table, tmp_path, content, complaint):

@@ -1,7 +1,11 @@
 /* Damages files of whole stores, RocksDB's included, that were closed or killed, one file at a
- * time: flips a bit, truncates or deletes it. Then a process of its own opens the store and reads
- * everything. It must refuse to open, or give each row as it was, or fail to read it (which is
- * reported); it must not lose a row silently, bring a deleted one back, or crash.
+ * time: flips a bit, truncates or deletes it. Then a process of its own opens the store, reads
+ * everything, writes, and is killed; and another one does the same. Each must refuse to open, or
+ * give each row as it was, or fail to read it (which is reported); it must not lose a row silently,
+ * bring a deleted one back, or crash. What the first one has written must be there for the second.
+ *
+ * Two stores have rows of this program only, two the tables, indexes and streams of an engine
+ * (scenario.h); one of those was killed, opened again, and killed again.
  *
  *     sim_damage [--seed N] [--flips N] [--cuts N]
  *
@@ -17,10 +21,12 @@
 #include <unistd.h>
 
 #include "../store/child.h"
+#include "scenario.h"
 
 #include "base/log.h"
 
-enum { ROWS = 400, FILES_MAX = 64 };
+enum { ROWS = 400, STEPS = 120, STEPS_PER_FLUSH = 40, FILES_MAX = 64 };
+static const uint64_t scenario_seed = 7; /* any: the damage is random */
 enum { ALL_THERE = 0, REFUSED = 10, REPORTED = 11, WRONG = 20, OUTCOMES = 21 };
 
 /* What a store holds -------------------------------------------------------------------------- */
@@ -40,7 +46,7 @@ static struct str value_of(struct client *client, uint64_t id)
     return str_make(bytes, len);
 }
 
-/* Two tables, some of it in the log only; rows are deleted in each. */
+/* Two SST files, some of it in the WAL only; rows are deleted in each. */
 static void fill(struct store *store)
 {
     struct client *client = client_create_alone(store);
@@ -63,17 +69,22 @@ static enum store_status read_row(struct client *client, uint64_t id, struct str
     return client_get_many(client, &key, 1, false, out);
 }
 
-/* In a process of its own. */
-static int verify(const char *directory)
+static struct rows read_space(struct client *client, uint32_t space)
+{
+    struct str lo = str_make(key_number(&client->arena, space, 0, 0).data, STORE_SPACE_LEN);
+    struct str hi = str_make(key_number(&client->arena, space + 1, 0, 0).data, STORE_SPACE_LEN);
+    return client_range(client, (struct range_spec){.lo = lo, .hi = hi});
+}
+
+/* In a process of its own. `written`: how many rows earlier ones have added after the damage. */
+static int verify_rows(const char *directory, uint64_t written)
 {
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     struct store_options options = {.cache_bytes = 1 << 20, .worker_count = 1};
     struct store *store;
-    log_setup(LOG_ERROR, LOG_TEXT);
-    if (freopen("/dev/null", "w", stderr) == NULL ||
-        !store_open(arena_format(&arena, "rocksdb:%s", directory), &options, &store, &err)) {
+    if (!store_open(arena_format(&arena, "rocksdb:%s", directory), &options, &store, &err)) {
         return REFUSED;
     }
     struct client *client = client_create_alone(store);
@@ -89,16 +100,83 @@ static int verify(const char *directory)
         }
         outcome = status == STORE_OK ? outcome : REPORTED;
     }
-    struct str lo = str_make(key_number(&client->arena, 7, 0, 0).data, STORE_SPACE_LEN);
-    struct str hi = str_make(key_number(&client->arena, 8, 0, 0).data, STORE_SPACE_LEN);
-    struct rows rows = client_range(client, (struct range_spec){.lo = lo, .hi = hi});
-    if (rows.status == STORE_OK && rows.count != live) {
+    struct rows rows = read_space(client, 7);
+    struct rows added = read_space(client, 9);
+    if ((rows.status == STORE_OK && rows.count != live) ||
+        (added.status == STORE_OK && added.count < written)) {
         return WRONG;
     }
-    outcome = rows.status == STORE_OK ? outcome : REPORTED;
+    bool is_read = rows.status == STORE_OK && added.status == STORE_OK;
     enum store_status status =
-        client_try_put(client, key_number(&client->arena, 9, 0, 0), STR("v"));
-    return status == STORE_OK ? outcome : REPORTED;
+        client_try_put(client, key_number(&client->arena, 9, written, 0), STR("v"));
+    child_report(written + (status == STORE_OK), status);
+    return status == STORE_OK && is_read ? outcome : REPORTED;
+}
+
+/* An engine's store --------------------------------------------------------------------------- */
+
+static void run_steps(struct scenario *scenario, struct database *database, uint64_t until)
+{
+    while (scenario->step_count < until) {
+        enum scenario_answer answer = scenario_send(scenario, database);
+        assert_int_equal(answer, SCENARIO_DONE);
+        scenario_advance(scenario);
+        if (scenario->step_count % STEPS_PER_FLUSH == 0) {
+            assert_true(rocks_flush(database->store));
+        }
+    }
+}
+
+static bool open_engine(struct database *database, const char *directory)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    bool is_open = database_open_directory(database, directory, &err);
+    arena_finish(&arena);
+    return is_open;
+}
+
+/* Brings a store, perhaps a new one, to so many steps. The database stays open. */
+static void fill_engine(struct database *database, const char *directory, uint64_t from,
+                        uint64_t until)
+{
+    struct scenario scenario;
+    scenario_init(&scenario, scenario_seed);
+    bool is_ready =
+        open_engine(database, directory) && (from > 0 || scenario_create_tables(database));
+    assert_true(is_ready);
+    while (scenario.step_count < from) {
+        scenario_advance(&scenario);
+    }
+    run_steps(&scenario, database, until);
+    scenario_finish(&scenario);
+}
+
+/* In a process of its own: after so many steps, and perhaps one more. */
+static int verify_engine(const char *directory, uint64_t steps)
+{
+    struct database database;
+    struct scenario scenario;
+    char why[200];
+    scenario_init(&scenario, scenario_seed);
+    while (scenario.step_count < steps) {
+        scenario_advance(&scenario);
+    }
+    if (!open_engine(&database, directory)) {
+        return REFUSED;
+    }
+    enum scenario_state state = scenario_settle(&scenario, &database, why);
+    if (state == SCENARIO_DIFFERENT) {
+        printf("%s\n", why);
+        fflush(stdout);
+        return WRONG;
+    }
+    enum scenario_answer answer = scenario_send(&scenario, &database);
+    child_report(scenario.step_count + (answer == SCENARIO_DONE), STORE_OK);
+    return state == SCENARIO_SAME && answer == SCENARIO_DONE ? ALL_THERE
+           : answer == SCENARIO_WRONG                        ? WRONG
+                                                             : REPORTED;
 }
 
 /* Files --------------------------------------------------------------------------------------- */
@@ -129,7 +207,8 @@ static void run(const char *format, const char *a, const char *b)
 
 enum damage { FLIP, TRUNCATE, DELETE };
 
-/* A flip of a hole in a sparse segment would tell nothing: half of the flips are in its records. */
+/* A flip of a hole in a sparse segment would not be detectable: half of the flips are in its
+ * records. */
 static off_t place_in(const char *name, off_t size, struct random *random)
 {
     bool is_segment = strstr(name, ".wal") != NULL;
@@ -170,29 +249,62 @@ struct tally {
     uint64_t outcomes[OUTCOMES + 1]; /* the last one: crashes */
 };
 
-static void try_one(const char *original, enum damage damage, struct random *random,
+/* A store to be damaged, and the processes that verify it. */
+struct original {
+    const char *name;
+    const char *verifier;
+    uint64_t number; /* for the verifier */
+    char directory[64];
+};
+
+/* Opens a copy in a process of its own; *number is what that has written in all. */
+static int verify_copy(const struct original *original, const char *copy, uint64_t *number)
+{
+    struct child child;
+    struct report report;
+    child_start(&child, original->verifier, copy, *number);
+    if (child_read(&child, &report)) {
+        *number = report.id;
+    }
+    int status = child_wait(&child);
+    return status >= 0 && status < OUTCOMES ? status : OUTCOMES;
+}
+
+static bool is_allowed(int outcome)
+{
+    return outcome == ALL_THERE || outcome == REFUSED || outcome == REPORTED;
+}
+
+/* What the second process finds counts if it is worse. A store that was good must stay so. */
+static int verify_twice(const struct original *original, const char *copy)
+{
+    uint64_t number = original->number;
+    int first = verify_copy(original, copy, &number);
+    if (first == REFUSED || !is_allowed(first)) {
+        return first;
+    }
+    int second = verify_copy(original, copy, &number);
+    return first == ALL_THERE && second == REFUSED ? WRONG : MAX(first, second);
+}
+
+static void try_one(const struct original *original, enum damage damage, struct random *random,
                     struct tally *tally)
 {
+    static const char *const names[] = {"a flipped bit", "a truncation", "a deletion"};
     char copy[100];
-    snprintf(copy, sizeof(copy), "%s-copy", original);
+    snprintf(copy, sizeof(copy), "%s-copy", original->directory);
     struct listing files;
-    list_files(original, &files);
+    list_files(original->directory, &files);
     const char *name = files.names[random_next(random) % files.count];
-    run("cp -r --sparse=always %s %s", original, copy);
+    run("cp -r --sparse=always %s %s", original->directory, copy);
     struct random before = *random;
     if (do_damage(copy, name, damage, random)) {
-        struct child child;
-        child_start(&child, "verify", copy, 0);
-        int status = child_wait(&child);
-        int outcome = status >= 0 && status < OUTCOMES ? status : OUTCOMES;
+        int outcome = verify_twice(original, copy);
         tally->tried++;
         tally->outcomes[outcome]++;
-        if (outcome != ALL_THERE && outcome != REFUSED && outcome != REPORTED) {
+        if (!is_allowed(outcome)) {
             printf("violation: %s of %s (%s): status %d, random state %016" PRIx64 "\n",
-                   damage == FLIP       ? "a flipped bit"
-                   : damage == TRUNCATE ? "a truncation"
-                                        : "a deletion",
-                   name, original, status, before.state[0]);
+                   names[damage], name, original->name, outcome, before.state[0]);
         }
     }
     run("rm -rf %s%s", copy, "");
@@ -221,29 +333,55 @@ static void make_quick_directory(char out[64])
     }
 }
 
-static void make_closed(const char *directory)
-{
-    struct store *store = open_store(directory, 1 << 20);
-    fill(store);
-    store_close(store);
-}
-
-static void make_killed(const char *directory)
+/* Lets a process of its own fill the store, and kills it. */
+static void fill_and_kill(const char *task, const char *directory, uint64_t number)
 {
     struct child child;
-    child_start(&child, "fill", directory, 0);
     struct report report;
+    child_start(&child, task, directory, number);
     assert_true(child_read(&child, &report));
     child_kill(&child);
     child_wait(&child);
 }
 
-static int run_child(const char *name, const char *directory)
+/* The last store is killed half-way, and again at the end. */
+static void make_originals(struct original originals[4])
 {
-    if (strcmp(name, "verify") == 0) {
-        return verify(directory);
+    originals[0] = (struct original){"rows, closed", "verify-rows", 0, ""};
+    originals[1] = (struct original){"rows, killed", "verify-rows", 0, ""};
+    originals[2] = (struct original){"an engine, closed", "verify-engine", STEPS, ""};
+    originals[3] = (struct original){"an engine, killed twice", "verify-engine", STEPS, ""};
+    for (int i = 0; i < 4; i++) {
+        make_quick_directory(originals[i].directory);
     }
-    fill(open_store(directory, 1 << 20));
+    struct store *store = open_store(originals[0].directory, 1 << 20);
+    fill(store);
+    store_close(store);
+    fill_and_kill("fill-rows", originals[1].directory, 0);
+    struct database database;
+    fill_engine(&database, originals[2].directory, 0, STEPS);
+    database_close(&database);
+    fill_and_kill("fill-engine", originals[3].directory, 0);
+    fill_and_kill("fill-engine", originals[3].directory, STEPS / 2);
+}
+
+/* The tasks of child processes. The one that fills a store waits until it is killed. */
+static void run_child(const char *name, const char *directory, uint64_t number)
+{
+    struct database database;
+    bool is_quiet = freopen("/dev/null", "w", stderr) != NULL;
+    assert(is_quiet);
+    if (strcmp(name, "verify-rows") == 0) {
+        _exit(verify_rows(directory, number));
+    }
+    if (strcmp(name, "verify-engine") == 0) {
+        _exit(verify_engine(directory, number));
+    }
+    if (strcmp(name, "fill-rows") == 0) {
+        fill(open_store(directory, 1 << 20));
+    } else {
+        fill_engine(&database, directory, number, number + STEPS / 2);
+    }
     child_report(0, STORE_OK);
     for (;;) {
         pause();
@@ -253,8 +391,9 @@ static int run_child(const char *name, const char *directory)
 int main(int argc, char **argv)
 {
     const char *child = child_name(argc, argv);
+    log_setup(LOG_ERROR, LOG_TEXT);
     if (child != NULL) {
-        _exit(run_child(child, argv[3]));
+        run_child(child, argv[3], strtoull(argv[4], NULL, 10));
     }
     uint64_t seed = (uint64_t)time(NULL);
     uint64_t counts[] = {40, 10}; /* flips; truncations and deletions */
@@ -264,26 +403,24 @@ int main(int argc, char **argv)
           : strcmp(argv[i], "--flips") == 0 ? &counts[0]
                                             : &counts[1]) = number;
     }
-    log_setup(LOG_ERROR, LOG_TEXT);
     printf("seed %" PRIu64 "\n", seed);
+    fflush(stdout);
     struct random random;
     random_init_seed(&random, seed);
-    char directories[2][64];
-    make_quick_directory(directories[0]);
-    make_quick_directory(directories[1]);
-    make_closed(directories[0]);
-    make_killed(directories[1]);
+    struct original originals[4];
+    make_originals(originals);
     struct tally flips = {0};
     struct tally cuts = {0};
     for (uint64_t i = 0; flips.tried < counts[0]; i++) {
-        try_one(directories[i % 2], FLIP, &random, &flips);
+        try_one(&originals[i % 4], FLIP, &random, &flips);
     }
     for (uint64_t i = 0; cuts.tried < counts[1]; i++) {
-        try_one(directories[i % 2], i / 2 % 2 == 0 ? TRUNCATE : DELETE, &random, &cuts);
+        try_one(&originals[i % 4], i / 4 % 2 == 0 ? TRUNCATE : DELETE, &random, &cuts);
     }
     bool good = print_tally("flipped bits", &flips);
     good = print_tally("truncations and deletions", &cuts) && good;
-    remove_directory(directories[0]);
-    remove_directory(directories[1]);
+    for (int i = 0; i < 4; i++) {
+        remove_directory(originals[i].directory);
+    }
     return good ? 0 : 1;
 }

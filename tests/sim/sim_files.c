@@ -2,9 +2,11 @@
  * last part. */
 #include "sim_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 
@@ -611,6 +613,41 @@ void sim_delete(struct sim_files *sim, size_t index)
 {
     struct sim_name name = sim->names[index];
     change_names(sim, name.name, "", -1);
+    copy_names(&sim->synced_names, &sim->synced_name_count, sim->names, sim->name_count);
+    sim->change_count = 0;
+}
+
+static void load_file(struct sim_files *sim, const char *directory, const char *name)
+{
+    char path[400];
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    struct stat found;
+    int failed = stat(path, &found);
+    assert(failed == 0);
+    if (!S_ISREG(found.st_mode)) {
+        return; /* a socket or a directory */
+    }
+    FILE *file = fopen(path, "rb");
+    assert(file != NULL);
+    struct sim_inode *inode = mem_zalloc(sizeof(*inode));
+    inode_resize(inode, (uint64_t)found.st_size);
+    size_t count = inode->size > 0 ? fread(inode->bytes, 1, inode->size, file) : 0;
+    assert(count == inode->size);
+    fclose(file);
+    inode_sync(inode);
+    change_names(sim, "", name, add_inode(sim, inode));
+}
+
+void sim_load(struct sim_files *sim, const char *directory)
+{
+    DIR *dir = opendir(directory);
+    assert(dir != NULL);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            load_file(sim, directory, entry->d_name);
+        }
+    }
+    closedir(dir);
     copy_names(&sim->synced_names, &sim->synced_name_count, sim->names, sim->name_count);
     sim->change_count = 0;
 }

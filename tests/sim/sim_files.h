@@ -1,5 +1,5 @@
-/* tests/sim/sim_files.h: a file system in memory, behind struct files (store/wal/files.h). It knows
- * what has been synced, so that it can be asked for states in which a crash may leave a disk.
+/* tests/sim/sim_files.h: a file system in memory, behind struct files (store/disk/files.h). It
+ * knows what has been synced, so that it can be asked for states in which a crash may leave a disk.
  *
  * A crash of the machine leaves the synced bytes; each 512-byte sector that was written since is
  * old, new or garbage, each on its own; names that were changed since are changed or not. A crash
@@ -11,7 +11,7 @@
 #define GRAMME_TESTS_SIM_SIM_FILES_H
 
 #include "base/random.h"
-#include "store/wal/files.h"
+#include "store/disk/files.h"
 
 enum sim_crash { SIM_KILL, SIM_POWER_CUT };
 
@@ -58,23 +58,38 @@ struct sim_files {
     enum sim_failure failure;
 };
 
+/* Makes an empty file system; what a crash leaves follows from the seed. */
 struct sim_files *sim_create(uint64_t seed, enum sim_bug bug);
+/* Frees it. */
 void sim_destroy(struct sim_files *sim);
 /* What a crash now might leave, as a file system of its own. */
 struct sim_files *sim_crashed(const struct sim_files *sim, enum sim_crash kind,
                               struct random *random);
 
-/* Damage. Files are numbered as they are listed. */
+/* --- damage; files are numbered as they are listed --- */
+
+/* Returns the number of files. */
 size_t sim_file_count(const struct sim_files *sim);
+/* Returns the name of a file, without its directory; valid until it is renamed or deleted. */
 const char *sim_file_name(const struct sim_files *sim, size_t index);
+/* Returns the length of a file. */
 uint64_t sim_file_bytes(const struct sim_files *sim, size_t index);
+/* Inverts a bit of a file, synced or not. */
 void sim_flip_bit(struct sim_files *sim, size_t index, uint64_t bit);
+/* Overwrites a sector of a file with random bytes. */
 void sim_scramble_sector(struct sim_files *sim, size_t index, uint64_t sector);
+/* Makes a file shorter. */
 void sim_truncate(struct sim_files *sim, size_t index, uint64_t bytes);
+/* Removes a file. */
 void sim_delete(struct sim_files *sim, size_t index);
 
+/* --- files on disk --- */
+
+/* Adds the files of a directory, all of them synced. */
+void sim_load(struct sim_files *sim, const char *directory);
 /* Writes the files, as a process sees them, to a directory that exists. */
 void sim_save(const struct sim_files *sim, const char *directory);
+/* Returns a random number below `limit`. */
 uint64_t sim_below(struct random *random, uint64_t limit);
 
 #endif

@@ -1,11 +1,12 @@
-/* Simulates lives of the write-ahead log on a file system in memory (sim_files.h) and checks each
- * state that a crash could leave, at every system call that changes something:
- *  - recovery succeeds and gives exactly the committed records after those that the tables hold, in
+/* Simulates runs (open, write, crash) of the write-ahead log on a file system in memory
+ * (sim_files.h) and checks each state that a crash could leave, at every system call that changes
+ * something:
+ *  - recovery succeeds and gives exactly the committed records after those that SST files hold, in
  *    order, byte by byte; also, perhaps, the one that was being written;
  *  - what was discarded, or was once found absent, never appears;
- *  - the log can be written on, crashes again, and is still right.
+ *  - the WAL can be written on, crashes again, and is still right.
  * Then calls fail (EIO, ENOSPC, EINTR, short writes) at every place in turn, and files are damaged:
- * bits flipped, sectors overwritten, files truncated and deleted. A damaged log must be refused or
+ * bits flipped, sectors overwritten, files truncated and deleted. A damaged WAL must be refused or
  * give exactly the right records.
  *
  *     sim_log [--seed N] [--states N] [--life N] [--bug skip-sync|skip-some-syncs|skip-state-sync|
@@ -28,11 +29,11 @@ enum { IDS_MAX = 4096, VIOLATIONS_MAX = 5 };
 /* How long a life is, and how many states are tried before each call in it. */
 enum { LIFE_STEPS = 60, STATES_PER_CALL = 4 };
 
-/* What the log must hold. */
+/* What the WAL must hold. */
 struct model {
     uint64_t ids[IDS_MAX]; /* of committed records, by number - 1 */
     uint64_t count;
-    uint64_t stored;   /* records up to this number are in tables */
+    uint64_t stored;   /* records up to this number are in SST files */
     uint64_t maybe[2]; /* ids that may be found as record count + 1 */
 };
 
@@ -303,8 +304,8 @@ static void append(struct life *life)
 
 static void close_cleanly(struct life *life)
 {
-    struct wal_tables tables = {.stored = life->model.stored, .manifest = "MANIFEST-000007"};
-    wal_close_cleanly(life->wal, &tables);
+    struct wal_sst_state ssts = {.stored = life->model.stored, .manifest = "MANIFEST-000007"};
+    wal_close_cleanly(life->wal, &ssts);
 }
 
 static bool crash_for_real(struct life *life)

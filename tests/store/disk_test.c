@@ -95,7 +95,7 @@ static void groups_are_run_again_after_a_failed_write(void **state)
     count_in_groups(*state, BAD_LOG_WRITE);
 }
 
-/* The group's record is in the log when the sync fails; it must not be applied twice. */
+/* The group's record is in the WAL when the sync fails; it must not be applied twice. */
 static void groups_are_run_again_after_a_failed_sync(void **state)
 {
     count_in_groups(*state, BAD_LOG_SYNC);
@@ -337,7 +337,7 @@ static void readers_notice_nothing(void **state)
     assert_true(atomic_load(&steady.reads) > 0);
 }
 
-/* A child that reports the result of each write until it is killed, while syncs of the log fail
+/* A child that reports the result of each write until it is killed, while syncs of the WAL fail
  * from time to time (number 0). */
 static void write_badly(const char *directory, uint64_t first)
 {
@@ -403,7 +403,7 @@ static bool eval_sized(void *context, struct arena *arena, const struct str *row
     return true;
 }
 
-/* Files are limited to 3 MB: new log segments are needed, and one row never fits. */
+/* Files are limited to 3 MB: new WAL segments are needed, and one row never fits. */
 static int write_with_file_limit(const char *directory)
 {
     enum { COUNT = 24, BIG = 11 };
@@ -431,7 +431,7 @@ static int write_with_file_limit(const char *directory)
     return 0;
 }
 
-static void nobody_pays_for_a_big_neighbour(void **state)
+static void too_large_row_does_not_fail_its_group(void **state)
 {
     struct fixture *fixture = *state;
     store_close(fixture->store);
@@ -502,7 +502,7 @@ static int fill_small_disk(const char *directory)
         }
         assert_true(fill_up(directory, filler, sizeof(filler)) > 0);
         int refused = 0;
-        for (int i = 0; i < 200; i++) { /* what is allocated for the log is used up first */
+        for (int i = 0; i < 200; i++) { /* what is allocated for the WAL is used up first */
             struct str key = key_number(&client->arena, 7, acknowledged, 0);
             enum store_status status = client_update(client, &key, 1, eval_sized, &sized);
             assert_true(status == STORE_OK || status == STORE_FAILED);
@@ -544,6 +544,81 @@ static enum store_status put_row(struct client *client, uint64_t number)
     return client_update(client, &key, 1, eval_sized, &sized);
 }
 
+/* Erases a row and keeps its previous version elsewhere, as an item with a history. */
+static bool eval_keep(void *context, struct arena *arena, const struct str *rows,
+                      struct store_batch *batch)
+{
+    const struct str *keep_key = context;
+    store_batch_erase(batch, 0);
+    store_batch_put_owned(batch, *keep_key, arena_copy(arena, rows[0]));
+    return true;
+}
+
+static enum store_status erase_and_keep(struct client *client, uint64_t number)
+{
+    struct str keep_key = key_number(&client->arena, 8, number, 0);
+    struct str key = key_number(&client->arena, 7, number, 0);
+    return client_update(client, &key, 1, eval_keep, &keep_key);
+}
+
+/* Updates that keep what they erase can use half of the reserve; those that drop spaces all of it.
+ * What an update writes does not matter otherwise: it says itself whether it frees space. */
+static void check_what_frees(struct client *client, uint64_t number)
+{
+    assert_int_equal(erase_and_keep(client, number), STORE_FAILED);
+    client->frees = STORE_FREES_ROWS;
+    uint64_t kept = 0;
+    while (erase_and_keep(client, number + kept) == STORE_OK) {
+        assert_true(++kept < 400);
+        client_reset(client);
+        client->frees = STORE_FREES_SPACES; /* puts the row again for the next round */
+        assert_int_equal(put_row(client, number + kept), STORE_OK);
+        client->frees = STORE_FREES_ROWS;
+    }
+    assert_true(kept > 10);
+    assert_int_equal(client_try_put(client, key_text(&client->arena, 8, "p", "mark"), STR("v")),
+                     STORE_OK);
+    client->frees = STORE_FREES_SPACES;
+    assert_int_equal(erase_and_keep(client, number + kept), STORE_OK);
+    client->frees = STORE_FREES_NOTHING;
+    assert_int_equal(client_try_put(client, key_text(&client->arena, 8, "p", "mark"), STR("v")),
+                     STORE_FAILED);
+}
+
+/* Fills the disk: puts fail from then on. Returns the number of rows. */
+static uint64_t fill_up_with_rows(struct client *client, const char *directory, char *filler,
+                                  size_t filler_size)
+{
+    uint64_t count = 0;
+    while (count < 40) {
+        assert_int_equal(put_row(client, count++), STORE_OK);
+    }
+    assert_true(fill_up(directory, filler, filler_size) > 0);
+    uint64_t tries = 0; /* what is allocated for the WAL is used up first */
+    while (put_row(client, count) == STORE_OK) {
+        count++;
+        assert_true(tries++ < 1000);
+    }
+    return count;
+}
+
+static int use_half_of_reserve(const char *directory)
+{
+    if (!mount_small(directory, "size=128m")) {
+        return CANNOT_MOUNT;
+    }
+    char store_directory[96];
+    char filler[96];
+    snprintf(store_directory, sizeof(store_directory), "%s/store", directory);
+    struct store *store = open_with_reserve(store_directory);
+    struct client *client = client_create_alone(store);
+    fill_up_with_rows(client, directory, filler, sizeof(filler));
+    check_what_frees(client, 0);
+    store_close(store);
+    client_destroy(client);
+    return 0;
+}
+
 /* Writes until the disk is full. From then on puts fail, but all rows can be deleted, also after a
  * restart; when there is room for the reserve again, puts succeed. */
 static int use_reserve(const char *directory)
@@ -556,16 +631,7 @@ static int use_reserve(const char *directory)
     snprintf(store_directory, sizeof(store_directory), "%s/store", directory);
     struct store *store = open_with_reserve(store_directory);
     struct client *client = client_create_alone(store);
-    uint64_t count = 0;
-    while (count < 40) {
-        assert_int_equal(put_row(client, count++), STORE_OK);
-    }
-    assert_true(fill_up(directory, filler, sizeof(filler)) > 0);
-    uint64_t tries = 0; /* what is allocated for the log is used up first */
-    while (put_row(client, count) == STORE_OK) {
-        count++;
-        assert_true(tries++ < 1000);
-    }
+    uint64_t count = fill_up_with_rows(client, directory, filler, sizeof(filler));
     for (uint64_t i = 0; i < count; i++) {
         client_reset(client);
         client_erase(client, key_number(&client->arena, 7, i, 0));
@@ -586,11 +652,10 @@ static int use_reserve(const char *directory)
     return 0;
 }
 
-static void rows_are_erased_on_a_full_disk(void **state)
+static void run_on_small_disk(struct fixture *fixture, const char *name)
 {
-    struct fixture *fixture = *state;
     struct child child;
-    child_start(&child, "reserve", fixture->directory, 0);
+    child_start(&child, name, fixture->directory, 0);
     int status = child_wait(&child);
     if (status == CANNOT_MOUNT) {
         skip();
@@ -598,16 +663,19 @@ static void rows_are_erased_on_a_full_disk(void **state)
     assert_int_equal(status, 0);
 }
 
+static void rows_are_erased_on_a_full_disk(void **state)
+{
+    run_on_small_disk(*state, "reserve");
+}
+
+static void what_frees_space_is_accepted_on_a_full_disk(void **state)
+{
+    run_on_small_disk(*state, "half");
+}
+
 static void a_small_disk_fills_up(void **state)
 {
-    struct fixture *fixture = *state;
-    struct child child;
-    child_start(&child, "small", fixture->directory, 0);
-    int status = child_wait(&child);
-    if (status == CANNOT_MOUNT) {
-        skip();
-    }
-    assert_int_equal(status, 0);
+    run_on_small_disk(*state, "small");
 }
 
 static int run_child(const char *name, const char *directory, uint64_t number)
@@ -617,6 +685,9 @@ static int run_child(const char *name, const char *directory, uint64_t number)
     }
     if (strcmp(name, "reserve") == 0) {
         return use_reserve(directory);
+    }
+    if (strcmp(name, "half") == 0) {
+        return use_half_of_reserve(directory);
     }
     return strcmp(name, "limit") == 0 ? write_with_file_limit(directory)
                                       : fill_small_disk(directory);
@@ -663,9 +734,10 @@ int main(int argc, char **argv)
         DISK_TEST(drops_wait_for_the_disk),
         DISK_TEST(readers_notice_nothing),
         DISK_TEST(refused_writes_do_not_survive_a_kill),
-        DISK_TEST(nobody_pays_for_a_big_neighbour),
+        DISK_TEST(too_large_row_does_not_fail_its_group),
         DISK_TEST(a_small_disk_fills_up),
         DISK_TEST(rows_are_erased_on_a_full_disk),
+        DISK_TEST(what_frees_space_is_accepted_on_a_full_disk),
     };
     return cmocka_run_group_tests_name("disk", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "store/rocks/identity.h"
+#include "store/disk/identity.h"
 
 static const struct variant on_disk = {
     .name = "rocksdb", .on_disk = true, .cache_bytes = (size_t)1 << 20};
@@ -36,7 +36,7 @@ static bool eval_entry(void *context, struct arena *arena, const struct str *row
         return false;
     }
     store_batch_put(batch, 0, number_row(arena, id));
-    /* Enough bytes for RocksDB to write tables while it is being killed. */
+    /* Enough bytes for RocksDB to write SST files while it is being killed. */
     struct str big = str_make(arena_zalloc(arena, 2000), 2000);
     store_batch_put_owned(batch, key_number(arena, 8, id * 7919, id), big);
     store_batch_append(batch, str_make(key_number(arena, 9, 1, 0).data, STORE_PREFIX_LEN),
@@ -95,7 +95,7 @@ static void rows_outlive_the_store(void **state)
     fixture_close(&fixture);
 }
 
-/* Each start may leave a log file; old ones must be deleted. */
+/* Each start may leave a WAL file; old ones must be deleted. */
 static void log_files_do_not_pile_up(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void write_raw(const char *directory, const char *key, size_t key_len, co
     rocksdb_options_destroy(options);
 }
 
-/* Adds a table file in the last level, where no compaction merges it. */
+/* Adds an SST file in the last level, where no compaction merges it. */
 static void add_table(rocksdb_t *db, const char *directory, struct str key, struct str row)
 {
     char path[100];

@@ -75,6 +75,10 @@ static void updates_fail_before_or_after(void **state)
     assert_int_equal(client_try_put(client, after, STR("v")), STORE_UNKNOWN);
     assert_true(str_is_null(client_get(client, before)));
     CHECK_STR_EQ("written all the same", client_get(client, after), STR("v"));
+    struct str lost = number_key(client, 3);
+    fault_nth(fixture->store, FAULT_UPDATE_LOST, 1);
+    assert_int_equal(client_try_put(client, lost, STR("v")), STORE_UNKNOWN);
+    assert_true(str_is_null(client_get(client, lost)));
 }
 
 static bool eval_counted(void *context, struct arena *arena, const struct str *rows,

@@ -212,6 +212,148 @@ static void late_rows_of_a_dropped_space_are_deleted(void **state)
     fixture_close(&joined);
 }
 
+/* The member that drops a space notifies the leader, which may be in the middle of a statement
+ * then: at other moments of its heartbeat in each round. */
+static void drops_of_other_members_are_not_overlooked(void **state)
+{
+    enum { ROUNDS = 25, STEP_US = 23000, BEAT_US = 500000 };
+    struct fixture *fixture = *state;
+    struct fixture joined = {.variant = &on_postgresql};
+    fixture_join(&joined);
+    struct client *dropper = client_create(&joined);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t space = SPACE + 200 + i;
+        client_put(dropper, key_number(&dropper->arena, space, 1, 1), STR("v"));
+        usleep(i * STEP_US % BEAT_US);
+        store_drop_space(dropper->store, space);
+        wait_until_empty(fixture, space);
+    }
+    fixture_close(&joined);
+}
+
+/* Members ---------------------------------------------------------------------------------- */
+
+/* Waits until the members lead what they should. */
+static void wait_for_leaders(const struct store *upkeep, const struct store *transfers)
+{
+    int64_t start_us = clock_monotonic_us();
+    while (!store_is_leader(upkeep) || !store_leads_transfers(transfers)) {
+        assert_true(clock_monotonic_us() - start_us < (int64_t)20 * 1000 * 1000);
+        usleep(10000);
+    }
+}
+
+/* A member that does no transfers was the first to join: it must not be chosen for them. */
+static void transfers_are_led_by_a_member_that_does_them(void **state)
+{
+    struct fixture *fixture = *state;
+    struct fixture joined[2] = {{.variant = &on_postgresql, .does_transfers = true},
+                                {.variant = &on_postgresql, .does_transfers = true}};
+    fixture_join(&joined[0]);
+    fixture_join(&joined[1]);
+    wait_for_leaders(fixture->inner, joined[0].inner);
+    assert_false(store_leads_transfers(fixture->inner));
+    assert_false(store_leads_transfers(joined[1].inner));
+    assert_false(store_is_leader(joined[0].inner));
+    fixture_close(&joined[0]);
+    wait_for_leaders(fixture->inner, joined[1].inner);
+    fixture_close(&joined[1]);
+}
+
+static bool open_as(struct str owner, bool claims, struct store **out)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct err err = ERR_INIT(&arena);
+    struct store_options options = {.owner = owner, .claims = claims};
+    bool ok = store_open(str_from_c(getenv("GRAMME_POSTGRESQL")), &options, out, &err);
+    assert_true(ok || memmem(err.message.data, err.message.len, "belongs to account", 18) != NULL);
+    arena_finish(&arena);
+    return ok;
+}
+
+/* The store was created without an owner. The first one who claims it has it. */
+static void a_store_belongs_to_whom_claims_it(void **state)
+{
+    (void)state;
+    const struct {
+        struct str owner;
+        bool claims;
+        bool ok;
+        struct str expected;
+    } steps[] = {
+        {STR("1/a"), false, true, STR("")},    {STR("2/b"), true, true, STR("2/b")},
+        {STR("1/a"), true, false, STR("")},    {STR("1/a"), false, false, STR("")},
+        {STR("2/b"), false, true, STR("2/b")}, {STR(""), true, true, STR("2/b")},
+    };
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        struct store *store = NULL;
+        assert_int_equal(open_as(steps[i].owner, steps[i].claims, &store), steps[i].ok);
+        if (steps[i].ok) {
+            assert_true(str_eq(store_owner(store), steps[i].expected));
+            store_close(store);
+        }
+    }
+}
+
+/* Ranges ------------------------------------------------------------------------------------ */
+
+/* Returns the largest amount of memory that this process had since forget_peak(), in bytes. */
+static size_t peak_bytes(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    assert_non_null(status);
+    char line[128];
+    size_t kilobytes = 0;
+    while (kilobytes == 0 && fgets(line, sizeof(line), status) != NULL) {
+        (void)sscanf(line, "VmHWM: %zu", &kilobytes);
+    }
+    fclose(status);
+    return kilobytes * 1024;
+}
+
+static void forget_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    assert_non_null(file);
+    assert_true(fputs("5", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+enum { SMALL_ROWS = 200, LARGE_ROWS = 150, LARGE_LEN = 400000 };
+
+static bool eval_large(void *context, struct arena *arena, const struct str *rows,
+                       struct store_batch *batch)
+{
+    (void)arena;
+    (void)rows;
+    store_batch_put(batch, 0, *(struct str *)context);
+    return true;
+}
+
+/* The small rows at the start suggest that many rows can be read at once, which are 60 MB then. */
+static void ranges_do_not_read_many_large_rows_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    char *bytes = mem_zalloc(LARGE_LEN);
+    for (uint64_t id = 0; id < SMALL_ROWS + LARGE_ROWS; id++) {
+        struct str key = key_number(&client->arena, SPACE, 1, id);
+        struct str value = str_make(bytes, id < SMALL_ROWS ? 3 : LARGE_LEN);
+        assert_int_equal(client_update(client, &key, 1, eval_large, &value), STORE_OK);
+    }
+    mem_free(bytes);
+    forget_peak();
+    size_t before = peak_bytes();
+    struct rows rows =
+        client_range(client, (struct range_spec){.lo = key_number(&client->arena, SPACE, 1, 0),
+                                                 .hi = key_number(&client->arena, SPACE, 2, 0),
+                                                 .rows_max = SMALL_ROWS + 5});
+    assert_int_equal(rows.status, STORE_OK);
+    assert_int_equal(rows.count, SMALL_ROWS + 5);
+    assert_true(peak_bytes() - before < (size_t)24 << 20);
+}
+
 #define POSTGRESQL_TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -225,6 +367,10 @@ int main(void)
         POSTGRESQL_TEST(decisions_after_a_warning_are_cut),
         POSTGRESQL_TEST(decisions_with_a_warning_are_repeated),
         POSTGRESQL_TEST(late_rows_of_a_dropped_space_are_deleted),
+        POSTGRESQL_TEST(drops_of_other_members_are_not_overlooked),
+        POSTGRESQL_TEST(transfers_are_led_by_a_member_that_does_them),
+        POSTGRESQL_TEST(a_store_belongs_to_whom_claims_it),
+        POSTGRESQL_TEST(ranges_do_not_read_many_large_rows_at_once),
         cmocka_unit_test_setup_teardown(cut_slow_evaluations_are_repeated, set_up_slow, tear_down),
     };
     return cmocka_run_group_tests_name("postgresql", tests, NULL, NULL);

@@ -323,10 +323,46 @@ static void over_many_dead_rows(struct fixture *fixture)
     CHECK_STR_EQ("backward", rows.values[1], STR("first"));
 }
 
+/* Small rows, then large ones, then small ones again: a store that reads many rows at once because
+ * the first ones were small must return them all the same. */
+static size_t uneven_length(uint64_t id)
+{
+    enum { SMALL_ROWS = 200, LARGE_ROWS = 12 };
+    bool is_large = id >= SMALL_ROWS && id < SMALL_ROWS + LARGE_ROWS;
+    return is_large ? (size_t)300000 + id : id % 7;
+}
+
+static void over_rows_of_uneven_sizes(struct fixture *fixture)
+{
+    enum { ROWS = 420 };
+    struct client *client = client_create(fixture);
+    char *bytes = mem_alloc(uneven_length(211));
+    memset(bytes, 'x', uneven_length(211));
+    for (uint64_t id = 0; id < ROWS; id++) { /* in two parts */
+        client_put(client, key_number(&client->arena, 7, id / 205, id),
+                   str_make(bytes, uneven_length(id)));
+    }
+    mem_free(bytes);
+    for (int backward = 0; backward < 2; backward++) {
+        client_reset(client);
+        struct range_spec spec = {
+            .lo = space_key(7), .hi = space_key(8), .backward = backward != 0};
+        struct rows rows = client_range(client, spec);
+        assert_int_equal(rows.status, STORE_OK);
+        assert_int_equal(rows.count, ROWS);
+        for (uint64_t i = 0; i < ROWS; i++) {
+            uint64_t id = backward != 0 ? ROWS - 1 - i : i;
+            assert_true(str_eq(rows.keys[i], key_number(&client->arena, 7, id / 205, id)));
+            assert_int_equal(rows.values[i].len, uneven_length(id));
+        }
+    }
+}
+
 const struct contract_case range_cases[] = {
     {"ranges keep their bounds", bounds},
     {"ranges agree with a model", agree_with_a_model},
     {"ranges while rows come and go", rows_come_and_go_meanwhile},
     {"ranges over many dead rows", over_many_dead_rows},
+    {"ranges over rows of uneven sizes", over_rows_of_uneven_sizes},
     {0},
 };

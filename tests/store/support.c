@@ -31,13 +31,13 @@ void remove_directory(const char *directory)
     nftw(directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static struct store *open_url(struct str url, size_t cache_bytes, uint64_t seed)
+static struct store *open_url(struct str url, struct store_options options)
 {
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
     struct store *store = NULL;
-    struct store_options options = {.cache_bytes = cache_bytes, .worker_count = 2, .seed = seed};
+    options.worker_count = 2;
     if (!store_open(url, &options, &store, &err)) {
         fail_msg("cannot open %.*s: %.*s", STR_ARG(url), STR_ARG(err.message));
     }
@@ -49,7 +49,8 @@ static struct store *open_directory(const char *directory, size_t cache_bytes, u
 {
     char url[80];
     snprintf(url, sizeof(url), "rocksdb:%s", directory);
-    return open_url(str_from_c(url), cache_bytes, seed);
+    return open_url(str_from_c(url),
+                    (struct store_options){.cache_bytes = cache_bytes, .seed = seed});
 }
 
 struct store *open_store(const char *directory, size_t cache_bytes)
@@ -72,7 +73,9 @@ static struct store *open_inner(const struct fixture *fixture)
 {
     const struct variant *variant = fixture->variant;
     if (variant->postgresql) {
-        struct store *store = open_url(str_from_c(getenv("GRAMME_POSTGRESQL")), 0, fixture->seed);
+        struct store_options options = {.seed = fixture->seed,
+                                        .does_transfers = fixture->does_transfers};
+        struct store *store = open_url(str_from_c(getenv("GRAMME_POSTGRESQL")), options);
         if (variant->faults) {
             inject_faults(store);
         }
@@ -80,7 +83,9 @@ static struct store *open_inner(const struct fixture *fixture)
     }
     return variant->on_disk
                ? open_directory(fixture->directory, variant->cache_bytes, fixture->seed)
-               : open_url(str_from_c(variant->url), variant->cache_bytes, fixture->seed);
+               : open_url(str_from_c(variant->url),
+                          (struct store_options){.cache_bytes = variant->cache_bytes,
+                                                 .seed = fixture->seed});
 }
 
 static void open_variant(struct fixture *fixture)
@@ -249,6 +254,18 @@ struct str key_number(struct arena *arena, uint32_t space, uint64_t part, uint64
     return str_make(key, STORE_PREFIX_LEN + 8);
 }
 
+struct str random_bytes(struct arena *arena, uint64_t seed, size_t len)
+{
+    char *bytes = arena_zalloc(arena, len);
+    struct random random;
+    random_init_seed(&random, seed);
+    for (size_t i = 0; i + 8 <= len; i += 8) {
+        uint64_t value = random_next(&random);
+        memcpy(bytes + i, &value, 8);
+    }
+    return str_make(bytes, len);
+}
+
 /* A read that is in progress. */
 struct reading {
     struct store_get get;
@@ -411,7 +428,8 @@ void client_prepare(struct client *client, struct change *change, const struct s
                                          .eval = eval_change,
                                          .done = finish_change,
                                          .prepare = client->slow ? prepare_change : NULL,
-                                         .weight = (size_t)1 << 30},
+                                         .weight = (size_t)1 << 30,
+                                         .frees = client->frees},
                               .eval = eval,
                               .context = context,
                               .client = client};
@@ -479,7 +497,10 @@ static bool eval_erase(void *context, struct arena *arena, const struct str *row
 
 void client_erase(struct client *client, struct str key)
 {
+    enum store_frees before = client->frees;
+    client->frees = STORE_FREES_ROWS;
     assert_int_equal(client_update(client, &key, 1, eval_erase, NULL), STORE_OK);
+    client->frees = before;
 }
 
 struct appending {

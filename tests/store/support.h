@@ -31,8 +31,9 @@ struct client;
 
 struct fixture {
     const struct variant *variant;
-    char directory[64]; /* empty: a store in memory */
-    uint64_t seed;      /* store_options.seed; 0: random */
+    char directory[64];  /* empty: a store in memory */
+    uint64_t seed;       /* store_options.seed; 0: random */
+    bool does_transfers; /* store_options.does_transfers */
     struct store *inner;
     struct store *store; /* the store itself, or its wrapper */
     struct client *clients;
@@ -75,7 +76,8 @@ struct client {
     struct waiting_mailbox *box;
     struct arena arena; /* for keys and rows; client_reset() resets it */
     unsigned update_count;
-    bool slow; /* variant.slow */
+    bool slow;              /* variant.slow */
+    enum store_frees frees; /* of its updates, as the store_update says */
     struct client *next;
 };
 
@@ -92,6 +94,8 @@ void client_reset(struct client *client);
 struct str key_text(struct arena *arena, uint32_t space, const char *part, const char *sort);
 /* Returns a key in `arena` whose part and sort are numbers, big-endian. */
 struct str key_number(struct arena *arena, uint32_t space, uint64_t part, uint64_t sort);
+/* Returns `len` bytes in `arena` that follow from the seed and cannot be compressed. */
+struct str random_bytes(struct arena *arena, uint64_t seed, size_t len);
 
 /* Reads rows and copies them to the client's arena. */
 enum store_status client_get_many(struct client *client, const struct str *keys, size_t count,

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 
 enum { SPACE = 7, WRITERS = 3, ROUNDS = 100, SETTLES = 10 };
 
@@ -149,7 +150,7 @@ static void times_survive_opening_again(struct fixture *fixture)
 {
     struct client *client = client_create(fixture);
     int64_t before_ns = write_timed(client, 100);
-    if (fixture->variant->on_disk) {
+    if (fixture_is_persistent(fixture)) {
         fixture_reopen(fixture);
         client = client_create(fixture);
     }
@@ -159,8 +160,28 @@ static void times_survive_opening_again(struct fixture *fixture)
     assert_true(after_ns == 0 || after_ns > settled_ns);
 }
 
+/* The times of the store must go on, also when it is opened again. */
+static void times_survive_a_clock_that_is_set_back(struct fixture *fixture)
+{
+    enum { BACK_MS = 3600 * 1000 };
+    struct client *client = client_create(fixture);
+    int64_t last_ns = write_timed(client, 100);
+    clock_move_wall(-BACK_MS);
+    for (uint64_t i = 0; i < 6; i++) {
+        if (i == 3 && fixture_is_persistent(fixture)) {
+            fixture_reopen(fixture);
+            client = client_create(fixture);
+        }
+        int64_t time_ns = i % 2 == 0 ? write_timed(client, 100 + i) : settle(client);
+        assert_true(time_ns == 0 || time_ns > last_ns);
+        last_ns = MAX(last_ns, time_ns);
+    }
+    clock_move_wall(BACK_MS);
+}
+
 const struct contract_case time_cases[] = {
     {"times of updates are causal, and settled ones complete", times_are_causal},
     {"times go on after the store is opened again", times_survive_opening_again},
+    {"times go on if the clock is set back", times_survive_a_clock_that_is_set_back},
     {0},
 };

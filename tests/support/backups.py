@@ -35,14 +35,14 @@ def restore(db, arn, name, **overrides):
 
 
 def set_recovery(db, table, enabled, **more):
-    """Switches point-in-time recovery; on: waits until the table can be restored."""
+    """Switches point-in-time recovery; when it is answered, the table can be restored, unless that takes seconds."""
     answer = db.UpdateContinuousBackups(TableName=table, PointInTimeRecoverySpecification={
         "PointInTimeRecoveryEnabled": enabled, **more})
     return answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
 
 
 def wait_recovery(db, table):
-    """Until point-in-time recovery has begun: before, a restore is refused in another way than for its parameters."""
+    """Until point-in-time recovery has begun, however long that takes: before, a restore is refused in another way than for its parameters."""
     def probe():
         try:
             db.RestoreTableToPointInTime(SourceTableName=table, TargetTableName="target", UseLatestRestorableTime=True,

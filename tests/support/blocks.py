@@ -5,7 +5,7 @@ run in one bash for the whole page, `python` and `js` as programs of their own, 
 right before a block, invisible to readers, says what else is meant:
 
     <!-- test: skip REASON -->          not run; the reason says why
-    <!-- test: by PATH -->              that test runs it, or checks it
+    <!-- test: by PATH -->              that test reads the block from the page (blocks_for) and runs or checks it
     <!-- test: output -->               what the block before it printed; `...` stands for anything
     <!-- test: output numbers -->       the same, with other numbers
     <!-- test: shows TEXT -->           the output of this block contains the text
@@ -19,6 +19,7 @@ right before a block, invisible to readers, says what else is meant:
 and anywhere in the page, for all of it:
 
     <!-- test: page skip REASON -->     blocks that say nothing themselves are not run
+    <!-- test: page by PATH -->         that test reads and runs them
     <!-- test: page server OPTIONS -->  the page's server has these options; FOLDER is the page's folder
     <!-- test: page without server -->  none is started
     <!-- test: page other -->           a second server, that takes the place of localhost:8001
@@ -74,7 +75,7 @@ class Page:
             words = " ".join(mark.split())
             if words.startswith("page "):
                 kind, _, argument = words[len("page "):].partition(" ")
-                if kind not in ("skip", "server", "without", "other", "root"):
+                if kind not in ("skip", "by", "server", "without", "other", "root"):
                     raise Problem(f"there is no mark 'page {kind}'")
                 self.settings[kind] = argument
         self.read(lines)
@@ -128,6 +129,13 @@ class Page:
 
     def add(self, number, language, lines, marks):
         self.blocks.append(Block(number + 1, language, "\n".join(lines) + "\n", marks))
+
+
+def blocks_for(page, test):
+    """The texts of the blocks in a page, such as docs/client.md, that are marked `by TEST`. There is at least one."""
+    found = [block.text for block in read_page(ROOT / page).blocks if block.mark("by") == test]
+    assert found, f"{page} has no block by {test}"
+    return found
 
 
 def read_page(path):
@@ -246,8 +254,9 @@ class Runner:
             return f"{program_needed} is not installed"
         if "slow" in block.marks and os.environ.get("GRAMME_DOCS") != "all":
             return "slow"
-        if not block.marks and "skip" in self.page.settings:
-            return self.page.settings["skip"]
+        for kind in ("skip", "by"):
+            if not block.marks and kind in self.page.settings:
+                return f"{kind} {self.page.settings[kind]}"
         return None
 
     def run_program(self, block):

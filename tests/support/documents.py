@@ -44,15 +44,18 @@ def definition(hash_key, range_key=None, **indexes):
 class Walk:
     """with Walk("calls") as walk: walk.api, walk.rows(), walk.asked()."""
 
-    def __init__(self, name, table, *options):
-        self.name, self.table, self.options = name, table, options
+    def __init__(self, name, table, *options, schema=None):
+        """`schema`: of the table, if it is not the application's own."""
+        self.name, self.table, self.options, self.schema = name, table, options, schema
 
     def __enter__(self):
         self.stack = contextlib.ExitStack()
         server = self.stack.enter_context(Server("memory:"))
         self.recorder = self.stack.enter_context(Recorder(server.endpoint))
-        self.apps = self.stack.enter_context(Apps(self.recorder.endpoint, *self.options))
         self.db = self.stack.enter_context(Client(server.endpoint))
+        if self.schema:
+            self.db.CreateTable(**self.schema)
+        self.apps = self.stack.enter_context(Apps(self.recorder.endpoint, *self.options))
         self.api = Rest(f"{self.apps.endpoint}/{self.name}/api")
         return self
 

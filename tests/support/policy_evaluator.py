@@ -2,6 +2,7 @@
 without any compilation, so that it is easy to compare with the text of the rules."""
 
 import base64
+import binascii
 import datetime
 import ipaddress
 import re
@@ -119,7 +120,10 @@ def matches(operator, wanted, value, has_variables, context):
     if operator == "Bool":
         return value.lower() == wanted.lower()
     if operator == "BinaryEquals":
-        return base64.b64decode(wanted) == base64.b64decode(value)
+        try:
+            return base64.b64decode(wanted, validate=True) == base64.b64decode(value, validate=True)
+        except binascii.Error:
+            return False
     if operator == "IpAddress":
         return ipaddress.ip_address(value) in ipaddress.ip_network(wanted, strict=False)
     read = number if operator.startswith("Numeric") else moment

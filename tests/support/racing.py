@@ -31,7 +31,7 @@ def _run(count, work):
     def run(number):
         try:
             results[number] = work(number, start)
-        except BaseException as failure:  # noqa: B902 - told to the test below
+        except BaseException as failure:  # noqa: B902 - reported to the test below
             failures.append(failure)
             start.abort()
     threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]

@@ -139,7 +139,7 @@ class Recorder:
         return taken
 
     def lose(self, operation):
-        """The next answer to this operation is lost on the way: done, but nobody is told."""
+        """The next answer to this operation is lost on the way: executed, but the answer is dropped."""
         with self.lock:
             self.lost.append(operation)
 

@@ -85,7 +85,7 @@ def replay_tasks(api, replay, _):
     replay("PUT /tasks/{taskId}/status", {"status": "OPEN"}, user="user-9", taskId=task, expect=[403])
     for editor in ("user-3", "user-0"):
         seen = replay("GET /tasks/{taskId}", user=editor, taskId=task)["updatedAt"]
-        replay("PUT /tasks/{taskId}", {"title": "t" * 200, "description": "é" * 1700, "seen": seen}, user=editor,
+        replay("PUT /tasks/{taskId}", {"title": "t" * 200, "description": "é" * 1650, "seen": seen}, user=editor,
                taskId=task)
     assert len(replay("GET /tasks/{taskId}/assignments", taskId=ids[999], limit=100)["items"]) == 100
     replay("GET /tasks/{taskId}/assignments/{userId}", taskId=task, userId="user-3")
@@ -93,6 +93,8 @@ def replay_tasks(api, replay, _):
     poll(lambda: api.acting_as("user-3").get("/users/user-3/notifications").body["items"], 10, "the stream is read")
     newest = replay("GET /users/{userId}/notifications", user="user-3", userId="user-3")["items"][0]
     replay("PUT /users/{userId}/notifications/read", {"upTo": newest["at"]}, user="user-3", userId="user-3")
+    poll(lambda: api.acting_as("user-50").get("/users/user-50/notifications", limit=1).body["unread"] == 100, 10, "the rest is read")
+    assert replay("GET /users/{userId}/notifications", user="user-50", userId="user-50", limit=1)["unread"] == 100
 
 
 def replay_reconciliation(api, replay, database):

@@ -1,5 +1,5 @@
 """A store with a little of everything that is stored: indexes of each kind and projection, item collections,
-expiry, streams, tokens, deleted tables, backups and earlier versions of items; in tables of RocksDB and in the log."""
+expiry, streams, tokens, deleted tables, backups and earlier versions of items; in SST files and in the WAL."""
 
 import pathlib
 import shutil

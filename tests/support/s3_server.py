@@ -2,6 +2,7 @@
 requests fail."""
 
 import base64
+import collections
 import hashlib
 import hmac
 import http.client
@@ -33,7 +34,8 @@ class S3Server:
         options = [part for bucket in buckets for part in ("--configure-bucket", bucket)]
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                ["node", str(PROGRAM), "-d", str(directory), "-a", "127.0.0.1", "-p", str(port), "--service-endpoint",
+                ["node", "--openssl-legacy-provider",  # s3rver encrypts the tokens of lists with DES
+                 str(PROGRAM), "-d", str(directory), "-a", "127.0.0.1", "-p", str(port), "--service-endpoint",
                  "localhost", *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.port = int(poll(self._find_port, 30, "s3rver listens")[1])
         self.endpoint = f"http://127.0.0.1:{self.port}"
@@ -95,6 +97,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     """Passes a request on; every tenth fails: with a 503, with a lost answer, or with none at all."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer waits 40 ms
 
     def log_message(self, *_):
         pass
@@ -102,14 +105,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def handle_request(self):
         proxy = self.server.proxy
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        number = proxy.count()
+        number = proxy.count(self.command)
         signed = is_signed(self.command, self.path, self.headers, body, CREDENTIALS["AWS_SECRET_ACCESS_KEY"])
         proxy.last = (self.path, signed)
         if not signed:
             self.answer(403, {}, b"<Error><Code>SignatureDoesNotMatch</Code><Message>The signature does not match</Message></Error>")
             return
         trouble = (number // proxy.every) % 3 if number % proxy.every == 0 else None
-        if proxy.is_down or trouble == 0:
+        if proxy.is_down or (proxy.good_requests is not None and number > proxy.good_requests) or trouble == 0:
             self.close_connection = True  # no answer
             return
         if trouble == 1:
@@ -120,7 +123,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         answer = onward.getresponse()
         content = answer.read()
         onward.close()
-        if trouble == 2:
+        if trouble == 2 or proxy.lose(self.command, self.path):
             self.close_connection = True  # it was carried out, but the answer is lost
             return
         self.answer(answer.status, dict(answer.getheaders()), content)
@@ -152,14 +155,18 @@ class FailingProxy:
     def __init__(self, target_port, every=10):
         self.target_port, self.every, self.is_down = target_port, every, False
         self.requests, self.lock = 0, threading.Lock()
+        self.lose = lambda command, path: False  # whether the answer to a request is lost
+        self.good_requests = None  # all others fail; None: no limit
+        self.commands = collections.Counter()
         self.last = None  # path of the last request, and whether its signature is good
         self.listener = Listener(("127.0.0.1", 0), Handler)
         self.listener.proxy = self
         self.endpoint = f"http://127.0.0.1:{self.listener.server_address[1]}"
         threading.Thread(target=self.listener.serve_forever, args=(0.05,), daemon=True).start()
 
-    def count(self):
+    def count(self, command):
         with self.lock:
+            self.commands[command] += 1
             self.requests += 1
             return self.requests
 

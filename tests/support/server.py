@@ -112,11 +112,10 @@ class TlsServer(Server):
 
 class Apps(Process):
     """gramme-apps on a DynamoDB: an address, or "memory:" for none."""
-    HAVE_TABLES = set()  # addresses at which the tables are there, and must not be made
+    OPTIONS_AT = {}  # by address, in place of --create-tables: the tables are there already
 
     def __init__(self, db, *options):
-        tables = [] if db in self.HAVE_TABLES else ["--create-tables"]
-        super().__init__(*self.command(db, *tables, *options))
+        super().__init__(*self.command(db, *self.OPTIONS_AT.get(db, ["--create-tables"]), *options))
 
     @staticmethod
     def command(db, *options):

@@ -26,11 +26,13 @@ class Answer:
 
 
 class Refused(Exception):
-    """An error answer. `type` is its short name, `body` all of it."""
+    """An error answer. `type` is its short name, `body` all of it. A proxy's own answer is not JSON: its type is empty, and
+    its text is the message."""
 
     def __init__(self, answer):
         self.status = answer.status
-        self.body = answer.json()
+        is_json = "json" in answer.headers.get("content-type", "")
+        self.body = answer.json() if is_json else {"__type": "", "message": answer.body.decode("latin-1")}
         self.type = self.body["__type"].partition("#")[2]
         self.message = self.body.get("message", self.body.get("Message", ""))
         super().__init__(f"{self.status} {self.type}: {self.message}")

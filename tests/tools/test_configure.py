@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -80,3 +81,28 @@ def test_a_failed_configuration_says_why_and_does_not_spoil_the_next(tmp_path):
     assert done.returncode == 1 and "no_such_option" in done.stdout
     assert configure(build).returncode == 0
     assert "json/reader" in unit_tests(build)
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A small project with a copy of tools/configure."""
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools/configure", tmp_path / "tools/configure")
+    (tmp_path / "meson.build").write_text("project('small')\n")
+    (tmp_path / "meson_options.txt").write_text("option('tests', type: 'feature')\n")
+    return tmp_path
+
+
+def test_changed_options_of_the_project_are_followed(project):
+    """As after a pull: a new option has its default, and one that is gone does no harm."""
+    def made_options():
+        done = subprocess.run([project / "tools/configure", "build"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert done.returncode == 0, done.stdout
+        listed = subprocess.run(["meson", "introspect", project / "build", "--buildoptions"], check=True, capture_output=True, text=True)
+        return {option["name"] for option in json.loads(listed.stdout)}
+
+    assert "depth" not in made_options()
+    (project / "meson_options.txt").write_text("option('tests', type: 'feature')\noption('depth', type: 'integer', value: 3)\n")
+    assert "depth" in made_options()
+    (project / "meson_options.txt").write_text("option('tests', type: 'feature')\n")
+    assert "depth" not in made_options()

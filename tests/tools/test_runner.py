@@ -2,8 +2,10 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import sys
+import types
 
 import pytest
 
@@ -111,3 +113,27 @@ def test_one_suite_or_test(runner, words, directory, end):
 def test_unknown_suites_are_refused(runner):
     with pytest.raises(SystemExit, match="there is no suite 'nope'"):
         runner.choose(["nope"])
+
+
+@pytest.mark.parametrize("word, found", [
+    ("store/wal", ["store/wal"]),
+    ("store/", ["store/wal", "store/wal/format"]),
+    ("store", ["store/wal", "store/wal/format"]),
+    ("json", ["json/reader"]),
+    ("--repeat=2", ["--repeat=2"]),
+])
+def test_unit_tests_by_name_or_folder(runner, build, monkeypatch, word, found):
+    knows_tests(runner, monkeypatch, ["json/reader", "store/wal", "store/wal/format", "storehouse"])
+    assert runner.unit_names(build, [word]) == found
+
+
+def test_unknown_unit_tests_are_refused(runner, build, monkeypatch):
+    knows_tests(runner, monkeypatch, ["store/wal"])
+    with pytest.raises(SystemExit, match="there is no unit test or folder 'store/journal'"):
+        runner.unit_names(build, ["store/journal"])
+
+
+def knows_tests(runner, monkeypatch, names):
+    """Lets Meson list these unit tests."""
+    listed = json.dumps([{"name": name} for name in names])
+    monkeypatch.setattr(runner.subprocess, "run", lambda *_, **__: types.SimpleNamespace(stdout=listed))

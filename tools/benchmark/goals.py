@@ -128,20 +128,30 @@ def beside_handshakes(results, peer):
 
 
 def many_goals(results):
-    def best(work, peer="many"):
-        return results.best(section="many", work=work, peer=peer)
+    def of(work, peer, name="requests_per_second"):
+        return results.ratio_of_rounds({"section": "many", "work": work, "peer": "many"},
+                                       {"section": "many", "work": work, "peer": peer}, name)
 
     def of_limit(work, limit):
-        ours, bare = best(work), results.limit(f"libpq {limit}", section="many")
-        return divide(ours and ours["requests_per_second"], bare and bare["per_second"])
+        return results.ratio_of_rounds({"section": "many", "work": work, "peer": "many"},
+                                       {"section": "many", "limit": f"libpq {limit}"}, below_name="per_second")
     yield Goal("11. on PostgreSQL: GetItem, 64 connections: requests/s, of a bare libpq loop's", of_limit("get", "get"), 0.5)
     yield Goal("11. PutItem with a GSI, of the same transactions by a bare loop", of_limit("put", "put"), 0.5)
-    yield Goal("11. times Dynoxide", ratio(best("put"), best("put", "dynoxide")), 3)
+    yield Goal("11. times Dynoxide", of("put", "dynoxide"), 3)
     yield Goal("11. one item updated by 64 clients, of one client on a bare connection", of_limit("update", "hot"), 0.5)
-    yield Goal("11. CPU of the server per GetItem, of that on RocksDB", ratio(best("get"), best("get", "gramme"), "server_cpu_us"), 2.5,
-               True)
+    yield Goal("11. CPU of the server per GetItem, of that on RocksDB", of("get", "gramme", "server_cpu_us"), 2.5, True)
+
+
+def recovery_goals(results):
+    def best(mode):
+        return results.best(section="recovery", mode=mode)
+
+    def items(work):
+        return max((row["items_per_second"] for row in results.find(section="import", work=work) if not row.get("errors")), default=None)
+    yield Goal("12. PutItem with point-in-time recovery: CPU, of that without", ratio(best("on"), best("off"), "server_cpu_us"), 1.3, True)
+    yield Goal("12. ImportTable: items/s, of those of a bulk load", divide(items("import"), items("load")), 1)
 
 
 def all_goals(results):
-    for goals in (get_goals, latency_goals, growth_goals, start_goals, security_goals, many_goals, agreement_goals):
+    for goals in (get_goals, latency_goals, growth_goals, start_goals, security_goals, many_goals, recovery_goals, agreement_goals):
         yield from goals(results)

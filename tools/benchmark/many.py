@@ -1,6 +1,7 @@
 """Gramme on PostgreSQL beside a bare loop over libpq (build/src/store/pg_baseline) that sends the same statements on as many
 connections, with as many requests in flight, to the same PostgreSQL. Gets read the rows that Gramme has written; the loop's
-writes go to a database of their own with the same table."""
+writes go to a database of their own with the same table, to as many items as those of Gramme, again and again. Each round has
+both one after the other, and a goal is the median of the ratios of the rounds: the machine may be quicker or slower in the next."""
 
 import json
 import os
@@ -124,8 +125,8 @@ def many_steps(bench):
     steps = [Step("many: start PostgreSQL and Gramme on it", 5, start)]
     for number in range(settings.rounds):
         for work in ("get", "put"):
-            steps += [bench.step("many", peer, work, *items, "--connections", 64, number=number) for peer in (server, *others)]
-            steps.append(limit(work, POOL, DEPTH, number))
+            ours = [bench.step("many", peer, work, *items, "--connections", 64, number=number) for peer in (server, *others)]
+            steps += [ours[0], limit(work, POOL, DEPTH, number), *ours[1:]]
         steps.append(costs(number))
         steps += [bench.step("many", peer, work, *items, "--connections", 64, number=number) for work in ("query10", "transact4")
                   for peer in (server, *([bench.gramme] if bench.gramme else []))]

@@ -56,6 +56,16 @@ class Results:
         rows = self.find(limit=name, **wanted)
         return max(rows, key=lambda row: row["per_second"]) if rows else None
 
+    def ratio_of_rounds(self, above, below, name="requests_per_second", below_name=None):
+        """The median over the rounds of one row's value by another's of the same round; None: there is no round with both.
+        `above`, `below`: what find() takes."""
+        ratios = []
+        for one in self.find(**above):
+            others = self.find(**below, round=one["round"])
+            if others and not one.get("errors") and not others[0].get("errors") and others[0].get(below_name or name):
+                ratios.append(one[name] / others[0][below_name or name])
+        return statistics.median(ratios) if ratios else None
+
 
 def run_bench(*arguments, timeout=7200):
     """The JSON that gramme bench writes; errors are in it. {} if it could not even start."""
@@ -69,7 +79,7 @@ def run_bench(*arguments, timeout=7200):
 
 
 def measure(peer, work, *arguments):
-    """One measurement of a peer. A slow one may not answer once in a short while: it gets longer."""
+    """One measurement of a peer. Slow servers get a longer measuring time."""
     command = [work, "--endpoint", peer.endpoint(), "--pid", ",".join(map(str, peer.pids())), *arguments]
     row = run_bench(*command)
     seconds = arguments[arguments.index("--seconds") + 1] if "--seconds" in arguments else None
@@ -80,7 +90,7 @@ def measure(peer, work, *arguments):
 
 
 class Flushes:
-    """How often the disk under a directory was told to write its cache, by anybody; None if the kernel
+    """How often number of flush commands sent to the disk, by anybody; None if the kernel
     does not count it."""
 
     def __init__(self, directory):

@@ -1,4 +1,4 @@
-"""The servers that are measured: how each is started, where its data lies, what it promises."""
+"""The servers that are measured: how each is started, data directory, durability guarantee."""
 
 import http.client
 import os
@@ -123,13 +123,14 @@ class Peer:
 class Gramme(Peer):
     name, title = "gramme", "Gramme"
     durability = "every acknowledged write is synced to disk"
+    program = GRAMME
 
     def version(self):
         commit = output_of("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
         return f"{output_of(str(GRAMME), 'version').split()[-1]} ({commit})"
 
     def command(self):
-        return [str(GRAMME), "serve", "--listen", f"127.0.0.1:{self.port}", "--store",
+        return [str(self.program), "serve", "--listen", f"127.0.0.1:{self.port}", "--store",
                 f"rocksdb:{self.directory}", "--log-level", "error"]
 
 

@@ -129,10 +129,22 @@ class Report:
                    for mode, text in (("plain", "plain"), ("tls", "by TLS, kept connections"), ("alone", "2,000/s"),
                                       ("beside handshakes", "2,000/s beside handshakes"))]
         self.measured("Security", labels)
+        labels = [(f"put, recovery {mode}", {"section": "recovery", "mode": mode, "peer": "gramme"}) for mode in ("off", "on")]
+        self.measured("Point-in-time recovery", labels)
+        self.imports()
         labels = [(text, {"section": "many", "work": work, "peer": name}) for work, text in (
             ("get", "get"), ("put", "put"), ("query10", "query10"), ("transact4", "transact4"), ("update", "update of one item by all")) for name in ("many", "gramme", "dynoxide")]
         self.measured("On PostgreSQL", labels)
         self.costs_on_postgresql()
+
+    def imports(self):
+        rows = []
+        for work, text in (("load", "load with BatchWriteItem"), ("import", "ImportTable from a folder")):
+            found = [row["items_per_second"] for row in self.results.find(section="import", work=work) if not row.get("errors")]
+            if found:
+                rows.append([text, number(max(found))])
+        if rows:
+            self.add("### Imports\n", "The same items, 1 KB with one GSI, into a new table.\n", table(["", "items/s"], rows))
 
     def costs_on_postgresql(self):
         """A bare loop needs no client and no HTTP: this says how much of the difference that is, and what the cores allow."""

@@ -19,8 +19,8 @@ WORKS = [
     ("ycsb-a", 64, [], None), ("ycsb-b", 64, [], None), ("ycsb-c", 64, [], None), ("ycsb-d", 64, [], None),
     ("ycsb-e", 64, [], None), ("ycsb-f", 64, [], None)]
 AFTER_WORKS = [("query10", 64), ("query1mb", 16)]
-LATENCY_ROUNDS = 9  # as many that the middle one is of the usual kind
-MIXED_ROUNDS = 6  # one in a hundred is soon disturbed
+LATENCY_ROUNDS = 9  # enough rounds for a stable median
+MIXED_ROUNDS = 6  # p99 is sensitive to other load
 ITEMS_ROUNDS = 7  # how long memory takes differs from one second to the next
 SIZES = [(100, 10_000), (65_536, 200), (409_600, 50)]
 GROWTH_WORKS = ["get", "query10", "put"]  # first those that only read, as above
@@ -29,11 +29,11 @@ GROWTH_GSIS = [0, 2, 10]
 GROWTH_SIZE = 100
 # DynamoDB Local answers large transactions on many connections with internal failures; dynalite knows no transactions.
 CANNOT = {("local", "transact100"), ("dynalite", "transact4"), ("dynalite", "transact100")}
-LOAD_RATES = {"gramme": 20_000, "dynoxide": 1_000, "local": 300, "dynalite": 1_500}
+LOAD_RATES = {"gramme": 20_000, "earlier": 20_000, "dynoxide": 1_000, "local": 300, "dynalite": 1_500}
 
 
 class Bench:
-    """What a run has at hand."""
+    """State of a run: servers, results, options."""
 
     def __init__(self, directory, settings, databases, nginx, results):
         self.directory, self.settings, self.results = directory, settings, results
@@ -103,7 +103,7 @@ def page_body(bench):
 
 
 def nginx_step(bench):
-    """nginx learns what to answer, and is started."""
+    """Records Gramme's answer, configures nginx with it, starts nginx."""
     def run():
         bench.nginx.learn(bench.gramme, get_body(bench), page_body(bench))
         bench.nginx.discard()
@@ -340,7 +340,7 @@ def growth_steps(bench):
     for gsi in GROWTH_GSIS:
         steps += [load(small, gsi), *(step(small, work, number, "gsi", gsi, "--gsi", gsi)
                                       for work in ("get", "put", "update") for number in rounds)]
-    # Again an empty one: what was put above is not what a table of few items has.
+    # Uses a new empty server, because the previous one contains old versions.
     for items, peer in servers.items():
         steps += [start(peer), load(items), settle_step(peer, 600), warm(items)]
     for work in GROWTH_WORKS:

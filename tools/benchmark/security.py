@@ -16,7 +16,7 @@ KEY = {"AWS_ACCESS_KEY_ID": "AKIABENCHBENCHBENCH0", "AWS_SECRET_ACCESS_KEY": "be
 TABLE = "arn:aws:dynamodb:us-east-1:000000000000:table/*"
 ACTIONS = ["GetItem", "PutItem", "BatchWriteItem", "DescribeTable", "CreateTable", "DeleteTable"]
 READERS = ["--connections", 16, "--rate", 2000]
-CLIENTS = 4  # that shake hands at the same time
+CLIENTS = 4  # clients that do TLS handshakes concurrently
 
 
 class OpenServer(Gramme):
@@ -48,7 +48,7 @@ class ClosedServer(Gramme):
         return [*super().command(), "--auth", "on", "--users", str(users)]
 
     def answers(self):
-        return super().answers() is not None  # that it refuses is an answer
+        return super().answers() is not None  # an error response counts as answered
 
 
 def shake_hands(port, seconds):

@@ -96,13 +96,15 @@ class Metric:
 
 
 def read_metrics(program):
-    """The metrics of a server that has answered one request and refused another, by name."""
+    """The metrics of a server that has answered one request and refused another, and keeps the history of a table, by name."""
     command = [program, "serve", "--store", "memory:", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as server:
         try:
             address = next(found[1] for line in server.stderr if (found := re.search(r"serves (http://[\d.]+:\d+)", line)))
-            commands = "\\create T pk\n\\put T {\"pk\": \"a\"}\nINSERT INTO T VALUE {'pk': 'a'};\n"
-            subprocess.run([program, "shell", address, "-k"], input=commands, text=True, check=False, capture_output=True)
+            commands = ("\\create Table pk\n\\put Table {\"pk\": \"a\"}\nINSERT INTO \"Table\" VALUE {'pk': 'a'};\n"
+                        '\\call UpdateContinuousBackups {"TableName": "Table", '
+                        '"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}\n')
+            subprocess.run([program, "shell", address, "-k", "-y"], input=commands, text=True, check=False, capture_output=True)
             text = urllib.request.urlopen(f"{address}/metrics").read().decode()
         finally:
             server.terminate()

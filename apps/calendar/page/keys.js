@@ -5,7 +5,7 @@ import { addDays } from "./text.js";
 
 const DAYS = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 };
 
-/* Listens on `place`, the element of `calendar`. `onMove(event, old)` is told each step, with null at the end;
+/* Listens on `place`, the element of `calendar`. `onMove(event, old)` is called after each step, with null at the end;
  * `save(event, old)` does the rest. Returns {isMoving(), stop()}. */
 export function moveByKeyboard(calendar, place, { onMove, save }) {
   let moving = null; /* {id, old} */

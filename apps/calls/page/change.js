@@ -1,4 +1,4 @@
-/* Changes of calls, and what people are told about them. */
+/* Changes of calls, and the messages shown for them. */
 import { createApi } from "@common/api.js";
 import { dayText, hourText } from "./time.js";
 

@@ -14,7 +14,7 @@ export function useRowFocus() {
         const row = target.closest("[data-row]");
         last.current = row && { target, index: rows().indexOf(row), action: target.closest("[data-action]")?.dataset.action };
       } else if (!target.closest("dialog")) {
-        last.current = null; /* the person went elsewhere; a dialog comes back */
+        last.current = null; /* the user moved the focus; a closing dialog restores it itself */
       }
     };
     const forget = ({ target }) => queueMicrotask(() => {

@@ -1,5 +1,6 @@
-/* Addresses, drafts and times. */
-import { useEffect, useState } from "preact/hooks";
+/* Addresses, drafts, ids of what is sent, and times. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { newId } from "./api.js";
 
 /* What the page shows, kept in its address: const [query, go] = useAddress();
  * query.caller is the value of ?caller=; go({ caller: "ana" }) replaces the query, as a new entry in the browser's
@@ -33,6 +34,20 @@ export function useDraft(key) {
     }
   }
   return [text, change];
+}
+
+/* Ids for something new: const ids = useSendId(); the id of(content) stays the same until the content is another one or
+ * clear() is called, so that sending it again after a lost answer makes it once. */
+export function useSendId() {
+  const last = useRef({});
+  function of(content) {
+    const key = JSON.stringify(content);
+    if (last.current.key !== key) {
+      last.current = { key, id: newId() };
+    }
+    return last.current.id;
+  }
+  return { of, clear: () => { last.current = {}; } };
 }
 
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });

@@ -35,14 +35,22 @@ function moneyText(value, currency) {
     .format(value);
 }
 
+/* The workload as its author counts units, as they are here, and (if it has the prices) with provisioned capacity. */
 function Cost({ workload, cost }) {
   const money = (value) => moneyText(value, cost.currency ?? "USD");
+  const { here, provisioned } = cost;
+  const isMeasured = workload.operations.some(({ unitsHereAre }) => unitsHereAre === "measured");
+  const author = workload.source === "document" ? "as the document counts" : "as assumed";
+  const rows = [
+    [`On demand, ${author}`, cost],
+    [`On demand, as ${isMeasured ? "measured or declared" : "declared"} here`, here],
+    ...(provisioned ? [[`Provisioned, ${author}: ${provisioned.readCapacity} RCU, ${provisioned.writeCapacity} WCU`, provisioned]] : []),
+  ].map(([label, { total, reads, writes, storage }]) => [label, <strong>{money(total)}</strong>, ...[reads, writes, storage].map(money)]);
   return (
-    <section aria-label="Cost per month" class="grid numbers">
-      {[["total per month", cost.total], ["reads", cost.reads], ["writes", cost.writes],
-        [`storage, ${workload.storageGb} GB`, cost.storage]].map(([label, value]) => (
-        <div key={label} class="card number-card"><strong>{money(value)}</strong><span class="muted">{label}</span></div>
-      ))}
+    <section aria-label="Cost per month">
+      <h2>Cost per month</h2>
+      <Table label="Cost per month" rows={rows} columns={[["How it is counted"], ["Total per month", "number"], ["Reads", "number"], ["Writes", "number"],
+        [`Storage, ${workload.storageGb} GB`, "number"]]} />
     </section>
   );
 }
@@ -69,10 +77,10 @@ function Table({ label, columns, rows }) {
 
 /* What was measured is shown if the database can tell. */
 function PatternTable({ patterns, measured }) {
-  const rows = patterns.map(({ name, what, operation, table, index, key, unitsMax, itemsMax, live }) => [
+  const rows = patterns.map(({ name, what, operation, table, index, key, complexity, scans, unitsMax, itemsMax, live }) => [
     <><strong>{name}</strong><br /><small>{what}</small></>,
     <>{operation}<br /><small>{table}{index && `, ${index}`}</small>{key && <><br /><code>{key}</code></>}</>,
-    unitsMax ?? "", itemsMax ?? "",
+    complexity, scans ? "yes" : "no", unitsMax ?? "", itemsMax ?? "",
     ...(measured ? [
       <>{live ? counts.format(live.requests) : 0}{live?.togetherWith && <><br /><small>with {live.togetherWith.join(", ")}</small></>}</>,
       live ? units.format(live.unitsEach) : "",
@@ -82,7 +90,7 @@ function PatternTable({ patterns, measured }) {
     <section aria-label="Patterns">
       <h2>Patterns</h2>
       {!measured && <p class="muted">This database does not tell what it has measured.</p>}
-      <Table label="Patterns" rows={rows} columns={[["Pattern"], ["Request"], ["Units at most", "number"], ["Items at most", "number"],
+      <Table label="Patterns" rows={rows} columns={[["Pattern"], ["Request"], ["Complexity"], ["Scans table?"], ["Units at most", "number"], ["Items at most", "number"],
         ...(measured ? [["Requests measured", "number"], ["Units each", "number"]] : [])]} />
     </section>
   );
@@ -91,8 +99,9 @@ function PatternTable({ patterns, measured }) {
 function Workload({ workload }) {
   const { operations, prices, source, note } = workload;
   const money = (value) => moneyText(value, prices.currency ?? "USD");
-  const rows = operations.map(({ what, kind, count, per, units: each, unitsPerMonth, costPerMonth }) => [
+  const rows = operations.map(({ what, kind, count, per, units: each, unitsPerMonth, costPerMonth, unitsHere, unitsHereAre, costPerMonthHere }) => [
     what, kind, `${counts.format(count)} per ${per}`, units.format(each), counts.format(unitsPerMonth), money(costPerMonth),
+    <>{units.format(unitsHere)}<br /><small>{unitsHereAre}</small></>, money(costPerMonthHere),
   ]);
   return (
     <section aria-label="Workload">
@@ -100,10 +109,11 @@ function Workload({ workload }) {
       <p class="muted">
         {source === "document" ? "As the document of the data model has it." : "Assumed: the document of the data model names none."} {note}{" "}
         Prices: {money(prices.readMillion)} per million read units, {money(prices.writeMillion)} per million write units,{" "}
-        {money(prices.storageGbMonth)} per GB and month.
+        {money(prices.storageGbMonth)} per GB and month
+        {prices.readUnitHour && <>; provisioned: {money(prices.readUnitHour)} per RCU and hour, {money(prices.writeUnitHour)} per WCU and hour</>}.
       </p>
       <Table label="Workload" rows={rows} columns={[["Operation"], ["Kind"], ["How often"], ["Units", "number"], ["Units per month", "number"],
-        ["Cost per month", "number"]]} />
+        ["Cost per month", "number"], ["Units here", "number"], ["Cost per month here", "number"]]} />
     </section>
   );
 }

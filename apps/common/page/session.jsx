@@ -138,7 +138,7 @@ function AccountDialog({ user, onClose }) {
 function ChooseDialog({ session, onClose }) {
   async function choose(user, roles) {
     await auth.post("/dev", { user, ...(roles && { roles }) });
-    location.assign(location.pathname); /* the page of the one user says nothing to the other */
+    location.assign(location.pathname); /* reloads the page, because its data belongs to the previous user */
   }
   async function submit(values) {
     await choose(values.user.trim(), ROLES.filter((role) => values[role] === "on"));
@@ -156,7 +156,7 @@ function ChooseDialog({ session, onClose }) {
           </li>
         ))}
       </ul>
-      <Field label="Somebody else"><input name="user" required maxLength={64} autocomplete="off" /></Field>
+      <Field label="Somebody else"><input name="user" required maxLength={255} autocomplete="off" /></Field>
       <fieldset class="row roles">
         <legend>Roles</legend>
         {ROLES.map((role) => (

@@ -3,7 +3,7 @@ import { InfoDialog } from "@common/dialog.jsx";
 import { agoText, timeText } from "@common/lists.js";
 import { useLive, useLoad } from "@common/load.js";
 import { Loaded } from "@common/ui.jsx";
-import { api, callPath } from "./calls.js";
+import { api, callPath, statusText } from "./calls.js";
 
 const PAUSE_MS = 1000;
 
@@ -28,7 +28,7 @@ export function CallDialog({ call, onClose }) {
               <dt>Tenant</dt><dd>{now.tenantId}</dd>
               <dt>When</dt><dd>{timeText(now.callDateTime)}, {agoText(now.callDateTime)}</dd>
               <dt>Audio</dt><dd>{now.audioReceived ? "received" : "missing"}</dd>
-              <dt>Processing</dt><dd>{now.processingStatus.toLowerCase()}</dd>
+              <dt>Processing</dt><dd>{statusText(now)}</dd>
               <dt>State</dt>
               <dd>{now.pending ? (now.abandoned ? "pending, too old for the poller" : "pending") : "fine"}</dd>
               {now.resolved && <><dt>Settled</dt><dd>by {now.resolved.by}, {timeText(now.resolved.at)}</dd></>}

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { useRowFocus } from "@common/focus.js";
 import { agoText, timeText } from "@common/lists.js";
 import { Empty, Hidden, Loaded } from "@common/ui.jsx";
+import { statusText } from "./calls.js";
 import { CallDialog } from "./deliveries.jsx";
 
 const COLUMNS = ["Call", "Tenant", "When", "What is wrong", "Shard"];
@@ -52,6 +53,9 @@ export function Pending({ list, order, isFiltered, go, settle }) {
 
 const currentQuery = () => Object.fromEntries(new URLSearchParams(location.search));
 
+/* Whether the processing is what is wrong, as far as is known. */
+const isUnclear = ({ audioReceived, processingStatus }) => processingStatus ? processingStatus !== "SUCCESS" : audioReceived;
+
 function Row({ call, show, settle }) {
   return (
     <tr role="row" data-call={call.callId} data-row>
@@ -62,7 +66,7 @@ function Row({ call, show, settle }) {
       <td role="cell"><time dateTime={call.callDateTime} title={timeText(call.callDateTime)}>{agoText(call.callDateTime)}</time></td>
       <td role="cell">
         {!call.audioReceived && <span class="badge bad">no audio</span>}{" "}
-        {call.processingStatus !== "SUCCESS" && <span class="badge warn">{call.processingStatus.toLowerCase()}</span>}{" "}
+        {isUnclear(call) && <span class="badge warn">{statusText(call)}</span>}{" "}
         {call.abandoned && <span class="badge">abandoned</span>}{" "}
         {call.notBefore > new Date().toISOString() && <small>again {agoText(call.notBefore)}</small>}
       </td>

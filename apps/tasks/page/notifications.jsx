@@ -6,6 +6,9 @@ import { useLive, usePages } from "@common/load.js";
 import { Empty, Loaded } from "@common/ui.jsx";
 import { api } from "./text.js";
 
+/* The server counts up to 100. */
+const unreadText = (count) => (count > 99 ? "99+" : String(count));
+
 /* `show(taskId)` is called when someone follows a notification to its task. */
 export function Notifications({ user, show }) {
   const path = `/users/${encodeURIComponent(user)}/notifications`;
@@ -23,8 +26,8 @@ export function Notifications({ user, show }) {
   }
   return (
     <>
-      <button aria-label={`Notifications, ${unread} unread`} class="bell" onClick={() => setOpen(true)}>
-        Notifications{unread > 0 && <span class="badge bad">{unread}</span>}
+      <button aria-label={`Notifications, ${unreadText(unread)} unread`} class="bell" onClick={() => setOpen(true)}>
+        Notifications{unread > 0 && <span class="badge bad">{unreadText(unread)}</span>}
       </button>
       {isOpen && (
         <InfoDialog title="Notifications" onClose={close}>

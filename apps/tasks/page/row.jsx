@@ -13,7 +13,7 @@ export function TaskRow({ task, me, isAdmin, isFresh, reload }) {
   const [isEditing, setEditing] = useState(false);
   async function change(status) {
     try {
-      await api.put(`/tasks/${task.taskId}/status`, { status });
+      await api.put(`/tasks/${encodeURIComponent(task.taskId)}/status`, { status });
       toast(`${task.title}: ${STATUSES[status]}`);
     } catch (error) {
       toast(error.status === 403 ? "Only someone assigned, or an admin, may change the status." : error.message, "error");
@@ -46,10 +46,10 @@ function EditDialog({ task, reload, onClose }) {
   async function save({ title, description, priority }) {
     checkSize(title, description);
     try {
-      await api.put(`/tasks/${task.taskId}`, { title: title.trim(), description, priority, seen });
+      await api.put(`/tasks/${encodeURIComponent(task.taskId)}`, { title: title.trim(), description, priority, seen });
     } catch (error) {
       if (error.status === 412) {
-        const now = await api.get(`/tasks/${task.taskId}`);
+        const now = await api.get(`/tasks/${encodeURIComponent(task.taskId)}`);
         setSeen(now.updatedAt);
         await reload();
         throw new Error(`Someone changed this task meanwhile. Its title is now “${now.title}”, its status ${STATUSES[now.status]}. `
@@ -72,7 +72,7 @@ function EditDialog({ task, reload, onClose }) {
 }
 
 function Assigned({ task, isAdmin }) {
-  const path = `/tasks/${task.taskId}/assignments`;
+  const path = `/tasks/${encodeURIComponent(task.taskId)}/assignments`;
   const list = usePages((cursor) => api.get(path, { cursor }), [path]);
   useLive("tasks", list.reload, {
     concerns: ({ type, item, old }) => type === "assignment" && (item ?? old)?.taskId === task.taskId });
@@ -123,7 +123,7 @@ function Assigned({ task, isAdmin }) {
       {isAssigning && (
         <FormDialog title={`Assign “${task.title}”`} submit="Assign" onSubmit={assign} onClose={() => setAssigning(false)}>
           <Field label="User" hint="Admins assign, to users who are active.">
-            <input name="userId" required maxLength={64} autocomplete="off" />
+            <input name="userId" required maxLength={255} autocomplete="off" />
           </Field>
         </FormDialog>
       )}

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Field, FormDialog, Select } from "@common/dialog.jsx";
 import { useRowFocus } from "@common/focus.js";
-import { useAddress } from "@common/lists.js";
+import { useAddress, useSendId } from "@common/lists.js";
 import { useLive, useLoad, usePages } from "@common/load.js";
 import { start } from "@common/start.jsx";
 import { tabPanel, Tabs } from "@common/tabs.jsx";
@@ -38,11 +38,14 @@ function Workspace({ me }) {
   const counts = useLoad(() => api.get("/tasks/counts"), []);
   useLive("tasks", counts.reload, { concerns: ({ type }) => type === "task" });
   const [{ status }, go] = useAddress();
+  const ids = useSendId();
   const [isCreating, setCreating] = useState(false);
   const [fresh, setFresh] = useState(null); /* the id of the task that was just created */
   async function create({ title, description, priority }) {
     checkSize(title, description);
-    const task = await api.post("/tasks", { title: title.trim(), priority, ...(description.trim() && { description }) });
+    const wanted = { title: title.trim(), priority, ...(description.trim() && { description }) };
+    const task = await api.post("/tasks", { taskId: ids.of(wanted), ...wanted });
+    ids.clear();
     toast(`Created: ${task.title}`);
     setFresh(task.taskId);
     go({ status: task.status }); /* a new task is nobody's yet: it is seen among the open ones */

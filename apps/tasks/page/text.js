@@ -4,7 +4,7 @@ import { createApi } from "@common/api.js";
 export const api = createApi("tasks");
 export const STATUSES = { OPEN: "Open", IN_PROGRESS: "In progress", COMPLETED: "Completed", CLOSED: "Closed" };
 export const PRIORITIES = { LOW: "", MEDIUM: "accent", HIGH: "bad" }; /* and the look of their badges */
-const BYTES_MAX = 3500; /* of title and description: with the rest an item stays below 4 KB */
+const BYTES_MAX = 3250; /* of title and description: with the rest, ids of the greatest length among it, an item stays below 4 KB */
 
 /* "HIGH" -> "High" */
 export const upper = (name) => name[0] + name.slice(1).toLowerCase();

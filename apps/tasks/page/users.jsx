@@ -3,13 +3,13 @@ import { useState } from "preact/hooks";
 import { Field, FormDialog, Select } from "@common/dialog.jsx";
 import { useRowFocus } from "@common/focus.js";
 import { timeText } from "@common/lists.js";
-import { useLive, usePages } from "@common/load.js";
+import { useLive, useLoad, usePages } from "@common/load.js";
 import { toast } from "@common/toasts.jsx";
 import { Empty, Loaded } from "@common/ui.jsx";
 import { api } from "./text.js";
 
 const ROLES = [["member", "Member"], ["admin", "Admin"]];
-const isAdmin = (user) => user.groups.includes("Admins");
+const isAdmin = (user) => user.groups?.includes("Admins");
 
 export function Users({ me }) {
   const list = usePages((cursor) => api.get("/users", { cursor }), []);
@@ -21,6 +21,14 @@ export function Users({ me }) {
     toast(`Created: ${email.trim()}`);
     await list.reload();
   }
+  /* The list has users that were made or changed here; one that another program made is found by its id. */
+  const [wanted, setWanted] = useState(null);
+  const found = useLoad(async () => wanted && api.get(`/users/${encodeURIComponent(wanted)}`), [wanted]);
+  useLive("tasks", found.reload, { concerns: ({ type, item, old }) => type === "user" && (item ?? old)?.userId === wanted });
+  function find(event) {
+    event.preventDefault();
+    setWanted(new FormData(event.target).get("user").trim() || null);
+  }
   async function put(user, part, body, done) {
     try {
       await api.put(`/users/${encodeURIComponent(user.userId)}/${part}`, body);
@@ -28,7 +36,7 @@ export function Users({ me }) {
     } catch (error) {
       toast.error(error);
     }
-    await list.reload();
+    await Promise.all([list.reload(), found.reload()]);
   }
   return (
     <section aria-label="Users">
@@ -36,6 +44,17 @@ export function Users({ me }) {
         <span class="grow muted">Who may have tasks, and who administers.</span>
         <button onClick={() => setCreating(true)}>New user</button>
       </div>
+      <form class="row" role="search" aria-label="Find a user" onSubmit={find}>
+        <input class="grow" name="user" aria-label="Find by id" maxLength={255} autocomplete="off" placeholder="User id" />
+        <button>Find</button>
+      </form>
+      {wanted && !found.loading && (
+        <div role="status" aria-label="Found">
+          {found.error ? <p class="notice error">{found.error.status === 404 ? `There is no user “${wanted}”.` : found.error.message}</p> : (
+            found.data && <ul class="list"><UserRow user={found.data} isMe={found.data.userId === me} put={put} /></ul>
+          )}
+        </div>
+      )}
       <Loaded of={list}>
         {(users) => (
           <div ref={rows} tabIndex={-1} class="rows">
@@ -51,7 +70,7 @@ export function Users({ me }) {
         <FormDialog title="New user" submit="Create" onSubmit={create} onClose={() => setCreating(false)}>
           <Field label="Email"><input type="email" name="email" required maxLength={200} autocomplete="off" /></Field>
           <Field label="User id" hint="As the sign-in has it; without one, a new id is made.">
-            <input name="userId" maxLength={64} autocomplete="off" />
+            <input name="userId" maxLength={255} autocomplete="off" />
           </Field>
           <Field label="Role"><Select name="role" options={ROLES} initial="member" /></Field>
         </FormDialog>
@@ -83,7 +102,7 @@ function UserRow({ user, isMe, put }) {
           </button>
         </span>
       </div>
-      <small>Since {timeText(createdAt)}</small>
+      {createdAt && <small>Since {timeText(createdAt)}</small>}
     </li>
   );
 }

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
 import { Field, FormDialog } from "@common/dialog.jsx";
-import { agoText, timeText, useAddress, useDraft } from "@common/lists.js";
+import { agoText, timeText, useAddress, useDraft, useSendId } from "@common/lists.js";
 import { useLive, useLoad, usePages } from "@common/load.js";
 import { useSession } from "@common/session.jsx";
 import { start } from "@common/start.jsx";
@@ -22,10 +22,13 @@ function App() {
   const { ticket } = query;
   const caller = query.caller ?? (isAgent ? undefined : session.user.id);
   const settings = useLoad(() => api.get("/settings"), []);
+  const ids = useSendId();
   const [isOpening, setOpening] = useState(false);
   const [opened, setOpened] = useState(0);
   async function open({ caller_id, title, details }) {
-    const created = await api.post("/tickets", { ...(caller_id && { caller_id: caller_id.trim() }), issue_description: joinText(title, details) });
+    const ticket = { ...(caller_id && { caller_id: caller_id.trim() }), issue_description: joinText(title, details) };
+    const created = await api.post("/tickets", { ticket_id: ids.of(ticket), ...ticket });
+    ids.clear();
     toast("The ticket is open.");
     setOpened(opened + 1);
     go({ caller: created.caller_id, ticket: created.ticket_id });
@@ -37,7 +40,7 @@ function App() {
       {settings.data?.callerIdsAreHashed && <p class="muted">Callers are stored as hashes of their ids.</p>}
       <div class={ticket ? "tickets with-ticket" : "tickets"}>
         {caller
-          ? <CallerTickets key={caller} caller={caller} opened={opened} selected={ticket} go={go} />
+          ? <CallerTickets key={caller} caller={caller} isHashed={settings.data?.callerIdsAreHashed} opened={opened} selected={ticket} go={go} />
           : !ticket && <Welcome go={go} />}
         {ticket && <Ticket key={ticket} id={ticket} settings={settings.data} back={caller && (() => go({ caller }))} />}
       </div>
@@ -50,7 +53,7 @@ function OpenDialog({ caller, hint, isAgent, open, onClose }) {
   return (
     <FormDialog title="Open a ticket" submit="Open" onSubmit={open} onClose={onClose}>
       {isAgent && (
-        <Field label="Caller"><input name="caller_id" required maxLength={128} defaultValue={caller} autocomplete="off" /></Field>
+        <Field label="Caller"><input name="caller_id" required maxLength={255} defaultValue={caller} autocomplete="off" /></Field>
       )}
       <Field label="What is wrong?" hint="In one line.">
         <input name="title" required maxLength={120} autocomplete="off" />
@@ -67,7 +70,7 @@ function Chooser({ caller, go }) {
   }
   return (
     <form class="row chooser" onSubmit={show} role="search" aria-label="Whose tickets">
-      <input class="grow" name="caller" aria-label="Caller" required maxLength={128} autocomplete="off"
+      <input class="grow" name="caller" aria-label="Caller" required maxLength={255} autocomplete="off"
              defaultValue={caller} placeholder="poc-user-001" />
       <button>Show tickets</button>
     </form>
@@ -86,10 +89,11 @@ function Welcome({ go }) {
   );
 }
 
-function CallerTickets({ caller, opened, selected, go }) {
+function CallerTickets({ caller, isHashed, opened, selected, go }) {
   const list = usePages((cursor) => api.get("/tickets", { caller, cursor }), [caller]);
-  useLive("tickets", list.reload, { /* with hashed ids only `mine` tells one's own */
-    concerns: ({ item, old }) => (item ?? old)?.mine || (item ?? old)?.caller_id === caller });
+  /* With hashed ids the tickets in the list tell the caller's hash; until there is one, any ticket may be the first. */
+  const stored = isHashed ? list.data?.[0]?.caller_id : caller;
+  useLive("tickets", list.reload, { concerns: ({ item, old }) => !stored || (item ?? old)?.caller_id === stored });
   useEffect(() => {
     if (opened > 0) {
       list.reload();
@@ -221,6 +225,7 @@ function History({ history }) {
 
 function CommentForm({ id, hint, reload }) {
   const [text, setText] = useDraft(`comment on ticket ${id}`);
+  const ids = useSendId();
   const [problem, setProblem] = useState(null);
   const field = useRef();
   const busy = useRef(false);
@@ -234,7 +239,8 @@ function CommentForm({ id, hint, reload }) {
       if (text.trim() === "") {
         throw new Error("Write something first.");
       }
-      await api.post(`/tickets/${encodeURIComponent(id)}/comments`, { comment_text: text });
+      await api.post(`/tickets/${encodeURIComponent(id)}/comments`, { comment_text: text, comment_id: ids.of(text) });
+      ids.clear();
       setText("");
       setProblem(null);
       field.current.querySelector("textarea").focus();

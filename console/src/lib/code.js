@@ -1,4 +1,5 @@
 /* Requests as code: for the AWS CLI, boto3, JavaScript and PartiQL. */
+import { pathText } from "./path.js";
 import { contentOf, typeOf } from "./values.js";
 
 const shellQuote = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
@@ -76,10 +77,19 @@ ${parameters.join("\n")}
 
 const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
 export const identifier = (name) => `"${name.replaceAll('"', '""')}"`;
-/* A path such as address.city[0]. */
-const pathText = (path) => path.split(".").map((part) => part.replace(/^[^[]+/, identifier)).join(".");
 
-export function partiqlLiteral(value) {
+/* There are no literals of binaries. */
+function hasBinary(value) {
+  const content = contentOf(value);
+  switch (typeOf(value)) {
+    case "B": case "BS": return true;
+    case "L": return content.some(hasBinary);
+    case "M": return Object.values(content).some(hasBinary);
+    default: return false;
+  }
+}
+
+function partiqlLiteral(value) {
   const content = contentOf(value);
   switch (typeOf(value)) {
     case "S": return quoted(content);
@@ -89,34 +99,56 @@ export function partiqlLiteral(value) {
     case "SS": return `<<${content.map(quoted).join(", ")}>>`;
     case "NS": return `<<${content.join(", ")}>>`;
     case "L": return `[${content.map(partiqlLiteral).join(", ")}]`;
-    case "M": return `{${Object.entries(content).map(([name, one]) => `${quoted(name)}: ${partiqlLiteral(one)}`).join(", ")}}`;
-    default: return "?"; /* binaries have no literal: they are parameters */
+    default: return `{${Object.entries(content).map(([name, one]) => `${quoted(name)}: ${partiqlLiteral(one)}`).join(", ")}}`;
   }
 }
 
-/* One condition of the query builder: {path, op, values}. */
-function partiqlCondition({ path, op, values }) {
-  const name = pathText(path);
-  const [first, second] = values.map(partiqlLiteral);
+/* text(value) gives a literal, or `?` and adds a parameter, which cannot be a part of a value. */
+function operands() {
+  const parameters = [];
+  return {
+    parameters,
+    text(value) {
+      if (!hasBinary(value)) {
+        return partiqlLiteral(value);
+      }
+      parameters.push(value);
+      return "?";
+    },
+  };
+}
+
+/* One condition of the query builder: {steps, op, values}. */
+function partiqlCondition({ steps, op, values }, operandText) {
+  const name = pathText(steps, identifier);
+  const texts = values.map(operandText);
+  const [first, second] = texts;
   switch (op) {
     case "between": return `${name} BETWEEN ${first} AND ${second}`;
     case "begins_with": return `begins_with(${name}, ${first})`;
     case "contains": return `contains(${name}, ${first})`;
-    case "not_contains": return `NOT contains(${name}, ${first})`;
+    /* An expression's <> and NOT contains are true for an item without the attribute; those of PartiQL are not. */
+    case "not_contains": return `(${name} IS MISSING OR NOT contains(${name}, ${first}))`;
+    case "<>": return `(${name} IS MISSING OR ${name} <> ${first})`;
     case "exists": return `${name} IS NOT MISSING`;
     case "not_exists": return `${name} IS MISSING`;
-    case "in": return `${name} IN [${values.map(partiqlLiteral).join(", ")}]`;
+    case "in": return `${name} IN [${texts.join(", ")}]`;
     default: return `${name} ${op} ${first}`;
   }
 }
 
-/* query: {table, index, conditions, projection: [paths], isBackward, sortKey} */
+/* query: {table, index, conditions, projection: [steps of paths], isBackward, sortKey}. Gives {statement, parameters}. */
 export function partiqlCode({ table, index, conditions, projection, isBackward, sortKey }) {
+  const { text, parameters } = operands();
   const from = identifier(table) + (index ? `.${identifier(index)}` : "");
-  const where = conditions.length > 0 ? `\nWHERE ${conditions.map(partiqlCondition).join("\n  AND ")}` : "";
+  const where = conditions.length > 0 ? `\nWHERE ${conditions.map((one) => partiqlCondition(one, text)).join("\n  AND ")}` : "";
   const order = isBackward && sortKey ? `\nORDER BY ${identifier(sortKey)} DESC` : "";
-  return `SELECT ${projection.length > 0 ? projection.map(pathText).join(", ") : "*"}\nFROM ${from}${where}${order}`;
+  const columns = projection.length > 0 ? projection.map((steps) => pathText(steps, identifier)).join(", ") : "*";
+  return { statement: `SELECT ${columns}\nFROM ${from}${where}${order}`, parameters };
 }
 
-export const insertCode = (table, item) => `INSERT INTO ${identifier(table)} VALUE {\n${Object.entries(item)
-  .map(([name, value]) => `  ${quoted(name)}: ${partiqlLiteral(value)}`).join(",\n")}\n}`;
+export function insertCode(table, item) {
+  const { text, parameters } = operands();
+  const members = Object.entries(item).map(([name, value]) => `  ${quoted(name)}: ${text(value)}`);
+  return { statement: `INSERT INTO ${identifier(table)} VALUE {\n${members.join(",\n")}\n}`, parameters };
+}

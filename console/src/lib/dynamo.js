@@ -136,7 +136,7 @@ export async function insight(path, query = {}) {
   try {
     return await send({ method: "GET", path: `/_gramme/api/${path}`, search: searchOf(query) });
   } catch (error) {
-    /* patterns/ID may be gone; anything else that is missing this server does not have. */
+    /* patterns/ID may be gone; 404 of any other path: the server does not support it. */
     throw error.status === 404 && !path.includes("/") ? new ServerError("NoInsight", MISSING[path] ?? "This server does not record its traffic: it was started with --insight off.", 404) : error;
   }
 }

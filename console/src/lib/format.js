@@ -59,3 +59,7 @@ export function ago(at, now = Date.now()) {
   }
   return seconds < 2 ? "now" : `${seconds} s ago`;
 }
+
+/* The times that a chart shows, in seconds: those of its points, of which the first and last are given, but at most `seconds` (0: all) and
+ * at least `least` of them. */
+export const timeRange = (first, last, seconds, least) => [last - Math.min(seconds || Infinity, Math.max(least, last - first)), last];

@@ -1,6 +1,6 @@
 /* Finds the kinds of items that share a table, from a sample of them, and how their keys are made:
  *   PK = USER#{UserId}, SK = TASK#{TaskId}
- * A kind is told by an attribute that names it (EntityType, type, ...), otherwise by the form of the keys. */
+ * A kind is identified by an attribute that names it (EntityType, type, ...), otherwise by the form of the keys. */
 import { itemSize, typeOf, typesOf } from "./values.js";
 
 const TYPE_NAMES = ["entitytype", "entity_type", "entity", "type", "_type", "__typename", "kind", "itemtype", "item_type", "recordtype", "record_type", "et"];
@@ -172,7 +172,7 @@ function commonForm(items, name, keys) {
   return [...found].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "";
 }
 
-/* Kinds of the same name are told apart by a number. */
+/* Kinds with the same name get a number as suffix. */
 function unique(groups) {
   const seen = new Map();
   return groups.map((group) => {

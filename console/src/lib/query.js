@@ -1,10 +1,12 @@
-/* What the query builder holds, and the request that it stands for. It is kept in the page's address:
+/* What the query builder holds, and the request that it generates. It is kept in the page's address:
  *   index    name of an index, or nothing
  *   key      values of the partition key, by name
  *   sort     conditions on sort keys: {name, op, values}
  *   filters  {path, op, type, values}
  *   fields   paths to read, or none: all
  *   backward, consistent */
+import { partiqlCode } from "./code.js";
+import { pathSteps, pathText } from "./path.js";
 import { keyTypes, sourcesOf } from "./schema.js";
 
 export const EMPTY = { index: null, key: {}, sort: [], filters: [], fields: [], backward: false, consistent: false };
@@ -42,23 +44,23 @@ function operand(type, text) {
   return type === "NULL" ? { NULL: true } : { [type]: type === "N" ? text.trim() : text };
 }
 
-/* Conditions on keys and filters: {path, op, values}. Sort conditions without a value are not given. */
+/* Conditions on keys and filters: {steps, op, values}. Sort conditions without a value are not given. */
 export function conditionsOf(table, query) {
   const types = keyTypes(table);
   const source = sourceOf(table, query);
   const conditions = { key: [], filter: [] };
   if (isQuery(table, query)) {
-    conditions.key = source.hash.map((name) => ({ path: name, op: "=", values: [operand(types[name], query.key[name])] }));
+    conditions.key = source.hash.map((name) => ({ steps: [name], op: "=", values: [operand(types[name], query.key[name])] }));
     for (const { name, op, values } of query.sort) {
       if (source.range.includes(name) && values.slice(0, operandCount(op)).every((value) => value !== "" && value !== undefined)) {
-        conditions.key.push({ path: name, op, values: values.slice(0, operandCount(op)).map((value) => operand(types[name], value)) });
+        conditions.key.push({ steps: [name], op, values: values.slice(0, operandCount(op)).map((value) => operand(types[name], value)) });
       }
     }
   }
   conditions.filter = query.filters.filter(({ path }) => path.trim() !== "").map(({ path, op, type, values }) => ({
-    path: path.trim(),
+    steps: pathSteps(path.trim()),
     op,
-    values: op === "in" ? (values[0] ?? "").split(",").map((value) => operand(type, value.trim())) : values.slice(0, operandCount(op)).map((value) => operand(type, value ?? "")),
+    values: op === "in" ? (values[0] ?? "").split(",").map((value) => operand(type, value.trim())) : Array.from({ length: operandCount(op) }, (_, i) => operand(type, values[i] ?? "")),
   }));
   return conditions;
 }
@@ -77,9 +79,9 @@ function placeholders() {
   };
   return {
     /* address.city[0] becomes #address.#city[0] */
-    path: (path) => path.split(".").map((part) => part.replace(/^[^[]+/, nameOf)).join("."),
-    value(path, value) {
-      const base = `:${path.split(".").pop().replace(/\W/g, "_") || "v"}`;
+    path: (steps) => pathText(steps, nameOf),
+    value(steps, value) {
+      const base = `:${steps.filter((step) => typeof step === "string").at(-1).replace(/\W/g, "_")}`;
       let name = base;
       for (let i = 2; name in values; i++) {
         name = `${base}${i}`;
@@ -94,9 +96,9 @@ function placeholders() {
   };
 }
 
-function conditionText({ path, op, values }, holders) {
-  const name = holders.path(path);
-  const texts = values.map((value) => holders.value(path, value));
+function conditionText({ steps, op, values }, holders) {
+  const name = holders.path(steps);
+  const texts = values.map((value) => holders.value(steps, value));
   switch (op) {
     case "between": return `${name} BETWEEN ${texts[0]} AND ${texts[1]}`;
     case "begins_with": case "contains": return `${op}(${name}, ${texts[0]})`;
@@ -108,7 +110,7 @@ function conditionText({ path, op, values }, holders) {
   }
 }
 
-/* {operation, input} of the API. */
+/* {operation, input} of the API. With a filter there is no limit: it would count the items that are read, not those that match. */
 export function requestOf(table, query, limit) {
   const { key, filter } = conditionsOf(table, query);
   const holders = placeholders();
@@ -124,7 +126,7 @@ export function requestOf(table, query, limit) {
     input.FilterExpression = join(filter);
   }
   if (query.fields.length > 0) {
-    input.ProjectionExpression = query.fields.map(holders.path).join(", ");
+    input.ProjectionExpression = query.fields.map((path) => holders.path(pathSteps(path))).join(", ");
   }
   Object.assign(input, holders.members());
   if (query.backward && key.length > 0) {
@@ -133,8 +135,22 @@ export function requestOf(table, query, limit) {
   if (query.consistent) {
     input.ConsistentRead = true;
   }
-  if (limit) {
+  if (limit && filter.length === 0) {
     input.Limit = limit;
   }
   return { operation: key.length > 0 ? "Query" : "Scan", input };
+}
+
+/* The request as a statement of PartiQL: {statement, parameters}; null for an index with several key attributes of a kind, which
+ * PartiQL cannot read. */
+export function statementOf(table, query) {
+  const { key, filter } = conditionsOf(table, query);
+  const source = sourceOf(table, query);
+  if (source.hash.length > 1 || source.range.length > 1) {
+    return null;
+  }
+  return partiqlCode({
+    table: table.TableName, index: query.index, conditions: [...key, ...filter], projection: query.fields.map(pathSteps),
+    isBackward: query.backward && key.length > 0, sortKey: source.range[0],
+  });
 }

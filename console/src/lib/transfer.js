@@ -32,7 +32,7 @@ export function itemsOfJson(value) {
   return [one(value)];
 }
 
-/* Calls take(items) for what each piece of the file completes; awaits it, so that reading keeps the pace of writing. */
+/* Calls take(items) for what each piece of the file completes; awaits it, so that reading does not run ahead of writing (back-pressure). */
 async function readItems(file, { format, types, isPlain }, take, onProgress, signal) {
   const reader = file.stream().pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).getReader();
   const splitter = format === "csv" ? csvReader() : jsonSplitter();

@@ -21,7 +21,7 @@ export function Connect({ query }) {
   );
 }
 
-/* A text field with suggestions: a list of a thousand tables is no list to choose from. */
+/* A text field with suggestions: a select element is unusable with a thousand tables. */
 export function TableChooser({ names, value, onChange, label = "Table" }) {
   const [text, setText] = useState(null);
   function input(next) {

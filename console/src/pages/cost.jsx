@@ -1,12 +1,12 @@
 /* What the traffic would cost on AWS, and what it would cost if something were different. */
 import { useMemo, useState } from "preact/hooks";
 import { insight } from "../lib/dynamo.js";
-import { bytes, money, percent, plural, unit } from "../lib/format.js";
+import { bytes, count, money, percent, plural, unit } from "../lib/format.js";
 import { useLoad, useSettled } from "../lib/load.js";
 import { go, replace, to } from "../lib/route.js";
 import { Badge, DataTable, Empty, Field, Head, Loaded, Panel, Segment, Select, Stats } from "../ui.jsx";
 
-const PROJECTIONS = ["ALL", "KEYS_ONLY"];
+const TABLES_SHOWN = 20;
 
 /* What-if in the address: traffic, itemSize, drop and projection as JSON lists. */
 function whatIfOf(query) {
@@ -17,7 +17,7 @@ function whatIfOf(query) {
       return [];
     }
   };
-  return { traffic: Number(query.traffic) || 1, itemSize: Number(query.itemSize) || 1, dropIndex: list(query.drop), projection: list(query.projection), prices: query.prices ?? "" };
+  return { traffic: Number(query.traffic) || 1, itemSize: Number(query.itemSize) || 1, dropIndex: list(query.drop), projection: list(query.projection), prices: query.prices ?? "", offset: Number(query.offset) || 0 };
 }
 
 export function Cost({ query }) {
@@ -25,13 +25,13 @@ export function Cost({ query }) {
   const settled = useSettled(asked, 200);
   const isWhatIf = asked.traffic !== 1 || asked.itemSize !== 1 || asked.dropIndex.length > 0 || asked.projection.length > 0;
   const load = useLoad(() => insight("cost", {
-    prices: settled.prices, limit: 20, ...(settled.traffic !== 1 && { traffic: settled.traffic }), ...(settled.itemSize !== 1 && { itemSize: settled.itemSize }), dropIndex: settled.dropIndex, projection: settled.projection,
+    prices: settled.prices, limit: TABLES_SHOWN, offset: settled.offset, ...(settled.traffic !== 1 && { traffic: settled.traffic }), ...(settled.itemSize !== 1 && { itemSize: settled.itemSize }), dropIndex: settled.dropIndex, projection: settled.projection,
   }), [settled]);
   const prices = useLoad(() => insight("prices"), []);
   const change = (part) => {
     const next = { ...asked, ...part };
     replace(["cost"], { traffic: next.traffic === 1 ? null : next.traffic, itemSize: next.itemSize === 1 ? null : next.itemSize, drop: next.dropIndex.length ? JSON.stringify(next.dropIndex) : null,
-      projection: next.projection.length ? JSON.stringify(next.projection) : null, prices: next.prices });
+      projection: next.projection.length ? JSON.stringify(next.projection) : null, prices: next.prices, offset: next.offset || null });
   };
   return (
     <>
@@ -65,6 +65,7 @@ function Bill({ data, asked, change, isWhatIf }) {
       {data.tables.length === 0 ? <Panel><Empty title="Nothing to charge yet"><p>Tables appear here with their storage, and with the requests they got.</p></Empty></Panel> : data.tables.map((table) => (
         <TableBill key={table.table} table={table} whatIf={otherTable(table.table)} show={show} asked={asked} change={change} />
       ))}
+      <TablePages total={data.tableCount} offset={asked.offset} shown={data.tables.length} change={change} />
       {data.patterns.length > 0 && (
         <Panel flush title="Costliest patterns">
           <DataTable label="Costliest patterns" rows={(other ?? data).patterns} rowKey={(one) => one.id} onOpen={(one) => go(["patterns", one.id])} columns={[
@@ -78,6 +79,20 @@ function Bill({ data, asked, change, isWhatIf }) {
   );
 }
 
+/* Tables come in pages, the most expensive first. */
+function TablePages({ total, offset, shown, change }) {
+  if (total <= TABLES_SHOWN && offset === 0) {
+    return null;
+  }
+  return (
+    <nav class="row" aria-label="Pages of tables">
+      <button type="button" disabled={offset === 0} onClick={() => change({ offset: Math.max(0, offset - TABLES_SHOWN) })}>Previous</button>
+      <span>{shown === 0 ? "No tables" : `Tables ${count(offset + 1)} to ${count(offset + shown)}`} of {count(total)}, the most expensive first</span>
+      <button type="button" disabled={offset + TABLES_SHOWN >= total} onClick={() => change({ offset: offset + TABLES_SHOWN })}>Next</button>
+    </nav>
+  );
+}
+
 const FACTORS = [0.1, 0.5, 1, 2, 10, 100];
 
 function WhatIf({ data, asked, change, isWhatIf }) {
@@ -86,7 +101,7 @@ function WhatIf({ data, asked, change, isWhatIf }) {
       <div class="what-if">
         <div class="field"><span class="legend" id="traffic">Traffic</span><Segment label="Traffic" options={FACTORS.map((one) => [one, `×${one}`])} value={asked.traffic} onChange={(traffic) => change({ traffic })} /></div>
         <div class="field"><span class="legend">Size of items</span><Segment label="Size of items" options={[0.25, 0.5, 1, 2, 4].map((one) => [one, `×${one}`])} value={asked.itemSize} onChange={(itemSize) => change({ itemSize })} /></div>
-        <p class="muted small">Indexes can be dropped, or made to hold keys only, in the tables below.{asked.dropIndex.length + asked.projection.length > 0 && ` ${asked.dropIndex.length + asked.projection.length} changed.`}</p>
+        <p class="muted small">Indexes can be dropped, or made to hold other attributes, in the tables below.{asked.dropIndex.length + asked.projection.length > 0 && ` ${asked.dropIndex.length + asked.projection.length} changed.`}</p>
       </div>
       {data.whatIf?.changes && <p class="small">{Array.isArray(data.whatIf.changes) ? data.whatIf.changes.join("; ") : data.whatIf.changes}</p>}
       {!data.whatIf?.changes && data.changes && <p class="small">{Array.isArray(data.changes) ? data.changes.join("; ") : data.changes}</p>}
@@ -98,13 +113,18 @@ function TableBill({ table, whatIf, show, asked, change }) {
   const cheaper = table.billing === "PAY_PER_REQUEST" ? table.provisioned : table.onDemand;
   const saving = table.monthly - cheaper.monthly;
   const isDropped = (part) => asked.dropIndex.includes(`${table.table}/${part.index}`);
-  const projected = (part) => asked.projection.find((one) => one.startsWith(`${table.table}/${part.index}:`))?.split(":").pop();
+  const projected = (part) => {
+    const id = `${table.table}/${part.index}:`;
+    return asked.projection.find((one) => one.startsWith(id))?.slice(id.length);
+  };
   const setIndex = (part, value) => {
     const id = `${table.table}/${part.index}`;
     const dropIndex = asked.dropIndex.filter((one) => one !== id);
     const projection = asked.projection.filter((one) => !one.startsWith(`${id}:`));
-    change({ dropIndex: value === "drop" ? [...dropIndex, id] : dropIndex, projection: PROJECTIONS.includes(value) ? [...projection, `${id}:${value}`] : projection });
+    change({ dropIndex: value === "drop" ? [...dropIndex, id] : dropIndex, projection: value && value !== "drop" ? [...projection, `${id}:${value}`] : projection });
   };
+  const chosen = (part) => (isDropped(part) ? "drop" : projected(part)?.startsWith("INCLUDE") ? "INCLUDE" : projected(part) ?? "");
+  const included = (part) => (projected(part) ?? "").slice("INCLUDE(".length, -1);
   return (
     <Panel flush title={<a class="plain-link" href={to(["tables", table.table])}>{table.table}</a>} actions={<>
       <Badge>{table.billing === "PAY_PER_REQUEST" ? "on-demand" : "provisioned"}</Badge>
@@ -121,7 +141,11 @@ function TableBill({ table, whatIf, show, asked, change }) {
         { id: "read", label: "Read units", num: true, cell: (part) => unit(part.readUnits) }, { id: "write", label: "Write units", num: true, cell: (part) => unit(part.writeUnits) },
         { id: "stored", label: "Stored", num: true, cell: (part) => bytes(part.storedBytes) },
         { id: "requests", label: "Requests", num: true, cell: (part) => show(part.requests) }, { id: "storage", label: "Storage", num: true, cell: (part) => show(part.storage) }, { id: "monthly", label: "Per month", num: true, cell: (part) => show(part.monthly) },
-        { id: "what", label: "What if", cell: (part) => part.index && <Select aria-label={`What if ${part.index} of ${table.table}`} class="auto little-select" options={[["", "as it is"], ["drop", "dropped"], ["KEYS_ONLY", "keys only"], ["ALL", "all attributes"]]} value={isDropped(part) ? "drop" : projected(part) ?? ""} onChange={(value) => setIndex(part, value)} /> },
+        { id: "what", label: "What if", cell: (part) => part.index && <>
+          <Select aria-label={`What if ${part.index} of ${table.table}`} class="auto little-select" options={[["", "as it is"], ["drop", "dropped"], ["KEYS_ONLY", "keys only"], ["INCLUDE", "keys and …"], ["ALL", "all attributes"]]}
+            value={chosen(part)} onChange={(value) => setIndex(part, value === "INCLUDE" ? "INCLUDE(name)" : value)} />
+          {chosen(part) === "INCLUDE" && <input aria-label={`Attributes of ${part.index} of ${table.table}`} value={included(part)} onChange={(event) => setIndex(part, `INCLUDE(${event.target.value.split(",").map((name) => name.trim()).filter(Boolean).join(",") || "name"})`)} />}
+        </> },
       ]} />
     </Panel>
   );

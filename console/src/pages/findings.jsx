@@ -1,7 +1,7 @@
 /* What should be changed, with its evidence. */
 import { useState } from "preact/hooks";
 import { insight } from "../lib/dynamo.js";
-import { plural } from "../lib/format.js";
+import { count, plural } from "../lib/format.js";
 import { useLoad, usePoll } from "../lib/load.js";
 import { to } from "../lib/route.js";
 import { Badge, Empty, Head, Loaded, Panel, Segment } from "../ui.jsx";
@@ -19,10 +19,10 @@ export function Findings({ query }) {
         <Segment label="Severity" options={[["all", "All"], ["critical", "Critical"], ["warning", "Warnings"], ["info", "Info"]]} value={severity} onChange={setSeverity} />
       </Head>
       <Loaded of={load}>
-        {({ findings }) => {
+        {({ findings, tables, tablesExamined }) => {
           const shown = findings.filter((one) => severity === "all" || one.severity === severity).sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
           return (
-            <Panel flush title={plural(shown.length, "finding")}>
+            <Panel flush title={plural(shown.length, "finding")} footer={tablesExamined < tables ? `The items of ${count(tablesExamined)} of ${count(tables)} tables were examined so far; 200 more are at each visit.` : null}>
               {shown.length === 0 ? <Empty title="Nothing to report"><p>Scans of growing tables, filters that discard most of what is read, unused indexes, hot keys and the like are listed here when traffic shows them.</p></Empty> : <FindingList findings={shown} />}
             </Panel>
           );

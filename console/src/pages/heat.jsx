@@ -47,10 +47,7 @@ export function HeatOf({ table, index }) {
 
 function HeatDetails({ data, table, index }) {
   const over = data.keys.filter((key) => key.overReadLimit || key.overWriteLimit);
-  const query = (key) => {
-    const name = key.name ?? null;
-    return name && to(["tables", table, "items"], { q: queryToAddress({ ...EMPTY, index, key: { [name]: String(contentOf(key.key)) } }) });
-  };
+  const query = (key) => data.keyName && !key.cut && to(["tables", table, "items"], { q: queryToAddress({ ...EMPTY, index, key: { [data.keyName]: String(contentOf(key.key)) } }) });
   const keyText = (key) => (key.key ? short(key.key, 60) : "–") + (key.cut ? "…" : "");
   const limits = data.limits;
   return (
@@ -75,7 +72,7 @@ function HeatDetails({ data, table, index }) {
         )}
       </Panel>
       {data.collections?.length > 0 && (
-        <Panel flush title="Largest item collections" footer={data.collectionsAt ? `Measured ${moment(data.collectionsAt)}; with a local index a collection may have 10 GB` : null}>
+        <Panel flush title="Largest item collections" footer={data.collectionsAt ? `Of ${data.itemsExamined < data.itemsTotal ? `${count(data.itemsExamined)} of ${count(data.itemsTotal)} items, spread over the table` : "all items"}, ${moment(data.collectionsAt)}; with a local index a collection may have 10 GB` : null}>
           <DataTable label="Largest item collections" rows={data.collections} rowKey={(one) => JSON.stringify(one.key)} columns={[
             { id: "key", label: "Key", cell: (one) => <span class="mono">{short(one.key, 60)}</span>, class: "wrap" },
             { id: "items", label: "Items", num: true, cell: (one) => <>{one.exact ? "" : "≥ "}{count(one.items)}</> }, { id: "bytes", label: "Size", num: true, cell: (one) => bytes(one.bytes) },

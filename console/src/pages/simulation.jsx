@@ -7,8 +7,8 @@ import { useTables } from "../lib/schema.js";
 import { Badge, Check, Dialog, Empty, Field, Head, Icon, IconButton, Loaded, Notice, Panel, Select, Stats, toast } from "../ui.jsx";
 import { TableChooser } from "./connect.jsx";
 
-const RATES = [["throttleRate", "Throttled at random", "of all calls are throttled"], ["errorRate", "Errors (HTTP 500)", "of all calls fail"], ["conflictRate", "Transaction conflicts", "of transactions are canceled"], ["staleReadRate", "Stale reads", "of eventually consistent reads are old"]];
-const TIMES = [["latencyMs", "Added latency", "ms for each call"], ["latencyJitterMs", "Jitter", "ms more, at random"], ["indexLagMs", "Index lag", "ms until global indexes show a write"], ["burstSeconds", "Burst", "s of unused units may be saved up"]];
+const RATES = [["throttleRate", "Throttled at random", "of all calls are throttled"], ["errorRate", "Errors (HTTP 500)", "of all calls fail"], ["conflictRate", "Transaction conflicts", "of transactions are canceled"], ["staleReadRate", "Stale reads", "of eventually consistent reads are old"], ["latencyRate", "Delayed", "of all calls have the latency below"]];
+const TIMES = [["latencyMs", "Added latency", "ms for each delayed call"], ["latencyJitterMs", "Jitter", "ms more, at random"], ["indexLagMs", "Index lag", "ms until global indexes show a write"], ["burstSeconds", "Burst", "s of unused units may be saved up"]];
 const THROTTLES = [["off", "Off"], ["provisioned", "By provisioned units"], ["onDemand", "By on-demand limits"]];
 
 /* Ready-made bad days. */
@@ -44,7 +44,7 @@ function describeRule(rule) {
   return [
     rule.throttle && rule.throttle !== "off" && `throttled ${rule.throttle === "onDemand" ? "by on-demand limits" : rule.readUnits === null && rule.writeUnits === null ? "by provisioned units" : `at ${rule.readUnits ?? "its own"} read and ${rule.writeUnits ?? "its own"} write units`}`,
     rule.throttleRate > 0 && `${percent(rule.throttleRate)} throttled`, rule.partitionLimits && "partition limits",
-    rule.latencyMs > 0 && `${rule.latencyMs} ms slower`, rule.latencyJitterMs > 0 && `up to ${rule.latencyJitterMs} ms jitter`,
+    rule.latencyMs > 0 && `${rule.latencyRate < 1 ? `${Math.round(1000 * rule.latencyRate) / 10} % of calls ` : ""}${rule.latencyMs} ms slower`, rule.latencyJitterMs > 0 && `up to ${rule.latencyJitterMs} ms jitter`,
     rule.errorRate > 0 && `${percent(rule.errorRate)} errors`, rule.conflictRate > 0 && `${percent(rule.conflictRate)} conflicts`, rule.staleReadRate > 0 && `${percent(rule.staleReadRate)} stale reads`, rule.indexLagMs > 0 && `indexes lag ${rule.indexLagMs} ms`,
   ].filter(Boolean);
 }
@@ -93,7 +93,7 @@ function Rule({ edited, onClose, onSave }) {
   const { names } = useTables();
   const [table, setTable] = useState(edited.table);
   const [isAll, setAll] = useState(edited.table === "*");
-  const [rule, setRule] = useState({ throttle: "off", readUnits: 5, writeUnits: 5, burstSeconds: 0, partitionLimits: false, throttleRate: 0, latencyMs: 0, latencyJitterMs: 0, indexLagMs: 0, errorRate: 0, conflictRate: 0, staleReadRate: 0, ...edited.settings });
+  const [rule, setRule] = useState({ throttle: "off", readUnits: 5, writeUnits: 5, burstSeconds: 0, partitionLimits: false, throttleRate: 0, latencyMs: 0, latencyJitterMs: 0, latencyRate: 1, indexLagMs: 0, errorRate: 0, conflictRate: 0, staleReadRate: 0, ...edited.settings });
   const set = (part) => setRule({ ...rule, ...part });
   const number = (name, factor = 1) => ({ type: "number", min: 0, step: "any", value: Math.round(rule[name] * factor * 1000) / 1000, onInput: (event) => set({ [name]: Number(event.currentTarget.value) / factor }) });
   /* Empty: as the table has them. */

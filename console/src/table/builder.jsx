@@ -1,12 +1,13 @@
 /* The query builder: which table or index, which keys, which filters. */
 import { useId, useState } from "preact/hooks";
+import { pathOf, pathsOf } from "../lib/path.js";
 import { EMPTY, FILTER_OPS, isQuery, operandCount, SORT_OPS, sourceOf } from "../lib/query.js";
 import { keyTypes, sourcesOf } from "../lib/schema.js";
 import { Check, Field, Icon, IconButton, Segment, Select } from "../ui.jsx";
 
 const FILTER_TYPES = ["S", "N", "BOOL", "B", "NULL"];
 
-/* `columns` are names of attributes to suggest; typeOf(name) gives the type that an attribute has, if it is known. */
+/* `columns` are names of attributes to suggest; typeOf(path) gives the type that an attribute has, if it is known. */
 export function Builder({ table, query, onChange, onRun, onStop, isBusy, columns, typeOf }) {
   const [isOpen, setOpen] = useState(query.filters.length > 0 || query.fields.length > 0 || query.consistent);
   const source = sourceOf(table, query);
@@ -17,7 +18,7 @@ export function Builder({ table, query, onChange, onRun, onStop, isBusy, columns
   const extra = query.filters.length + (query.fields.length > 0 ? 1 : 0) + (query.consistent ? 1 : 0);
   return (
     <form class="panel builder" aria-label="Query" onSubmit={(event) => { event.preventDefault(); onRun(); }}>
-      <datalist id={list}>{columns.map((name) => <option key={name} value={name} />)}</datalist>
+      <datalist id={list}>{columns.map((name) => <option key={name} value={pathOf(name)} />)}</datalist>
       <div class="body keys">
         <Field label="Read from">
           <Select options={sourcesOf(table).map((one) => [one.name ?? "", one.name ? `${one.name} (${one.kind.toLowerCase()})` : "Table"])} value={query.index ?? ""}
@@ -49,7 +50,7 @@ export function Builder({ table, query, onChange, onRun, onStop, isBusy, columns
           <div class="row options">
             <button type="button" class="little" onClick={() => change({ filters: [...query.filters, { path: "", op: "=", type: "S", values: [""] }] })}><Icon name="plus" />Add filter</button>
             <label class="fields">Attributes <input placeholder="all, or: name, address.city" value={query.fields.join(", ")} spellcheck={false}
-              onChange={(event) => change({ fields: event.currentTarget.value.split(",").map((name) => name.trim()).filter(Boolean) })} /></label>
+              onChange={(event) => change({ fields: pathsOf(event.currentTarget.value) })} /></label>
             <Segment label="Order" options={[[false, "Ascending"], [true, "Descending"]]} value={query.backward} onChange={(backward) => change({ backward })} />
             <Check label="Consistent read" checked={query.consistent} disabled={source.kind === "Global index"} onChange={(consistent) => change({ consistent })} />
             <button type="button" class="link" onClick={() => onChange({ ...EMPTY, index: query.index })}>Clear</button>

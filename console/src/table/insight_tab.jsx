@@ -22,8 +22,8 @@ export function TableInsight({ table }) {
         <div class="stack">
           {findings.findings.length > 0 && <Panel flush title={plural(findings.total, "finding")}><FindingList findings={findings.findings} /></Panel>}
           <div class="cols charts">
-            <Panel title="Requests per minute"><Chart label="Requests per minute" at={series.at} format={compact} height={130} series={[{ label: "requests", values: series.calls, colour: "--c1", fill: true }, { label: "errors", values: series.errors, colour: "--c6" }]} /></Panel>
-            <Panel title="Capacity units per minute"><Chart label="Capacity units per minute" at={series.at} format={unit} height={130} series={[{ label: "read", values: series.readUnits, colour: "--c1", fill: true }, { label: "write", values: series.writeUnits, colour: "--c4", fill: true }]} /></Panel>
+            <Panel title="Requests per minute"><Chart label="Requests per minute" at={series.at} format={compact} least={600} height={130} series={[{ label: "requests", values: series.calls, colour: "--c1", fill: true }, { label: "errors", values: series.errors, colour: "--c6" }]} /></Panel>
+            <Panel title="Capacity units per minute"><Chart label="Capacity units per minute" at={series.at} format={unit} least={600} height={130} series={[{ label: "read", values: series.readUnits, colour: "--c1", fill: true }, { label: "write", values: series.writeUnits, colour: "--c4", fill: true }]} /></Panel>
           </div>
           <div class="row between"><h2>Access patterns</h2><span class="row">{toolbar}<a class="button" href={to(["heat"], { table: name })}>Heat</a></span></div>
           {view}

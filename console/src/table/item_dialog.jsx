@@ -6,7 +6,7 @@ import { bytes } from "../lib/format.js";
 import { keyOf, keyTypes, primaryKey } from "../lib/schema.js";
 import { emptyOf, itemFromText, itemSize, plainJson, problemOf, same, typedJson } from "../lib/values.js";
 import { Editor } from "../editor.jsx";
-import { Code, Confirm, Dialog, Notice, Segment, Tabs, toast } from "../ui.jsx";
+import { Code, Confirm, Dialog, Notice, Segment, StatementCode, Tabs, toast } from "../ui.jsx";
 import { itemOf, nodesOf, Tree } from "./tree.jsx";
 
 const FORMS = [["form", "Form"], ["plain", "JSON"], ["typed", "DynamoDB JSON"], ["code", "Code"]];
@@ -67,7 +67,7 @@ export function ItemDialog({ table, item, onClose, onSaved }) {
       setProblem(error);
     }
   }
-  /* An item with another key was not asked about. */
+  /* The confirmation applied to another key: ask again. */
   const isConflict = (next) => conflict !== null && next !== null && same(keyOf(table, next), conflict);
   async function save() {
     const next = current();
@@ -139,7 +139,7 @@ function ItemCode({ table, item }) {
         ["cli", "AWS CLI", <Code label="AWS CLI" text={cliCode("PutItem", put, endpoint)} />],
         ["boto3", "boto3", <Code label="boto3" text={boto3Code("PutItem", put, endpoint)} />],
         ["javascript", "JavaScript", <Code label="JavaScript" text={javascriptCode("PutItem", put, endpoint)} />],
-        ["partiql", "PartiQL", <Code label="PartiQL" text={insertCode(table.TableName, item)} />],
+        ["partiql", "PartiQL", <StatementCode {...insertCode(table.TableName, item)} />],
       ]} />
     </div>
   );

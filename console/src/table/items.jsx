@@ -1,12 +1,13 @@
 /* Items of a table or index: query builder, results page by page, and the request as code. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { boto3Code, cliCode, javascriptCode, partiqlCode } from "../lib/code.js";
+import { boto3Code, cliCode, javascriptCode } from "../lib/code.js";
 import { call, timed } from "../lib/dynamo.js";
 import { count, duration, plural, unit } from "../lib/format.js";
-import { conditionsOf, isQuery, queryFromAddress, queryToAddress, requestOf, sourceOf } from "../lib/query.js";
+import { pathOf } from "../lib/path.js";
+import { isQuery, queryFromAddress, queryToAddress, requestOf, sourceOf, statementOf } from "../lib/query.js";
 import { replace, to } from "../lib/route.js";
 import { columnsOf, keyOf, primaryKey } from "../lib/schema.js";
-import { Code, Confirm, Empty, Failure, Icon, Notice, Panel, Segment, Select, Tabs, toast, Waiting } from "../ui.jsx";
+import { Code, Confirm, Empty, Failure, Icon, Notice, Panel, Segment, Select, StatementCode, Tabs, toast, Waiting } from "../ui.jsx";
 import { typesOf } from "../lib/values.js";
 import { Builder } from "./builder.jsx";
 import { Grid } from "./grid.jsx";
@@ -125,7 +126,7 @@ export function Items({ table, query: address, reload }) {
   return (
     <div class="stack">
       <Builder table={table} query={query} onChange={setQuery} onRun={run} isBusy={isBusy} onStop={stop} columns={columns}
-               typeOf={(name) => typesOf(page?.items ?? [], name)[0]?.[0]} />
+               typeOf={(path) => typesOf(page?.items ?? [], columns.find((name) => pathOf(name) === path) ?? path)[0]?.[0]} />
       <Panel flush title={<Summary table={table} query={asked} page={page} isBusy={isBusy} />} actions={
         <>
           {selected.size > 0 && <button type="button" onClick={() => setDeleting(true)}><Icon name="trash" />Delete {count(selected.size)}</button>}
@@ -181,18 +182,16 @@ function Summary({ table, query, page, isBusy }) {
 function RequestCode({ table, query, size }) {
   const endpoint = location.origin;
   const { operation, input } = requestOf(table, query, size);
-  const { key, filter } = conditionsOf(table, query);
-  const source = sourceOf(table, query);
-  const statement = partiqlCode({ table: table.TableName, index: query.index, conditions: [...key, ...filter], projection: query.fields, isBackward: query.backward && key.length > 0, sortKey: source.range[0] });
+  const statement = statementOf(table, query);
   return (
     <section class="panel" aria-label="Request as code">
       <Tabs label="Request as code" tabs={[
         ["cli", "AWS CLI", <Code label="AWS CLI" text={cliCode(operation, input, endpoint)} />],
         ["boto3", "boto3", <Code label="boto3" text={boto3Code(operation, input, endpoint)} />],
         ["javascript", "JavaScript", <Code label="JavaScript" text={javascriptCode(operation, input, endpoint)} />],
-        ["partiql", "PartiQL", <Code label="PartiQL" text={statement} />],
+        ...(statement ? [["partiql", "PartiQL", <StatementCode {...statement} />]] : []),
         ["json", "JSON", <Code label="JSON" text={JSON.stringify(input, null, 2)} />],
-      ]} actions={<a class="button plain" href={to(["partiql"], { statement })}>Open in PartiQL</a>} />
+      ]} actions={statement?.parameters.length === 0 && <a class="button plain" href={to(["partiql"], { statement: statement.statement })}>Open in PartiQL</a>} />
     </section>
   );
 }

@@ -70,7 +70,7 @@ class Server:
     def __init__(self, options, store, program_path, seconds_max):
         self.region = REGION
         self._lines, self._told = [], queue.Queue()
-        # Of an option that is given twice the first is used. Variables of a server that somebody runs here are not for this one.
+        # Of an option that is given twice the first is used. GRAMME_* variables of the environment are not passed on.
         command = [program_path, "serve", "--listen", "127.0.0.1:0", "--store", store, "--log-level", "info", "--log-format", "text",
                    "--log-file", "-", "--until-eof", *map(str, options)]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GRAMME_")}
@@ -140,8 +140,8 @@ class Server:
             with opener.open(request, timeout=60) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            told = json.load(error)
-            raise Refused(told.get("__type", "").rpartition("#")[2], told.get("message", told.get("Message", ""))) from None
+            body = json.load(error)
+            raise Refused(body.get("__type", "").rpartition("#")[2], body.get("message", body.get("Message", ""))) from None
 
     def tables(self):
         """The names of all tables."""

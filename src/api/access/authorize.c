@@ -3,11 +3,8 @@
  * api_decode() and by the PartiQL operations, on the thread of the call. */
 #include "api/access/authorize.h"
 
-#include "api/backups/backup_request.h"
-
-#include "api/arn.h"
-#include "api/statements/partiql.h"
 #include "api/access/resource_policy.h"
+#include "api/arn.h"
 #include "base/mem.h"
 
 /* Members ----------------------------------------------------------------------------------- */
@@ -60,6 +57,12 @@ static struct str table_arn(struct api_call *call, struct str name)
                         STR_ARG(account), STR_ARG(name));
 }
 
+static struct str stream_arn(struct api_call *call, const struct arn *arn)
+{
+    struct str table = table_arn(call, arn->table);
+    return arena_format(call->arena, "%.*s/stream/%.*s", STR_ARG(table), STR_ARG(arn->part));
+}
+
 static struct str resource_of(const struct question *question)
 {
     if (!str_is_null(question->resource)) {
@@ -92,7 +95,7 @@ static void fill_context(struct question *question, uint64_t mentions)
     if ((mentions & CONTEXT_BIT(CONTEXT_RESOURCE_TAG)) != 0 && is_tagged) {
         fill_tags(question);
     }
-    if (question->partiql != NULL) {
+    if (question->statement != NULL) {
         authorize_fill_statement(question, mentions);
     } else {
         authorize_fill_keys(question, mentions);
@@ -103,39 +106,65 @@ static bool refuse(const struct question *question, const struct policy_request 
                    const struct policy_decision *decision, struct err *err)
 {
     const struct api_guard *guard = question->call->guard;
-    struct str text = policy_denial_text(decision, request);
+    struct str text = policy_denial_text(guard->policies, decision, request);
     if (guard->refused != NULL && guard->refused(guard, request, decision, text)) {
         return true; /* `--auth warn`: denials are only logged */
     }
     return err_set_str(err, ERR_ACCESS_DENIED, text);
 }
 
-static bool decide(struct question *question, struct err *err)
+/* The resource policy of the question's table or stream, or NULL. */
+static const struct policy *resource_policy_of(const struct question *question)
+{
+    static const struct arn table_itself = {.kind = ARN_TABLE};
+    return question->description == NULL
+               ? NULL
+               : api_resource_policy(question->call, question->description,
+                                     question->stream != NULL ? question->stream : &table_itself);
+}
+
+/* Decides by all policies, of which `resource` is that of the table or stream. *out_request is the
+ * question as it was put to them. */
+static struct policy_decision decide(struct question *question, const struct policy *resource,
+                                     struct policy_request *out_request)
 {
     struct api_call *call = question->call;
     const struct api_guard *guard = call->guard;
     struct policy_set policies = *guard->policies;
     uint64_t mentions = guard->mentions;
-    if (question->description != NULL) {
-        static const struct arn table_itself = {.kind = ARN_TABLE};
-        policies.resource =
-            api_resource_policy(call, question->description,
-                                question->stream != NULL ? question->stream : &table_itself);
-    }
+    policies.resource = resource;
     if (policies.resource != NULL) {
         mentions |= policy_mentions(policies.resource);
     }
     fill_context(question, mentions);
-    struct policy_request request = {
+    *out_request = (struct policy_request){
         .caller = guard->caller,
         .action = str_from_c(question->action),
         .resource = resource_of(question),
+        .is_prefix = question->is_prefix,
         .context = &question->context,
         .arena = call->arena,
     };
-    call->resource = request.resource;
-    struct policy_decision decision = policy_decide(&policies, &request);
-    return decision.is_allowed || refuse(question, &request, &decision, err);
+    return policy_decide(&policies, out_request);
+}
+
+/* Adds the resource of a question to those of the call. */
+static void note_resource(struct api_call *call, struct str resource)
+{
+    call->resource = resource;
+    for (size_t i = 0; i < call->resource_count; i++) {
+        if (str_eq(call->resources[i], resource)) {
+            return;
+        }
+    }
+    if ((call->resource_count & (call->resource_count - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
+        struct str *more = ARENA_ARRAY(call->arena, struct str, call->resource_count * 2 + 1);
+        if (call->resource_count > 0) {
+            memcpy(more, call->resources, call->resource_count * sizeof(*more));
+        }
+        call->resources = more;
+    }
+    call->resources[call->resource_count++] = resource;
 }
 
 /* Decides one question. The table need not exist. */
@@ -143,12 +172,45 @@ static bool ask(struct question *question, struct err *err)
 {
     struct api_call *call = question->call;
     call->is_authorized = true; /* or denied: *err is set */
+    if (UNLIKELY(call->notes_resources)) {
+        note_resource(call, resource_of(question));
+    }
+    if (call->guard == NULL) {
+        return true;
+    }
     if (!str_is_null(question->table)) {
         question->description = table_acquire(call->engine, question->table);
     }
-    bool is_allowed = decide(question, err);
+    struct policy_request request;
+    struct policy_decision decision = decide(question, resource_policy_of(question), &request);
+    bool is_allowed = decision.is_allowed || refuse(question, &request, &decision, err);
     table_release(question->description);
     question->description = NULL;
+    return is_allowed;
+}
+
+bool authorize_allows_under(struct api_call *call, const char *action, const struct arn *arn,
+                            struct str document)
+{
+    if (call->guard == NULL) {
+        return true;
+    }
+    struct policy *policy = NULL;
+    struct err err = ERR_INIT(call->arena);
+    bool good = policy_parse(document, POLICY_RESOURCE, &policy, &err);
+    assert(good); /* the caller has checked it */
+    struct question question = {
+        .call = call,
+        .action = action,
+        .resource = arn->kind == ARN_TABLE ? STR_NULL : stream_arn(call, arn),
+        .table = arn->table,
+        .stream = arn->kind == ARN_STREAM ? arn : NULL,
+        .description = table_acquire(call->engine, arn->table),
+    };
+    struct policy_request request;
+    bool is_allowed = decide(&question, policy, &request).is_allowed;
+    table_release(question.description);
+    policy_destroy(policy);
     return is_allowed;
 }
 
@@ -183,22 +245,9 @@ static bool ask_index(struct question *question)
     return ask_table(question);
 }
 
-/* Asks about the table or stream of an ARN. */
-static bool ask_arn(struct question *question, struct str text)
-{
-    struct arn arn = arn_parse(text);
-    if (arn.kind != ARN_TABLE && arn.kind != ARN_STREAM) {
-        return true; /* the operation reports the error */
-    }
-    question->resource = text;
-    question->table = arn.table;
-    question->stream = arn.kind == ARN_STREAM ? &arn : NULL;
-    return ask(question, &question->call->err);
-}
-
-/* Returns an ARN with the partition and Region of this server. The operations on backups, imports
- * and bulk operations ignore those of the request, so policies decide about the ARN of what is
- * found. Text that is not an ARN is returned unchanged: the operation refuses it. */
+/* Returns an ARN with the partition and Region of this server. Some operations ignore those of the
+ * request, so policies decide about the ARN of what is found. Text that is not an ARN is returned
+ * unchanged: the operation refuses it. */
 static struct str own_arn(struct api_call *call, struct str text)
 {
     struct str region = engine_region(call->engine);
@@ -213,13 +262,26 @@ static struct str own_arn(struct api_call *call, struct str text)
     return arena_format(call->arena, "arn:aws:dynamodb:%.*s:%.*s", STR_ARG(region), STR_ARG(rest));
 }
 
+/* Asks about the table or stream of an ARN. */
+static bool ask_arn(struct question *question, struct str text)
+{
+    struct arn arn = arn_parse(text);
+    if (arn.kind != ARN_TABLE && arn.kind != ARN_STREAM) {
+        return true; /* the operation reports the error */
+    }
+    question->resource = own_arn(question->call, text);
+    question->table = arn.table;
+    question->stream = arn.kind == ARN_STREAM ? &arn : NULL;
+    return ask(question, &question->call->err);
+}
+
 /* Asks about the backup of an ARN. Its table may be deleted; resource policies of the table do not
  * apply. */
 static bool ask_backup(struct question *question)
 {
     struct str text = member_text(question->shape, question->request, "BackupArn");
     struct backup_arn_parts parts;
-    if (str_is_null(text) || !backup_request_split(text, &parts)) {
+    if (str_is_null(text) || !api_split_backup_arn(text, &parts)) {
         return true; /* the operation refuses it */
     }
     question->resource = own_arn(question->call, text);
@@ -238,28 +300,108 @@ static bool ask_load(struct question *question)
     return question->resource.len == 0 || ask(question, &question->call->err);
 }
 
-/* ImportTable: asks about the new table. */
-static bool ask_import(struct question *question)
+/* Buckets and Kinesis streams: the server reads and writes them with its own credentials, so the
+ * caller needs the permissions for them too. */
+
+static bool ask_other(struct api_call *call, const char *action, struct str resource,
+                      bool is_prefix)
 {
-    const void *const *parameters = authorize_member(question->shape, question->request,
-                                                     "TableCreationParameters", SHAPE_STRUCT);
-    assert(parameters != NULL);
-    if (*parameters == NULL) {
-        return true; /* the operation reports the error */
-    }
-    const struct shape *shape = authorize_shape(question->shape, "TableCreationParameters");
-    question->table = member_text(shape, *parameters, "TableName");
-    return question->table.len == 0 || ask(question, &question->call->err);
+    struct question question = {
+        .call = call, .action = action, .resource = resource, .is_prefix = is_prefix};
+    return ask(&question, &call->err);
 }
 
-/* An export: asks about the table that is exported, or the export of an ARN, whose table may be
- * deleted. */
+/* Asks whether the caller may read the objects of a bucket whose keys start with a prefix. */
+static bool ask_read_objects(struct api_call *call, const struct shape *shape, const void *source)
+{
+    struct str bucket = member_text(shape, source, "S3Bucket");
+    struct str prefix = member_text(shape, source, "S3KeyPrefix");
+    return bucket.len == 0 || /* the operation reports the error */
+           (ask_other(call, "s3:ListBucket",
+                      arena_format(call->arena, "arn:aws:s3:::%.*s", STR_ARG(bucket)), false) &&
+            ask_other(call, "s3:GetObject",
+                      arena_format(call->arena, "arn:aws:s3:::%.*s/%.*s*", STR_ARG(bucket),
+                                   STR_ARG(prefix)),
+                      true));
+}
+
+/* Asks whether the caller may write objects below a folder of a bucket. */
+static bool ask_write_objects(struct api_call *call, struct str bucket, struct str folder)
+{
+    while (folder.len > 0 && folder.data[folder.len - 1] == '/') {
+        folder.len--;
+    }
+    return bucket.len == 0 ||
+           ask_other(call, "s3:PutObject",
+                     arena_format(call->arena, "arn:aws:s3:::%.*s/%.*s%s*", STR_ARG(bucket),
+                                  STR_ARG(folder), folder.len > 0 ? "/" : ""),
+                     true);
+}
+
+/* Returns a struct inside of the request, and its shape; NULL: the request lacks it, and the
+ * operation reports the error. */
+static const void *inner_struct(const struct question *question, const char *name,
+                                const struct shape **out_shape)
+{
+    const void *const *inner =
+        authorize_member(question->shape, question->request, name, SHAPE_STRUCT);
+    assert(inner != NULL);
+    *out_shape = authorize_shape(question->shape, name);
+    return *inner;
+}
+
+/* ImportTable: asks about the new table and the objects. */
+static bool ask_import(struct question *question)
+{
+    const struct shape *shape;
+    const void *table = inner_struct(question, "TableCreationParameters", &shape);
+    question->table = table == NULL ? STR_NULL : member_text(shape, table, "TableName");
+    if (question->table.len > 0 && !ask(question, &question->call->err)) {
+        return false;
+    }
+    const void *source = inner_struct(question, "S3BucketSource", &shape);
+    return source == NULL || ask_read_objects(question->call, shape, source);
+}
+
+/* StartBulkPutItems: asks about the table, the objects that are read and those that are written. */
+static bool ask_bulk(struct question *question)
+{
+    const struct shape *shape;
+    if (!ask_table(question)) {
+        return false;
+    }
+    const void *input = inner_struct(question, "InputS3Configuration", &shape);
+    if (input != NULL && !ask_read_objects(question->call, shape, input)) {
+        return false;
+    }
+    const void *output = inner_struct(question, "OutputS3Configuration", &shape);
+    return output == NULL ||
+           ask_write_objects(question->call, member_text(shape, output, "S3Bucket"),
+                             member_text(shape, output, "S3KeyPrefix"));
+}
+
+/* EnableKinesisStreamingDestination: asks about the table and the stream. */
+static bool ask_kinesis(struct question *question)
+{
+    struct api_call *call = question->call;
+    struct str stream = member_text(question->shape, question->request, "StreamArn");
+    return ask_table(question) &&
+           (stream.len == 0 || (ask_other(call, "kinesis:DescribeStream", stream, false) &&
+                                ask_other(call, "kinesis:PutRecords", stream, false)));
+}
+
+/* An export: asks about the table that is exported and the objects that are written; or about the
+ * export of an ARN, whose table may be deleted. */
 static bool ask_export(struct question *question, struct str table_arn)
 {
     if (!str_is_null(table_arn)) {
-        return ask_arn(question, table_arn);
+        return ask_arn(question, table_arn) &&
+               ask_write_objects(question->call,
+                                 member_text(question->shape, question->request, "S3Bucket"),
+                                 member_text(question->shape, question->request, "S3Prefix"));
     }
-    question->resource = member_text(question->shape, question->request, "ExportArn");
+    question->resource =
+        own_arn(question->call, member_text(question->shape, question->request, "ExportArn"));
     return question->resource.len == 0 || ask(question, &question->call->err);
 }
 
@@ -410,6 +552,9 @@ static bool authorize(struct api_call *call, const struct shape *shape, const vo
         return ask_table(&question);
     case RESOURCE_INDEX:
         return ask_index(&question);
+    case RESOURCE_QUERY:
+        question.action = "dynamodb:Query";
+        return ask_index(&question);
     case RESOURCE_NEW_TABLE:
         return ask_creation(&question);
     case RESOURCE_ARN:
@@ -418,6 +563,10 @@ static bool authorize(struct api_call *call, const struct shape *shape, const vo
         return ask_load(&question);
     case RESOURCE_IMPORT:
         return ask_import(&question);
+    case RESOURCE_BULK:
+        return ask_bulk(&question);
+    case RESOURCE_KINESIS:
+        return ask_kinesis(&question);
     case RESOURCE_BACKUP:
         return ask_backup(&question);
     case RESOURCE_EXPORT:
@@ -439,11 +588,11 @@ static bool authorize(struct api_call *call, const struct shape *shape, const vo
 bool api_decode(struct api_call *call, const struct shape *shape, void *out)
 {
     return wire_decode(call->arena, shape, call->body, out, &call->err) &&
-           (LIKELY(call->guard == NULL) || authorize(call, shape, out));
+           (LIKELY(call->guard == NULL && !call->notes_resources) || authorize(call, shape, out));
 }
 
-bool authorize_statement(struct api_call *call, const struct partiql *partiql,
-                         const struct wire_enum *capacity, const char *enclosing, struct err *err)
+bool authorize_statement(struct api_call *call, const struct statement_question *asked,
+                         struct err *err)
 {
     static const char *const actions[] = {
         [STATEMENT_SELECT] = "dynamodb:PartiQLSelect",
@@ -452,17 +601,17 @@ bool authorize_statement(struct api_call *call, const struct partiql *partiql,
         [STATEMENT_DELETE] = "dynamodb:PartiQLDelete",
         [STATEMENT_EXISTS] = "dynamodb:PartiQLSelect",
     };
-    if (LIKELY(call->guard == NULL)) {
+    if (LIKELY(call->guard == NULL && !call->notes_resources)) {
         return true;
     }
     struct question question = {
         .call = call,
-        .action = actions[partiql->statement.kind],
-        .table = partiql->statement.table,
-        .index = partiql->statement.index,
-        .enclosing = enclosing,
-        .capacity = *capacity,
-        .partiql = partiql,
+        .action = actions[asked->statement->kind],
+        .table = asked->statement->table,
+        .index = asked->statement->index,
+        .enclosing = asked->enclosing,
+        .capacity = asked->capacity,
+        .statement = asked,
     };
     return ask(&question, err);
 }
@@ -473,7 +622,8 @@ enum { CACHED_POLICIES_MAX = 1000 };
 
 /* An entry of the thread's cache of compiled policies. */
 struct cached_policy {
-    struct str revision; /* revision of the policy's text */
+    char table_id[sizeof(((struct table *)NULL)->id)];
+    uint32_t version; /* of the table's description, which has the policy's text */
     struct policy *policy;
 };
 
@@ -481,16 +631,14 @@ static void free_cached_policy(struct cached_policy *cached)
 {
     if (cached != NULL) {
         policy_destroy(cached->policy);
-        mem_free((char *)cached->revision.data);
         mem_free(cached);
     }
 }
 
-static struct str copy_text(struct str text)
+static bool is_current(const struct cached_policy *cached, const struct table *table)
 {
-    char *copy = mem_alloc(text.len + 1);
-    memcpy(copy, text.data, text.len);
-    return str_make(copy, text.len);
+    return cached->version == table->version &&
+           memcmp(cached->table_id, table->id, sizeof(cached->table_id)) == 0;
 }
 
 const struct policy *api_resource_policy(struct api_call *call, const struct table *table,
@@ -508,7 +656,7 @@ const struct policy *api_resource_policy(struct api_call *call, const struct tab
                           ? table->name /* a name has no slash */
                           : arena_format(call->arena, "%.*s/stream", STR_ARG(table->name));
     struct cached_policy *cached = map_get(policies, name);
-    if (cached != NULL && str_eq(cached->revision, policy.revision)) {
+    if (cached != NULL && is_current(cached, table)) {
         return cached->policy;
     }
     if (policies->count >= CACHED_POLICIES_MAX) { /* most are of deleted tables */
@@ -516,7 +664,8 @@ const struct policy *api_resource_policy(struct api_call *call, const struct tab
     }
     struct err err = ERR_INIT(call->arena);
     cached = mem_zalloc(sizeof(*cached));
-    cached->revision = copy_text(policy.revision);
+    cached->version = table->version;
+    memcpy(cached->table_id, table->id, sizeof(cached->table_id));
     bool good = policy_parse(policy.text, POLICY_RESOURCE, &cached->policy, &err);
     assert(good); /* PutResourcePolicy or CreateTable has parsed it */
     free_cached_policy(map_put(policies, name, cached));

@@ -10,15 +10,23 @@
 #define GRAMME_API_ACCESS_AUTHORIZE_H
 
 #include "api/api_internal.h"
+#include "api/arn.h"
 #include "auth/policy.h"
-
-struct partiql;
+#include "partiql/partiql.h"
 
 /* A list of texts that grows in the arena of the call. */
 struct text_list {
     struct str *texts;
     size_t count;
     size_t capacity;
+};
+
+/* A parsed PartiQL statement and the parameters of its request that condition keys are made of. */
+struct statement_question {
+    const struct statement *statement;
+    struct wire_enum return_on_failure; /* ReturnValuesOnConditionCheckFailure */
+    struct wire_enum capacity;          /* ReturnConsumedCapacity */
+    const char *enclosing;              /* the transaction that contains it, or NULL */
 };
 
 /* One question to the policies: an action on a resource, and the part of the request that it
@@ -30,13 +38,14 @@ struct question {
     struct str table;         /* STR_NULL: none */
     struct str index;         /* STR_NULL: none */
     const struct arn *stream; /* the resource is this stream of the table; else NULL */
+    bool is_prefix;           /* `resource` stands for many: see struct policy_request */
     const char
         *enclosing; /* dynamodb:EnclosingOperation: the transaction that contains it, or NULL */
     const struct shape *shape;     /* the shape of `request`, or NULL */
     const void *request;           /* the decoded struct that has the keys, expressions and so on */
     struct wire_enum capacity;     /* ReturnConsumedCapacity, which may be outside of `request` */
     const struct wire_list *items; /* BatchWriteItem: the requests of one table; else NULL */
-    const struct partiql *partiql; /* the parsed statement; else NULL */
+    const struct statement_question *statement; /* PartiQL; else NULL */
 
     const struct table *description; /* set by authorize.c; NULL: the table does not exist */
     struct auth_context context;
@@ -84,10 +93,14 @@ struct attribute_names {
  * `attribute_names`, a struct attribute_names. */
 void authorize_visit_path(void *attribute_names, const struct expr_path *path);
 
+/* Returns whether the caller could do `action` with the table or stream of `arn` if that had the
+ * resource policy `document`, which is valid. True if there is no guard. */
+MUST_USE bool authorize_allows_under(struct api_call *call, const char *action,
+                                     const struct arn *arn, struct str document);
+
 /* Returns whether the caller may run a parsed statement; called before its table is looked up.
  * Returns false with ERR_ACCESS_DENIED in *err. */
-MUST_USE bool authorize_statement(struct api_call *call, const struct partiql *partiql,
-                                  const struct wire_enum *capacity, const char *enclosing,
+MUST_USE bool authorize_statement(struct api_call *call, const struct statement_question *asked,
                                   struct err *err);
 
 #endif

@@ -406,18 +406,30 @@ static bool has_return_values(const struct question *question)
 {
     return strcmp(question->action, "dynamodb:PutItem") == 0 ||
            strcmp(question->action, "dynamodb:UpdateItem") == 0 ||
-           strcmp(question->action, "dynamodb:DeleteItem") == 0;
+           strcmp(question->action, "dynamodb:DeleteItem") == 0 ||
+           strcmp(question->action, "dynamodb:ConditionCheckItem") == 0;
+}
+
+/* ReturnValues; ALL_OLD also if ReturnValuesOnConditionCheckFailure is: a policy that hides
+ * attributes must not show them when a condition fails. */
+static struct str return_values_of(const struct question *question)
+{
+    const struct wire_enum *returned = member(question, "ReturnValues", SHAPE_ENUM);
+    const struct wire_enum *on_failure =
+        member(question, "ReturnValuesOnConditionCheckFailure", SHAPE_ENUM);
+    if (on_failure != NULL && str_eq(on_failure->text, STR("ALL_OLD"))) {
+        return STR("ALL_OLD");
+    }
+    return returned != NULL && !str_is_null(returned->text) ? returned->text : STR("NONE");
 }
 
 static void fill_parameters(struct question *question)
 {
-    const struct wire_enum *returned = member(question, "ReturnValues", SHAPE_ENUM);
     if (has_select(question)) {
         authorize_set(question, CONTEXT_DDB_SELECT, select_of(question));
     }
     if (has_return_values(question)) {
-        bool is_given = returned != NULL && !str_is_null(returned->text);
-        authorize_set(question, CONTEXT_DDB_RETURN_VALUES, is_given ? returned->text : STR("NONE"));
+        authorize_set(question, CONTEXT_DDB_RETURN_VALUES, return_values_of(question));
     }
     authorize_set(question, CONTEXT_DDB_RETURN_CONSUMED_CAPACITY,
                   str_is_null(question->capacity.text) ? STR("NONE") : question->capacity.text);

@@ -1,7 +1,6 @@
 /* Fills in the condition keys of a PartiQL statement. Called by authorize.c on the thread of the
  * call; keeps no state. */
 #include "api/access/authorize.h"
-#include "api/statements/partiql.h"
 
 /* The partition key values that the WHERE clause fixes. Operands of AND are searched for them,
  * those of OR and NOT are not. */
@@ -85,6 +84,9 @@ static void fill_parameters(struct question *question, const struct statement *s
                       statement->columns != NULL      ? STR("SPECIFIC_ATTRIBUTES")
                       : str_is_null(statement->index) ? STR("ALL_ATTRIBUTES")
                                                       : STR("ALL_PROJECTED_ATTRIBUTES"));
+    } else if (str_eq(question->statement->return_on_failure.text, STR("ALL_OLD"))) {
+        authorize_set(question, CONTEXT_DDB_RETURN_VALUES,
+                      STR("ALL_OLD")); /* see authorize_keys.c */
     } else if (statement->kind != STATEMENT_INSERT) {
         authorize_set(question, CONTEXT_DDB_RETURN_VALUES,
                       str_from_c(returned[statement->returning]));
@@ -98,7 +100,7 @@ static void fill_parameters(struct question *question, const struct statement *s
 
 void authorize_fill_statement(struct question *question, uint64_t mentions)
 {
-    const struct statement *statement = &question->partiql->statement;
+    const struct statement *statement = question->statement->statement;
     struct fixed_keys keys = {.question = question, .schema = authorize_schema(question)};
     add_where(&keys, statement->where);
     authorize_add_keys(question, keys.lists, statement->item);

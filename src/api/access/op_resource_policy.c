@@ -3,11 +3,13 @@
  * of the call. */
 #include "api/api_internal.h"
 #include "api/arn.h"
+#include "api/access/authorize.h"
+#include "api/access/policy_document.h"
 #include "api/access/resource_policy.h"
 #include "engine/stream.h"
+#include "err/messages.h"
 
-#define NO_POLICY       "NO_POLICY"
-#define POLICY_NOT_HERE "Resource-based policy not found for the provided ResourceArn: %.*s"
+#define NO_POLICY "NO_POLICY"
 
 struct policy_request_body {
     struct str arn;
@@ -52,7 +54,7 @@ static bool check_arn(struct api_call *call, struct str text, const struct arn *
         return false;
     }
     if (!str_eq(arn->region, engine_region(call->engine)) || !str_eq(arn->partition, STR("aws"))) {
-        return err_set(&call->err, ERR_VALIDATION, INVALID "Invalid resource Arn: %.*s",
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_INVALID "Invalid resource Arn: %.*s",
                        STR_ARG(text));
     }
     return str_eq(arn->account, engine_account(call->engine)) ||
@@ -64,8 +66,8 @@ static bool check_arn(struct api_call *call, struct str text, const struct arn *
 static bool refuse_missing_table(struct api_call *call, const struct arn *arn)
 {
     call->err = ERR_INIT(call->arena);
-    return err_set(&call->err, ERR_RESOURCE_NOT_FOUND,
-                   "Requested resource not found: Table: %.*s not found", STR_ARG(arn->table));
+    return err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND,
+                   STR_ARG(arn->table));
 }
 
 static bool check_stream(struct api_call *call, const struct arn *arn)
@@ -96,7 +98,9 @@ static bool check_request(struct api_call *call, const struct shape *shape,
 
 static bool refuse_no_policy(struct api_call *call, struct str arn)
 {
-    return err_set(&call->err, ERR_POLICY_NOT_FOUND, POLICY_NOT_HERE, STR_ARG(arn));
+    return err_set(&call->err, ERR_POLICY_NOT_FOUND,
+                   "Resource-based policy not found for the provided ResourceArn: %.*s",
+                   STR_ARG(arn));
 }
 
 /* GetResourcePolicy ------------------------------------------------------------------------- */
@@ -121,7 +125,7 @@ void op_get_resource_policy(struct api_call *call)
         refuse_no_policy(call, request.arn);
     } else {
         JSON_PUT(call->out, "{\"Policy\":");
-        json_write_string(call->out, policy.text);
+        json_write_string(call->out, policy_document_canonical(call->arena, policy.text));
         JSON_PUT(call->out, ",\"RevisionId\":");
         json_write_string(call->out, policy.revision);
         JSON_PUT(call->out, "}");
@@ -143,13 +147,29 @@ struct policy_change {
 static bool check_revision(struct policy_change *op, struct resource_policy policy)
 {
     struct str expected = op->request.expected;
+    struct str table = op->arn.table;
+    struct err *err = &op->engine.call.err;
     if (str_is_null(expected)) {
         return true;
     }
-    bool fits = str_eq(expected, STR(NO_POLICY)) ? str_is_null(policy.text)
-                                                 : str_eq(expected, policy.revision);
-    return fits || err_set(&op->engine.call.err, ERR_POLICY_NOT_FOUND, POLICY_NOT_HERE,
-                           STR_ARG(op->request.arn));
+    if (str_eq(expected, STR(NO_POLICY))) {
+        return str_is_null(policy.text) ||
+               err_set(err, ERR_POLICY_NOT_FOUND,
+                       "Requested policy update expecting none to be present for table %.*s, but a "
+                       "policy exists with revision id %.*s.",
+                       STR_ARG(table), STR_ARG(policy.revision));
+    }
+    if (str_is_null(policy.text)) {
+        return err_set(err, ERR_POLICY_NOT_FOUND,
+                       "Requested update for policy with revision id %.*s, but table %.*s has no "
+                       "associated policy.",
+                       STR_ARG(expected), STR_ARG(table));
+    }
+    return str_eq(expected, policy.revision) ||
+           err_set(err, ERR_POLICY_NOT_FOUND,
+                   "Requested update for policy with revision id %.*s, but the policy associated "
+                   "to target table %.*s has revision id %.*s.",
+                   STR_ARG(expected), STR_ARG(table), STR_ARG(policy.revision));
 }
 
 /* Returns a copy of the table with another policy. NULL: the error is set. */
@@ -160,11 +180,16 @@ static const struct table *with_policy(struct policy_change *op, const struct ta
     *changed = *table;
     if (!resource_policy_set(op->call->arena, changed, &op->arn, policy)) {
         err_set(&op->engine.call.err, ERR_VALIDATION,
-                INVALID "A newer stream of the table has been enabled: %.*s",
+                MESSAGE_INVALID "A newer stream of the table has been enabled: %.*s",
                 STR_ARG(op->request.arn));
         return NULL;
     }
     return changed;
+}
+
+static bool is_equivalent(struct arena *arena, struct str a, struct str b)
+{
+    return str_eq(policy_document_canonical(arena, a), policy_document_canonical(arena, b));
 }
 
 static const struct table *put_policy(struct table_change *change, const struct table *table)
@@ -175,7 +200,7 @@ static const struct table *put_policy(struct table_change *change, const struct 
     if (!check_revision(op, policy)) {
         return NULL;
     }
-    if (str_is_null(policy.text) || !str_eq(policy.text, op->request.policy)) {
+    if (str_is_null(policy.text) || !is_equivalent(arena, policy.text, op->request.policy)) {
         policy.text = op->request.policy;
         policy.revision = resource_policy_revision(arena, policy.revision);
     }
@@ -237,12 +262,24 @@ void op_delete_resource_policy(struct api_call *call)
     start_change(op, delete_policy);
 }
 
+/* Whether the caller may still put a policy under the new one, or confirms that it need not. */
+static bool check_access(struct policy_change *op)
+{
+    struct api_call *call = op->call;
+    return op->request.confirmed.value ||
+           authorize_allows_under(call, "dynamodb:PutResourcePolicy", &op->arn,
+                                  op->request.policy) ||
+           err_set(&call->err, ERR_ACCESS_DENIED,
+                   "The new resource policy will not allow you to update the resource policy in "
+                   "the future.");
+}
+
 void op_put_resource_policy(struct api_call *call)
 {
     struct policy_change *op = ARENA_NEW(call->arena, struct policy_change);
     op->call = call;
     if (!check_request(call, &shape_put_policy, &op->request, &op->arn) ||
-        !resource_policy_check(call, op->arn.kind, op->request.policy)) {
+        !resource_policy_check(call, op->arn.kind, op->request.policy) || !check_access(op)) {
         api_finish(call);
         return;
     }

@@ -2,10 +2,10 @@
  * op_create_table.c and authorize.c on the thread of the call; keeps no state. */
 #include "api/access/resource_policy.h"
 
+#include "api/access/policy_document.h"
 #include "base/clock.h"
 #include "engine/stream.h"
-
-#define INVALID_POLICY INVALID "Invalid policy document: "
+#include "err/messages.h"
 
 enum { POLICY_BYTES_MAX = 20 * 1024 };
 
@@ -129,7 +129,7 @@ static bool visit_action(void *context, struct str action)
     const struct action_check *check = context;
     return is_good_action(check->names, action) ||
            err_set(check->err, ERR_VALIDATION,
-                   INVALID_POLICY "The following action names are invalid: \"%.*s\"",
+                   POLICY_DOCUMENT_INVALID "The following action names are invalid: \"%.*s\"",
                    STR_ARG(action));
 }
 
@@ -139,13 +139,23 @@ bool resource_policy_check(struct api_call *call, enum arn_kind kind, struct str
     struct err problem = ERR_INIT(call->arena);
     if (document.len > POLICY_BYTES_MAX) {
         return err_set(&call->err, ERR_VALIDATION,
-                       INVALID "Maximum policy size of %d bytes exceeded", POLICY_BYTES_MAX);
+                       MESSAGE_INVALID "Maximum policy size of %d bytes exceeded",
+                       POLICY_BYTES_MAX);
+    }
+    if (!policy_document_check(call->arena, document, &call->err)) {
+        return false;
     }
     if (!policy_parse(document, POLICY_RESOURCE, &policy, &problem)) {
-        return err_set(&call->err, ERR_VALIDATION, INVALID_POLICY "%.*s", STR_ARG(problem.message));
+        return err_set(&call->err, ERR_VALIDATION, POLICY_DOCUMENT_INVALID "%.*s",
+                       STR_ARG(problem.message));
     }
     struct action_check check = {kind == ARN_STREAM ? stream_actions : table_actions, &call->err};
-    bool good = policy_each_action(policy, visit_action, &check);
+    bool good =
+        policy_each_action(policy, visit_action, &check) &&
+        (!policy_is_unbounded(policy) ||
+         err_set(&call->err, ERR_VALIDATION,
+                 "Resource-based policy grants unbounded access in one or more elements. Please "
+                 "revise the policy to ensure least-privilege form of access"));
     policy_destroy(policy);
     return good;
 }

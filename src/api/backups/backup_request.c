@@ -3,26 +3,13 @@
 #include "api/backups/backup_request.h"
 
 #include "api/arn.h"
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "err/messages.h"
 
 const struct shape shape_backup_arn = {.kind = SHAPE_STRING, .min = 37, .max = 1024};
 const struct shape shape_timestamp = {.kind = SHAPE_TIMESTAMP};
 
 /* --- ARNs --- */
-
-bool backup_request_split(struct str arn, struct backup_arn_parts *out)
-{
-    static const char word[] = "/backup/";
-    const char *at = arn.len == 0 ? NULL : memmem(arn.data, arn.len, word, sizeof(word) - 1);
-    if (at == NULL) {
-        return false;
-    }
-    out->table_arn = str_make(arn.data, (size_t)(at - arn.data));
-    out->id = str_skip(arn, out->table_arn.len + sizeof(word) - 1);
-    out->table = api_table_in_arn(out->table_arn);
-    return !str_is_null(out->table) && out->id.len > 0;
-}
 
 /* Two letters, words, a digit: us-east-1, us-gov-west-1. */
 static bool is_region(struct str text)
@@ -38,8 +25,8 @@ static bool is_region(struct str text)
 bool backup_request_row(struct api_call *call, struct str text, struct str *out)
 {
     struct backup_arn_parts parts;
-    if (!backup_request_split(text, &parts)) {
-        return err_set(&call->err, ERR_VALIDATION, "Invalid Backup ARN");
+    if (!api_split_backup_arn(text, &parts)) {
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_BACKUP_ARN);
     }
     struct arn arn = arn_parse(parts.table_arn);
     struct str here = engine_region(call->engine);
@@ -48,7 +35,7 @@ bool backup_request_row(struct api_call *call, struct str text, struct str *out)
         return err_set(&call->err, ERR_VALIDATION, "Invalid Request: BackupArn is not valid");
     }
     if (!str_eq(arn.account, engine_account(call->engine))) {
-        return err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
+        return err_set(&call->err, ERR_ACCESS_DENIED, MESSAGE_ACCESS_DENIED);
     }
     *out = backup_row_name(call->arena, parts.id, parts.table);
     return true;
@@ -64,26 +51,25 @@ void backup_request_word_error(struct err *err, struct str table_name)
     }
     err->code = ERR_NONE; /* it is set again below */
     if (code == ERR_RESOURCE_NOT_FOUND) {
-        err_set(err, ERR_TABLE_NOT_FOUND, "Table not found: %.*s", STR_ARG(table_name));
+        err_set(err, ERR_TABLE_NOT_FOUND, MESSAGE_BACKUP_TABLE_NOT_FOUND, STR_ARG(table_name));
     } else {
         err_set(err, ERR_CONTINUOUS_BACKUPS_UNAVAILABLE, MESSAGE_BACKUPS_BEGIN,
                 STR_ARG(table_name));
     }
 }
 
-const struct table *backup_request_table(struct api_call *call, struct str name)
+bool backup_request_check_table(struct api_call *call, struct str name)
 {
-    const struct table *table = api_table(call, name);
-    if (table != NULL) {
-        return table;
+    const struct table *table = table_acquire(call->engine, name);
+    bool is_creating = table != NULL && table_status(call->engine, table) == STATUS_CREATING;
+    bool is_early = is_creating && table->restore.space == 0;
+    bool ok = table != NULL && !is_creating;
+    table_release(table);
+    if (!ok) {
+        err_set(&call->err, is_early ? ERR_RESOURCE_IN_USE : ERR_RESOURCE_NOT_FOUND, "%s", "");
+        backup_request_word_error(&call->err, name);
     }
-    const struct table *creating = table_acquire(call->engine, name);
-    bool is_early = creating != NULL && creating->restore.space == 0;
-    table_release(creating);
-    call->err = ERR_INIT(call->arena);
-    err_set(&call->err, is_early ? ERR_RESOURCE_IN_USE : ERR_RESOURCE_NOT_FOUND, "%s", "");
-    backup_request_word_error(&call->err, name);
-    return NULL;
+    return ok;
 }
 
 /* --- backups as JSON --- */

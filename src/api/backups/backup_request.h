@@ -8,22 +8,15 @@
 extern const struct shape shape_backup_arn;
 extern const struct shape shape_timestamp;
 
-/* The parts of arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/backup/ID. */
-struct backup_arn_parts {
-    struct str table_arn;
-    struct str table;
-    struct str id;
-};
-/* Takes an ARN apart; false: it is of another form. */
-MUST_USE bool backup_request_split(struct str arn, struct backup_arn_parts *out);
 /* The name of the backup's row, from the parameter BackupArn. False: call->err. */
 MUST_USE bool backup_request_row(struct api_call *call, struct str arn, struct str *out);
 
 /* Replaces the error of an engine's call on a table by that of operations on backups: the table is
  * not found, or its backups begin later. */
 void backup_request_word_error(struct err *err, struct str table_name);
-/* Finds a table for such an operation, kept until the call ends. NULL: call->err. */
-const struct table *backup_request_table(struct api_call *call, struct str name);
+/* Whether there is a table for such an operation; false: call->err. Does not hold its description:
+ * recovery begins when no call uses the one before. */
+MUST_USE bool backup_request_check_table(struct api_call *call, struct str name);
 
 /* Writes the members of a BackupSummary, or of BackupDetails: then without the table. `status`
  * NULL: that of the backup. */

@@ -1,9 +1,9 @@
 /* DescribeContinuousBackups and UpdateContinuousBackups: point-in-time recovery of a table. Called
  * by dispatch.c on the thread of the request. */
 #include "api/backups/backup_request.h"
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/tables/table_request.h"
-#include "base/clock.h"
+#include "err/messages.h"
 
 static void write_description(struct api_call *call, const struct table *table)
 {
@@ -14,7 +14,8 @@ static void write_description(struct api_call *call, const struct table *table)
     api_member(call, STR("PointInTimeRecoveryStatus"));
     json_write_plain_string(call->out, table->recovery ? STR("ENABLED") : STR("DISABLED"));
     if (table->recovery) {
-        struct recovery_window window = recovery_window(call->engine, table, clock_wall_ms());
+        struct recovery_window window =
+            recovery_window(call->engine, table, engine_trusted_ms(call->engine));
         api_member(call, STR("RecoveryPeriodInDays"));
         buf_add_int64(call->out, table->recovery_days);
         describe_date(call, STR("EarliestRestorableDateTime"), window.earliest_ms);
@@ -45,7 +46,7 @@ static void describe(struct api_call *call, struct str name)
     const struct table *table = api_table(call, name);
     if (table == NULL) {
         call->err = ERR_INIT(call->arena);
-        err_set(&call->err, ERR_TABLE_NOT_FOUND, "Table not found: %.*s", STR_ARG(name));
+        err_set(&call->err, ERR_TABLE_NOT_FOUND, MESSAGE_BACKUP_TABLE_NOT_FOUND, STR_ARG(name));
         return;
     }
     write_description(call, table);
@@ -139,7 +140,7 @@ static bool check_request(struct api_call *call, const struct update_backups_req
                        "Invalid Request: Cannot specify RecoveryPeriodInDays when disabling "
                        "point-in-time recovery.");
     }
-    return backup_request_table(call, request->table_name) != NULL;
+    return backup_request_check_table(call, request->table_name);
 }
 
 void op_update_continuous_backups(struct api_call *call)

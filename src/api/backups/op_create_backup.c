@@ -73,7 +73,7 @@ void op_create_backup(struct api_call *call)
     if (!api_decode(call, &shape_create_backup, request) ||
         !table_request_check_name(call, &shape_create_backup, request, request->table_name) ||
         !wire_validate(&shape_create_backup, request, WORDING_OLDER, &call->err) ||
-        backup_request_table(call, request->table_name) == NULL) {
+        !backup_request_check_table(call, request->table_name)) {
         api_finish(call);
         return;
     }

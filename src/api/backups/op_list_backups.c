@@ -2,9 +2,7 @@
  * the request. */
 #include "api/backups/backup_request.h"
 #include "api/tables/table_request.h"
-
-#define INVALID         "One or more parameter values were invalid: "
-#define INVALID_REQUEST "Invalid Request: "
+#include "err/messages.h"
 
 struct list_backups_request {
     struct str table_name;
@@ -46,9 +44,9 @@ static bool check_start(struct api_call *call, struct str start)
     }
     return str_starts_with(start, STR("arn:"))
                ? err_set(&call->err, ERR_VALIDATION,
-                         INVALID_REQUEST
+                         MESSAGE_INVALID_REQUEST
                          "The supplied ExclusiveStartBackupArn does not match the region")
-               : err_set(&call->err, ERR_VALIDATION, "Invalid Backup ARN");
+               : err_set(&call->err, ERR_VALIDATION, MESSAGE_BACKUP_ARN);
 }
 
 static bool check_range(struct api_call *call, const struct list_backups_request *request)
@@ -56,7 +54,8 @@ static bool check_range(struct api_call *call, const struct list_backups_request
     bool has_both = request->lower_ms.given && request->upper_ms.given;
     return !has_both || request->lower_ms.value <= request->upper_ms.value ||
            err_set(&call->err, ERR_VALIDATION,
-                   INVALID "Time range lower bound must be less than or equal to upper bound");
+                   MESSAGE_INVALID
+                   "Time range lower bound must be less than or equal to upper bound");
 }
 
 enum { BACKUPS_PER_PAGE = 100 };
@@ -100,7 +99,7 @@ static void start(struct list_backups *op)
     struct api_call *call = op->call;
     const struct list_backups_request *request = &op->request;
     struct backup_arn_parts parts;
-    bool has_start = !str_is_null(request->start) && backup_request_split(request->start, &parts);
+    bool has_start = !str_is_null(request->start) && api_split_backup_arn(request->start, &parts);
     size_t type = str_is_null(request->type.text) ? TYPE_USER : (size_t)request->type.value;
     op->engine = (struct backup_list){
         .call = api_engine_call(call, list_done),

@@ -3,7 +3,7 @@
  * the same. Called by dispatch.c on the thread of the request. */
 #include "api/arn.h"
 #include "api/backups/backup_request.h"
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/backups/restore_request.h"
 #include "base/random.h"
 #include "err/messages.h"
@@ -185,6 +185,20 @@ static const struct shape shape_to_time = {
     .size = sizeof(struct to_time_request),
 };
 
+/* The service restores tables of other Regions, too; those do not exist here. */
+static bool check_region(struct api_call *call, const struct arn *arn,
+                         const struct restore_overrides *overrides)
+{
+    if (str_eq(arn->region, engine_region(call->engine)) && str_eq(arn->partition, STR("aws"))) {
+        return true;
+    }
+    return overrides->sse == NULL
+               ? err_set(&call->err, ERR_VALIDATION,
+                         "Invalid Request: sseSpecificationOverride must be provided for "
+                         "cross-region restores")
+               : err_set(&call->err, ERR_TABLE_NOT_FOUND, "Table not found");
+}
+
 /* Finds the name of the source in the parameter that has it. */
 static bool find_source(struct api_call *call, const struct to_time_request *request,
                         struct str *out)
@@ -197,8 +211,7 @@ static bool find_source(struct api_call *call, const struct to_time_request *req
     *out = request->source;
     if (str_is_null(request->source_arn)) {
         return !str_is_null(request->source) ||
-               err_set(err, ERR_VALIDATION,
-                       "The parameter 'TableName' is required but was not present in the request");
+               err_set(err, ERR_VALIDATION, MESSAGE_TABLE_NAME_MISSING);
     }
     struct arn arn = arn_parse(request->source_arn);
     if (arn.kind != ARN_TABLE) {
@@ -210,7 +223,7 @@ static bool find_source(struct api_call *call, const struct to_time_request *req
                        "owner\xe2\x80\x99s account.");
     }
     *out = arn.table;
-    return true;
+    return check_region(call, &arn, &request->overrides);
 }
 
 static bool check_times(struct api_call *call, const struct to_time_request *request)
@@ -235,7 +248,7 @@ static bool check_source(struct restore *restore, struct str name, bool is_by_ar
     if (source == NULL) {
         call->err = ERR_INIT(call->arena);
         return is_by_arn ? err_set(&call->err, ERR_TABLE_NOT_FOUND, "Table not found")
-                         : err_set(&call->err, ERR_TABLE_NOT_FOUND, "Table not found: %.*s",
+                         : err_set(&call->err, ERR_TABLE_NOT_FOUND, MESSAGE_BACKUP_TABLE_NOT_FOUND,
                                    STR_ARG(name));
     }
     return true;

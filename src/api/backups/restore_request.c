@@ -3,8 +3,7 @@
 #include "api/backups/restore_request.h"
 
 #include "base/clock.h"
-
-#define INVALID_REQUEST "Invalid Request: "
+#include "err/messages.h"
 
 struct restorer {
     struct api_call *call;
@@ -12,6 +11,7 @@ struct restorer {
     const struct table *source;
     struct table *table;
     bool is_overridden; /* BillingModeOverride is given */
+    bool *taken;        /* of each index of the source: an override has it */
 };
 
 /* --- capacity --- */
@@ -24,18 +24,21 @@ static bool check_throughput(const struct restorer *restorer)
     bool given = overrides->throughput != NULL;
     if (restorer->is_overridden && on_demand && given) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID_REQUEST "Cannot override ProvisionedThroughput if BillingMode is "
-                                       "overridden to PAY_PER_REQUEST");
+                       MESSAGE_INVALID_REQUEST
+                       "Cannot override ProvisionedThroughput if BillingMode is "
+                       "overridden to PAY_PER_REQUEST");
     }
     if (restorer->is_overridden && !on_demand && !given) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID_REQUEST "Must override ProvisionedThroughput if BillingMode is "
-                                       "overridden to PROVISIONED");
+                       MESSAGE_INVALID_REQUEST
+                       "Must override ProvisionedThroughput if BillingMode is "
+                       "overridden to PROVISIONED");
     }
     return !given || !on_demand ||
            err_set(err, ERR_VALIDATION,
-                   INVALID_REQUEST "Cannot override ProvisionedThroughput unless BillingMode is "
-                                   "PROVISIONED");
+                   MESSAGE_INVALID_REQUEST
+                   "Cannot override ProvisionedThroughput unless BillingMode is "
+                   "PROVISIONED");
 }
 
 static bool apply_on_demand(const struct restorer *restorer)
@@ -48,15 +51,16 @@ static bool apply_on_demand(const struct restorer *restorer)
     bool is_read = given->read.given;
     if (!restorer->is_overridden || restorer->table->billing != BILLING_PAY_PER_REQUEST) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID_REQUEST "Cannot override %s for OnDemandThroughput unless "
-                                       "BillingModeOverride is PAY_PER_REQUEST",
+                       MESSAGE_INVALID_REQUEST "Cannot override %s for OnDemandThroughput unless "
+                                               "BillingModeOverride is PAY_PER_REQUEST",
                        is_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
     }
     bool bad_read = is_read && given->read.value < 1;
     if (bad_read || (given->write.given && given->write.value < 1)) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID_REQUEST "Requested %s for OnDemandThroughput is outside of valid "
-                                       "range",
+                       MESSAGE_INVALID_REQUEST
+                       "Requested %s for OnDemandThroughput is outside of valid "
+                       "range",
                        bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
     }
     restorer->table->on_demand = (struct unit_pair){given->read.value, given->write.value};
@@ -131,19 +135,27 @@ static bool has_projection(const struct index *index, const struct projection_re
     return same;
 }
 
+/* Finds the index of the source that an override describes; of several the one with its name. Each
+ * index can be restored once. NULL: there is none; call->err is set. */
 static const struct index *find_source(const struct restorer *restorer, enum index_kind kind,
                                        const struct index_request *given)
 {
     const struct table *source = restorer->source;
+    const struct index *found = NULL;
     for (size_t i = 0; i < source->index_count; i++) {
         const struct index *index = &source->indexes[i];
-        if (index->kind == kind && has_schema(index, &given->key_schema) &&
-            has_projection(index, given->projection)) {
-            return index;
+        bool is_same = index->kind == kind && has_schema(index, &given->key_schema) &&
+                       has_projection(index, given->projection);
+        if (is_same && !restorer->taken[i] && (found == NULL || str_eq(index->name, given->name))) {
+            found = index;
         }
     }
+    if (found != NULL) {
+        restorer->taken[found - source->indexes] = true;
+        return found;
+    }
     err_set(&restorer->call->err, ERR_VALIDATION,
-            INVALID_REQUEST
+            MESSAGE_INVALID_REQUEST
             "Index %.*s does not match a secondary index that existed in the source "
             "table and cannot be created during the restore operation",
             STR_ARG(given->name));
@@ -159,8 +171,9 @@ static bool apply_index_throughput(const struct restorer *restorer,
     bool has_own = given != NULL && given->throughput != NULL;
     if (on_demand && has_own) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID_REQUEST "Cannot override ProvisionedThroughput if BillingMode is "
-                                       "overridden to PAY_PER_REQUEST for index %.*s",
+                       MESSAGE_INVALID_REQUEST
+                       "Cannot override ProvisionedThroughput if BillingMode is "
+                       "overridden to PAY_PER_REQUEST for index %.*s",
                        STR_ARG(index->name));
     }
     if (on_demand) {
@@ -173,7 +186,7 @@ static bool apply_index_throughput(const struct restorer *restorer,
     }
     return index->throughput.read_units != 0 ||
            err_set(err, ERR_VALIDATION,
-                   INVALID_REQUEST "Must specify provisioned throughput for index %.*s",
+                   MESSAGE_INVALID_REQUEST "Must specify provisioned throughput for index %.*s",
                    STR_ARG(index->name));
 }
 
@@ -213,7 +226,7 @@ static bool add_indexes(const struct restorer *restorer, enum index_kind kind,
     return true;
 }
 
-/* Checks that no index of the source, and no name, occurs twice. */
+/* Checks that no name occurs twice. */
 static bool check_distinct(const struct restorer *restorer)
 {
     const struct table *table = restorer->table;
@@ -227,12 +240,7 @@ static bool check_distinct(const struct restorer *restorer)
             }
         }
     }
-    return table->index_count - table->local_count <= TABLE_GSI_MAX &&
-                   table->local_count <= TABLE_LSI_MAX
-               ? true
-               : err_set(&restorer->call->err, ERR_VALIDATION,
-                         "One or more parameter values were invalid: Number of indexes exceeds "
-                         "the per-table limit");
+    return true;
 }
 
 static bool apply_indexes(struct restorer *restorer)
@@ -244,6 +252,7 @@ static bool apply_indexes(struct restorer *restorer)
         ARENA_ARRAY(restorer->call->arena, struct index,
                     restorer->source->index_count + overrides->global_indexes.count +
                         overrides->local_indexes.count + 1);
+    restorer->taken = ARENA_ARRAY(restorer->call->arena, bool, restorer->source->index_count + 1);
     if (!add_indexes(restorer, INDEX_GLOBAL, &overrides->global_indexes, indexes, &count)) {
         return false;
     }

@@ -2,9 +2,8 @@
  * request. */
 #include "api/files/export_request.h"
 
-#include "api/tables/describe.h"
-
-#define INVALID_REQUEST "Invalid Request: "
+#include "api/tables/table_description.h"
+#include "err/messages.h"
 
 /* --- ARNs --- */
 
@@ -16,10 +15,9 @@ bool export_request_table(struct api_call *call, struct str text, struct arn *ou
         return err_set(err, ERR_VALIDATION, "Invalid TableArn: Invalid Table ARN");
     }
     if (out->kind == ARN_INDEX || out->kind == ARN_STREAM) {
-        return err_set(err, ERR_VALIDATION, INVALID_REQUEST "Table ARN is invalid.");
+        return err_set(err, ERR_VALIDATION, MESSAGE_INVALID_REQUEST "Table ARN is invalid.");
     }
-    return out->kind == ARN_TABLE ||
-           err_set(err, ERR_VALIDATION, INVALID "tableArn is not a valid ARN");
+    return out->kind == ARN_TABLE || err_set(err, ERR_VALIDATION, MESSAGE_TABLE_ARN);
 }
 
 /* Takes arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/export/ID apart. */
@@ -46,7 +44,7 @@ bool export_request_row(struct api_call *call, struct str text, struct str *out)
     }
     if (table.kind != ARN_TABLE || !str_eq(table.partition, STR("aws")) ||
         !str_eq(table.account, engine_account(call->engine))) {
-        return err_set(err, ERR_ACCESS_DENIED, "Access is denied");
+        return err_set(err, ERR_ACCESS_DENIED, MESSAGE_ACCESS_DENIED);
     }
     if (!str_eq(table.region, engine_region(call->engine))) {
         return err_set(err, ERR_EXPORT_NOT_FOUND, "Export not found: Invalid export arn");

@@ -5,6 +5,7 @@
 #include "api/arn.h"
 #include "base/hex.h"
 #include "base/random.h"
+#include "err/messages.h"
 
 /* --- shapes --- */
 
@@ -79,7 +80,7 @@ bool load_request_row(struct api_call *call, enum load_kind kind, struct str tex
                        kind == LOAD_IMPORT ? "Import" : "Bulk Operation");
     }
     if (!str_eq(arn.account, engine_account(call->engine)) || !str_eq(arn.partition, STR("aws"))) {
-        return err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
+        return err_set(&call->err, ERR_ACCESS_DENIED, MESSAGE_ACCESS_DENIED);
     }
     *out = load_row_name(call->arena, id, arn.table);
     return true;
@@ -138,8 +139,7 @@ bool load_request_position(struct api_call *call, struct str token, struct str *
     }
     if (!is_good || len <= LOAD_ID_LEN || len > LOAD_ID_LEN + 1 + TABLE_NAME_MAX ||
         name[LOAD_ID_LEN] != '/') {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "Invalid Request: Provided nextToken is invalid: %.*s", STR_ARG(token));
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_LIST_TOKEN, STR_ARG(token));
     }
     *out = str_make(name, len);
     return true;

@@ -101,8 +101,7 @@ static bool read_token(struct api_call *call, struct str token, struct str *out)
     bool good = token.len / 2 > BACKUP_ID_LEN && hex_decode(token, bytes);
     *out = str_make(bytes, token.len / 2);
     return (good && bytes[BACKUP_ID_LEN] == '/') ||
-           err_set(&call->err, ERR_VALIDATION,
-                   "Invalid Request: Provided nextToken is invalid: %.*s", STR_ARG(token));
+           err_set(&call->err, ERR_VALIDATION, MESSAGE_LIST_TOKEN, STR_ARG(token));
 }
 
 static void write_list(struct list_exports *op)
@@ -145,7 +144,7 @@ static bool find_table(struct list_exports *op, bool *out_found)
     }
     struct arn arn = arn_parse(text);
     if (arn.kind != ARN_TABLE) {
-        return err_set(&call->err, ERR_VALIDATION, INVALID "tableArn is not a valid ARN");
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_TABLE_ARN);
     }
     const struct table *table = api_table(call, arn.table);
     *out_found = table != NULL && str_eq(arn.region, engine_region(call->engine)) &&

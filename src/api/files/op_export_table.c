@@ -7,8 +7,6 @@
 #include "base/random.h"
 #include "err/messages.h"
 
-#define INVALID_REQUEST "Invalid Request: "
-
 struct incremental_request {
     struct wire_int from_ms;
     struct wire_int to_ms;
@@ -27,6 +25,7 @@ struct export_table_request {
     struct wire_enum format;
     struct wire_enum type;
     struct incremental_request *incremental;
+    struct wire_map filter; /* its members are not known */
 };
 
 /* --- what a request may hold --- */
@@ -59,6 +58,12 @@ static const struct shape shape_incremental = {
     .fields = incremental_fields,
     .size = sizeof(struct incremental_request),
 };
+static const struct shape shape_filter_member = {.kind = SHAPE_ANY};
+static const struct shape shape_filter = {
+    .kind = SHAPE_MAP,
+    .java = "FilterSpecification",
+    .element = &shape_filter_member,
+};
 static const struct field export_table_fields[] = {
     FIELD_REQUIRED(struct export_table_request, table_arn, "TableArn", shape_table_arn),
     FIELD(struct export_table_request, time_ms, "ExportTime", shape_timestamp),
@@ -72,6 +77,7 @@ static const struct field export_table_fields[] = {
     FIELD(struct export_table_request, type, "ExportType", shape_type),
     FIELD(struct export_table_request, incremental, "IncrementalExportSpecification",
           shape_incremental),
+    FIELD(struct export_table_request, filter, "FilterSpecification", shape_filter),
     FIELD_END,
 };
 static const struct shape shape_export_table = {
@@ -90,22 +96,24 @@ static bool check_type(struct api_call *call, const struct export_table_request 
     bool has_specification = request->incremental != NULL;
     if (!is_given && has_specification) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID_REQUEST "Export Type expected to be Incremental Export when "
-                                       "incremental export specification is provided");
+                       MESSAGE_INVALID_REQUEST "Export Type expected to be Incremental Export when "
+                                               "incremental export specification is provided");
     }
     if (is_given && request->type.value == TYPE_FULL && has_specification) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID_REQUEST "When Export Type is Full Export , Incremental Export "
-                                       "Specification should not be provided");
+                       MESSAGE_INVALID_REQUEST
+                       "When Export Type is Full Export , Incremental Export "
+                       "Specification should not be provided");
     }
     if (is_given && request->type.value == TYPE_INCREMENTAL && !has_specification) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID_REQUEST "Incremental Export Specification expected when export "
-                                       "type is set as Incremental Export");
+                       MESSAGE_INVALID_REQUEST
+                       "Incremental Export Specification expected when export "
+                       "type is set as Incremental Export");
     }
     return !has_specification || request->incremental->from_ms.given ||
            err_set(err, ERR_VALIDATION,
-                   INVALID_REQUEST
+                   MESSAGE_INVALID_REQUEST
                    "ExportFromTime must be provided in IncrementalExportSpecification");
 }
 
@@ -114,7 +122,20 @@ static bool check_encryption(struct api_call *call, const struct export_table_re
     bool is_kms = !str_is_null(request->sse.text) && request->sse.value == SSE_KMS;
     return str_is_null(request->sse_key_id) || is_kms ||
            err_set(&call->err, ERR_VALIDATION,
-                   INVALID_REQUEST "KMS Key Id is not supported for this encryption type");
+                   MESSAGE_INVALID_REQUEST "KMS Key Id is not supported for this encryption type");
+}
+
+/* Filters are refused: an export that ignored its filter would contain items that the client has
+ * excluded. */
+static bool check_filter(struct api_call *call, const struct export_table_request *request)
+{
+    if (!request->filter.given) {
+        return true;
+    }
+    return err_set(&call->err, ERR_VALIDATION,
+                   MESSAGE_INVALID_REQUEST "Invalid FilterSpecification: %s",
+                   request->filter.count == 0 ? "The specification can not be empty"
+                                              : "Exports with a filter are not supported");
 }
 
 /* The table is of this account and Region. */
@@ -122,10 +143,10 @@ static bool check_owner(struct api_call *call, const struct arn *arn, struct str
 {
     if (!str_eq(arn->account, engine_account(call->engine)) ||
         !str_eq(arn->partition, STR("aws"))) {
-        return err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
+        return err_set(&call->err, ERR_ACCESS_DENIED, MESSAGE_ACCESS_DENIED);
     }
     return str_eq(arn->region, engine_region(call->engine)) ||
-           err_set(&call->err, ERR_TABLE_NOT_FOUND, "Table not found: %.*s", STR_ARG(text));
+           err_set(&call->err, ERR_TABLE_NOT_FOUND, MESSAGE_BACKUP_TABLE_NOT_FOUND, STR_ARG(text));
 }
 
 /* --- the export --- */
@@ -199,7 +220,8 @@ static void create_done(struct engine_call *engine_call)
     }
     if (err.code == ERR_RESOURCE_NOT_FOUND) {
         err = ERR_INIT(op->call->arena);
-        err_set(&err, ERR_TABLE_NOT_FOUND, "Table not found: %.*s", STR_ARG(op->request.table_arn));
+        err_set(&err, ERR_TABLE_NOT_FOUND, MESSAGE_BACKUP_TABLE_NOT_FOUND,
+                STR_ARG(op->request.table_arn));
     }
     if (err.code == ERR_NONE) {
         export_request_describe(op->call, op->create.row_name, &op->create.made);
@@ -277,7 +299,8 @@ void op_export_table_to_point_in_time(struct api_call *call)
     if (!api_decode(call, &shape_export_table, request) ||
         !wire_validate(&shape_export_table, request, WORDING_OLDER, &call->err) ||
         !export_request_table(call, request->table_arn, &arn) || !check_type(call, request) ||
-        !check_encryption(call, request) || !check_owner(call, &arn, request->table_arn)) {
+        !check_encryption(call, request) || !check_filter(call, request) ||
+        !check_owner(call, &arn, request->table_arn)) {
         api_finish(call);
         return;
     }

@@ -2,7 +2,7 @@
  * carries them out. Called by dispatch.c on the thread of the request. */
 #include "api/arn.h"
 #include "api/tables/create_table.h"
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/files/load_request.h"
 #include "base/hash.h"
 #include "err/messages.h"
@@ -418,7 +418,7 @@ static bool check_table_arn(struct api_call *call, struct str text, struct str *
     struct arn arn = str_is_null(text) ? (struct arn){0} : arn_parse(text);
     *out = str_is_null(text) ? STR_NULL : arn.table;
     return str_is_null(text) || arn.kind == ARN_TABLE ||
-           err_set(&call->err, ERR_VALIDATION, INVALID "tableArn is not a valid ARN");
+           err_set(&call->err, ERR_VALIDATION, MESSAGE_TABLE_ARN);
 }
 
 void op_list_imports(struct api_call *call)

@@ -30,7 +30,7 @@ static bool check_request(struct delete_item *remove)
     struct api_call *call = remove->op.call;
     if (!write_item_decode(&remove->op, &shape_delete_item, &remove->request,
                            &remove->request.key) ||
-        !wire_validate(&shape_delete_item, &remove->request, WORDING_CURRENT, &call->err)) {
+        !write_item_validate(&remove->op, &shape_delete_item, &remove->request, NULL)) {
         return false;
     }
     write_item_list_expressions(&remove->op);

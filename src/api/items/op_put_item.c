@@ -41,7 +41,7 @@ static bool check_request(struct put_item *put)
 {
     struct api_call *call = put->op.call;
     if (!write_item_decode(&put->op, &shape_put_item, &put->request, &put->request.item) ||
-        !wire_validate(&shape_put_item, &put->request, WORDING_CURRENT, &call->err)) {
+        !write_item_validate(&put->op, &shape_put_item, &put->request, NULL)) {
         return false;
     }
     write_item_list_expressions(&put->op);

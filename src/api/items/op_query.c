@@ -1,7 +1,8 @@
 /* Query: reads items of one partition key. ExplainQuery: returns the plan of a Query. The parts
  * that Query shares with Scan are in page.c. Called by dispatch.c on the thread of the call. */
-#include "api/statements/explain.h"
 #include "api/items/page.h"
+#include "err/messages.h"
+#include "plan/plan.h"
 
 struct query_request {
     struct page_request common;
@@ -160,13 +161,11 @@ static struct str print_key(struct value value, struct arena *arena)
     char digits[NUMBER_TEXT_MAX];
     struct str text = value_bytes(value);
     if (value_type(value) == VALUE_B) {
-        text = arena_format(arena, "java.nio.HeapByteBuffer[pos=0 lim=%zu cap=%zu]", text.len,
-                            text.len);
+        text = arena_format(arena, MESSAGE_BINARY, text.len, text.len);
     } else if (value_type(value) == VALUE_N) {
         text = str_make(digits, number_format(text, digits));
     }
-    return arena_format(arena, "AttributeValue: {%s:%.*s}", value_type_name(value_type(value)),
-                        STR_ARG(text));
+    return arena_format(arena, MESSAGE_VALUE, value_type_name(value_type(value)), STR_ARG(text));
 }
 
 /* Refuses ExclusiveStartKey if the table has no sort key: such a Query finds at most one item. */

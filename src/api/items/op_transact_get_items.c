@@ -110,17 +110,21 @@ static bool check_request(struct transact_get *op)
     return true;
 }
 
+/* Finds the keys. An error of a key is a cancellation reason, except for empty key values, which
+ * fail the request. */
 static bool find_keys(struct transact_get *op)
 {
     struct api_call *call = op->call;
     for (size_t i = 0; i < op->count; i++) {
         op->tables[i] = api_table(call, op->gets[i]->table_name);
-        if (op->tables[i] == NULL) {
+        struct value key = op->gets[i]->key.value;
+        if (op->tables[i] == NULL ||
+            !item_check_empty_keys(op->tables[i], key, false, &call->err)) {
             return false;
         }
         op->reasons[i].err = ERR_INIT(call->arena);
-        if (!item_key_from_key(call->engine, op->tables[i], op->gets[i]->key.value, call->arena,
-                               &op->keys[i], &op->reasons[i].err) ||
+        if (!item_key_from_key(call->engine, op->tables[i], key, call->arena, &op->keys[i],
+                               &op->reasons[i].err) ||
             !api_check_key_paths(op->tables[i], op->projections[i], NULL, &op->reasons[i].err)) {
             continue;
         }

@@ -112,6 +112,7 @@ struct transact_write {
     const struct action_request **actions;
     struct item_write *writes;
     size_t count;
+    size_t bytes; /* what all actions send */
     struct items_write engine;
 };
 
@@ -169,6 +170,21 @@ static bool check_put_size(struct api_call *call, struct item_write *write)
            err_set(&call->err, ERR_VALIDATION, MESSAGE_ITEM_SIZE);
 }
 
+/* Returns the size of what an action sends, by the rules for items: its item or key, and its
+ * expressions with their names and values. */
+static size_t action_size(const struct action_request *action, const struct item_write *write)
+{
+    size_t bytes = write->kind == WRITE_PUT ? write->item_size : item_size(write->key_value);
+    bytes += action->update_expression.len + action->condition_expression.len;
+    for (size_t i = 0; i < action->names.count; i++) {
+        bytes += ((const struct str *)action->names.values)[i].len;
+    }
+    for (size_t i = 0; i < action->values.count; i++) {
+        bytes += value_size(((const struct wire_value *)action->values.values)[i].value);
+    }
+    return bytes;
+}
+
 /* Checks one action. The service reports the first action that has an error. */
 static bool check_action(struct transact_write *op, size_t i)
 {
@@ -205,6 +221,7 @@ static bool check_request(struct transact_write *op)
         if (!check_action(op, i)) {
             return false;
         }
+        op->bytes += action_size(op->actions[i], &op->writes[i]);
     }
     return true;
 }
@@ -254,7 +271,7 @@ static bool find_keys(struct transact_write *op)
         }
     }
     transact_keep_first_reason(op->call, op->writes, op->count);
-    return transact_check_size(op->call, op->writes, op->count);
+    return transact_check_size(op->call, op->bytes);
 }
 
 /* --- the token --- */

@@ -1,6 +1,7 @@
 /* UpdateItem: changes attributes of one item. The parts that it shares with PutItem and DeleteItem
  * are in write_item.c. Called by dispatch.c on the thread of the call. */
 #include "api/items/write_item.h"
+#include "err/messages.h"
 #include "expr/legacy.h"
 
 struct update_item_request {
@@ -95,16 +96,6 @@ static bool check_update_expression(struct update_item *update)
            api_envelope(call);
 }
 
-/* Checks the model's constraints. An invalid ReturnValues is reported alone. */
-static bool check_constraints(struct update_item *update)
-{
-    struct err *err = &update->op.call->err;
-    const void *request = &update->request;
-    return wire_validate_member(&shape_update_item, request, "ReturnValues", WORDING_CURRENT,
-                                err) &&
-           wire_validate(&shape_update_item, request, WORDING_CURRENT, err);
-}
-
 static void list_expressions(struct update_item *update)
 {
     const struct update_item_request *request = &update->request;
@@ -127,7 +118,7 @@ static bool check_request(struct update_item *update)
     struct write_item *op = &update->op;
     struct api_call *call = op->call;
     if (!write_item_decode(op, &shape_update_item, &update->request, &update->request.key) ||
-        !check_constraints(update)) {
+        !write_item_validate(op, &shape_update_item, &update->request, "ReturnValues")) {
         return false;
     }
     list_expressions(update);
@@ -145,8 +136,8 @@ static void visit_path(void *context, const struct expr_path *path)
     struct str name = path->steps[0].name;
     if (key_schema_has(&paths->table->key, name)) {
         err_set(paths->err, ERR_VALIDATION,
-                INVALID "Cannot update attribute %.*s. This "
-                        "attribute is part of the key",
+                MESSAGE_INVALID "Cannot update attribute %.*s. This "
+                                "attribute is part of the key",
                 STR_ARG(name));
     }
 }

@@ -135,8 +135,7 @@ static bool find_table(struct page *page)
     }
     page->index = table_index(page->table, request->index_name);
     if (page->index == NULL) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "The table does not have the specified index: %.*s",
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_INDEX_NOT_FOUND,
                        STR_ARG(request->index_name));
     }
     if (page->index->kind == INDEX_GLOBAL && request->consistent_read.value) {

@@ -109,20 +109,11 @@ bool transact_refuse_duplicate(struct api_call *call)
                    "Transaction request cannot include multiple operations on one item");
 }
 
-static bool check_bytes(struct api_call *call, size_t bytes)
+bool transact_check_size(struct api_call *call, size_t bytes)
 {
     return bytes <= TRANSACTION_BYTES_MAX ||
            err_set(&call->err, ERR_VALIDATION,
                    "Transaction payload size cannot exceed 4MB. Payload Size: %zu", bytes);
-}
-
-bool transact_check_size(struct api_call *call, const struct item_write *writes, size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < count && bytes <= TRANSACTION_BYTES_MAX; i++) {
-        bytes += writes[i].item_size;
-    }
-    return check_bytes(call, bytes);
 }
 
 /* Ends the check of the simulated limits with an item that they refuse: the transaction is
@@ -259,14 +250,14 @@ static void write_item(struct transact_read *read, size_t i, struct capacity_lis
     JSON_PUT(call->out, "}");
 }
 
-/* The items that a transaction reads have the same limit as those that it writes. */
+/* The items that a transaction reads have the same limit as what it sends. */
 static bool check_read_size(struct transact_read *read)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < read->count; i++) {
         bytes += read->get.rows[i].size;
     }
-    return check_bytes(read->call, bytes);
+    return transact_check_size(read->call, bytes);
 }
 
 static void read_done(struct engine_call *engine_call)

@@ -46,9 +46,9 @@ struct str transact_digest(struct builder *builder, struct arena *arena);
 
 /* Sets call->err for two operations on one item. Returns false. */
 bool transact_refuse_duplicate(struct api_call *call);
-/* Checks the limit on the total size of the items to put. */
-MUST_USE bool transact_check_size(struct api_call *call, const struct item_write *writes,
-                                  size_t count);
+/* Checks the limit of 4 MB on what all actions of a transaction send, or on the items that it reads
+ * (docs/internals/decisions.md). */
+MUST_USE bool transact_check_size(struct api_call *call, size_t bytes);
 
 /* Checks the simulated limits. False: they refuse a write, and call->err is set. */
 MUST_USE bool transact_admit(struct api_call *call, struct item_write *writes, size_t count);

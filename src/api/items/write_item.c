@@ -31,6 +31,48 @@ bool write_item_decode(struct write_item *op, const struct shape *shape, void *d
     return api_decode(call, shape, decoded) && check_subject(op, shape, decoded, subject);
 }
 
+/* Returns how deeply the arrays and objects of a JSON text are nested. */
+static size_t json_depth(struct str text)
+{
+    size_t depth = 0;
+    size_t most = 0;
+    bool is_string = false;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (is_string) {
+            i += c == '\\';
+            is_string = c != '"';
+        } else if (c == '{' || c == '[') {
+            depth++;
+            most = MAX(most, depth);
+        } else if (c == '}' || c == ']') {
+            depth--;
+        } else {
+            is_string = c == '"';
+        }
+    }
+    return most;
+}
+
+/* The layer with the current wording takes JSON of this depth: items of 62 levels. */
+enum { CURRENT_LAYER_DEPTH_MAX = 128 };
+
+bool write_item_validate(struct write_item *op, const struct shape *shape, const void *decoded,
+                         const char *first)
+{
+    struct api_call *call = op->call;
+    if ((first == NULL ||
+         wire_validate_member(shape, decoded, first, WORDING_CURRENT, &call->err)) &&
+        wire_validate(shape, decoded, WORDING_CURRENT, &call->err)) {
+        return true;
+    }
+    if (json_depth(call->body) <= CURRENT_LAYER_DEPTH_MAX) {
+        return false;
+    }
+    call->err = ERR_INIT(call->arena);
+    return wire_validate(shape, decoded, WORDING_OLDER, &call->err);
+}
+
 void write_item_list_expressions(struct write_item *op)
 {
     const struct write_request *request = op->request;

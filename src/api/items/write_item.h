@@ -60,6 +60,10 @@ int write_item_returns(const struct write_request *request);
  * Key. */
 MUST_USE bool write_item_decode(struct write_item *op, const struct shape *shape, void *decoded,
                                 const struct wire_item *subject);
+/* Checks the model's constraints; the member `first` is reported alone (NULL: none). Requests that
+ * are nested more deeply than the current layer takes get the older wording. */
+MUST_USE bool write_item_validate(struct write_item *op, const struct shape *shape,
+                                  const void *decoded, const char *first);
 /* Fills in op->expressions for PutItem and DeleteItem. */
 void write_item_list_expressions(struct write_item *op);
 /* Checks that ReturnValues is NONE or ALL_OLD, for PutItem and DeleteItem. */

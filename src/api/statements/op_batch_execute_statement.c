@@ -1,9 +1,8 @@
 /* BatchExecuteStatement: runs up to 25 PartiQL statements, either all reads of one item or all
  * writes, independently: the response has a result or an error for each. Called by dispatch.c on
  * the thread of the call. */
-#include "api/access/authorize.h"
-#include "api/statements/partiql.h"
 #include "api/items/write_item.h"
+#include "api/statements/partiql.h"
 #include "err/messages.h"
 
 enum { STATEMENTS_MAX = 25 };
@@ -104,8 +103,8 @@ static void find_item(struct batch_member *member)
 {
     struct api_call *call = member->batch->call;
     struct partiql *partiql = &member->partiql;
-    if (!authorize_statement(call, partiql, &member->batch->request.return_consumed_capacity, NULL,
-                             &member->err) ||
+    if (!partiql_authorize(call, partiql, member->batch->request.return_consumed_capacity, NULL,
+                           &member->err) ||
         !partiql_find_table(call, partiql, &member->err) ||
         !partiql_find_index(partiql, &member->err)) {
         return;

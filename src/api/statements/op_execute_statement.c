@@ -1,10 +1,8 @@
 /* ExecuteStatement: runs one PartiQL statement; a SELECT returns one page of items.
  * ExplainStatement: returns the plan of a SELECT. Called by dispatch.c on the thread of the
  * call. */
-#include "api/access/authorize.h"
-#include "api/statements/explain.h"
-#include "api/statements/partiql.h"
 #include "api/items/write_item.h"
+#include "api/statements/partiql.h"
 #include "err/messages.h"
 
 /* How many partition keys of an IN a page reads at most. */
@@ -66,7 +64,7 @@ struct execute_statement {
 static void describe_select(struct execute_statement *op)
 {
     const struct partiql *partiql = &op->partiql;
-    partiql_describe_read(&op->access, "ExecuteStatement Select", partiql);
+    partiql_describe_read(&op->access, partiql_meter_name(partiql), partiql);
     op->access.flags |= op->plan.kind == PLAN_SCAN ? METER_SCAN : 0u;
     op->access.flags |= op->plan.backward ? METER_BACKWARD : 0u;
     op->access.flags |= op->request.limit.given ? METER_HAS_LIMIT : 0u;
@@ -392,7 +390,7 @@ static void run_write(struct execute_statement *op)
         return;
     }
     call->state = op;
-    write_describe(&op->access, partiql_write_name(&op->partiql), &op->write);
+    write_describe(&op->access, partiql_meter_name(&op->partiql), &op->write);
     api_meter(call, &op->access);
     if (!api_admit(call, &op->access)) {
         api_finish(call);
@@ -425,8 +423,8 @@ static bool check_request(struct execute_statement *op)
            wire_validate(&shape_execute_statement, request, WORDING_OLDER, &call->err) &&
            partiql_check_parameters(call, &request->common, &call->err) &&
            partiql_parse(call, &request->common, &op->partiql, &call->err) && check_kind(op) &&
-           authorize_statement(call, &op->partiql, &request->return_consumed_capacity, NULL,
-                               &call->err) &&
+           partiql_authorize(call, &op->partiql, request->return_consumed_capacity, NULL,
+                             &call->err) &&
            partiql_find_table(call, &op->partiql, &call->err) &&
            partiql_find_index(&op->partiql, &call->err);
 }

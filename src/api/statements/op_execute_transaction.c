@@ -1,9 +1,8 @@
 /* ExecuteTransaction: runs up to 100 PartiQL statements as one transaction: either all reads of one
  * item, at one instant, or all writes and checks (EXISTS). Called by dispatch.c on the thread of
  * the call. */
-#include "api/access/authorize.h"
-#include "api/statements/partiql.h"
 #include "api/items/transact.h"
+#include "api/statements/partiql.h"
 #include "err/messages.h"
 
 struct execute_transaction_request {
@@ -54,6 +53,7 @@ struct execute_transaction {
     struct value *read_keys;   /* the primary key of each read */
     struct item_key *keys;     /* the key of each item */
     size_t count;
+    size_t bytes; /* what all statements that write send */
     bool reads;
     struct transact_read read;
     struct items_write engine;
@@ -108,9 +108,8 @@ static bool check_mixture(struct execute_transaction *op)
 static bool authorize(struct execute_transaction *op)
 {
     for (size_t i = 0; i < op->count; i++) {
-        if (!authorize_statement(op->call, &op->statements[i],
-                                 &op->request.return_consumed_capacity, "ExecuteTransaction",
-                                 &op->call->err)) {
+        if (!partiql_authorize(op->call, &op->statements[i], op->request.return_consumed_capacity,
+                               "ExecuteTransaction", &op->call->err)) {
             return false;
         }
     }
@@ -209,6 +208,21 @@ static bool find_read(struct execute_transaction *op, size_t i)
             reason->code != ERR_NONE);
 }
 
+/* Returns the size of what a statement sends, by the rules for items: the item of an INSERT, else
+ * the text and the parameters. */
+static size_t statement_size(const struct execute_transaction *op, size_t i)
+{
+    const struct statement_request *request = request_of(op, i);
+    if (op->statements[i].statement.kind == STATEMENT_INSERT) {
+        return op->writes[i].item_size;
+    }
+    size_t bytes = request->text.len;
+    for (size_t k = 0; k < request->parameters.count; k++) {
+        bytes += value_size(((const struct wire_value *)request->parameters.elements)[k].value);
+    }
+    return bytes;
+}
+
 static bool find_write(struct execute_transaction *op, size_t i)
 {
     struct api_call *call = op->call;
@@ -224,6 +238,7 @@ static bool find_write(struct execute_transaction *op, size_t i)
     bool fits = partiql_write(call, partiql, true, write, &problem);
     write->err = problem;
     op->keys[i] = write->key;
+    op->bytes += statement_size(op, i);
     return fits || value_is_absent(write->key_value) ||
            item_check_empty_keys(partiql->table, write->key_value, false, &call->err);
 }
@@ -380,7 +395,7 @@ void op_execute_transaction(struct api_call *call)
     struct execute_transaction *op = ARENA_NEW(call->arena, struct execute_transaction);
     op->call = call;
     if (!check_request(op) || !find_tables(op) || !find_items(op) || !check_duplicates(op) ||
-        !check_reasons(op) || !transact_check_size(call, op->writes, op->count)) {
+        !check_reasons(op) || !transact_check_size(call, op->bytes)) {
         api_finish(call);
         return;
     }

@@ -4,6 +4,7 @@
  * state. */
 #include "api/statements/partiql.h"
 
+#include "api/access/authorize.h"
 #include "api/items/write_item.h"
 #include "err/messages.h"
 
@@ -41,6 +42,18 @@ bool partiql_parse(struct api_call *call, const struct statement_request *reques
     return statement_parse(call->arena, request->text, parameters, count, &out->statement, err);
 }
 
+bool partiql_authorize(struct api_call *call, const struct partiql *partiql,
+                       struct wire_enum capacity, const char *enclosing, struct err *err)
+{
+    struct statement_question question = {
+        .statement = &partiql->statement,
+        .return_on_failure = partiql->request->return_on_failure,
+        .capacity = capacity,
+        .enclosing = enclosing,
+    };
+    return authorize_statement(call, &question, err);
+}
+
 /* --- tables --- */
 
 bool partiql_find_table(struct api_call *call, struct partiql *partiql, struct err *err)
@@ -65,7 +78,7 @@ bool partiql_find_index(struct partiql *partiql, struct err *err)
     }
     partiql->index = table_index(partiql->table, statement->index);
     if (partiql->index == NULL) {
-        return err_set(err, ERR_VALIDATION, "The table does not have the specified index");
+        return err_set(err, ERR_VALIDATION, MESSAGE_INDEX_NOT_FOUND, STR_ARG(statement->index));
     }
     if (!api_check_readable(partiql->index, err)) {
         return false;
@@ -217,7 +230,7 @@ void partiql_describe_read(struct meter_access *access, const char *operation,
     };
 }
 
-const char *partiql_write_name(const struct partiql *partiql)
+const char *partiql_meter_name(const struct partiql *partiql)
 {
     static const char *const names[] = {
         [STATEMENT_SELECT] = "ExecuteStatement Select",

@@ -34,6 +34,11 @@ MUST_USE bool partiql_check_parameters(struct api_call *call,
 /* Parses the statement of a request into out->statement. *out borrows `request` and call->arena. */
 MUST_USE bool partiql_parse(struct api_call *call, const struct statement_request *request,
                             struct partiql *out, struct err *err);
+/* Returns whether the caller may run a parsed statement; must be called before its table is looked
+ * up. `capacity` is the ReturnConsumedCapacity of the request, `enclosing` the transaction that
+ * contains the statement, or NULL. */
+MUST_USE bool partiql_authorize(struct api_call *call, const struct partiql *partiql,
+                                struct wire_enum capacity, const char *enclosing, struct err *err);
 /* Looks up the table and sets partiql->table. */
 MUST_USE bool partiql_find_table(struct api_call *call, struct partiql *partiql, struct err *err);
 /* Looks up the index, if the statement names one, and sets partiql->index. Fails for an index that
@@ -61,8 +66,8 @@ MUST_USE bool partiql_write(struct api_call *call, const struct partiql *partiql
  * `operation` is a string literal. */
 void partiql_describe_read(struct meter_access *access, const char *operation,
                            const struct partiql *partiql);
-/* Returns the meter's name of a write: "ExecuteStatement Insert" and so on. */
-const char *partiql_write_name(const struct partiql *partiql);
+/* Returns the meter's name of an ExecuteStatement: "ExecuteStatement Insert" and so on. */
+const char *partiql_meter_name(const struct partiql *partiql);
 /* Changes the error of an INSERT whose condition failed to DuplicateItem. */
 void partiql_name_failure(const struct partiql *partiql, struct item_write *write);
 /* Returns the row of RETURNING after the write has succeeded, or VALUE_ABSENT. */

@@ -64,7 +64,7 @@ bool partiql_token_read(const struct partiql *partiql, struct str text, struct r
     size_t len = 0;
     char *bytes = arena_bytes(arena, BASE64_DECODED_MAX(text.len) + 1);
     if (!base64_decode(text, bytes, &len) || !is_intact((const uint8_t *)bytes, len)) {
-        return err_set(err, ERR_VALIDATION, "Invalid NextToken");
+        return err_set(err, ERR_VALIDATION, MESSAGE_NEXT_TOKEN);
     }
     uint8_t digest[HASH_LEN];
     request_digest(partiql, arena, digest);
@@ -79,5 +79,5 @@ bool partiql_token_read(const struct partiql *partiql, struct str text, struct r
     }
     out->last_key = (struct value){(const uint8_t *)key.data, key.len};
     return (value_is_valid(key) && value_type(out->last_key) == VALUE_M) ||
-           err_set(err, ERR_VALIDATION, "Invalid NextToken");
+           err_set(err, ERR_VALIDATION, MESSAGE_NEXT_TOKEN);
 }

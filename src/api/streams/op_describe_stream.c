@@ -1,7 +1,8 @@
 /* DescribeStream: describes a stream and lists its shards. Called by dispatch.c on the thread of
  * the call. */
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/streams/stream_request.h"
+#include "err/messages.h"
 
 struct shard_filter_request {
     struct wire_enum type;
@@ -131,7 +132,7 @@ static bool choose_shards(struct describe_stream *op, struct shard_range *out)
     out->end = out->next + describe->epoch_count * stream->shard_count;
     if (filter != NULL && !str_is_null(filter->type.text)) {
         if (!parse_shard(op, filter->shard_id, &shard)) {
-            return err_set(&op->call->err, ERR_VALIDATION, INVALID "Invalid ShardId");
+            return err_set(&op->call->err, ERR_VALIDATION, MESSAGE_INVALID "Invalid ShardId");
         }
         shard.epoch++;
         out->next = MAX(out->next, number_of(stream, shard));
@@ -192,7 +193,8 @@ static bool check_filter(struct api_call *call, const struct shard_filter_reques
     if (filter == NULL || str_is_null(filter->type.text) == str_is_null(filter->shard_id)) {
         return true;
     }
-    return err_set(&call->err, ERR_VALIDATION, INVALID "ShardFilter needs both Type and ShardId");
+    return err_set(&call->err, ERR_VALIDATION,
+                   MESSAGE_INVALID "ShardFilter needs both Type and ShardId");
 }
 
 static bool check_request(struct describe_stream *op)
@@ -205,7 +207,7 @@ static bool check_request(struct describe_stream *op)
     }
     if (request->limit.given && request->limit.value > SHARDS_MAX) {
         return err_set(&call->err, ERR_VALIDATION,
-                       INVALID "Limit cannot be greater than the maximum: %d", SHARDS_MAX);
+                       MESSAGE_INVALID "Limit cannot be greater than the maximum: %d", SHARDS_MAX);
     }
     return check_filter(call, request->filter);
 }

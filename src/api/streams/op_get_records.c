@@ -1,6 +1,6 @@
 /* GetRecords: reads stream records from a shard iterator on. Called by dispatch.c on the thread of
  * the call. */
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/streams/stream_request.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -190,7 +190,7 @@ static bool check_request(struct get_records *op)
     }
     if (op->request.limit.given && op->request.limit.value > RECORDS_MAX) {
         return err_set(&call->err, ERR_VALIDATION,
-                       INVALID "Limit should be less than or equal to %d", RECORDS_MAX);
+                       MESSAGE_INVALID "Limit should be less than or equal to %d", RECORDS_MAX);
     }
     if (!stream_iterator_read(op->request.iterator, engine_seed(call->engine), call->arena,
                               &op->iterator)) {

@@ -111,11 +111,12 @@ static bool check_sequence(struct get_shard_iterator *op)
     if (!wanted) {
         return str_is_null(request->sequence) ||
                err_set(err, ERR_VALIDATION,
-                       INVALID "SequenceNumber should not be passed for this iterator type");
+                       MESSAGE_INVALID
+                       "SequenceNumber should not be passed for this iterator type");
     }
     return (!str_is_null(request->sequence) &&
             stream_sequence_parse(request->sequence, &op->epoch, &op->stamp)) ||
-           err_set(err, ERR_VALIDATION, INVALID "Invalid SequenceNumber");
+           err_set(err, ERR_VALIDATION, MESSAGE_INVALID "Invalid SequenceNumber");
 }
 
 void op_get_shard_iterator(struct api_call *call)

@@ -277,7 +277,7 @@ static bool check_arn(struct api_call *call, struct str arn)
     for (size_t i = 0; i < arn.len; i++) {
         char c = arn.data[i];
         if (c <= ' ' || c > '~' || c == '"' || c == '\\') {
-            return err_set(&call->err, ERR_VALIDATION, INVALID "Invalid StreamArn");
+            return err_set(&call->err, ERR_VALIDATION, MESSAGE_INVALID "Invalid StreamArn");
         }
     }
     return true;

@@ -60,7 +60,7 @@ static bool check_request(struct api_call *call, struct list_streams_request *re
     }
     if (request->limit.given && request->limit.value > STREAMS_MAX) {
         return err_set(&call->err, ERR_VALIDATION,
-                       INVALID "Limit cannot be greater than the maximum allowed size: %d",
+                       MESSAGE_INVALID "Limit cannot be greater than the maximum allowed size: %d",
                        STREAMS_MAX);
     }
     *after = STR_NULL;

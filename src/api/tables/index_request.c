@@ -11,7 +11,7 @@ bool index_request_definitions(const struct definer *definer, const struct wire_
     struct attribute_definition *definitions =
         ARENA_ARRAY(definer->arena, struct attribute_definition, list->count + 1);
     if (list->count > DEFINITIONS_MAX) { /* more than the keys of all indexes */
-        return err_set(definer->err, ERR_VALIDATION, INVALID MESSAGE_KEY_DEFINITIONS);
+        return err_set(definer->err, ERR_VALIDATION, MESSAGE_INVALID MESSAGE_KEY_DEFINITIONS);
     }
     for (size_t i = 0; i < list->count; i++) {
         const struct definition_request *given =
@@ -69,9 +69,10 @@ static bool check_defined(const struct definer *definer, const struct wire_list 
             struct str keys = list_names(arena, schema);
             struct str defined = index_request_defined_names(definer);
             return err_set(definer->err, ERR_VALIDATION,
-                           INVALID "Some index key attributes are not defined in "
-                                   "AttributeDefinitions. Keys: [%.*s], AttributeDefinitions: "
-                                   "[%.*s]",
+                           MESSAGE_INVALID
+                           "Some index key attributes are not defined in "
+                           "AttributeDefinitions. Keys: [%.*s], AttributeDefinitions: "
+                           "[%.*s]",
                            STR_ARG(keys), STR_ARG(defined));
         }
     }
@@ -115,7 +116,7 @@ static bool check_types(const struct wire_list *schema, bool global, struct err 
         if (is_hash(schema, i) && !is_hash(schema, i - 1)) {
             return err_set(
                 err, ERR_VALIDATION,
-                INVALID
+                MESSAGE_INVALID
                 "All HASH key attributes must precede RANGE key attributes in the KeySchema");
         }
     }
@@ -132,7 +133,7 @@ static bool add_elements(const struct definer *definer, const struct wire_list *
         }
         if (*out_count == KEY_ATTRIBUTES_MAX) {
             return err_set(definer->err, ERR_VALIDATION,
-                           INVALID
+                           MESSAGE_INVALID
                            "The KeySchema exceeds the maximum allowed number of %s key attributes",
                            hash ? "HASH" : "RANGE");
         }
@@ -179,7 +180,7 @@ static bool check_non_key_names(const struct index *index, struct err *err)
         for (size_t k = 0; k < i; k++) {
             if (str_eq(index->non_key_names[k], index->non_key_names[i])) {
                 return err_set(err, ERR_VALIDATION,
-                               INVALID "Duplicate element in NonKeyAttributes: %.*s",
+                               MESSAGE_INVALID "Duplicate element in NonKeyAttributes: %.*s",
                                STR_ARG(index->non_key_names[i]));
             }
         }
@@ -194,16 +195,17 @@ bool index_request_projection(const struct definer *definer,
     static const enum projection_type types[] = {PROJECTION_ALL, PROJECTION_INCLUDE,
                                                  PROJECTION_KEYS_ONLY};
     if (str_is_null(projection->type.text)) {
-        return err_set(err, ERR_VALIDATION, INVALID "Unknown ProjectionType: null");
+        return err_set(err, ERR_VALIDATION, MESSAGE_INVALID "Unknown ProjectionType: null");
     }
     out->projection = types[projection->type.value];
     if (out->projection == PROJECTION_INCLUDE && !projection->non_key.given) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
+                       MESSAGE_INVALID
+                       "ProjectionType is INCLUDE, but NonKeyAttributes is not specified");
     }
     if (out->projection != PROJECTION_INCLUDE && projection->non_key.given) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "ProjectionType is %.*s, but NonKeyAttributes is specified",
+                       MESSAGE_INVALID "ProjectionType is %.*s, but NonKeyAttributes is specified",
                        STR_ARG(projection->type.text));
     }
     out->non_key_names = projection->non_key.elements;
@@ -219,7 +221,7 @@ bool index_request_check_non_key_total(const struct definer *definer)
     }
     if (total > NON_KEY_NAMES_PER_TABLE_MAX) {
         return err_set(definer->err, ERR_VALIDATION,
-                       INVALID "Number of NonKeyAttributes exceeds per-table limit of %d",
+                       MESSAGE_INVALID "Number of NonKeyAttributes exceeds per-table limit of %d",
                        NON_KEY_NAMES_PER_TABLE_MAX);
     }
     return true;

@@ -76,20 +76,22 @@ static bool check_one_action(const struct index_update_request *update, struct e
     int actions = (update->update != NULL) + (update->create != NULL) + (update->remove != NULL);
     if (actions == 0) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "One of GlobalSecondaryIndexUpdate.Update, "
-                               "GlobalSecondaryIndexUpdate.Create, "
-                               "GlobalSecondaryIndexUpdate.Delete must not be null");
+                       MESSAGE_INVALID "One of GlobalSecondaryIndexUpdate.Update, "
+                                       "GlobalSecondaryIndexUpdate.Create, "
+                                       "GlobalSecondaryIndexUpdate.Delete must not be null");
     }
-    return actions == 1 || err_set(err, ERR_VALIDATION,
-                                   INVALID "Only one global secondary index action is allowed per "
-                                           "GlobalSecondaryIndexUpdate object");
+    return actions == 1 ||
+           err_set(err, ERR_VALIDATION,
+                   MESSAGE_INVALID "Only one global secondary index action is allowed per "
+                                   "GlobalSecondaryIndexUpdate object");
 }
 
 bool index_updates_check(const struct update_table_request *request, struct err *err)
 {
     size_t added_or_removed = 0;
     if (request->index_updates.given && request->index_updates.count == 0) {
-        return err_set(err, ERR_VALIDATION, INVALID "List of GlobalSecondaryIndexUpdates is empty");
+        return err_set(err, ERR_VALIDATION,
+                       MESSAGE_INVALID "List of GlobalSecondaryIndexUpdates is empty");
     }
     for (size_t i = 0; i < request->index_updates.count; i++) {
         const struct index_update_request *update = index_update_at(request, i);
@@ -100,15 +102,17 @@ bool index_updates_check(const struct update_table_request *request, struct err 
         const struct pair_request *warm = update->update != NULL ? update->update->warm : NULL;
         if (warm != NULL && !warm->read.given && !warm->write.given) {
             return err_set(err, ERR_VALIDATION,
-                           INVALID "WarmThroughput must have at least one of ReadUnitsPerSecond or "
-                                   "WriteUnitsPerSecond specified for index: %.*s",
+                           MESSAGE_INVALID
+                           "WarmThroughput must have at least one of ReadUnitsPerSecond or "
+                           "WriteUnitsPerSecond specified for index: %.*s",
                            STR_ARG(name));
         }
         for (size_t k = 0; k < i; k++) {
             if (str_eq(updated_index(index_update_at(request, k))->name, name)) {
                 return err_set(err, ERR_VALIDATION,
-                               INVALID "Only one global secondary index update per index is "
-                                       "allowed simultaneously. Index: %.*s",
+                               MESSAGE_INVALID
+                               "Only one global secondary index update per index is "
+                               "allowed simultaneously. Index: %.*s",
                                STR_ARG(name));
             }
         }
@@ -265,7 +269,7 @@ static bool change_throughput(const struct table_update *update, const struct in
         return true;
     }
     if (update->table->billing == BILLING_PAY_PER_REQUEST) {
-        return err_set(err, ERR_VALIDATION, INVALID MESSAGE_THROUGHPUT_NOT_ALLOWED,
+        return err_set(err, ERR_VALIDATION, MESSAGE_INVALID MESSAGE_THROUGHPUT_NOT_ALLOWED,
                        STR_ARG(given->name));
     }
     struct throughput checked;
@@ -288,8 +292,9 @@ static bool change_settings(const struct table_update *update, const struct inde
     if (given->throughput == NULL && !has_ceiling && given->warm == NULL &&
         update->table->billing == BILLING_PAY_PER_REQUEST) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "The only Updates for index: %.*s when TableThroughputMode is "
-                               "PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput",
+                       MESSAGE_INVALID
+                       "The only Updates for index: %.*s when TableThroughputMode is "
+                       "PAY_PER_REQUEST can be to OnDemandThroughput, WarmThroughput",
                        STR_ARG(given->name));
     }
     return table_request_raise_warm(given->warm, update->table, index, err) &&
@@ -344,9 +349,10 @@ static bool check_same_types(const struct table_update *update, const struct key
             print_schema(arena, schema_with(update->before, name), update->before);
         struct str wanted = print_schema(arena, key, defined);
         return err_set(&update->change->call.err, ERR_VALIDATION,
-                       INVALID "Attributes cannot be redefined. Please check that your attribute "
-                               "has the same type as previously defined. Existing schema: "
-                               "Schema:[%.*s] New schema: Schema:[%.*s]",
+                       MESSAGE_INVALID
+                       "Attributes cannot be redefined. Please check that your attribute "
+                       "has the same type as previously defined. Existing schema: "
+                       "Schema:[%.*s] New schema: Schema:[%.*s]",
                        STR_ARG(existing), STR_ARG(wanted));
     }
     return true;
@@ -359,7 +365,7 @@ static bool define_attributes(const struct table_update *update, const struct de
     const struct wire_list *list = &update->request->definitions;
     if (list->count == 0) {
         return err_set(definer->err, ERR_VALIDATION,
-                       INVALID "AttributeDefinitions is not specified for index: %.*s",
+                       MESSAGE_INVALID "AttributeDefinitions is not specified for index: %.*s",
                        STR_ARG(index));
     }
     return index_request_definitions(definer, list);
@@ -372,14 +378,16 @@ static bool make_throughput(const struct table_update *update, const struct inde
     bool on_demand = update->table->billing == BILLING_PAY_PER_REQUEST;
     if (on_demand && given->throughput != NULL) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
-                               "for index: %.*s when BillingMode is PAY_PER_REQUEST",
+                       MESSAGE_INVALID
+                       "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
+                       "for index: %.*s when BillingMode is PAY_PER_REQUEST",
                        STR_ARG(given->name));
     }
     if (!on_demand && given->throughput == NULL) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "Both ReadCapacityUnits and WriteCapacityUnits must be specified "
-                               "for index: %.*s",
+                       MESSAGE_INVALID
+                       "Both ReadCapacityUnits and WriteCapacityUnits must be specified "
+                       "for index: %.*s",
                        STR_ARG(given->name));
     }
     return table_request_new_index(given, update->table, index, err);

@@ -1,7 +1,7 @@
 /* CreateTable: checks the request, builds the description of the table, and has the engine add it
  * to the catalog. Called by dispatch.c on the thread of the call. */
 #include "api/tables/create_table.h"
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/tables/index_request.h"
 #include "api/access/resource_policy.h"
 #include "api/tables/tags.h"
@@ -62,7 +62,7 @@ static bool make_keys(struct create_table *op)
     }
     bool indexes = request->global_indexes.given || request->local_indexes.given;
     return indexes || op->table.definition_count == request->key_schema.count ||
-           err_set(&op->call->err, ERR_VALIDATION, INVALID MESSAGE_KEY_DEFINITIONS);
+           err_set(&op->call->err, ERR_VALIDATION, MESSAGE_INVALID MESSAGE_KEY_DEFINITIONS);
 }
 
 /* --- indexes --- */
@@ -73,14 +73,14 @@ static bool check_local_schema(struct create_table *op, const struct index_reque
     struct err *err = &op->call->err;
     if (index->key.range_count == 0) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "Index KeySchema does not have a range key for index: %.*s",
+                       MESSAGE_INVALID "Index KeySchema does not have a range key for index: %.*s",
                        STR_ARG(given->name));
     }
     struct str hash = index->key.hash[0].name;
     struct str table_hash = op->table.key.hash[0].name;
     if (!str_eq(hash, table_hash)) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID
+                       MESSAGE_INVALID
                        "Index KeySchema does not have the same leading hash key as table "
                        "KeySchema for index: %.*s. index hash key: %.*s, table hash key: %.*s",
                        STR_ARG(given->name), STR_ARG(hash), STR_ARG(table_hash));
@@ -94,11 +94,11 @@ static bool make_global_settings(struct create_table *op, const struct index_req
     struct err *err = &op->call->err;
     bool on_demand = op->table.billing == BILLING_PAY_PER_REQUEST;
     if (given->throughput != NULL && on_demand) {
-        return err_set(err, ERR_VALIDATION, INVALID MESSAGE_THROUGHPUT_NOT_ALLOWED,
+        return err_set(err, ERR_VALIDATION, MESSAGE_INVALID MESSAGE_THROUGHPUT_NOT_ALLOWED,
                        STR_ARG(given->name));
     }
     if (given->throughput == NULL && !on_demand) {
-        return err_set(err, ERR_VALIDATION, INVALID MESSAGE_THROUGHPUT_MISSING,
+        return err_set(err, ERR_VALIDATION, MESSAGE_INVALID MESSAGE_THROUGHPUT_MISSING,
                        STR_ARG(given->name));
     }
     return table_request_new_index(given, &op->table, out, err);
@@ -108,8 +108,8 @@ static bool check_new_name(struct create_table *op, const struct index *index)
 {
     for (const struct index *other = op->table.indexes; other->name.data != NULL; other++) {
         if (other != index && str_eq(other->name, index->name)) {
-            return err_set(&op->call->err, ERR_VALIDATION, INVALID "Duplicate index name: %.*s",
-                           STR_ARG(index->name));
+            return err_set(&op->call->err, ERR_VALIDATION,
+                           MESSAGE_INVALID "Duplicate index name: %.*s", STR_ARG(index->name));
         }
     }
     return true;
@@ -143,12 +143,14 @@ static bool make_local_indexes(struct create_table *op, struct index *out)
         return true;
     }
     if (list->count == 0) {
-        return err_set(err, ERR_VALIDATION, INVALID "List of LocalSecondaryIndexes is empty");
+        return err_set(err, ERR_VALIDATION,
+                       MESSAGE_INVALID "List of LocalSecondaryIndexes is empty");
     }
     if (op->table.key.range_count == 0) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "Table KeySchema does not have a range key, which is required when "
-                               "specifying a LocalSecondaryIndex");
+                       MESSAGE_INVALID
+                       "Table KeySchema does not have a range key, which is required when "
+                       "specifying a LocalSecondaryIndex");
     }
     for (size_t i = 0; i < list->count && i <= TABLE_LSI_MAX; i++) {
         struct str path =
@@ -160,7 +162,7 @@ static bool make_local_indexes(struct create_table *op, struct index *out)
     }
     return list->count <= TABLE_LSI_MAX ||
            err_set(err, ERR_VALIDATION,
-                   INVALID "Number of LocalSecondaryIndexes exceeds per-table limit of %d",
+                   MESSAGE_INVALID "Number of LocalSecondaryIndexes exceeds per-table limit of %d",
                    TABLE_LSI_MAX);
 }
 
@@ -172,7 +174,8 @@ static bool make_global_indexes(struct create_table *op, struct index *out)
         return true;
     }
     if (list->count == 0) {
-        return err_set(err, ERR_VALIDATION, INVALID "List of GlobalSecondaryIndexes is empty");
+        return err_set(err, ERR_VALIDATION,
+                       MESSAGE_INVALID "List of GlobalSecondaryIndexes is empty");
     }
     for (size_t i = 0; i < list->count && i <= TABLE_GSI_MAX; i++) {
         if (!make_global_index(op, ((struct index_request *const *)list->elements)[i], &out[i])) {
@@ -181,7 +184,7 @@ static bool make_global_indexes(struct create_table *op, struct index *out)
     }
     return list->count <= TABLE_GSI_MAX ||
            err_set(err, ERR_VALIDATION,
-                   INVALID "GlobalSecondaryIndex count exceeds the per-table limit of %d",
+                   MESSAGE_INVALID "GlobalSecondaryIndex count exceeds the per-table limit of %d",
                    TABLE_GSI_MAX);
 }
 
@@ -247,8 +250,9 @@ static bool check_definitions_used(struct create_table *op)
     }
     struct str defined = index_request_defined_names(&op->definer);
     return err_set(&op->call->err, ERR_VALIDATION,
-                   INVALID "Some AttributeDefinitions are not used. AttributeDefinitions: [%.*s], "
-                           "keys used: [%.*s]",
+                   MESSAGE_INVALID
+                   "Some AttributeDefinitions are not used. AttributeDefinitions: [%.*s], "
+                   "keys used: [%.*s]",
                    STR_ARG(defined), STR_ARG(list));
 }
 
@@ -264,14 +268,11 @@ static bool make_billing(struct create_table *op)
     table->was_on_demand = on_demand;
     table->billing = on_demand ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
     if (on_demand && request->throughput != NULL) {
-        return err_set(err, ERR_VALIDATION,
-                       INVALID
-                       "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when "
-                       "BillingMode is PAY_PER_REQUEST");
+        return err_set(err, ERR_VALIDATION, MESSAGE_UNITS_NOT_ALLOWED);
     }
     if (!on_demand && request->throughput == NULL) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID
+                       MESSAGE_INVALID
                        "ReadCapacityUnits and WriteCapacityUnits must both be specified when "
                        "BillingMode is PROVISIONED");
     }
@@ -290,14 +291,15 @@ static bool make_stream(struct create_table *op)
     }
     if (!stream->enabled.value && !str_is_null(stream->view.text)) {
         return err_set(&op->call->err, ERR_VALIDATION,
-                       INVALID
+                       MESSAGE_INVALID
                        "Table is being created with a stream disabled, UpdateViewType should "
                        "not be specified");
     }
     if (stream->enabled.value && str_is_null(stream->view.text)) {
         return err_set(&op->call->err, ERR_VALIDATION,
-                       INVALID "Table is being created with a stream enabled, UpdateViewType is "
-                               "required");
+                       MESSAGE_INVALID
+                       "Table is being created with a stream enabled, UpdateViewType is "
+                       "required");
     }
     op->table.stream = table_request_stream(stream);
     return true;

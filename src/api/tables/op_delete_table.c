@@ -1,6 +1,6 @@
 /* DeleteTable: has the engine remove a table from the catalog; its rows are deleted in the
  * background. Called by dispatch.c on the thread of the call. */
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/tables/table_request.h"
 
 struct delete_table_request {

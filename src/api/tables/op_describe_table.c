@@ -1,6 +1,6 @@
 /* DescribeTable: describes a table with its sizes. Called by dispatch.c on the thread of the
  * call. */
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/tables/table_request.h"
 
 struct describe_table_request {

@@ -3,6 +3,7 @@
  * call. */
 #include "api/tables/insights.h"
 #include "base/base64.h"
+#include "err/messages.h"
 
 enum { RESULTS_MAX = 100 };
 
@@ -57,7 +58,7 @@ static bool read_token(struct api_call *call, struct str token, struct position 
         out->table = str_make(text, (size_t)(slash - text));
         return true;
     }
-    return err_set(&call->err, ERR_VALIDATION, INVALID "Invalid NextToken");
+    return err_set(&call->err, ERR_VALIDATION, MESSAGE_INVALID MESSAGE_NEXT_TOKEN);
 }
 
 /* --- the list --- */

@@ -1,7 +1,7 @@
 /* UpdateTable: changes the settings of a table. index_updates.c changes its indexes, and
  * update_conflicts.c checks which changes one request may combine. Called by dispatch.c on the
  * thread of the call; the engine calls change_table() there too. */
-#include "api/tables/describe.h"
+#include "api/tables/table_description.h"
 #include "api/tables/table_update.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -104,8 +104,9 @@ static bool check_indexes_provisioned(struct table_change *change,
                                    missing.len > 0 ? "," : "", STR_ARG(index->name));
         }
     }
-    return missing.len == 0 || err_set(&change->call.err, ERR_VALIDATION,
-                                       INVALID MESSAGE_THROUGHPUT_MISSING, STR_ARG(missing));
+    return missing.len == 0 ||
+           err_set(&change->call.err, ERR_VALIDATION, MESSAGE_INVALID MESSAGE_THROUGHPUT_MISSING,
+                   STR_ARG(missing));
 }
 
 static void clear_throughput(struct table *table, struct index *indexes)
@@ -122,9 +123,7 @@ static bool change_billing(struct table_change *change, const struct update_tabl
     bool was_on_demand = table->billing == BILLING_PAY_PER_REQUEST;
     bool on_demand = wants_on_demand(request, table);
     if (on_demand && request->throughput != NULL) {
-        return refuse(change,
-                      INVALID "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified "
-                              "when BillingMode is PAY_PER_REQUEST");
+        return refuse(change, MESSAGE_UNITS_NOT_ALLOWED);
     }
     if (on_demand && !was_on_demand) {
         table->on_demand_since_ms = now_ms;
@@ -174,15 +173,16 @@ bool table_update_ceiling(const struct table_update *update, const struct pair_r
     }
     if (update->table->billing == BILLING_PROVISIONED) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "%s for OnDemandThroughput cannot be specified when the table "
-                               "BillingMode is PROVISIONED",
+                       MESSAGE_INVALID
+                       "%s for OnDemandThroughput cannot be specified when the table "
+                       "BillingMode is PROVISIONED",
                        given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
     }
     bool bad_read = given->read.given && given->read.value < 1 && given->read.value != -1;
     bool bad_write = given->write.given && given->write.value < 1 && given->write.value != -1;
     if (bad_read || bad_write) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID
+                       MESSAGE_INVALID
                        "Requested %s for OnDemandThroughput for table is outside of valid range",
                        bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
     }
@@ -218,12 +218,13 @@ static bool change_sse(struct update_table *op, const struct sse_request *sse, s
         return true;
     }
     if (!sse->enabled.value && !table->sse_kms) {
-        return err_set(err, ERR_VALIDATION, INVALID "Table is already encrypted by default");
+        return err_set(err, ERR_VALIDATION,
+                       MESSAGE_INVALID "Table is already encrypted by default");
     }
     if (table->sse_kms && str_eq(sse->key, table->sse_key_arn)) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "Table is already encrypted with given KMSMasterKeyId. Use "
-                               "KMSMasterKeyId parameter if you want to change Master Key");
+                       MESSAGE_INVALID "Table is already encrypted with given KMSMasterKeyId. Use "
+                                       "KMSMasterKeyId parameter if you want to change Master Key");
     }
     table_request_set_sse(op->call, sse, table);
     return true;
@@ -407,8 +408,9 @@ static bool check_throughput(const struct update_table_request *request, struct 
                        request->billing_mode.value == WIRE_BILLING_PROVISIONED;
     if (provisioned && request->throughput == NULL) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "ProvisionedThroughput must be specified when BillingMode is "
-                               "PROVISIONED");
+                       MESSAGE_INVALID
+                       "ProvisionedThroughput must be specified when BillingMode is "
+                       "PROVISIONED");
     }
     return request->throughput == NULL ||
            table_request_throughput(request->throughput, &checked, err);
@@ -421,7 +423,7 @@ static bool check_stream(const struct stream_request *stream, struct err *err)
     if (stream == NULL || stream->enabled.value == has_view) {
         return true;
     }
-    return err_set(err, ERR_VALIDATION, INVALID "%s",
+    return err_set(err, ERR_VALIDATION, MESSAGE_INVALID "%s",
                    has_view ? "If stream is being disabled, then UpdateViewType must not be "
                               "specified"
                             : "If stream is being enabled then UpdateViewType is required");

@@ -4,6 +4,7 @@
 #include "api/tables/table_request.h"
 
 #include "base/hash.h"
+#include "err/messages.h"
 
 #define AWS "com.amazonaws.dynamodb.v20120810."
 static const struct shape shape_key_name = {.kind = SHAPE_STRING, .min = 1, .max = 255};
@@ -202,8 +203,7 @@ bool table_request_check_name(struct api_call *call, const struct shape *shape, 
                               struct str name)
 {
     if (str_is_null(name)) {
-        return err_set(&call->err, ERR_VALIDATION,
-                       "The parameter 'TableName' is required but was not present in the request");
+        return err_set(&call->err, ERR_VALIDATION, MESSAGE_TABLE_NAME_MISSING);
     }
     return wire_validate_member(shape, request, "TableName", WORDING_OLDER, &call->err) &&
            api_check_table_name(call, name);
@@ -247,15 +247,15 @@ bool table_request_on_demand(const struct pair_request *given, enum billing_mode
     }
     if (billing == BILLING_PROVISIONED) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "%s for OnDemandThroughput "
-                               "cannot be specified when table BillingMode is PROVISIONED.",
+                       MESSAGE_INVALID "%s for OnDemandThroughput "
+                                       "cannot be specified when table BillingMode is PROVISIONED.",
                        given->read.given ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
     }
     bool bad_read = given->read.given && given->read.value < 1;
     if (bad_read || (given->write.given && given->write.value < 1)) {
         return err_set(err, ERR_VALIDATION,
-                       INVALID "Requested %s for "
-                               "OnDemandThroughput for %s is outside of valid range",
+                       MESSAGE_INVALID "Requested %s for "
+                                       "OnDemandThroughput for %s is outside of valid range",
                        bad_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits", of);
     }
     *out = (struct unit_pair){given->read.value, given->write.value};
@@ -284,8 +284,9 @@ static bool refuse_warm(const char *member, const struct index *index, const cha
     struct str of = index != NULL ? STR("index ") : STR("table");
     struct str name = index != NULL ? index->name : STR("");
     return err_set(err, ERR_VALIDATION,
-                   INVALID "Requested %sUnitsPerSecond for WarmThroughput for %.*s%.*s is lower "
-                           "than %s",
+                   MESSAGE_INVALID
+                   "Requested %sUnitsPerSecond for WarmThroughput for %.*s%.*s is lower "
+                   "than %s",
                    member, STR_ARG(of), STR_ARG(name), than);
 }
 
@@ -369,7 +370,7 @@ bool table_request_check_sse(const struct sse_request *sse, struct err *err)
     } else if (has_key && !has_type) {
         problem = "SSEType KMS is required if KMSMasterKeyId is specified";
     }
-    return problem == NULL || err_set(err, ERR_VALIDATION, INVALID "%s", problem);
+    return problem == NULL || err_set(err, ERR_VALIDATION, MESSAGE_INVALID "%s", problem);
 }
 
 /* Returns the ARN of the key that the service would manage. There is one per account and Region, so

@@ -169,7 +169,7 @@ bool tags_table_name(struct api_call *call, struct str text, struct str *out)
                        STR_ARG(text));
     }
     if (!str_eq(arn.account, engine_account(call->engine))) {
-        return err_set(&call->err, ERR_ACCESS_DENIED, "Access is denied");
+        return err_set(&call->err, ERR_ACCESS_DENIED, MESSAGE_ACCESS_DENIED);
     }
     *out = arn.table;
     if (arn.kind == ARN_STREAM) { /* streams cannot have tags */

@@ -2,6 +2,7 @@
  * one change per request, with a few exceptions; messages and their precedence are as measured in
  * October 2026. Called by op_update_table.c on the thread of the call; keeps no state. */
 #include "api/tables/table_update.h"
+#include "err/messages.h"
 
 static const struct field replica_fields[] = {
     FIELD_REQUIRED(struct replica_request, region, "RegionName", shape_string),
@@ -48,7 +49,7 @@ const struct shape shape_replica_updates = {
 
 static bool refuse(struct err *err, const char *text)
 {
-    return err_set(err, ERR_VALIDATION, INVALID "%s", text);
+    return err_set(err, ERR_VALIDATION, MESSAGE_INVALID "%s", text);
 }
 
 static bool changes_anything(const struct update_table_request *request)

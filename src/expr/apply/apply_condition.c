@@ -1,7 +1,7 @@
 /* Evaluates conditions against items. Allocates nothing: values are compared where they are, and
  * the number that size() makes is on the stack. Called by the engine on the committer thread for
  * conditions of writes, on any thread for filters. */
-#include "expr/apply/condition_internal.h"
+#include "expr/bound/condition_internal.h"
 
 #include "base/utf8.h"
 

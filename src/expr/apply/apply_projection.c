@@ -1,5 +1,5 @@
 /* Applies projections to items. Called by src/api when it writes items to a response. */
-#include "expr/apply/projection_internal.h"
+#include "expr/bound/projection_internal.h"
 
 void projection_apply(const struct projection *projection, struct value item,
                       struct builder *builder)

@@ -6,7 +6,7 @@
  * The second pass, update_write(), writes the new item: the old item and the tree of paths are both
  * sorted, and parts that no path names are copied. Runs on the committer thread. */
 #include "err/messages.h"
-#include "expr/apply/update_internal.h"
+#include "expr/bound/update_internal.h"
 
 #include "model/limits.h"
 

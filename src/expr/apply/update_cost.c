@@ -1,7 +1,7 @@
 /* Computes how many bytes UpdateItem's size limit charges for the actions of an update, besides the
- * new item without its key attributes and 3 bytes, and how expensive an update is. AttributeUpdates
- * are not charged. */
-#include "expr/apply/update_internal.h"
+ * new item without its key attributes and 3 bytes, and how expensive an update is. Called by
+ * src/engine for each UpdateItem. Any thread. */
+#include "expr/bound/update_internal.h"
 
 enum { WRITE_COST = 19, CLEAR_COST = 2, INDEX_COST = 1, ARITHMETIC_COST = 50 };
 
@@ -22,9 +22,6 @@ static size_t action_overhead(const struct update_action *action)
 
 size_t update_overhead(const struct update *update)
 {
-    if (update->legacy) {
-        return 0;
-    }
     size_t cost = 0;
     for (size_t i = 0; i < update->action_count; i++) {
         cost += action_overhead(&update->actions[i]);

@@ -5,9 +5,9 @@
 
 #include <stdarg.h>
 
-#include "expr/parse/cache_internal.h"
-#include "expr/apply/path_tree_internal.h"
 #include "expr/bind/scope_internal.h"
+#include "expr/bound/path_tree_internal.h"
+#include "expr/parse/cache_internal.h"
 
 bool binder_fail(const struct binder *binder, const char *format, ...)
 {

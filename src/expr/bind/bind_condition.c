@@ -1,8 +1,10 @@
 /* Binds conditions. Operands are bound first, left to right; then the node itself is checked:
- * number of operands, distinct operands, types. */
-#include "expr/apply/condition_internal.h"
+ * number of operands, distinct operands, types. Called for condition, filter and key expressions,
+ * and by build.c. Any thread. */
+#include "expr/bind/bind_internal.h"
 
 #include "base/base64.h"
+#include "err/messages.h"
 
 enum { IN_OPERANDS_MAX = 100 };
 
@@ -13,7 +15,8 @@ static struct condition *new_condition(const struct binder *b, enum condition_ki
     return condition;
 }
 
-struct str value_describe(struct value value, struct arena *arena)
+/* Returns "AttributeValue: {S:x}", as messages about BETWEEN show values. */
+static struct str describe_value(struct value value, struct arena *arena)
 {
     enum value_type type = value_type(value);
     struct str bytes = value_bytes(value);
@@ -25,7 +28,7 @@ struct str value_describe(struct value value, struct arena *arena)
         base64_encode(bytes, text);
         bytes = str_make(text, BASE64_ENCODED_LEN(bytes.len));
     }
-    return arena_format(arena, "AttributeValue: {%s:%.*s}", value_type_name(type), STR_ARG(bytes));
+    return arena_format(arena, MESSAGE_VALUE, value_type_name(type), STR_ARG(bytes));
 }
 
 /* Checks that the bounds of BETWEEN, if both are known, have one type and are in order. */
@@ -40,8 +43,8 @@ static bool check_bounds(const struct binder *b, const struct operand *operands)
     if (same && value_cmp(low, high) <= 0) {
         return true;
     }
-    struct str low_text = value_describe(low, b->scope->arena);
-    struct str high_text = value_describe(high, b->scope->arena);
+    struct str low_text = describe_value(low, b->scope->arena);
+    struct str high_text = describe_value(high, b->scope->arena);
     return binder_fail(b,
                        "The BETWEEN operator requires %s; lower bound operand: %.*s, upper bound "
                        "operand: %.*s",

@@ -3,37 +3,10 @@
 #ifndef GRAMME_EXPR_BIND_BIND_INTERNAL_H
 #define GRAMME_EXPR_BIND_BIND_INTERNAL_H
 
-#include "expr/expr.h"
-#include "expr/parse/tree_internal.h"
+#include "expr/bound/condition_internal.h"
+#include "expr/bound/update_internal.h"
 
 #define PATH_STEPS_MAX 32
-
-enum operand_kind {
-    OPERAND_PATH,
-    OPERAND_VALUE,
-    OPERAND_SIZE,  /* size of the first operand */
-    OPERAND_TRUTH, /* a condition as a BOOL */
-    /* updates only */
-    OPERAND_PLUS,
-    OPERAND_MINUS,
-    OPERAND_IF_NOT_EXISTS,
-    OPERAND_LIST_APPEND,
-};
-
-struct operand {
-    enum operand_kind kind;
-    struct expr_path path;             /* OPERAND_PATH */
-    struct value value;                /* OPERAND_VALUE */
-    const struct operand *operands;    /* other kinds: one for SIZE, else two */
-    const struct condition *condition; /* OPERAND_TRUTH */
-};
-
-/* Returns the weight of a value of the request: it may be much larger than the item, and is read
- * again for each item. 256 bytes take as long as a pass over a small item. */
-static inline size_t operand_value_weight(const struct operand *operand)
-{
-    return operand->kind == OPERAND_VALUE ? operand->value.len / 256 : 0;
-}
 
 /* The state of binding one expression. */
 struct binder {
@@ -89,6 +62,18 @@ bool bind_fail_type(const struct binder *binder, const struct node *node, const 
 /* Returns the type that an operand has for every item; VALUE_NONE if it depends on the item. */
 enum value_type operand_type(const struct operand *operand);
 
-#define TYPES_ORDERED (1u << VALUE_S | 1u << VALUE_N | 1u << VALUE_B)
+/* Binds a condition. */
+MUST_USE bool bind_condition(const struct binder *binder, const struct node *node,
+                             const struct condition **out);
+/* Makes a comparison or call of bound operands, and checks their number and types. NULL on failure,
+ * with the error set. Uses only kind, function and operand_count of the node. */
+struct condition *bind_test(const struct binder *binder, const struct node *node,
+                            const struct operand *operands);
+
+/* Whether the actions create an item if there is none: actions that only remove (REMOVE, DELETE) do
+ * not; no actions at all do. */
+MUST_USE bool update_creates(const struct update *update);
+/* Adds the path of an action to the tree; fails if it clashes with another. */
+MUST_USE bool bind_update_path(const struct binder *binder, struct update *update, size_t number);
 
 #endif

@@ -1,8 +1,8 @@
 /* Binds updates and projections. Like the service, goes through the paths from the last to the
  * first, and then through the right-hand sides in the same way: this decides which of several
  * errors is reported. */
-#include "expr/apply/projection_internal.h"
-#include "expr/apply/update_internal.h"
+#include "expr/bind/bind_internal.h"
+#include "expr/bound/projection_internal.h"
 
 static bool add_path(const struct binder *b, struct path_node *root, const struct expr_path *path,
                      size_t number)

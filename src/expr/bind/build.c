@@ -2,8 +2,7 @@
  * statement. */
 #include "expr/build.h"
 
-#include "expr/apply/condition_internal.h"
-#include "expr/apply/update_internal.h"
+#include "expr/bind/bind_internal.h"
 
 void expr_builder_init(struct expr_builder *builder, struct arena *arena, struct err *err)
 {

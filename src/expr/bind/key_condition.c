@@ -1,9 +1,9 @@
 /* Key conditions: takes a bound condition apart into comparisons joined by AND, and matches them
  * with the keys of a table or index. Called for Query, and by src/plan for PartiQL. */
-#include "err/messages.h"
-#include "expr/bind/key_condition_internal.h"
-
 #include "base/buf.h"
+#include "err/messages.h"
+#include "expr/bind/bind_internal.h"
+#include "expr/bound/key_expression_internal.h"
 #include "model/limits.h"
 
 /* Returns how many tests a condition has. */

@@ -1,7 +1,9 @@
 /* Turns Expected, QueryFilter, ScanFilter and KeyConditions into bound conditions. Called by
  * src/api. */
-#include "expr/bind/key_condition_internal.h"
 #include "expr/legacy.h"
+
+#include "err/messages.h"
+#include "expr/bound/key_expression_internal.h"
 
 #define TYPES_ALL (~0u)
 /* Types that CONTAINS may search for. */
@@ -120,7 +122,7 @@ static bool read_entry(const struct legacy_condition *c, bool expected, struct t
 {
     bool one_value = !value_is_absent(c->value);
     if (c->attribute.len == 0) {
-        return err_set(err, ERR_VALIDATION, "Empty attribute name");
+        return err_set(err, ERR_VALIDATION, MESSAGE_EMPTY_NAME);
     }
     if (one_value && c->has_values) {
         return fail_entry(c, "Value and AttributeValueList cannot be used together", err);

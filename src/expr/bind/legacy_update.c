@@ -5,8 +5,9 @@
 
 #include <stdlib.h>
 
-#include "expr/apply/projection_internal.h"
-#include "expr/apply/update_internal.h"
+#include "err/messages.h"
+#include "expr/bind/bind_internal.h"
+#include "expr/bound/projection_internal.h"
 
 static int compare(const void *a, const void *b, void *paths)
 {
@@ -60,7 +61,7 @@ static bool check_update(const struct legacy_update *update, struct err *err)
 {
     enum value_type type = value_type(update->value);
     if (update->attribute.len == 0) {
-        return err_set(err, ERR_VALIDATION, "Empty attribute name");
+        return err_set(err, ERR_VALIDATION, MESSAGE_EMPTY_NAME);
     }
     if (type == VALUE_NONE && update->action != LEGACY_DELETE) {
         return err_set(err, ERR_VALIDATION,
@@ -129,7 +130,7 @@ bool legacy_projection(struct arena *arena, const struct str *names, size_t coun
     struct projection *projection = ARENA_NEW(arena, struct projection);
     for (size_t i = 0; i < count; i++) {
         if (names[i].len == 0) {
-            return err_set(err, ERR_VALIDATION, "Empty attribute name");
+            return err_set(err, ERR_VALIDATION, MESSAGE_EMPTY_NAME);
         }
     }
     projection->paths = make_paths(arena, names, count);

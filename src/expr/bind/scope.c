@@ -1,5 +1,6 @@
 /* The placeholders of a request: checks their form, looks them up, and finds those that were not
- * used. */
+ * used. Called by src/api for each request with expressions. Any thread; a scope belongs to one
+ * request. */
 #include "expr/bind/scope_internal.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Looks up reserved words by binary search. */
+/* Looks up reserved words by binary search. Called by check.c for each name of an expression. */
 #include "expr/parse/reserved_internal.h"
 
 #define RESERVED(word_) {.data = #word_, .len = sizeof(#word_) - 1},

@@ -1,4 +1,5 @@
-/* Writes and reads the manifest of a backup. Called by backup.c, on the main thread of a command.
+/* Writes and reads the manifest of a backup. Called by store_backup.c, on the main thread of a
+ * command.
  */
 #include "store/backup/backup_manifest.h"
 

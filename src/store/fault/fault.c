@@ -75,8 +75,18 @@ struct cut_range {
 static bool give_first_row(struct store_range *range, struct str key, struct str value)
 {
     struct cut_range *cut = CONTAINER_OF(range, struct cut_range, range);
-    cut->cut = cut->original->row(cut->original, key, value);
+    struct store_range *original = cut->original;
+    original->may_take_long = range->may_take_long;
+    original->put_off = false;
+    cut->cut = original->row(original, key, value);
+    range->put_off = original->put_off; /* the store passes the row again */
     return false;
+}
+
+static void change_thread(struct store_range *range)
+{
+    struct store_range *original = CONTAINER_OF(range, struct cut_range, range)->original;
+    original->before_thread_change(original);
 }
 
 static void finish_cut_range(struct store_range *range)
@@ -101,6 +111,8 @@ static void fault_range(struct store *store, struct store_range *range)
         cut->range = *range;
         cut->range.row = give_first_row;
         cut->range.done = finish_cut_range;
+        cut->range.before_thread_change =
+            range->before_thread_change != NULL ? change_thread : NULL;
         cut->original = range;
         range = &cut->range;
     }
@@ -124,7 +136,9 @@ static bool eval_odd(struct store_update *update, const struct str *rows, struct
         odd->original->eval(odd->original, rows, batch);
         store_batch_start(batch, update);
     }
-    return odd->original->eval(odd->original, rows, batch);
+    bool writes = odd->original->eval(odd->original, rows, batch);
+    update->frees = odd->original->frees;
+    return writes;
 }
 
 static void prepare_odd(struct store_update *update, size_t index, struct str row)
@@ -149,13 +163,22 @@ static void fail_at_home(struct task *task)
     update->done(update);
 }
 
+static void fail_update(struct store_update *update, enum store_status status)
+{
+    update->status = status;
+    update->task.run = fail_at_home;
+    mailbox_post(update->home, &update->task);
+}
+
 static void fault_update(struct store *store, struct store_update *update, bool is_alone)
 {
     struct fault *fault = fault_of(store);
     if (is_due(fault, FAULT_UPDATE_BEFORE)) {
-        update->status = STORE_FAILED;
-        update->task.run = fail_at_home;
-        mailbox_post(update->home, &update->task);
+        fail_update(update, STORE_FAILED);
+        return;
+    }
+    if (is_due(fault, FAULT_UPDATE_LOST)) {
+        fail_update(update, STORE_UNKNOWN);
         return;
     }
     bool eval_twice = is_due(fault, FAULT_EVAL_TWICE);
@@ -184,6 +207,11 @@ static void fault_settle(struct store *store, struct store_settle *settle)
     store_settle(fault_of(store)->inner, settle);
 }
 
+static void fault_set_clock(struct store *store, struct store_clock clock)
+{
+    store_set_clock(fault_of(store)->inner, clock);
+}
+
 static void fault_close(struct store *store)
 {
     struct fault *fault = fault_of(store);
@@ -198,6 +226,7 @@ static const struct store_ops fault_ops = {
     .update = fault_update,
     .drop_space = fault_drop_space,
     .settle = fault_settle,
+    .set_clock = fault_set_clock,
 };
 
 struct store *fault_create(struct store *inner)

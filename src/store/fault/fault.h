@@ -10,6 +10,7 @@ enum fault_kind {
     FAULT_RANGE_MIDDLE,  /* STORE_FAILED after the first row, if there is one */
     FAULT_UPDATE_BEFORE, /* STORE_FAILED; eval does not run */
     FAULT_UPDATE_AFTER,  /* written, but the status is STORE_UNKNOWN */
+    FAULT_UPDATE_LOST,   /* not written, but the status is STORE_UNKNOWN; eval does not run */
     FAULT_EVAL_TWICE,    /* not a failure: eval runs once more than needed */
     FAULT_KIND_COUNT
 };

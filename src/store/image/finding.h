@@ -19,7 +19,7 @@ struct finding {
     bool has_range;   /* versions of rows of first <= key <= last are lost */
     struct str first;
     struct str last;       /* STR_NULL: no upper bound */
-    uint64_t record;       /* first record of the log that is affected; 0: none */
+    uint64_t record;       /* first record of the WAL that is affected; 0: none */
     uint64_t record_count; /* number of records that are lost; 0: not known */
 };
 typedef void finding_report(void *context, const struct finding *finding);

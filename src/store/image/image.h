@@ -13,8 +13,8 @@ struct image;
 
 struct image_options {
     const char *directory;
-    /* A single flipped bit in a table is corrected while reading. For a repair that is not damage;
-     * for a check it is, because servers cannot read such a block. */
+    /* A single flipped bit in an SST file is corrected while reading. For a repair that is not
+     * damage; for a check it is, because servers cannot read such a block. */
     bool is_for_repair;
     finding_report *report;
     void *context;
@@ -31,16 +31,16 @@ struct image_summary {
     bool has_identity;
     uint64_t seed;
     uint32_t format;
-    bool has_manifest;    /* else all tables in the directory are read */
-    uint64_t table_count; /* number of tables */
-    uint64_t table_bytes;
-    uint64_t stored;       /* the tables hold all records of the log up to this number */
-    uint64_t record_count; /* records of the log after that number */
+    bool has_manifest;  /* else all SST files in the directory are read */
+    uint64_t sst_count; /* number of SST files */
+    uint64_t sst_bytes;
+    uint64_t stored;       /* the SST files hold all records of the WAL up to this number */
+    uint64_t record_count; /* records of the WAL after that number */
     uint64_t last_record;
 };
 
-/* Locks the directory, so that no server can open it, and reads everything but the tables. False:
- * there is no store of this format, or it is in use; *err says which. All other errors are
+/* Locks the directory, so that no server can open it, and reads everything but the SST files.
+ * False: there is no store of this format, or it is in use; *err says which. All other errors are
  * reported. Close the image with image_close(). */
 MUST_USE bool image_open(const struct image_options *options, struct image **out, struct err *err);
 /* Returns what image_open() has found. */
@@ -50,7 +50,7 @@ const struct image_summary *image_summary(const struct image *image);
 MUST_USE bool image_next(struct image *image, struct image_row *out);
 /* Starts again before the first row. Findings are not reported a second time. */
 void image_rewind(struct image *image);
-/* Returns how many bytes of tables were read since image_open() or image_rewind(). */
+/* Returns how many bytes of SST files were read since image_open() or image_rewind(). */
 MUST_USE uint64_t image_bytes_read(const struct image *image);
 /* Returns whether a version of the row with this key may be lost: it lies in a reported range. */
 MUST_USE bool image_is_lost(const struct image *image, struct str key);

@@ -5,7 +5,7 @@
  *   pg_baseline URL MODE CONNECTIONS DEPTH SECONDS
  *
  *   get   rows that are there, DEPTH gets in flight on each connection
- *   put   transactions of DEPTH new items with one index entry each
+ *   put   transactions of DEPTH items of a fixed set, with one index entry each
  *   hot   transactions of DEPTH updates, all of the same row
  *
  * Prints JSON: requests a second, and the CPU time for each that this process took, and that the
@@ -28,12 +28,11 @@ enum {
     CONNECTIONS_MAX = 64,
     DEPTH_MAX = 64,
     ROWS_MAX = 20000,   /* whose keys get draws from */
+    ITEMS = 10000,      /* that put writes, as `gramme bench put` does */
     ITEM_KEY_LEN = 36,  /* space, hash, sort key of 16 bytes */
     INDEX_KEY_LEN = 70, /* space, hash, sort key, and what tells items apart */
     VALUE_LEN = 1084,   /* an item of 1 KB */
     MARKER_BUCKET = 87,
-    COUNTER_BUCKET = 67,
-    COUNTERS = 2, /* of the table and of its index */
     PARAMS_MAX = 4,
 };
 
@@ -67,6 +66,7 @@ struct link {
     size_t outstanding; /* statements without a result */
     bool is_writing;    /* the second round trip of a transaction */
     struct row_key keys[DEPTH_MAX];
+    uint64_t items[DEPTH_MAX]; /* their numbers, before the keys are sorted */
 };
 
 struct baseline {
@@ -137,10 +137,13 @@ static int bucket_of(const struct row_key *key)
 
 /* Requests --------------------------------------------------------------------------------- */
 
-static void make_key(struct baseline *baseline, struct row_key *key, size_t len)
+/* The key of an item, or of its index entry, always the same for its number. */
+static void make_key(struct row_key *key, uint64_t item, size_t len)
 {
+    struct random random;
+    random_init_seed(&random, item * 2 + (len == ITEM_KEY_LEN));
     for (size_t i = 0; i < len; i += 8) {
-        uint64_t bits = random_next(&baseline->random);
+        uint64_t bits = random_next(&random);
         memcpy(key->bytes + i, &bits, len - i < 8 ? len - i : 8);
     }
     put_u32_be(key->bytes, len == ITEM_KEY_LEN ? 16 : 17); /* the space */
@@ -170,7 +173,8 @@ static void begin(struct link *link)
     send_row(link, STATEMENT_MARK, MARKER_BUCKET, &marker, 3);
     size_t rows = baseline->mode == MODE_HOT ? 1 : baseline->depth;
     for (size_t i = 0; i < rows; i++) {
-        make_key(baseline, &link->keys[i], ITEM_KEY_LEN);
+        link->items[i] = random_next(&baseline->random) % ITEMS;
+        make_key(&link->keys[i], link->items[i], ITEM_KEY_LEN);
     }
     if (baseline->mode == MODE_HOT) {
         make_fixed_key(&link->keys[0], 1, 0);
@@ -183,7 +187,8 @@ static void begin(struct link *link)
     link->is_writing = false;
 }
 
-/* The second: rows, index entries and counters are written. */
+/* The second: rows and index entries are written. Counters stay as they are, because no item is new
+ * or has another size. */
 static void commit(struct link *link)
 {
     struct baseline *baseline = link->baseline;
@@ -192,15 +197,9 @@ static void commit(struct link *link)
         send_row(link, STATEMENT_UPDATE, bucket_of(&link->keys[i]), &link->keys[i], 4);
         if (!is_hot) {
             struct row_key entry;
-            make_key(baseline, &entry, INDEX_KEY_LEN);
+            make_key(&entry, link->items[i], INDEX_KEY_LEN);
             send_row(link, STATEMENT_PUT, bucket_of(&entry), &entry, 4);
         }
-    }
-    for (int i = 0; !is_hot && i < COUNTERS; i++) {
-        struct row_key counter;
-        make_fixed_key(&counter, COUNTER_BUCKET,
-                       (uint8_t)((link - baseline->links) * COUNTERS + i));
-        send_row(link, STATEMENT_PUT, COUNTER_BUCKET, &counter, 4);
     }
     send(link, STATEMENT_COMMIT, NULL, 0);
     link->is_writing = true;

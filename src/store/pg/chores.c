@@ -12,6 +12,8 @@ struct chores {
     atomic_bool has_deaths;
     bool has_emptied;     /* spaces may be left whose rows must be deleted a second time */
     int64_t next_look_ns; /* for these */
+    uint32_t space;       /* is being emptied, and has no rows in buckets before the next */
+    int bucket;
     struct buf fold_from; /* the key at which folding continues; empty: at the first counter */
 };
 
@@ -60,6 +62,11 @@ void chores_note_death(struct chores *chores)
 
 #define DROP_ROWS "b = 68 AND k >= '\\x0000000044' AND k < '\\x0000000045'"
 enum { DROP_DONE = 2, ROWS_AT_ONCE = 1000, BUCKETS = 256 };
+/* A statement deletes rows until they have so many bytes, because a value of 400 KB consists of 200
+ * rows of PostgreSQL's. */
+enum { BYTES_AT_ONCE = 4 << 20 };
+/* How long the chores may delay a heartbeat, besides one statement. */
+static const int64_t piece_ns = (int64_t)100 * 1000 * 1000;
 
 /* Returns the time of PostgreSQL in milliseconds; negative: it failed. */
 static int64_t read_time_ms(PGconn *pq)
@@ -72,17 +79,43 @@ static int64_t read_time_ms(PGconn *pq)
     return time_ms;
 }
 
-/* Deletes some rows between two keys; returns how many, negative: it failed. */
-static int delete_rows(PGconn *pq, struct param lo, struct param hi)
+/* Deletes some rows between two keys, in buckets from chores->bucket on; returns how many,
+ * negative: it failed. */
+static int delete_rows(struct chores *chores, PGconn *pq, struct param lo, struct param hi)
 {
-    struct param_int limit;
-    struct param params[] = {lo, hi, param_int64(&limit, ROWS_AT_ONCE)};
-    return pg_run(pq,
-                  "DELETE FROM gramme.kv AS d USING (SELECT s.b, s.k "
-                  "FROM generate_series(0, 255) AS g(n), LATERAL (SELECT b, k FROM gramme.kv "
-                  "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea LIMIT $3::int8) AS s "
-                  "LIMIT $3::int8) AS s WHERE d.b = s.b AND d.k = s.k",
-                  params, 3);
+    struct param_int numbers[3];
+    struct param params[] = {lo, hi, param_int64(&numbers[0], ROWS_AT_ONCE),
+                             param_int32(&numbers[1], chores->bucket),
+                             param_int64(&numbers[2], BYTES_AT_ONCE)};
+    PGresult *result = pg_query(
+        pq,
+        "WITH gone AS (DELETE FROM gramme.kv AS d USING (SELECT r.b, r.k FROM (SELECT s.b, s.k, "
+        "sum(s.len) OVER (ROWS UNBOUNDED PRECEDING) - s.len AS bytes_before "
+        "FROM generate_series($4::int4, 255) AS g(n), "
+        "LATERAL (SELECT b, k, octet_length(v) AS len FROM gramme.kv "
+        "WHERE b = g.n::int2 AND k >= $1::bytea AND k < $2::bytea ORDER BY k LIMIT $3::int8) AS s "
+        "LIMIT $3::int8) AS r WHERE r.bytes_before < $5::int8) AS r "
+        "WHERE d.b = r.b AND d.k = r.k RETURNING d.b) SELECT count(*), max(b)::int8 FROM gone",
+        params, 5);
+    bool ok = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
+    int count = ok ? (int)get_u64_be(PQgetvalue(result, 0, 0)) : -1;
+    if (count > 0) {
+        chores->bucket = (int)get_u64_be(PQgetvalue(result, 0, 1));
+    }
+    PQclear(result);
+    return count;
+}
+
+/* Returns the index of the last row to delete by one statement: the result has keys and lengths. */
+static int last_row_to_delete(const PGresult *result)
+{
+    uint64_t bytes = 0;
+    int i = 0;
+    while (i + 1 < PQntuples(result) &&
+           (bytes += get_u64_be(PQgetvalue(result, i, 1))) < BYTES_AT_ONCE) {
+        i++;
+    }
+    return i;
 }
 
 /* The same of one bucket, by statements that Citus accepts: finds the key of the last row to
@@ -92,14 +125,16 @@ static int delete_rows_of_bucket(PGconn *pq, int bucket, struct param lo, struct
     struct param_int numbers[2];
     struct param params[] = {param_int16(&numbers[0], bucket), lo, hi,
                              param_int64(&numbers[1], ROWS_AT_ONCE)};
-    PGresult *result = pg_query(pq,
-                                "SELECT k FROM gramme.kv WHERE b = $1::int2 AND k >= $2::bytea "
-                                "AND k < $3::bytea ORDER BY k LIMIT $4::int8",
-                                params, 4);
+    PGresult *result = pg_query(
+        pq,
+        "SELECT k, octet_length(v)::int8 FROM gramme.kv WHERE b = $1::int2 AND k >= $2::bytea "
+        "AND k < $3::bytea ORDER BY k LIMIT $4::int8",
+        params, 4);
     int count = PQresultStatus(result) == PGRES_TUPLES_OK ? PQntuples(result) : -1;
     if (count > 0) {
-        params[2] = (struct param){PQgetvalue(result, count - 1, 0),
-                                   (size_t)PQgetlength(result, count - 1, 0)};
+        int last = last_row_to_delete(result);
+        params[2] =
+            (struct param){PQgetvalue(result, last, 0), (size_t)PQgetlength(result, last, 0)};
         count = pg_run(pq,
                        "DELETE FROM gramme.kv WHERE b = $1::int2 AND k >= $2::bytea "
                        "AND k <= $3::bytea",
@@ -109,21 +144,21 @@ static int delete_rows_of_bucket(PGconn *pq, int bucket, struct param lo, struct
     return count;
 }
 
-static int delete_distributed_rows(PGconn *pq, struct param lo, struct param hi)
+static int delete_distributed_rows(struct chores *chores, PGconn *pq, struct param lo,
+                                   struct param hi)
 {
-    int count = 0;
-    for (int i = 0; i < BUCKETS && count < ROWS_AT_ONCE; i++) {
-        int deleted = delete_rows_of_bucket(pq, i, lo, hi);
-        if (deleted < 0) {
-            return -1;
+    for (; chores->bucket < BUCKETS; chores->bucket++) {
+        int deleted = delete_rows_of_bucket(pq, chores->bucket, lo, hi);
+        if (deleted != 0) {
+            return deleted;
         }
-        count += deleted;
     }
-    return count;
+    return 0;
 }
 
-/* Deletes some rows of a dropped space. If there were none, sets the wid of its row D. */
-static bool empty_space(struct chores *chores, PGconn *pq, struct param key, int64_t wid)
+/* Deletes rows of a dropped space until `until_ns`. If none are left, sets the wid of its row D. */
+static bool empty_space(struct chores *chores, PGconn *pq, struct param key, int64_t wid,
+                        int64_t until_ns)
 {
     uint8_t lo[STORE_SPACE_LEN];
     uint8_t hi[STORE_SPACE_LEN];
@@ -132,28 +167,37 @@ static bool empty_space(struct chores *chores, PGconn *pq, struct param key, int
     put_u32_be(hi, space + 1);
     struct param from = {lo, sizeof(lo)};
     struct param to = {hi, sizeof(hi)};
-    int count = chores->pg->is_distributed ? delete_distributed_rows(pq, from, to)
-                                           : delete_rows(pq, from, to);
+    if (chores->space != space) {
+        chores->space = space;
+        chores->bucket = 0;
+    }
+    int count;
+    do {
+        count = chores->pg->is_distributed ? delete_distributed_rows(chores, pq, from, to)
+                                           : delete_rows(chores, pq, from, to);
+    } while (count > 0 && clock_monotonic_ns() < until_ns);
+    if (count != 0) {
+        return count > 0;
+    }
+    chores->space = 0;
     struct param_int number;
     struct param params[] = {key, param_int64(&number, wid)};
-    return count == 0
-               ? pg_run(pq, "UPDATE gramme.kv SET wid = $2::int8 WHERE b = 68 AND k = $1::bytea",
-                        params, 2) >= 0
-               : count > 0;
+    return pg_run(pq, "UPDATE gramme.kv SET wid = $2::int8 WHERE b = 68 AND k = $1::bytea", params,
+                  2) >= 0;
 }
 
-/* Empties the first `count` spaces of the result for about 100 ms, so that heartbeats are not
+/* Empties the first `count` spaces of the result for about piece_ns, so that heartbeats are not
  * delayed. */
 static bool empty_spaces(struct chores *chores, PGconn *pq, const PGresult *result, int count,
                          int64_t wid)
 {
-    int64_t until_ns = clock_monotonic_ns() + (int64_t)100 * 1000 * 1000;
+    int64_t until_ns = clock_monotonic_ns() + piece_ns;
     bool ok = true;
     for (int i = 0;
          ok && i < count && clock_monotonic_ns() < until_ns && !atomic_load(&chores->pg->closing);
          i++) {
         struct param key = {PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0)};
-        ok = empty_space(chores, pq, key, wid);
+        ok = empty_space(chores, pq, key, wid, until_ns);
     }
     return ok;
 }
@@ -223,7 +267,7 @@ static bool empty_some_again(struct chores *chores, PGconn *pq)
 /* Counters --------------------------------------------------------------------------------- */
 
 /* A counter is the sum of its rows, one for each writer that has added to it (counter_key() in
- * write.c). The rows of members that have left are folded into one row, that of member 0.
+ * pg_write.c). The rows of members that have left are folded into one row, that of member 0.
  *
  * A member has its row M before it adds to counters, and cannot write after that row is deleted. So
  * the rows of counters are read first and those of members afterwards: a member that is missing
@@ -316,26 +360,32 @@ static bool fold_counter(PGconn *pq, const struct str *keys, size_t count)
     return pg_run(pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
 }
 
-/* Folds the counter rows in the result whose members have left. False: PostgreSQL failed. */
-static bool fold_parts(PGconn *pq, const PGresult *parts, const PGresult *members)
+/* Folds the counter rows in the result whose members have left, for about piece_ns. Returns the
+ * index of the first row that it has not seen; negative: PostgreSQL failed. */
+static int fold_parts(PGconn *pq, const PGresult *parts, const PGresult *members)
 {
+    int64_t until_ns = clock_monotonic_ns() + piece_ns;
     struct str keys[FOLD_ROWS];
     size_t count = 0;
-    bool ok = true;
-    for (int i = 0; ok && i < PQntuples(parts); i++) {
+    for (int i = 0; i < PQntuples(parts); i++) {
         struct str key = cell(parts, i, 0);
         static const char zero[MEMBER_LEN];
         bool is_dead = memcmp(member_of(key).data, zero, MEMBER_LEN) != 0 &&
                        !is_alive(members, member_of(key));
         if (count > 0 && !str_eq(counter_of(key), counter_of(keys[0]))) {
-            ok = fold_counter(pq, keys, count);
+            if (!fold_counter(pq, keys, count)) {
+                return -1;
+            }
+            if (clock_monotonic_ns() >= until_ns) {
+                return i;
+            }
             count = 0;
         }
         if (is_dead) {
             keys[count++] = key;
         }
     }
-    return ok && (count == 0 || fold_counter(pq, keys, count));
+    return count == 0 || fold_counter(pq, keys, count) ? PQntuples(parts) : -1;
 }
 
 /* Folds some counters. False: all are done, or PostgreSQL failed; then it is tried again when the
@@ -347,13 +397,13 @@ static bool fold_some_counters(struct chores *chores, PGconn *pq)
                                  "SELECT k FROM gramme.kv WHERE b = 77 AND k >= '\\x000000004d' "
                                  "AND k < '\\x000000004e'",
                                  NULL, 0);
-    bool ok = PQresultStatus(parts) == PGRES_TUPLES_OK &&
-              PQresultStatus(members) == PGRES_TUPLES_OK && fold_parts(pq, parts, members);
-    int count = ok ? PQntuples(parts) : 0;
+    bool ok =
+        PQresultStatus(parts) == PGRES_TUPLES_OK && PQresultStatus(members) == PGRES_TUPLES_OK;
+    int seen = ok ? fold_parts(pq, parts, members) : -1;
     chores->fold_from.len = 0;
-    bool more = count == FOLD_ROWS;
+    bool more = seen > 0 && (seen < PQntuples(parts) || seen == FOLD_ROWS);
     if (more) {
-        buf_add(&chores->fold_from, cell(parts, count - 1, 0));
+        buf_add(&chores->fold_from, cell(parts, seen - 1, 0));
     }
     PQclear(parts);
     PQclear(members);

@@ -8,8 +8,8 @@
  * The marker row belongs to one writer of this process. If the connection is lost while COMMIT is
  * under way, the wid of the marker row shows whether it was committed: reading it waits for the
  * lock of the old transaction, until that has ended. A process that excludes this one deletes its
- * marker rows, so that none of its transactions can commit afterwards. I/O thread only, but for
- * evaluate_on_slow_thread(). */
+ * marker rows, so that none of its transactions can commit afterwards. group_outcome.c has what
+ * happens after COMMIT or a failure. I/O thread only, but for evaluate_on_slow_thread(). */
 #include <stdlib.h>
 
 #include "base/bytes.h"
@@ -18,8 +18,6 @@
 #include "base/mem.h"
 #include "store/pg/distributed.h"
 #include "store/work.h"
-
-enum { ATTEMPTS_MAX = 50 };
 
 struct group *group_create(struct pg *pg)
 {
@@ -31,7 +29,7 @@ struct group *group_create(struct pg *pg)
     return group;
 }
 
-static void clear_values(struct map *map)
+void pg_clear_values(struct map *map)
 {
     size_t at = 0;
     struct str name;
@@ -48,13 +46,13 @@ void group_destroy(struct group *group)
     for (size_t i = 0; i < group->result_count; i++) {
         PQclear(group->results[i]);
     }
-    for (size_t i = 0; i < group->slot_count; i++) {
-        mem_free(group->slots[i]);
+    for (size_t i = 0; i < group->row_count; i++) {
+        mem_free(group->rows[i]);
     }
     map_finish(&group->by_key);
-    clear_values(&group->added);
+    pg_clear_values(&group->added);
     map_finish(&group->added);
-    mem_free(group->slots);
+    mem_free(group->rows);
     mem_free(group->results);
     mem_free(group->erased_counters);
     mem_free(group->appended);
@@ -63,205 +61,29 @@ void group_destroy(struct group *group)
     mem_free(group);
 }
 
-struct slot *group_slot(struct group *group, struct str key)
+struct group_row *group_row_of(struct group *group, struct str key)
 {
-    struct slot *slot = map_get(&group->by_key, key);
-    if (slot != NULL) {
-        return slot;
+    struct group_row *row = map_get(&group->by_key, key);
+    if (row != NULL) {
+        return row;
     }
-    slot = mem_zalloc(sizeof(*slot));
-    slot->key = key;
-    map_put(&group->by_key, key, slot);
-    if (group->slot_count == group->slot_capacity) {
-        group->slot_capacity = MAX(group->slot_capacity * 2, (size_t)16);
-        group->slots = mem_realloc(group->slots, group->slot_capacity * sizeof(*group->slots));
+    row = mem_zalloc(sizeof(*row));
+    row->key = key;
+    map_put(&group->by_key, key, row);
+    if (group->row_count == group->row_capacity) {
+        group->row_capacity = MAX(group->row_capacity * 2, (size_t)16);
+        group->rows = mem_realloc(group->rows, group->row_capacity * sizeof(*group->rows));
     }
-    group->slots[group->slot_count++] = slot;
-    return slot;
+    group->rows[group->row_count++] = row;
+    return row;
 }
 
-static size_t marker_key(uint8_t out[OWN_KEY_MAX], const struct conn *conn)
+size_t group_marker_key(uint8_t out[OWN_KEY_MAX], const struct conn *conn)
 {
     uint8_t name[8 + 2];
     put_u64_be(name, conn->member);
     put_u16_be(name + 8, (uint16_t)conn->number);
     return pg_own_key(out, OWN_MARKER, str_make(name, sizeof(name)));
-}
-
-/* Ending ----------------------------------------------------------------------------------- */
-
-/* If it is not known whether the transaction was committed, neither is the outcome of an update
- * without writes: it may have read rows of an earlier update of the group. */
-static void finish_jobs(struct group *group, enum store_status written)
-{
-    pg_release_keys(group);
-    for (size_t i = 0; i < group->job_count; i++) {
-        enum store_status outcome = group->outcomes[i];
-        bool depends =
-            outcome == STORE_OK || (outcome == STORE_NO_WRITE && written == STORE_UNKNOWN);
-        pg_finish_job(group->jobs[i], depends ? written : outcome);
-    }
-    group->job_count = 0;
-}
-
-/* Nothing was written: queues all updates again whose deadline has not passed. */
-static void retry_jobs(struct group *group, bool alone, enum store_status status)
-{
-    int64_t now_ns = clock_monotonic_ns();
-    pg_release_keys(group);
-    for (size_t i = 0; i < group->job_count; i++) {
-        struct update_job *job = group->jobs[i];
-        job->is_alone = job->is_alone || alone;
-        if (now_ns >= job->deadline_ns || job->attempts >= ATTEMPTS_MAX) {
-            pg_finish_job(job, status);
-        } else {
-            pg_retry_job(group->pg, job);
-        }
-    }
-    group->job_count = 0;
-}
-
-static void fail_jobs(struct group *group, enum store_status status)
-{
-    pg_release_keys(group);
-    for (size_t i = 0; i < group->job_count; i++) {
-        pg_finish_job(group->jobs[i], status);
-    }
-    group->job_count = 0;
-}
-
-static bool is_one_of(const char *state, const char *const *states)
-{
-    for (; *states != NULL; states++) {
-        if (strncmp(state, *states, strlen(*states)) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The transaction failed and is rolled back. */
-static void judge_failure(struct group *group)
-{
-    static const char *const again[] = {"40001", "40P01", NULL};
-    /* The server stops, is no longer the primary, or has ended the session: a new connection may
-     * reach another server. */
-    static const char *const elsewhere[] = {"57P", "25006", "25P03", "08", "26000", NULL};
-    const char *state = group->sqlstate;
-    bool shared = group->job_count > 1;
-    if (is_one_of(state, again)) {
-        retry_jobs(group, false, STORE_BUSY);
-    } else if (is_one_of(state, elsewhere)) {
-        retry_jobs(group, false, STORE_FAILED);
-        conn_lose(group->conn);
-    } else if (shared) { /* another update of the group may have caused it */
-        retry_jobs(group, true, STORE_FAILED);
-    } else {
-        fail_jobs(group, strcmp(state, "55P03") == 0 ? STORE_BUSY : STORE_FAILED);
-    }
-}
-
-static void end_group(struct group *group)
-{
-    pg_group_ended(group);
-}
-
-static void roll_back(struct group *group);
-
-/* Deciding --------------------------------------------------------------------------------- */
-
-static void take_decision(struct conn *conn, void *owner, size_t tag, PGresult *result)
-{
-    struct group *group = owner;
-    bool ok = result != NULL && (PQresultStatus(result) == PGRES_TUPLES_OK ||
-                                 PQresultStatus(result) == PGRES_COMMAND_OK);
-    if (ok && tag == 1) {
-        group->is_fenced = PQntuples(result) == 0;
-        group->decided_wid = group->is_fenced ? 0 : (int64_t)get_u64_be(PQgetvalue(result, 0, 0));
-    }
-    bool is_lost = result == NULL;
-    PQclear(result);
-    group->has_failed = group->has_failed || !ok;
-    group->is_lost = group->is_lost || is_lost;
-    if (--group->outstanding > 0) {
-        return;
-    }
-    if (group->is_lost) {
-        return; /* decided when the connection is open again */
-    }
-    if (group->has_failed || conn->has_warned ||
-        pg_fault_is_due(group->pg, PG_FAULT_WARN_DECISION)) {
-        conn_lose(conn); /* tries again on a new connection */
-        return;
-    }
-    if (group->is_fenced) {
-        finish_jobs(group, STORE_UNKNOWN);
-        members_note_fence(group->pg, conn->member);
-    } else if (group->decided_wid == group->wid) {
-        group->is_committed = true;
-        group_note_counters(group);
-        finish_jobs(group, STORE_OK);
-    } else {
-        retry_jobs(group, false, STORE_FAILED);
-    }
-    end_group(group);
-}
-
-/* The server could not be reached in time. */
-void group_give_up(struct group *group)
-{
-    struct conn *conn = group->conn;
-    clear_values(&conn->counters); /* the values of the counter rows are not known either */
-    conn->counter_slot++;
-    finish_jobs(group, STORE_UNKNOWN);
-    end_group(group);
-}
-
-/* Waits until the transaction has ended at the coordinator, and ends it on the other servers. */
-static void end_elsewhere(struct group *group)
-{
-    struct conn *conn = group->conn;
-    struct param_int writer;
-    struct param params[] = {param_int64(&writer, pg_writer_lock(conn->member, conn->number))};
-    group->outstanding += 4;
-    conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_decision, group, 0);
-    conn_send(conn, STATEMENT_WRITER, params, 1, take_decision, group, 0);
-    conn_send(conn, STATEMENT_COMMIT, NULL, 0, take_decision, group, 0);
-    conn_sync(conn);
-    conn_send(conn, STATEMENT_RECOVER, NULL, 0, take_decision, group, 0);
-    conn_sync(conn);
-}
-
-/* Reads the marker row and writes it again. When that is committed without a warning, every earlier
- * commit is durable, too. Its wid stays as it is: this transaction may be lost or warned about as
- * well, and then the next one must find the same. */
-void group_decide(struct group *group)
-{
-    struct conn *conn = group->conn;
-    uint8_t key[OWN_KEY_MAX];
-    size_t len = marker_key(key, conn);
-    struct param_int bucket;
-    struct param params[] = {param_int16(&bucket, OWN_MARKER), {key, len}};
-    group->phase = GROUP_DECIDING;
-    group->has_failed = false;
-    group->is_lost = false;
-    group->outstanding = 4;
-    conn->has_warned = false;
-    conn_sync(conn);
-    if (group->pg->is_distributed) {
-        end_elsewhere(group);
-    }
-    conn_send(conn, STATEMENT_BEGIN, NULL, 0, take_decision, group, 0);
-    conn_send(conn, STATEMENT_READ_MARK, params, 2, take_decision, group, 1);
-    conn_send(conn, STATEMENT_MARK_AGAIN, params, 2, take_decision, group, 2);
-    conn_send(conn, STATEMENT_COMMIT, NULL, 0, take_decision, group, 3);
-    conn_sync(conn);
-    if (pg_fault_is_due(group->pg, PG_FAULT_CUT_DECISION)) {
-        if (pg_fault_count(&group->pg->store, PG_FAULT_CUT_DECISION) % 2 == 0) {
-            conn_flush(conn); /* carried out, but not answered */
-        }
-        conn_lose(conn);
-    }
 }
 
 /* Writing ---------------------------------------------------------------------------------- */
@@ -294,7 +116,7 @@ static void end_writing(struct group *group)
         return;
     }
     if (group->has_failed) {
-        roll_back(group);
+        group_roll_back(group);
         return;
     }
     if (!group->has_heads) {
@@ -304,8 +126,8 @@ static void end_writing(struct group *group)
         return;
     }
     if (!group->is_committed) { /* COMMIT of a failed transaction rolls back */
-        retry_jobs(group, false, STORE_FAILED);
-        end_group(group);
+        group_retry_jobs(group, false, STORE_FAILED);
+        pg_group_ended(group);
         return;
     }
     if (conn->has_warned || pg_fault_is_due(group->pg, PG_FAULT_WARNING)) {
@@ -314,8 +136,8 @@ static void end_writing(struct group *group)
         return;
     }
     group_note_counters(group);
-    finish_jobs(group, STORE_OK);
-    end_group(group);
+    group_finish_jobs(group, STORE_OK);
+    pg_group_ended(group);
 }
 
 static void take_written(struct conn *conn, void *owner, size_t tag, PGresult *result)
@@ -346,7 +168,7 @@ static void send_writes(struct group *group)
     group->phase = GROUP_WRITING;
     group->conn->has_warned = false;
     if (!group_send_writes(group, take_written)) {
-        roll_back(group);
+        group_roll_back(group);
         return;
     }
     group->has_heads =
@@ -373,44 +195,14 @@ static void send_commit(struct group *group)
     }
 }
 
-/* Rolling back ----------------------------------------------------------------------------- */
-
-static void take_rolled_back(struct conn *conn, void *owner, size_t tag, PGresult *result)
-{
-    (void)tag;
-    struct group *group = owner;
-    bool ok = result != NULL && PQresultStatus(result) == PGRES_COMMAND_OK;
-    bool is_lost = result == NULL;
-    PQclear(result);
-    if (group->is_fenced) {
-        members_note_fence(group->pg, conn->member);
-        retry_jobs(group, false, STORE_FAILED);
-    } else if (group->has_failed) {
-        judge_failure(group);
-    } else {
-        finish_jobs(group, STORE_NO_WRITE); /* no update wanted to write */
-    }
-    end_group(group);
-    if (!ok && !is_lost) {
-        conn_lose(conn);
-    }
-}
-
-static void roll_back(struct group *group)
-{
-    group->phase = GROUP_UNDOING;
-    conn_send(group->conn, STATEMENT_ROLLBACK, NULL, 0, take_rolled_back, group, 0);
-    conn_sync(group->conn);
-}
-
 /* Evaluating ------------------------------------------------------------------------------- */
 
 static void evaluated(struct task *task)
 {
     struct group *group = CONTAINER_OF(task, struct group, task);
     if (group->is_lost) { /* meanwhile; COMMIT was not sent, so nothing was written */
-        retry_jobs(group, false, STORE_FAILED);
-        end_group(group);
+        group_retry_jobs(group, false, STORE_FAILED);
+        pg_group_ended(group);
         return;
     }
     send_writes(group);
@@ -429,8 +221,8 @@ static bool is_expensive(const struct group *group, const struct update_job *job
     const struct store_update *update = job->update;
     size_t bytes = 0;
     for (size_t i = 0; i < update->key_count; i++) {
-        const struct slot *slot = map_get(&group->by_key, update->keys[i]);
-        bytes += slot->value.len;
+        const struct group_row *row = map_get(&group->by_key, update->keys[i]);
+        bytes += row->value.len;
     }
     return update->prepare != NULL && work_is_expensive(update, bytes);
 }
@@ -466,7 +258,7 @@ static void evaluate(struct group *group)
 
 /* Locking ---------------------------------------------------------------------------------- */
 
-enum { TAG_TIME = -4, TAG_BEGIN = -3, TAG_MARK = -2, TAG_LOCK = -1 }; /* others: a slot */
+enum { TAG_TIME = -4, TAG_BEGIN = -3, TAG_MARK = -2, TAG_LOCK = -1 }; /* others: a row */
 
 static void keep_result(struct group *group, PGresult *result)
 {
@@ -478,18 +270,18 @@ static void keep_result(struct group *group, PGresult *result)
     group->results[group->result_count++] = result;
 }
 
-static void take_slot(struct group *group, struct slot *slot, PGresult *result)
+static void take_row(struct group *group, struct group_row *row, PGresult *result)
 {
     if (PQntuples(result) != 1) { /* a foreign client has deleted the row */
         group->has_failed = true;
         return;
     }
     int64_t wid = (int64_t)get_u64_be(PQgetvalue(result, 0, 0));
-    slot->was_present = wid != PG_WID_ABSENT;
-    slot->value = slot->was_present
-                      ? str_make(PQgetvalue(result, 0, 1), (size_t)PQgetlength(result, 0, 1))
-                      : STR_NULL;
-    group->row_bytes += slot->value.len;
+    row->was_present = wid != PG_WID_ABSENT;
+    row->value = row->was_present
+                     ? str_make(PQgetvalue(result, 0, 1), (size_t)PQgetlength(result, 0, 1))
+                     : STR_NULL;
+    group->row_bytes += row->value.len;
 }
 
 static void end_locking(struct group *group)
@@ -497,10 +289,10 @@ static void end_locking(struct group *group)
     /* RECOVER warns of servers that it cannot reach. */
     group->has_failed = group->has_failed || (group->pg->is_distributed && group->conn->has_warned);
     if (group->is_lost) { /* COMMIT was not sent, so nothing was written */
-        retry_jobs(group, false, STORE_FAILED);
-        end_group(group);
+        group_retry_jobs(group, false, STORE_FAILED);
+        pg_group_ended(group);
     } else if (group->has_failed || group->is_fenced) {
-        roll_back(group);
+        group_roll_back(group);
     } else {
         evaluate(group);
     }
@@ -520,23 +312,22 @@ static void take_locked(struct conn *conn, void *owner, size_t tag, PGresult *re
         group->is_fenced = strcmp(PQcmdTuples(result), "1") != 0;
         PQclear(result);
     } else if (tag == (size_t)TAG_TIME) {
-        int64_t time_us = (int64_t)get_u64_be(PQgetvalue(result, 0, 0));
-        group->time_ns = (time_us + clock_wall_moved_ms() * 1000) * 1000;
+        group->time_ns = (int64_t)get_u64_be(PQgetvalue(result, 0, 0)) * 1000;
         PQclear(result);
     } else if (tag == (size_t)TAG_BEGIN || tag == (size_t)TAG_LOCK) {
         PQclear(result);
     } else {
         keep_result(group, result);
-        take_slot(group, group->slots[tag], result);
+        take_row(group, group->rows[tag], result);
     }
     if (--group->outstanding == 0) {
         end_locking(group);
     }
 }
 
-static int slot_cmp(const void *a, const void *b)
+static int row_cmp(const void *a, const void *b)
 {
-    return str_cmp((*(struct slot *const *)a)->key, (*(struct slot *const *)b)->key);
+    return str_cmp((*(struct group_row *const *)a)->key, (*(struct group_row *const *)b)->key);
 }
 
 /* Locks what shows that the transaction of another writer has ended on all servers. */
@@ -557,11 +348,11 @@ static void lock_elsewhere(struct group *group, struct str key)
 static void send_locks(struct group *group)
 {
     struct conn *conn = group->conn;
-    if (group->slot_count > 1) {
-        qsort(group->slots, group->slot_count, sizeof(*group->slots), slot_cmp);
+    if (group->row_count > 1) {
+        qsort(group->rows, group->row_count, sizeof(*group->rows), row_cmp);
     }
-    for (size_t i = 0; i < group->slot_count; i++) {
-        struct str key = group->slots[i]->key;
+    for (size_t i = 0; i < group->row_count; i++) {
+        struct str key = group->rows[i]->key;
         struct param_int bucket;
         struct param params[] = {param_int16(&bucket, pg_bucket(key)), param_bytes(key)};
         group->outstanding += 2;
@@ -578,7 +369,7 @@ static void renew_member(struct conn *conn)
 {
     uint64_t member = members_number(conn->pg);
     if (conn->member != member) {
-        clear_values(&conn->counters);
+        pg_clear_values(&conn->counters);
         conn->member = member;
     }
 }
@@ -611,7 +402,7 @@ void group_begin(struct group *group)
     group->phase = GROUP_LOCKING;
     group->wid = (int64_t)(random_next(&group->pg->random) >> 2);
     uint8_t key[OWN_KEY_MAX];
-    size_t len = marker_key(key, conn);
+    size_t len = group_marker_key(key, conn);
     struct param_int bucket;
     struct param_int wid;
     struct param params[] = {
@@ -624,8 +415,10 @@ void group_begin(struct group *group)
     conn_send(conn, STATEMENT_MARK, params, 3, take_locked, group, (size_t)TAG_MARK);
     send_locks(group);
     if (wants_time(group)) {
+        struct param_int moved_us;
+        struct param time_params[] = {param_int64(&moved_us, clock_wall_moved_ms() * 1000)};
         group->outstanding++;
-        conn_send(conn, STATEMENT_TIME, NULL, 0, take_locked, group, (size_t)TAG_TIME);
+        conn_send(conn, STATEMENT_TIME, time_params, 1, take_locked, group, (size_t)TAG_TIME);
     }
     conn_sync(conn);
     if (pg_fault_is_due(group->pg, PG_FAULT_SERIALIZE)) {

@@ -48,6 +48,8 @@ void members_announce(struct store *store, struct store_progress progress);
 struct store_progress members_slowest(const struct store *store);
 /* store_is_leader() of this store. */
 bool members_is_leader(const struct store *store);
+/* store_leads_transfers() of this store. */
+bool members_leads_transfers(const struct store *store);
 /* store_may_serve() of this store. */
 bool members_store_may_serve(const struct store *store);
 

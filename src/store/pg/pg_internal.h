@@ -25,9 +25,9 @@ enum statement {
 };
 
 enum {
-    PG_READERS = 8, /* connections for gets and ranges */
-    PG_WRITERS = 8, /* connections for updates */
-    PG_CONNS = PG_READERS + PG_WRITERS,
+    PG_CONNS_DEFAULT = 16, /* half for gets and ranges, half for updates */
+    PG_CONNS_MIN = 2,
+    PG_CONNS_MAX = 128,
     PG_READ_BATCH = 8,       /* gets that go to one connection before the next is chosen */
     PG_VERSION_MIN = 130000, /* of the server */
     PG_PARAMS_MAX = 6,
@@ -109,6 +109,7 @@ struct get_job {
     struct task task;
     int64_t deadline_ns;
     size_t outstanding;
+    size_t bytes; /* of the rows that were read */
     bool has_failed;
 };
 
@@ -124,7 +125,7 @@ struct range_job {
     size_t limit; /* of the next statement */
     PGresult *result;
     int row;            /* next row of the result to pass to row() */
-    size_t bytes;       /* size of the rows of the result */
+    int row_count;      /* rows of the result before the first one whose value was too long */
     bool is_space_done; /* the result is the last one of its space */
     int bucket;         /* that is read, if the range is read bucket by bucket; else -1 */
     struct buf best;    /* first or last key of the buckets that were asked */
@@ -136,7 +137,7 @@ struct range_job {
 };
 
 /* A row that a transaction has read or will write. */
-struct slot {
+struct group_row {
     struct str key;
     struct str value; /* the newest value; STR_NULL: absent */
     bool is_declared;
@@ -175,10 +176,10 @@ struct group {
     enum store_status
         outcomes[PG_GROUP_MAX]; /* of the evals; STORE_OK: there is something to write */
     size_t job_count;
-    struct map by_key; /* -> struct slot */
-    struct slot **slots;
-    size_t slot_count;
-    size_t slot_capacity;
+    struct map by_key; /* -> struct group_row */
+    struct group_row **rows;
+    size_t row_count;
+    size_t row_capacity;
     struct map added; /* counter key -> struct store_count */
     struct str *erased_counters;
     size_t erased_count;
@@ -213,11 +214,14 @@ struct pg_faults {
 
 struct pg {
     struct store store;
-    char *conninfo;       /* the URI */
-    char *server;         /* host and port for messages, without passwords */
-    bool is_distributed;  /* rows are spread over several servers: see distributed.h */
-    struct random random; /* of the I/O thread */
-    struct mailbox box;   /* of the I/O thread */
+    char *conninfo;          /* the URI */
+    char *server;            /* host and port for messages, without passwords */
+    atomic_size_t last_host; /* of the URL, that was reached last */
+    struct buf owner;        /* memory of store.owner */
+    bool does_transfers;     /* as in struct store_options */
+    bool is_distributed;     /* rows are spread over several servers: see distributed.h */
+    struct random random;    /* of the I/O thread */
+    struct mailbox box;      /* of the I/O thread */
     int wake_fd;
     pthread_t io_thread;
     bool io_started;
@@ -232,7 +236,8 @@ struct pg {
     pthread_t slow;
     bool slow_started;
 
-    struct conn conns[PG_CONNS];
+    struct conn conns[PG_CONNS_MAX];
+    int conn_count;
     struct conn *batch_reader;    /* took the last get; NULL: none, or something else after it */
     int batch_count;              /* how many gets it took in a row */
     struct get_job *waiting_gets; /* gets and ranges that wait for a connection */
@@ -263,7 +268,7 @@ enum own_kind {
     OWN_HEAD = 'H',     /* name: log; wid is the last stamp, the value the newest prefix */
     OWN_COUNTER = 'C',  /* name: counter key, then the slot; the value is a part of the sum */
     OWN_DROPPED = 'D',  /* name: space; wid: see chores.c */
-    OWN_MEMBER = 'M',   /* name: member number; wid counts heartbeats */
+    OWN_MEMBER = 'M',   /* name: member number; wid counts heartbeats: see members.c */
     OWN_MARKER = 'W',   /* name: member number, writer; wid is that of its last transaction */
     OWN_JOINS = 'J',    /* wid is the number of the member that joined last */
     OWN_NEWEST = 'N',   /* wid is the newest version that a member has announced */
@@ -283,9 +288,18 @@ enum { PG_COUNTER_SLOT_LEN = 14 };
 /* Length of the longest key that the primary key of the table can hold. */
 enum { PG_KEY_MAX = 2600 };
 
+/* hosts.c */
+/* Removes the parameter `pool`, the number of connections, from the URL and sets pg->conn_count. */
+MUST_USE bool pg_take_pool(struct pg *pg, struct err *err);
+/* Blocks. */
+/* Connects to the first host of the URL that answers and takes writes; the caller checks
+ * PQstatus().
+ */
+PGconn *pg_connect_to_hosts(struct pg *pg);
+
 /* schema.c: blocks; on the thread that opens the store, on the connector and in members.c. */
 /* Connects and sets up the session; NULL: *err says why. */
-MUST_USE PGconn *pg_connect(const struct pg *pg, bool is_pipelined, struct err *err);
+MUST_USE PGconn *pg_connect(struct pg *pg, bool is_pipelined, struct err *err);
 /* Checks the database, creates the table if there is none, and sets the seed. */
 MUST_USE bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_options *options,
                               struct err *err);
@@ -302,7 +316,7 @@ int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count
 /* As pg_run(); also fails if the server warns. */
 int pg_run_strictly(PGconn *pq, const char *sql, const struct param *params, size_t count);
 
-/* conn.c: on the I/O thread. */
+/* pg_conn.c: on the I/O thread. */
 /* Sends a statement; `handle` gets its result. If the connection is lost, `handle` is called later
  * with NULL, as for every statement that was sent before. */
 void conn_send(struct conn *conn, enum statement statement, const struct param *params,
@@ -344,12 +358,12 @@ struct param param_int64(struct param_int *memory, int64_t value);
 /* Returns a parameter of type bytea[], in `memory`. */
 struct param param_array(struct buf *memory, const struct str *values, size_t count);
 
-/* read.c */
+/* pg_get.c */
 /* store_get() of this store. */
 void pg_get(struct store *store, struct store_get *get);
 /* Starts the gets that waited for a connection. I/O thread. */
 void pg_start_waiting_gets(struct pg *pg);
-/* range.c */
+/* pg_range.c */
 /* store_range() of this store. */
 void pg_range(struct store *store, struct store_range *range);
 /* Starts the ranges that waited for a connection. I/O thread. */
@@ -358,7 +372,7 @@ void pg_start_waiting_ranges(struct pg *pg);
 /* store_settle() of this store. */
 void pg_settle(struct store *store, struct store_settle *settle);
 
-/* update.c, group.c, write.c: on the I/O thread, but for the first two. */
+/* update.c, group.c, group_outcome.c, pg_write.c: on the I/O thread, but for the first two. */
 /* store_update() of this store. */
 void pg_update(struct store *store, struct store_update *update, bool is_alone);
 /* store_drop_space() of this store. */
@@ -376,8 +390,21 @@ void group_give_up(struct group *group);
 MUST_USE struct group *group_create(struct pg *pg);
 /* Frees a group. */
 void group_destroy(struct group *group);
-/* Returns the slot of a key; adds one if there is none. */
-MUST_USE struct slot *group_slot(struct group *group, struct str key);
+/* Returns the row of a key; adds one if there is none. */
+MUST_USE struct group_row *group_row_of(struct group *group, struct str key);
+/* Empties a map and frees its values. */
+void pg_clear_values(struct map *map);
+/* Returns the length of the key of a writer's marker row, which is written to `out`. */
+MUST_USE size_t group_marker_key(uint8_t out[OWN_KEY_MAX], const struct conn *conn);
+/* Answers all updates; `written` is the status of those that have written. If it is not known
+ * whether the transaction was committed, neither is the outcome of an update without writes: it may
+ * have read rows of an earlier update of the group. */
+void group_finish_jobs(struct group *group, enum store_status written);
+/* Nothing was written: queues all updates again whose deadline has not passed; the others get
+ * `status`. If `alone`, each is in a group of its own then. */
+void group_retry_jobs(struct group *group, bool alone, enum store_status status);
+/* Rolls back, then answers the updates or queues them again, and ends the group. */
+void group_roll_back(struct group *group);
 /* Begins the transaction: locks and reads the declared rows. */
 void group_begin(struct group *group);
 /* Evaluates the updates, one after the other, with the rows that were read. I/O or slow thread. */
@@ -409,7 +436,7 @@ static inline void pg_post(struct pg *pg, struct task *task)
     mailbox_post(&pg->box, task);
 }
 
-/* loop.c */
+/* pg_loop.c */
 /* The I/O thread. */
 void *pg_io_main(void *pg);
 /* The connector thread. */

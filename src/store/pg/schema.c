@@ -44,6 +44,9 @@ static const char table_sql[] =
     " autovacuum_vacuum_cost_delay = 1, toast.autovacuum_vacuum_scale_factor = 0.02);"
     "ALTER TABLE gramme.kv ALTER v SET STORAGE EXTERNAL, ALTER k SET STORAGE PLAIN;";
 
+/* The largest time that a transaction has had: see TIME in statements.def. */
+static const char clock_sql[] = "CREATE SEQUENCE IF NOT EXISTS gramme.clock";
+
 size_t pg_own_key(uint8_t out[OWN_KEY_MAX], enum own_kind kind, struct str name)
 {
     memset(out, 0, STORE_SPACE_LEN);
@@ -111,6 +114,12 @@ PGresult *pg_query(PGconn *pq, const char *sql, const struct param *params, size
         return PQmakeEmptyPGresult(pq, PGRES_FATAL_ERROR);
     }
     return await_result(pq);
+}
+
+/* As pg_query(), for statements without parameters; several are separated by semicolons. */
+static PGresult *execute(PGconn *pq, const char *sql)
+{
+    return PQsendQuery(pq, sql) ? await_result(pq) : PQmakeEmptyPGresult(pq, PGRES_FATAL_ERROR);
 }
 
 int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count)
@@ -191,36 +200,21 @@ static bool set_connect_error(struct err *err, const struct pg *pg, PGconn *pq)
                    STR_ARG(line));
 }
 
-/* Defaults come first, so that parameters of the URL override them. */
-static PGconn *connect_to(const struct pg *pg)
-{
-    static const char *const names[] = {"connect_timeout",
-                                        "keepalives",
-                                        "keepalives_idle",
-                                        "keepalives_interval",
-                                        "keepalives_count",
-                                        "tcp_user_timeout",
-                                        "client_encoding",
-                                        "fallback_application_name",
-                                        "target_session_attrs",
-                                        "dbname",
-                                        NULL};
-    const char *const values[] = {"3",    "1",      "5",          "2",          "3", "10000",
-                                  "UTF8", "gramme", "read-write", pg->conninfo, NULL};
-    return PQconnectdbParams(names, values, 1);
-}
-
 static bool prepare_all(const struct pg *pg, PGconn *pq, struct err *err)
 {
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
         if (i == STATEMENT_RECOVER && !pg->is_distributed) {
             continue; /* a function of Citus */
         }
-        PGresult *result = PQprepare(pq, statements[i].name, statements[i].sql, 0, NULL);
+        PGresult *result = PQsendPrepare(pq, statements[i].name, statements[i].sql, 0, NULL)
+                               ? await_result(pq)
+                               : NULL;
         bool ok = PQresultStatus(result) == PGRES_COMMAND_OK;
+        const char *problem = result != NULL ? "the table gramme.kv is not one of this version"
+                                             : "a session cannot be set up";
         PQclear(result);
         if (!ok) {
-            return set_sql_error(err, pg, "the table gramme.kv is not one of this version", pq);
+            return set_sql_error(err, pg, problem, pq);
         }
     }
     return true;
@@ -228,7 +222,7 @@ static bool prepare_all(const struct pg *pg, PGconn *pq, struct err *err)
 
 static bool run(PGconn *pq, const char *sql)
 {
-    PGresult *result = PQexec(pq, sql);
+    PGresult *result = execute(pq, sql);
     ExecStatusType status = PQresultStatus(result);
     PQclear(result);
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
@@ -250,9 +244,9 @@ static bool make_ready(const struct pg *pg, PGconn *pq, bool is_pipelined, struc
                              PQsetnonblocking(pq, 1) == 0);
 }
 
-PGconn *pg_connect(const struct pg *pg, bool is_pipelined, struct err *err)
+PGconn *pg_connect(struct pg *pg, bool is_pipelined, struct err *err)
 {
-    PGconn *pq = connect_to(pg);
+    PGconn *pq = pg_connect_to_hosts(pg);
     if (!make_ready(pg, pq, is_pipelined, err)) {
         PQfinish(pq);
         return NULL;
@@ -266,44 +260,53 @@ enum { IDENTITY_LEN = 4 + 8 }; /* format (u32), seed (u64), then the owner */
 
 static PGresult *read_identity(PGconn *pq, struct str key)
 {
-    const char *values[] = {key.data};
-    int lengths[] = {(int)key.len};
-    int formats[] = {1};
-    return PQexecParams(pq, "SELECT v FROM gramme.kv WHERE b = 73 AND k = $1::bytea", 1, NULL,
-                        values, lengths, formats, 1);
+    struct param params[] = {param_bytes(key)};
+    return pg_query(pq, "SELECT v FROM gramme.kv WHERE b = 73 AND k = $1::bytea", params, 1);
 }
 
 static bool is_true(PGconn *pq, const char *sql)
 {
-    PGresult *result = PQexec(pq, sql);
+    PGresult *result = execute(pq, sql);
     bool yes = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) > 0 &&
                *PQgetvalue(result, 0, 0) == 't';
     PQclear(result);
     return yes;
 }
 
-static bool write_identity(struct pg *pg, PGconn *pq, struct str key,
-                           const struct store_options *options, struct err *err)
+/* Runs a statement with the identity row as its second parameter: `seed` and `owner`. */
+static bool store_identity(struct pg *pg, PGconn *pq, const char *sql, struct str key,
+                           struct err *err)
 {
     struct buf row = {0};
-    pg->store.seed = options->seed;
-    if (options->seed == 0) {
-        random_system(&pg->store.seed, sizeof(pg->store.seed));
-    }
     put_u32_be(buf_reserve(&row, IDENTITY_LEN), PG_FORMAT);
     put_u64_be(row.data + 4, pg->store.seed);
     buf_added(&row, IDENTITY_LEN);
-    buf_add(&row, options->owner);
-    const char *values[] = {key.data, row.data};
-    int lengths[] = {(int)key.len, (int)row.len};
-    int formats[] = {1, 1};
-    PGresult *result =
-        PQexecParams(pq, "INSERT INTO gramme.kv VALUES (73, $1::bytea, 0, $2::bytea)", 2, NULL,
-                     values, lengths, formats, 1);
+    buf_add(&row, pg->store.owner);
+    struct param params[] = {param_bytes(key), param_bytes(buf_str(&row))};
+    PGresult *result = pg_query(pq, sql, params, 2);
     bool ok = PQresultStatus(result) == PGRES_COMMAND_OK;
     PQclear(result);
     buf_finish(&row);
     return ok || set_sql_error(err, pg, "the table gramme.kv cannot be written", pq);
+}
+
+static void set_owner(struct pg *pg, struct str owner)
+{
+    pg->owner.len = 0;
+    buf_add(&pg->owner, owner);
+    pg->store.owner = owner.len > 0 ? buf_str(&pg->owner) : STR_NULL;
+}
+
+static bool create_identity(struct pg *pg, PGconn *pq, struct str key,
+                            const struct store_options *options, struct err *err)
+{
+    pg->store.seed = options->seed;
+    if (options->seed == 0) {
+        random_system(&pg->store.seed, sizeof(pg->store.seed));
+    }
+    set_owner(pg, options->claims ? options->owner : STR_NULL);
+    return store_identity(pg, pq, "INSERT INTO gramme.kv VALUES (73, $1::bytea, 0, $2::bytea)", key,
+                          err);
 }
 
 static bool check_identity(struct pg *pg, struct str row, struct str owner, struct err *err)
@@ -325,31 +328,28 @@ static bool check_identity(struct pg *pg, struct str row, struct str owner, stru
     return true;
 }
 
-/* Upgrades from format 1 to 2: only the number changes, so that servers which do not write
+/* Takes over the stored identity, and stores what changes: the owner of a store that had none, and
+ * the format. Format 2 differs from 1 by its number only, so that servers which do not write
  * histories refuse the store. Runs in the transaction that has read the row. */
-static bool upgrade_identity(struct pg *pg, PGconn *pq, struct str key, struct str row,
-                             struct err *err)
+static bool renew_identity(struct pg *pg, PGconn *pq, struct str key, struct str row,
+                           const struct store_options *options, struct err *err)
 {
-    if (get_u32_be(row.data) == PG_FORMAT) {
+    struct str stored = str_skip(row, IDENTITY_LEN);
+    bool is_old = get_u32_be(row.data) != PG_FORMAT;
+    bool is_claimed = stored.len == 0 && options->claims && options->owner.len > 0;
+    set_owner(pg, is_claimed ? options->owner : stored);
+    if (!is_old && !is_claimed) {
         return true;
     }
-    struct buf upgraded = {0};
-    buf_add(&upgraded, row);
-    put_u32_be(upgraded.data, PG_FORMAT);
-    const char *values[] = {key.data, upgraded.data};
-    int lengths[] = {(int)key.len, (int)upgraded.len};
-    int formats[] = {1, 1};
-    PGresult *result =
-        PQexecParams(pq, "UPDATE gramme.kv SET v = $2::bytea WHERE b = 73 AND k = $1::bytea", 2,
-                     NULL, values, lengths, formats, 1);
-    bool ok = PQresultStatus(result) == PGRES_COMMAND_OK;
-    PQclear(result);
-    buf_finish(&upgraded);
-    if (ok) {
+    if (!store_identity(pg, pq, "UPDATE gramme.kv SET v = $2::bytea WHERE b = 73 AND k = $1::bytea",
+                        key, err)) {
+        return false;
+    }
+    if (is_old) {
         log_write(LOG_INFO, "store", "the store in PostgreSQL at %s was upgraded to format %d",
                   pg->server, PG_FORMAT);
     }
-    return ok || set_sql_error(err, pg, "the table gramme.kv cannot be written", pq);
+    return true;
 }
 
 static bool load_identity(struct pg *pg, PGconn *pq, const struct store_options *options,
@@ -364,13 +364,13 @@ static bool load_identity(struct pg *pg, PGconn *pq, const struct store_options 
     } else if (PQntuples(result) > 0) {
         struct str row = str_make(PQgetvalue(result, 0, 0), (size_t)PQgetlength(result, 0, 0));
         ok = check_identity(pg, row, options->owner, err) &&
-             upgrade_identity(pg, pq, name, row, err);
+             renew_identity(pg, pq, name, row, options, err);
     } else if (is_true(pq, "SELECT true FROM gramme.kv LIMIT 1")) {
         ok = err_set(err, ERR_INTERNAL,
                      "PostgreSQL at %s: the table gramme.kv holds rows of something else",
                      pg->server);
     } else {
-        ok = write_identity(pg, pq, name, options, err);
+        ok = create_identity(pg, pq, name, options, err);
     }
     PQclear(result);
     return ok;
@@ -400,6 +400,22 @@ static bool check_distributed(struct pg *pg, PGconn *pq, struct err *err)
            set_sql_error(err, pg, "a session cannot be set up", pq);
 }
 
+/* The sequence may be missing in a store of an earlier version. */
+static bool check_clock(const struct pg *pg, PGconn *pq, struct err *err)
+{
+    if (!is_true(pq, "SELECT to_regclass('gramme.clock') IS NOT NULL") && !run(pq, clock_sql)) {
+        return set_sql_error(err, pg,
+                             "the sequence gramme.clock is missing and cannot be created; start "
+                             "one server with the role that owns the schema",
+                             pq);
+    }
+    return is_true(pq, "SELECT has_sequence_privilege('gramme.clock', 'UPDATE')") ||
+           err_set(err, ERR_INTERNAL,
+                   "PostgreSQL at %s: the role lacks a right: GRANT UPDATE ON SEQUENCE "
+                   "gramme.clock TO it",
+                   pg->server);
+}
+
 /* Takes a lock, so that servers which start at the same time create the table one after the other.
  */
 bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_options *options,
@@ -414,7 +430,7 @@ bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_options *opti
     bool exists = is_true(pq, "SELECT to_regclass('gramme.kv') IS NOT NULL");
     bool ok = exists || run(pq, table_sql) ||
               set_sql_error(err, pg, "the table gramme.kv is missing and cannot be created", pq);
-    ok = ok && load_identity(pg, pq, options, err);
+    ok = ok && check_clock(pg, pq, err) && load_identity(pg, pq, options, err);
     if (!run(pq, ok ? "COMMIT" : "ROLLBACK") && ok) {
         ok = set_sql_error(err, pg, "the table cannot be written", pq);
     }
@@ -423,9 +439,9 @@ bool pg_check_schema(struct pg *pg, PGconn *pq, const struct store_options *opti
 
 bool pg_load_drops(struct pg *pg, PGconn *pq, struct err *err)
 {
-    PGresult *result = PQexecParams(
+    PGresult *result = pg_query(
         pq, "SELECT k FROM gramme.kv WHERE b = 68 AND k >= '\\x0000000044' AND k < '\\x0000000045'",
-        0, NULL, NULL, NULL, NULL, 1);
+        NULL, 0);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
     for (int i = 0; ok && i < PQntuples(result); i++) {
         space_set_add(&pg->gone, get_u32_be(PQgetvalue(result, i, 0) + STORE_SPACE_LEN + 1));

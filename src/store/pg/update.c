@@ -109,11 +109,11 @@ static void add_job(struct pg *pg, struct group *group, struct update_job *job)
     const struct store_update *update = job->update;
     group->jobs[group->job_count++] = job;
     for (size_t i = 0; i < update->key_count; i++) {
-        struct slot *slot = group_slot(group, update->keys[i]);
-        if (slot->is_declared) {
+        struct group_row *row = group_row_of(group, update->keys[i]);
+        if (row->is_declared) {
             continue;
         }
-        slot->is_declared = true;
+        row->is_declared = true;
         struct busy_key *busy = mem_zalloc(sizeof(*busy));
         busy->group = group;
         map_put(&pg->busy, update->keys[i], busy);
@@ -124,7 +124,7 @@ static void add_job(struct pg *pg, struct group *group, struct update_job *job)
 static bool fits(const struct group *group, const struct update_job *job)
 {
     return !job->is_alone && !group->jobs[0]->is_alone &&
-           group->slot_count + job->update->key_count <= PG_KEYS_MAX;
+           group->row_count + job->update->key_count <= PG_KEYS_MAX;
 }
 
 static void fill_group(struct pg *pg, struct group *group)
@@ -149,7 +149,7 @@ static void fill_group(struct pg *pg, struct group *group)
 
 static struct conn *free_writer(struct pg *pg)
 {
-    for (int i = 0; i < PG_CONNS; i++) {
+    for (int i = 0; i < pg->conn_count; i++) {
         struct conn *conn = &pg->conns[i];
         if (conn->is_writer && conn->state == CONN_UP && conn->group == NULL) {
             return conn;
@@ -211,11 +211,11 @@ void pg_release_keys(struct group *group)
     }
     group->is_released = true;
     list_init(&released);
-    for (size_t i = 0; i < group->slot_count; i++) {
-        if (!group->slots[i]->is_declared) {
+    for (size_t i = 0; i < group->row_count; i++) {
+        if (!group->rows[i]->is_declared) {
             continue;
         }
-        struct busy_key *busy = map_remove(&pg->busy, group->slots[i]->key);
+        struct busy_key *busy = map_remove(&pg->busy, group->rows[i]->key);
         assert(busy != NULL && busy->group == group);
         struct update_job *job;
         while ((job = list_pop(&busy->waiting)) != NULL) {
@@ -264,7 +264,7 @@ void pg_group_ended(struct group *group)
 void pg_expire(struct pg *pg, int64_t now_ns)
 {
     bool has_writer = false;
-    for (int i = 0; i < PG_CONNS; i++) {
+    for (int i = 0; i < pg->conn_count; i++) {
         struct conn *conn = &pg->conns[i];
         has_writer = has_writer || (conn->is_writer && conn->state == CONN_UP);
         struct group *group = conn->group;

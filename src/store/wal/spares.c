@@ -1,4 +1,4 @@
-/* Preallocated files for the log: see spares.h. The mutex protects what the filling thread and the
+/* Preallocated files for the WAL: see spares.h. The mutex protects what the filling thread and the
  * committing thread share. */
 #include "store/wal/spares.h"
 
@@ -162,7 +162,7 @@ static void *filler_main(void *arg)
     while (!spares->closing) {
         if (spares->is_requested && spares->count == 0) {
             make_one(spares);
-            spares->is_requested = false; /* also after a failure: the log requests it again */
+            spares->is_requested = false; /* also after a failure: the WAL requests it again */
         } else {
             pthread_cond_wait(&spares->changed, &spares->mutex);
         }

@@ -1,4 +1,4 @@
-/* store/wal/spares.h: preallocated files for segments of the log.
+/* store/wal/spares.h: preallocated files for segments of the WAL.
  *
  * When a file grows, a sync also writes its length and block addresses; overwriting existing blocks
  * takes one disk write less, and a third less time. So a thread fills files with zeroes before they
@@ -9,7 +9,7 @@
 #ifndef GRAMME_STORE_WAL_SPARES_H
 #define GRAMME_STORE_WAL_SPARES_H
 
-#include "store/wal/files.h"
+#include "store/disk/files.h"
 
 enum { SPARE_BYTES = 16 << 20 };
 

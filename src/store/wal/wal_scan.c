@@ -1,4 +1,4 @@
-/* Reads and checks the log. Distinguishes a record that was being written when the machine stopped
+/* Reads and checks the WAL. Distinguishes a record that was being written when the machine stopped
  * (it was never acknowledged, so it is ignored), a flipped bit (corrected), and damage to
  * acknowledged records (reported; the store is not opened).
  *
@@ -6,7 +6,7 @@
  *  - a newer segment, whose header names the number and checksum of the record before its first;
  *  - an intact record behind it in the same segment, which was written after this one was synced;
  *  - a mark in wal.state, or a clean end of the last process;
- *  - the tables, which hold only records that were in the log before.
+ *  - the SST files, which hold only records that were in the WAL before.
  * docs/internals/recovery.md describes what cannot be proven. */
 #include "store/wal/wal_scan.h"
 
@@ -57,11 +57,11 @@ static void report(struct scanner *scanner, enum wal_severity severity, struct p
         err_set(
             scanner->err, ERR_INTERNAL,
             "the write-ahead log is damaged: %s, offset %llu: %s (record %llu; records up to %llu "
-            "are in the tables); nothing was changed; look with `gramme check %s`, save what is "
-            "left with `gramme repair %s`",
+            "are in the SST files); nothing was changed; look with `gramme check %s`, save what is "
+            "left with `gramme repair %s %s-repaired`",
             scanner->path.data, (unsigned long long)place.offset, text,
             (unsigned long long)place.record, (unsigned long long)scanner->input->stored,
-            scanner->input->directory, scanner->input->directory);
+            scanner->input->directory, scanner->input->directory, scanner->input->directory);
     }
 }
 
@@ -147,8 +147,8 @@ static bool read_header(struct scanner *scanner, uint64_t number, struct wal_hea
     return true;
 }
 
-/* Reads the headers from the newest segment back to the one with the first record that the tables
- * do not hold. */
+/* Reads the headers from the newest segment back to the one with the first record that the SST
+ * files do not hold. */
 static bool read_headers(struct scanner *scanner)
 {
     uint64_t number = scanner->out->found.state.segment;
@@ -376,7 +376,8 @@ static bool check_clean(struct scanner *scanner)
         return true;
     }
     report(scanner, WAL_DAMAGE, (struct place){.record = state->last},
-           "the log does not end with the record that was the last when the store was closed");
+           "the write-ahead log does not end with the record that was the last when the store was "
+           "closed");
     return false;
 }
 
@@ -384,8 +385,9 @@ static bool scan_segments(struct scanner *scanner)
 {
     struct wal_scan *out = scanner->out;
     if (out->found.bad_copies > 0) {
-        report(scanner, WAL_CORRECTED, (struct place){0},
-               "one of the two copies of the log's state was bad; the other one is used");
+        report(
+            scanner, WAL_CORRECTED, (struct place){0},
+            "one of the two copies of the write-ahead log's state was bad; the other one is used");
     }
     if (!list_files(scanner)) {
         return false;
@@ -398,7 +400,7 @@ static bool scan_segments(struct scanner *scanner)
     if (!read_headers(scanner) || !read_segments(scanner) || !check_clean(scanner)) {
         return false;
     }
-    if (out->next <= scanner->input->stored) { /* a discarded record reached the tables */
+    if (out->next <= scanner->input->stored) { /* a discarded record reached the SST files */
         out->next = scanner->input->stored + 1;
         out->previous = 0;
     }

@@ -5,7 +5,7 @@
 #define GRAMME_STORE_WAL_WAL_SCAN_H
 
 #include "err/err.h"
-#include "store/wal/files.h"
+#include "store/disk/files.h"
 #include "store/wal/wal_format.h"
 #include "store/wal/wal_state.h"
 
@@ -32,13 +32,13 @@ struct wal_scan_input {
     const struct files *files;
     const char *directory;
     const uint8_t *store_id; /* STORE_ID_LEN bytes */
-    uint64_t stored;         /* the tables hold all records up to this number */
+    uint64_t stored;         /* the SST files hold all records up to this number */
     wal_report *report;      /* NULL: findings are not reported */
     wal_apply *apply;        /* gets the records after `stored`; NULL: they are only checked */
     void *context;           /* of both */
 };
 
-/* A segment with records that no table holds. */
+/* A segment with records that no SST file holds. */
 struct wal_segment {
     uint64_t number;
     uint64_t first; /* number of its first record */
@@ -56,7 +56,7 @@ struct wal_scan {
     size_t damage_count;
 };
 
-/* Reads and checks the log. True: no acknowledged record is lost, and `out` says where the log
+/* Reads and checks the WAL. True: no acknowledged record is lost, and `out` says where the WAL
  * ends. False: *err says what the operator can do, and `out` holds what was found. The caller calls
  * wal_scan_finish() in both cases. */
 MUST_USE bool wal_scan(const struct wal_scan_input *input, struct wal_scan *out, struct err *err);

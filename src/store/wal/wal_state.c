@@ -1,4 +1,7 @@
-/* Reads and writes wal.state: see wal_state.h. Committing thread only. */
+/* Reads and writes wal.state: see wal_state.h. The state is written as two copies, each with a
+ * sequence number and a checksum, so that one of them is always intact; marks are written without a
+ * sync. Called by the other files of the WAL: on the thread that opens the store, then on the
+ * committing thread. wal_state_read() also by `gramme check`. */
 #include "store/wal/wal_state.h"
 
 #include <errno.h>
@@ -42,10 +45,10 @@ static void encode_state(const struct wal_state *state, const uint8_t *store_id,
     put_u32_le(out + 48, state->is_clean ? FLAG_CLEAN : 0);
     put_u64_le(out + 56, state->last);
     put_u64_le(out + 64, state->last_checksum);
-    put_u64_le(out + 72, state->tables.stored);
-    put_u64_le(out + 80, state->tables.manifest_bytes);
-    put_u64_le(out + 88, state->tables.manifest_hash);
-    memcpy(out + 96, state->tables.manifest, strlen(state->tables.manifest));
+    put_u64_le(out + 72, state->ssts.stored);
+    put_u64_le(out + 80, state->ssts.manifest_bytes);
+    put_u64_le(out + 88, state->ssts.manifest_hash);
+    memcpy(out + 96, state->ssts.manifest, strlen(state->ssts.manifest));
     seal_write(out, STATE_LEN);
 }
 
@@ -65,11 +68,11 @@ static bool decode_state(uint8_t *bytes, const uint8_t *store_id, struct wal_sta
         .is_clean = (get_u32_le(bytes + 48) & FLAG_CLEAN) != 0,
         .last = get_u64_le(bytes + 56),
         .last_checksum = get_u64_le(bytes + 64),
-        .tables = {.stored = get_u64_le(bytes + 72),
-                   .manifest_bytes = get_u64_le(bytes + 80),
-                   .manifest_hash = get_u64_le(bytes + 88)},
+        .ssts = {.stored = get_u64_le(bytes + 72),
+                 .manifest_bytes = get_u64_le(bytes + 80),
+                 .manifest_hash = get_u64_le(bytes + 88)},
     };
-    memcpy(out->tables.manifest, bytes + 96, WAL_MANIFEST_NAME_MAX);
+    memcpy(out->ssts.manifest, bytes + 96, WAL_MANIFEST_NAME_MAX);
     return true;
 }
 
@@ -124,8 +127,8 @@ bool wal_state_read(const struct files *files, const char *directory,
         memset(buf_reserve(&bytes, FILE_BYTES), 0, FILE_BYTES);
         good = len > 0 && decode_copies((uint8_t *)bytes.data, store_id, out);
         if (!good) {
-            err_set(err, ERR_INTERNAL, "%s is damaged: both copies of the log's state are bad",
-                    path.data);
+            err_set(err, ERR_INTERNAL,
+                    "%s is damaged: both copies of the write-ahead log's state are bad", path.data);
         }
     }
     if (good) {
@@ -157,7 +160,7 @@ static bool write_copy(const struct wal_state_file *file, int copy, const struct
 
 bool wal_state_write(struct wal_state_file *file, const struct wal_state *state)
 {
-    assert(strlen(state->tables.manifest) <= WAL_MANIFEST_NAME_MAX);
+    assert(strlen(state->ssts.manifest) <= WAL_MANIFEST_NAME_MAX);
     file->sequence++;
     int first = 1 - file->good_copy;
     if (!write_copy(file, first, state)) {
@@ -169,6 +172,7 @@ bool wal_state_write(struct wal_state_file *file, const struct wal_state *state)
 
 void wal_state_mark(struct wal_state_file *file, uint64_t number)
 {
+    assert(number > 0); /* records are counted from 1; 0 means that there is no mark */
     uint8_t bytes[MARK_LEN] = {0};
     memcpy(bytes, mark_magic, 8);
     memcpy(bytes + 8, file->store_id, STORE_ID_LEN);

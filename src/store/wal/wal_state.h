@@ -1,4 +1,4 @@
-/* store/wal/wal_state.h: the file `wal.state`: what the segments of the log do not hold themselves.
+/* store/wal/wal_state.h: the file `wal.state`: what the segments of the WAL do not hold themselves.
  *
  *     block 0, 1    the state, twice: the newest segment, and how the last process ended
  *     block 2, 3    marks: numbers of acknowledged records, without a sync
@@ -9,20 +9,20 @@
  *
  * A mark is written after each commit, before the update is answered, alternating between the two
  * blocks, without a sync: it costs one system call, and survives a crash of the process but not of
- * the machine. It proves that records up to its number were acknowledged. The log alone cannot
+ * the machine. It proves that records up to its number were acknowledged. The WAL alone cannot
  * prove that of its last record. */
 #ifndef GRAMME_STORE_WAL_WAL_STATE_H
 #define GRAMME_STORE_WAL_WAL_STATE_H
 
 #include "err/err.h"
-#include "store/wal/files.h"
-#include "store/wal/sealed.h"
+#include "store/disk/files.h"
+#include "store/disk/sealed.h"
 
 enum { WAL_MANIFEST_NAME_MAX = 31 };
 
-/* The tables of a store that was closed cleanly. */
-struct wal_tables {
-    uint64_t stored;                          /* the tables hold all records up to this number */
+/* The SST files of a store that was closed cleanly. */
+struct wal_sst_state {
+    uint64_t stored;                          /* the SST files hold all records up to this number */
     char manifest[WAL_MANIFEST_NAME_MAX + 1]; /* file name; "" if not known */
     uint64_t manifest_bytes;
     uint64_t manifest_hash;
@@ -34,7 +34,7 @@ struct wal_state {
     bool is_clean;      /* the store was closed cleanly after record `last` */
     uint64_t last;
     uint64_t last_checksum;
-    struct wal_tables tables;
+    struct wal_sst_state ssts;
 };
 
 struct wal_state_file;
@@ -53,7 +53,7 @@ MUST_USE bool wal_state_read(const struct files *files, const char *directory,
                              const uint8_t store_id[STORE_ID_LEN], struct wal_state_found *out,
                              struct err *err);
 
-/* Creates the file of a new log without segments, and replaces an existing one. */
+/* Creates the file of a new WAL without segments, and replaces an existing one. */
 MUST_USE bool wal_state_create(const struct files *files, const char *directory,
                                const uint8_t store_id[STORE_ID_LEN], struct err *err);
 /* Opens the file for writing; `found` is the result of wal_state_read(). NULL: errno says why. */

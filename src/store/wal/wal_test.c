@@ -18,7 +18,7 @@
 
 static bool refuses_direct;
 
-/* Replaces the system call, which only the log uses, to let it fail. */
+/* Replaces the system call, which only the WAL uses, to let it fail. */
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
     if (refuses_direct && (fcntl(fd, F_GETFL) & O_DIRECT) != 0) {
@@ -357,7 +357,7 @@ static void missing_and_short_files_are_missed(void **state)
     }
     assert_string_equal(reopen(fixture, 0).text, "one two thr ");
     assert_int_equal(unlink(path_of(fixture, 1)), 0);
-    assert_string_equal(reopen(fixture, 1).text, "two thr "); /* the tables have it */
+    assert_string_equal(reopen(fixture, 1).text, "two thr "); /* the SST files have it */
     assert_int_equal(unlink(state_path(fixture)), 0);
     check_refused(fixture, "wal.state cannot be read: No such file");
 }
@@ -367,8 +367,8 @@ static void a_clean_end_proves_the_last_record(void **state)
     struct fixture *fixture = *state;
     append_text(fixture, "one");
     append_text(fixture, "two");
-    struct wal_tables tables = {.manifest = "MANIFEST-000001"};
-    wal_close_cleanly(fixture->wal, &tables);
+    struct wal_sst_state ssts = {.manifest = "MANIFEST-000001"};
+    wal_close_cleanly(fixture->wal, &ssts);
     lose_marks(fixture);
     assert_string_equal(reopen(fixture, 0).text, "one two ");
     damage(path_of(fixture, 1), (off_t)2 * BLOCK + WAL_RECORD_HEADER_LEN);
@@ -405,8 +405,8 @@ static void what_was_discarded_is_gone(void **state)
     assert_true(wal_discard(fixture->wal));
     assert_true(wal_append(fixture->wal, STR("THR")));
     assert_true(wal_discard(fixture->wal));
-    struct wal_tables tables = {0};
-    wal_close_cleanly(fixture->wal, &tables);
+    struct wal_sst_state ssts = {0};
+    wal_close_cleanly(fixture->wal, &ssts);
     assert_string_equal(reopen(fixture, 0).text, "one TWO ");
     append_text(fixture, "3rd");
     assert_string_equal(reopen(fixture, 0).text, "one TWO 3rd ");

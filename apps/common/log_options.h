@@ -1,0 +1,11 @@
+/* apps/common/log_options.h: --log-format and --log-level, of all programs here. */
+#ifndef GRAMME_APPS_LOG_OPTIONS_H
+#define GRAMME_APPS_LOG_OPTIONS_H
+
+#include <stdbool.h>
+
+/* Sets up the log. `format`: "text" or "json"; `level`: "error", "warn", "info" or "debug". False:
+ * they are none of these, and standard error says so. */
+bool log_options_apply(const char *format, const char *level);
+
+#endif

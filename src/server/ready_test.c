@@ -1,0 +1,200 @@
+/* Readiness, with an engine whose probes end when the test says so, and an HTTP server that keeps
+ * the answers: what each answer says, and that many requests share one probe. */
+#include "server/ready.h"
+
+#include "base/testing.h"
+
+enum { REQUESTS = 200, MIB = 1 << 20 };
+
+/* --- the engine and the HTTP server --- */
+
+static struct engine_probe *under_way; /* the newest probe; NULL: it has ended */
+static int probe_count;
+static bool has_lease;
+
+void engine_probe(struct engine_probe *probe)
+{
+    assert_null(under_way);
+    under_way = probe;
+    probe_count++;
+}
+
+bool engine_may_serve(const struct engine *engine)
+{
+    (void)engine;
+    return has_lease;
+}
+
+bool engine_clock_is_doubted(const struct engine *engine)
+{
+    (void)engine;
+    return false;
+}
+
+const char *store_directory(const struct store *store)
+{
+    (void)store;
+    return NULL;
+}
+
+static void end_probe(enum err_code code)
+{
+    struct engine_probe *probe = under_way;
+    assert_non_null(probe);
+    under_way = NULL;
+    probe->call.err.code = code;
+    probe->call.done(&probe->call);
+}
+
+/* A request to the page. */
+struct asked {
+    struct http_exchange exchange;
+    struct arena arena;
+    struct buf out;
+    int status; /* 0: not answered yet */
+};
+
+void http_reply(struct http_exchange *exchange, const struct http_answer *answer)
+{
+    CONTAINER_OF(exchange, struct asked, exchange)->status = answer->status;
+}
+
+/* --- the tests --- */
+
+static struct ready ready;
+static struct memory_pool pool;
+static struct asked asked[REQUESTS];
+
+static int setup(void **state)
+{
+    (void)state;
+    under_way = NULL;
+    probe_count = 0;
+    has_lease = true;
+    pool = (struct memory_pool){.bytes_max = MIB};
+    ready_init(&ready, NULL, &pool, NULL);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        asked[i] = (struct asked){.exchange = {.arena = &asked[i].arena, .out = &asked[i].out}};
+        arena_init(&asked[i].arena);
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        arena_finish(&asked[i].arena);
+        buf_finish(&asked[i].out);
+    }
+    return 0;
+}
+
+static void ask(size_t number)
+{
+    ready_handle(&ready, &asked[number].exchange);
+}
+
+static void check(size_t number, int status, const char *part)
+{
+    assert_int_equal(asked[number].status, status);
+    struct str body = buf_str(&asked[number].out);
+    if (memmem(body.data, body.len, part, strlen(part)) == NULL) {
+        fail_msg("%.*s lacks %s", STR_ARG(body), part);
+    }
+}
+
+static void test_ready(void **state)
+{
+    (void)state;
+    ask(0);
+    assert_int_equal(asked[0].status, 0);
+    end_probe(ERR_NONE);
+    check(0, 200, "{\"ready\":true,\"store\":\"writable\",\"queue\":\"ok\"");
+    check(0, 200, "\"memory\":\"ok\"");
+}
+
+/* Requests that come while a probe is under way, and in the second after it, begin none. */
+static void test_one_probe_for_all(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUESTS / 2; i++) {
+        ask(i);
+    }
+    assert_int_equal(probe_count, 1);
+    end_probe(ERR_INTERNAL);
+    check(0, 503, "\"store\":\"not writable\"");
+    for (size_t i = REQUESTS / 2; i < REQUESTS - 1; i++) {
+        ask(i);
+        check(i, 503, "\"store\":\"not writable\"");
+    }
+    assert_int_equal(probe_count, 1);
+    atomic_fetch_sub(&ready.ended_us, 1000 * 1000); /* a second passes */
+    ask(REQUESTS - 1);
+    assert_int_equal(probe_count, 2);
+    end_probe(ERR_NONE);
+    check(REQUESTS - 1, 200, "\"store\":\"writable\"");
+}
+
+/* A write that waits for more than two seconds. */
+static void test_queue(void **state)
+{
+    (void)state;
+    ask(0);
+    ask(1);
+    check(1, 200, "\"queue\":\"ok\"");
+    atomic_fetch_sub(&ready.began_us, 2100 * 1000); /* time passes */
+    ask(2);
+    check(2, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
+    end_probe(ERR_NONE);
+    check(0, 503, "\"store\":\"writable\",\"queue\":\"full\"");
+    ask(3);
+    check(3, 503, "\"queue\":\"full\"");
+    atomic_fetch_sub(&ready.ended_us, 1000 * 1000);
+    ask(4);
+    end_probe(ERR_NONE);
+    check(4, 200, "\"queue\":\"ok\"");
+    assert_int_equal(probe_count, 2);
+}
+
+/* Not ready if a small request would not fit. */
+static void test_memory(void **state)
+{
+    (void)state;
+    size_t most = MIB - BUDGET_SMALL_BYTES;
+    memory_pool_add(&pool, most);
+    ask(0);
+    end_probe(ERR_NONE);
+    check(0, 200, "\"memory\":\"ok\"");
+    memory_pool_add(&pool, 1);
+    ask(1);
+    check(1, 503, "\"memory\":\"full\"");
+    memory_pool_remove(&pool, most + 1);
+    ask(2);
+    check(2, 200, "\"memory\":\"ok\"");
+}
+
+static void test_lease_and_draining(void **state)
+{
+    (void)state;
+    has_lease = false;
+    ask(0);
+    end_probe(ERR_NONE);
+    check(0, 503, "\"lease\":\"lost\"");
+    has_lease = true;
+    ready_drain(&ready);
+    ask(1);
+    check(1, 503, "\"stopping\":true");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_ready, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_probe_for_all, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_queue, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lease_and_draining, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

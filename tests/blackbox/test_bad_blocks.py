@@ -1,0 +1,174 @@
+"""A bad block in a table of the store: requests for its rows get 500 and the log names it once; everything else is served at full
+speed, items beside it expire, and compactions put it into quarantine."""
+
+import os
+import random
+import re
+import signal
+import time
+
+import pytest
+
+from expiry import enable_ttl
+from rich_store import gramme
+from server import Server
+from tables import create_table
+from values import item
+from waiting import poll
+from wire import Client, Refused
+
+ITEMS = 1500
+DAMAGED = re.compile(r"error store: an SST file is damaged.* in \S+\.sst offset \d+")
+
+
+def name_of(number):
+    return f"item {number}"
+
+
+def fill(db, table, expires):
+    """Items that cannot be compressed; what is due at `expires` is deleted by then."""
+    dice = random.Random(7)
+    for number in range(ITEMS):
+        db.PutItem(TableName=table, Item=item(pk=name_of(number), s=dice.randbytes(500).hex(), at=expires))
+
+
+def flip(path, places):
+    content = bytearray(path.read_bytes())
+    for place in places:
+        content[int(len(content) * place)] ^= 0x10
+        content[int(len(content) * place) + 40] ^= 0x10  # two bits, which cannot be corrected
+    path.write_bytes(content)
+
+
+class Damaged:
+    """A server whose store has two bad blocks in one table."""
+
+    def __init__(self, directory, expires, *options):
+        self.table = "Table"
+        with Server(f"rocksdb:{directory}/store") as server, Client(server.endpoint) as db:
+            create_table(db, name=self.table)
+            enable_ttl(db, self.table, "at")
+            fill(db, self.table, expires)
+            done = gramme("backup", f"{directory}/store", f"{directory}/backup")  # which writes tables
+            assert done.returncode == 0, done
+        table = max((directory / "store").glob("*.sst"), key=lambda path: path.stat().st_size)
+        flip(table, (0.4, 0.6))
+        self.server = Server(f"rocksdb:{directory}/store", *options)
+
+    def damages(self):
+        return DAMAGED.findall(self.server.log())
+
+    def end(self):
+        """The log tells of the damage, so stop() does not fit."""
+        self.server.process.send_signal(signal.SIGTERM)
+        assert self.server.process.wait(60) == 0
+        self.server.log_path.unlink()
+
+
+@pytest.fixture
+def make(tmp_path):
+    if "GRAMME_ENDPOINT" in os.environ or "GRAMME_POSTGRESQL" in os.environ:
+        pytest.skip("needs files of its own")
+    made = []
+
+    def make(expires, *options):
+        made.append(Damaged(tmp_path, expires, *options))
+        return made[-1]
+    yield make
+    for damaged in made:
+        damaged.end()
+
+
+def read(db, table, number):
+    """Whether the item can be read; the answer to others is 500."""
+    try:
+        return "Item" in db.GetItem(TableName=table, Key=item(pk=name_of(number)))
+    except Refused as error:
+        assert error.status == 500 and error.type == "InternalServerError"
+        return None
+
+
+def median_put_seconds(db, table):
+    took = []
+    for number in range(300):
+        start = time.monotonic()
+        db.PutItem(TableName=table, Item=item(pk=f"new {number}"))
+        took.append(time.monotonic() - start)
+    return sorted(took)[len(took) // 2]
+
+
+def test_reads_of_bad_blocks_get_500_and_the_log_names_each_once(make, tmp_path):
+    damaged = make(int(time.time()) + 86_400, "--scrub-mb", "0")
+    with Client(damaged.server.endpoint) as db:
+        unreadable = [number for number in range(ITEMS) if read(db, damaged.table, number) is None]
+        assert 2 <= len(unreadable) < 100
+        assert [number for number in range(ITEMS) if read(db, damaged.table, number) is None] == unreadable
+        assert len(damaged.damages()) == len(set(damaged.damages())) == 2
+        with pytest.raises(Refused) as caught:  # it needs the old item
+            db.PutItem(TableName=damaged.table, Item=item(pk=name_of(unreadable[0])))
+        assert caught.value.status == 500
+        slow = median_put_seconds(db, damaged.table)
+    with Server(f"rocksdb:{tmp_path}/good") as good, Client(good.endpoint) as db:
+        create_table(db, name=damaged.table)
+        quick = median_put_seconds(db, damaged.table)
+    assert slow < 5 * quick
+    assert len(damaged.damages()) == 2
+
+
+def test_items_beside_a_bad_block_expire(make):
+    damaged = make(int(time.time()) + 20, "--scrub-mb", "0")
+    with Client(damaged.server.endpoint) as db:
+        unreadable = {number for number in range(ITEMS) if read(db, damaged.table, number) is None}
+        assert unreadable
+        poll(lambda: not any(read(db, damaged.table, number) for number in range(ITEMS)), 60, "all others expire", pause=0.2)
+        assert {number for number in range(ITEMS) if read(db, damaged.table, number) is None} == unreadable
+
+
+def in_quarantine(damaged):
+    return "are in quarantine: requests" in damaged.server.log()
+
+
+def write_until_compacted(damaged, db, directory):
+    """Each backup writes a new table, which a compaction merges with the damaged one."""
+    for number in range(20):
+        db.PutItem(TableName=damaged.table, Item=item(pk=f"more {number}", s="x"))
+        gramme("backup", directory / "store", directory / f"backup {number}")
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline and not in_quarantine(damaged):
+            db.PutItem(TableName=damaged.table, Item=item(pk="often", s="x"))
+            time.sleep(0.1)
+        if in_quarantine(damaged):
+            return
+    raise AssertionError(damaged.server.log())
+
+
+def test_compactions_put_bad_blocks_into_quarantine(make, tmp_path):
+    damaged = make(int(time.time()) + 86_400, "--scrub-mb", "0")
+    with Client(damaged.server.endpoint) as db:
+        write_until_compacted(damaged, db, tmp_path)
+        unreadable = {number for number in range(ITEMS) if read(db, damaged.table, number) is None}
+        assert 2 <= len(unreadable) < 100
+        assert "compactions are stopped" not in damaged.server.log()
+        with pytest.raises(Refused) as caught:
+            db.Scan(TableName=damaged.table)
+        assert caught.value.status == 500
+        backup = gramme("backup", tmp_path / "store", tmp_path / "last")
+        assert backup.returncode == 1 and "quarantine" in backup.stdout, backup
+    damaged.end()
+    damaged.server = Server(f"rocksdb:{tmp_path}/store")
+    assert "ranges of keys in" in damaged.server.log()
+    with Client(damaged.server.endpoint) as db:
+        assert {number for number in range(ITEMS) if read(db, damaged.table, number) is None} == unreadable
+    stopped = tmp_path / "stopped"
+    restore = gramme("restore", tmp_path / "last", stopped)
+    assert restore.returncode in (0, 1), restore
+    check = gramme("check", stopped)
+    assert check.returncode == 1, check
+    assert re.search(r'damage .*\.sst, offset \d+: a block was damaged and is in quarantine; lost: .*items of table "Table"', check.stdout), \
+        check.stdout
+    repair = gramme("repair", stopped, tmp_path / "repaired")
+    assert repair.returncode == 1 and "in quarantine; lost: versions of rows from" in repair.stdout, repair
+    assert gramme("check", tmp_path / "repaired").returncode == 0
+    with Server(f"rocksdb:{tmp_path}/repaired") as server, Client(server.endpoint) as db:
+        missing = {number for number in range(ITEMS) if not read(db, damaged.table, number)}
+    assert missing == unreadable
