@@ -2,13 +2,16 @@
  * fails, something cannot be loaded, or anything is requested from another host. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 import { storeUrl } from "../support/store.js";
@@ -56,14 +59,46 @@ export async function start(program, args, variables = {}) {
   };
 }
 
-/* A port that is free now. */
-export function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
+/* A port that is free now. It is below those that the kernel gives out by itself (from 32768 on), so that it is still free when a
+ * program begins to listen there, or listens there again after it was killed. */
+export async function freePort() {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const probe = createServer();
+    const isFree = await new Promise((resolve) => {
+      probe.once("error", () => resolve(false));
+      probe.listen(port, "127.0.0.1", () => resolve(true));
     });
-  });
+    if (isFree) {
+      await new Promise((resolve) => probe.close(resolve));
+      return port;
+    }
+  }
+}
+
+const WITHIN_MS = 20_000;
+
+/* Reads until the value is the expected one; fails with the last difference if that takes too long. For what is not an element
+ * that a locator can wait for: `read` must not wait itself. */
+export async function eventually(read, expected, what) {
+  let value = await read();
+  for (const deadline = Date.now() + WITHIN_MS; !isDeepStrictEqual(value, expected) && Date.now() < deadline; value = await read()) {
+    await sleep(50);
+  }
+  assert.deepEqual(value, expected, what);
+}
+
+/* Waits until the field holds this value. */
+export const holds = (field, value) => eventually(() => field.inputValue(), value);
+
+/* Does `work` until it was quick enough, three times at most: a machine that stops a process for a while does not do so each time.
+ * work() fails by itself if anything but its time is wrong; it gives how long it took. */
+export async function checkTime(work, mostMs, what) {
+  const times = [];
+  do {
+    times.push(await work());
+  } while (times.at(-1) > mostMs && times.length < 3);
+  assert.ok(times.at(-1) <= mostMs, `${what}: ${times.join(", ")} ms, of at most ${mostMs}`);
 }
 
 /* A real OpenID Connect provider; gives its process. */
@@ -180,7 +215,8 @@ export async function rest(url, method, where, body, headers = {}) {
   return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
 }
 
-/* The next request of this method to an address that ends so reaches the server, but its answer is lost. */
+/* The next request of this method to an address that ends so reaches the server, but its answer is lost. Gives a function that
+ * tells whether the request was sent. */
 export async function loseAnswer(page, method, ending) {
   let isLost = false;
   await page.route((url) => url.pathname.endsWith(ending), async (route) => {
@@ -192,6 +228,7 @@ export async function loseAnswer(page, method, ending) {
     await route.fetch();
     await route.abort("connectionreset");
   });
+  return () => isLost;
 }
 
 /* Fails if axe finds anything on the page as it is now, or in one element of it; of `rules` only, if given. */
@@ -206,8 +243,13 @@ export async function checkAxe(page, what, { rules = null, element = null } = {}
   assert.deepEqual(found, [], what);
 }
 
-/* Fails if the page is wider than its window. */
+/* Fails if the page is wider than its window, and stays so: scripts lay out some parts anew shortly after the window has changed. */
 export async function checkWidth(page, what) {
-  const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  const widths = () => page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  let [content, window] = await widths();
+  for (const deadline = Date.now() + 5000; content > window && Date.now() < deadline;) {
+    await sleep(50);
+    [content, window] = await widths();
+  }
   assert.ok(content <= window, `${what}: ${content} px wide in ${window} px`);
 }

@@ -62,6 +62,13 @@ async function grip(locator) {
 
 const dialog = (page) => page.getByRole("dialog");
 
+/* Waits until the page shows what the server has now: it shows an event that is made for this, and only when its own changes are
+ * saved and read again. */
+async function waitUntilRead(page, day) {
+  await book("Zoe", day(22), day(23)); /* no other month shows this day */
+  await shownEvent(page, "Zoe").waitFor();
+}
+
 testBoth("selecting nights books them", async (context) => {
   const day = newMonth();
   const page = await open(day, [], context);
@@ -86,6 +93,7 @@ testBoth("booking by keyboard, with dates typed in", async (context) => {
   await page.keyboard.press("Enter");
   await shownEvent(page, "Ben").waitFor();
   assert.deepEqual(await readAll(day), [["Ben", day(20), day(22)]]);
+  await dialog(page).waitFor({ state: "detached" }); /* what is behind it cannot have the focus */
   await shownEvent(page, "Ben").focus();
   await page.keyboard.press("Enter");
   await dialog(page).getByRole("heading", { name: "Ben" }).waitFor();
@@ -99,12 +107,36 @@ testBoth("dragging moves an event", async (context) => {
   const event = await book("Ana", day(10), day(12));
   const page = await open(day, [], context);
   await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(20)));
-  await page.locator(".toast", { hasText: "2 nights" }).waitFor();
+  await page.locator(".toast", { hasText: "Ana: 20 " }).filter({ hasText: "2 nights" }).waitFor();
   assert.deepEqual(await read(event), { ...event, start: day(20), end: day(22), version: 2 });
   /* And once more: the page knows the new version. */
+  await waitUntilRead(page, day);
   await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(4)));
-  await page.locator(".toast", { hasText: "2 nights" }).nth(1).waitFor();
+  await page.locator(".toast", { hasText: "Ana: 4 " }).filter({ hasText: "2 nights" }).waitFor();
   assert.deepEqual(await read(event), { ...event, start: day(4), end: day(6), version: 3 });
+  await site.close(page);
+});
+
+testBoth("an event is moved again before its first move is saved", async (context) => {
+  const day = newMonth();
+  const event = await book("Ana", day(10), day(12));
+  const page = await open(day, [], context);
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route("**/calendar/api/events/*", async (route) => {
+    if (route.request().method() === "PUT") {
+      await released;
+    }
+    await route.continue();
+  });
+  const sent = page.waitForRequest((request) => request.method() === "PUT");
+  await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(20)));
+  await sent;
+  await dragTo(page, await grip(shownEvent(page, "Ana")), await spot(page, day(4)));
+  release();
+  await page.locator(".toast", { hasText: "Ana: 4 " }).filter({ hasText: "2 nights" }).waitFor();
+  assert.deepEqual(await read(event), { ...event, start: day(4), end: day(6), version: 3 });
+  assert.equal(await page.locator(".toast.error").count(), 0);
   await site.close(page);
 });
 
@@ -121,6 +153,7 @@ testBoth("resizing makes an event longer, and shorter", async (context) => {
   await resize(after(4));
   await page.locator(".toast", { hasText: "5 nights" }).waitFor();
   assert.deepEqual(await read(event), { ...event, end: after(5), version: 2 });
+  await waitUntilRead(page, day);
   await resize(after(0));
   await page.locator(".toast", { hasText: "1 night" }).last().waitFor();
   assert.deepEqual(await read(event), { ...event, end: after(1), version: 3 });

@@ -20,6 +20,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
+from ports import free_port  # noqa: E402
 from rest import Rest  # noqa: E402
 from server import Apps, Server  # noqa: E402
 from wire import Client  # noqa: E402
@@ -207,8 +208,8 @@ class Place:
 
     def __init__(self, directory):
         self.store = f"rocksdb:{directory}/data"
-        self.server = Server(self.store)
-        self.apps = Apps(self.server.endpoint)
+        self.server = Server(self.store, port=free_port())
+        self.apps = Apps(self.server.endpoint, "--listen", f"127.0.0.1:{free_port()}")
 
     def kill(self, names):
         for name in names:

@@ -99,8 +99,9 @@ testBoth("behind the proxy people sign in, write, and see what others write at o
   await context.route((url) => url.hostname !== "127.0.0.1" && url.hostname !== HOST, (route) => route.abort()); /* a font of the provider's page */
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
-  for (let attempt = 0; !(await page.goto(`${running.url}/tickets/`).catch(() => null)); attempt++) {
-    assert.ok(attempt < 50, "nginx does not answer");
+  for (const deadline = Date.now() + 20_000; !(await page.goto(`${running.url}/tickets/`).catch(() => null));) {
+    assert.ok(Date.now() < deadline, "nginx does not answer");
+    await page.waitForTimeout(50);
   }
   await page.locator("input[name=login]").fill("poc-user-001");
   await page.locator("input[name=password]").fill("any");

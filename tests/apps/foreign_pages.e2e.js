@@ -60,7 +60,7 @@ const SIMULATION = '{"errors":{"rate":1},"x":"="}';
 /* A form sends no headers of its own, but its body may be JSON: what the insight API takes. Gives the status that the browser got;
  * null: none. */
 async function submitForm(page, target) {
-  const answered = page.waitForResponse((answer) => answer.request().method() === "POST", { timeout: 5000 }).catch(() => null);
+  const answered = page.waitForResponse((answer) => answer.request().method() === "POST", { timeout: 20_000 }).catch(() => null);
   await page.evaluate(([url, simulation]) => {
     const frame = document.createElement("iframe");
     frame.name = "elsewhere";

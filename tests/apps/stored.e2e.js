@@ -159,7 +159,7 @@ testBoth("the pages about access patterns show what the database has measured, a
     await request();
     await page.reload();
     await cell.waitFor();
-    for (const deadline = Date.now() + 10_000; await count() <= first;) {
+    for (const deadline = Date.now() + 30_000; await count() <= first;) {
       assert.ok(Date.now() < deadline, `${name}: ${pattern} is not counted`);
       await page.reload();
       await cell.waitFor();

@@ -176,7 +176,7 @@ def test_variation_write_sharding(split):
         assert done.returncode == 0 and json.loads(done.stdout)["delivered"] == 60
     asked = {access.request["ExpressionAttributeValues"][":status"]["S"] for access in split.asked() if access.operation == "Query"}
     assert asked >= {f"STATUS#{status}#{shard}" for status in ("PENDING", "FAILED") for shard in range(10)}
-    poll(lambda: not [row for row in split.rows(INDEX) if row["TenantId"] == "shards"], 10, "the index is empty again")
+    poll(lambda: not [row for row in split.rows(INDEX) if row["TenantId"] == "shards"], 30, "the index is empty again")
 
 
 def test_the_index_holds_only_the_problem(plain):

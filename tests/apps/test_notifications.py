@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from ports import free_port
 from rest import Rest
 from server import Apps, Server
 from waiting import poll
@@ -62,7 +63,7 @@ def position(database):
 def test_what_another_program_changes_while_no_server_runs(team, database):
     tasks = [team.task(f"task {number}") for number in range(3)]
     team.assign(tasks[0])
-    poll(lambda: team.notifications() == [("assigned", tasks[0])], 10, "the notification of the assignment")
+    poll(lambda: team.notifications() == [("assigned", tasks[0])], 30, "the notification of the assignment")
     team.apps.stop()
     assert position(database) is not None, "an orderly end stores the position"
     with Client(database.endpoint) as db:
@@ -72,7 +73,7 @@ def test_what_another_program_changes_while_no_server_runs(team, database):
                 "AssignedBy": "ana", "AssignedAt": "2026-02-09T12:20:25.000000Z", "GSI1PK": "USER#ben",
                 "GSI1SK": f"TASK#{task}"}.items()})
     team.start()
-    poll(lambda: len(team.notifications()) >= 3, 10, "the other notifications")
+    poll(lambda: len(team.notifications()) >= 3, 30, "the other notifications")
     assert sorted(team.notifications()) == sorted(("assigned", task) for task in tasks)
 
 
@@ -80,7 +81,7 @@ def test_what_was_told_is_not_told_again(team, database):
     """A notification that is gone (somebody else tidies up) does not come back with a restart."""
     first, second = team.task("first"), team.task("second")
     team.assign(first)
-    poll(lambda: team.notifications() == [("assigned", first)], 10, "the notification of the assignment")
+    poll(lambda: team.notifications() == [("assigned", first)], 30, "the notification of the assignment")
     team.apps.stop()
     with Client(database.endpoint) as db:
         items = db.Query(TableName=TABLE, KeyConditionExpression="PK = :u AND begins_with(SK, :n)", ExpressionAttributeValues={
@@ -89,7 +90,7 @@ def test_what_was_told_is_not_told_again(team, database):
             db.DeleteItem(TableName=TABLE, Key={"PK": item["PK"], "SK": item["SK"]})
     team.start()
     team.assign(second)
-    poll(lambda: ("assigned", second) in team.notifications(), 10, "the second notification")
+    poll(lambda: ("assigned", second) in team.notifications(), 30, "the second notification")
     assert team.notifications() == [("assigned", second)]
 
 
@@ -97,7 +98,7 @@ def test_all_unread_ones_are_counted_up_to_100(team):
     """Not just those of the first page."""
     for number in range(30):
         team.assign(team.task(f"task {number}"))
-    poll(lambda: len(team.notifications()) == 30, 10, "all are told")
+    poll(lambda: len(team.notifications()) == 30, 30, "all are told")
     page = team.ben.get("/users/ben/notifications").body
     assert (len(page["items"]), page["unread"]) == (25, 30)
     assert team.ben.get("/users/ben/notifications", cursor=page["cursor"]).body["unread"] == 30
@@ -106,7 +107,7 @@ def test_all_unread_ones_are_counted_up_to_100(team):
     assert team.ben.get("/users/ben/notifications", limit=1).body["unread"] == 2
     for number in range(110):
         team.assign(team.task(f"more {number}"))
-    poll(lambda: len(team.notifications()) == 140, 20, "all are told")
+    poll(lambda: len(team.notifications()) == 140, 60, "all are told")
     assert team.ben.get("/users/ben/notifications").body["unread"] == 100
 
 
@@ -120,20 +121,20 @@ def test_a_deactivated_user_gets_none(team):
 
     def told():
         return zoe.get("/users/zoe/notifications").body["items"][0]["text"]
-    poll(lambda: team.notifications() == [("assigned", task)], 10, "the assignment is told")
+    poll(lambda: team.notifications() == [("assigned", task)], 30, "the assignment is told")
     assert team.admin.put("/users/ben/status", {"status": "DEACTIVATED"}).status == 204
     assert team.admin.put(f"/tasks/{task}/status", {"status": "CLOSED"}).status == 204
-    poll(lambda: told() == "ana changed the status to CLOSED", 10, "zoe, who is behind ben in the list, is told")
+    poll(lambda: told() == "ana changed the status to CLOSED", 30, "zoe, who is behind ben in the list, is told")
     assert team.admin.put("/users/ben/status", {"status": "ACTIVE"}).status == 204
     assert team.admin.put(f"/tasks/{task}/status", {"status": "OPEN"}).status == 204
-    poll(lambda: told() == "ana changed the status to OPEN", 10, "the second change is told")
+    poll(lambda: told() == "ana changed the status to OPEN", 30, "the second change is told")
     assert [item["text"] for item in team.ben.get("/users/ben/notifications").body["items"]] == [
         "ana changed the status to OPEN", "ana assigned you"]
 
 
 def test_they_are_removed_after_90_days(team, database):
     team.assign(team.task("first"))
-    poll(team.notifications, 10, "the assignment is told")
+    poll(team.notifications, 30, "the assignment is told")
     with Client(database.endpoint) as db:
         assert db.DescribeTimeToLive(TableName=TABLE)["TimeToLiveDescription"] == {
             "AttributeName": "ExpiresAt", "TimeToLiveStatus": "ENABLED"}
@@ -151,7 +152,7 @@ def test_crashes_neither_lose_nor_repeat(team):
         team.apps.kill()
         team.start()
     wanted = sorted((kind, task) for kind in ("assigned", "status") for task in tasks)
-    poll(lambda: len(team.notifications()) >= len(wanted), 20, "all notifications")
+    poll(lambda: len(team.notifications()) >= len(wanted), 60, "all notifications")
     assert sorted(team.notifications()) == wanted
 
 
@@ -160,12 +161,12 @@ def test_two_servers_tell_once(team, database):
         tasks = [team.task(f"task {number}") for number in range(10)]
         for task in tasks:
             team.assign(task)
-        poll(lambda: len(team.notifications()) >= 10, 10, "all notifications")
+        poll(lambda: len(team.notifications()) >= 10, 30, "all notifications")
     assert sorted(team.notifications()) == sorted(("assigned", task) for task in tasks)
 
 
 def test_the_database_dies_between(tmp_path):
-    database = Server(f"rocksdb:{tmp_path}")
+    database = Server(f"rocksdb:{tmp_path}", port=free_port())
     team = Team(database)
     team.start()
     try:
@@ -176,7 +177,7 @@ def test_the_database_dies_between(tmp_path):
             team.assign(tasks[-1])
             database.kill()
             database = Server(f"rocksdb:{tmp_path}", port=database.port)
-        poll(lambda: len(team.notifications()) >= 3, 15, "all notifications")
+        poll(lambda: len(team.notifications()) >= 3, 60, "all notifications")
         assert sorted(team.notifications()) == sorted(("assigned", task) for task in tasks)
         team.apps.stop()
     finally:

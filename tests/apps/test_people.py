@@ -396,12 +396,12 @@ def test_notifications(tasks, team):
 
     def kinds():
         return [item["kind"] for item in one.get(path).body["items"]]
-    poll(lambda: kinds() == ["assigned"], 10, "the notification of the assignment")
+    poll(lambda: kinds() == ["assigned"], 30, "the notification of the assignment")
     boss.put(f"/tasks/{task}/status", {"status": "IN_PROGRESS"})
-    poll(lambda: kinds() == ["status", "assigned"], 10, "the notification of the status")
+    poll(lambda: kinds() == ["status", "assigned"], 30, "the notification of the status")
     one.put(f"/tasks/{task}/status", {"status": "COMPLETED"})  # their own doing is not
     boss.put(f"/tasks/{task}", {"title": "More chairs", "seen": one.get(f"/tasks/{task}").body["updatedAt"]})
-    poll(lambda: kinds() == ["edited", "status", "assigned"], 10, "the notification of the edit")
+    poll(lambda: kinds() == ["edited", "status", "assigned"], 30, "the notification of the edit")
     page = one.get(path).body
     assert page["unread"] == 3 and page["items"][1] == {
         **page["items"][1], "taskId": task, "title": "Chairs", "by": team["boss"], "read": False,
@@ -411,7 +411,7 @@ def test_notifications(tasks, team):
     assert (page["unread"], [item["read"] for item in page["items"]]) == (1, [False, True, True])
     assert refusal(one.put(f"{path}/read", {"upTo": "now"})) == (400, "bad_parameter")
     boss.delete(f"/tasks/{task}/assignments/{team['one']}")
-    poll(lambda: "unassigned" in kinds(), 10, "the notification of the removal")
+    poll(lambda: "unassigned" in kinds(), 30, "the notification of the removal")
 
 
 # --- cost ---

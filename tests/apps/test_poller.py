@@ -231,7 +231,18 @@ def test_a_call_that_became_fine_meanwhile_stays_fine(reconciliation, tenant, st
 
 
 def test_two_pollers_on_one_index(reconciliation, tenant, start):
-    """Each call is delivered at least once, and nobody holds the lease of another."""
+    """Each call is delivered at least once, and nobody holds the lease of another. Both do some of the work, in one of three rounds: one
+    of them may start late."""
+    delivered = [0]
+    for _ in range(3):
+        delivered = race_two_pollers(reconciliation, tenant, start)
+        if min(delivered) > 0:
+            break
+    assert min(delivered) > 0, "one did it all"
+
+
+def race_two_pollers(reconciliation, tenant, start):
+    """How many calls each has delivered."""
     count = 150
     calls = [{"tenantId": tenant, "callId": f"c-{number}", **state(ago(minutes=number), status="FAILED")}
              for number in range(count)]
@@ -254,7 +265,7 @@ def test_two_pollers_on_one_index(reconciliation, tenant, start):
             assert before.ended <= after.began, "two held the lease at the same time"
     assert sum(each["leased"] for each in counted) == len(hook.posts)
     assert sum(each["resolved"] for each in counted) == count
-    assert min(each["delivered"] for each in counted) > 0, "one did it all"
+    return [each["delivered"] for each in counted]
 
 
 def test_the_calls_of_a_poller_that_was_killed_are_taken_over(reconciliation, tenant, start):
@@ -265,7 +276,7 @@ def test_the_calls_of_a_poller_that_was_killed_are_taken_over(reconciliation, te
     def hang(_):
         release.wait(30)
         return 200, FINE
-    lease = ("--timeout-ms", "250", "--lease-ms", "700")
+    lease = ("--timeout-ms", "2500", "--lease-ms", "6000")  # long enough for the next poller to start
     with Webhook(hang) as hook:
         first = start(hook.url, *lease)
         poll(lambda: len(hook.posts) == 3, 20, "all are being posted")
@@ -275,7 +286,7 @@ def test_the_calls_of_a_poller_that_was_killed_are_taken_over(reconciliation, te
     with Webhook(lambda post: (200, FINE)) as hook:
         assert start(hook.url, "--once").end()["found"] == 0  # their leases hold
         second = start(hook.url, "--interval-ms", "20")
-        poll(lambda: not pending(reconciliation, tenant), 20, "the leases are over")
+        poll(lambda: not pending(reconciliation, tenant), 40, "the leases are over")
         second.stop()
         assert {body["attempt"] for body in hook.bodies()} == {2}
 
@@ -375,8 +386,9 @@ def test_deliveries_are_remembered_logged_and_signed(apps_db, tenant, tmp_path):
         assert deliveries[0]["error"] == "the webhook answered with status 500"
         assert f"call c-1 of {tenant} was not delivered, attempt 3: the webhook answered with status 500" in process.log()
         recent = api.get("/deliveries").body["items"]
-        if recent:  # with a stream
-            assert [each["attempt"] for each in recent] == list(range(13, 0, -1))
+        if recent:  # with a stream, which may not be read to its end yet
+            poll(lambda: [each["attempt"] for each in api.get("/deliveries").body["items"]] == list(range(13, 0, -1)), 20,
+                 "all deliveries, the newest first")
             assert len(api.get("/deliveries", failed="true").body["items"]) == 12
     for signature, content in seen:
         when, _, value = signature.removeprefix("t=").partition(",v1=")
@@ -388,7 +400,7 @@ def test_nobody_listens_is_told_as_well(apps_db, tenant):
     with Apps(apps_db, "--webhook", "http://127.0.0.1:9/", "--interval-ms", "10", "--tenant", tenant) as process:
         api = Rest(f"{process.endpoint}/reconciliation/api")
         ingest(api, tenant, "c-1", status="FAILED")
-        first = poll(lambda: api.get(f"/calls/{tenant}/c-1").body["deliveries"], 10, "it is tried")[0]
+        first = poll(lambda: api.get(f"/calls/{tenant}/c-1").body["deliveries"], 30, "it is tried")[0]
         assert first["status"] == 0 and "connect" in first["error"].lower()
 
 

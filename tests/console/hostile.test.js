@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { startDatabase } from "../apps/browser.js";
+import { freePort, startDatabase } from "../apps/browser.js";
 import { checkAxe, checkWidth, close, dynamo, open, SMALL_PHONE, useSite, visit } from "./site.js";
 
 const S = (text) => ({ S: text });
@@ -91,6 +91,7 @@ test("a table that is deleted while it is looked at", async () => {
   await site.call("DeleteTable", { TableName: "Gone" });
   for (const part of ["", "/schema", "/model", "/insight", "/stream"]) {
     await visit(page, "tables");
+    await page.getByRole("heading", { name: "Tables", exact: true }).waitFor(); /* the page of the table is gone, and is made anew */
     await visit(page, `tables/Gone${part}`);
     await page.getByRole("main").getByText("There is no such table").waitFor();
   }
@@ -99,7 +100,7 @@ test("a table that is deleted while it is looked at", async () => {
 
 test("the server is killed and comes back at the same address: the page goes on", async () => {
   const directory = mkdtempSync(path.join(tmpdir(), "gramme-console-"));
-  let server = await startDatabase(directory);
+  let server = await startDatabase(directory, `127.0.0.1:${await freePort()}`);
   try {
     const { url } = server;
     await dynamo(url, "CreateTable", table("Stays", "S", "S"));

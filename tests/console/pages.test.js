@@ -1,7 +1,7 @@
 /* Every page, light and dark, wide and narrow: it shows what it should, axe finds nothing, and it fits its window. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAxe, checkWidth, close, DESKTOP, loadSamples, open, PHONE, SMALL_PHONE, startServer, useSite, visit } from "./site.js";
+import { checkAxe, checkWidth, close, DESKTOP, eventually, loadSamples, open, PHONE, SMALL_PHONE, startServer, useSite, visit } from "./site.js";
 
 const TASKS = "tables/task-manager-sandbox-tasks";
 /* Address, and what tells that it is complete. */
@@ -70,8 +70,10 @@ test("dialogs: axe finds nothing", async () => {
 test("by keyboard alone: find a table, open an item, come back", async () => {
   const page = await site.open("");
   await page.getByRole("heading", { name: "Overview" }).waitFor();
-  await page.keyboard.press("Control+k");
-  await page.getByRole("combobox").waitFor();
+  await eventually(async () => { /* the page listens to keys shortly after it shows its heading */
+    await page.keyboard.press("Control+k");
+    return page.getByRole("combobox").isVisible();
+  }, true, "Ctrl+K opens the finder");
   await checkAxe(page, "palette", { element: "dialog" });
   await page.keyboard.type("tick");
   await page.getByRole("option", { name: "poc-itsm-tickets" }).waitFor();

@@ -52,13 +52,15 @@ test("every page with a thousand tables: no answer has them all", async () => {
   await close(page);
 });
 
+const imported = (page) => page.getByText("3,000 items written").last().waitFor({ timeout: 60_000 });
+
 test("files of thousands of items go in and come out unchanged", async () => {
   await site.call("CreateTable", schema("Files"));
   const items = [...Array(3000).keys()].map((i) => ({ id: { S: `i${i}` }, n: { N: `${i}.${"1".repeat(25)}` }, tags: { SS: ["a", `b${i}`] }, nested: { M: { text: { S: 'quo"te, é\n' }, list: { L: [{ BOOL: i % 2 === 0 }, { NULL: true }] } } } }));
   const page = await site.open("tables/Files/transfer");
   await page.locator('input[type="file"]').setInputFiles({ name: "items.jsonl", mimeType: "application/json", buffer: Buffer.from(items.map((Item) => JSON.stringify({ Item })).join("\n")) });
   await page.getByRole("button", { name: "Import into Files" }).click();
-  await page.getByText("3,000 items written").last().waitFor();
+  await imported(page);
   for (const [format, label] of [["jsonl", "DynamoDB JSON"], ["csv", "CSV"]]) {
     await page.getByRole("region", { name: "Export" }).getByRole("button", { name: label, exact: true }).click();
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^Export about/ }).click()]);
@@ -69,7 +71,7 @@ test("files of thousands of items go in and come out unchanged", async () => {
     await page.getByRole("heading", { name: table }).waitFor();
     await page.locator('input[type="file"]').setInputFiles({ name: `again.${format}`, mimeType: "text/plain", buffer: text });
     await page.getByRole("button", { name: `Import into ${table}` }).click();
-    await page.getByText("3,000 items written").last().waitFor();
+    await imported(page);
     const found = new Map();
     for (let start; ;) {
       const answer = await site.call("Scan", { TableName: table, ...(start && { ExclusiveStartKey: start }) });

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { DESKTOP, openPage, startBrowser } from "../apps/browser.js";
 import { storeUrl } from "../support/store.js";
 
-export { checkAxe, checkWidth, DESKTOP, PHONE, SMALL_PHONE, startBrowser } from "../apps/browser.js";
+export { checkAxe, checkWidth, DESKTOP, eventually, PHONE, SMALL_PHONE, startBrowser } from "../apps/browser.js";
 
 const GRAMME = process.env.GRAMME ?? fileURLToPath(new URL("../../build/gramme", import.meta.url));
 

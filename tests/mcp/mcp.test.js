@@ -172,7 +172,8 @@ function raw(lines, ...options) {
     let out = '';
     child.stdout.on('data', (data) => { out += data; });
     child.on('error', reject);
-    child.on('exit', (status) => resolve({ status, answers: out.split('\n').filter(Boolean).map((line) => JSON.parse(line)) }));
+    // At 'exit' some of its output may not have been read yet.
+    child.on('close', (status) => resolve({ status, answers: out.split('\n').filter(Boolean).map((line) => JSON.parse(line)) }));
     child.stdin.end(lines.join('\n'));
   });
 }

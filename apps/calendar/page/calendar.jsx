@@ -44,6 +44,7 @@ function App() {
   useLoad(loadLimits, []);
   const isCurrent = month.data?.range === range && range !== null;
   const events = month.data?.events ?? [];
+  const saving = useRef(Promise.resolve());
   const newest = useRef();
   newest.current = { events, reload: month.reload };
 
@@ -54,20 +55,28 @@ function App() {
     decorate(calendar.current, place.current);
   }
 
-  /* Saves an event that was moved or resized; a refused change is undone by showing the data. */
-  async function save(event, old) {
+  async function put(event, old) {
     const { id, title, start, end } = event;
-    busy.current++;
+    const shown = calendar.current.getEventById(id);
     try {
       const clash = clashText(findClashes(newest.current.events, event)) || tooLongText(start, end);
       if (clash) {
         throw new Error(clash);
       }
-      await api.put(`/events/${id}`, { title, start, end }, { version: old.version });
+      const saved = await api.put(`/events/${id}`, { title, start, end }, { version: shown?.extendedProps.version ?? old.version });
+      shown?.setExtendedProp("version", saved.version);
       toast(`${title}: ${nightsText(start, end)}`);
     } catch (error) {
       toast(`${await explain(error, loadEvents)} ${title} stays at ${nightsText(old.start, old.end)}.`, "error");
     }
+  }
+
+  /* Saves an event that was moved or resized; a refused change is undone by showing the data. If the person moves it
+   * again before that, the next save waits for this one and has its version. */
+  async function save(event, old) {
+    busy.current++;
+    saving.current = saving.current.then(() => put(event, old));
+    await saving.current;
     await newest.current.reload();
     busy.current--;
     show();

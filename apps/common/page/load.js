@@ -8,28 +8,36 @@ import { toast } from "./toasts.jsx";
 /* const list = useLoad(() => api.get("/tasks"), []);
  * {data, error, loading, reload()}. A failed reload never discards data: during an outage it is kept and the
  * load is repeated until it succeeds; any other error is reported beside the data. An answer to an
- * outdated request is dropped. `data` is null until the first answer. */
+ * outdated request is dropped; its reload() ends with that of the newest request. `data` is null until the
+ * first answer. */
 export function useLoad(load, dependencies) {
   const [state, setState] = useState({ data: null, error: null, loading: true });
   const newest = useRef(0);
+  const running = useRef({ turn: 0, end: null });
   const identity = useRef({}).current;
-  const reload = useCallback(async function repeat() {
+  const reload = useCallback(function repeat() {
     const turn = ++newest.current;
-    let result;
-    try {
-      result = { data: await load(), error: null };
-    } catch (error) {
-      result = { error };
+    async function run() {
+      let result;
+      try {
+        result = { data: await load(), error: null };
+      } catch (error) {
+        result = { error };
+      }
+      if (turn !== newest.current) {
+        await (running.current.turn > turn ? running.current.end : null);
+        return;
+      }
+      if (isOutage(result.error)) {
+        loadFailed(identity, repeat);
+      } else {
+        loadSettled(identity);
+      }
+      setState((old) => ({ ...old, ...result, loading: false }));
     }
-    if (turn !== newest.current) {
-      return;
-    }
-    if (isOutage(result.error)) {
-      loadFailed(identity, repeat);
-    } else {
-      loadSettled(identity);
-    }
-    setState((old) => ({ ...old, ...result, loading: false }));
+    const end = run();
+    running.current = { turn, end };
+    return end;
   }, dependencies);
   useEffect(() => {
     setState((old) => (old.loading ? old : { ...old, loading: true }));

@@ -244,7 +244,7 @@ function CommentForm({ id, hint, reload }) {
       setText("");
       setProblem(null);
       field.current.querySelector("textarea").focus();
-      await reload();
+      reload();
     } catch (error) {
       setProblem(error); /* the text stays, to be sent again */
     }
