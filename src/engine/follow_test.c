@@ -215,20 +215,42 @@ static void test_enabled(void **state)
     table_release(pin.change.table);
 }
 
+/* The answer waits for at most three seconds. What a test does within them is tried again if the
+ * machine has held it up for longer. */
+enum { PATIENCE_US = 2900 * 1000, TRIES = 10 };
+
+/* Returns whether it was in time. */
+static bool try_to_enable_late(struct str name)
+{
+    struct table_change changes[2];
+    struct background_wait waits[2];
+    const struct table *older = make_table(name);
+    int64_t start_us = clock_monotonic_us();
+    start_enabling(&changes[0], &waits[0], name);
+    start_enabling(&changes[1], &waits[1], name);
+    waiting_mailbox_run_for(background.mailbox, 200);
+    bool is_done = waits[0].done || waits[1].done;
+    bool is_in_time = clock_monotonic_us() - start_us < PATIENCE_US;
+    table_release(older);
+    int64_t first_ns = finish_enabling(&changes[0], &waits[0]);
+    int64_t second_ns = finish_enabling(&changes[1], &waits[1]);
+    is_in_time = is_in_time && clock_monotonic_us() - start_us < PATIENCE_US;
+    if (is_in_time) {
+        assert_false(is_done);
+        assert_true(first_ns > 0 && second_ns > 0);
+    }
+    return is_in_time;
+}
+
 /* Recovery cannot begin while a call uses a description without it. */
 static void test_enabled_late(void **state)
 {
     (void)state;
-    struct table_change changes[2];
-    struct background_wait waits[2];
-    const struct table *older = make_table(STR("used"));
-    start_enabling(&changes[0], &waits[0], STR("used"));
-    start_enabling(&changes[1], &waits[1], STR("used"));
-    waiting_mailbox_run_for(background.mailbox, 200);
-    assert_true(!waits[0].done && !waits[1].done);
-    table_release(older);
-    assert_true(finish_enabling(&changes[0], &waits[0]) > 0);
-    assert_true(finish_enabling(&changes[1], &waits[1]) > 0);
+    bool is_in_time = false;
+    for (int i = 0; i < TRIES && !is_in_time; i++) {
+        is_in_time = try_to_enable_late(arena_format(&arena, "used-%d", i));
+    }
+    assert_true(is_in_time);
 }
 
 /* The answer does not wait for ever, */
@@ -247,15 +269,19 @@ static void test_enabled_too_late(void **state)
 static void test_enabled_and_deleted(void **state)
 {
     (void)state;
-    struct table_change change;
-    struct background_wait wait;
-    const struct table *older = make_table(STR("gone"));
-    int64_t start_us = clock_monotonic_us();
-    start_enabling(&change, &wait, STR("gone"));
-    delete_table(STR("gone"), ERR_NONE);
-    assert_int_equal(finish_enabling(&change, &wait), 0);
-    assert_true(clock_monotonic_us() - start_us < (int64_t)2900 * 1000); /* not by the deadline */
-    table_release(older);
+    int64_t took_us = INT64_MAX;
+    for (int i = 0; i < TRIES && took_us >= PATIENCE_US; i++) {
+        struct table_change change;
+        struct background_wait wait;
+        const struct table *older = make_table(STR("gone"));
+        int64_t start_us = clock_monotonic_us();
+        start_enabling(&change, &wait, STR("gone"));
+        delete_table(STR("gone"), ERR_NONE);
+        assert_int_equal(finish_enabling(&change, &wait), 0);
+        took_us = clock_monotonic_us() - start_us;
+        table_release(older);
+    }
+    assert_true(took_us < PATIENCE_US); /* not by the deadline */
 }
 
 int main(void)

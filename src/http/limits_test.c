@@ -142,7 +142,7 @@ static void test_idle(void **state)
 {
     (void)state;
     struct http_options options = testing_options();
-    options.idle_timeout_ms = 500; /* enough to send a request on a busy machine */
+    options.idle_timeout_ms = 3000; /* enough to send a request on a busy machine */
     struct testing_server testing;
     testing_open(&testing, &options);
     struct client unused;

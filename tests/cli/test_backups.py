@@ -180,13 +180,15 @@ def test_export_and_import_know_the_same_words(server, db, table, word):
 # --- progress ---
 
 
-def watch(pattern, *command):
-    """Runs a command in a terminal until a line of progress is there; then until its end. Gives the last screen."""
-    with Terminal("sh", "-c", shlex.join([program(), *command]) + "; echo over; cat") as terminal:
-        seen = []
-        terminal.wait_for(lambda screen: seen.append(screen) or re.search(pattern, screen) or "over" in screen)
-        assert re.search(pattern, seen[-1]), seen
-        return terminal.wait_for("over", 120)
+def watch(folder, pattern, *command):
+    """Runs a command in a terminal to its end; a line of progress must have been there. All output is recorded by script(1): a look at the
+    screen might come too late. Gives the last screen."""
+    record = folder / "typescript"
+    recorded = shlex.join(["script", "-q", "-c", shlex.join([program(), *command]), str(record)])
+    with Terminal("sh", "-c", recorded + "; echo over; cat") as terminal:
+        screen = terminal.wait_for("over", 120)
+    assert re.search(pattern, record.read_text(errors="replace")), record.read_text(errors="replace")
+    return screen
 
 
 @pytest.fixture(scope="module")
@@ -203,19 +205,19 @@ SHARE = r"\[#+ +\]  [1-9]\d? %  "
 
 def test_bars(server, db, many, tmp_path):
     path, table = many
-    screen = watch(SHARE + r"\d+ items, \d+ a second, 0 errors", "import", "--url", server.endpoint, table, str(path))
+    screen = watch(tmp_path, SHARE + r"\d+ items, \d+ a second, 0 errors", "import", "--url", server.endpoint, table, str(path))
     assert f"{MANY} items written to {table}, 0 errors" in screen and "%" not in screen
-    screen = watch(SHARE + r"\d+ items", "export", "--url", server.endpoint, "--output", str(tmp_path / "out"), table)
+    screen = watch(tmp_path, SHARE + r"\d+ items", "export", "--url", server.endpoint, "--output", str(tmp_path / "out"), table)
     assert f"{MANY} items written to" in screen and "%" not in screen
     set_recovery(db, table, True)
-    screen = watch(SHARE + r"\d+ items", "restore", "--url", server.endpoint, "--table", table, "--to", "latest", "--as", unique_name())
+    screen = watch(tmp_path, SHARE + r"\d+ items", "restore", "--url", server.endpoint, "--table", table, "--to", "latest", "--as", unique_name())
     assert f"{MANY} items restored to" in screen and "%" not in screen
 
 
-def test_bars_without_a_share():
+def test_bars_without_a_share(tmp_path):
     """Before the first item of a restore is copied, part of the bar moves."""
     with Server("memory:", "--table-delay-ms", "2000") as server, Client(server.endpoint) as db:
         name = create_table(db)
         arn = gramme(server, "backup", "--table", name).strip()
-        screen = watch(r"\[ *### *\]  0 items", "restore", "--url", server.endpoint, "--backup", arn, "--as", "restored")
+        screen = watch(tmp_path, r"\[ *### *\]  0 items", "restore", "--url", server.endpoint, "--backup", arn, "--as", "restored")
         assert "0 items restored to restored" in screen and "[" not in screen

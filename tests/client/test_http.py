@@ -68,9 +68,12 @@ def test_quota_ends_retries(probe):
 
 
 def test_server_says_when(probe):
-    with Fake(error("InternalServerError", 500, x_amz_retry_after=400), GOOD) as fake:
-        assert probe(fake.url)["code"] == ""
-        assert 0.4 <= fake.asked[1].time - fake.asked[0].time < 3
+    waits = []
+    while not waits or min(waits) >= 3 and len(waits) < 5:  # again, if the machine held the client up
+        with Fake(error("InternalServerError", 500, x_amz_retry_after=400), GOOD) as fake:
+            assert probe(fake.url)["code"] == ""
+            waits.append(fake.asked[1].time - fake.asked[0].time)
+    assert 0.4 <= min(waits) < 3
 
 
 def test_no_server(probe):
@@ -126,8 +129,9 @@ def test_time_out(probe):
 
 
 def test_time_out_that_passes(probe):
+    """More attempts than one would need: also the fake server may be held up."""
     with Fake(Reply(wait=True), GOOD) as fake:
-        assert probe(fake.url, timeout_ms=300)["answer"] == {"TableNames": ["a"]}
+        assert probe(fake.url, timeout_ms=500, attempts_max=10)["answer"] == {"TableNames": ["a"]}
 
 
 def test_connection_is_kept(probe):

@@ -222,7 +222,7 @@ def test_ready_says_no_while_the_lease_cannot_be_renewed(database, name):
     command = [str(database.bin / "psql"), "-XAtq", database.uri(name)]
     with Server(database.uri(name)) as server, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                                                  text=True) as session:
-        assert ready_status(server) == 200
+        poll(lambda: ready_status(server) == 200, 60, "the server serves")
         print("BEGIN; SELECT 'held' FROM gramme.kv WHERE b = 77 AND get_byte(k, 4) = 77 FOR UPDATE;", file=session.stdin, flush=True)
         assert session.stdout.readline().strip() == "held"
         poll(lambda: ready_status(server) == 503, 30, "the lease has ended")
@@ -234,7 +234,7 @@ def test_ready_says_no_while_the_lease_cannot_be_renewed(database, name):
 
 def test_ready_says_no_while_postgresql_is_down():
     with postgresql.Cluster() as cluster, Server(cluster.create_database()) as server:
-        assert ready_status(server) == 200
+        poll(lambda: ready_status(server) == 200, 60, "the server serves")
         cluster.stop()
         poll(lambda: ready_status(server) == 503, 30, "the server notices")
         cluster.start()
@@ -242,16 +242,26 @@ def test_ready_says_no_while_postgresql_is_down():
 
 
 def test_ready_says_no_while_the_server_still_serves_before_it_stops(database, name):
-    with Server(database.uri(name), "--drain-ms", "3000") as server, Client(server.endpoint) as db:
+    drain_seconds = 60  # the test would need so long only on a machine that hangs; the second signal ends it
+    with Server(database.uri(name), "--drain-ms", str(drain_seconds * 1000)) as server, Client(server.endpoint) as db:
         table = create_table(db)
         server.process.send_signal(signal.SIGTERM)
-        poll(lambda: ready_status(server) == 503, 2, "ready says no")
+        poll(lambda: ready_status(server) == 503, 30, "ready says no")
         for i in range(20):
             db.PutItem(TableName=table, Item=item(pk=f"p{i}"))
         with Client(server.endpoint) as other:  # new connections, too
             assert len(other.Scan(TableName=table)["Items"]) == 20
         assert ready_status(server) == 503
-        server.process.wait(30)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
+
+
+def test_the_server_stops_after_the_time_of_draining(database, name):
+    with Server(database.uri(name), "--drain-ms", "1000") as server:
+        started = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(60) == 0
+        assert time.monotonic() - started >= 1
 
 
 # --- what others do to the rows ---
@@ -266,10 +276,13 @@ def test_a_row_that_is_locked_for_long_is_a_conflict(database, name):
         print("BEGIN; SELECT count(*) FROM (SELECT 1 FROM gramme.kv WHERE k >= '\\x00000010' FOR UPDATE) AS rows;", file=session.stdin,
               flush=True)
         assert int(session.stdout.readline()) > 0
-        started = time.monotonic()
-        with refused("TransactionConflictException"):
-            db.PutItem(TableName=table, Item=item(pk="p", n=1))
-        assert 0.9 < time.monotonic() - started < 5
+        seconds = []
+        while not seconds or min(seconds) >= 5 and len(seconds) < 5:  # again, if the machine held the answer up
+            started = time.monotonic()
+            with refused("TransactionConflictException"):
+                db.PutItem(TableName=table, Item=item(pk="p", n=1))
+            seconds.append(time.monotonic() - started)
+        assert 0.9 < min(seconds) < 5
         assert plain(db.GetItem(TableName=table, Key=item(pk="p"), ConsistentRead=True)["Item"]) == {"pk": "p"}
         print("ROLLBACK;", file=session.stdin, flush=True)
         session.stdin.close()

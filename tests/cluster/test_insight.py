@@ -42,7 +42,8 @@ def test_counts_add_up(url):
             table = create_table(db, "pk")
         get(first, table, 30)
         get(second, table, 12)
-        assert (calls(first, table), calls(second, table)) == (30, 12)
+        # Its own calls a server knows at once; those of the other it may know already.
+        assert 30 <= calls(first, table) <= 42 and 12 <= calls(second, table) <= 42
         # A server takes over what the other has stored when it writes counts of its own, and about once a minute.
         poll(lambda: calls(first, table) == calls(second, table) == 42, 120, "both servers to know the calls of the other", pause=0.5)
     with Server(url) as third:

@@ -28,7 +28,7 @@ from faulty import PLANTS, SERVERS, planted  # noqa: E402
 from server import Server  # noqa: E402
 from wire import Client  # noqa: E402
 
-PLANT_RUNS_MAX = 3
+PLANT_RUNS_MAX = 10
 
 
 def run_process(numbers, endpoint, seed, generation, stop, make_client, out):

@@ -47,6 +47,11 @@ def start(environment, tmp_path):
         terminal.__exit__()
 
 
+def wait_for_prompt(terminal):
+    """Until a line is edited: before that the terminal itself would interpret Ctrl-D and Ctrl-U."""
+    terminal.wait_for(lambda screen: screen.rstrip().endswith("gramme>"))
+
+
 def type_line(terminal, text, shows):
     terminal.send(text)
     terminal.press("Enter")
@@ -71,6 +76,7 @@ def test_a_session(start, any_db, endpoint, music):
     units = "" if any_db.kind == "local" else "0.5 units, "  # DynamoDB Local does not say what statements consume
     screen = type_line(terminal, "WHERE Artist = 'Nina Simone';", f"(2 items, {units}")
     assert "Song\n------------\nFeeling Good\nSinnerman" in screen
+    wait_for_prompt(terminal)
     terminal.press("C-d")
     terminal.wait_for(lambda _: terminal.has_ended())
 
@@ -81,6 +87,7 @@ def test_completion(start, endpoint, music):
     terminal.press("Tab")
     terminal.wait_for("gramme> \\tables")
     terminal.press("C-u")
+    wait_for_prompt(terminal)
     terminal.send("sel")
     terminal.press("Tab")
     terminal.wait_for("gramme> SELECT")
@@ -92,9 +99,10 @@ def test_completion(start, endpoint, music):
     terminal.press("Tab")
     terminal.wait_for("WHERE Label")
     terminal.press("C-c")
+    wait_for_prompt(terminal)
     terminal.send("\\")
     terminal.press("Tab")
-    assert "\\watch" in terminal.wait_for("\\export")
+    terminal.wait_for(lambda screen: "\\export" in screen and "\\watch" in screen)
 
 
 def test_completion_of_indexes(start, endpoint, make_table):

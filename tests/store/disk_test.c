@@ -115,9 +115,25 @@ static void wait_until_writable(struct client *client)
 {
     int64_t start = clock_monotonic_us();
     while (client_try_put(client, key_text(&client->arena, 7, "p", "try"), STR("v")) != STORE_OK) {
-        assert_true(clock_monotonic_us() - start < 10000000);
+        assert_true(clock_monotonic_us() - start < 60000000);
         usleep(10000);
     }
+}
+
+/* Updates fail without delay: 200 of them within five seconds. Tried again, if the machine was
+ * stopped meanwhile. */
+static void check_quick_failures(struct client *client)
+{
+    enum { COUNT = 200, QUICK_US = 5000000, TRIES = 5 };
+    int64_t took = INT64_MAX;
+    for (int try = 0; try < TRIES && took >= QUICK_US; try++) {
+        int64_t start = clock_monotonic_us();
+        for (int i = 0; i < COUNT; i++) {
+            assert_int_equal(count_once(client), STORE_FAILED);
+        }
+        took = clock_monotonic_us() - start;
+    }
+    assert_true(took < QUICK_US);
 }
 
 /* While calls of a kind fail, updates fail without delay and reads and conditions work; when the
@@ -130,11 +146,7 @@ static void endure(struct fixture *fixture, enum bad_disk_kind kind)
     }
     for (int round = 0; round < 2; round++) {
         bad_disk_fail(kind, BAD_FOR_EVER);
-        int64_t start = clock_monotonic_us();
-        for (int i = 0; i < 200; i++) {
-            assert_int_equal(count_once(client), STORE_FAILED);
-        }
-        assert_true(clock_monotonic_us() - start < 5000000);
+        check_quick_failures(client);
         assert_true(bad_disk_failures(kind) > 0);
         struct str key = count_key(client);
         assert_int_equal(client_update(client, &key, 1, eval_never, NULL), STORE_NO_WRITE);
@@ -170,19 +182,31 @@ static void a_disk_that_fails_while_opening(void **state)
     endure(*state, BAD_BUT_FOR_PROBE);
 }
 
-/* The store recovers while there are no writes, so that the next write succeeds. */
-static void recovers_while_nobody_writes(void **state)
+/* Returns whether the first write after so long a pause succeeds. */
+static bool try_to_recover(struct client *client, useconds_t pause_us)
 {
-    struct fixture *fixture = *state;
-    struct client *client = client_create(fixture);
-    assert_int_equal(count_once(client), STORE_OK);
     bad_disk_fail(BAD_BUT_FOR_PROBE, BAD_FOR_EVER);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(count_once(client), STORE_FAILED);
     }
     bad_disk_heal();
-    usleep(2500000);
+    usleep(pause_us);
+    if (count_once(client) == STORE_OK) {
+        return true;
+    }
+    wait_until_writable(client);
+    return false;
+}
+
+/* The store recovers while there are no writes, so that the next write succeeds. On a busy machine
+ * that takes longer. */
+static void recovers_while_nobody_writes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
     assert_int_equal(count_once(client), STORE_OK);
+    assert_true(try_to_recover(client, 2500000) || try_to_recover(client, 10000000) ||
+                try_to_recover(client, 30000000));
     check_count(client, 2);
 }
 
