@@ -20,7 +20,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from ports import free_port  # noqa: E402
+from loopback import free_port  # noqa: E402
 from rest import Rest  # noqa: E402
 from server import Apps, Server  # noqa: E402
 from wire import Client  # noqa: E402

@@ -16,7 +16,7 @@ import urllib.request
 
 import pytest
 
-from ports import free_port
+from loopback import free_port
 from rest import Rest, segment
 from server import ROOT, Apps, apps_program
 from waiting import poll

@@ -8,7 +8,7 @@ import pytest
 
 from c_programs import sanitizer_flags
 from events import Events
-from ports import free_port
+from loopback import free_port
 from recorder import Recorder
 from rest import Rest
 from server import Apps, Server

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ports import free_port
+from loopback import free_port
 from rest import Rest
 from server import Apps, Server
 from waiting import poll

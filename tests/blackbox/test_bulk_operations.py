@@ -133,7 +133,8 @@ def test_table_is_changed_and_deleted_meanwhile(db, bucket):
     assert found["BulkOperationStatus"] == "COMPLETED" and found["ProcessedItemCount"] == 4000, found
     poll(lambda: db.DescribeTable(TableName=table)["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE", 30, "the index is there")
     assert len(scan(db, table)) == len(scan(db, table, IndexName="by-g")) == 4000
-    arn = start_bulk(db, table, bucket=bucket, MaxWriteRequestUnits=1024)["BulkOperationArn"]
+    bucket.put("slow/a", json_lines([item(pk=f"p{i}", text="x" * 10_000) for i in range(3000)]))  # 10 units each: half a minute
+    arn = start_bulk(db, table, bucket=bucket, prefix="slow/", MaxWriteRequestUnits=1024)["BulkOperationArn"]
     poll(lambda: describe_bulk(db, arn)["ProcessedItemCount"] > 0, 30, "some items are written")
     db.DeleteTable(TableName=table)
     found = wait_bulk(db, arn)
@@ -228,9 +229,11 @@ def test_errors(db):
 def test_fifty_at_once(db, bucket):
     """Four are worked on, the others wait. A cancelled one ends also if it has not begun."""
     table = create_table(db)
-    bucket.put("in/a", json_lines([item(pk=f"p{i}", text="x" * 300000) for i in range(40)]))  # 300 units each: 12 s at this rate
+    lines = json_lines([item(pk=f"p{i}", text="x" * 300000) for i in range(200)])  # 300 units each: a minute at this rate
+    bucket.put("in/a", PACKED["GZIP"](lines.encode()))
     running = len([one for one in db.ListBulkOperations(MaxResults=100)["BulkOperationsSummaryList"] if "EndTime" not in one])
-    arns = [start_bulk(db, table, bucket=bucket, MaxWriteRequestUnits=1024)["BulkOperationArn"] for _ in range(50 - running)]
+    arns = [start_bulk(db, table, bucket=bucket, compression="GZIP", MaxWriteRequestUnits=1024)["BulkOperationArn"]
+            for _ in range(50 - running)]
     with refused("LimitExceededException", "Subscriber limit exceeded: Only 50 bulk operations can be done simultaneously"):
         start_bulk(db, table, bucket=bucket)
     for arn in arns:

@@ -160,12 +160,14 @@ def test_index_follows_racing_moves(endpoint, db, make_table):
 def test_readers_see_whole_items(endpoint, db, table):
     """Two attributes written together are read together."""
     db.PutItem(TableName=table, Item=item(pk="k", a=0, b=0))
-    done = threading.Event()
+    done, started = threading.Event(), set()
 
     def work(client, number):
         if number == 0:
-            for value in range(500):
+            for value in itertools.count():
                 client.PutItem(TableName=table, Item=item(pk="k", a=value, b=value))
+                if value >= 500 and len(started) == 7:  # each reader has read while the item changes
+                    break
             done.set()
             return 1
         reads, last = 0, 0
@@ -174,5 +176,6 @@ def test_readers_see_whole_items(endpoint, db, table):
             assert found["a"] == found["b"] >= last, "torn or going back in time"
             last = found["a"]
             reads += 1
+            started.add(number)
         return reads
     assert min(race(endpoint, 8, work)) > 0

@@ -256,6 +256,15 @@ def test_request_errors(db):
 def test_creating_until_done(served, bucket, db):
     """A table that is being imported is CREATING: nobody can use, change or delete it."""
     bucket.put("x", json_lines(items(20000)))
+    for _ in range(5):  # an import may end before it is seen
+        seen = import_and_look(db, bucket)
+        if {"CREATING", "ResourceInUseException"} <= seen:
+            return
+    pytest.fail(str(seen))
+
+
+def import_and_look(db, bucket):
+    """The states of a table and the refusals of its deletion while it is imported."""
     table = unique_name()
     arn = start_import(db, table, bucket=bucket)["ImportArn"]
     seen = set()
@@ -268,9 +277,9 @@ def test_creating_until_done(served, bucket, db):
         except Refused as error:
             seen.add(error.type)
     assert describe_import(db, arn)["ImportStatus"] == "COMPLETED"
-    assert {"CREATING", "ResourceInUseException"} <= seen
     assert seen <= {"CREATING", "ResourceInUseException", "ResourceNotFoundException", "ACTIVE", "deleted"}
     assert "deleted" in seen or wait_active(db, table)
+    return seen
 
 
 def test_tokens_are_forgotten(tmp_path):

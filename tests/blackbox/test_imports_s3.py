@@ -176,19 +176,22 @@ def test_service_is_away_for_a_while(s3, bucket):
 
 
 class Interrupted:
-    """A server that is killed while it reads the second object of an import; start() starts it again."""
+    """A server that is killed while it reads the second object of an import, of whose three ranges it gets two; start() starts it
+    again."""
 
     def __init__(self, s3, bucket, directory):
-        self.wanted, self.bucket, self.table = items(60_000, 60), bucket, unique_name()
+        self.wanted, self.bucket, self.table = items(100_000, 60), bucket, unique_name()
         bucket.put("a", json_lines(self.wanted[:100]))
         bucket.put("b", json_lines(self.wanted[100:]))
         self.proxy, self.store = FailingProxy(s3.port, every=1000), f"rocksdb:{directory}/data"
+        self.proxy.good_requests = 5  # two lists, the first object, and two ranges: 67,000 items; progress is stored after 50,000
         server = self.start()
         with Client(server.endpoint) as db:
             self.arn = start_import(db, self.table, bucket=bucket)["ImportArn"]
-            poll(lambda: 0 < describe_import(db, self.arn)["ProcessedItemCount"] < 60_000, 60, "the second object is being read")
+            poll(lambda: describe_import(db, self.arn)["ProcessedItemCount"] > 100, 60, "the second object is being read")
             server.process.kill()
         server.kill()
+        self.proxy.good_requests = None
 
     def start(self):
         return serving(self.proxy.endpoint, store=self.store)

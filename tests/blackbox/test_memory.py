@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import socket
+import time
 import zlib
 
 import boto3
@@ -140,16 +141,22 @@ def test_answers_that_nobody_reads(server, db, table, growth):
 
 
 def hold_all_memory(server, table):
-    """Connections that do not read their large answers, as many as it takes until one more is refused."""
-    holders = []
-    for _ in range(40):
+    """Connections that do not read their large answers, as many as it takes until more are refused, several times: what a request
+    needs before its answer is sent is free again soon after."""
+    holders, refusals = [], 0
+    for _ in range(80):
         connection = Connection(server.endpoint)
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.send(request_bytes(connection.host, "BatchGetItem", batch_get(table)))
         if connection.socket.recv(12) == b"HTTP/1.1 503":
             connection.close()
-            return holders
-        holders.append(connection)
+            refusals += 1
+            if refusals == 5:
+                return holders
+            time.sleep(0.05)
+        else:
+            holders.append(connection)
+            refusals = 0
     raise AssertionError("no request is refused")
 
 
@@ -245,9 +252,11 @@ def test_index_entries_that_stand_for_much(server, db, growth):
     assert [found["sk"]["S"] for found in answer.json()["Items"]] == [f"{number:04}" for number in range(150)]
     growth.check(150 * 0.3 * 2 + SLACK_MB)
 
-    connections = [Connection(server.endpoint) for _ in range(12)]  # nothing is read before all are sent: the answers need memory together
+    connections = [Connection(server.endpoint) for _ in range(12)]  # nothing is read before all are answered: they need memory together
     for connection in connections:
         connection.send(request_bytes(connection.host, "Query", body))
+    for connection in connections:
+        assert connection.socket.recv(1, socket.MSG_PEEK)
     statuses = []
     for connection in connections:
         statuses.append(connection.read_answer().status)

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from loopback import free_port
 from server import SERVES, Server, program
 
 
@@ -131,9 +132,7 @@ def test_ready_command(start_server):
 
 def test_ready_command_waits():
     """It is started before the server is."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     waiting = subprocess.Popen([program(), "ready", "--endpoint", f"http://127.0.0.1:{port}", "--wait", "60"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with Server("memory:", port=port):

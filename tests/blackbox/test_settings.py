@@ -5,11 +5,11 @@ import os
 import re
 import resource
 import signal
-import socket
 import subprocess
 
 import pytest
 
+from loopback import free_port
 from server import Server, program
 from tables import create_table
 from values import item
@@ -144,12 +144,6 @@ def test_log_as_json(start_server):
     server = start_server("memory:", "--log-format", "json")
     lines = [json.loads(line) for line in server.log().splitlines()]
     assert lines and all({"time", "level", "module", "message"} <= set(line) for line in lines)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_quiet_log(tmp_path):

@@ -276,7 +276,7 @@ class TestRefused:
         assert details(db, arn.replace("us-east-1", "eu-west-1"))["BackupArn"] == arn  # the Region in it is ignored
 
     def test_while_tables_are_being_made(self, start_server):
-        with Client(start_server("memory:", "--table-delay-ms", "400").endpoint) as slow:
+        with Client(start_server("memory:", "--table-delay-ms", "3000").endpoint) as slow:
             slow.CreateTable(TableName="slow", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
                              AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
             with refused("ContinuousBackupsUnavailableException",

@@ -156,14 +156,19 @@ class TestExpiry:
         return table
 
     def test_within_a_second(self, start_server):
-        """By the real clock."""
+        """By the real clock. Never early; and one of five soon, as the machine may stop for longer than a second."""
         with Client(start_server("memory:").endpoint) as real:
             table = create_table(real)
             enable_ttl(real, table)
-            due = int(time.time()) + 2
-            put(real, table, "k", due)
-            wait_gone(real, table, pk="k")
-            assert due < time.time() < due + 2
+            for _ in range(5):
+                due = int(time.time()) + 2
+                put(real, table, "k", due)
+                wait_gone(real, table, pk="k")
+                gone = time.time()
+                assert due < gone
+                if gone < due + 2:
+                    return
+            pytest.fail(f"the last one was deleted {gone - due} s after it was due")
 
     def test_goes_when_its_time_has_passed(self, db, table):
         now = read_clock(db)
@@ -379,7 +384,7 @@ class TestTablesInUse:
         """Writes during the backfill get correct expiry rows."""
         table = create_table(db)
         now = read_clock(db)
-        put_all(db, table, [item(pk=str(n), expires=now + 50) for n in range(3000)])
+        put_all(db, table, [item(pk=str(n), expires=now + 1000) for n in range(3000)])  # not due while clients write
 
         def work(client, number):
             if number == 0:
@@ -391,14 +396,14 @@ class TestTablesInUse:
                                       ExpressionAttributeValues=values(v=number))
                 else:
                     client.UpdateItem(TableName=table, Key=item(pk=str(n)), UpdateExpression="SET expires = :t",
-                                      ExpressionAttributeValues=values(t=now + 5000))
+                                      ExpressionAttributeValues=values(t=now + 50_000))
         race(clock_server.endpoint, 8, work)
         saved = sum(n % 14 in (1, 3, 5) for n in range(3000))
         wait_enabled(db, table)
-        advance_clock(db, 51)
+        advance_clock(db, 1001)
         count = lambda: db.DescribeTable(TableName=table)["Table"]["ItemCount"]  # noqa: E731
         poll(lambda: count() == saved, 30, "what was not saved goes")
-        advance_clock(db, 5000)
+        advance_clock(db, 50_000)
         poll(lambda: count() == 0, 30, "the rest goes, too")
 
     def test_saving_items_while_they_go(self, db, clock_server):
@@ -406,18 +411,18 @@ class TestTablesInUse:
         table = create_table(db)
         enable_ttl(db, table)
         now = read_clock(db)
-        put_all(db, table, [item(pk=str(n), expires=now + 50, v=1) for n in range(2000)])
+        put_all(db, table, [item(pk=str(n), expires=now + 1000, v=1) for n in range(2000)])  # not due before clients write
 
         def work(client, number):
             if number == 0:
-                advance_clock(client, 51)
+                advance_clock(client, 1001)
                 return 0
             saved = 0
             for n in range(number - 1, 2000, 7):
                 try:
                     client.UpdateItem(TableName=table, Key=item(pk=str(n)), UpdateExpression="SET expires = :t",
                                       ConditionExpression="attribute_exists(v)",
-                                      ExpressionAttributeValues=values(t=now + 5000))
+                                      ExpressionAttributeValues=values(t=now + 50_000))
                     saved += 1
                 except Refused as error:
                     assert error.type == "ConditionalCheckFailedException"
@@ -425,7 +430,7 @@ class TestTablesInUse:
         saved = sum(race(clock_server.endpoint, 8, work))
         wait_for_canary(db, table)
         found = db.Scan(TableName=table)["Items"]
-        assert len(found) == saved and {plain(one)["expires"] for one in found} <= {now + 5000}
+        assert len(found) == saved and {plain(one)["expires"] for one in found} <= {now + 50_000}
 
     def test_table_deleted_while_items_go(self, db):
         for _ in range(5):

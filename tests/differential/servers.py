@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "support"))
 
+from loopback import free_port  # noqa: E402
 from server import Server as Gramme  # noqa: E402
 from waiting import poll  # noqa: E402
 from streams import PREFIX as STREAMS_TARGET  # noqa: E402
@@ -75,12 +75,6 @@ class Client:
                 self.connection = None
                 if attempt == 2:
                     raise
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def oracle_command(name, port):

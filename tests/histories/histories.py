@@ -12,7 +12,6 @@ import argparse
 import multiprocessing
 import pathlib
 import random
-import socket
 import sys
 import tempfile
 import threading
@@ -25,6 +24,7 @@ import registers  # noqa: E402
 import selftest  # noqa: E402
 from clients import LISTS, REGISTERS, TABLE, Worker, read_all  # noqa: E402
 from faulty import PLANTS, SERVERS, planted  # noqa: E402
+from loopback import free_port  # noqa: E402
 from server import Server  # noqa: E402
 from wire import Client  # noqa: E402
 
@@ -48,12 +48,6 @@ def run_process(numbers, endpoint, seed, generation, stop, make_client, out):
         thread.join()
     out.put((failures, [operation for worker in workers for operation in worker.registers],
              [transaction for worker in workers for transaction in worker.transactions]))
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def run_lives(store, port, server, generation, stop, arguments, dice, seconds):

@@ -34,10 +34,10 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
+from loopback import free_port
 from server import ROOT, Server, program
 
 MARK = re.compile(r"<!-- test: (.*?) ?-->", re.DOTALL)
@@ -143,12 +143,6 @@ def read_page(path):
         return Page(path.read_text())
     except Problem as problem:
         raise Problem(f"{path.relative_to(ROOT)}: {problem}") from None
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def output_pattern(expected, any_numbers):

@@ -33,5 +33,5 @@ def is_there(db, table, **key):
     return "Item" in db.GetItem(TableName=table, Key=item(**key), ConsistentRead=True)
 
 
-def wait_gone(db, table, seconds=20, **key):
+def wait_gone(db, table, seconds=60, **key):
     poll(lambda: not is_there(db, table, **key), seconds, f"{key} of {table} has expired")

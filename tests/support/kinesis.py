@@ -8,6 +8,7 @@ import subprocess
 
 import boto3
 from boto_config import boto3_config
+from loopback import free_port
 from waiting import poll
 
 SCRIPT = pathlib.Path(__file__).with_name("kinesalite.cjs")
@@ -24,7 +25,7 @@ class Kinesis:
     def __init__(self, directory, fail_every=0):
         self.directory = str(directory)
         self.fail_every = fail_every
-        self.port = 0
+        self.port = free_port()  # the same after stop() and start()
         self.process = None
         self.start()
         self.client = boto3.client("kinesis", endpoint_url=self.endpoint, **boto3_config())

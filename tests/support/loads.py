@@ -70,7 +70,7 @@ def describe_import(db, arn):
     return db.DescribeImport(ImportArn=arn)["ImportTableDescription"]
 
 
-def wait_import(db, arn, seconds=60):
+def wait_import(db, arn, seconds=120):
     return poll(lambda: (found := describe_import(db, arn))["ImportStatus"] in ENDED and found, seconds, f"{arn} has ended")
 
 

@@ -9,10 +9,11 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
+
+from loopback import free_port
 
 BINARIES = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
 SETTINGS = {
@@ -24,12 +25,6 @@ SETTINGS = {
     "wal_keep_size": "256MB",
     "hot_standby": "on",
 }
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def unprivileged():

@@ -57,7 +57,7 @@ def table_request(name, key="pk", gsi=None, lsi=None, **more):
     return request
 
 
-def wait_active(db, name, seconds=30):
+def wait_active(db, name, seconds=60):
     """Until the table and its indexes are ACTIVE; gives its description."""
     def probe():
         table = db.DescribeTable(TableName=name)["Table"]
