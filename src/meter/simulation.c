@@ -220,24 +220,12 @@ static const struct index *charged_index(const struct meter_access *access)
     return is_global ? access->index : NULL;
 }
 
-static bool has_keys(const struct key_schema *key, struct value item)
-{
-    bool has = true;
-    for (size_t i = 0; i < key->hash_count; i++) {
-        has = has && !value_is_absent(value_map_get(item, key->hash[i].name));
-    }
-    for (size_t i = 0; i < key->range_count; i++) {
-        has = has && !value_is_absent(value_map_get(item, key->range[i].name));
-    }
-    return has;
-}
-
 /* Whether a write may change an index: a PutItem if the item has its keys. What an update or delete
  * changes depends on the item, which has not been read yet. */
 static bool may_change(const struct meter_access *access, const struct index *index)
 {
     return index->kind == INDEX_GLOBAL &&
-           (value_is_absent(access->item) || has_keys(&index->key, access->item));
+           (value_is_absent(access->item) || key_schema_is_in(&index->key, access->item));
 }
 
 /* A write needs units of its table and of all global indexes that it may change. */

@@ -43,18 +43,6 @@ struct sampling {
     double bytes_after;
 };
 
-static bool has_keys(const struct key_schema *key, struct value item)
-{
-    bool has = true;
-    for (size_t i = 0; i < key->hash_count; i++) {
-        has = has && !value_is_absent(value_map_get(item, key->hash[i].name));
-    }
-    for (size_t i = 0; i < key->range_count; i++) {
-        has = has && !value_is_absent(value_map_get(item, key->range[i].name));
-    }
-    return has;
-}
-
 static double entry_size(const struct sampling *sampling, const struct projected *projected,
                          struct value item)
 {
@@ -80,7 +68,7 @@ static double entry_size(const struct sampling *sampling, const struct projected
 static void take_item(struct items_read *read, struct value item)
 {
     struct sampling *sampling = CONTAINER_OF(read, struct sampling, read);
-    if (has_keys(&sampling->index->key, item)) {
+    if (key_schema_is_in(&sampling->index->key, item)) {
         sampling->bytes_before += entry_size(sampling, &sampling->before, item);
         sampling->bytes_after += entry_size(sampling, &sampling->after, item);
     }

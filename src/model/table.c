@@ -58,6 +58,18 @@ bool key_schema_has(const struct key_schema *key, struct str name)
     return false;
 }
 
+bool key_schema_is_in(const struct key_schema *key, struct value item)
+{
+    bool is_in = true;
+    for (size_t i = 0; i < key->hash_count; i++) {
+        is_in = is_in && !value_is_absent(value_map_get(item, key->hash[i].name));
+    }
+    for (size_t i = 0; i < key->range_count; i++) {
+        is_in = is_in && !value_is_absent(value_map_get(item, key->range[i].name));
+    }
+    return is_in;
+}
+
 static bool is_key(const struct table *table, struct str name)
 {
     bool is = key_schema_has(&table->key, name) ||

@@ -213,6 +213,8 @@ void table_prune_definitions(struct arena *arena, struct table *table);
 
 /* Whether the attribute is part of the key. */
 bool key_schema_has(const struct key_schema *key, struct str name);
+/* Whether the item has every attribute of the key, of whatever type. */
+bool key_schema_is_in(const struct key_schema *key, struct value item);
 
 /* Whether the index projects the attribute: its entries contain it. */
 bool index_projects(const struct table *table, const struct index *index, struct str name);
