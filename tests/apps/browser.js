@@ -2,10 +2,8 @@
  * fails, something cannot be loaded, or anything is requested from another host. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -57,23 +55,6 @@ export async function start(program, args, variables = {}) {
     stop: async () => assert.equal(await end("SIGTERM"), 0, `${program} ended with an error: ${said}`),
     kill: () => end("SIGKILL"),
   };
-}
-
-/* A port that is free now. It is below those that the kernel gives out by itself (from 32768 on), so that it is still free when a
- * program begins to listen there, or listens there again after it was killed. */
-export async function freePort() {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const probe = createServer();
-    const isFree = await new Promise((resolve) => {
-      probe.once("error", () => resolve(false));
-      probe.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (isFree) {
-      await new Promise((resolve) => probe.close(resolve));
-      return port;
-    }
-  }
 }
 
 const WITHIN_MS = 20_000;
@@ -215,8 +196,7 @@ export async function rest(url, method, where, body, headers = {}) {
   return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
 }
 
-/* The next request of this method to an address that ends so reaches the server, but its answer is lost. Gives a function that
- * tells whether the request was sent. */
+/* The next request of this method to an address that ends so reaches the server, but its answer is lost. */
 export async function loseAnswer(page, method, ending) {
   let isLost = false;
   await page.route((url) => url.pathname.endsWith(ending), async (route) => {
@@ -228,7 +208,6 @@ export async function loseAnswer(page, method, ending) {
     await route.fetch();
     await route.abort("connectionreset");
   });
-  return () => isLost;
 }
 
 /* Fails if axe finds anything on the page as it is now, or in one element of it; of `rules` only, if given. */

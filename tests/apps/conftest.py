@@ -12,7 +12,6 @@ from rest import Rest
 from server import ROOT, Apps, Server
 
 sys.path.insert(0, str(ROOT / "tests/differential"))
-sys.path.insert(0, str(ROOT / "tests/apps"))
 from servers import Oracle  # noqa: E402
 
 OTHERS = ("dynoxide", "local")

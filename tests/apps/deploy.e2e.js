@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
-import { BUILD, freePort, ROOT, start, startProvider, testBoth } from "./browser.js";
+import { BUILD, ROOT, start, startProvider, testBoth } from "./browser.js";
+import { freePort } from "../support/loopback.js";
 
 const HOST = "apps.example.com";
 const lacking = ["nginx", "systemd-analyze"].filter((program) => spawnSync("sh", ["-c", `command -v ${program}`]).status !== 0);

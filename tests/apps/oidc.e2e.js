@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before } from "node:test";
-import { checkAxe, freePort, startAppsOn, startBrowser, startProvider, testBoth } from "./browser.js";
+import { checkAxe, startAppsOn, startBrowser, startProvider, testBoth } from "./browser.js";
+import { freePort } from "../support/loopback.js";
 
 const directory = mkdtempSync(path.join(tmpdir(), "gramme-oidc-"));
 const running = {};

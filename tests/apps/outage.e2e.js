@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before } from "node:test";
-import { checkTime, freePort, openPage, rest, startAppsOn, startBrowser, startDatabase, testBoth } from "./browser.js";
+import { checkTime, openPage, rest, startAppsOn, startBrowser, startDatabase, testBoth } from "./browser.js";
+import { freePort } from "../support/loopback.js";
 
 const BACK_MS = 5000;
 const BANNER = "Connection lost, trying again";

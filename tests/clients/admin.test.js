@@ -2,21 +2,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { freePort } from '../support/loopback.js'
 import { createTable, document, endpoint } from './support.js'
 
 const { chromium } = createRequire(new URL('../package.json', import.meta.url))('playwright-core')
 let admin, browser, page, url
 const problems = []
-
-const freePort = () => new Promise((resolve) => {
-  const probe = createServer().listen(0, '127.0.0.1', () => {
-    const { port } = probe.address()
-    probe.close(() => resolve(port))
-  })
-})
 
 before(async () => {
   await createTable('Admin', 'id sort:N')

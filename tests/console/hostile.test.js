@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { freePort, startDatabase } from "../apps/browser.js";
+import { startDatabase } from "../apps/browser.js";
+import { freePort } from "../support/loopback.js";
 import { checkAxe, checkWidth, close, dynamo, open, SMALL_PHONE, useSite, visit } from "./site.js";
 
 const S = (text) => ({ S: text });

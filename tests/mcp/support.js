@@ -1,33 +1,16 @@
 // Every kind of DynamoDB as a process, and `gramme mcp` for it behind the official client.
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { freePort } from '../support/loopback.js';
 import { storeUrl } from '../support/store.js';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 export const program = process.env.GRAMME ?? here('../../build/gramme');
-
-/** A port that is free now; below those that the kernel gives out by itself, so that it is still free when the server starts. */
-async function freePort() {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const probe = createServer();
-    const isFree = await new Promise((resolve) => {
-      probe.once('error', () => resolve(false));
-      probe.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (isFree) {
-      await new Promise((resolve) => probe.close(resolve));
-      return port;
-    }
-  }
-}
 
 /** The command of a server on a port; null if it is not installed. */
 function command(kind, port) {
