@@ -45,8 +45,7 @@ static bool body_time(struct app_request *request, const struct gramme_value *bo
 
 /* --- who may --- */
 
-/* Whether the signed-in user is the user or the provider of the call: as its user, or its provider.
- */
+/* Whether the signed-in user is the user or the provider of the call. */
 static bool is_party(const struct identity *who, const struct call *call)
 {
     return identity_is(who, call->user_id) ||

@@ -60,7 +60,7 @@ static void answer_sign_in(struct app_request *request)
     gramme_value_destroy(details);
 }
 
-/* Identifies the user; NULL on public routes without a session. */
+/* Identifies the user; public routes need none. False: the request has been answered. */
 static bool admit_identity(struct app_request *request)
 {
     request->auth_result = auth_identify(request->app->auth, request->exchange, &request->identity,

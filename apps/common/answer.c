@@ -11,7 +11,8 @@ void answer_header(struct app_request *request, const char *name, const char *fo
     va_start(args, format);
     struct str value = arena_vformat(request->exchange->arena, format, args);
     va_end(args);
-    for (size_t i = 0; i < value.len; i++) { /* removes CR and LF from header values */
+    /* Callers encode values from outside: a line end would begin another header. */
+    for (size_t i = 0; i < value.len; i++) {
         assert(value.data[i] != '\r' && value.data[i] != '\n');
     }
     buf_format(&request->headers, "%s: %.*s\r\n", name, STR_ARG(value));

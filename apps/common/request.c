@@ -231,8 +231,7 @@ static bool text_fits(const char *text, size_t len, size_t len_max)
            utf8_utf16_len(str_make(text, len)) <= len_max;
 }
 
-/* Whether the text has only white space or zero-width characters: spaces of any kind, also those of
- * zero width. */
+/* Whether the text has only white space or zero-width characters. */
 static bool text_is_blank(const char *text)
 {
     static const char *const spaces[] = {

@@ -308,7 +308,7 @@ static bool next_window(struct window *window, size_t found, size_t done)
         return false;
     }
     window->skip = window->limit;
-    window->limit *= 2;
+    window->limit = MIN(window->limit * 2, (size_t)WINDOW_MAX);
     return true;
 }
 

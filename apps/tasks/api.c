@@ -322,6 +322,11 @@ static bool read_task_id(struct app_request *request, const struct gramme_value 
         return true;
     }
     out->id = api_body_name(request, body, "taskId", identity_id_is_valid, IDENTITY_ID_RULE);
+    if (out->id != NULL &&
+        strcmp(out->id, "counts") == 0) { /* GET /tasks/counts is another route */
+        answer_bad_field(request, "taskId", "taskId must not be counts");
+        return false;
+    }
     return out->id != NULL;
 }
 
@@ -639,7 +644,7 @@ static bool live_may_listen(struct app_request *request, struct identity *who)
 }
 
 /* Everyone may see tasks; users see their own account and notifications; admins see all accounts.
- * Notifications are one's own. */
+ */
 static bool live_may_see(const struct identity *who, const struct gramme_value *item)
 {
     const char *type = live_type(item);

@@ -11,8 +11,17 @@ enum { CALLER_LEN_MAX = IDENTITY_ID_LEN_MAX, ISSUE_LEN_MAX = 4000, COMMENT_LEN_M
 /* Ids that are not UUIDs are refused without a read. */
 static bool is_ticket_id(const char *text)
 {
-    return strlen(text) == GRAMME_UUID_SIZE - 1 &&
-           strspn(text, "0123456789abcdef-") == GRAMME_UUID_SIZE - 1;
+    if (strlen(text) != GRAMME_UUID_SIZE - 1 ||
+        strspn(text, "0123456789abcdef-") != GRAMME_UUID_SIZE - 1) {
+        return false;
+    }
+    for (size_t i = 0; i < GRAMME_UUID_SIZE - 1; i++) {
+        bool is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+        if ((text[i] == '-') != is_hyphen) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void answer_not_found(struct app_request *request)

@@ -80,8 +80,8 @@ struct api_call {
     struct err err;
     size_t out_start; /* out->len before the response */
     bool only_reads;  /* the operation changes nothing */
-    /* For the audit log, also if there is no guard: the last resource that the policies were asked
-     * about; and all of them, once each, if notes_resources is set. */
+    /* For the audit log, if notes_resources is set, also without a guard: the last resource that
+     * the policies were asked about, and all of them, once each. */
     struct str resource;
     struct str *resources;
     size_t resource_count;

@@ -96,13 +96,20 @@ static int print_restore_help(int status)
     return status;
 }
 
+/* Whether a word asks for help: `help` does as the first word only, because a table or a directory
+ * can have this name. */
+static bool asks_for_help(char **argv, int number)
+{
+    return is_help_argument(argv[number]) && (number == 0 || argv[number][0] == '-');
+}
+
 /* Whether one of the words is an option that only the forms for tables have. */
 static bool is_about_tables(int argc, char **argv)
 {
     static const char *const options[] = {"--table", "--list", "--backup", "--as"};
     bool found = false;
     for (int i = 0; i < argc; i++) {
-        if (is_help_argument(argv[i])) {
+        if (asks_for_help(argv, i)) {
             return false;
         }
         for (size_t k = 0; k < COUNT_OF(options); k++) {
@@ -117,7 +124,7 @@ static bool read_arguments(int argc, char **argv, int (*print_help)(int), struct
                            int *out_status)
 {
     for (int i = 0; i < argc; i++) {
-        if (is_help_argument(argv[i])) {
+        if (asks_for_help(argv, i)) {
             *out_status = print_help(0);
             return false;
         }

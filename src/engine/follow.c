@@ -271,6 +271,7 @@ static bool decide_unknown(struct engine *engine)
         .key_count = 1,
         .arena = &arena,
         .eval = decide_eval,
+        .frees = STORE_FREES_SPACES, /* the change may have deleted spaces */
     };
     bool ok = background_update(&engine->follow.background, &decision.update) == STORE_OK;
     arena_finish(&arena);

@@ -5,8 +5,8 @@
  *   catalog | "load-token" | kind, hash        row name of the load that was started with the token
  *
  * A load is running as long as its row says so, through restarts. Only one server works on loads
- * (store_is_leader()); every step of one is an update of its row that fails if the row has ended
- * meanwhile. */
+ * (store_leads_transfers()); every step of one is an update of its row that fails if the row has
+ * ended meanwhile. */
 #ifndef GRAMME_ENGINE_LOAD_H
 #define GRAMME_ENGINE_LOAD_H
 

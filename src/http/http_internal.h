@@ -107,7 +107,7 @@ struct request_slot {
     struct task slow_task;
     http_handler *slow_run;
     void *slow_context;
-    struct slow_thread *slow_thread; /* has called slow_run, which has not replied yet; or NULL */
+    struct slow_thread *slow_thread; /* runs slow_run, until the slot is back; or NULL */
     enum coder_status inflate_status;
     struct http_answer answer; /* a copy in the arena, while a slow thread compresses it */
     struct buf coded;          /* the compressed body; empty: it is sent uncompressed */

@@ -18,7 +18,7 @@ static bool is_used(const struct meter *meter, double part)
            (double)meter->tables.count > part * METER_TABLES_MAX;
 }
 
-/* A deleted table, or several that have no sums of their own. */
+/* A deleted table. */
 struct gone {
     struct table_sums *table;
     int64_t last_ms; /* when it was last used */
@@ -176,7 +176,7 @@ void meter_evict(struct meter *meter)
     bool is_full = is_used(meter, 0.9);
     bool is_hot = heat_is_full(&meter->heat);
     pthread_mutex_unlock(&meter->mutex);
-    if ((!is_full && !is_hot) || now_ms < meter->evicted_ms) {
+    if ((!is_full && !is_hot) || now_ms < meter->next_evict_ms) {
         return;
     }
     struct arena arena;
@@ -197,7 +197,7 @@ void meter_evict(struct meter *meter)
         remove_all(meter, ids, count, &arena);
         pthread_mutex_unlock(&meter->mutex);
     }
-    meter->evicted_ms = now_ms + (count > 0 ? EVICT_MS : EVICT_IDLE_MS);
+    meter->next_evict_ms = now_ms + (count > 0 ? EVICT_MS : EVICT_IDLE_MS);
     map_finish(&live);
     arena_finish(&arena);
 }

@@ -53,7 +53,7 @@ static void find_scan(struct search *search, const struct pattern *pattern, size
 {
     const struct pattern_sums *sums = &pattern->sums;
     int64_t items = search->tables.sizes[table].item_count;
-    if (!(pattern->text.flags & METER_SCAN) || items < SCAN_ITEMS_MIN) {
+    if (!(pattern->text.flags & METER_SCAN) || items < SCAN_ITEMS_MIN || sums->calls == 0) {
         return;
     }
     int64_t before = pattern->table->items;

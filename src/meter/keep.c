@@ -499,7 +499,7 @@ static void find_stale(struct notes_read *read, struct str name, struct str valu
     struct arena_mark mark = arena_mark(arena);
     bool good = pattern_parse(arena, value, &kept);
     arena_rewind(arena, mark);
-    if (good && kept.since_ms == cleaning->meter->kept_since_ms) {
+    if (good && kept.since_ms >= cleaning->meter->kept_since_ms) {
         return;
     }
     if ((cleaning->count & (cleaning->count - 1)) == 0) { /* 0 or a power of two: full */

@@ -172,7 +172,7 @@ struct meter {
     struct waiting_mailbox *mailbox; /* the collector's own, for the store */
     int64_t kept_ms;       /* when patterns were stored last; monotonic, as the next two */
     int64_t refreshed_ms;  /* when the patterns of other servers were read last */
-    int64_t evicted_ms;    /* when deleted tables were looked for last */
+    int64_t next_evict_ms; /* before it deleted tables are not looked for again */
     int64_t kept_since_ms; /* `since_ms` as it is in the store; 0: not there */
     uint64_t kept_since;   /* note_hash() of that note, and of the note "observed" */
     uint64_t kept_observed;

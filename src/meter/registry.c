@@ -300,7 +300,9 @@ int64_t meter_observed_ms(const struct meter *meter)
 
 void pattern_sums_add(struct pattern_sums *to, const struct pattern_sums *from)
 {
-    to->first_ms = to->calls == 0 ? from->first_ms : MIN(to->first_ms, from->first_ms);
+    if (from->calls > 0) {
+        to->first_ms = to->calls == 0 ? from->first_ms : MIN(to->first_ms, from->first_ms);
+    }
     to->last_ms = MAX(to->last_ms, from->last_ms);
     to->calls += from->calls;
     to->errors += from->errors;

@@ -285,7 +285,8 @@ static bool read_segment(struct insight *insight, struct surveying *surveying,
     };
     engine_read_items(&surveying->read);
     waiting_mailbox_run(insight->mailbox, &surveying->done);
-    bool is_whole = value_is_absent(surveying->read.last_key);
+    bool is_whole =
+        surveying->read.call.err.code == ERR_NONE && value_is_absent(surveying->read.last_key);
     arena_finish(&arena);
     return is_whole;
 }

@@ -47,7 +47,7 @@ static bool has_room(const struct memory_pool *memory)
     return memory == NULL || memory_pool_limited(memory) + BUDGET_SMALL_BYTES <= memory->bytes_max;
 }
 
-/* `waits_us`: since when a probe is under way; 0: none is. */
+/* `waits_us`: how long a probe has been under way; 0: none is. */
 static void reply(struct ready *ready, struct http_exchange *exchange, int64_t waits_us)
 {
     bool is_writable = atomic_load(&ready->is_writable) && waits_us <= SILENT_US;

@@ -146,6 +146,11 @@ struct gramme_answer *subcommand_ask(struct subcommand *command, const char *ope
     struct gramme_error *error = NULL;
     size_t len;
     char *json = gramme_value_to_json(parameters, GRAMME_WIRE, &len);
+    if (json == NULL) {
+        subcommand_fail(command, "",
+                        text_or(gramme_value_problem(parameters), "the request cannot be written"));
+        return NULL;
+    }
     struct gramme_answer *answer = gramme_call(command->db, operation, json, len, &error);
     gramme_free(json);
     if (answer == NULL) {

@@ -29,9 +29,10 @@ struct arguments {
 
 static void add_time(struct buf *out, double seconds)
 {
-    time_t whole = (time_t)seconds;
-    struct tm parts;
-    char text[32];
+    bool is_valid = seconds >= 0 && seconds < 253402300800.0; /* the year 10000 */
+    time_t whole = is_valid ? (time_t)seconds : 0;
+    struct tm parts = {0};
+    char text[32] = "";
     gmtime_r(&whole, &parts);
     strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
     buf_add(out, str_from_c(text));
@@ -118,7 +119,10 @@ static bool wait_for_backup(struct subcommand *command, const char *arn)
         gramme_answer_destroy(answer);
         if (is_made) {
             progress_end(&command->progress);
-            printf("%s\n", arn);
+            struct buf line = {0};
+            terminal_add_text(&line, str_from_c(arn));
+            printf("%.*s\n", STR_ARG(buf_str(&line)));
+            buf_finish(&line);
             return true;
         }
         progress_show(&command->progress, PROGRESS_UNKNOWN, "making the backup, %.0f s",
@@ -176,6 +180,9 @@ int backup_main(int argc, char **argv)
     if (arguments.list != NULL && arguments.name != NULL) {
         return subcommand_complain(command, "--list and --name exclude each other", "");
     }
+    if (arguments.list == NULL && arguments.table == NULL) {
+        return subcommand_complain(command, "--table is missing", "");
+    }
     if (!subcommand_open(command)) {
         return EXIT_USAGE;
     }
@@ -226,8 +233,9 @@ static bool start_restore(struct arguments *arguments, double seconds)
         arguments->backup != NULL ? "RestoreTableFromBackup" : "RestoreTableToPointInTime",
         parameters);
     gramme_value_destroy(parameters);
+    bool good = answer != NULL;
     gramme_answer_destroy(answer);
-    return answer != NULL;
+    return good;
 }
 
 /* Waits until the table is ACTIVE. Other servers than Gramme may not count items before. */

@@ -258,7 +258,7 @@ def test_types_come_before_the_decision_and_values_after(server):
 
 
 def test_a_failed_condition_does_not_show_what_policies_hide(tmp_path):
-    """ReturnValuesOnConditionCheckFailure ALL_OLD counts as ReturnValues ALL_OLD."""
+    """A write with ReturnValuesOnConditionCheckFailure ALL_OLD must be allowed with ReturnValues ALL_OLD, too."""
     actions = ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "PartiQLUpdate", "PartiQLInsert"]
     path = write_users(tmp_path / "users.json", [user("root"), user("u", "u")], policies={"u": policy(
         allow(actions, If={"StringEqualsIfExists": {"dynamodb:ReturnValues": ["NONE", "UPDATED_NEW"]}}))})
@@ -285,6 +285,30 @@ def test_a_failed_condition_does_not_show_what_policies_hide(tmp_path):
             else:
                 members = {**members, **shown}
             assert "no identity-based policy allows" in outcome(server, "u", operation, members), (operation, members)
+
+
+def test_a_failed_condition_does_not_hide_what_is_returned(tmp_path):
+    """ReturnValuesOnConditionCheckFailure does not replace ReturnValues; EXISTS with it is a Select of all attributes."""
+    path = write_users(tmp_path / "users.json", [user("root"), user("u", "u")], policies={"u": policy(
+        allow(["UpdateItem", "PartiQLUpdate"], If={"StringEquals": {"dynamodb:ReturnValues": ["NONE", "ALL_OLD"]}}),
+        allow(["PartiQLSelect"], If={"StringEquals": {"dynamodb:Select": "SPECIFIC_ATTRIBUTES"}}))})
+    shown = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    change = {"TableName": "X__", "Key": {"UserId": {"S": "a"}}, "UpdateExpression": "SET Wins = :w",
+              "ExpressionAttributeValues": {":w": {"N": "1"}}}
+    update, exists = "UPDATE X__ SET Wins=1 WHERE UserId='a'", "EXISTS(SELECT Wins FROM X__ WHERE UserId='a' AND Wins=7)"
+    allowed = [("UpdateItem", {**change, **shown}), ("ExecuteStatement", {"Statement": update, **shown}),
+               ("ExecuteTransaction", {"TransactStatements": [{"Statement": exists}]})]
+    denied = [("UpdateItem", {**change, **shown, "ReturnValues": "ALL_NEW"}),
+              ("ExecuteStatement", {"Statement": f"{update} RETURNING ALL NEW *", **shown}),
+              ("ExecuteTransaction", {"TransactStatements": [{"Statement": exists, **shown}]})]
+    with Server("memory:", "--auth", "on", "--users", path) as server:
+        with connect(server, "root") as root:
+            root.CreateTable(**table("X", ["UserId"], {}))
+            root.PutItem(TableName="X__", Item={"UserId": {"S": "a"}, "SSN": {"S": "hidden"}})
+        for operation, members in allowed:
+            assert outcome(server, "u", operation, members) == "allow", operation
+        for operation, members in denied:
+            assert "no identity-based policy allows" in outcome(server, "u", operation, members), operation
 
 
 def test_a_missing_table_is_not_told_from_a_forbidden_key(server):

@@ -90,7 +90,7 @@ def measure(peer, work, *arguments):
 
 
 class Flushes:
-    """How often number of flush commands sent to the disk, by anybody; None if the kernel
+    """The number of flush commands sent to the disk, by any process; None if the kernel
     does not count it."""
 
     def __init__(self, directory):

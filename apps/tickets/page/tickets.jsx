@@ -241,9 +241,12 @@ function CommentForm({ id, hint, reload }) {
       }
       await api.post(`/tickets/${encodeURIComponent(id)}/comments`, { comment_text: text, comment_id: ids.of(text) });
       ids.clear();
-      setText("");
+      const box = field.current?.querySelector("textarea");
+      if (!box || box.value === text) {
+        setText(""); /* what was typed meanwhile stays */
+      }
       setProblem(null);
-      field.current.querySelector("textarea").focus();
+      box?.focus();
       reload();
     } catch (error) {
       setProblem(error); /* the text stays, to be sent again */

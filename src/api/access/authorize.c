@@ -145,7 +145,12 @@ static struct policy_decision decide(struct question *question, const struct pol
         .context = &question->context,
         .arena = call->arena,
     };
-    return policy_decide(&policies, out_request);
+    struct policy_decision decision = policy_decide(&policies, out_request);
+    if (decision.is_allowed && question->shows_old_on_failure) {
+        authorize_set(question, CONTEXT_DDB_RETURN_VALUES, STR("ALL_OLD"));
+        decision = policy_decide(&policies, out_request);
+    }
+    return decision;
 }
 
 /* Adds the resource of a question to those of the call. */
@@ -208,7 +213,8 @@ bool authorize_allows_under(struct api_call *call, const char *action, const str
         .description = table_acquire(call->engine, arn->table),
     };
     struct policy_request request;
-    bool is_allowed = decide(&question, policy, &request).is_allowed;
+    struct policy_decision decision = decide(&question, policy, &request);
+    bool is_allowed = decision.is_allowed || refuse(&question, &request, &decision, &err);
     table_release(question.description);
     policy_destroy(policy);
     return is_allowed;

@@ -49,6 +49,9 @@ struct question {
 
     const struct table *description; /* set by authorize.c; NULL: the table does not exist */
     struct auth_context context;
+    /* Set with the context: if the condition fails, the answer has the whole old item. The policies
+     * must then allow it with ReturnValues ALL_OLD, too. */
+    bool shows_old_on_failure;
 };
 
 /* Fills in those condition keys of question->context that are in `mentions` (CONTEXT_BITs). */

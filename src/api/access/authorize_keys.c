@@ -410,17 +410,14 @@ static bool has_return_values(const struct question *question)
            strcmp(question->action, "dynamodb:ConditionCheckItem") == 0;
 }
 
-/* ReturnValues; ALL_OLD also if ReturnValuesOnConditionCheckFailure is: a policy that hides
- * attributes must not show them when a condition fails. */
-static struct str return_values_of(const struct question *question)
+static void fill_return_values(struct question *question)
 {
     const struct wire_enum *returned = member(question, "ReturnValues", SHAPE_ENUM);
     const struct wire_enum *on_failure =
         member(question, "ReturnValuesOnConditionCheckFailure", SHAPE_ENUM);
-    if (on_failure != NULL && str_eq(on_failure->text, STR("ALL_OLD"))) {
-        return STR("ALL_OLD");
-    }
-    return returned != NULL && !str_is_null(returned->text) ? returned->text : STR("NONE");
+    bool is_given = returned != NULL && !str_is_null(returned->text);
+    authorize_set(question, CONTEXT_DDB_RETURN_VALUES, is_given ? returned->text : STR("NONE"));
+    question->shows_old_on_failure = on_failure != NULL && str_eq(on_failure->text, STR("ALL_OLD"));
 }
 
 static void fill_parameters(struct question *question)
@@ -429,7 +426,7 @@ static void fill_parameters(struct question *question)
         authorize_set(question, CONTEXT_DDB_SELECT, select_of(question));
     }
     if (has_return_values(question)) {
-        authorize_set(question, CONTEXT_DDB_RETURN_VALUES, return_values_of(question));
+        fill_return_values(question);
     }
     authorize_set(question, CONTEXT_DDB_RETURN_CONSUMED_CAPACITY,
                   str_is_null(question->capacity.text) ? STR("NONE") : question->capacity.text);

@@ -79,15 +79,18 @@ static void fill_parameters(struct question *question, const struct statement *s
         [RETURNING_MODIFIED_OLD] = "UPDATED_OLD",
         [RETURNING_MODIFIED_NEW] = "UPDATED_NEW",
     };
+    bool shows_old = str_eq(question->statement->return_on_failure.text, STR("ALL_OLD"));
     if (statement->kind == STATEMENT_SELECT || statement->kind == STATEMENT_EXISTS) {
+        bool shows_all = statement->kind == STATEMENT_EXISTS && shows_old; /* if it fails */
         authorize_set(question, CONTEXT_DDB_SELECT,
-                      statement->columns != NULL      ? STR("SPECIFIC_ATTRIBUTES")
-                      : str_is_null(statement->index) ? STR("ALL_ATTRIBUTES")
-                                                      : STR("ALL_PROJECTED_ATTRIBUTES"));
-    } else if (str_eq(question->statement->return_on_failure.text, STR("ALL_OLD"))) {
-        authorize_set(question, CONTEXT_DDB_RETURN_VALUES,
-                      STR("ALL_OLD")); /* see authorize_keys.c */
-    } else if (statement->kind != STATEMENT_INSERT) {
+                      statement->columns != NULL && !shows_all ? STR("SPECIFIC_ATTRIBUTES")
+                      : str_is_null(statement->index)          ? STR("ALL_ATTRIBUTES")
+                                                               : STR("ALL_PROJECTED_ATTRIBUTES"));
+    } else {
+        question->shows_old_on_failure = shows_old;
+    }
+    bool returns = statement->kind == STATEMENT_UPDATE || statement->kind == STATEMENT_DELETE;
+    if (returns) {
         authorize_set(question, CONTEXT_DDB_RETURN_VALUES,
                       str_from_c(returned[statement->returning]));
     }

@@ -14,8 +14,8 @@
 MUST_USE bool policy_document_check(struct arena *arena, struct str document, struct err *err);
 
 /* Returns the canonical form of a valid document, in `arena`: without white space, elements in a
- * fixed order, lists of one value as the value, account numbers as ARNs. Equivalent documents have
- * the same canonical form. */
+ * fixed order, lists of one value as the value, account numbers as ARNs. Documents that differ in
+ * nothing else have the same canonical form. */
 MUST_USE struct str policy_document_canonical(struct arena *arena, struct str document);
 
 #endif

@@ -39,7 +39,7 @@ static bool is_unreadable(const struct image *image, uint32_t format, struct err
                    STORE_FORMAT_QUARANTINE);
 }
 
-/* `has_old_log`: there are files of the WAL of format 3, which had no files STORE; its records
+/* `has_old_wal`: there are files of the WAL of format 3, which had no files STORE; its records
  * would be missing. */
 static bool read_identity(struct image *image, bool has_old_wal, struct err *err)
 {

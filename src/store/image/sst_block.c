@@ -1,8 +1,10 @@
 /* Checks, decompresses and reads blocks of RocksDB's SST files: see sst_block.h. Called by
- * sst_file.c, on the thread of a check or repair. */
+ * sst_file.c, on the threads of checks, repairs and backups, of the scrubber and of the committer.
+ */
 #include "store/image/sst_block.h"
 
 #include <lz4.h>
+#include <pthread.h>
 
 #include "base/hash.h"
 #include "base/bytes.h"
@@ -12,21 +14,26 @@ enum { COMPRESSION_NONE = 0, COMPRESSION_LZ4 = 4 };
 /* Larger contents are malformed: a block has at most its target size of 8 KiB and one row more. */
 static const uint64_t contents_bytes_max = (uint64_t)1 << 30;
 
+static uint32_t crc32c_table[256];
+static pthread_once_t crc32c_once = PTHREAD_ONCE_INIT;
+
+static void fill_crc32c_table(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t crc = i;
+        for (int bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82F63B78U : 0);
+        }
+        crc32c_table[i] = crc;
+    }
+}
+
 static uint32_t crc32c(struct str bytes)
 {
-    static uint32_t table[256];
-    if (table[1] == 0) {
-        for (uint32_t i = 0; i < 256; i++) {
-            uint32_t crc = i;
-            for (int bit = 0; bit < 8; bit++) {
-                crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82F63B78U : 0);
-            }
-            table[i] = crc;
-        }
-    }
+    pthread_once(&crc32c_once, fill_crc32c_table);
     uint32_t crc = ~0U;
     for (size_t i = 0; i < bytes.len; i++) {
-        crc = table[(crc ^ (uint8_t)bytes.data[i]) & 0xFF] ^ crc >> 8;
+        crc = crc32c_table[(crc ^ (uint8_t)bytes.data[i]) & 0xFF] ^ crc >> 8;
     }
     return ~crc;
 }

@@ -17,7 +17,7 @@ enum { VERSION_MIN = 2, VERSION_MAX = 5 };
 enum { INTERNAL_KEY_TAIL = 8 };
 /* The largest block that is searched for if the index is damaged. */
 static const size_t unindexed_block_max = (size_t)1 << 20;
-/* Larger blocks are malformed, as in block.c. */
+/* Larger blocks are malformed, as in sst_block.c. */
 static const uint64_t block_bytes_max = (uint64_t)1 << 30;
 
 struct data_block {

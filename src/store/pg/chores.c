@@ -30,6 +30,8 @@ void chores_begin(struct chores *chores)
     atomic_store(&chores->has_drops, true);
     atomic_store(&chores->has_deaths, true);
     chores->has_emptied = true;
+    chores->space = 0; /* another server may have worked on what this one had begun */
+    chores->fold_from.len = 0;
 }
 
 void chores_destroy(struct chores *chores)

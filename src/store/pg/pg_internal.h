@@ -268,7 +268,7 @@ enum own_kind {
     OWN_HEAD = 'H',     /* name: log; wid is the last stamp, the value the newest prefix */
     OWN_COUNTER = 'C',  /* name: counter key, then the slot; the value is a part of the sum */
     OWN_DROPPED = 'D',  /* name: space; wid: see chores.c */
-    OWN_MEMBER = 'M',   /* name: member number; wid counts heartbeats: see members.c */
+    OWN_MEMBER = 'M',   /* name: member number; wid counts heartbeats: see members_internal.h */
     OWN_MARKER = 'W',   /* name: member number, writer; wid is that of its last transaction */
     OWN_JOINS = 'J',    /* wid is the number of the member that joined last */
     OWN_NEWEST = 'N',   /* wid is the newest version that a member has announced */

@@ -28,11 +28,11 @@ enum tier {
 
 /* State of the disk, as the committer sees it. */
 struct health {
-    bool broken;      /* no writes until rocks_repair() has succeeded */
+    bool broken;      /* no writes until rocks_resume() has succeeded */
     bool reopen;      /* RocksDB refuses writes: the database must be closed and opened again */
     bool is_reported; /* the failure has a log line */
     int failures;     /* consecutive failures to write to a new segment or to open the database */
-    int64_t next_try_us; /* time of the next attempt to repair */
+    int64_t next_try_us; /* time of the next attempt to resume */
     uint64_t reopen_count;
 };
 

@@ -67,7 +67,7 @@ static void sweep(struct rocks *rocks, uint32_t first, uint32_t last)
         if (approximate_bytes(db, lo, hi) >= sweep_bytes_min) {
             reclaim(rocks, db, lo, hi);
         }
-        again = gate_is_shut(&rocks->gate); /* interrupted by a repair */
+        again = gate_is_shut(&rocks->gate); /* interrupted by a reopen */
         gate_leave(&rocks->gate);
     }
 }

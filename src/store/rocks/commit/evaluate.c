@@ -15,6 +15,7 @@ enum read_result rocks_group_read(struct rocks_group *group, struct str key, enu
         return READ_OK;
     }
     if (UNLIKELY(rocks->db == NULL)) {
+        *out = STR_NULL;
         return READ_FAILED;
     }
     return rocks_read(rocks, rocks->db,
