@@ -8,6 +8,7 @@
 #include "apps/calendar/calendar.h"
 #include "apps/calls/calls.h"
 #include "apps/common/server.h"
+#include "apps/common/stream.h"
 #include "apps/options.h"
 #include "apps/reconciliation/reconciliation.h"
 #include "apps/tasks/tasks.h"
@@ -108,30 +109,40 @@ static bool open_connections(const struct options *options, struct connections *
 
 /* --- tables and samples --- */
 
-/* Turns the table's time to live on, if it is off. */
-static bool enable_expiry(struct gramme_db *db, const char *table, const char *attribute,
-                          struct gramme_error **error)
+/* Whether the table's time to live is enabled, or being enabled. False: the database failed. */
+static bool has_expiry(struct gramme_db *db, const char *table, bool *out_is_on,
+                       struct gramme_error **error)
 {
     struct gramme_request *describe = gramme_request_create("DescribeTimeToLive", table);
     struct gramme_answer *answer = gramme_send(db, describe, error);
-    gramme_request_destroy(describe);
-    if (answer == NULL) {
-        return false;
-    }
-    const struct gramme_value *now =
-        gramme_get(gramme_answer_root(answer), "TimeToLiveDescription");
-    const char *status = gramme_get_string(now, "TimeToLiveStatus");
-    bool is_on = status != NULL && strncmp(status, "ENABL", 5) == 0; /* ED or ING */
+    const char *status = gramme_get_string(
+        gramme_get(gramme_answer_root(answer), "TimeToLiveDescription"), "TimeToLiveStatus");
+    *out_is_on = status != NULL && strncmp(status, "ENABL", 5) == 0; /* ED or ING */
     gramme_answer_destroy(answer);
-    if (is_on) {
-        return true;
+    gramme_request_destroy(describe);
+    return answer != NULL;
+}
+
+/* Enables the table's time to live, unless another server does so at the same time. */
+static bool enable_expiry(struct gramme_db *db, const char *table, const char *attribute,
+                          struct gramme_error **error)
+{
+    bool is_on;
+    if (!has_expiry(db, table, &is_on, error) || is_on) {
+        return is_on;
     }
     struct gramme_request *update = gramme_request_create("UpdateTimeToLive", table);
     struct gramme_value *wanted =
         gramme_set_map(gramme_request_root(update), "TimeToLiveSpecification");
     gramme_set_bool(wanted, "Enabled", true);
     gramme_set_string(wanted, "AttributeName", attribute);
-    bool ok = gramme_run(db, update, error);
+    struct gramme_error *refusal = NULL;
+    bool ok = gramme_run(db, update, &refusal) || (has_expiry(db, table, &is_on, NULL) && is_on);
+    if (ok) {
+        gramme_error_destroy(refusal);
+    } else {
+        *error = refusal;
+    }
     gramme_request_destroy(update);
     return ok;
 }
@@ -141,8 +152,10 @@ static bool create_table(struct gramme_db *db, const struct app_definition *app,
 {
     enum { TABLE_TIMEOUT_MS = 60 * 1000 };
     const char *schema = app->files->schema;
+    const char *table = app->live->table;
     return gramme_create_table(db, schema, strlen(schema), TABLE_TIMEOUT_MS, error) &&
-           (app->expiry == NULL || enable_expiry(db, app->live->table, app->expiry, error));
+           (app->expiry == NULL || enable_expiry(db, table, app->expiry, error)) &&
+           stream_enable(db, table, TABLE_TIMEOUT_MS, error);
 }
 
 static bool prepare(const struct connections *connections, const struct options *options)
@@ -173,7 +186,6 @@ static int serve(const struct connections *connections, struct auth *auth,
         .app_count = COUNT_OF(apps),
         .connections = connections->each,
         .auth = auth,
-        .may_enable_streams = options->create_tables,
         .live_interval_ms = (int)options->live_interval_ms,
     };
     sigset_t signals;

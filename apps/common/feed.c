@@ -226,7 +226,6 @@ void *feed_main(void *argument)
                             .table = live->options.app->table,
                             .db = live->options.db,
                             .streams = live->options.streams,
-                            .may_enable = live->options.may_enable,
                         })};
     while (wait_for_need(live)) {
         uint64_t wanted = begin_pass(live);

@@ -194,7 +194,6 @@ struct follower *follower_create(const struct follower_options *options)
         .table = options->app->table,
         .db = options->db,
         .streams = options->streams,
-        .may_enable = options->may_enable,
     });
     pthread_mutex_init(&follower->mutex, NULL);
     pthread_condattr_t attributes;

@@ -16,7 +16,6 @@ struct follower_options {
     const struct app_follower *app;
     struct gramme_db *db;
     struct gramme_db *streams; /* where the operations of streams go; may be `db` */
-    bool may_enable;           /* switch the table's stream on, if it is off */
 };
 
 /* Starts the thread. Borrows what the options name. */

@@ -20,7 +20,6 @@ struct live_options {
     struct gramme_db *streams; /* where the operations of streams go; may be `db` */
     int interval_ms;           /* between readings of the stream */
     int poll_ms;               /* without a stream: between calls to read again */
-    bool may_enable;           /* switch the table's stream on, if it is off */
 };
 
 /* Starts the thread that reads the table's stream. */

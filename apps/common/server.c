@@ -237,7 +237,6 @@ static void start_streams(struct app *app, struct gramme_db *streams,
             .streams = streams,
             .interval_ms = options->live_interval_ms,
             .poll_ms = POLL_MS,
-            .may_enable = options->may_enable_streams,
         });
     }
     if (app->definition->follower != NULL) {
@@ -245,7 +244,6 @@ static void start_streams(struct app *app, struct gramme_db *streams,
             .app = app->definition->follower,
             .db = app->db,
             .streams = streams,
-            .may_enable = options->may_enable_streams,
         });
     }
 }

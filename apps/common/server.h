@@ -23,7 +23,6 @@ struct app_server_options {
     size_t app_count;
     const struct app_connection *connections; /* as many as `apps` */
     struct auth *auth;
-    bool may_enable_streams;
     int live_interval_ms;
 };
 

@@ -107,24 +107,12 @@ static struct gramme_answer *send(struct gramme_db *db, struct gramme_request *r
     return answer;
 }
 
-static bool switch_on(struct stream_reader *reader, struct gramme_error **error)
+/* The ARN of the table's stream, if it has old and new images. True with *arn NULL: the table has
+ * none. */
+static bool find_arn(struct gramme_db *db, const char *name, char **arn,
+                     struct gramme_error **error)
 {
-    struct gramme_request *update = gramme_request_create("UpdateTable", reader->options.table);
-    struct gramme_value *stream =
-        gramme_set_map(gramme_request_root(update), "StreamSpecification");
-    gramme_set_bool(stream, "StreamEnabled", true);
-    gramme_set_string(stream, "StreamViewType", "NEW_AND_OLD_IMAGES");
-    struct gramme_answer *answer = send(reader->options.db, update, error);
-    gramme_answer_destroy(answer);
-    return answer != NULL;
-}
-
-/* The ARN of the table's stream, if it has old and new images. True with reader->arn NULL: the
- * table has none. */
-static bool find_arn(struct stream_reader *reader, struct gramme_error **error)
-{
-    struct gramme_answer *answer = send(
-        reader->options.db, gramme_request_create("DescribeTable", reader->options.table), error);
+    struct gramme_answer *answer = send(db, gramme_request_create("DescribeTable", name), error);
     if (answer == NULL) {
         return false;
     }
@@ -133,9 +121,41 @@ static bool find_arn(struct stream_reader *reader, struct gramme_error **error)
     const char *view = gramme_get_string(stream, "StreamViewType");
     bool is_on = view != NULL && strcmp(view, "NEW_AND_OLD_IMAGES") == 0 &&
                  gramme_get_bool(stream, "StreamEnabled", false);
-    replace(&reader->arn, is_on ? gramme_get_string(table, "LatestStreamArn") : NULL);
+    replace(arn, is_on ? gramme_get_string(table, "LatestStreamArn") : NULL);
     gramme_answer_destroy(answer);
     return true;
+}
+
+static bool update_stream(struct gramme_db *db, const char *table, struct gramme_error **error)
+{
+    struct gramme_request *update = gramme_request_create("UpdateTable", table);
+    struct gramme_value *stream =
+        gramme_set_map(gramme_request_root(update), "StreamSpecification");
+    gramme_set_bool(stream, "StreamEnabled", true);
+    gramme_set_string(stream, "StreamViewType", "NEW_AND_OLD_IMAGES");
+    struct gramme_answer *answer = send(db, update, error);
+    gramme_answer_destroy(answer);
+    return answer != NULL;
+}
+
+bool stream_enable(struct gramme_db *db, const char *table, int timeout_ms,
+                   struct gramme_error **error)
+{
+    char *arn = NULL;
+    bool ok = find_arn(db, table, &arn, error);
+    if (ok && arn == NULL) {
+        struct gramme_error *refusal = NULL;
+        ok = update_stream(db, table, &refusal) || gramme_error_is(refusal, GRAMME_IN_USE) ||
+             !stream_error_may_pass(refusal);
+        if (ok) { /* IN_USE: another server enables it */
+            gramme_error_destroy(refusal);
+            ok = gramme_wait_table(db, table, timeout_ms, error);
+        } else {
+            *error = refusal;
+        }
+    }
+    mem_free(arn);
+    return ok;
 }
 
 /* `after`: a sequence number for the type AFTER_SEQUENCE_NUMBER, else NULL. */
@@ -292,24 +312,11 @@ static bool describe(struct stream_reader *reader, const struct start *start,
 
 /* --- opening --- */
 
-/* Finds the stream; switches it on if that is allowed. True with reader->arn NULL: there is none.
- */
-static bool find_stream(struct stream_reader *reader, struct gramme_error **error)
-{
-    forget(reader);
-    if (!find_arn(reader, error)) {
-        return false;
-    }
-    if (reader->arn != NULL || !reader->options.may_enable) {
-        return true;
-    }
-    return switch_on(reader, error) && find_arn(reader, error);
-}
-
 static bool open_at(struct stream_reader *reader, const struct gramme_value *positions,
                     bool is_latest, bool *out_found, struct gramme_error **error)
 {
-    bool ok = find_stream(reader, error);
+    forget(reader);
+    bool ok = find_arn(reader->options.db, reader->options.table, &reader->arn, error);
     *out_found = ok && reader->arn != NULL;
     if (*out_found) {
         const char *arn = gramme_get_string(positions, "StreamArn");

@@ -1,6 +1,6 @@
-/* apps/common/stream.h: reads the stream of a table: finds or switches on the stream, follows its
- * shards, and calls a function with each change, the changes of one item in the order in which they
- * were made. A reader belongs to one thread. */
+/* apps/common/stream.h: enables the stream of a table, and reads it: follows its shards and calls a
+ * function with each change, the changes of one item in the order in which they were made. A reader
+ * belongs to one thread. */
 #ifndef GRAMME_APPS_STREAM_H
 #define GRAMME_APPS_STREAM_H
 
@@ -15,8 +15,14 @@ struct stream_options {
     const char *table;
     struct gramme_db *db;
     struct gramme_db *streams; /* where the operations of streams go; may be `db` */
-    bool may_enable;           /* switch the table's stream on, if it is off */
 };
+
+/* Enables the table's stream, with old and new images, and waits until it records changes. Call it
+ * before the table is written: changes that were made before are not in the stream. True also if
+ * the database refuses: it has no streams, or the table has one with other images. False: the
+ * database failed. */
+bool stream_enable(struct gramme_db *db, const char *table, int timeout_ms,
+                   struct gramme_error **error);
 
 /* One change of the table. Borrowed: valid until the function that gets it returns. */
 struct stream_change {

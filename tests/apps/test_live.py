@@ -1,5 +1,6 @@
 """Live updates: changes are sent to permitted clients, also after a database restart."""
 
+import concurrent.futures
 import socket
 import time
 import uuid
@@ -177,6 +178,25 @@ def test_the_database_dies_and_returns(tmp_path):
                 assert seconds[-1] <= 5, seconds
     finally:
         server.stop()
+
+
+def stream_views(server):
+    with Client(server.endpoint) as db:
+        return [db.DescribeTable(TableName=table)["Table"].get("StreamSpecification", {}).get("StreamViewType")
+                for table in db.ListTables()["TableNames"]]
+
+
+def test_streams_are_on_before_the_first_request():
+    """Otherwise the stream, and notifications, would lack what is written first."""
+    with Server("memory:") as server, Apps(server.endpoint):
+        assert stream_views(server) == 5 * ["NEW_AND_OLD_IMAGES"]
+
+
+def test_applications_that_start_at_the_same_time():
+    with Server("memory:") as server, concurrent.futures.ThreadPoolExecutor() as threads:
+        for apps in [threads.submit(Apps, server.endpoint) for _ in range(4)]:
+            apps.result().stop()
+        assert stream_views(server) == 5 * ["NEW_AND_OLD_IMAGES"]
 
 
 def test_without_a_stream_pages_are_told_to_read_again():

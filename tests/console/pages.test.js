@@ -203,7 +203,7 @@ test("by keyboard alone on 360 px: all that gets the focus is in view, menus and
   await page.keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Menu" }).waitFor();
   await page.keyboard.press("Escape");
-  await page.getByRole("dialog", { name: "Menu" }).waitFor({ state: "detached" });
+  await page.locator("dialog.drawer").waitFor({ state: "detached" }); /* by role it is gone as soon as it is hidden */
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Menu", "the focus is back");
   await page.keyboard.press("Enter");
   const link = page.getByRole("dialog", { name: "Menu" }).getByRole("link", { name: /Heat/ });
