@@ -48,6 +48,10 @@ enum caller_kind {
     CALLER_ROLE_SESSION,
 };
 
+/* Returns the kind as the condition key aws:PrincipalType has it: "Account", "User",
+ * "AssumedRole". */
+MUST_USE struct str policy_caller_type(enum caller_kind kind);
+
 /* The principal that sent a request. */
 struct policy_caller {
     enum caller_kind kind;

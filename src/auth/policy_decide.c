@@ -269,6 +269,16 @@ struct policy_decision policy_decide(const struct policy_set *set,
     return find_deny(&answers, &decision) ? decision : decide_without_deny(set, &answers);
 }
 
+struct str policy_caller_type(enum caller_kind kind)
+{
+    static const char *const types[] = {
+        [CALLER_ROOT] = "Account",
+        [CALLER_USER] = "User",
+        [CALLER_ROLE_SESSION] = "AssumedRole",
+    };
+    return str_from_c(types[kind]);
+}
+
 const char *policy_source_name(enum policy_source source)
 {
     static const char *const names[] = {

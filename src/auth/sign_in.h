@@ -37,7 +37,9 @@ struct auth_caller {
     struct str access_key_id;
     uint64_t mentions; /* the union of policy_mentions() of identity policies, boundary and session
                           policy */
-    enum err_code warning; /* --auth warn: the error of a check that failed; set by guard.c */
+    /* Set by guard.c. */
+    enum err_code warning; /* --auth warn: the error of a check that failed */
+    struct str denied;     /* the last resource that policies denied; STR_NULL: none */
 };
 
 /* Drops the references of *caller. Does nothing if caller->directory is NULL. */

@@ -12,8 +12,9 @@
 #define AUTHORIZATION                                                                              \
     "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" SCOPE                                               \
     ", SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature=" SIGNATURE
-#define QUERY                                                                                      \
-    "/?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIDEXAMPLE%2F20260115%2Fus-east-1%2F"    \
+#define QUERY "/?" QUERY_ALONE
+#define QUERY_ALONE                                                                                \
+    "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIDEXAMPLE%2F20260115%2Fus-east-1%2F"      \
     "dynamodb%2Faws4_request&X-Amz-Date=20260115T101112Z&X-Amz-Expires=300&X-Amz-SignedHeaders="   \
     "host%3Bx-amz-target&X-Amz-Signature="                                                         \
     "bdc0608852900ccaaa8830e19875cba01b11383ea6bebe3b287dd9aaa57003ce"
@@ -214,13 +215,75 @@ static void test_errors(void **state)
     }
 }
 
+#define LIST  "content-type;host;x-amz-date;x-amz-target"
+#define WRONG "0000000000000000000000000000000000000000000000000000000000000000"
+#define DATED "1f042ba1c7e20711c120e976b58bd1d010080072c1da9e119add8e5480320c98"
+#define BASIC "165fd5016ecef9049fb55ff095a03d01a756ebaf0b7e33896d220bcfc26cdfad"
+
+/* Forms of one request. The signatures with `date` were computed by the rules only. */
+static const struct form_row {
+    const char *date_name;
+    const char *date;
+    const char *authorization; /* NULL: in the query */
+    const char *target;
+    const char *expected;
+} forms[] = {
+    /* separated by spaces, by commas, or by both; in any order */
+    {"X-Amz-Date", "20260115T101112Z", CREDENTIAL " SignedHeaders=" LIST " Signature=" SIGNATURE,
+     "/", "ok"},
+    {"X-Amz-Date", "20260115T101112Z", CREDENTIAL ",SignedHeaders=" LIST ",Signature=" SIGNATURE,
+     "/", "ok"},
+    {"X-Amz-Date", "20260115T101112Z",
+     " Signature=" SIGNATURE " , SignedHeaders=" LIST ",, " CREDENTIAL ", ", "/", "ok"},
+    /* of repeated parameters the last counts, in a query the first */
+    {"X-Amz-Date", "20260115T101112Z",
+     "Credential=a/b/c/d/e, SignedHeaders=host, Signature=" WRONG ", " CREDENTIAL
+     ", SignedHeaders=" LIST ", Signature=" SIGNATURE,
+     "/", "ok"},
+    {"X-Amz-Date", "20260115T101112Z",
+     CREDENTIAL ", SignedHeaders=" LIST ", Signature=" SIGNATURE ", Signature=" WRONG, "/",
+     "differs"},
+    {NULL, NULL, NULL, QUERY "&X-Amz-Signature=" WRONG, "ok"},
+    {NULL, NULL, NULL, "/?X-Amz-Signature=" WRONG "&" QUERY_ALONE, "differs"},
+    /* Date instead of X-Amz-Date, in both forms */
+    {"Date", "Thu, 15 Jan 2026 10:11:12 GMT",
+     CREDENTIAL ", SignedHeaders=content-type;date;host;x-amz-target, Signature=" DATED, "/", "ok"},
+    {"Date", "20260115T101112Z",
+     CREDENTIAL ", SignedHeaders=content-type;date;host;x-amz-target, Signature=" BASIC, "/", "ok"},
+    {"Date", "Thu, 15 Jan 2026 10:11:13 GMT",
+     CREDENTIAL ", SignedHeaders=content-type;date;host;x-amz-target, Signature=" DATED, "/",
+     "differs"},
+};
+
+static void test_accepted_forms(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
+        struct arena arena;
+        arena_init(&arena);
+        struct sigv4_header headers[HEADER_COUNT];
+        struct sigv4_head head = make_head(headers);
+        struct sigv4_expected wanted = expected();
+        head.target = str_from_c(forms[i].target);
+        head.header_count = forms[i].authorization == NULL ? 2 : HEADER_COUNT;
+        headers[3].name = str_from_c(forms[i].date_name);
+        headers[3].value = str_from_c(forms[i].date);
+        if (forms[i].authorization != NULL) {
+            headers[4].value = arena_format(&arena, "AWS4-HMAC-SHA256 %s", forms[i].authorization);
+        }
+        struct str what = arena_format(&arena, "form %zu", i);
+        CHECK_STR_EQ(what.data, check(&arena, &head, &wanted, STR(BODY)),
+                     str_from_c(forms[i].expected));
+        arena_finish(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header_form),
-        cmocka_unit_test(test_query_form),
-        cmocka_unit_test(test_changed_bits),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_header_form),    cmocka_unit_test(test_query_form),
+        cmocka_unit_test(test_changed_bits),   cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_accepted_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

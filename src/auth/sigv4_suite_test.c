@@ -71,10 +71,18 @@ static const struct {
      "host:example.amazonaws.com\n"
      "x-amz-date:20150830T123600Z\n",
      "", "host;x-amz-date", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"},
+    {"get-vanilla-query-order-key", "GET", "/?Param1=value2&Param1=Value1",
+     "host:example.amazonaws.com\n"
+     "x-amz-date:20150830T123600Z\n",
+     "", "host;x-amz-date", "eedbc4e291e521cf13422ffca22be7d2eb8146eecf653089df300a15b2382bd1"},
     {"get-vanilla-query-order-key-case", "GET", "/?Param2=value2&Param1=value1",
      "host:example.amazonaws.com\n"
      "x-amz-date:20150830T123600Z\n",
      "", "host;x-amz-date", "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"},
+    {"get-vanilla-query-order-value", "GET", "/?Param1=value2&Param1=value1",
+     "host:example.amazonaws.com\n"
+     "x-amz-date:20150830T123600Z\n",
+     "", "host;x-amz-date", "5772eed61e12b33fae39ee5e7012498b51d56abc0abb7c60486157bd471c4694"},
     {"get-vanilla-query-unreserved", "GET",
      "/?-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz=-._~"
      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",

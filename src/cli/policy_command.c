@@ -90,6 +90,27 @@ static void add_context(struct buf *body, struct str text)
     buf_add_char(body, ']');
 }
 
+static void print_decision(const struct admin_arguments *arguments, struct str answer)
+{
+    struct str decision = admin_member(arguments->arena, answer, "Decision");
+    struct str source = admin_member(arguments->arena, answer, "Source");
+    struct str policy = admin_member(arguments->arena, answer, "PolicyName");
+    struct str statement = admin_member(arguments->arena, answer, "Statement");
+    bool is_found = str_eq(admin_member(arguments->arena, answer, "TableFound"), STR("true"));
+    printf("%.*s", STR_ARG(decision));
+    if (!str_is_null(statement)) {
+        printf(" by %.*s%s%.*s, statement %.*s", STR_ARG(source), str_is_null(policy) ? "" : " ",
+               STR_ARG(policy), STR_ARG(statement));
+    } else if (!str_eq(decision, STR("allowed"))) {
+        printf(": no %.*s allows it", STR_ARG(source));
+    }
+    printf("\n");
+    if (!is_found && str_starts_with(arguments->resource, STR("arn:aws:dynamodb:"))) {
+        fprintf(stderr, "The resource is no table, index or stream of this server: tags and a "
+                        "policy of its own were not evaluated.\n");
+    }
+}
+
 static bool test(const struct admin_arguments *arguments, struct err *err)
 {
     struct buf body = {0};
@@ -107,22 +128,10 @@ static bool test(const struct admin_arguments *arguments, struct err *err)
     JSON_PUT(&body, "}}");
     bool good = admin_request(arguments, "SimulatePolicy", buf_str(&body), &answer, err);
     buf_finish(&body);
-    if (!good) {
-        return false;
+    if (good) {
+        print_decision(arguments, answer);
     }
-    struct str decision = admin_member(arguments->arena, answer, "Decision");
-    struct str source = admin_member(arguments->arena, answer, "Source");
-    struct str policy = admin_member(arguments->arena, answer, "PolicyName");
-    struct str statement = admin_member(arguments->arena, answer, "Statement");
-    printf("%.*s", STR_ARG(decision));
-    if (!str_is_null(statement)) {
-        printf(" by %.*s%s%.*s, statement %.*s", STR_ARG(source), str_is_null(policy) ? "" : " ",
-               STR_ARG(policy), STR_ARG(statement));
-    } else if (!str_eq(decision, STR("allowed"))) {
-        printf(": no %.*s allows it", STR_ARG(source));
-    }
-    printf("\n");
-    return true;
+    return good;
 }
 
 int policy_command(int argc, char **argv)
@@ -135,7 +144,8 @@ int policy_command(int argc, char **argv)
          attach},
         {"detach", "NAME --user USER [--boundary]", "detach it", 1, detach},
         {"remove", "NAME", "delete a policy that is not attached", 1, remove_policy},
-        {"test", "--user USER --action ACTION", "print whether it is allowed, and why", 0, test},
+        {"test", "--user USER --action ACTION [--resource ARN] [--context KEY=VALUE,...]",
+         "print whether it is allowed, and why", 0, test},
         {0},
     };
     return admin_main("policy", verbs, argc, argv);

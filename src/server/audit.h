@@ -24,10 +24,14 @@ struct audit_entry {
     struct str source;    /* the client's address */
     struct str service;   /* "dynamodb", "sts", "gramme" */
     struct str operation; /* STR_NULL: none */
-    struct str resource;  /* ARN or name, of a denied request the denied one; STR_NULL: not known */
+    /* ARN or name; if something was denied, what was denied (the last of it); STR_NULL: not known
+     */
+    struct str resource;
     const struct str *resources; /* all of them, if there are several */
     size_t resource_count;
-    struct str error;   /* name of the error; STR_NULL: success */
+    /* Name of the error; STR_NULL: success. If only a statement of BatchExecuteStatement was
+     * denied: the error of the statement. */
+    struct str error;
     struct str warning; /* --auth warn: the error with which `on` refuses it; STR_NULL: none */
     struct str request_id;
     int status;      /* HTTP */

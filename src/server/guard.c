@@ -137,6 +137,7 @@ bool guard_check(struct guard *guard, struct http_exchange *exchange, struct str
 {
     out->directory = NULL;
     out->warning = ERR_NONE;
+    out->denied = STR_NULL;
     if (!auth_mode_checks(guard->options.mode)) {
         return check_presence(guard, exchange, err);
     }
@@ -229,14 +230,12 @@ static void update_texts(struct guard_texts *texts, int64_t second, const uint8_
 
 static void set_caller_keys(struct guarded_call *call)
 {
-    static const char *const types[] = {
-        [CALLER_ROOT] = "Account", [CALLER_USER] = "User", [CALLER_ROLE_SESSION] = "AssumedRole"};
     const struct auth_caller *caller = call->caller;
     enum caller_kind kind = caller->policy.kind;
     set_key(call, CONTEXT_AWS_PRINCIPAL_ACCOUNT, caller->policy.account);
     set_key(call, CONTEXT_AWS_PRINCIPAL_ARN,
             kind == CALLER_ROLE_SESSION ? caller->policy.role_arn : caller->policy.arn);
-    set_key(call, CONTEXT_AWS_PRINCIPAL_TYPE, str_from_c(types[kind]));
+    set_key(call, CONTEXT_AWS_PRINCIPAL_TYPE, policy_caller_type(kind));
     set_key(call, CONTEXT_AWS_USERID, caller->user_id);
     if (kind == CALLER_USER) {
         set_key(call, CONTEXT_AWS_USERNAME, caller->principal->name);
@@ -285,6 +284,7 @@ static bool refused(const struct api_guard *api, const struct policy_request *re
         err_set_str(&err, ERR_ACCESS_DENIED, text);
     }
     guard_log_refusal(call->guard, call->exchange, request->action, &err);
+    call->caller->denied = request->resource;
     if (call->guard->options.mode == AUTH_ON) {
         return false;
     }

@@ -12,13 +12,17 @@ bool insight_pages_has(const struct insight_pages *pages, struct str target)
            (str_starts_with(target, STR(INSIGHT_PREFIX)) || str_eq(target, STR(METRICS_TARGET)));
 }
 
-static void answer(struct http_exchange *exchange, int status, struct str type)
+static void answer(const struct insight_pages *pages, struct http_exchange *exchange, int status,
+                   struct str type)
 {
+    struct str headers = arena_format(exchange->arena,
+                                      "Cache-Control: no-store\r\n"
+                                      "X-Content-Type-Options: nosniff\r\n%.*s",
+                                      STR_ARG(pages->headers));
     http_reply(exchange, &(struct http_answer){
                              .status = status,
                              .content_type = type,
-                             .headers = STR("Cache-Control: no-store\r\n"
-                                            "X-Content-Type-Options: nosniff\r\n"),
+                             .headers = headers,
                          });
 }
 
@@ -57,7 +61,7 @@ static void run(void *context, struct http_exchange *exchange)
         kinesis_write_metrics(pages->kinesis, exchange->out);
         write_history_metrics(pages->engine, exchange->out);
         guard_write_metrics(pages->guard, exchange->out);
-        answer(exchange, 200, STR("text/plain; version=0.0.4"));
+        answer(pages, exchange, 200, STR("text/plain; version=0.0.4"));
         return;
     }
     struct str path = str_skip(target, STR(INSIGHT_PREFIX).len);
@@ -77,7 +81,7 @@ static void run(void *context, struct http_exchange *exchange)
     if (pages->answered != NULL) {
         pages->answered(pages, exchange, status);
     }
-    answer(exchange, status, STR("application/json"));
+    answer(pages, exchange, status, STR("application/json"));
 }
 
 void insight_pages_handle(struct insight_pages *pages, struct http_exchange *exchange)

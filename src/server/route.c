@@ -82,7 +82,9 @@ static enum cors_verdict judge_origin(const struct router *router,
                : cors_judge(&router->options.cors, *out_origin, http_header(exchange, STR("host")));
 }
 
-struct str route_headers(struct router *router, struct http_exchange *exchange, struct str *out_id)
+/* Returns the header line with a new request id, which is *out_id. */
+static struct str request_id_line(struct router *router, struct http_exchange *exchange,
+                                  struct str *out_id)
 {
     static const char name[] = "x-amzn-RequestId: ";
     size_t len = sizeof(name) - 1 + REQUEST_ID_LEN + 2;
@@ -91,12 +93,18 @@ struct str route_headers(struct router *router, struct http_exchange *exchange, 
     write_request_id(&router->threads[exchange->thread].random, text + sizeof(name) - 1);
     memcpy(text + len - 2, "\r\n", 2);
     *out_id = str_make(text + sizeof(name) - 1, REQUEST_ID_LEN);
+    return str_make(text, len);
+}
+
+struct str route_headers(struct router *router, struct http_exchange *exchange, struct str *out_id)
+{
+    struct str line = request_id_line(router, exchange, out_id);
     struct str origin;
     if (judge_origin(router, exchange, &origin) != CORS_ALLOWED) {
-        return str_make(text, len);
+        return line;
     }
     struct buf headers = {0};
-    buf_add(&headers, str_make(text, len));
+    buf_add(&headers, line);
     cors_write(&router->options.cors, origin, &headers);
     struct str kept = arena_copy(exchange->arena, buf_str(&headers));
     buf_finish(&headers);
@@ -169,16 +177,19 @@ static void end_checked_call(struct routed_call *call)
     }
 }
 
+/* A denied statement of BatchExecuteStatement fails alone, so the call may succeed nevertheless. */
 static void audit_call(const struct routed_call *call, struct str request_id)
 {
     const struct api_call *api = &call->api;
+    bool is_denied = !str_is_null(call->caller.denied);
+    bool is_refused = is_denied && call->caller.warning == ERR_NONE;
     struct route_audit facts = {
         .service = "dynamodb",
         .operation = api->operation,
-        .resource = api->resource,
+        .resource = is_denied ? call->caller.denied : api->resource,
         .resources = api->resources,
         .resource_count = api->resource_count,
-        .error = api->err.code,
+        .error = is_refused ? ERR_ACCESS_DENIED : api->err.code,
         .is_change = api_is_administrative(api->op),
     };
     route_audit_caller(&facts, &call->caller);
@@ -532,13 +543,14 @@ struct insight_call {
     struct insight_pages pages;
     struct router *router;
     struct route_audit facts;
+    struct str request_id;
 };
 
 static void audit_insight(struct insight_pages *insight, struct http_exchange *exchange, int status)
 {
     const struct insight_call *call = CONTAINER_OF(insight, struct insight_call, pages);
     if (call->router->options.audit != NULL) {
-        route_audit(call->router, exchange, &call->facts, status, STR_NULL);
+        route_audit(call->router, exchange, &call->facts, status, call->request_id);
     }
 }
 
@@ -578,6 +590,7 @@ static void handle_insight(struct router *router, struct http_exchange *exchange
         call->facts.key_id = arena_copy(exchange->arena, call->facts.key_id);
     }
     call->pages.answered = audit_insight;
+    call->pages.headers = request_id_line(router, exchange, &call->request_id);
     auth_caller_release(&caller);
     insight_pages_handle(&call->pages, exchange);
 }

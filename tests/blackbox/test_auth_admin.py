@@ -8,48 +8,16 @@ import subprocess
 
 import pytest
 
-from server import Server, on_postgresql, program
+from installation import Installation, client, gramme, key_of
+from server import Server, program
 from signing import KEY_ID, SECRET, SignedClient
+from tables import table_request
 from wire import Refused
 
 ADMIN = "GrammeAdmin_20261101."
 MASTER = "00112233445566778899aabbccddeeff" * 2
 READ_MUSIC = {"Version": "2012-10-17", "Statement": [
     {"Sid": "Read", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "arn:aws:dynamodb:*:*:table/Music"}]}
-
-
-def gramme(*arguments, environment=None, status=0, given=None):
-    done = subprocess.run([program(), *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False,
-                          input=given, env={**os.environ, **(environment or {})})
-    assert done.returncode == status, (arguments, done.stdout, done.stderr)
-    return done.stdout if status == 0 else done.stderr
-
-
-def key_of(output):
-    """The key that a command printed."""
-    return {name: value for name, _, value in (line.partition("=") for line in output.splitlines()) if name.startswith("AWS_")}
-
-
-def client(server, key, **options):
-    return SignedClient(server.endpoint, key["AWS_ACCESS_KEY_ID"], key["AWS_SECRET_ACCESS_KEY"], **options)
-
-
-class Installation:
-    """A store with its master key, made by `gramme init`."""
-
-    def __init__(self, directory):
-        self.directory = directory
-        self.store = ("--store", on_postgresql(f"rocksdb:{directory}/data"), "--master-key-file", f"{directory}/master.key")
-        self.root = key_of(gramme("init", *self.store))
-
-    def start(self, *options):
-        return Server(f"rocksdb:{self.directory}/data", "--auth", "on", "--master-key-file", f"{self.directory}/master.key",
-                      *options)
-
-    def on(self, server, *arguments, **options):
-        """Runs a command on the server, as root."""
-        environment = {**self.root, "GRAMME_ENDPOINT": server.endpoint, **options.pop("environment", {})}
-        return gramme(*arguments, environment=environment, **options)
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +109,73 @@ def test_decisions_can_be_asked_for(installation, server, tmp_path):
         "explicitDeny by identity-based policy asking, statement 2\n")
     assert installation.on(server, *ask, "s3:GetObject") == "implicitDeny: no identity-based policy allows it\n"
     assert "is not a condition key" in installation.on(server, *ask, "s3:GetObject", "--context", "a=b", status=1)
+
+
+NOT_FOUND = "The resource is no table, index or stream of this server: tags and a policy of its own were not evaluated.\n"
+
+
+def test_decisions_see_tags_and_the_policy_of_the_resource(tmp_path):
+    """On a running server, which really decides so, and on its store."""
+    installation = Installation(tmp_path)
+    arn, role = "arn:aws:dynamodb:us-east-1:000000000000:table/", {"AWS": "arn:aws:iam::000000000000:role/worker"}
+    user = {"AWS": "arn:aws:iam::000000000000:user/tagged"}
+
+    def statement(effect, action, resource="*", **more):
+        return {"Effect": effect, "Action": action, "Resource": resource, **more}
+
+    def document(*statements):
+        return json.dumps({"Version": "2012-10-17", "Statement": statements})
+    with installation.start() as server:
+        with client(server, installation.root, target=ADMIN) as admin, client(server, installation.root) as root:
+            admin.CreateUser(UserName="tagged", Tags={"team": "red"})
+            admin.CreateAccessKey(UserName="tagged", AccessKeyId="AKIATAGGED", SecretAccessKey=SECRET)
+            admin.PutPolicy(PolicyName="team", Document=document(statement("Allow", "dynamodb:GetItem", Condition={
+                "StringEquals": {"aws:PrincipalTag/team": "red", "aws:ResourceTag/env": "prod"}})))
+            admin.AttachPolicy(PolicyName="team", UserName="tagged")
+            admin.PutRole(RoleName="worker", Document=TRUST)
+            admin.AttachPolicy(PolicyName="readonly", RoleName="worker", AsBoundary=True)
+            root.CreateTable(**table_request("Music"), Tags=[{"Key": "env", "Value": "prod"}],
+                             StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+            root.CreateTable(**table_request("Plain"))
+            stream = root.DescribeTable(TableName="Music")["Table"]["LatestStreamArn"]
+            root.PutResourcePolicy(ResourceArn=arn + "Music", Policy=document(
+                statement("Allow", "dynamodb:PutItem", arn + "Music", Principal=user),
+                statement("Deny", "dynamodb:DeleteItem", arn + "Music", Principal="*"),
+                statement("Allow", ["dynamodb:PutItem", "dynamodb:Scan"], arn + "Music", Principal=role)))
+            root.PutResourcePolicy(ResourceArn=stream, Policy=document(
+                statement("Allow", "dynamodb:DescribeStream", stream, Principal=user)))
+        rows = [
+            ("--user tagged", "GetItem", arn + "Music", "allowed by identity-based policy team, statement 1\n"),
+            ("--user tagged --context aws:PrincipalTag/team=blue", "GetItem", arn + "Music",
+             "implicitDeny: no identity-based policy allows it\n"),
+            ("--user tagged", "GetItem", arn + "Plain", "implicitDeny: no identity-based policy allows it\n"),
+            ("--user tagged --context aws:ResourceTag/env=prod", "GetItem", arn + "Plain",
+             "allowed by identity-based policy team, statement 1\n"),
+            ("--user tagged", "GetItem", arn + "Missing", "implicitDeny: no identity-based policy allows it\n" + NOT_FOUND),
+            ("--user tagged", "GetItem", arn.replace("us-east-1", "eu-west-1") + "Music",
+             "implicitDeny: no identity-based policy allows it\n" + NOT_FOUND),
+            ("--user tagged", "PutItem", arn + "Music", "allowed by resource-based policy, statement 1\n"),
+            ("--user tagged", "PutItem", arn + "Music/index/any", "implicitDeny: no identity-based policy allows it\n"),
+            ("--user tagged", "DeleteItem", arn + "Music", "explicitDeny by resource-based policy, statement 2\n"),
+            ("--user root", "DeleteItem", arn + "Music", "explicitDeny by resource-based policy, statement 2\n"),
+            ("--user root", "PutItem", arn + "Music", "allowed\n"),
+            ("--user tagged", "DescribeStream", stream, "allowed by resource-based policy, statement 1\n"),
+            ("--user tagged", "GetRecords", stream, "implicitDeny: no identity-based policy allows it\n"),
+            ("--role worker", "PutItem", arn + "Music", "implicitDeny: no permissions boundary allows it\n"),
+            ("--role worker", "Scan", arn + "Music", "allowed by resource-based policy, statement 3\n")]
+        for words, action, resource, wanted in rows:
+            ask = ("policy", "test", *words.split(), "--action", f"dynamodb:{action}", "--resource", resource)
+            assert installation.on(server, *ask, all_output=True) == wanted, ask
+        with SignedClient(server.endpoint, "AKIATAGGED", SECRET) as tagged:
+            tagged.GetItem(TableName="Music", Key={"pk": {"S": "a"}})
+            tagged.PutItem(TableName="Music", Item={"pk": {"S": "a"}})
+            for call, members in ((tagged.DeleteItem, {"TableName": "Music"}), (tagged.GetItem, {"TableName": "Plain"})):
+                with pytest.raises(Refused) as caught:
+                    call(**members, Key={"pk": {"S": "a"}})
+                assert caught.value.type == "AccessDeniedException"
+    for words, action, resource, wanted in rows:
+        ask = ("policy", "test", *words.split(), "--action", f"dynamodb:{action}", "--resource", resource)
+        assert gramme(*ask, *installation.store, all_output=True) == wanted, ask
 
 
 def test_mistakes_are_explained(installation, server, tmp_path):

@@ -6,8 +6,9 @@ import signal
 
 import pytest
 
+from policies import allow, policy
 from server import Server
-from signing import KEY_ID, SECRET, SignedClient, now, request_bytes, signature, signed_headers, write_users
+from signing import KEY_ID, SECRET, SignedClient, now, request_bytes, signature, signed_headers, sts_answer, write_users
 from tables import table_request
 from waiting import poll
 from wire import Client, Connection, Refused
@@ -15,13 +16,14 @@ from wire import Client, Connection, Refused
 ACCOUNT = "000000000000"
 ARN = f"arn:aws:dynamodb:us-east-1:{ACCOUNT}:table/"
 GRAMME = "Gramme_20261115."
-BY = {"root": KEY_ID, "ada": "AKIAADA", "bob": "AKIABOB"}
+BY = {"root": KEY_ID, "ada": "AKIAADA", "bob": "AKIABOB", "carl": "AKIACARL"}
 
 
 @pytest.fixture(scope="module")
 def users(tmp_path_factory):
     return write_users(tmp_path_factory.mktemp("users") / "users.json", [
-        ("root", KEY_ID, SECRET, []), ("ada", "AKIAADA", SECRET, ["full"]), ("bob", "AKIABOB", SECRET, ["readonly"])])
+        ("root", KEY_ID, SECRET, []), ("ada", "AKIAADA", SECRET, ["full"]), ("bob", "AKIABOB", SECRET, ["readonly"]),
+        ("carl", "AKIACARL", SECRET, ["one"])], policies={"one": policy(allow("PartiQLSelect", ARN + "One"))})
 
 
 @pytest.fixture
@@ -126,10 +128,15 @@ def test_changes_of_the_simulation_are_recorded(start):
     server = start("--auth", "on")
     rows = [("ada", "/_gramme/api/reset", b"{}", 200, None), ("ada", "/_gramme/api/simulation", b"nonsense", 400, None),
             ("bob", "/_gramme/api/reset", b"{}", 400, "AccessDeniedException")]
+    ids = []
     for name, path, body, status, _ in rows:
-        assert insight(server, name, path, body).status == status
-    assert [short(entry) for entry in server.entries()] == [
+        answer = insight(server, name, path, body)
+        assert answer.status == status
+        ids.append(answer.headers["x-amzn-requestid"])
+    entries = server.entries()
+    assert [short(entry) for entry in entries] == [
         (name, "gramme", "ChangeInsight", path, status, error) for name, path, _, status, error in rows]
+    assert [entry["requestId"] for entry in entries] == ids and len(set(ids)) == 3
 
 
 def test_changes_of_the_simulation_are_recorded_without_checks(start):
@@ -157,10 +164,7 @@ def test_the_clock_needs_a_permission_and_is_recorded(start):
 
 
 def sts(server, name, form):
-    body = form.encode()
-    headers = signed_headers(f"127.0.0.1:{server.port}", "", body, key_id=BY[name], service="sts",
-                             more={"content-type": "application/x-www-form-urlencoded"})
-    return send(server, request_bytes(headers, body).decode())
+    return sts_answer(server.endpoint, form, key_id=BY[name])
 
 
 def test_sts_is_recorded_and_its_denials_are_logged(start):
@@ -184,6 +188,37 @@ def test_warn_records_what_on_would_refuse(start):
     found = [(*short(entry), entry.get("wouldBeRefused")) for entry in server.entries()]
     assert found[1:] == [("bob", "dynamodb", "PutItem", ARN + "Music", 200, None, "AccessDeniedException"),
                          ("", "dynamodb", "ListTables", None, 200, None, "InvalidSignatureException")]
+
+
+@pytest.mark.parametrize("everything", [False, True])
+@pytest.mark.parametrize("mode", ["off", "warn", "on"])
+def test_a_denied_statement_of_a_batch_is_recorded(start, mode, everything):
+    """It fails alone, in an answer with status 200: the line has its error and its table, not those of the statement after it."""
+    server = start("--auth", mode, *(["--audit-all"] if everything else []))
+    with as_user(server, "root") as root:
+        for name in ("One", "Two"):
+            root.CreateTable(**table_request(name))
+    server.entries()
+    with as_user(server, "carl") as carl:
+        def run(*tables):
+            return carl.BatchExecuteStatement(Statements=[{"Statement": f"SELECT * FROM {name} WHERE pk='a'"} for name in tables])
+        answers = [run("One"), run("Two", "One")["Responses"]]
+        with pytest.raises(Refused) as caught:
+            run("Two", "One", "One")  # the same item twice
+    assert ["Error" in answer for answer in answers[1]] == [mode == "on", False]
+    assert caught.value.type == "ValidationException"
+    found = [(*short(entry), entry.get("wouldBeRefused"), [arn.removeprefix(ARN) for arn in entry.get("resources", [])])
+             for entry in server.entries()]
+    name, denied = "BatchExecuteStatement", "AccessDeniedException"
+    quiet, both = ("carl" if mode != "off" else "", "dynamodb", name), ["Two", "One"]
+    wanted = {
+        "off": [(*quiet, ARN + "One", 200, None, None, both), (*quiet, ARN + "One", 400, "ValidationException", None, both)],
+        "warn": [(*quiet, ARN + "Two", 200, None, denied, both), (*quiet, ARN + "Two", 400, "ValidationException", denied, both)],
+        "on": [(*quiet, ARN + "Two", 200, denied, None, both), (*quiet, ARN + "Two", 400, denied, None, both)]}[mode]
+    if everything:
+        assert found == [(*quiet, ARN + "One", 200, None, None, []), *wanted]
+    else:
+        assert found == ([] if mode == "off" else wanted)
 
 
 def metrics(server):

@@ -152,9 +152,6 @@ def test_operation(server, name):
         assert outcome(server, "nobody", name, request, target) == "allow"
         return
     wanted = action or name
-    if name == "BatchExecuteStatement":
-        check_batch_statement(server, request)
-        return
     missing = outcome(server, "nobody", name, request, target)
     assert missing == (f"User: arn:aws:iam::{ACCOUNT}:user/nobody is not authorized to perform: dynamodb:{wanted} on "
                        f"resource: {resource} because no identity-based policy allows the dynamodb:{wanted} action")
@@ -230,15 +227,6 @@ def test_other_regions_and_partitions_do_not_evade_a_denial(tmp_path, operation,
         for sent in (arn, arn.replace("us-east-1", "eu-west-1"), arn.replace("arn:aws:", "arn:aws-cn:")):
             got = outcome(server, "u", operation, {member: sent})
             assert "explicit deny" in got and arn in got or "ValidationException" in got, (sent, got)
-
-
-def check_batch_statement(server, request):
-    """A denied statement fails alone, inside a good answer."""
-    with connect(server, "nobody") as client:
-        denied = client.BatchExecuteStatement(**request)["Responses"][0]["Error"]
-    assert denied["Code"] == "AccessDenied" and "dynamodb:PartiQLSelect" in denied["Message"]
-    with connect(server, "BatchExecuteStatement-only") as client:
-        assert "Error" not in client.BatchExecuteStatement(**request)["Responses"][0]
 
 
 def test_built_in_policies(server):

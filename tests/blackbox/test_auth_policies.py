@@ -1,11 +1,14 @@
 """What identity policies decide: an oracle collected from AWS's documentation, condition keys, boundaries, tags, and the
 actions of the insight API."""
 
+import datetime
+import json
+
 import pytest
 
 from policies import ACCOUNT, ARN, T, allow, connect, deny, expect, key_id, on_table, outcome, policy, policy_server, renamed, table, user
 from server import Server
-from signing import SECRET, now, request_bytes, signature, write_users
+from signing import SECRET, SignedClient, now, request_bytes, signature, sts_session, write_users
 from tables import table_request
 from wire import Refused
 
@@ -51,6 +54,8 @@ ORACLE = {
     23: policy(allow("*", If={"StringEquals": {"dynamodb:ReturnConsumedCapacity": ["NONE", "TOTAL"]}})),
     24: policy(allow("*", T)),
     25: policy(allow("*", T + "/index/*")),
+    26: policy(allow("*"), deny(["PartiQLSelect", "PartiQLInsert", "PartiQLUpdate", "PartiQLDelete"], T)),
+    27: policy(allow("*", If={"StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems", "ExecuteTransaction"]}})),
 }
 
 
@@ -101,6 +106,27 @@ def c_get(projection=None, names=None):
 
 def sql(text):
     return ("ExecuteStatement", {"Statement": text})
+
+
+def in_batch(*texts):
+    return ("BatchExecuteStatement", {"Statements": [{"Statement": text} for text in texts]})
+
+
+def in_transaction(*texts):
+    return ("ExecuteTransaction", {"TransactStatements": [{"Statement": text} for text in texts]})
+
+
+def statements(owner, table="GameScores"):
+    """The action and text of each kind of statement."""
+    where = f"WHERE UserId = '{owner}' AND GameTitle = 'q'"
+    return [("PartiQLSelect", f"SELECT * FROM {table} {where}"), ("PartiQLUpdate", f"UPDATE {table} SET Wins = 1 {where}"),
+            ("PartiQLInsert", f"INSERT INTO {table} VALUE {{'UserId': '{owner}', 'GameTitle': 'r'}}"),
+            ("PartiQLDelete", f"DELETE FROM {table} {where}")]
+
+
+FORMS = (sql, in_batch, in_transaction)
+CHECK = ("TransactWriteItems", {"TransactItems": [{"ConditionCheck": on_table(
+    Key={"UserId": {"S": "a"}, "GameTitle": {"S": "x"}}, ConditionExpression="attribute_not_exists(Nothing)")}]})
 
 
 def update(expression, **more):
@@ -203,13 +229,37 @@ ROWS = [
         ("Scan", on_table(IndexName="O")), sql('SELECT * FROM GameScores."O__"'), ("DescribeContributorInsights", on_table(IndexName="O")),
         ("UpdateContributorInsights", on_table(IndexName="O", ContributorInsightsAction="DISABLE")))),
     (25, ("Scan", on_table()), "impl", "Scan", T), (25, sql("SELECT * FROM GameScores"), "impl", "PartiQLSelect", T),
+    # statements alone, in batches and in transactions: the own key, that of another user, a denial, another table, an index
+    *((2, form(text), "allow") for form in FORMS for _, text in statements("p2")),
+    *((2, form(text), "impl", action, T) for form in FORMS for action, text in statements("u2")),
+    *((26, form(text), "expl", action, T) for form in FORMS for action, text in statements("p26")),
+    *((24, form(text), "impl", action, ARN + "table/X__") for form in FORMS for action, text in statements("a", "X__")),
+    *((24, form("SELECT * FROM GameScores.\"O__\" WHERE Owner = 'a'"), "impl", "PartiQLSelect", T + "/index/O__") for form in FORMS),
+    *((25, form("SELECT * FROM GameScores.\"O__\" WHERE Owner = 'a'"), "allow") for form in FORMS),
+    *((2, form(statements("p2")[1][1], statements("u2")[1][1]), "impl", "PartiQLUpdate", T) for form in (in_batch, in_transaction)),
+    *((2, ("ExplainStatement", {"Statement": statements(owner)[0][1]}), wanted) for owner, wanted in (("p2", "allow"), ("u2", "impl"))),
+    *((2, ("ExplainQuery", query(owner)[1]), wanted) for owner, wanted in (("p2", "allow"), ("u2", "impl"))),
+    # the actions that have dynamodb:ReturnConsumedCapacity, and those that have not
+    *((23, request, "allow") for request in (
+        put("a"), query("a"), ("Scan", on_table()), CHECK, ("DeleteItem", on_table(Key=item("a"))), update("SET Wins = :v"),
+        ("BatchGetItem", {"RequestItems": {"GameScores": {"Keys": [item("a")]}}}),
+        ("BatchWriteItem", {"RequestItems": {"GameScores": [{"DeleteRequest": {"Key": item("a")}}]}}))),
+    *((23, request, "impl") for request in (
+        ("DescribeTable", on_table()), ("ListTables", {}), ("DescribeLimits", {}), ("DescribeTimeToLive", on_table()),
+        *(form(text) for form in FORMS for _, text in statements("a")))),
+    # dynamodb:EnclosingOperation: only in transactions
+    *((27, request, "allow") for request in (transact("a"), CHECK, *(in_transaction(text) for _, text in statements("p27")))),
+    *((27, request, "impl") for request in (
+        put("a"), get("a"), ("DescribeTable", on_table()), ("TransactGetItems", {"TransactItems": [{"Get": on_table(Key=item("a"))}]}),
+        *(form(text) for form in (sql, in_batch) for _, text in statements("p27")))),
 ]
 
 
 @pytest.mark.parametrize("row", range(len(ROWS)), ids=lambda row: f"P{ROWS[row][0]}-{ROWS[row][1][0]}-{row}")
 def test_oracle(server, row):
     number, (operation, members), wanted, *names = ROWS[row]
-    expect(server, f"p{number}", operation, renamed(members), wanted, *names)
+    expect(server, f"p{number}", operation, renamed(members), wanted, *names,
+           target="Gramme_20261115." if operation.startswith("Explain") else None)
 
 
 PARTS = ["First", "Second", "Third", "Fourth"]
@@ -331,6 +381,89 @@ def test_tags_of_caller_and_request(server):
                          ([{"Key": "env", "Value": "dev"}, {"Key": "x", "Value": "y"}], False)):
         got = outcome(server, "tagged", "TagResource", {"ResourceArn": ARN + "table/X__", "Tags": tags})
         assert (got == "allow") == wanted, tags
+
+
+# --- the condition keys that the server fills in for every request ---
+
+BOTH, NONE = {"user", "session"}, set()
+ALL = BOTH | {"role"}
+
+
+def days(count):
+    return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=count)
+
+
+YESTERDAY, TOMORROW = (days(count).strftime("%Y-%m-%dT%H:%M:%SZ") for count in (-1, 1))
+
+
+FILLED = [
+    # key, operator, value ({name} is that of user and role), and for which callers it holds: a user with a lasting key, with a
+    # temporary one, a session of a role
+    ("aws:CurrentTime", "DateGreaterThan", YESTERDAY, ALL), ("aws:CurrentTime", "DateGreaterThan", TOMORROW, NONE),
+    ("aws:EpochTime", "NumericGreaterThan", str(int(days(-1).timestamp())), ALL),
+    ("aws:EpochTime", "NumericGreaterThan", str(int(days(1).timestamp())), NONE),
+    ("aws:userid", "StringEquals", "{name}", BOTH), ("aws:userid", "StringEquals", "{name}:me", {"role"}),
+    ("aws:username", "StringEquals", "{name}", BOTH), ("aws:username", "StringEquals", "other", NONE),
+    ("aws:username", "Null", "true", {"role"}),
+    ("aws:PrincipalType", "StringEquals", "User", BOTH), ("aws:PrincipalType", "StringEquals", "AssumedRole", {"role"}),
+    ("aws:PrincipalType", "StringEquals", "Account", NONE),
+    ("aws:PrincipalArn", "ArnEquals", f"arn:aws:iam::{ACCOUNT}:user/{{name}}", BOTH),
+    ("aws:PrincipalArn", "ArnEquals", f"arn:aws:iam::{ACCOUNT}:role/{{name}}", {"role"}),
+    ("aws:PrincipalAccount", "StringEquals", ACCOUNT, ALL), ("aws:PrincipalAccount", "StringEquals", "111111111111", NONE),
+    ("aws:PrincipalTag/team", "StringEquals", "red", ALL), ("aws:PrincipalTag/team", "StringEquals", "blue", NONE),
+    ("aws:ResourceTag/env", "StringEquals", "prod", ALL), ("aws:ResourceTag/env", "StringEquals", "dev", NONE),
+    ("aws:RequestedRegion", "StringEquals", "us-east-1", ALL), ("aws:RequestedRegion", "StringEquals", "eu-west-1", NONE),
+    ("aws:SourceIp", "IpAddress", "127.0.0.1/32", ALL), ("aws:SourceIp", "IpAddress", "127.0.0.2/32", NONE),
+    ("aws:SecureTransport", "Bool", "false", ALL), ("aws:SecureTransport", "Bool", "true", NONE),
+    ("aws:UserAgent", "StringLike", "tests/*", ALL), ("aws:UserAgent", "StringLike", "other/*", NONE),
+    ("aws:TokenIssueTime", "DateGreaterThan", YESTERDAY, {"session", "role"}),
+    ("aws:TokenIssueTime", "DateGreaterThan", TOMORROW, NONE),
+    ("aws:TokenIssueTime", "Null", "true", {"user"}),
+    ("aws:MultiFactorAuthPresent", "Bool", "false", {"session", "role"}), ("aws:MultiFactorAuthPresent", "Bool", "true", NONE),
+    ("aws:MultiFactorAuthPresent", "Null", "true", {"user"}),
+]
+
+
+@pytest.fixture(scope="module")
+def filling_server(tmp_path_factory):
+    """For each row of FILLED a user and a role who may read an item if the condition holds."""
+    tags, trust = {"team": "red"}, {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:user/assumer"}, "Action": "sts:AssumeRole"}
+    policies, users, roles = {}, [user("root"), user("assumer")], []
+    for number, (key, operator, value, _) in enumerate(FILLED):
+        name = f"c{number}"
+        policies[name] = policy(allow("GetItem", T, If={operator: {key: value.format(name=name)}}))
+        users.append(user(name, name, tags=tags))
+        roles.append({"name": name, "trust": policy(trust), "policies": [name], "tags": tags})
+    with policy_server(tmp_path_factory.mktemp("users"), users, policies, roles) as started:
+        yield started
+
+
+def key_of_caller(server, caller, name):
+    if caller == "user":
+        return {"key_id": key_id(name), "secret": SECRET}
+    if caller == "session":
+        return sts_session(server.endpoint, "Action=GetSessionToken", key_id=key_id(name))
+    form = f"Action=AssumeRole&RoleArn=arn:aws:iam::{ACCOUNT}:role/{name}&RoleSessionName=me"
+    return sts_session(server.endpoint, form, key_id=key_id("assumer"))
+
+
+@pytest.mark.parametrize("caller", sorted(ALL))
+@pytest.mark.parametrize("row", range(len(FILLED)), ids=lambda row: f"{FILLED[row][0]}-{row}")
+def test_condition_keys_of_every_request(filling_server, row, caller):
+    """SimulatePolicy fills in the same, except what depends on the connection and on the name of the session."""
+    name, wanted = f"c{row}", caller in FILLED[row][3]
+    key = key_of_caller(filling_server, caller, name)
+    with SignedClient(filling_server.endpoint, **key, more={"user-agent": "tests/1"}) as client:
+        answer = client.post("GetItem", json.dumps(on_table(Key=item("a"))).encode())
+    assert answer.status == 200 if wanted else answer.json()["__type"].endswith("#AccessDeniedException"), answer.body
+    if caller != "session":
+        given = {"aws:SourceIp": ["127.0.0.1"], "aws:SecureTransport": ["false"], "aws:UserAgent": ["tests/1"]}
+        if caller == "role":
+            given["aws:userid"] = [f"{name}:me"]
+        with connect(filling_server, "root", target="GrammeAdmin_20261101.") as root:
+            found = root.SimulatePolicy(**{"RoleName" if caller == "role" else "UserName": name}, Action="dynamodb:GetItem", Resource=T,
+                                        Context=given)
+        assert (found["Decision"], found["TableFound"]) == ("allowed" if wanted else "implicitDeny", True)
 
 
 # --- what is no operation of DynamoDB ---

@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from boto_config import boto3_config
 from c_programs import sanitizer_flags
+from installation import Installation, client as client_of
 from server import Server, TlsServer
 from signing import KEY_ID, SECRET, SignedClient, write_users
 from waiting import poll
@@ -144,6 +145,80 @@ def test_a_session_expires(tmp_path):
         with SignedClient(server.endpoint, target="Gramme_20261115.") as root:
             assert root.post("SetClock", b'{"AdvanceSeconds":901}').status == 200
         assert code_of(database(server, keys).list_tables) == "ExpiredTokenException"
+
+
+# --- sessions that end early ---
+
+ADMIN, CLOCK = "GrammeAdmin_20261101.", "Gramme_20261115."
+BOB = {"aws_access_key_id": "AKIABOB", "aws_secret_access_key": SECRET}
+# Who holds a session: the two users, and two roles, each of which another user has assumed.
+HOLDERS = {
+    "ada": lambda server: sts(server, ADA).get_session_token(), "bob": lambda server: sts(server, BOB).get_session_token(),
+    "reader": lambda server: sts(server, ADA).assume_role(RoleArn=READER, RoleSessionName="s1"),
+    "writer": lambda server: sts(server, BOB).assume_role(RoleArn=f"arn:aws:iam::{ACCOUNT}:role/writer", RoleSessionName="s1")}
+
+
+def add_user(admin, name):
+    admin.CreateUser(UserName=name)
+    admin.CreateAccessKey(UserName=name, AccessKeyId=f"AKIA{name.upper()}", SecretAccessKey=SECRET)
+    admin.AttachPolicy(PolicyName="full", UserName=name)
+
+
+def put_role(admin, name, user):
+    admin.PutRole(RoleName=name, Document=json.dumps(trust({"AWS": f"arn:aws:iam::{ACCOUNT}:user/{user}"})))
+    admin.AttachPolicy(PolicyName="readonly", RoleName=name)
+
+
+# What: the change, whose sessions it ends, and who gets no new one afterwards.
+CHANGES = {
+    "user revoked": (lambda command, admin: command("user", "revoke", "ada"), {"ada"}, set()),
+    "user disabled": (lambda command, admin: command("user", "disable", "ada"), {"ada"}, {"ada", "reader"}),
+    "user enabled again": (lambda command, admin: (command("user", "disable", "ada"), command("user", "enable", "ada")), set(), set()),
+    "user removed": (lambda command, admin: command("user", "remove", "ada"), {"ada"}, {"ada", "reader"}),
+    "user recreated": (lambda command, admin: (command("user", "remove", "ada"), add_user(admin, "ada")), {"ada"}, set()),
+    "role revoked": (lambda command, admin: command("role", "revoke", "reader"), {"reader"}, set()),
+    "role put again": (lambda command, admin: put_role(admin, "reader", "ada"), set(), set()),
+    "role removed": (lambda command, admin: command("role", "remove", "reader"), {"reader"}, {"reader"}),
+    "role recreated": (lambda command, admin: (command("role", "remove", "reader"), put_role(admin, "reader", "ada")), {"reader"}, set())}
+
+
+def check_sessions(server, sessions, ended):
+    for holder, issued in sessions.items():
+        client = database(server, as_keys(issued["Credentials"]))
+        if holder not in ended:
+            assert client.list_tables()["TableNames"] == [], holder
+            continue
+        with pytest.raises(ClientError) as caught:
+            client.list_tables()
+        assert caught.value.response["Error"] == {
+            "Code": "UnrecognizedClientException", "Message": "The security token included in the request is invalid"}, holder
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_sessions_end_early(tmp_path, what):
+    """Those of this user or role, at once and also after a restart; other sessions do not, nor do new ones."""
+    change, ended, barred = CHANGES[what]
+    installation = Installation(tmp_path)
+    with installation.start() as server:
+        with client_of(server, installation.root, target=ADMIN) as admin:
+            for name, role in (("ada", "reader"), ("bob", "writer")):
+                add_user(admin, name)
+                put_role(admin, role, name)
+            sessions = {holder: issue(server) for holder, issue in HOLDERS.items()}
+            check_sessions(server, sessions, set())
+            change(lambda *words: installation.on(server, *words), admin)
+        check_sessions(server, sessions, ended)
+    with installation.start("--test-clock", "on") as server:
+        check_sessions(server, sessions, ended)
+        with client_of(server, installation.root, target=CLOCK) as root:
+            root.SetClock(AdvanceSeconds=2)  # a session of the second of the revocation is revoked, too
+        for holder in barred:
+            with pytest.raises(ClientError):
+                HOLDERS[holder](server)
+        check_sessions(server, {holder: HOLDERS[holder](server) for holder in HOLDERS if holder not in barred}, set())
+        for keys, is_known in ((ADA, "ada" not in barred), (BOB, True)):  # lasting keys are not revoked
+            if is_known:
+                assert database(server, keys).list_tables()["TableNames"] == []
 
 
 # --- audit ---

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import stat
 from urllib.parse import quote
 
@@ -107,6 +108,26 @@ class SignedClient:
 
     def __getattr__(self, operation):
         return lambda **members: self.call(operation, **members)
+
+
+def sts_answer(endpoint, form, **key) -> Answer:
+    """What STS answers to a form. key: key_id and secret, else those of above."""
+    body = form.encode()
+    connection = Connection(endpoint)
+    headers = signed_headers(connection.host, "", body, service="sts", more={"content-type": "application/x-www-form-urlencoded"}, **key)
+    connection.send(request_bytes(headers, body))
+    answer = connection.read_answer()
+    connection.close()
+    return answer
+
+
+def sts_session(endpoint, form, **key):
+    """The temporary key that STS issues, as options of SignedClient."""
+    answer = sts_answer(endpoint, form, **key)
+    text = answer.body.decode()
+    assert answer.status == 200, text
+    return {option: re.search(f"<{name}>([^<]+)</{name}>", text)[1]
+            for option, name in (("key_id", "AccessKeyId"), ("secret", "SecretAccessKey"), ("token", "SessionToken"))}
 
 
 def write_users(path, users=(), roles=(), policies=()):

@@ -616,7 +616,6 @@ bool authorize_statement(struct api_call *call, const struct statement_question 
         .table = asked->statement->table,
         .index = asked->statement->index,
         .enclosing = asked->enclosing,
-        .capacity = asked->capacity,
         .statement = asked,
     };
     return ask(&question, err);

@@ -25,7 +25,6 @@ struct text_list {
 struct statement_question {
     const struct statement *statement;
     struct wire_enum return_on_failure; /* ReturnValuesOnConditionCheckFailure */
-    struct wire_enum capacity;          /* ReturnConsumedCapacity */
     const char *enclosing;              /* the transaction that contains it, or NULL */
 };
 

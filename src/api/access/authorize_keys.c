@@ -375,18 +375,16 @@ static void fill_attributes(struct question *question)
 
 /* Parameters -------------------------------------------------------------------------------- */
 
-/* Returns whether dynamodb:Select applies: the action reads items. */
-static bool has_select(const struct question *question)
-{
-    static const char *const actions[] = {"dynamodb:BatchGetItem", "dynamodb:GetItem",
-                                          "dynamodb:Query", "dynamodb:Scan"};
-    for (size_t i = 0; i < COUNT_OF(actions); i++) {
-        if (strcmp(question->action, actions[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
+#define KEY_BITS                                                                                   \
+    (CONTEXT_BIT(CONTEXT_DDB_LEADING_KEYS) | CONTEXT_BIT(CONTEXT_DDB_SECOND_KEYS) |                \
+     CONTEXT_BIT(CONTEXT_DDB_THIRD_KEYS) | CONTEXT_BIT(CONTEXT_DDB_FOURTH_KEYS))
+#define CAPACITY_BIT  CONTEXT_BIT(CONTEXT_DDB_RETURN_CONSUMED_CAPACITY)
+#define ENCLOSING_BIT CONTEXT_BIT(CONTEXT_DDB_ENCLOSING_OPERATION)
+#define RETURN_BIT    CONTEXT_BIT(CONTEXT_DDB_RETURN_VALUES)
+#define SELECT_BIT    CONTEXT_BIT(CONTEXT_DDB_SELECT)
+#define ITEM_BITS     (KEY_BITS | CONTEXT_BIT(CONTEXT_DDB_ATTRIBUTES) | CAPACITY_BIT)
+#define WRITE_BITS    (ITEM_BITS | RETURN_BIT | ENCLOSING_BIT)
+#define ALL_BITS      (WRITE_BITS | SELECT_BIT)
 
 static struct str select_of(const struct question *question)
 {
@@ -402,14 +400,6 @@ static struct str select_of(const struct question *question)
     return str_is_null(question->index) ? STR("ALL_ATTRIBUTES") : STR("ALL_PROJECTED_ATTRIBUTES");
 }
 
-static bool has_return_values(const struct question *question)
-{
-    return strcmp(question->action, "dynamodb:PutItem") == 0 ||
-           strcmp(question->action, "dynamodb:UpdateItem") == 0 ||
-           strcmp(question->action, "dynamodb:DeleteItem") == 0 ||
-           strcmp(question->action, "dynamodb:ConditionCheckItem") == 0;
-}
-
 static void fill_return_values(struct question *question)
 {
     const struct wire_enum *returned = member(question, "ReturnValues", SHAPE_ENUM);
@@ -420,17 +410,20 @@ static void fill_return_values(struct question *question)
     question->shows_old_on_failure = on_failure != NULL && str_eq(on_failure->text, STR("ALL_OLD"));
 }
 
-static void fill_parameters(struct question *question)
+/* `keys`: CONTEXT_BITs of the condition keys to fill in. */
+static void fill_parameters(struct question *question, uint64_t keys)
 {
-    if (has_select(question)) {
+    if ((keys & SELECT_BIT) != 0) {
         authorize_set(question, CONTEXT_DDB_SELECT, select_of(question));
     }
-    if (has_return_values(question)) {
+    if ((keys & RETURN_BIT) != 0) {
         fill_return_values(question);
     }
-    authorize_set(question, CONTEXT_DDB_RETURN_CONSUMED_CAPACITY,
-                  str_is_null(question->capacity.text) ? STR("NONE") : question->capacity.text);
-    if (question->enclosing != NULL) {
+    if ((keys & CAPACITY_BIT) != 0) {
+        authorize_set(question, CONTEXT_DDB_RETURN_CONSUMED_CAPACITY,
+                      str_is_null(question->capacity.text) ? STR("NONE") : question->capacity.text);
+    }
+    if (question->enclosing != NULL && (keys & ENCLOSING_BIT) != 0) {
         authorize_set(question, CONTEXT_DDB_ENCLOSING_OPERATION, str_from_c(question->enclosing));
     }
 }
@@ -479,27 +472,58 @@ static void fill_tags(struct question *question)
     }
 }
 
-#define KEY_BITS                                                                                   \
-    (CONTEXT_BIT(CONTEXT_DDB_LEADING_KEYS) | CONTEXT_BIT(CONTEXT_DDB_SECOND_KEYS) |                \
-     CONTEXT_BIT(CONTEXT_DDB_THIRD_KEYS) | CONTEXT_BIT(CONTEXT_DDB_FOURTH_KEYS))
-#define PARAMETER_BITS                                                                             \
-    (CONTEXT_BIT(CONTEXT_DDB_SELECT) | CONTEXT_BIT(CONTEXT_DDB_RETURN_VALUES) |                    \
-     CONTEXT_BIT(CONTEXT_DDB_RETURN_CONSUMED_CAPACITY) |                                           \
-     CONTEXT_BIT(CONTEXT_DDB_ENCLOSING_OPERATION))
 #define TAG_BITS (CONTEXT_BIT(CONTEXT_AWS_TAG_KEYS) | CONTEXT_BIT(CONTEXT_REQUEST_TAG))
+
+/* The keys of the actions on items, as the service authorization reference lists them; other
+ * actions have none of these keys. It differs in two places: it lists ReturnValues for Query and
+ * Scan, whose requests have no such parameter; and no EnclosingOperation for ConditionCheckItem,
+ * with which the developer guide ("Using IAM with DynamoDB transactions") restricts it. */
+static const struct {
+    const char *action;
+    uint64_t keys;
+} action_keys[] = {
+    {"dynamodb:BatchGetItem", ITEM_BITS | SELECT_BIT},
+    {"dynamodb:BatchWriteItem", ITEM_BITS},
+    {"dynamodb:ConditionCheckItem", WRITE_BITS},
+    {"dynamodb:DeleteItem", WRITE_BITS},
+    {"dynamodb:GetItem", ITEM_BITS | SELECT_BIT | ENCLOSING_BIT},
+    {"dynamodb:PutItem", WRITE_BITS},
+    {"dynamodb:Query", ITEM_BITS | SELECT_BIT},
+    {"dynamodb:Scan", (ITEM_BITS & ~KEY_BITS) | SELECT_BIT},
+    {"dynamodb:UpdateItem", WRITE_BITS},
+};
+
+/* Returns the keys of the question's action. That of an operation on tables has none, even if it
+ * asks for an action on items, as restores do. */
+static uint64_t keys_of_action(const struct question *question)
+{
+    if (question->call->op->access == ACCESS_ADMIN ||
+        (question->shape == NULL && question->items == NULL)) {
+        return 0;
+    }
+    for (size_t i = 0; i < COUNT_OF(action_keys); i++) {
+        if (strcmp(question->action, action_keys[i].action) == 0) {
+            return action_keys[i].keys;
+        }
+    }
+    return 0;
+}
+
+static void fill_item_keys(struct question *question, uint64_t keys)
+{
+    if ((keys & KEY_BITS) != 0) {
+        fill_leading_keys(question);
+    }
+    if ((keys & CONTEXT_BIT(CONTEXT_DDB_ATTRIBUTES)) != 0) {
+        fill_attributes(question);
+    }
+    fill_parameters(question, keys);
+}
 
 void authorize_fill_keys(struct question *question, uint64_t mentions)
 {
-    bool is_on_items = question->call->op->access != ACCESS_ADMIN &&
-                       (question->shape != NULL || question->items != NULL);
-    if (is_on_items && (mentions & KEY_BITS) != 0) {
-        fill_leading_keys(question);
-    }
-    if (is_on_items && (mentions & CONTEXT_BIT(CONTEXT_DDB_ATTRIBUTES)) != 0) {
-        fill_attributes(question);
-    }
-    if (is_on_items && (mentions & PARAMETER_BITS) != 0) {
-        fill_parameters(question);
+    if ((mentions & ALL_BITS) != 0) {
+        fill_item_keys(question, mentions & keys_of_action(question));
     }
     if ((mentions & TAG_BITS) != 0 && question->shape != NULL) {
         fill_tags(question);

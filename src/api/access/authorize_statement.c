@@ -70,6 +70,7 @@ static void fill_attributes(struct question *question, const struct statement *s
     authorize_set_list(question, CONTEXT_DDB_ATTRIBUTES, &names.list);
 }
 
+/* dynamodb:ReturnConsumedCapacity is no key of the actions of PartiQL. */
 static void fill_parameters(struct question *question, const struct statement *statement)
 {
     static const char *const returned[] = {
@@ -94,8 +95,6 @@ static void fill_parameters(struct question *question, const struct statement *s
         authorize_set(question, CONTEXT_DDB_RETURN_VALUES,
                       str_from_c(returned[statement->returning]));
     }
-    authorize_set(question, CONTEXT_DDB_RETURN_CONSUMED_CAPACITY,
-                  str_is_null(question->capacity.text) ? STR("NONE") : question->capacity.text);
     if (question->enclosing != NULL) {
         authorize_set(question, CONTEXT_DDB_ENCLOSING_OPERATION, str_from_c(question->enclosing));
     }

@@ -103,8 +103,7 @@ static void find_item(struct batch_member *member)
 {
     struct api_call *call = member->batch->call;
     struct partiql *partiql = &member->partiql;
-    if (!partiql_authorize(call, partiql, member->batch->request.return_consumed_capacity, NULL,
-                           &member->err) ||
+    if (!partiql_authorize(call, partiql, NULL, &member->err) ||
         !partiql_find_table(call, partiql, &member->err) ||
         !partiql_find_index(partiql, &member->err)) {
         return;

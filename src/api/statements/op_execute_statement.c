@@ -423,8 +423,7 @@ static bool check_request(struct execute_statement *op)
            wire_validate(&shape_execute_statement, request, WORDING_OLDER, &call->err) &&
            partiql_check_parameters(call, &request->common, &call->err) &&
            partiql_parse(call, &request->common, &op->partiql, &call->err) && check_kind(op) &&
-           partiql_authorize(call, &op->partiql, request->return_consumed_capacity, NULL,
-                             &call->err) &&
+           partiql_authorize(call, &op->partiql, NULL, &call->err) &&
            partiql_find_table(call, &op->partiql, &call->err) &&
            partiql_find_index(&op->partiql, &call->err);
 }

@@ -108,8 +108,8 @@ static bool check_mixture(struct execute_transaction *op)
 static bool authorize(struct execute_transaction *op)
 {
     for (size_t i = 0; i < op->count; i++) {
-        if (!partiql_authorize(op->call, &op->statements[i], op->request.return_consumed_capacity,
-                               "ExecuteTransaction", &op->call->err)) {
+        if (!partiql_authorize(op->call, &op->statements[i], "ExecuteTransaction",
+                               &op->call->err)) {
             return false;
         }
     }

@@ -42,13 +42,12 @@ bool partiql_parse(struct api_call *call, const struct statement_request *reques
     return statement_parse(call->arena, request->text, parameters, count, &out->statement, err);
 }
 
-bool partiql_authorize(struct api_call *call, const struct partiql *partiql,
-                       struct wire_enum capacity, const char *enclosing, struct err *err)
+bool partiql_authorize(struct api_call *call, const struct partiql *partiql, const char *enclosing,
+                       struct err *err)
 {
     struct statement_question question = {
         .statement = &partiql->statement,
         .return_on_failure = partiql->request->return_on_failure,
-        .capacity = capacity,
         .enclosing = enclosing,
     };
     return authorize_statement(call, &question, err);

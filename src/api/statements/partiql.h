@@ -35,10 +35,9 @@ MUST_USE bool partiql_check_parameters(struct api_call *call,
 MUST_USE bool partiql_parse(struct api_call *call, const struct statement_request *request,
                             struct partiql *out, struct err *err);
 /* Returns whether the caller may run a parsed statement; must be called before its table is looked
- * up. `capacity` is the ReturnConsumedCapacity of the request, `enclosing` the transaction that
- * contains the statement, or NULL. */
+ * up. `enclosing` is the transaction that contains the statement, or NULL. */
 MUST_USE bool partiql_authorize(struct api_call *call, const struct partiql *partiql,
-                                struct wire_enum capacity, const char *enclosing, struct err *err);
+                                const char *enclosing, struct err *err);
 /* Looks up the table and sets partiql->table. */
 MUST_USE bool partiql_find_table(struct api_call *call, struct partiql *partiql, struct err *err);
 /* Looks up the index, if the statement names one, and sets partiql->index. Fails for an index that
