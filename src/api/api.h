@@ -86,6 +86,8 @@ struct api_call {
     struct str *resources;
     size_t resource_count;
     bool is_authorized; /* the policies have been checked; used if there is a guard */
+    /* The first ARN given as a TableName whose Region or account is another one; STR_NULL: none. */
+    struct str foreign_arn;
     /* While another thread writes the response, `out` points to `away_out` and home_out to the
      * caller's buffer; see leave_thread(). */
     struct buf *home_out;

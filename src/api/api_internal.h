@@ -141,8 +141,13 @@ static inline enum value_wording api_wording(const struct api_call *call)
 enum { TABLE_NAME_MIN = 3, TABLE_NAME_MAX = 255 };
 
 /* Checks the length and characters of a table name. shape_table_name has already extracted it from
- * an ARN. The error is reported alone, without others of the request. */
+ * an ARN, which must be of this Region and account. The error is reported alone, without others of
+ * the request. */
 MUST_USE bool api_check_table_name(struct api_call *call, struct str name);
+/* Checks that no TableName of the request is an ARN of another Region or account. */
+MUST_USE bool api_check_table_arns(struct api_call *call);
+/* Returns the table name of a key of RequestItems, which may be an ARN. */
+struct str api_table_of_key(struct api_call *call, struct str key);
 /* Returns the name in arn:aws:dynamodb:region:account:table/name, borrowed from `arn`; STR_NULL if
  * it is not such an ARN. */
 struct str api_table_in_arn(struct str arn);

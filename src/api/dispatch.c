@@ -154,6 +154,7 @@ void api_run(struct api_call *call)
     call->out_start = call->out->len;
     call->home_out = NULL;
     call->tables = NULL;
+    call->foreign_arn = STR_NULL;
     call->accesses = NULL;
     call->throttling = (struct throttling){0};
     call->write_error_members = NULL;

@@ -24,6 +24,14 @@ static bool is_name_or_empty(struct str text)
     return text.len == 0 || is_name(text);
 }
 
+/* Whether an ARN has the Region and the account of the server. */
+static bool is_own_arn(const struct api_call *call, struct str text)
+{
+    struct arn arn = arn_parse(text);
+    return str_eq(arn.region, engine_region(call->engine)) &&
+           str_eq(arn.account, engine_account(call->engine));
+}
+
 struct str api_table_in_arn(struct str arn)
 {
     if (!str_starts_with(arn, STR("arn:"))) {
@@ -53,11 +61,24 @@ bool api_split_backup_arn(struct str arn, struct backup_arn_parts *out)
     return !str_is_null(out->table) && out->id.len > 0;
 }
 
-/* Returns the table name in an ARN; `given` itself if it is not an ARN. */
-static struct str name_in_arn(struct str given)
+/* Returns the table name in an ARN; `given` itself if it is not an ARN. Notes an ARN of another
+ * Region or account in the call, which is `context`, or NULL. */
+static struct str name_in_arn(struct str given, void *context)
 {
+    struct api_call *call = context;
     struct str name = api_table_in_arn(given);
-    return str_is_null(name) ? given : name;
+    if (LIKELY(str_is_null(name))) {
+        return given;
+    }
+    if (call != NULL && str_is_null(call->foreign_arn) && !is_own_arn(call, given)) {
+        call->foreign_arn = given;
+    }
+    return name;
+}
+
+struct str api_table_of_key(struct api_call *call, struct str key)
+{
+    return name_in_arn(key, call);
 }
 
 /* A name or an ARN. api_check_table_name() checks the characters and the length of the name. */
@@ -218,8 +239,24 @@ static bool refuse_name(struct api_call *call, struct str name, const char *cons
                    STR_ARG(name), constraint);
 }
 
+bool api_check_table_arns(struct api_call *call)
+{
+    struct str arn = call->foreign_arn;
+    if (LIKELY(str_is_null(arn))) {
+        return true;
+    }
+    if (!str_eq(arn_parse(arn).region, engine_region(call->engine))) {
+        return err_set(&call->err, ERR_VALIDATION,
+                       "1 validation error detected: Invalid AWS region in '%.*s'", STR_ARG(arn));
+    }
+    return err_set(&call->err, ERR_ACCESS_DENIED, MESSAGE_ACCESS_DENIED);
+}
+
 bool api_check_table_name(struct api_call *call, struct str name)
 {
+    if (!api_check_table_arns(call)) {
+        return false;
+    }
     if (name.len > TABLE_NAME_MAX) {
         return refuse_name(call, name, "Member must have length less than or equal to 255");
     }

@@ -27,6 +27,16 @@ static bool is_written(struct engine_call *call, enum store_status status)
     return call->err.code == ERR_NONE;
 }
 
+/* A table that is being made can be neither changed nor deleted. */
+static bool check_not_creating(const struct engine *engine, const struct table *table,
+                               struct err *err)
+{
+    if (table_status(engine, table) == STATUS_CREATING) {
+        return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_IS_CREATING, STR_ARG(table->name));
+    }
+    return true;
+}
+
 /* --- CreateTable --- */
 
 /* The name is taken. */
@@ -44,6 +54,9 @@ static bool refuse_name(struct table_create *create, struct str row, bool is_res
     }
     if (table.restore.space != 0) {
         return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_IS_USED, STR_ARG(name));
+    }
+    if (!is_restore && !check_not_creating(create->call.engine, &table, err)) {
+        return false;
     }
     return err_set(err, is_restore ? ERR_TABLE_ALREADY_EXISTS : ERR_RESOURCE_IN_USE,
                    MESSAGE_TABLE_EXISTS, STR_ARG(name));
@@ -126,17 +139,20 @@ void engine_create_table(struct table_create *create)
     store_update(call->engine->store, &create->update);
 }
 
-/* A table that is being made can be neither changed nor deleted. */
-static bool check_not_creating(const struct engine *engine, const struct table *table,
-                               struct err *err)
-{
-    if (table_status(engine, table) == STATUS_CREATING) {
-        return err_set(err, ERR_RESOURCE_IN_USE, MESSAGE_TABLE_IS_CREATING, STR_ARG(table->name));
-    }
-    return true;
-}
-
 /* --- UpdateTable --- */
+
+/* Reads the table to be changed. To most changes a table that is being restored is missing. */
+static bool find_table(const struct table_change *change, struct str row, struct table *table,
+                       struct err *err)
+{
+    if (!str_is_null(row) && !table_decode(change->call.arena, row, table, err)) {
+        return false;
+    }
+    if (str_is_null(row) || (table->restore.space != 0 && !change->may_be_creating)) {
+        return err_set(err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(change->name));
+    }
+    return change->may_be_creating || check_not_creating(change->call.engine, table, err);
+}
 
 static bool change_eval(struct store_update *update, const struct str *rows,
                         struct store_batch *batch)
@@ -144,12 +160,8 @@ static bool change_eval(struct store_update *update, const struct str *rows,
     struct table_change *change = CONTAINER_OF(update, struct table_change, update);
     struct err *err = &change->call.err;
     err->code = ERR_NONE;
-    if (str_is_null(rows[0])) {
-        return err_set(err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(change->name));
-    }
     struct table *table = ARENA_NEW(change->call.arena, struct table);
-    if (!table_decode(change->call.arena, rows[0], table, err) ||
-        (!change->may_be_creating && !check_not_creating(change->call.engine, table, err))) {
+    if (!find_table(change, rows[0], table, err)) {
         return false;
     }
     change->version = follow_version_after(rows[2]);

@@ -11,6 +11,7 @@
 
 #define MESSAGE_INVALID         "One or more parameter values were invalid: "
 #define MESSAGE_INVALID_REQUEST "Invalid Request: "
+#define MESSAGE_IN_USE          "Attempt to change a resource which is still in use: "
 /* length, twice: a B as Java prints it */
 #define MESSAGE_BINARY "java.nio.HeapByteBuffer[pos=0 lim=%zu cap=%zu]"
 /* type, text */
@@ -41,14 +42,12 @@
 /* name, ARN of a backup */
 #define MESSAGE_TABLE_IS_RESTORED "Table: %.*s is already being restored from backup: %.*s"
 /* name */
-#define MESSAGE_TABLE_IS_USED                                                                      \
-    "Attempt to change a resource which is still in use: Table is being used: %.*s"
+#define MESSAGE_TABLE_IS_USED MESSAGE_IN_USE "Table is being used: %.*s"
 /* name */
-#define MESSAGE_TABLE_IS_CREATING                                                                  \
-    "Attempt to change a resource which is still in use: Table is being created: %.*s"
+#define MESSAGE_TABLE_IS_CREATING MESSAGE_IN_USE "Table is being created: %.*s"
 #define MESSAGE_INDEXES_ARE_CHANGING                                                               \
-    "Attempt to change a resource which is still in use: Cannot delete table while indexes are "   \
-    "being created, updated, or deleted."
+    MESSAGE_IN_USE                                                                                 \
+    "Cannot delete table while indexes are being created, updated, or deleted."
 #define MESSAGE_DELETION_PROTECTED                                                                 \
     "Resource cannot be deleted as it is currently protected against deletion. Disable "           \
     "deletion protection first."

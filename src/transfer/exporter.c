@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "transfer/exporter_internal.h"
+#include "transfer/failure_code.h"
 
 enum {
     POLL_MS = 20,
@@ -109,7 +110,7 @@ static void set_failure(struct export_job *job)
     if (!str_is_null(job->export.failure_code)) {
         return;
     }
-    job->export.failure_code = arena_format(&job->arena, "S3%s", error->code);
+    job->export.failure_code = failure_code(&job->arena, error);
     job->export.failure_message =
         arena_format(&job->arena, "%s (Service: Amazon S3; Status Code: %d; Error Code: %s)",
                      error->message, error->status, error->code);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "err/messages.h"
 #include "expr/expr.h"
+#include "transfer/failure_code.h"
 #include "transfer/load_run_internal.h"
 
 #define ITEM_ERRORS                                                                                \
@@ -44,7 +45,7 @@ enum load_result load_fail_objects(struct load_run *run, const struct object_err
     if (object_error_is(error, "Stopped")) {
         return LOAD_RUN_LATER;
     }
-    struct str code = arena_format(&run->arena, "S3%s", error->code);
+    struct str code = failure_code(&run->arena, error);
     return load_fail(run, code.data, "%s", error->message);
 }
 

@@ -13,7 +13,7 @@ enum {
     LIST_MAX = 64,
 };
 static const int64_t kept_ms = (int64_t)90 * 24 * 60 * 60 * 1000;
-static const int64_t sweep_us = (int64_t)60 * 60 * 1000 * 1000;
+static const int64_t sweep_ms = (int64_t)60 * 60 * 1000;
 
 /* One running load. */
 struct worker {
@@ -32,7 +32,7 @@ struct loader {
     struct engine *engine;
     struct objects *objects;
     struct worker workers[WORKERS_MAX];
-    int64_t swept_us;
+    int64_t swept_ms; /* by load_clock_ms() */
     int64_t retry_us; /* before that nothing is started */
 };
 
@@ -214,8 +214,9 @@ static int64_t loader_round(struct background *background)
     for (enum load_kind kind = 0; kind < LOAD_KINDS; kind++) {
         start_loads(loader, kind);
     }
-    if (now_us >= loader->swept_us + sweep_us || loader->swept_us == 0) {
-        loader->swept_us = now_us;
+    int64_t now_ms = load_clock_ms(loader->engine);
+    if (loader->swept_ms + sweep_ms < now_ms || now_ms < loader->swept_ms) {
+        loader->swept_ms = now_ms;
         for (enum load_kind kind = 0; kind < LOAD_KINDS; kind++) {
             sweep(loader, kind);
         }

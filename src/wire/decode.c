@@ -11,6 +11,7 @@ struct decoder {
     struct json_reader json;
     struct builder builder; /* used for all values in turn */
     struct str complaint;   /* STR_NULL: none */
+    void *context;          /* of the `keep` functions */
 };
 
 static bool decode(struct decoder *d, const struct shape *shape, enum wire_place place, void *out);
@@ -98,7 +99,7 @@ static bool decode_string(struct decoder *d, const struct shape *shape, struct s
         return false;
     }
     if (shape->keep != NULL) {
-        *out = shape->keep(*out);
+        *out = shape->keep(*out, d->context);
     }
     return true;
 }
@@ -456,7 +457,13 @@ enum { VALUE_ROOM = 1024 };
 bool wire_decode(struct arena *arena, const struct shape *shape, struct str body, void *out,
                  struct err *err)
 {
-    struct decoder d = {.arena = arena};
+    return wire_decode_with(arena, shape, body, NULL, out, err);
+}
+
+bool wire_decode_with(struct arena *arena, const struct shape *shape, struct str body,
+                      void *context, void *out, struct err *err)
+{
+    struct decoder d = {.arena = arena, .context = context};
     json_reader_init(&d.json, arena, body);
     builder_init(&d.builder, arena, VALUE_ROOM);
     memset(out, 0, shape->size);

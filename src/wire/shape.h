@@ -103,8 +103,9 @@ struct shape {
     size_t size;                /* SHAPE_STRUCT: size of the C struct */
     const struct shape *element; /* SHAPE_LIST, SHAPE_MAP */
     const struct shape *key;     /* SHAPE_MAP: constraints of its names, or NULL */
-    /* SHAPE_STRING: returns the part of the text to keep; NULL: all of it. */
-    struct str (*keep)(struct str text);
+    /* SHAPE_STRING: returns the part of the text to keep; NULL: all of it. `context` is that of
+     * wire_decode_with(), or NULL. */
+    struct str (*keep)(struct str text, void *context);
     /* The current layer (see enum value_wording) reports a bound or an enum of this shape without
      * the value; an enum with this list of values. */
     bool terse;
@@ -137,6 +138,9 @@ bool shape_is_absent(const struct shape *shape, const void *kept);
  * budget. A list with a length limit may be cut after that limit. */
 MUST_USE bool wire_decode(struct arena *arena, const struct shape *shape, struct str body,
                           void *out, struct err *err);
+/* As wire_decode(), with a context for the `keep` functions of the shapes. */
+MUST_USE bool wire_decode_with(struct arena *arena, const struct shape *shape, struct str body,
+                               void *context, void *out, struct err *err);
 
 /* Writes a decoded struct as a JSON object: the members that were given. */
 void wire_write_struct(struct buf *out, const struct shape *shape, const void *decoded);

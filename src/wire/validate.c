@@ -219,7 +219,7 @@ static void add_constraints(struct buf *out, const struct shape *shape)
 
 static bool name_fits(const struct shape *shape, struct str name)
 {
-    struct str kept = shape->keep == NULL ? name : shape->keep(name);
+    struct str kept = shape->keep == NULL ? name : shape->keep(name, NULL);
     return !is_below(shape, (int64_t)kept.len) && !is_above(shape, (int64_t)kept.len) &&
            (shape->matches == NULL || shape->matches(kept));
 }

@@ -1,5 +1,7 @@
-"""boto3 with the operations that move whole tables: point-in-time recovery, exports, imports, bulk puts, Kinesis destinations.
-Debian's boto3 is older than some of them: those tests are skipped as long as its model lacks the operation."""
+"""boto3 with the operations that move whole tables: point-in-time recovery, exports, imports, bulk puts, Kinesis destinations;
+and with resource policies. Debian's boto3 is older than some of them: those tests are skipped as long as its model lacks the operation."""
+
+import json
 
 import boto3
 import pytest
@@ -131,3 +133,17 @@ def test_update_kinesis_destination(own, table):
     with fails_with("ValidationException"):
         own.update_kinesis_streaming_destination(TableName=table, StreamArn=STREAM, UpdateKinesisStreamingConfiguration={
             "ApproximateCreationDateTimePrecision": "MICROSECOND"})
+
+
+def test_resource_policies(own, table):
+    need(own, "PutResourcePolicy", "GetResourcePolicy", "DeleteResourcePolicy")
+    arn = own.describe_table(TableName=table)["Table"]["TableArn"]
+    with fails_with("PolicyNotFoundException"):
+        own.get_resource_policy(ResourceArn=arn)
+    statement = {"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "dynamodb:GetItem", "Resource": arn}
+    put = own.put_resource_policy(ResourceArn=arn, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}))
+    found = own.get_resource_policy(ResourceArn=arn)
+    assert found["RevisionId"] == put["RevisionId"] and json.loads(found["Policy"])["Statement"][0]["Action"] == "dynamodb:GetItem"
+    assert own.delete_resource_policy(ResourceArn=arn)["RevisionId"] == put["RevisionId"]
+    with fails_with("ResourceNotFoundException"):
+        own.get_resource_policy(ResourceArn=arn.replace(table, "nowhere"))

@@ -10,6 +10,7 @@ import pytest
 
 from backups import set_recovery
 from exports import Bucket, describe, export, read_items, table_arn, wait_export
+from loads import run_import
 from s3_server import FailingProxy, S3Server
 from server import Server
 from tables import all_items, create_table, put_all
@@ -100,6 +101,17 @@ def test_errors_of_the_service(s3):
         assert failed["FailureMessage"].startswith(
             "The specified bucket does not exist (Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket")
         assert describe(db, arn) == failed
+
+
+def test_errors_of_the_encryption_service(s3):
+    with FailingProxy(s3.port) as proxy, serving(proxy.endpoint) as server, Client(server.endpoint) as db:
+        table = make(db, 1)
+        proxy.refusal = "KMS.NotFoundException"
+        arn = db.ExportTableToPointInTime(TableArn=table_arn(db, table), S3Bucket=BUCKET, S3SseAlgorithm="KMS",
+                                          S3SseKmsKeyId="absent")["ExportDescription"]["ExportArn"]
+        assert wait_export(db, arn)["FailureCode"] == "KmsNotFoundException"
+        found = run_import(db, bucket=BUCKET)
+        assert (found["ImportStatus"], found["FailureCode"]) == ("FAILED", "KmsNotFoundException")
 
 
 def test_wrong_credentials(s3, monkeypatch):

@@ -93,10 +93,14 @@ def test_aws_cli(db, served):
     served[1].put("aws-cli", "x", json_lines([item(pk="a")]))
     table = unique_name()
 
-    def aws(*arguments):
+    def run_aws(*arguments):
         environment = {**os.environ, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1"}
-        done = subprocess.run(["aws", "dynamodb", *arguments, "--endpoint-url", db.endpoint, "--output", "json"], capture_output=True,
-                              text=True, check=True, env=environment)
+        return subprocess.run(["aws", "dynamodb", *arguments, "--endpoint-url", db.endpoint, "--output", "json"], capture_output=True,
+                              text=True, check=False, env=environment)
+
+    def aws(*arguments):
+        done = run_aws(*arguments)
+        assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
     parameters = {"TableName": table, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
                   "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}
@@ -104,3 +108,8 @@ def test_aws_cli(db, served):
               "--table-creation-parameters", json.dumps(parameters))["ImportTableDescription"]["ImportArn"]
     poll(lambda: aws("describe-import", "--import-arn", arn)["ImportTableDescription"]["ImportStatus"] == "COMPLETED", 60, "it is imported")
     assert wait_active(db, table) and arn in [one["ImportArn"] for one in aws("list-imports")["ImportSummaryList"]]
+    failed = run_aws("import-table", "--s3-bucket-source", "S3Bucket=aws-cli", "--input-format", "DYNAMODB_JSON",
+                     "--table-creation-parameters", json.dumps(parameters))
+    assert failed.returncode != 0 and "(ResourceInUseException)" in failed.stderr, failed.stderr
+    failed = run_aws("describe-import", "--import-arn", arn[:-8] + "00000000")
+    assert failed.returncode != 0 and "(ImportNotFoundException)" in failed.stderr, failed.stderr

@@ -5,11 +5,13 @@ import re
 
 import pytest
 
-from loads import (PACKED, Buckets, bucket, db, describe_import, identifier, import_request, in_order, json_lines, run_import, served,  # noqa: F401
-                   start_import, wait_import)
+from clock import TEST_CLOCK, advance_clock
+from loads import (PACKED, Buckets, bucket, db, describe_bulk, describe_import, identifier, import_request, in_order,  # noqa: F401
+                   json_lines, run_bulk, run_import, served, start_import, wait_import)
 from server import Server
 from tables import all_items, create_table, unique_name, wait_active
 from values import item
+from waiting import poll
 from wire import Client, Refused, invalid, refused
 
 ITEM_ERRORS = ("Some of the items failed validation checks and were not imported. Please check CloudWatch error logs for more "
@@ -218,6 +220,31 @@ def test_list(db, bucket):
         assert re.fullmatch("([0-9a-f]{16})+", page["NextToken"]) and len(page["NextToken"]) >= 112
     assert seen == arns
     assert len(db.ListImports()["ImportSummaryList"]) > 3
+
+
+@pytest.mark.parametrize("kind", ["import", "bulk put"])
+def test_forgotten_after_90_days(tmp_path, kind):
+    buckets = Buckets(tmp_path)
+    buckets.put("bucket", "x", json_lines(items(1)))
+    with Server("memory:", "--s3-directory", str(tmp_path), *TEST_CLOCK) as server, Client(server.endpoint) as db:
+        table = create_table(db)
+
+        def run():
+            return run_import(db)["ImportArn"] if kind == "import" else run_bulk(db, table, prefix="x")["BulkOperationArn"]
+
+        def listed():
+            if kind == "import":
+                return [one["ImportArn"] for one in db.ListImports()["ImportSummaryList"]]
+            return [one["BulkOperationArn"] for one in db.ListBulkOperations()["BulkOperationsSummaryList"]]
+
+        first = run()
+        advance_clock(db, 89 * 86400)
+        second = run()
+        assert listed() == [second, first]
+        advance_clock(db, 2 * 86400)
+        poll(lambda: listed() == [second], 20, "the first is forgotten")
+        with refused("ImportNotFoundException" if kind == "import" else "ResourceNotFoundException"):
+            (describe_import if kind == "import" else describe_bulk)(db, first)
 
 
 def test_describe_errors(db):

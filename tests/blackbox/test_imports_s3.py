@@ -14,7 +14,7 @@ from server import Server
 from tables import all_items, create_table, unique_name, wait_active
 from values import item
 from waiting import poll
-from wire import Client
+from wire import Client, refused
 
 REPORTS = "reports"
 
@@ -97,6 +97,16 @@ def test_more_objects_than_a_page_lists(s3, bucket):
         table = unique_name()
         check_import(db, table, run_import(db, table, bucket=bucket, prefix="data/"), wanted)
         assert proxy.requests >= len(wanted) + 2
+
+
+def test_fifty_at_once(s3, bucket):
+    """The service is away, so none of them ends."""
+    with FailingProxy(s3.port, every=1000) as proxy, serving(proxy.endpoint) as server, Client(server.endpoint) as db:
+        proxy.is_down = True
+        for _ in range(50):
+            start_import(db, unique_name(), bucket=bucket)
+        with refused("LimitExceededException", "Subscriber limit exceeded: Only 50 import operations can be done simultaneously"):
+            start_import(db, unique_name(), bucket=bucket)
 
 
 def test_errors_of_the_service(s3, bucket, monkeypatch):

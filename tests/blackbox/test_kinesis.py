@@ -135,6 +135,16 @@ def test_a_stream_of_another_account(db, stream):
     assert wait_state(db, table, "ENABLE_FAILED")["DestinationStatusDescription"] == "User does not have a permission to use kinesis stream"
 
 
+def test_a_stream_that_is_not_active(tmp_path):
+    with Kinesis(tmp_path, create_ms=600_000) as slow:
+        slow.client.create_stream(StreamName="slow", ShardCount=1)
+        with Server("memory:", "--kinesis-endpoint", slow.endpoint) as server, Client(server.endpoint) as db:
+            table = create_table(db)
+            db.EnableKinesisStreamingDestination(TableName=table, StreamArn=stream_arn("slow"))
+            assert wait_state(db, table, "ENABLE_FAILED")["DestinationStatusDescription"] == (
+                "The kinesis Arn used to enable kinesis replication belongs to a stream which is not in Active state")
+
+
 def test_states_last_as_long_as_those_of_tables(kinesis, stream):
     arn, _ = stream
     with Server("memory:", "--kinesis-endpoint", kinesis.endpoint, "--table-delay-ms", "1000") as server, Client(server.endpoint) as db:
@@ -212,7 +222,10 @@ def test_precision(db, stream):
     answer = db.UpdateKinesisStreamingDestination(TableName=table, StreamArn=arn, UpdateKinesisStreamingConfiguration=config)
     assert answer == {"TableName": table, "StreamArn": arn, "DestinationStatus": "UPDATING", "UpdateKinesisStreamingConfiguration": config}
     assert destinations(db, table)[0]["ApproximateCreationDateTimePrecision"] == "MILLISECOND"
-    with invalid():
+    wait_state(db, table, "ACTIVE")
+    table_id = db.DescribeTable(TableName=table)["Table"]["TableId"]
+    with invalid("Invalid Request: Precision is already set to the desired value of MILLISECOND for "
+                 f"tableId: {table_id}, kdsArn: {arn}"):
         db.UpdateKinesisStreamingDestination(TableName=table, StreamArn=arn, UpdateKinesisStreamingConfiguration=config)
     db.PutItem(TableName=table, Item=item(pk="b"))
     change = reader.wait(2)[1]["dynamodb"]

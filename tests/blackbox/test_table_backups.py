@@ -9,6 +9,7 @@ import pytest
 
 from backups import create_backup, details, everything, restore, set_recovery, wait_available, wait_restored
 from boto_errors import fails_with
+from clock import TEST_CLOCK, advance_clock
 from rich_store import gramme
 from server import Server, program
 from tables import create_table, put_all, unique_name
@@ -252,6 +253,10 @@ class TestOverrides:
         ({"GlobalSecondaryIndexOverride": [{"IndexName": "new", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
                                             "Projection": {"ProjectionType": "KEYS_ONLY"}}]},
          "Index new does not match a secondary index that existed in the source table and cannot be created during the restore operation"),
+        ({"GlobalSecondaryIndexOverride": [{"IndexName": "one", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                                            "Projection": {"ProjectionType": "ALL"},
+                                            "WarmThroughput": {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000}}]},
+         "Cannot override WarmThroughput for index one"),
         ({"GlobalSecondaryIndexOverride": [{"IndexName": name, "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
                                             "Projection": {"ProjectionType": "ALL"}} for name in ("one", "again")]},
          "Index again does not match a secondary index that existed in the source table and cannot be created during the restore operation"),
@@ -302,6 +307,58 @@ class TestRefused:
                 slow.CreateBackup(TableName="target", BackupName="backup")
             wait_restored(slow, "target")
             slow.DeleteBackup(BackupArn=arn)
+
+
+def made_slowly(db):
+    """A table that is ACTIVE although new tables are CREATING until the clock is advanced."""
+    table = unique_name()
+    db.CreateTable(TableName=table, BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                   AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+    advance_clock(db, 601)
+    poll(lambda: db.DescribeTable(TableName=table)["Table"]["TableStatus"] == "ACTIVE", 30, "the table is active")
+    return table
+
+
+SLOW = ("memory:", "--table-delay-ms", "600000", *TEST_CLOCK)
+
+
+def test_a_table_that_is_being_restored_is_missing(start_server):
+    with Client(start_server(*SLOW).endpoint) as db:
+        table = made_slowly(db)
+        arn = db.DescribeTable(TableName=table)["Table"]["TableArn"].replace(table, "target")
+        db.RestoreTableFromBackup(TargetTableName="target", BackupArn=create_backup(db, table))
+        assert db.DescribeTable(TableName="target")["Table"]["TableStatus"] == "CREATING"
+        missing = "Requested resource not found: Table: target not found"
+        with refused("ResourceNotFoundException", missing):
+            db.UpdateTable(TableName="target", DeletionProtectionEnabled=True)
+        with refused("ResourceNotFoundException", missing):
+            db.UpdateTimeToLive(TableName="target", TimeToLiveSpecification={"Enabled": True, "AttributeName": "t"})
+        with refused("ResourceNotFoundException", missing):
+            db.UpdateContributorInsights(TableName="target", ContributorInsightsAction="ENABLE")
+        statement = {"Effect": "Allow", "Principal": {"AWS": "000000000000"}, "Action": "dynamodb:GetItem", "Resource": arn}
+        with refused("ResourceNotFoundException", missing):
+            db.PutResourcePolicy(ResourceArn=arn, Policy=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
+                                 ConfirmRemoveSelfResourceAccess=True)
+        with refused("ResourceNotFoundException", missing):
+            db.DeleteResourcePolicy(ResourceArn=arn)
+        with refused("ResourceNotFoundException", f"Requested resource not found: ResourceArn: {arn} not found"):
+            db.TagResource(ResourceArn=arn, Tags=[{"Key": "k", "Value": "v"}])
+        with refused("ResourceNotFoundException", f"Requested resource not found: ResourceArn: {arn} not found"):
+            db.UntagResource(ResourceArn=arn, TagKeys=["k"])
+        with refused("TableNotFoundException", "Table not found: target"):
+            set_recovery(db, "target", True)
+        advance_clock(db, 601)
+        wait_restored(db, "target")
+        db.TagResource(ResourceArn=arn, Tags=[{"Key": "k", "Value": "v"}])
+
+
+def test_fifty_restores_at_once(start_server):
+    with Client(start_server(*SLOW).endpoint) as db:
+        table = made_slowly(db)
+        for number in range(50):
+            db.RestoreTableFromBackup(TargetTableName=f"target-{number}", BackupArn=create_backup(db, table))
+        with refused("LimitExceededException", "Subscriber limit exceeded: Only 50 restore operations can be done simultaneously"):
+            db.RestoreTableFromBackup(TargetTableName="another", BackupArn=create_backup(db, table))
 
 
 def test_boto3_and_its_waiters(boto, db):

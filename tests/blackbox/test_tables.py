@@ -209,10 +209,13 @@ def test_new_table_cannot_be_used_while_it_is_creating(start_server):
 def test_table_that_is_creating_can_be_neither_changed_nor_deleted(start_server):
     with Client(start_server("memory:", "--table-delay-ms", "60000").endpoint) as db:
         db.CreateTable(**table_request("delayed"))
-        with refused("ResourceInUseException"):
+        text = "Attempt to change a resource which is still in use: Table is being created: delayed"
+        with refused("ResourceInUseException", text):
             db.UpdateTable(TableName="delayed", BillingMode="PAY_PER_REQUEST")
-        with refused("ResourceInUseException"):
+        with refused("ResourceInUseException", text):
             db.DeleteTable(TableName="delayed")
+        with refused("ResourceInUseException", text):
+            db.CreateTable(**table_request("delayed"))
 
 
 def test_update_billing_and_throughput(db, make_table):

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from clock import TEST_CLOCK, advance_clock
 from tables import create_table, put_all
 from values import item, plain, values
 from wire import Client, Refused, invalid, refused
@@ -290,6 +291,20 @@ class TestTokens:
             thread.join()
         assert set(results) <= {"done", "TransactionInProgressException"} and "done" in results
         assert stored(db, table, "k")["n"] == 1
+
+    def test_ten_minutes(self, start_server):
+        with Client(start_server("memory:", *TEST_CLOCK).endpoint) as db:
+            create_table(db, name="counters")
+            action = update("counters", "k", "ADD n :one", one=1)
+            write(db, action, ClientRequestToken="token")
+            advance_clock(db, 590)
+            write(db, action, ClientRequestToken="token")
+            assert stored(db, "counters", "k")["n"] == 1
+            with refused("IdempotentParameterMismatchException"):
+                write(db, update("counters", "k", "ADD n :one", one=5), ClientRequestToken="token")
+            advance_clock(db, 20)
+            write(db, update("counters", "k", "ADD n :one", one=5), ClientRequestToken="token")
+            assert stored(db, "counters", "k")["n"] == 6
 
     @pytest.mark.parametrize("how", ["stop", "kill"])
     def test_token_survives_a_restart(self, start_server, tmp_path, how):

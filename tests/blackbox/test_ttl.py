@@ -120,7 +120,8 @@ class TestSwitching:
             slow.CreateTable(TableName="slow", BillingMode="PAY_PER_REQUEST",
                              KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
                              AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
-            with refused("ResourceInUseException"):
+            with refused("ResourceInUseException",
+                         "Attempt to change a resource which is still in use: Table slow is being created"):
                 start_ttl(slow, "slow")
             with invalid():
                 slow.DescribeTimeToLive(TableName="slow")

@@ -65,9 +65,9 @@ export function useServer(...options) {
 
 let tables = 0;
 
-/** Makes a table with partition key pk (S) and, if given, sort key sk of that type. */
-export async function makeTable(db, { sort, ...more } = {}) {
-  const TableName = `js-${process.pid}-${++tables}`;
+/** Makes a table with partition key pk (S) and, if given, sort key sk of that type, and of that name. */
+export async function makeTable(db, { sort, name, ...more } = {}) {
+  const TableName = name ?? `js-${process.pid}-${++tables}`;
   await db.client.send(new CreateTableCommand({
     TableName,
     BillingMode: 'PAY_PER_REQUEST',

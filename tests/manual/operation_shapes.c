@@ -1,7 +1,7 @@
 /* Prints the parameters of every operation as JSON, from the tables that the server decodes
  * requests with: runs each operation with an empty request and prints the shape that it decodes.
- * tools/docs makes the reference of operations from it. Linked with --wrap=wire_decode, so that
- * operations call __wrap_wire_decode() below. */
+ * tools/docs makes the reference of operations from it. Linked with --wrap=wire_decode_with, so
+ * that operations call __wrap_wire_decode_with() below. */
 #include <setjmp.h>
 #include <stdio.h>
 
@@ -15,9 +15,9 @@ enum { DEPTH_MAX = 8 };
 static jmp_buf after_decode;
 static struct buf out;
 
-/* Called instead of wire_decode(). */
-bool __wrap_wire_decode(struct arena *arena, const struct shape *shape, struct str body,
-                        void *decoded, struct err *err);
+/* Called instead of wire_decode_with(). */
+bool __wrap_wire_decode_with(struct arena *arena, const struct shape *shape, struct str body,
+                             void *context, void *decoded, struct err *err);
 
 static void write_shape(const struct shape *shape, int depth);
 
@@ -69,10 +69,10 @@ static void write_shape(const struct shape *shape, int depth)
     }
 }
 
-bool __wrap_wire_decode(struct arena *arena, const struct shape *shape, struct str body,
-                        void *decoded, struct err *err)
+bool __wrap_wire_decode_with(struct arena *arena, const struct shape *shape, struct str body,
+                             void *context, void *decoded, struct err *err)
 {
-    (void)arena, (void)body, (void)decoded, (void)err;
+    (void)arena, (void)body, (void)context, (void)decoded, (void)err;
     write_shape(shape, 0);
     longjmp(after_decode, 1);
 }

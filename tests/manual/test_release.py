@@ -75,6 +75,23 @@ def test_packages(release, clone):
     assert release.check_packages("0.2.0") == ["packaging/python/pyproject.toml has version 0.1.0, meson.build 0.2.0"]
 
 
+def test_named_versions(release, clone):
+    page = clone / "docs/install.md"
+    page.parent.mkdir()
+    page.write_text("`gramme_0.2.0-1_amd64.deb`, `gramme-0.2.0.tgz`\n\nWith Gramme 0.1.9 and RocksDB 7.8.3: gramme-0.1.9-linux-x86_64.tar.gz\n")
+    container = clone / "packaging/container/Containerfile"
+    container.parent.mkdir()
+    container.write_text("# gramme-0.3.0-linux-x86_64.tar.gz\n")
+    subprocess.run(["git", "add", "-A"], cwd=clone, check=True)
+    assert release.check_named_versions("0.2.0") == [
+        "docs/install.md:3 names version 0.1.9, meson.build 0.2.0", "docs/install.md:3 names version 0.1.9, meson.build 0.2.0",
+        "packaging/container/Containerfile:1 names version 0.3.0, meson.build 0.2.0"]
+
+
+def test_named_versions_of_this_tree(release):
+    assert release.check_named_versions(release.project_version()) == []
+
+
 def test_formats_of_this_tree(release, built):
     assert release.check_formats(built["formats"]) == []
     assert len(release.check_formats({"store": 99, "postgresql": 99})) == 2

@@ -33,6 +33,19 @@ def test_compose_files_are_yaml():
     assert cluster["services"]["gramme2"]["environment"]["GRAMME_STORE"] == "postgresql://gramme@db1,db2/gramme"
 
 
+def test_debian_package_needs_the_console(tmp_path):
+    """Without its npm packages the build of the package fails, instead of making a server without the console."""
+    installed = "console/node_modules/.installed"
+    rules = ["make", "-f", ROOT / "packaging/debian/rules", installed]
+    done = subprocess.run(rules, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "npm packages of the console are missing" in done.stderr
+    (tmp_path / installed).parent.mkdir(parents=True)
+    (tmp_path / installed).touch()
+    subprocess.run(rules, cwd=tmp_path, capture_output=True, check=True)
+    text = (ROOT / "packaging/debian/rules").read_text()
+    assert re.search(rf"^override_dh_auto_configure:.*{re.escape(installed)}", text, re.MULTILINE)
+
+
 def test_balancer_configuration():
     program = shutil.which("haproxy") or "/usr/sbin/haproxy"
     if not pathlib.Path(program).exists():

@@ -1,12 +1,12 @@
-// A Kinesis for tests: node kinesalite.cjs PORT DIRECTORY [FAIL_EVERY]. Listens on loopback; prints its port. Streams are in DIRECTORY, so that a
+// A Kinesis for tests: node kinesalite.cjs PORT DIRECTORY [FAIL_EVERY [CREATE_MS]]. Listens on loopback; prints its port. Streams are in DIRECTORY, so that a
 // restart keeps them. FAIL_EVERY: of every so many PutRecords one fails with status 500 or, in turn, is carried out and not answered; and of every
-// so many records one is refused.
+// so many records one is refused. CREATE_MS: how long a new stream is CREATING.
 const http = require('node:http');
 const { createRequire } = require('node:module');
 
 const load = createRequire(`${__dirname}/../package.json`);
-const [port, path, failEvery = '0'] = process.argv.slice(2);
-const kinesalite = load('kinesalite')({ path, createStreamMs: 20, deleteStreamMs: 20, updateStreamMs: 20, shardLimit: 100 });
+const [port, path, failEvery = '0', createMs = '20'] = process.argv.slice(2);
+const kinesalite = load('kinesalite')({ path, createStreamMs: Number(createMs), deleteStreamMs: 20, updateStreamMs: 20, shardLimit: 100 });
 const every = Number(failEvery);
 let requests = 0;
 let records = 0;

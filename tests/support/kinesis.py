@@ -22,17 +22,17 @@ def stream_arn(name, region="us-east-1"):
 class Kinesis:
     """Serves at self.endpoint; its streams are kept in a directory, so stop() and start() lose nothing."""
 
-    def __init__(self, directory, fail_every=0):
+    def __init__(self, directory, fail_every=0, create_ms=20):
         self.directory = str(directory)
-        self.fail_every = fail_every
+        self.fail_every, self.create_ms = fail_every, create_ms
         self.port = free_port()  # the same after stop() and start()
         self.process = None
         self.start()
         self.client = boto3.client("kinesis", endpoint_url=self.endpoint, **boto3_config())
 
     def start(self):
-        self.process = subprocess.Popen(["node", str(SCRIPT), str(self.port), self.directory, str(self.fail_every)],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(["node", str(SCRIPT), str(self.port), self.directory, str(self.fail_every),
+                                         str(self.create_ms)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         line = self.process.stdout.readline()
         assert line, "kinesalite did not start"
         self.port = int(line)

@@ -111,6 +111,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not signed:
             self.answer(403, {}, b"<Error><Code>SignatureDoesNotMatch</Code><Message>The signature does not match</Message></Error>")
             return
+        if proxy.refusal is not None:
+            self.answer(400, {}, f"<Error><Code>{proxy.refusal}</Code><Message>Refused</Message></Error>".encode())
+            return
         trouble = (number // proxy.every) % 3 if number % proxy.every == 0 else None
         if proxy.is_down or (proxy.good_requests is not None and number > proxy.good_requests) or trouble == 0:
             self.close_connection = True  # no answer
@@ -157,6 +160,7 @@ class FailingProxy:
         self.requests, self.lock = 0, threading.Lock()
         self.lose = lambda command, path: False  # whether the answer to a request is lost
         self.good_requests = None  # all others fail; None: no limit
+        self.refusal = None  # the code of the error that answers each request; None: requests are passed on
         self.commands = collections.Counter()
         self.last = None  # path of the last request, and whether its signature is good
         self.listener = Listener(("127.0.0.1", 0), Handler)

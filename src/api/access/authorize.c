@@ -477,7 +477,7 @@ static bool ask_batch(struct question *question)
     const struct shape *element = authorize_shape(question->shape, "RequestItems")->element;
     for (size_t i = 0; i < tables->count; i++) {
         struct question one = *question;
-        one.table = shape_table_key.keep(tables->names[i]);
+        one.table = shape_table_key.keep(tables->names[i], NULL);
         if (element->kind == SHAPE_LIST) {
             one.items = &((const struct wire_list *)tables->values)[i];
             one.shape = element->element;
@@ -593,7 +593,7 @@ static bool authorize(struct api_call *call, const struct shape *shape, const vo
 
 bool api_decode(struct api_call *call, const struct shape *shape, void *out)
 {
-    return wire_decode(call->arena, shape, call->body, out, &call->err) &&
+    return wire_decode_with(call->arena, shape, call->body, call, out, &call->err) &&
            (LIKELY(call->guard == NULL && !call->notes_resources) || authorize(call, shape, out));
 }
 

@@ -197,6 +197,11 @@ static bool add_override(const struct restorer *restorer, enum index_kind kind,
     if (source == NULL) {
         return false;
     }
+    if (given->warm != NULL) {
+        return err_set(&restorer->call->err, ERR_VALIDATION,
+                       MESSAGE_INVALID_REQUEST "Cannot override WarmThroughput for index %.*s",
+                       STR_ARG(given->name));
+    }
     *out = *source;
     out->name = given->name;
     return kind == INDEX_LOCAL || apply_index_throughput(restorer, given, out);

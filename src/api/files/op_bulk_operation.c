@@ -259,9 +259,7 @@ static bool find_table(struct bulk_start *op)
         return err_set(&call->err, ERR_RESOURCE_NOT_FOUND, MESSAGE_TABLE_NOT_FOUND, STR_ARG(name));
     }
     return table_creating_index(op->table) == NULL ||
-           err_set(&call->err, ERR_RESOURCE_IN_USE,
-                   "Attempt to change a resource which is still in use: Table is being updated: "
-                   "%.*s",
+           err_set(&call->err, ERR_RESOURCE_IN_USE, MESSAGE_IN_USE "Table is being updated: %.*s",
                    STR_ARG(name));
 }
 

@@ -202,11 +202,11 @@ static bool check_request(struct batch_get *op)
         struct str given_name = request->tables.names[i];
         op->tables[i] = (struct batch_table){
             .given_name = given_name,
-            .name = shape_table_key.keep(given_name),
+            .name = api_table_of_key(call, given_name),
             .request = ((struct keys_request *const *)request->tables.values)[i],
         };
     }
-    if (!count_keys(op) || !check_mixture(op)) {
+    if (!api_check_table_arns(call) || !count_keys(op) || !check_mixture(op)) {
         return false;
     }
     for (size_t i = 0; i < op->table_count; i++) {

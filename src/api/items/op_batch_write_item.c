@@ -166,9 +166,9 @@ static bool check_request(struct batch_write *op)
         const struct wire_list *list = &((const struct wire_list *)tables->values)[i];
         for (size_t k = 0; k < list->count; k++, member++) {
             member->batch = op;
-            member->table_name = shape_table_key.keep(tables->names[i]);
+            member->table_name = api_table_of_key(call, tables->names[i]);
             member->request = ((struct one_request *const *)list->elements)[k];
-            if (!check_member(call, member->request)) {
+            if (!api_check_table_arns(call) || !check_member(call, member->request)) {
                 return false;
             }
         }

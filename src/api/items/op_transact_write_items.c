@@ -206,7 +206,8 @@ static bool check_request(struct transact_write *op)
 {
     struct api_call *call = op->call;
     if (!api_decode(call, &shape_transact_write, &op->request) ||
-        !wire_validate(&shape_transact_write, &op->request, WORDING_OLDER, &call->err)) {
+        !wire_validate(&shape_transact_write, &op->request, WORDING_OLDER, &call->err) ||
+        !api_check_table_arns(call)) {
         return false;
     }
     op->count = op->request.items.count;

@@ -8,6 +8,30 @@ int write_item_returns(const struct write_request *request)
     return str_is_null(request->return_values.text) ? RETURN_NONE : request->return_values.value;
 }
 
+/* Reports all errors of a request without TableName, or without Item or Key, as the older layer
+ * does. A name with bad characters, or of more than 255, is one of them: elsewhere
+ * api_check_table_name() reports it alone. */
+static bool refuse_incomplete(struct write_item *op, const struct shape *shape, const void *decoded)
+{
+    struct api_call *call = op->call;
+    struct shape strict = *shape;
+    size_t count = 0;
+    while (shape->fields[count].name != NULL) {
+        count++;
+    }
+    struct field *fields = ARENA_ARRAY(call->arena, struct field, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        fields[i] = shape->fields[i];
+        if (fields[i].shape == &shape_table_name &&
+            op->request->table_name.len <= (size_t)shape_table_name.max) {
+            fields[i].shape = &shape_table_pattern;
+        }
+    }
+    fields[count] = (struct field)FIELD_END;
+    strict.fields = fields;
+    return wire_validate(&strict, decoded, WORDING_OLDER, &call->err);
+}
+
 /* Checks TableName and Item or Key. If one of them is missing, the older layer reports all errors;
  * otherwise an invalid name is reported alone. */
 static bool check_subject(struct write_item *op, const struct shape *shape, const void *decoded,
@@ -16,7 +40,7 @@ static bool check_subject(struct write_item *op, const struct shape *shape, cons
     struct api_call *call = op->call;
     struct str name = op->request->table_name;
     if (str_is_null(name) || !subject->given) {
-        return wire_validate(shape, decoded, WORDING_OLDER, &call->err);
+        return refuse_incomplete(op, shape, decoded);
     }
     return wire_validate_member(shape, decoded, "TableName", WORDING_CURRENT, &call->err) &&
            api_check_table_name(call, name) &&

@@ -55,7 +55,8 @@ static bool check_request(struct api_call *call, struct list_streams_request *re
                           struct str *after)
 {
     if (!api_decode(call, &shape_list_streams, request) ||
-        !wire_validate(&shape_list_streams, request, WORDING_OLDER, &call->err)) {
+        !wire_validate(&shape_list_streams, request, WORDING_OLDER, &call->err) ||
+        !api_check_table_arns(call)) {
         return false;
     }
     if (request->limit.given && request->limit.value > STREAMS_MAX) {

@@ -47,8 +47,6 @@ const struct shape shape_index_updates = {
     .element = &shape_index_update,
 };
 
-#define IN_USE "Attempt to change a resource which is still in use: "
-
 static bool refuse_second_change(struct err *err)
 {
     return err_set(err, ERR_LIMIT_EXCEEDED,
@@ -129,7 +127,7 @@ bool index_updates_check(const struct update_table_request *request, struct err 
 static bool refuse_in_use(const struct table_update *update, const char *text, struct str index)
 {
     return err_set(&update->change->call.err, ERR_RESOURCE_IN_USE,
-                   IN_USE "%s Table: %.*s Index: %.*s", text, STR_ARG(update->before->name),
+                   MESSAGE_IN_USE "%s Table: %.*s Index: %.*s", text, STR_ARG(update->before->name),
                    STR_ARG(index));
 }
 
@@ -237,15 +235,16 @@ static bool check_table_state(const struct table_update *update)
                     was_on_demand != (request->billing_mode.value == WIRE_BILLING_PAY_PER_REQUEST);
     if (request->throughput != NULL || switches || request->stream != NULL) {
         return err_set(err, ERR_RESOURCE_IN_USE,
-                       IN_USE
+                       MESSAGE_IN_USE
                        "Can't change %s when an index is being %s. Table: %.*s Indexes: [%.*s]",
                        request->throughput != NULL || switches ? "table IOPS" : "stream status",
                        state, STR_ARG(before->name), STR_ARG(blocking->name));
     }
     return request->on_demand == NULL ||
            err_set(err, ERR_RESOURCE_IN_USE,
-                   IN_USE "OnDemandThroughput cannot be updated while index %s is in progress "
-                          "for indexes: [%.*s]",
+                   MESSAGE_IN_USE
+                   "OnDemandThroughput cannot be updated while index %s is in progress "
+                   "for indexes: [%.*s]",
                    blocking == creating ? "creation" : "deletion", STR_ARG(blocking->name));
 }
 

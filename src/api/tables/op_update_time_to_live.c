@@ -3,6 +3,7 @@
 #include "api/tables/table_request.h"
 #include "base/clock.h"
 #include "engine/expiry.h"
+#include "err/messages.h"
 
 struct ttl_request {
     struct wire_bool enabled;
@@ -85,11 +86,22 @@ static const struct table *change_ttl(struct table_change *change, const struct 
     return made;
 }
 
+/* The text of this operation for a table that is being made differs from that of others. */
+static void word_creating(struct api_call *call, struct str name)
+{
+    if (call->err.code == ERR_RESOURCE_IN_USE) {
+        call->err = ERR_INIT(call->arena);
+        err_set(&call->err, ERR_RESOURCE_IN_USE, MESSAGE_IN_USE "Table %.*s is being created",
+                STR_ARG(name));
+    }
+}
+
 static void update_ttl_done(struct engine_call *engine_call)
 {
     struct update_ttl *op = CONTAINER_OF(engine_call, struct update_ttl, engine.call);
     struct api_call *call = op->call;
     call->err = engine_call->err;
+    word_creating(call, op->request.table_name);
     if (call->err.code == ERR_NONE) {
         expiry_wake(call->engine);
         api_begin(call);
