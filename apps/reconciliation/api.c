@@ -1,5 +1,6 @@
 /* The REST API of the reconciliation; openapi.json describes it. The router (apps/common/router.c)
  * calls the handlers on worker threads, where they wait for the database. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/mem.h"
 
 enum { CALLS_MAX = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 100, LOOKBACK_DAYS_MAX = 36500 };
+enum { RECENT_CALLS_MAX = 50 }; /* that are read for what was delivered before the start */
 
 /* --- what comes in --- */
 
@@ -108,11 +110,13 @@ static void show_pending(const struct identity *who, const struct gramme_value *
                          struct gramme_value *out)
 {
     static const char *const names[][2] = {
-        {"TenantId", "tenantId"},           {"CallId", "callId"},
-        {"AudioReceived", "audioReceived"}, {"ProcessingStatus", "processingStatus"},
+        {"AudioReceived", "audioReceived"},
+        {"ProcessingStatus", "processingStatus"},
         {"NotBefore", "notBefore"},
     };
     (void)who;
+    gramme_set_string(out, "tenantId", recon_tenant_id(item));
+    gramme_set_string(out, "callId", recon_call_id(item));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         gramme_set_value(out, names[i][1], gramme_get(item, names[i][0]));
     }
@@ -152,6 +156,7 @@ struct recon_state {
     struct replica *mirror;
     struct poller *poller; /* NULL: it does not run here */
     struct recent *recent;
+    atomic_bool is_recent_read; /* `recent` has what was delivered before the start */
 };
 
 /* --- calls --- */
@@ -173,6 +178,7 @@ static void ingest_call(struct app_request *request)
     } else {
         struct gramme_value *out = gramme_map_create();
         gramme_set_bool(out, "pending", recon_is_bad(call.audio_received, call.processing_status));
+        /* No key: some databases return the keys of an item that did not exist before. */
         bool is_new = gramme_get(gramme_answer_attributes(answer), "CallId") == NULL;
         answer_value(request, is_new ? 201 : 200, out);
         gramme_value_destroy(out);
@@ -439,6 +445,35 @@ static void summarize(struct app_request *request)
     gramme_error_destroy(error);
 }
 
+/* Reads, once, what was delivered before the start: of the calls that are still pending, those that
+ * were tried. False: the database failed. */
+static bool read_recent(struct app_request *request, struct gramme_error **error)
+{
+    struct recon_state *state = request_state(request);
+    struct gramme_db *db = request_db(request);
+    struct mirror_result tried;
+    bool is_fresh = request_sync(request);
+    if (atomic_load(&state->is_recent_read)) {
+        return true;
+    }
+    if (!mirror_list_tried(state->mirror, db, is_fresh, RECENT_CALLS_MAX, &tried, error)) {
+        return false;
+    }
+    const struct gramme_value *items = gramme_get(tried.items, "items");
+    bool ok = true;
+    for (size_t i = 0; ok && i < gramme_value_count(items); i++) {
+        const struct gramme_value *item = gramme_value_at(items, i);
+        struct gramme_answer *call =
+            recon_get_call(db, recon_tenant_id(item), recon_call_id(item), error);
+        recent_add_all(state->recent, gramme_answer_item(call));
+        ok = call != NULL;
+        gramme_answer_destroy(call);
+    }
+    gramme_value_destroy(tried.items);
+    atomic_store(&state->is_recent_read, ok);
+    return ok;
+}
+
 static void list_deliveries(struct app_request *request)
 {
     const struct recon_state *state = request_state(request);
@@ -447,7 +482,12 @@ static void list_deliveries(struct app_request *request)
         !read_word(request, "failed", FIELDS("true", "false"), &failed)) {
         return; /* answered */
     }
-    request_sync(request);
+    struct gramme_error *error = NULL;
+    if (!read_recent(request, &error)) {
+        answer_error(request, error);
+        gramme_error_destroy(error);
+        return;
+    }
     struct gramme_value *body = gramme_map_create();
     recent_show(state->recent, failed != NULL && strcmp(failed, "true") == 0,
                 gramme_set_list(body, "items"));
@@ -548,7 +588,7 @@ static void *start(struct gramme_db *db, struct gramme_error **error)
     state->mirror = mirror_create();
     state->recent = recent_create();
     if (recon_settings.webhook != NULL) {
-        state->poller = poller_create(db);
+        state->poller = poller_create(db, state->recent);
         poller_start(state->poller);
     }
     return state;
@@ -569,7 +609,7 @@ static void stop(void *argument)
 
 static const char *live_type(const struct gramme_value *item)
 {
-    return gramme_get(item, "CallId") != NULL ? "call" : NULL;
+    return recon_tenant_id(item) != NULL && recon_call_id(item) != NULL ? "call" : NULL;
 }
 
 static bool live_may_see(const struct identity *who, const struct gramme_value *item)

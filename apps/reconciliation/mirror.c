@@ -33,8 +33,8 @@ static char *copy(const struct gramme_value *item, const char *name)
 
 static struct str key_of(struct arena *arena, const struct gramme_value *item)
 {
-    const char *tenant_id = gramme_get_string(item, "TenantId");
-    const char *call_id = gramme_get_string(item, "CallId");
+    const char *tenant_id = recon_tenant_id(item);
+    const char *call_id = recon_call_id(item);
     return tenant_id == NULL || call_id == NULL ? STR_NULL
                                                 : arena_format(arena, "%s#%s", tenant_id, call_id);
 }
@@ -52,8 +52,8 @@ static void *make_entry(const struct gramme_value *item)
     if (!when_parse(when, &entry->when)) {
         entry->when = 0;
     }
-    entry->tenant_id = copy(item, "TenantId");
-    entry->call_id = copy(item, "CallId");
+    entry->tenant_id = mem_strdup(recon_tenant_id(item));
+    entry->call_id = mem_strdup(recon_call_id(item));
     entry->status = copy(item, "ProcessingStatus");
     entry->pk = copy(item, "GSI_Recon_PK");
     entry->sk = mem_strdup(sk);
@@ -162,8 +162,8 @@ struct listing {
 static void add_item(struct gramme_value *list, const struct entry *entry)
 {
     struct gramme_value *item = gramme_add_map(list);
-    gramme_set_string(item, "TenantId", entry->tenant_id);
-    gramme_set_string(item, "CallId", entry->call_id);
+    gramme_set_format(item, "PK", "TENANT#%s", entry->tenant_id);
+    gramme_set_format(item, "SK", "CALL#%s", entry->call_id);
     gramme_set_string(item, "GSI_Recon_PK", entry->pk);
     gramme_set_string(item, "GSI_Recon_SK", entry->sk);
     gramme_set_bool(item, "AudioReceived", entry->audio);
@@ -214,6 +214,46 @@ bool mirror_list(struct replica *mirror, struct gramme_db *db, bool is_fresh,
     *out = (struct mirror_result){0};
     struct listing listing = {.filter = filter, .page = page, .out = out};
     return replica_look(mirror, db, is_fresh, look_list, &listing, error);
+}
+
+/* The latest NotBefore first. */
+static int compare_not_before(const void *a, const void *b)
+{
+    const struct entry *left = *(const struct entry *const *)a;
+    const struct entry *right = *(const struct entry *const *)b;
+    int order = strcmp(right->not_before, left->not_before);
+    return order != 0 ? order : compare(a, b);
+}
+
+static void look_tried(const struct map *entries, void *context)
+{
+    const struct listing *listing = context;
+    struct mirror_result *out = listing->out;
+    const struct entry **found = mem_zalloc((entries->count + 1) * sizeof(*found));
+    size_t at = 0;
+    struct str key;
+    void *value;
+    while (map_next(entries, &at, &key, &value)) {
+        if (((const struct entry *)value)->not_before != NULL) {
+            found[out->total++] = value;
+        }
+    }
+    qsort(found, out->total, sizeof(*found), compare_not_before);
+    out->items = gramme_map_create();
+    struct gramme_value *list = gramme_set_list(out->items, "items");
+    for (size_t i = 0; i < MIN(out->total, listing->page->limit); i++) {
+        add_item(list, found[i]);
+    }
+    mem_free(found);
+}
+
+bool mirror_list_tried(struct replica *mirror, struct gramme_db *db, bool is_fresh, size_t limit,
+                       struct mirror_result *out, struct gramme_error **error)
+{
+    *out = (struct mirror_result){0};
+    struct mirror_page page = {.limit = limit};
+    struct listing listing = {.page = &page, .out = out};
+    return replica_look(mirror, db, is_fresh, look_tried, &listing, error);
 }
 
 struct summarizing {

@@ -40,6 +40,10 @@ bool mirror_cursor_is_valid(const char *text);
 bool mirror_list(struct replica *mirror, struct gramme_db *db, bool is_fresh,
                  const struct mirror_filter *filter, const struct mirror_page *page,
                  struct mirror_result *out, struct gramme_error **error);
+/* The calls that a poller has taken before, whatever their age, those first that wait longest: at
+ * most `limit`, and none if the index has no NotBefore. Otherwise as mirror_list(). */
+bool mirror_list_tried(struct replica *mirror, struct gramme_db *db, bool is_fresh, size_t limit,
+                       struct mirror_result *out, struct gramme_error **error);
 /* Adds the members of GET /summary to a map. */
 bool mirror_summarize(struct replica *mirror, struct gramme_db *db, bool is_fresh,
                       const struct mirror_filter *filter, struct gramme_value *out,

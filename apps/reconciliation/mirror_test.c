@@ -92,7 +92,7 @@ static void list(const struct mirror_filter *filter, struct mirror_page page, ch
     for (size_t i = 0; i < gramme_value_count(items); i++) {
         size_t len = strlen(out);
         snprintf(out + len, size - len, "%s%s", i > 0 ? " " : "",
-                 gramme_get_string(gramme_value_at(items, i), "CallId"));
+                 recon_call_id(gramme_value_at(items, i)));
     }
     snprintf(out_cursor, 128, "%s", result.cursor == NULL ? "" : result.cursor);
     *out_total = result.total;
@@ -183,10 +183,10 @@ static void changes_are_followed(void **state)
     struct mirror_page page = {.limit = 10};
     list(&filter, page, found, sizeof(found), cursor, &total);
     struct gramme_value *item = gramme_map_create();
-    gramme_set_string(item, "TenantId", "north");
-    gramme_set_string(item, "CallId", "c-1");
+    gramme_set_string(item, "PK", "TENANT#north");
+    gramme_set_string(item, "SK", "CALL#c-1");
     replica_apply(mirror, NULL, item); /* without the keys of the index */
-    gramme_set_string(item, "CallId", "c-9");
+    gramme_set_string(item, "SK", "CALL#c-9");
     gramme_set_string(item, "GSI_Recon_PK", "STATUS#PENDING#3");
     gramme_set_string(item, "GSI_Recon_SK", "2026-02-09T11:59:00Z#north");
     replica_apply(mirror, NULL, item);
@@ -196,6 +196,38 @@ static void changes_are_followed(void **state)
     list(&filter, page, found, sizeof(found), cursor, &total);
     assert_string_equal(found, "c-3 c-2");
     gramme_value_destroy(item);
+}
+
+static void calls_that_were_tried_are_listed_whatever_their_age(void **state)
+{
+    (void)state;
+    static const char *const waits[][2] = {
+        {"c-1", "2026-02-09T12:05:00Z"}, {"c-4", "2026-02-09T12:15:00Z"}, {"c-9", NULL}};
+    struct gramme_error *error = NULL;
+    struct mirror_result result;
+    assert_true(mirror_list_tried(mirror, db, true, 10, &result, &error)); /* reads the index */
+    assert_int_equal(gramme_value_count(gramme_get(result.items, "items")), 0);
+    gramme_value_destroy(result.items);
+    for (size_t i = 0; i < COUNT_OF(waits); i++) {
+        struct gramme_value *item = gramme_map_create();
+        gramme_set_string(item, "PK", "TENANT#north");
+        gramme_set_format(item, "SK", "CALL#%s", waits[i][0]);
+        gramme_set_string(item, "GSI_Recon_PK", "STATUS#PENDING#1");
+        gramme_set_string(item, "GSI_Recon_SK", "2025-01-01T00:00:00Z#north");
+        if (waits[i][1] != NULL) {
+            gramme_set_string(item, "NotBefore", waits[i][1]);
+        }
+        replica_apply(mirror, NULL, item);
+        gramme_value_destroy(item);
+    }
+    for (size_t limit = 1; limit <= 3; limit++) {
+        assert_true(mirror_list_tried(mirror, db, true, limit, &result, &error));
+        const struct gramme_value *items = gramme_get(result.items, "items");
+        assert_int_equal(gramme_value_count(items), MIN(limit, (size_t)2));
+        assert_string_equal(recon_tenant_id(gramme_value_at(items, 0)), "north");
+        assert_string_equal(recon_call_id(gramme_value_at(items, 0)), "c-4");
+        gramme_value_destroy(result.items);
+    }
 }
 
 /* A number that is no shard, and a tenant's id longer than ours. */
@@ -210,15 +242,15 @@ static void rows_of_other_programs_do_no_harm(void **state)
     struct gramme_value *out = gramme_map_create();
     assert_true(mirror_summarize(mirror, db, true, &filter, out, &error)); /* reads the index */
     struct gramme_value *item = gramme_map_create();
-    gramme_set_string(item, "TenantId", tenant);
-    gramme_set_string(item, "CallId", "c-9");
+    gramme_set_format(item, "PK", "TENANT#%s", tenant);
+    gramme_set_string(item, "SK", "CALL#c-9");
     gramme_set_string(item, "GSI_Recon_SK", "2026-02-09T11:59:00Z#x");
     replica_apply(mirror, NULL, item); /* not in the index without the other key */
     assert_true(mirror_summarize(mirror, db, true, &filter, out, &error));
     assert_int_equal(gramme_get_int(out, "pending", -1), 3);
     gramme_set_string(item, "GSI_Recon_PK", "STATUS#PENDING#-2000000000");
     replica_apply(mirror, NULL, item);
-    gramme_set_string(item, "CallId", "c-10");
+    gramme_set_string(item, "SK", "CALL#c-10");
     replica_apply(mirror, NULL, item);
     assert_true(mirror_summarize(mirror, db, true, &filter, out, &error));
     assert_int_equal(gramme_get_int(out, "pending", -1), 5);
@@ -236,6 +268,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_summary_counts_what_is_listed, open_mirror,
                                         close_mirror),
         cmocka_unit_test_setup_teardown(changes_are_followed, open_mirror, close_mirror),
+        cmocka_unit_test_setup_teardown(calls_that_were_tried_are_listed_whatever_their_age,
+                                        open_mirror, close_mirror),
         cmocka_unit_test_setup_teardown(rows_of_other_programs_do_no_harm, open_mirror,
                                         close_mirror),
     };

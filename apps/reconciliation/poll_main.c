@@ -137,7 +137,7 @@ static bool poll(struct gramme_db *db, const struct poll_options *options)
     if (options->dry_run) {
         return print_due(db);
     }
-    struct poller *poller = poller_create(db);
+    struct poller *poller = poller_create(db, NULL);
     bool ok = true;
     if (options->once) {
         ok = run_once(poller);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "apps/reconciliation/recent.h"
 #include "apps/reconciliation/webhook.h"
 #include "base/base.h"
 #include "base/log.h"
@@ -19,6 +20,7 @@ enum { WINDOW_MAX = 100 * 1000 };
 
 struct poller {
     struct gramme_db *db;
+    struct recent *recent; /* NULL: nobody asks for what was delivered */
     struct poller_counters counters;
     struct webhook **webhooks; /* one per thread that delivers */
     char secret[512];          /* that posts are signed with; "": none */
@@ -67,8 +69,8 @@ static int64_t backoff_us(int64_t attempts)
 static char *payload_of(const struct gramme_value *call)
 {
     struct gramme_value *payload = gramme_map_create();
-    gramme_set_value(payload, "tenantId", gramme_get(call, "TenantId"));
-    gramme_set_value(payload, "callId", gramme_get(call, "CallId"));
+    gramme_set_string(payload, "tenantId", recon_tenant_id(call));
+    gramme_set_string(payload, "callId", recon_call_id(call));
     gramme_set_value(payload, "callDateTime", gramme_get(call, "CallDateTime"));
     gramme_set_value(payload, "audioReceived", gramme_get(call, "AudioReceived"));
     gramme_set_value(payload, "processingStatus", gramme_get(call, "ProcessingStatus"));
@@ -132,8 +134,8 @@ static bool apply_answer(struct poller *poller, const struct gramme_value *item,
 {
     struct recon_call call = {
         .deliveries = deliveries,
-        .tenant_id = gramme_get_string(item, "TenantId"),
-        .call_id = gramme_get_string(item, "CallId"),
+        .tenant_id = recon_tenant_id(item),
+        .call_id = recon_call_id(item),
         .audio_received = gramme_get_bool(item, "AudioReceived", false),
         .processing_status = gramme_get_string(item, "ProcessingStatus"),
     };
@@ -203,6 +205,10 @@ static void deliver(struct poller *poller, struct webhook *webhook, const struct
     } else {
         give_back(poller, item, lease, is_delivered, deliveries);
     }
+    if (poller->recent != NULL) {
+        recent_add(poller->recent, lease->tenant_id, lease->call_id,
+                   gramme_value_at(deliveries, gramme_value_count(deliveries) - 1));
+    }
     gramme_value_destroy(deliveries);
 }
 
@@ -213,10 +219,13 @@ static bool handle_call(struct poller *poller, struct webhook *webhook,
     char owner[GRAMME_UUID_SIZE];
     gramme_uuid(owner);
     struct recon_lease lease = {
-        .tenant_id = gramme_get_string(found, "TenantId"),
-        .call_id = gramme_get_string(found, "CallId"),
+        .tenant_id = recon_tenant_id(found),
+        .call_id = recon_call_id(found),
         .owner = owner,
     };
+    if (lease.tenant_id == NULL || lease.call_id == NULL) {
+        return false; /* another program's row, with keys of its own */
+    }
     int64_t now = when_now();
     struct gramme_error *error = NULL;
     struct gramme_answer *leased =
@@ -374,10 +383,11 @@ static void read_secret(struct poller *poller)
     }
 }
 
-struct poller *poller_create(struct gramme_db *db)
+struct poller *poller_create(struct gramme_db *db, struct recent *recent)
 {
     struct poller *poller = mem_zalloc(sizeof(*poller));
     poller->db = db;
+    poller->recent = recent;
     read_secret(poller);
     pthread_mutex_init(&poller->mutex, NULL);
     pthread_cond_init(&poller->wake, NULL);

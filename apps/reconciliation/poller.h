@@ -32,9 +32,11 @@ struct poller_counters {
 };
 
 struct poller;
+struct recent;
 
-/* Borrows the database; reads recon_settings. */
-struct poller *poller_create(struct gramme_db *db);
+/* Borrows the database and `recent`, which gets what came of each delivery; NULL: nobody asks for
+ * that. Reads recon_settings. */
+struct poller *poller_create(struct gramme_db *db, struct recent *recent);
 /* Stops it first, if it runs. */
 void poller_destroy(struct poller *poller);
 /* Returns the counters, which other threads may read at any time. */

@@ -27,6 +27,24 @@ bool recon_is_bad(bool audio_received, const char *processing_status)
     return !audio_received || strcmp(processing_status, "SUCCESS") != 0;
 }
 
+/* What follows the prefix of a key; NULL: it has another form. */
+static const char *id_in_key(const struct gramme_value *item, const char *name, const char *prefix)
+{
+    const char *key = gramme_get_string(item, name);
+    size_t len = strlen(prefix);
+    return key != NULL && strncmp(key, prefix, len) == 0 ? key + len : NULL;
+}
+
+const char *recon_tenant_id(const struct gramme_value *item)
+{
+    return id_in_key(item, "PK", "TENANT#");
+}
+
+const char *recon_call_id(const struct gramme_value *item)
+{
+    return id_in_key(item, "SK", "CALL#");
+}
+
 /* A call stays in its shard whatever becomes of it, so the number is made from its name. */
 static int shard_of(const char *tenant_id, const char *call_id)
 {
@@ -183,12 +201,11 @@ struct gramme_answer *recon_resolve_call(struct gramme_db *db, const struct gram
 static void set_keys_before(struct gramme_value *values, const struct gramme_value *seen)
 {
     const struct gramme_value *resolved = gramme_get(seen, "Resolved");
-    const char *tenant_id = gramme_get_string(seen, "TenantId");
+    const char *tenant_id = recon_tenant_id(seen);
     const char *status = gramme_get_string(resolved, "ProcessingStatus");
     if (gramme_get(resolved, "GSI_Recon_PK") == NULL) {
         set_index_key(values, ":pk",
-                      partition_of(tenant_id, gramme_get_string(seen, "CallId"),
-                                   status == NULL ? "" : status));
+                      partition_of(tenant_id, recon_call_id(seen), status == NULL ? "" : status));
         gramme_set_format(values, ":sk", "%s#%s", gramme_get_string(seen, "CallDateTime"),
                           tenant_id);
         return;
@@ -233,11 +250,12 @@ static void add_filter(struct gramme_request *query, const struct recon_search *
 {
     bool must_be_due = search->due != 0 && recon_index_has_not_before();
     static const char DUE[] = "(attribute_not_exists(NotBefore) OR NotBefore <= :due)";
-    static const char TENANT[] = "TenantId = :tenant";
+    /* By the table's key: not every index has TenantId. */
+    static const char TENANT[] = "PK = :tenant";
     static const char BOTH[] =
-        "TenantId = :tenant AND (attribute_not_exists(NotBefore) OR NotBefore <= :due)";
+        "PK = :tenant AND (attribute_not_exists(NotBefore) OR NotBefore <= :due)";
     if (search->tenant != NULL) {
-        gramme_set_string(gramme_request_values(query), ":tenant", search->tenant);
+        gramme_set_format(gramme_request_values(query), ":tenant", "TENANT#%s", search->tenant);
     }
     if (must_be_due) {
         set_when(gramme_request_values(query), ":due", search->due);

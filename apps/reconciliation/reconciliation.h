@@ -48,6 +48,11 @@ bool recon_id_is_valid(const char *text);
 bool recon_status_is_valid(const char *text);
 /* Whether a call has to be looked at again: the rule for being in the index. */
 bool recon_is_bad(bool audio_received, const char *processing_status);
+/* The tenant of a call, from the keys of its item in the table or in the index: every index has
+ * them, whatever else it projects. NULL: it is not a call. Lives as long as the item. */
+const char *recon_tenant_id(const struct gramme_value *item);
+/* The id of a call, likewise. */
+const char *recon_call_id(const struct gramme_value *item);
 
 /* --- the write side --- */
 

@@ -335,10 +335,30 @@ static void answer_unchanged(struct app_request *request, const struct gramme_er
     }
 }
 
+/* Sets who is recorded for a change of a status. While callers are stored as hashes, that is the
+ * hash if the ticket is the agent's own. False: it has been answered. */
+static bool set_changer(struct app_request *request, char key[TICKETS_CALLER_SIZE],
+                        struct tickets_change *change)
+{
+    const struct identity *who = request_identity(request);
+    change->by = who->id;
+    if (!tickets_callers_are_hashed()) {
+        return true; /* not worth reading the ticket */
+    }
+    struct gramme_answer *answer = find_ticket(request);
+    if (answer != NULL && is_mine(who, gramme_answer_item(answer))) {
+        tickets_user_key(who->id, key);
+        change->by = key;
+    }
+    gramme_answer_destroy(answer);
+    return answer != NULL;
+}
+
 static void change_status(struct app_request *request)
 {
     const struct gramme_value *body = request_body(request, FIELDS("status", "from"));
-    struct tickets_change change = {.by = request_identity(request)->id};
+    struct tickets_change change = {0};
+    char key[TICKETS_CALLER_SIZE];
     change.to = body == NULL ? NULL : body_status(request, body, "status");
     change.from =
         change.to == NULL ? NULL : request_text(request, body, "from", TICKETS_STATUS_LEN_MAX);
@@ -346,7 +366,7 @@ static void change_status(struct app_request *request)
         return; /* answered */
     }
     change.ticket_id = request_param_id(request, "ticket_id", is_ticket_id, "ticket");
-    if (change.ticket_id == NULL) {
+    if (change.ticket_id == NULL || !set_changer(request, key, &change)) {
         return;
     }
     struct gramme_error *error = NULL;

@@ -209,15 +209,78 @@ testBoth("an event that someone changed or deleted meanwhile", async (context) =
   const { body: now } = await site.rest("PUT", `/calendar/api/events/${event.id}`,
     { title: "Anne", start: day(9), end: day(10) }, { "If-Match": '"1"' });
   await dialog(page).getByRole("button", { name: "Save" }).click();
-  await dialog(page).getByRole("alert").getByText("Someone changed this event meanwhile").waitFor();
-  await page.keyboard.press("Escape");
-  await cell(page, day(9)).locator(".fc-event", { hasText: "Anne" }).waitFor();
+  await dialog(page).getByRole("alert").getByText("Someone changed this event meanwhile. It is now “Anne”").waitFor();
+  await cell(page, day(9)).locator(".fc-event", { hasText: "Anne" }).waitFor(); /* behind the dialog */
   assert.deepEqual(await read(event), now);
-  await shownEvent(page, "Anne").click();
-  await site.rest("DELETE", `/calendar/api/events/${event.id}`, undefined, { "If-Match": '"2"' });
+  assert.equal(await dialog(page).getByLabel("Who").inputValue(), "Anna");
+  await dialog(page).getByRole("button", { name: "Save" }).click(); /* once more */
+  await dialog(page).waitFor({ state: "detached" });
+  await cell(page, day(8)).locator(".fc-event", { hasText: "Anna" }).waitFor();
+  assert.deepEqual(await read(event), { ...event, title: "Anna", version: 3 });
+  await shownEvent(page, "Anna").click();
+  await site.rest("DELETE", `/calendar/api/events/${event.id}`, undefined, { "If-Match": '"3"' });
   await dialog(page).getByRole("button", { name: "Save" }).click();
   await dialog(page).getByText("Someone deleted this event meanwhile").waitFor();
   await page.locator(".fc-event").waitFor({ state: "detached" });
+  await site.close(page);
+});
+
+testBoth("an event that someone changed meanwhile is deleted when asked again", async (context) => {
+  const day = newMonth();
+  const event = await book("Ana", day(8), day(9));
+  const page = await open(day, [412], context);
+  await shownEvent(page, "Ana").click();
+  await dialog(page).getByRole("button", { name: "Delete…" }).click();
+  await page.getByText("Delete the event?").waitFor();
+  await site.rest("PUT", `/calendar/api/events/${event.id}`, { title: "Anne", start: day(9), end: day(11) }, { "If-Match": '"1"' });
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await dialog(page).getByRole("alert").getByText("Someone changed this event meanwhile. It is now “Anne”").waitFor();
+  assert.equal((await read(event)).title, "Anne");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await page.locator(".toast", { hasText: "Anne is deleted" }).waitFor();
+  assert.deepEqual(await readAll(day), []);
+  await site.close(page);
+});
+
+/* What `change` does has been read by the page, which has rendered it if it wanted to. */
+async function readByPage(page, change) {
+  const answer = page.waitForResponse((response) => response.url().includes("/calendar/api/events?"));
+  await change();
+  await (await answer).finished();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+testBoth("what others change while an event is moved by keyboard is shown after Escape", async (context) => {
+  const day = newMonth();
+  const event = await book("Ana", day(10), day(12));
+  const page = await open(day, [], context);
+  await shownEvent(page, "Ana").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("status").getByText("Enter saves, Escape puts it back").waitFor();
+  await readByPage(page, () => book("Ben", day(20), day(21)));
+  await readByPage(page, () => site.rest("PUT", `/calendar/api/events/${event.id}`,
+    { title: "Ana", start: day(4), end: day(5) }, { "If-Match": '"1"' }));
+  assert.equal(await shownEvent(page, "Ben").count(), 0, "nothing moves under the hand");
+  await page.keyboard.press("Escape");
+  await shownEvent(page, "Ben").waitFor();
+  await cell(page, day(4)).locator(".fc-event", { hasText: "Ana" }).waitFor();
+  await site.close(page);
+});
+
+testBoth("what others change during a drag is shown when the drag ends where it began", async (context) => {
+  const day = newMonth();
+  const event = await book("Ana", day(10), day(12));
+  const page = await open(day, [], context);
+  const from = await grip(shownEvent(page, "Ana"));
+  await page.mouse.move(...from);
+  await page.mouse.down();
+  await page.mouse.move(...await spot(page, day(20)), { steps: 8 });
+  await readByPage(page, () => book("Ben", day(24), day(25)));
+  assert.equal(await shownEvent(page, "Ben").count(), 0, "nothing moves under the hand");
+  await page.mouse.move(...from, { steps: 8 });
+  await page.mouse.up();
+  await shownEvent(page, "Ben").waitFor();
+  assert.deepEqual(await read(event), event);
   await site.close(page);
 });
 

@@ -286,8 +286,11 @@ testBoth("a call is canceled with a reason, and can be reopened", async (context
   const canceled = page.getByRole("region", { name: "Canceled" });
   await canceled.getByText("The line is down").waitFor();
   await page.getByText("Nothing is planned.").waitFor();
-  await canceled.getByRole("button", { name: /^Reopen/ }).click();
+  await canceled.getByRole("button", { name: /^Reopen/ }).focus();
+  await page.keyboard.press("Enter");
   assert.deepEqual(await shown(page, "Upcoming", 1), [`${user}-5`]);
+  await canceled.waitFor({ state: "detached" });
+  await page.locator("div:focus", { hasText: "Past" }).waitFor(); /* what was around the timeline that is gone */
   await site.close(page);
 });
 

@@ -35,6 +35,7 @@ const DIALOGS = [
   ["/calendar/", /^Chloe/],
   ["/calendar/", /^Chloe/, "Delete…"],
   ["/reconciliation/", "Report a call"],
+  ["/reconciliation/", "Find a call"],
   ["/tickets/", "Open a ticket"],
   ["/tasks/?status=OPEN", "New task"],
   ["/tasks/?status=OPEN", /^Who: /, /^Assign /],

@@ -34,7 +34,7 @@ def pytest_generate_tests(metafunc):
         databases = ["http"]  # another process must reach it
     if "start" in metafunc.fixturenames and other == "memory:":
         databases = [pytest.param(other, marks=pytest.mark.skip(reason="the poller is a process of its own, and cannot reach it"))]
-    if not other and metafunc.module.__name__ in DATA_LAYER and "strict_db" not in metafunc.fixturenames:
+    if not other and metafunc.module.__name__.rpartition(".")[2] in DATA_LAYER and "strict_db" not in metafunc.fixturenames:
         databases.append("dynoxide")
     metafunc.parametrize("apps_db", databases, scope="session", indirect=True)
 

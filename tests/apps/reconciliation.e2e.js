@@ -1,8 +1,12 @@
 /* The page of reconciliation in Chromium. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import { eventually, openPage, rest, startAppsOn, testBoth, useSite } from "./browser.js";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { checkAxe, eventually, openPage, rest, startAppsOn, startDatabase, testBoth, useSite } from "./browser.js";
+import { freePort } from "../support/loopback.js";
 
 const HOUR = 3600 * 1000;
 const site = useSite();
@@ -85,6 +89,70 @@ testBoth("a call that is fine leaves the list, which can be undone", async (cont
   await site.close(page);
 });
 
+testBoth("a call that was said to be fine is found by its name, and the decision undone", async (context) => {
+  const tenant = await newTenant(1);
+  const call = `${tenant}-1h`;
+  const page = await site.open(`/reconciliation/?tenant=${tenant}`, { refusals: [404], ...context });
+  await shown(page, 1);
+  assert.equal((await site.rest("POST", `/reconciliation/api/calls/${tenant}/${call}/resolve`, {})).status, 200);
+  await page.getByText("Nothing is pending.").waitFor();
+  await page.getByRole("button", { name: "Find a call" }).click();
+  const dialog = page.getByRole("dialog");
+  assert.equal(await dialog.getByLabel("Tenant").inputValue(), tenant, "the one that is looked at");
+  await dialog.getByLabel("Call", { exact: true }).fill("none");
+  await dialog.getByRole("button", { name: "Find" }).click();
+  await dialog.getByRole("alert").getByText("There is no such call").waitFor();
+  await dialog.getByLabel("Call", { exact: true }).fill(call);
+  await dialog.getByRole("button", { name: "Find" }).click();
+  await dialog.getByText("by admin,").waitFor();
+  await dialog.getByRole("button", { name: "It is not fine" }).focus();
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "It is fine" }).waitFor();
+  await dialog.locator("button:focus", { hasText: "It is fine" }).waitFor();
+  assert.deepEqual(await shown(page, 1), [call]);
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "It is not fine" }).waitFor();
+  await page.getByText("Nothing is pending.").waitFor();
+  await checkAxe(page, "details of a call that was settled");
+  await site.close(page);
+});
+
+testBoth("failed deliveries stay on the page when the server is restarted", async (context) => {
+  const directory = mkdtempSync(path.join(tmpdir(), "gramme-failures-"));
+  const receiver = createServer((request, response) => {
+    request.resume();
+    response.writeHead(500).end();
+  }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const database = await startDatabase(directory);
+  const listen = `127.0.0.1:${await freePort()}`;
+  let apps = await startAppsOn(database.url, listen, "--webhook", `http://127.0.0.1:${receiver.address().port}/`, "--interval-ms", "100");
+  const put = (call, processingStatus) => rest(apps.url, "PUT", `/reconciliation/api/calls/north/${call}`,
+    { callDateTime: new Date().toISOString().replace(/\.\d+/, ""), audioReceived: true, processingStatus });
+  const page = await openPage(site.browser, apps.url, "/reconciliation/", context);
+  const failures = page.getByRole("region", { name: "Failed deliveries" }).getByRole("listitem");
+  for (const call of ["heals", "stays"]) {
+    await put(call, "FAILED");
+    await failures.filter({ hasText: call }).getByText("status 500").waitFor();
+  }
+  await put("heals", "SUCCESS"); /* a new server does not find its deliveries */
+  await apps.kill();
+  await page.getByText("Connection lost").waitFor();
+  apps = await startAppsOn(database.url, listen);
+  await put("new-one", "FAILED");
+  await page.locator('[data-call="new-one"]').waitFor();
+  for (const call of ["heals", "stays"]) {
+    assert.ok(await failures.filter({ hasText: call }).first().isVisible(), `${call} is still shown`);
+  }
+  await page.reload();
+  await failures.filter({ hasText: "stays" }).first().waitFor();
+  await page.close(); /* the browser logged the outage */
+  await apps.stop();
+  await database.stop();
+  receiver.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
 testBoth("report a call", async (context) => {
   const tenant = await newTenant();
   const page = await site.open(`/reconciliation/?tenant=${tenant}`, { refusals: [404], ...context });
@@ -127,9 +195,15 @@ testBoth("calls older than the look-back are counted and shown as abandoned", as
   const tenant = await newTenant(24 * 30);
   const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
   await page.getByText("Nothing is pending.").waitFor();
-  await page.getByRole("button", { name: "Show them" }).click();
+  await page.getByRole("button", { name: "Show them" }).focus();
+  await page.keyboard.press("Enter");
   assert.deepEqual(await shown(page, 1), [`${tenant}-720h`]);
   await page.locator("[data-call]").getByText("abandoned").waitFor();
+  await page.locator(".number-card:focus", { hasText: "abandoned" }).waitFor(); /* where the button was */
+  await page.getByRole("button", { name: "Show all" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Show all" }).waitFor({ state: "detached" });
+  await page.locator("section:focus", { hasText: "Oldest first" }).waitFor();
   await site.close(page);
 });
 
@@ -140,8 +214,10 @@ testBoth("many calls come in pages, and say how many there are", async (context)
     `/reconciliation/api/calls/${tenant}/many-${number}`, { callDateTime, audioReceived: true, processingStatus: "FAILED" })));
   const page = await site.open(`/reconciliation/?tenant=${tenant}`, context);
   await page.getByText("50 of 60").waitFor();
-  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByRole("button", { name: "Show more" }).focus();
+  await page.keyboard.press("Enter");
   await page.getByText("60 of 60").waitFor();
+  await page.locator("[data-call]").nth(50).locator(":focus").waitFor(); /* the first of the new ones, as the button is gone */
   assert.equal(new Set(await shown(page, 60)).size, 60);
   await site.close(page);
 });

@@ -137,6 +137,33 @@ testBoth("a bad call without a status, and a user without keys of an index, as o
   await close(tasks);
 });
 
+testBoth("rows of other programs with a time of another form, or without a status or a priority, do not break the pages", async (context, width) => {
+  const time = "2023-10-27T08:00:00+00:00";
+  const tenant = `odd-${width}`;
+  await put("CallRecords", { PK: `TENANT#${tenant}`, SK: "CALL#odd-time", TenantId: tenant, CallId: "odd-time", CallDateTime: time,
+    AudioReceived: false, ProcessingStatus: "PENDING", GSI_Recon_PK: "STATUS#PENDING#0", GSI_Recon_SK: `${time}#${tenant}` });
+  const reconciliation = await open(`/reconciliation/?tenant=${tenant}&age=abandoned`, context);
+  await reconciliation.getByRole("button", { name: "odd-time", exact: true }).click();
+  await reconciliation.getByRole("dialog").getByText("not known").waitFor();
+  await close(reconciliation);
+
+  const caller = `odd-${width}`;
+  await put("poc-itsm-tickets", { ticket_id: width.padStart(8, "0") + "-f182-4f8a-b03e-2f1515915472", caller_id: caller,
+    issue_description: "No status", created_at: "2026-02-09T12:20:25.343883Z" });
+  const tickets = await open(`/tickets/?caller=${caller}`, context, { user: "desk" });
+  await tickets.getByRole("link", { name: "No status" }).click();
+  await tickets.getByRole("region", { name: "Ticket", exact: true }).getByRole("heading", { name: "No status" }).waitFor();
+  assert.equal(await tickets.getByLabel("Status of the ticket").inputValue(), "");
+  await close(tickets);
+
+  const now = new Date().toISOString();
+  await put("task-manager-sandbox-tasks", { PK: `TASK#odd-${width}`, SK: "METADATA", EntityType: "TASK", TaskId: `odd-${width}`,
+    Title: `No priority ${width}`, Status: "OPEN", CreatedBy: "ana", CreatedAt: now, UpdatedAt: now, GSI2PK: "STATUS#OPEN", GSI2SK: `CREATED_AT#${now}` });
+  const tasks = await open("/tasks/?status=OPEN", context, { user: "ana" });
+  await tasks.getByText(`No priority ${width}`).waitFor();
+  await close(tasks);
+});
+
 /* Something that each application asks of its table: a pattern, and what makes a request of it. */
 const MEASURED = {
   calls: ["last_completed", () => ask("GET", "/calls/api/users/ana/calls/last")],

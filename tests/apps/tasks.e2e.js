@@ -112,8 +112,18 @@ testBoth("more tasks than a page", async (context) => {
   const page = await site.open("/tasks/", { user: member, ...context });
   await page.locator("[data-task]").nth(24).waitFor();
   assert.equal(await page.locator("[data-task]").count(), 25);
-  await page.getByRole("button", { name: "Show more" }).click();
+  await page.getByRole("button", { name: "Show more" }).focus();
+  await page.keyboard.press("Enter");
   await page.locator("[data-task]").nth(26).waitFor();
+  await page.locator("[data-task]").nth(25).locator(":focus").waitFor(); /* the first of the new ones, as the button is gone */
+  await page.getByRole("button", { name: "Notifications, 27 unread" }).click();
+  const old = page.getByRole("dialog").getByRole("listitem");
+  await old.first().waitFor();
+  const count = await old.count();
+  await page.getByRole("button", { name: "Older" }).focus();
+  await page.keyboard.press("Enter");
+  await old.nth(26).waitFor();
+  await old.nth(count).locator(":focus").waitFor();
   await site.close(page);
 });
 
@@ -181,6 +191,97 @@ testBoth("a task is edited; editing an outdated one gives an error", async (cont
   await site.close(page);
 });
 
+testBoth("what is typed about a task stays when somebody else takes the task out of the list", async (context) => {
+  const member = await newUser();
+  const edited = await makeTask(`moves away ${++numbers}`);
+  const page = await site.open("/tasks/?status=OPEN", { user: "ana", refusals: [412], ...context });
+  const setStatus = (task, status) => site.rest("PUT", `/tasks/api/tasks/${task.taskId}/status`, { status }, { "X-User-Id": "ana" });
+  const dialog = page.getByRole("dialog");
+  const row = page.locator(`[data-task="${edited.taskId}"]`);
+
+  await page.getByRole("button", { name: `Edit ${edited.title}`, exact: true }).click();
+  await dialog.getByLabel("Title").fill(`${edited.title} mine`);
+  await dialog.getByLabel("Description").fill("half a thought");
+  await setStatus(edited, "CLOSED");
+  await row.waitFor({ state: "detached" });
+  assert.equal(await dialog.getByLabel("Title").inputValue(), `${edited.title} mine`);
+  assert.equal(await dialog.getByLabel("Description").inputValue(), "half a thought");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("alert").getByText("its status Closed").waitFor();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  const { title, description, status } = (await site.rest("GET", `/tasks/api/tasks/${edited.taskId}`)).body;
+  assert.deepEqual({ title, description, status }, { title: `${edited.title} mine`, description: "half a thought", status: "CLOSED" });
+
+  await setStatus(edited, "OPEN");
+  await row.getByRole("button", { name: /^Who/ }).click();
+  await row.getByRole("button", { name: /^Assign/ }).click();
+  await dialog.getByLabel("User").fill(member);
+  await setStatus(edited, "IN_PROGRESS");
+  await row.waitFor({ state: "detached" });
+  assert.equal(await dialog.getByLabel("User").inputValue(), member);
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await page.getByText(`Assigned to ${member}`).waitFor();
+  await site.close(page);
+});
+
+testBoth("an open page notices that its account or its role has changed", async (context) => {
+  const userId = await newUser();
+  const put = (part, body) => site.rest("PUT", `/tasks/api/users/${userId}/${part}`, body, { "X-User-Id": "ana" });
+  const page = await site.open("/tasks/", { user: userId, refusals: [403], ...context });
+  const users = page.getByRole("tab", { name: "Users" });
+  await page.getByText("Nothing is assigned to you.").waitFor();
+  assert.equal(await users.count(), 0);
+  await put("role", { role: "admin" });
+  await users.waitFor();
+  await put("role", { role: "member" });
+  await users.waitFor({ state: "detached" });
+
+  await put("status", { status: "DEACTIVATED" });
+  await page.getByText("Your account is deactivated.").waitFor();
+  await put("status", { status: "ACTIVE" });
+  await page.getByText("Nothing is assigned to you.").waitFor();
+
+  await page.getByRole("button", { name: "New task" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Title").fill("half a thought");
+  const noticed = page.waitForResponse((response) => response.url().endsWith("/tasks/api/me"));
+  await put("status", { status: "DEACTIVATED" });
+  await noticed;
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await dialog.getByRole("alert").getByText(/./).waitFor();
+  assert.equal(await dialog.getByLabel("Title").inputValue(), "half a thought", "what is typed stays");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("Your account is deactivated.").waitFor();
+  await site.close(page);
+});
+
+testBoth("the focus stays near where it was: unassigning, and a status that is saved by the button", async (context) => {
+  const member = await newUser();
+  const task = await makeTask(`focus ${++numbers}`);
+  await assign(task, member);
+  const page = await site.open("/tasks/", { user: member, ...context });
+  const select = page.getByLabel(`Status of ${task.title}`, { exact: true });
+  await select.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Tab");
+  await page.locator("button:focus", { hasText: "Save" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByText(`${task.title}: In progress`).waitFor();
+  assert.equal(await select.evaluate((element) => element === document.activeElement), true);
+  await site.close(page);
+
+  const desk = await site.open("/tasks/?status=IN_PROGRESS", { user: "ana", ...context });
+  await desk.getByRole("button", { name: `Who: ${task.title}`, exact: true }).click();
+  await desk.getByRole("button", { name: `Unassign ${member} from ${task.title}` }).focus();
+  await desk.keyboard.press("Enter");
+  await desk.locator(`[data-task="${task.taskId}"]`).getByText("Nobody yet.").waitFor();
+  await desk.locator(`[data-task="${task.taskId}"] .assigned:focus`).waitFor();
+  await desk.keyboard.press("Tab");
+  await desk.locator("button:focus", { hasText: "Assign" }).waitFor();
+  await site.close(desk);
+});
+
 testBoth("assigning notifies, unassigning can be undone, counts follow", async (context) => {
   const member = await newUser();
   const task = await makeTask(`to tell ${++numbers}`);
@@ -218,7 +319,9 @@ testBoth("an admin administers users", async (context) => {
   await row.getByText("admin", { exact: true }).waitFor();
   await row.getByRole("button", { name: /^Deactivate/ }).click();
   await row.getByText("deactivated").waitFor();
-  await page.locator('[data-user="ana"]').getByRole("button", { name: /^Deactivate/ }).click();
+  await page.getByLabel("Find by id").fill("ana"); /* the list has a page of the newest */
+  await page.keyboard.press("Enter");
+  await page.getByRole("status", { name: "Found" }).getByRole("button", { name: /^Deactivate/ }).click();
   await page.locator(".toast.error").waitFor(); /* nobody locks themselves out */
   await site.close(page);
 });

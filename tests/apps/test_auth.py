@@ -143,6 +143,45 @@ def test_roles_come_from_the_claim(oidc):
     assert browser.json("/tasks/api/me")[1]["isAdmin"] is True
 
 
+@pytest.mark.parametrize("claim", ["roles", "realm_access.roles", "https://apps.example.com/roles", "role"])
+def test_roles_in_the_claims_of_known_providers(provider, tmp_path, claim):
+    """Flat, Keycloak's, Auth0's with dots in its name, and a text; the client has no secret, and the user is another claim than sub."""
+    arguments = ["--auth", "oidc", "--oidc-issuer", provider[0], "--oidc-client-id", "public", "--oidc-scopes", "openid profile email roles",
+                 "--oidc-audience", "urn:gramme:apps", "--oidc-roles-claim", claim, "--oidc-user-claim", "preferred_username",
+                 "--session-key", tmp_path / "own.key"]
+    with Apps("memory:", *arguments) as process:
+        browser = Browser(process.endpoint)
+        browser.sign_in("operator-1")
+        user = session_of(browser)["user"]
+        assert (user["id"], user["roles"]) == ("user.operator-1", ["operator"])
+        assert browser.json("/reconciliation/api/summary")[0] == 200
+        assert browser.json("/tickets/api/tickets?caller=poc-user-001")[0] == 403
+        other = Browser(process.endpoint)
+        other.sign_in("ana")
+        assert (session_of(other)["user"]["id"], session_of(other)["user"]["roles"]) == ("user.ana", [])
+        robot = bearer(process, token_of(provider))
+        assert robot.post("/tickets", {"issue_description": "x", "caller_id": "somebody"}).status == 201, "it is an agent"
+        assert robot.get("/tickets").body["items"] == [], "of its own"
+
+
+@pytest.mark.parametrize("claim", ["realm_access", "realm_access.none", "nothing.roles", "roles.roles", "name"])
+def test_claims_without_roles_give_none(provider, tmp_path, claim):
+    with Apps("memory:", "--auth", "oidc", "--oidc-issuer", provider[0], "--oidc-client-id", "public", "--oidc-scopes",
+              "openid profile roles", "--oidc-roles-claim", claim, "--session-key", tmp_path / "own.key") as process:
+        browser = Browser(process.endpoint)
+        browser.sign_in("admin-1")
+        assert (session_of(browser)["user"]["id"], session_of(browser)["user"]["roles"]) == ("admin-1", [])
+
+
+def test_a_user_claim_that_is_missing_signs_nobody_in(provider, tmp_path):
+    with Apps("memory:", "--auth", "oidc", "--oidc-issuer", provider[0], "--oidc-client-id", "public", "--oidc-user-claim", "nothing",
+              "--session-key", tmp_path / "own.key") as process:
+        browser = Browser(process.endpoint)
+        browser.sign_in("ana")
+        assert "signIn=failed" in browser.url and session_of(browser)["user"] is None
+        assert "claim nothing is missing" in process.log()
+
+
 def test_sessions_survive_a_restart(provider, secret, tmp_path, oidc):
     """Another process with the same key knows them; one with another key does not."""
     browser = Browser(oidc.endpoint)

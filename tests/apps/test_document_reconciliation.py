@@ -9,11 +9,14 @@ import pytest
 
 from documents import Walk
 from recon import ago, state
-from server import ROOT, apps_program
+from rest import Rest
+from server import ROOT, Apps, apps_program
 from waiting import poll
 from webhook import Webhook
 
 TABLE, INDEX = "CallRecords", "ReconciliationIndex"
+# The document names what the index projects twice, with different members.
+TABLE_OF_SECTION_2, TERRAFORM_OF_SECTION_6 = {"CallId", "AudioReceived", "ProcessingStatus"}, {"TenantId", "CallId", "AudioReceived"}
 DAY_OLD = ago(days=1)
 
 
@@ -53,9 +56,8 @@ def test_gsi_definition(plain):
     types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
     assert types["GSI_Recon_PK"] == types["GSI_Recon_SK"] == "S"
     assert (index["IndexName"], index["Projection"]["ProjectionType"]) == (INDEX, "INCLUDE")
-    # The document names this list twice, with different members: both, and when the poller may take a call again.
-    table_of_section_2, terraform_of_section_6 = {"CallId", "AudioReceived", "ProcessingStatus"}, {"TenantId", "CallId", "AudioReceived"}
-    assert set(index["Projection"]["NonKeyAttributes"]) == table_of_section_2 | terraform_of_section_6 | {"NotBefore"}
+    # Both lists, and when the poller may take a call again.
+    assert set(index["Projection"]["NonKeyAttributes"]) == TABLE_OF_SECTION_2 | TERRAFORM_OF_SECTION_6 | {"NotBefore"}
 
 
 @pytest.mark.parametrize("audio, status", itertools.product((True, False), ("SUCCESS", "FAILED", "PENDING")))
@@ -97,44 +99,89 @@ def test_querying_the_index(plain):
     assert abs(wanted - asked) < datetime.timedelta(minutes=2)
 
 
-@pytest.fixture(scope="module")
-def terraform():
-    """The index as the document's Terraform makes it: TenantId, CallId and AudioReceived only."""
+@pytest.fixture(scope="module", params=["section 2", "terraform"])
+def documents_index(request):
+    """The index exactly as one of the two sections of the document defines it."""
+    projected = {"section 2": TABLE_OF_SECTION_2, "terraform": TERRAFORM_OF_SECTION_6}[request.param]
     schema = json.loads((ROOT / "apps/reconciliation/schema.json").read_text())
-    schema["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"] = ["TenantId", "CallId", "AudioReceived"]
+    schema["GlobalSecondaryIndexes"][0]["Projection"]["NonKeyAttributes"] = sorted(projected)
     with Walk("reconciliation", TABLE, "--shards", "1", schema=schema) as walk:
+        walk.projected = projected
         yield walk
 
 
-def put_document_row(walk, call, when, **more):
-    """A bad call as another program writes it, without what the document's index does not have."""
-    walk.put(PK="TENANT#acme", SK=f"CALL#{call}", TenantId="acme", CallId=call, CallDateTime=when, AudioReceived=False,
-             GSI_Recon_PK="STATUS#PENDING", GSI_Recon_SK=f"{when}#acme", **more)
+def put_document_row(walk, call, when, tenant="acme"):
+    """A bad call as another program writes it, with the attributes that its index projects."""
+    own = {"TenantId": tenant, "CallId": call, "AudioReceived": False, "ProcessingStatus": "FAILED"}
+    walk.put(PK=f"TENANT#{tenant}", SK=f"CALL#{call}", CallDateTime=when, GSI_Recon_PK="STATUS#PENDING",
+             GSI_Recon_SK=f"{when}#{tenant}", **{name: value for name, value in own.items() if name in walk.projected})
 
 
-def test_the_index_of_the_documents_terraform(terraform):
-    put_document_row(terraform, "silent", ago(hours=1))
-    before = stored(terraform, "silent")
-    item, = [item for item in terraform.api.get("/pending").body["items"] if item["callId"] == "silent"]
-    assert item["audioReceived"] is False and "processingStatus" not in item
-    assert terraform.api.post("/calls/acme/silent/resolve", {}).body["pending"] is False
-    assert indexed(terraform, "silent") == []
-    assert terraform.api.post("/calls/acme/silent/reopen", {}).body["pending"] is True
-    assert stored(terraform, "silent") == before
-    log = terraform.apps.log()
-    assert "ReconciliationIndex has no ProcessingStatus" in log and "ReconciliationIndex has no NotBefore" in log
+def poll_once(walk, hook, *options):
+    """Gives the counters of the pass."""
+    done = subprocess.run([apps_program(), "poll", "--once", "--shards", "1", "--db", walk.recorder.endpoint, "--webhook", hook.url,
+                           *options], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
-def test_without_not_before_in_the_index_every_call_is_reached(terraform):
+def test_the_documents_index_in_lists_and_numbers(documents_index):
+    walk = documents_index
+    for tenant in ("list-1", "list-2"):
+        put_document_row(walk, f"of-{tenant}", ago(hours=1), tenant)
+    by_call = {item["callId"]: item for item in walk.api.get("/pending").body["items"]}
+    assert {call: by_call[call]["tenantId"] for call in ("of-list-1", "of-list-2")} == {"of-list-1": "list-1", "of-list-2": "list-2"}
+    assert by_call["of-list-1"]["audioReceived"] is False
+    assert by_call["of-list-1"].get("processingStatus") == ("FAILED" if "ProcessingStatus" in walk.projected else None)
+    assert [item["callId"] for item in walk.api.get("/pending", tenant="list-2").body["items"]] == ["of-list-2"]
+    summary = walk.api.get("/summary", tenant="list-1").body
+    assert summary["pending"] == 1 and summary["tenants"] == [{"tenantId": "list-1", "count": 1}]
+    assert {"list-1", "list-2"} <= set(summary["choices"]["tenants"])
+
+
+def test_the_documents_index_read_anew(documents_index):
+    """By a server that has not seen the rows in the stream."""
+    put_document_row(documents_index, "before", ago(hours=1), "anew")
+    with Apps(documents_index.recorder.endpoint, "--shards", "1") as process:
+        api = Rest(f"{process.endpoint}/reconciliation/api")
+        item, = api.get("/pending", tenant="anew").body["items"]
+        assert (item["tenantId"], item["callId"]) == ("anew", "before")
+        assert api.get("/summary", tenant="anew").body["pending"] == 1
+
+
+def test_the_documents_index_and_the_poller(documents_index):
+    for tenant in ("poll-1", "poll-2"):
+        put_document_row(documents_index, f"of-{tenant}", ago(hours=1), tenant)
+    with Webhook(lambda post: (200, {"audioReceived": True, "processingStatus": "SUCCESS"})) as hook:
+        counted = poll_once(documents_index, hook, "--tenant", "poll-1")
+        assert [(body["tenantId"], body["callId"]) for body in hook.bodies()] == [("poll-1", "of-poll-1")]
+        assert (counted["found"], counted["delivered"], counted["resolved"], counted["lease_misses"]) == (1, 1, 1, 0)
+        poll_once(documents_index, hook)
+        assert ("poll-2", "of-poll-2") in {(body["tenantId"], body["callId"]) for body in hook.bodies()}
+    assert not {row["PK"] for row in documents_index.rows()} & {"TENANT#(null)", "TENANT#"}
+
+
+def test_the_documents_index_resolve_and_reopen(documents_index):
+    walk = documents_index
+    put_document_row(walk, "silent", ago(hours=1))
+    before, = [row for row in walk.rows() if row["SK"] == "CALL#silent"]
+    assert walk.api.post("/calls/acme/silent/resolve", {}).body["pending"] is False
+    assert not [row for row in walk.rows(INDEX) if row["SK"] == "CALL#silent"]
+    reply = walk.api.post("/calls/acme/silent/reopen", {})
+    assert (reply.body["pending"], reply.body["tenantId"], reply.body["callId"]) == (True, "acme", "silent")
+    assert [row for row in walk.rows() if row["SK"] == "CALL#silent"] == [before]
+    log = walk.apps.log()
+    assert ("ReconciliationIndex has no ProcessingStatus" in log) == ("ProcessingStatus" not in walk.projected)
+    assert "ReconciliationIndex has no NotBefore" in log
+
+
+def test_without_not_before_in_the_index_every_call_is_reached(documents_index):
     """Those that wait are found again each time: they must not hide the others."""
     for number in range(12):
-        put_document_row(terraform, f"t-{number:02}", ago(hours=30 - number))
+        put_document_row(documents_index, f"t-{number:02}", ago(hours=30 - number))
     with Webhook(lambda post: (500, None)) as hook:
         for _ in range(2):
-            done = subprocess.run([apps_program(), "poll", "--once", "--shards", "1", "--batch", "3", "--db", terraform.recorder.endpoint,
-                                   "--webhook", hook.url, "--backoff-ms", "60000", "--backoff-max-ms", "60000"],
-                                  capture_output=True, text=True, timeout=60)
-            assert done.returncode == 0, done.stderr
+            poll_once(documents_index, hook, "--batch", "3", "--backoff-ms", "60000", "--backoff-max-ms", "60000")
     calls = [body["callId"] for body in hook.bodies() if body["callId"].startswith("t-")]
     assert sorted(calls) == [f"t-{number:02}" for number in range(12)], "each once: they wait for a minute"
 

@@ -261,6 +261,13 @@ def test_statuses_and_privacy_are_settings(tmp_path):
         assert ticket["status"] == "new" and re.fullmatch("h-[0-9a-f]{32}", ticket["caller_id"]) and ticket["mine"]
         commented = ana.post(f"/tickets/{ticket['ticket_id']}/comments", {"comment_text": "y"}).body
         assert "ana" not in json.dumps(commented)
+        agent = {"X-User-Id": "ana", "X-User-Roles": "agent"}
+        path = f"/tickets/{ticket['ticket_id']}/status"
+        changed = tickets.put(path, {"status": "done", "from": "new"}, headers=agent).body
+        assert "ana" not in json.dumps(changed) and changed["history"][-1]["by"] == ticket["caller_id"]
+        other = tickets.put(path, {"status": "new", "from": "done"}, headers={**agent, "X-User-Id": "ben"}).body
+        assert other["history"][-1]["by"] == "ben", "of others' tickets the agent"
+        assert refusal(tickets.put(f"/tickets/{uuid.uuid4()}/status", {"status": "new", "from": "done"}, headers=agent)) == (404, "not_found")
         for caller in ("ana", ticket["caller_id"]):
             assert len(tickets.get("/tickets", caller=caller).body["items"]) == 1
         assert len(ana.get("/tickets").body["items"]) == 1

@@ -14,9 +14,10 @@ import pytest
 from events import Events
 from recon import ago, ingest, pending, state
 from rest import Rest
-from server import TROUBLE, Apps, apps_program
+from server import ROOT, TROUBLE, Apps, Server, apps_program
 from waiting import poll
 from webhook import Webhook
+from wire import Client
 
 FINE = {"audioReceived": True, "processingStatus": "SUCCESS"}
 
@@ -385,15 +386,52 @@ def test_deliveries_are_remembered_logged_and_signed(apps_db, tenant, tmp_path):
         assert deliveries[-1]["status"] == 200 and "error" not in deliveries[-1]
         assert deliveries[0]["error"] == "the webhook answered with status 500"
         assert f"call c-1 of {tenant} was not delivered, attempt 3: the webhook answered with status 500" in process.log()
-        recent = api.get("/deliveries").body["items"]
-        if recent:  # with a stream, which may not be read to its end yet
-            poll(lambda: [each["attempt"] for each in api.get("/deliveries").body["items"]] == list(range(13, 0, -1)), 20,
-                 "all deliveries, the newest first")
-            assert len(api.get("/deliveries", failed="true").body["items"]) == 12
+
+        def attempts(**query):
+            return [each["attempt"] for each in api.get("/deliveries", **query).body["items"] if each["tenantId"] == tenant]
+        poll(lambda: attempts() == list(range(13, 0, -1)), 20, "all deliveries, the newest first")
+        assert attempts(failed="true") == list(range(12, 0, -1))
     for signature, content in seen:
         when, _, value = signature.removeprefix("t=").partition(",v1=")
         wanted = hmac.new(b"a shared secret", when.encode() + b"." + content, hashlib.sha256).hexdigest()
         assert hmac.compare_digest(value, wanted) and abs(int(when) - time.time()) < 60
+
+
+def failures(api):
+    reply = api.get("/deliveries", failed="true")
+    assert reply.status == 200, reply
+    return [(each["tenantId"], each["callId"], each["attempt"], each["error"]) for each in reply.body["items"]]
+
+
+def test_failed_deliveries_are_known_after_a_restart(tenant):
+    """Those of calls that are still pending, whichever process delivered them."""
+    answer = "the webhook answered with status 500"
+    with Server("memory:") as server, Webhook(lambda post: (500, None)) as hook:
+        with Apps(server.endpoint) as process:
+            api = Rest(f"{process.endpoint}/reconciliation/api")
+            for name in ("c-1", "c-2", "never-tried"):
+                ingest(api, tenant, name, status="FAILED", when=ago(days=8 if name == "never-tried" else 1))
+            for _ in range(2):
+                Poller(server.endpoint, tenant, hook.url, "--once", "--backoff-ms", "1", "--backoff-max-ms", "1").end()
+            wanted = {(tenant, name, attempt, answer) for name in ("c-1", "c-2") for attempt in (1, 2)}
+            poll(lambda: set(failures(api)) == wanted, 20, "both attempts")
+        with Apps(server.endpoint) as process:
+            found = failures(Rest(f"{process.endpoint}/reconciliation/api"))
+            assert set(found) == wanted and len(found) == 4
+            assert [attempt for _, _, attempt, _ in found] == [2, 2, 1, 1], "the newest first"
+
+
+def test_failed_deliveries_without_a_stream(tenant, monkeypatch):
+    """The poller of this server reports them itself."""
+    with Server("memory:") as server, Webhook(lambda post: (500, None)) as hook, Client(server.endpoint) as db:
+        db.CreateTable(**json.loads((ROOT / "apps/reconciliation/schema.json").read_text()))
+        monkeypatch.setitem(Apps.OPTIONS_AT, server.endpoint, [])
+        with Apps(server.endpoint, "--webhook", hook.url, "--interval-ms", "10", "--backoff-ms", "60000",
+                  "--backoff-max-ms", "60000") as process:
+            api = Rest(f"{process.endpoint}/reconciliation/api")
+            assert failures(api) == []
+            ingest(api, tenant, "c-1", status="FAILED")
+            poll(lambda: failures(api) == [(tenant, "c-1", 1, "the webhook answered with status 500")], 20, "it is known")
 
 
 def test_nobody_listens_is_told_as_well(apps_db, tenant):

@@ -230,6 +230,9 @@ def test_totals_follow_the_filters_and_choices_do_not(reconciliation, tenant):
     ingest(reconciliation, tenant, "silent", audio=False)
     ingest(reconciliation, tenant, "waiting", status="PENDING")
     ingest(reconciliation, tenant, "old", when=ago(days=30), status="FAILED")
+    other = f"{tenant}:other"
+    for number in range(10):  # as choices the tenants with the most calls are shown
+        ingest(reconciliation, other, f"c-{number}", status="FAILED")
     for query, names in (({}, {"failed", "silent", "waiting"}), ({"status": "FAILED"}, {"failed"}),
                          ({"status": "PENDING"}, {"silent", "waiting"}), ({"audio": "missing"}, {"silent"}),
                          ({"audio": "received"}, {"failed", "waiting"}), ({"age": "abandoned"}, {"old"}),
@@ -240,7 +243,8 @@ def test_totals_follow_the_filters_and_choices_do_not(reconciliation, tenant):
         assert summary["pending"] == len(names) == sum(summary["byStatus"].values()), query
         assert sum(age["count"] for age in summary["ages"]) == len(names)
         assert sum(shard["count"] for shard in summary["shards"]) == len(names)
-        assert tenant in summary["choices"]["tenants"]
+        assert [each["tenantId"] for each in summary["tenants"]] == [tenant]
+        assert {tenant, other} <= set(summary["choices"]["tenants"]), "the other can still be chosen"
     summary = reconciliation.get("/summary", tenant=tenant).body
     assert summary["abandoned"]["count"] == 1 and summary["abandoned"]["oldest"] < ago(days=29)
     assert reconciliation.get("/summary", tenant=tenant, audio="missing").body["abandoned"] == {"count": 0}

@@ -52,8 +52,10 @@ testBoth("ten newest first, older ones on demand", async (context) => {
   const rows = page.getByRole("region", { name: "Tickets of the caller" }).getByRole("listitem");
   await rows.nth(9).waitFor();
   assert.equal(await rows.count(), 10);
-  await page.getByRole("button", { name: "Older tickets" }).click();
+  await page.getByRole("button", { name: "Older tickets" }).focus();
+  await page.keyboard.press("Enter");
   await rows.nth(11).waitFor();
+  await rows.nth(10).locator("a:focus").waitFor(); /* the first of the older ones, as the button is gone */
   const texts = await rows.locator(".issue").allTextContents();
   assert.deepEqual(texts, Array.from({ length: 12 }, (_, number) => `issue ${11 - number}`));
   await site.close(page);
@@ -69,7 +71,9 @@ testBoth("what others write appears by itself", async (context, width) => {
   await page.getByText("New toner, the same").waitFor();
   assert.equal(await page.getByLabel("Comment", { exact: true }).inputValue(), "half a thought");
   if (width === "390") {
-    await page.getByRole("button", { name: "All tickets" }).tap(); /* a phone shows the list or a ticket */
+    await page.getByRole("button", { name: "All tickets" }).focus(); /* a phone shows the list or a ticket */
+    await page.keyboard.press("Enter");
+    await page.locator("a:focus", { hasText: "The printer is blank" }).waitFor(); /* the one that was left */
   }
   await openTicket(caller, "Now the scanner too");
   await page.getByRole("link", { name: "Now the scanner too" }).waitFor();

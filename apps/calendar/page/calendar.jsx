@@ -82,6 +82,13 @@ function App() {
     show();
   }
 
+  /* What others have changed during a drag is shown at its end, unless it is saved: eventDrop and eventResize follow at
+   * once, before the microtask. */
+  function endDrag() {
+    busy.current--;
+    queueMicrotask(show);
+  }
+
   useEffect(() => {
     calendar.current = new Calendar(place.current, {
       plugins: [dayGridPlugin, interactionPlugin],
@@ -103,9 +110,9 @@ function App() {
       unselectCancel: "dialog",
       eventClick: ({ event }) => setDialog({ kind: "edit", event: fromFullCalendar(event) }),
       eventDragStart: () => busy.current++,
-      eventDragStop: () => busy.current--,
+      eventDragStop: endDrag,
       eventResizeStart: () => busy.current++,
-      eventResizeStop: () => busy.current--,
+      eventResizeStop: endDrag,
       eventDrop: ({ event, oldEvent }) => save(fromFullCalendar(event), fromFullCalendar(oldEvent)),
       eventResize: ({ event, oldEvent }) => save(fromFullCalendar(event), fromFullCalendar(oldEvent)),
       /* A cell is named by its day, not by the day instead of its events. */
@@ -119,7 +126,7 @@ function App() {
     keys.current = moveByKeyboard(calendar.current, place.current, {
       onMove: (event) => {
         setMoving(event);
-        decorate(calendar.current, place.current);
+        show(); /* at its end: what others have changed during the move */
       },
       save,
     });
@@ -166,7 +173,7 @@ function App() {
       {dialog?.kind === "feed" && <FeedDialog onClose={close} />}
       {dialog?.kind === "edit" && dialog.event.mayChange !== false && (
         <EventDialog key="edit" event={dialog.event} {...common}
-                     onDelete={() => setDialog({ kind: "delete", event: dialog.event })} />
+                     onDelete={(event) => setDialog({ kind: "delete", event })} />
       )}
       {dialog?.kind === "delete" && <DeleteDialog event={dialog.event} {...common} />}
     </Shell>

@@ -8,12 +8,32 @@ import { Loaded } from "@common/ui.jsx";
 import { api, loadEvents } from "./events.js";
 import { addDays, clashText, explain, findClashes, limits, nightsText, today, tooLongText } from "./text.js";
 
+/* The event that a dialog changes, as it was when the dialog opened: {seen, refuse(error)}. refuse() gives what to tell the
+ * person; if somebody else has changed the event meanwhile, `seen` is what it is now, so that trying again works. */
+function useSeen(event, again) {
+  const [seen, setSeen] = useState(event);
+  async function refuse(error) {
+    if (error.code !== "version_mismatch") {
+      return new Error(await explain(error, loadEvents));
+    }
+    try {
+      const now = await api.get(`/events/${event.id}`);
+      setSeen(now);
+      return new Error(`Someone changed this event meanwhile. It is now “${now.title}”, ${nightsText(now.start, now.end)}. ${again}`);
+    } catch (problem) {
+      return new Error(await explain(problem, loadEvents));
+    }
+  }
+  return { seen, refuse };
+}
+
 /* An event with a `version` exists and is changed, otherwise it is a new one. `events` are those the page knows. */
 export function EventDialog({ event, events, reload, onClose, onDelete }) {
   const isNew = event.version === undefined;
   const [id] = useState(() => event.id ?? newId()); /* one per dialog: sending it twice books once */
   const [start, setStart] = useState(event.start ?? today());
   const [end, setEnd] = useState(event.end ?? addDays(today(), 1));
+  const { seen, refuse } = useSeen(event, "Save again to replace that with yours.");
   const clash = end > start ? clashText(findClashes(events, { id, start, end })) : "";
 
   async function save({ title }) {
@@ -26,11 +46,11 @@ export function EventDialog({ event, events, reload, onClose, onDelete }) {
       if (isNew) {
         await api.post("/events", { id, ...wanted });
       } else {
-        await api.put(`/events/${id}`, wanted, { version: event.version });
+        await api.put(`/events/${id}`, wanted, { version: seen.version });
       }
     } catch (error) {
       reload(); /* behind the dialog, so that one sees who is there */
-      throw new Error(await explain(error, loadEvents));
+      throw await refuse(error);
     }
     toast(`${wanted.title}: ${nightsText(start, end)}`);
     await reload();
@@ -45,7 +65,7 @@ export function EventDialog({ event, events, reload, onClose, onDelete }) {
 
   return (
     <FormDialog title={isNew ? "New event" : event.title} submit={isNew ? "Book" : "Save"} onSubmit={save} onClose={onClose}
-                extra={onDelete && <button type="button" class="start" onClick={onDelete}>Delete…</button>}>
+                extra={onDelete && <button type="button" class="start" onClick={() => onDelete(seen)}>Delete…</button>}>
       <Field label="Who">
         <input name="title" required maxLength={limits.titleMax} autofocus autocomplete="off" defaultValue={event.title ?? ""}
                placeholder="Ana" />
@@ -65,19 +85,20 @@ export function EventDialog({ event, events, reload, onClose, onDelete }) {
 }
 
 export function DeleteDialog({ event, reload, onClose }) {
+  const { seen, refuse } = useSeen(event, "Delete again to delete it as it is now.");
   async function remove() {
     try {
-      await api.delete(`/events/${event.id}`, { version: event.version });
+      await api.delete(`/events/${event.id}`, { version: seen.version });
     } catch (error) {
       reload();
-      throw new Error(await explain(error, loadEvents));
+      throw await refuse(error);
     }
-    toast(`${event.title} is deleted`);
+    toast(`${seen.title} is deleted`);
     await reload();
   }
   return (
     <FormDialog title="Delete the event?" submit="Delete" danger onSubmit={remove} onClose={onClose}>
-      <p>{event.title}, {nightsText(event.start, event.end)}</p>
+      <p>{seen.title}, {nightsText(seen.start, seen.end)}</p>
     </FormDialog>
   );
 }

@@ -48,9 +48,10 @@ export function moveByKeyboard(calendar, place, { onMove, save }) {
 
   async function finish(event) {
     const { id, old } = moving;
+    const saved = save(fromFullCalendar(event), old); /* begins before the move ends, so that it is not undone meanwhile */
     moving = null;
     onMove(null);
-    await save(fromFullCalendar(event), old);
+    await saved;
     focus(id);
   }
 

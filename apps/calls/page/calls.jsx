@@ -146,7 +146,7 @@ function UserTimeline({ user, go }) {
       {next && <NextCall call={next} go={go} />}
       <div class="grid timelines">
         <Timeline title="Upcoming" list={upcoming} emptyText="Nothing is planned." go={go} next={next} actions={actions.buttons} />
-        <div>
+        <div tabIndex={-1}>
           <Timeline title="Past" list={completed} emptyText="No call is completed yet." go={go} actions={actions.buttons} />
           {canceled.data?.length > 0 && <Timeline title="Canceled" list={canceled} go={go} actions={actions.buttons} />}
         </div>

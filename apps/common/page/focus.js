@@ -1,9 +1,39 @@
-/* Keeps the keyboard focus where the person was when a list changes under it. */
+/* Keeps the keyboard focus where the person was when the page changes under it. */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+
+/* For the whole page: when the focused element is removed, the focus goes to the nearest element around it that can have it:
+ * a list or a section with tabIndex -1, or <main>. useRowFocus() is more exact, and acts before. */
+export function keepFocus() {
+  let last = null; /* {target, around}: what has the focus, and what is around it, the innermost first */
+  document.addEventListener("focusin", ({ target }) => {
+    const around = [];
+    for (let element = target.parentElement; element; element = element.parentElement) {
+      if (element.hasAttribute("tabindex")) {
+        around.push(element);
+      }
+    }
+    last = { target, around };
+  });
+  document.addEventListener("focusout", ({ target }) => queueMicrotask(() => {
+    if (target === last?.target && isOnBackground(target)) {
+      last = null;
+    }
+  }));
+  new MutationObserver(() => {
+    if (last && !last.target.isConnected && document.activeElement === document.body && !document.querySelector("dialog[open]")) {
+      const { around } = last;
+      last = null;
+      (around.find((element) => element.isConnected) ?? document.getElementById("main"))?.focus({ preventScroll: true });
+    }
+  }).observe(document.body, { childList: true, subtree: true });
+}
+
+/* Whether the focus left an element because of a click on the background. */
+const isOnBackground = (left) => left.isConnected && document.activeElement === document.body;
 
 /* const list = useRowFocus(); <ul ref={list} tabIndex={-1}>...<li data-row>...<button data-action="complete">
  * When the focused element disappears together with its row, the same action of the row that took its place
- * gets the focus; without one, the list itself. */
+ * gets the focus; without one, the list itself. When "Show more" disappears, the first row that it brought. */
 export function useRowFocus() {
   const list = useRef();
   const last = useRef(null);
@@ -11,15 +41,14 @@ export function useRowFocus() {
   useEffect(() => {
     const remember = ({ target }) => {
       if (list.current?.contains(target)) {
-        const row = target.closest("[data-row]");
-        last.current = row && { target, index: rows().indexOf(row), action: target.closest("[data-action]")?.dataset.action };
+        last.current = { target, ...placeOf(target, rows()), action: target.closest("[data-action]")?.dataset.action };
       } else if (!target.closest("dialog")) {
         last.current = null; /* the user moved the focus; a closing dialog restores it itself */
       }
     };
     const forget = ({ target }) => queueMicrotask(() => {
-      if (target === last.current?.target && target.isConnected && document.activeElement === document.body) {
-        last.current = null; /* a click on the background */
+      if (target === last.current?.target && isOnBackground(target)) {
+        last.current = null;
       }
     });
     document.addEventListener("focusin", remember);
@@ -31,7 +60,8 @@ export function useRowFocus() {
   }, []);
   useLayoutEffect(() => {
     const lost = last.current;
-    if (!list.current || !lost || lost.target.isConnected || document.querySelector("dialog[open]")) {
+    const dialog = document.querySelector("dialog[open]");
+    if (!list.current || !lost || lost.target.isConnected || (dialog && !dialog.contains(list.current))) {
       return;
     }
     last.current = null;
@@ -39,9 +69,19 @@ export function useRowFocus() {
       return;
     }
     const now = rows();
-    const row = now[Math.min(lost.index, now.length - 1)];
+    const row = lost.isAbove ? null : now[Math.min(lost.index, now.length - 1)];
     const next = row?.querySelector(`[data-action="${lost.action}"]`) ?? row?.querySelector("button, a, select");
     (next ?? list.current).focus();
   });
   return list;
+}
+
+/* {index, isAbove}: which of the rows an element is in; for one behind them, the index of the next row. */
+function placeOf(element, rows) {
+  const row = element.closest("[data-row]");
+  if (rows.includes(row)) {
+    return { index: rows.indexOf(row), isAbove: false };
+  }
+  const index = rows.filter((each) => each.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING).length;
+  return { index, isAbove: index === 0 };
 }

@@ -51,14 +51,20 @@ export function useSendId() {
 }
 
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-/* An ISO 8601 time in the reader's language and time zone. */
-export const timeText = (iso) => times.format(new Date(iso));
+/* An ISO 8601 time in the reader's language and time zone; "" for what is no time: another program may have written it. */
+export function timeText(iso) {
+  const time = new Date(iso);
+  return Number.isNaN(time.getTime()) ? "" : times.format(time);
+}
 
 const UNITS = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-/* "3 hours ago", "in 5 minutes"; takes an ISO 8601 time or milliseconds since 1970. */
+/* "3 hours ago", "in 5 minutes"; takes an ISO 8601 time or milliseconds since 1970. "" for what is no time. */
 export function agoText(when) {
   const seconds = (new Date(when).getTime() - Date.now()) / 1000;
+  if (Number.isNaN(seconds)) {
+    return "";
+  }
   const [size, unit] = UNITS.find(([size]) => Math.abs(seconds) >= size) ?? UNITS[3];
   return relative.format(Math.trunc(seconds / size), unit);
 }

@@ -6,6 +6,7 @@ import { useRef, useState } from "preact/hooks";
 export function StatusSelect({ label, value, options, change }) {
   const [proposed, setProposed] = useState(null);
   const byKeys = useRef(false);
+  const select = useRef();
   function press(event) {
     if (proposed && event.key === "Enter") {
       event.preventDefault();
@@ -27,13 +28,14 @@ export function StatusSelect({ label, value, options, change }) {
   }
   async function save() {
     const status = proposed;
+    select.current.focus(); /* the button goes */
     setProposed(null);
     await change(status);
   }
   const leave = ({ relatedTarget, currentTarget }) => !currentTarget.contains(relatedTarget) && setProposed(null);
   return (
     <span class="row status" onFocusOut={leave}>
-      <select aria-label={label} data-action="status" value={proposed ?? value}
+      <select ref={select} aria-label={label} data-action="status" value={proposed ?? value}
               onKeyDown={press} onPointerDown={() => (byKeys.current = false)} onChange={choose}>
         {options.map(([name, text]) => <option key={name} value={name}>{text}</option>)}
       </select>

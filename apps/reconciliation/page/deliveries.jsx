@@ -1,4 +1,5 @@
 /* Deliveries to the webhook: those of one call, and the newest that failed. */
+import { useRef } from "preact/hooks";
 import { InfoDialog } from "@common/dialog.jsx";
 import { agoText, timeText } from "@common/lists.js";
 import { useLive, useLoad } from "@common/load.js";
@@ -6,6 +7,7 @@ import { Loaded } from "@common/ui.jsx";
 import { api, callPath, statusText } from "./calls.js";
 
 const PAUSE_MS = 1000;
+const FAILURES_MAX = 10;
 
 /* "status 500", "no answer: connection refused", "delivered, status 200" */
 function outcomeText({ status, error }) {
@@ -15,18 +17,28 @@ function outcomeText({ status, error }) {
   return status >= 200 && status < 300 ? `delivered, status ${status}` : status > 0 ? `status ${status}` : "no answer";
 }
 
-export function CallDialog({ call, onClose }) {
+/* Also a call that is in no list any more is here, and "It is fine" can be undone. */
+export function CallDialog({ call, settle, reopen, onClose }) {
   const details = useLoad(() => api.get(callPath(call)), [call.tenantId, call.callId]);
   useLive("reconciliation", details.reload, {
     concerns: ({ item, old }) => (item ?? old)?.callId === call.callId, pauseMs: PAUSE_MS });
+  const now = details.data;
+  async function toggle() {
+    await (now.pending ? settle(now) : reopen(now));
+    await details.reload();
+  }
+  const mayToggle = now && (now.pending || now.resolved);
   return (
-    <InfoDialog title={call.callId} onClose={onClose}>
+    <InfoDialog title={call.callId} onClose={onClose}
+                extra={mayToggle && (
+                  <button type="button" class="start" onClick={toggle}>{now.pending ? "It is fine" : "It is not fine"}</button>
+                )}>
       <Loaded of={details}>
         {(now) => (
           <>
             <dl class="facts">
               <dt>Tenant</dt><dd>{now.tenantId}</dd>
-              <dt>When</dt><dd>{timeText(now.callDateTime)}, {agoText(now.callDateTime)}</dd>
+              <dt>When</dt><dd>{now.callDateTime ? `${timeText(now.callDateTime)}, ${agoText(now.callDateTime)}` : "not known"}</dd>
               <dt>Audio</dt><dd>{now.audioReceived ? "received" : "missing"}</dd>
               <dt>Processing</dt><dd>{statusText(now)}</dd>
               <dt>State</dt>
@@ -57,19 +69,31 @@ function History({ deliveries }) {
   );
 }
 
-/* What the poller of this server could not deliver; nothing is shown without failures. */
+/* The newest of some deliveries, each once. */
+function newestOf(deliveries) {
+  const byKey = new Map(deliveries.map((delivery) => [`${delivery.tenantId} ${delivery.callId} ${delivery.at}`, delivery]));
+  return [...byKey.values()].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, FAILURES_MAX);
+}
+
+/* What could not be delivered; nothing is shown without failures. A server that was restarted may not know all that it
+ * knew before: what is shown stays. */
 export function Failures() {
-  const list = useLoad(() => api.get("/deliveries", { failed: true }), []);
+  const shown = useRef([]);
+  const list = useLoad(async () => {
+    const { items } = await api.get("/deliveries", { failed: true });
+    shown.current = newestOf([...shown.current, ...items]);
+    return shown.current;
+  }, []);
   useLive("reconciliation", list.reload, { pauseMs: PAUSE_MS });
-  if (!list.data || list.data.items.length === 0) {
+  if (!list.data || list.data.length === 0) {
     return null;
   }
   return (
     <section aria-label="Failed deliveries">
       <h2>Deliveries that failed</h2>
       <ul class="list failures">
-        {list.data.items.slice(0, 10).map((delivery) => (
-          <li key={`${delivery.callId} ${delivery.at}`}>
+        {list.data.map((delivery) => (
+          <li key={`${delivery.tenantId} ${delivery.callId} ${delivery.at}`}>
             <strong>{delivery.callId}</strong> of {delivery.tenantId}: {outcomeText(delivery)}, attempt {delivery.attempt},{" "}
             <time dateTime={delivery.at} title={timeText(delivery.at)}>{agoText(delivery.at)}</time>
           </li>

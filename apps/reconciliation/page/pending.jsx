@@ -1,18 +1,16 @@
 /* The table of pending calls. Roles are explicit, because on phones the rows are laid out as blocks, which hides the
  * table from assistive technology. */
-import { useState } from "preact/hooks";
 import { useRowFocus } from "@common/focus.js";
 import { agoText, timeText } from "@common/lists.js";
 import { Empty, Hidden, Loaded } from "@common/ui.jsx";
 import { statusText } from "./calls.js";
-import { CallDialog } from "./deliveries.jsx";
 
 const COLUMNS = ["Call", "Tenant", "When", "What is wrong", "Shard"];
 const counts = new Intl.NumberFormat();
 
-export function Pending({ list, order, isFiltered, go, settle }) {
+/* `show(call)` opens its details, `find()` asks for a call that is not in the list. */
+export function Pending({ list, order, isFiltered, go, settle, show, find }) {
   const rows = useRowFocus();
-  const [chosen, setChosen] = useState(null);
   const isNewest = order === "newest";
   return (
     <section aria-label="Pending calls" ref={rows} tabIndex={-1} class="pending">
@@ -21,6 +19,7 @@ export function Pending({ list, order, isFiltered, go, settle }) {
         {list.data && list.data.length > 0 && (
           <span class="muted">{counts.format(list.data.length)} of {counts.format(Math.max(list.first.total ?? 0, list.data.length))}</span>
         )}
+        <button class="small" onClick={find}>Find a call</button>
         <button class="small" onClick={() => go({ ...currentQuery(), order: isNewest ? undefined : "newest" })}>
           {isNewest ? "Oldest first" : "Newest first"}
         </button>
@@ -38,7 +37,7 @@ export function Pending({ list, order, isFiltered, go, settle }) {
               </thead>
               <tbody role="rowgroup">
                 {calls.map((call) => (
-                  <Row key={`${call.tenantId} ${call.callId}`} call={call} show={setChosen} settle={settle} />
+                  <Row key={`${call.tenantId} ${call.callId}`} call={call} show={show} settle={settle} />
                 ))}
               </tbody>
             </table>
@@ -46,7 +45,6 @@ export function Pending({ list, order, isFiltered, go, settle }) {
           </>
         )}
       </Loaded>
-      {chosen && <CallDialog call={chosen} onClose={() => setChosen(null)} />}
     </section>
   );
 }

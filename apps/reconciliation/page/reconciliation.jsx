@@ -1,5 +1,5 @@
 /* Reconciliation: calls that need a second look, by age, tenant and shard, live. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Field, FormDialog, Select } from "@common/dialog.jsx";
 import { agoText, useAddress } from "@common/lists.js";
 import { useLive, useLoad, usePages } from "@common/load.js";
@@ -7,7 +7,7 @@ import { start } from "@common/start.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Loaded, Shell } from "@common/ui.jsx";
 import { api, callPath } from "./calls.js";
-import { Failures } from "./deliveries.jsx";
+import { CallDialog, Failures } from "./deliveries.jsx";
 import { Pending } from "./pending.jsx";
 import "./reconciliation.css";
 
@@ -21,7 +21,7 @@ function App() {
   const { tenant, shard, status, audio, age, order } = query;
   const filter = { tenant, shard, status, audio, age };
   const dependencies = [tenant, shard, status, audio, age];
-  const [isReporting, setReporting] = useState(false);
+  const [dialog, setDialog] = useState(null); /* {kind: "report"}, {kind: "find"}, or {kind: "call", call} */
   const numbers = useLoad(async () => {
     const [summary, metrics] = await Promise.all([api.get("/summary", filter), api.get("/metrics")]);
     return { summary, metrics };
@@ -43,11 +43,13 @@ function App() {
     }
     await reload();
   }
-  const settle = (call) => post(call, "resolve", `${call.callId} is fine.`,
-    { label: "Undo", run: () => post(call, "reopen", `${call.callId} needs a second look again.`) });
+  const reopen = (call) => post(call, "reopen", `${call.callId} needs a second look again.`);
+  const settle = (call) => post(call, "resolve", `${call.callId} is fine.`, { label: "Undo", run: () => reopen(call) });
+  const show = (call) => setDialog({ kind: "call", call });
+  const close = () => setDialog(null);
   return (
     <Shell app="reconciliation" title="Reconciliation" lead="Calls that need a second look. The index holds only them."
-           actions={<button class="primary" onClick={() => setReporting(true)}>Report a call</button>}>
+           actions={<button class="primary" onClick={() => setDialog({ kind: "report" })}>Report a call</button>}>
       <div class="stack">
         <Loaded of={numbers}>
           {({ summary, metrics }) => (
@@ -64,10 +66,12 @@ function App() {
             </div>
           )}
         </Loaded>
-        <Pending list={pending} order={order} isFiltered={Boolean(tenant || shard || status || audio || age)} go={go} settle={settle} />
+        <Pending list={pending} order={order} isFiltered={Boolean(tenant || shard || status || audio || age)} go={go} settle={settle} show={show} find={() => setDialog({ kind: "find" })} />
         <Failures />
       </div>
-      {isReporting && <ReportDialog report={report} onClose={() => setReporting(false)} />}
+      {dialog?.kind === "report" && <ReportDialog report={report} onClose={close} />}
+      {dialog?.kind === "find" && <FindDialog tenant={tenant} onClose={(call) => (call ? show(call) : close())} />}
+      {dialog?.kind === "call" && <CallDialog call={dialog.call} settle={settle} reopen={reopen} onClose={close} />}
     </Shell>
   );
 }
@@ -92,7 +96,7 @@ function Numbers({ summary, metrics, query, go }) {
 
 function Number({ label, value, choose }) {
   return (
-    <div class="card number-card">
+    <div class="card number-card" tabIndex={-1}>
       <strong>{value}</strong><span class="muted">{label}</span>
       {choose && <button class="plain link small" onClick={choose}>Show them</button>}
     </div>
@@ -143,6 +147,20 @@ function Bars({ title, rows, chosen, choose }) {
         ))}
       </ul>
     </section>
+  );
+}
+
+/* Any call, also one that is fine and therefore in no list. `onClose` gets the call, or nothing. */
+function FindDialog({ tenant, onClose }) {
+  const found = useRef();
+  async function find({ tenantId, callId }) {
+    found.current = await api.get(callPath({ tenantId: tenantId.trim(), callId: callId.trim() }));
+  }
+  return (
+    <FormDialog title="Find a call" submit="Find" onSubmit={find} onClose={() => onClose(found.current)}>
+      <Field label="Tenant"><input name="tenantId" required maxLength={128} autocomplete="off" defaultValue={tenant} /></Field>
+      <Field label="Call"><input name="callId" required maxLength={128} autocomplete="off" /></Field>
+    </FormDialog>
   );
 }
 

@@ -8,9 +8,10 @@ import { toast } from "@common/toasts.jsx";
 import { Loaded } from "@common/ui.jsx";
 import { api, checkSize, explainAssignment, PRIORITIES, STATUSES, upper } from "./text.js";
 
-export function TaskRow({ task, me, isAdmin, isFresh, reload }) {
+/* `open(dialog)` opens one of the dialogs below. They are the page's, not the row's: the row goes when somebody else changes
+ * the task's status, and what is typed must not go with it. */
+export function TaskRow({ task, isAdmin, isFresh, reload, open }) {
   const [isShown, setShown] = useState(false);
-  const [isEditing, setEditing] = useState(false);
   async function change(status) {
     try {
       await api.put(`/tasks/${encodeURIComponent(task.taskId)}/status`, { status });
@@ -25,23 +26,22 @@ export function TaskRow({ task, me, isAdmin, isFresh, reload }) {
       <div class="row">
         <span class="grow task-title">{task.title}</span>
         <span class="row controls">
-          <span class={`badge ${PRIORITIES[task.priority]}`}>{task.priority.toLowerCase()}</span>
+          {task.priority && <span class={`badge ${PRIORITIES[task.priority] ?? ""}`}>{task.priority.toLowerCase()}</span>}
           <StatusSelect label={`Status of ${task.title}`} value={task.status} options={Object.entries(STATUSES)} change={change} />
-          <button class="small" data-action="edit" aria-label={`Edit ${task.title}`} onClick={() => setEditing(true)}>Edit</button>
+          <button class="small" data-action="edit" aria-label={`Edit ${task.title}`} onClick={() => open({ kind: "edit", task, reload })}>Edit</button>
           <button class="small" data-action="who" aria-expanded={isShown} aria-label={`Who: ${task.title}`}
                   onClick={() => setShown(!isShown)}>Who</button>
         </span>
       </div>
       {task.description && <p class="description">{task.description}</p>}
       <small>By {task.createdBy} on {timeText(task.createdAt)}</small>
-      {isShown && <Assigned task={task} isAdmin={isAdmin} />}
-      {isEditing && <EditDialog task={task} reload={reload} onClose={() => setEditing(false)} />}
+      {isShown && <Assigned task={task} isAdmin={isAdmin} open={open} />}
     </li>
   );
 }
 
 /* Saves on top of the task as it was when the dialog opened; if it is another by now, says so and goes on from there. */
-function EditDialog({ task, reload, onClose }) {
+export function EditDialog({ task, reload, onClose }) {
   const [seen, setSeen] = useState(task.updatedAt);
   async function save({ title, description, priority }) {
     checkSize(title, description);
@@ -71,32 +71,47 @@ function EditDialog({ task, reload, onClose }) {
   );
 }
 
-function Assigned({ task, isAdmin }) {
-  const path = `/tasks/${encodeURIComponent(task.taskId)}/assignments`;
+const assignmentsPath = (task) => `/tasks/${encodeURIComponent(task.taskId)}/assignments`;
+
+async function assign(task, userId) {
+  try {
+    await api.post(assignmentsPath(task), { userId });
+  } catch (error) {
+    throw explainAssignment(error, userId);
+  }
+  toast(`Assigned to ${userId}`);
+}
+
+export function AssignDialog({ task, reload, onClose }) {
+  async function submit({ userId }) {
+    await assign(task, userId.trim());
+    await reload();
+  }
+  return (
+    <FormDialog title={`Assign “${task.title}”`} submit="Assign" onSubmit={submit} onClose={onClose}>
+      <Field label="User" hint="Admins assign, to users who are active.">
+        <input name="userId" required maxLength={255} autocomplete="off" />
+      </Field>
+    </FormDialog>
+  );
+}
+
+function Assigned({ task, isAdmin, open }) {
+  const path = assignmentsPath(task);
   const list = usePages((cursor) => api.get(path, { cursor }), [path]);
   useLive("tasks", list.reload, {
     concerns: ({ type, item, old }) => type === "assignment" && (item ?? old)?.taskId === task.taskId });
-  const [isAssigning, setAssigning] = useState(false);
-  async function assign({ userId }) {
-    try {
-      await api.post(path, { userId: userId.trim() });
-    } catch (error) {
-      throw explainAssignment(error, userId.trim());
-    }
-    toast(`Assigned to ${userId.trim()}`);
-    await list.reload();
-  }
   async function unassign(userId) {
     try {
       await api.delete(`${path}/${encodeURIComponent(userId)}`);
-      toast(`${userId} is no longer assigned`, "info", { label: "Undo", run: () => assign({ userId }).catch(toast.error) });
+      toast(`${userId} is no longer assigned`, "info", { label: "Undo", run: () => assign(task, userId).then(list.reload, toast.error) });
     } catch (error) {
       toast.error(error);
     }
     await list.reload();
   }
   return (
-    <div class="assigned">
+    <div class="assigned" tabIndex={-1}>
       <Loaded of={list}>
         {(assignments) => (
           <div class="row">
@@ -115,18 +130,11 @@ function Assigned({ task, isAdmin }) {
             )}
             {list.hasMore && <button class="small" onClick={list.loadMore}>More</button>}
             {isAdmin && (
-              <button class="small" aria-label={`Assign ${task.title}`} onClick={() => setAssigning(true)}>Assign</button>
+              <button class="small" aria-label={`Assign ${task.title}`} onClick={() => open({ kind: "assign", task, reload: list.reload })}>Assign</button>
             )}
           </div>
         )}
       </Loaded>
-      {isAssigning && (
-        <FormDialog title={`Assign “${task.title}”`} submit="Assign" onSubmit={assign} onClose={() => setAssigning(false)}>
-          <Field label="User" hint="Admins assign, to users who are active.">
-            <input name="userId" required maxLength={255} autocomplete="off" />
-          </Field>
-        </FormDialog>
-      )}
     </div>
   );
 }

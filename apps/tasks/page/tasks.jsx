@@ -3,43 +3,51 @@ import { useEffect, useState } from "preact/hooks";
 import { Field, FormDialog, Select } from "@common/dialog.jsx";
 import { useRowFocus } from "@common/focus.js";
 import { useAddress, useSendId } from "@common/lists.js";
-import { useLive, useLoad, usePages } from "@common/load.js";
+import { useEvery, useLive, useLoad, usePages } from "@common/load.js";
 import { start } from "@common/start.jsx";
 import { tabPanel, Tabs } from "@common/tabs.jsx";
 import { toast } from "@common/toasts.jsx";
 import { Empty, Loaded, Shell } from "@common/ui.jsx";
 import { Notifications } from "./notifications.jsx";
-import { TaskRow } from "./row.jsx";
+import { AssignDialog, EditDialog, TaskRow } from "./row.jsx";
 import { api, checkSize, PRIORITIES, STATUSES, upper } from "./text.js";
-import { Users } from "./users.jsx";
+import { CreateUserDialog, Users } from "./users.jsx";
 import "./tasks.css";
 
 /* Which tasks are shown is in the address: ?status=OPEN; without a status, one's own; ?status=USERS: the users. */
 function App() {
   const me = useLoad(() => api.get("/me"), []);
+  const [dialog, setDialog] = useState(null); /* {kind, ...}; as long as one is open the page stays, and with it what is typed */
   const isActive = me.data && (me.data.isAdmin || me.data.profile?.status === "ACTIVE");
-  return isActive ? <Workspace me={me.data} /> : (
+  return isActive || dialog ? <Workspace me={me.data} reloadMe={me.reload} dialog={dialog} open={setDialog} /> : (
     <Shell app="tasks" title="Tasks" lead={LEAD}>
-      <Loaded of={me}>
-        {({ userId, profile }) => (
-          <Empty title={profile ? "Your account is deactivated." : "You have no account here yet."}>
-            <p>Ask an administrator to {profile ? "activate it" : "create one"}. They need your user id: <code>{userId}</code></p>
-          </Empty>
-        )}
-      </Loaded>
+      <Loaded of={me}>{(data) => <NoAccount me={data} reload={me.reload} />}</Loaded>
     </Shell>
+  );
+}
+
+const ACCOUNT_SECONDS = 3;
+
+/* Looks again and again: live updates are refused to those who have no active account. */
+function NoAccount({ me: { userId, profile }, reload }) {
+  useEvery(ACCOUNT_SECONDS, reload);
+  return (
+    <Empty title={profile ? "Your account is deactivated." : "You have no account here yet."}>
+      <p>Ask an administrator to {profile ? "activate it" : "create one"}. They need your user id: <code>{userId}</code></p>
+    </Empty>
   );
 }
 
 const LEAD = "My tasks, all by status, who does what.";
 
 /* For those who have an active account. */
-function Workspace({ me }) {
+function Workspace({ me, reloadMe, dialog, open }) {
+  /* The account or the role may change while the page is open. */
+  useLive("tasks", reloadMe, { concerns: ({ type, item, old }) => type === "user" && (item ?? old)?.userId === me.userId });
   const counts = useLoad(() => api.get("/tasks/counts"), []);
   useLive("tasks", counts.reload, { concerns: ({ type }) => type === "task" });
   const [{ status }, go] = useAddress();
   const ids = useSendId();
-  const [isCreating, setCreating] = useState(false);
   const [fresh, setFresh] = useState(null); /* the id of the task that was just created */
   async function create({ title, description, priority }) {
     checkSize(title, description);
@@ -55,16 +63,29 @@ function Workspace({ me }) {
            actions={(
              <>
                <Notifications user={me.userId} show={(taskId) => { setFresh(taskId); go({}); }} />
-               <button class="primary" onClick={() => setCreating(true)}>New task</button>
+               <button class="primary" onClick={() => open({ kind: "create" })}>New task</button>
              </>
            )}>
-      <Views user={me.userId} isAdmin={me.isAdmin} status={status} counts={counts.data} fresh={fresh} go={go} />
-      {isCreating && <CreateDialog create={create} onClose={() => setCreating(false)} />}
+      <Views user={me.userId} isAdmin={me.isAdmin} status={status} counts={counts.data} fresh={fresh} go={go} open={open} />
+      {dialog && <Dialog {...dialog} create={create} onClose={() => open(null)} />}
     </Shell>
   );
 }
 
-function Views({ user, isAdmin, status, counts, fresh, go }) {
+function Dialog({ kind, ...rest }) {
+  switch (kind) {
+    case "create":
+      return <CreateDialog {...rest} />;
+    case "edit":
+      return <EditDialog {...rest} />;
+    case "assign":
+      return <AssignDialog {...rest} />;
+    default:
+      return <CreateUserDialog {...rest} />;
+  }
+}
+
+function Views({ user, isAdmin, status, counts, fresh, go, open }) {
   const tabs = [{ name: "mine", label: "My tasks" },
     ...Object.entries(STATUSES).map(([name, label]) => ({ name, label, count: counts?.byStatus[name] })),
     ...(isAdmin ? [{ name: "USERS", label: "Users" }] : [])];
@@ -82,8 +103,8 @@ function Views({ user, isAdmin, status, counts, fresh, go }) {
             ))}
           </p>
         )}
-        {tab === "USERS" ? <Users me={user} /> : (
-          <TaskList key={tab} user={user} isAdmin={isAdmin} status={tab === "mine" ? null : tab} fresh={fresh} />
+        {tab === "USERS" ? <Users me={user} open={open} /> : (
+          <TaskList key={tab} user={user} isAdmin={isAdmin} status={tab === "mine" ? null : tab} fresh={fresh} open={open} />
         )}
       </div>
     </>
@@ -103,7 +124,7 @@ function CreateDialog({ create, onClose }) {
 }
 
 /* The tasks of a status; without one, those that are assigned to the user. */
-function TaskList({ user, isAdmin, status, fresh }) {
+function TaskList({ user, isAdmin, status, fresh, open }) {
   const list = usePages(async (cursor) => {
     if (status) {
       return api.get("/tasks", { status, cursor });
@@ -127,7 +148,7 @@ function TaskList({ user, isAdmin, status, fresh }) {
           {tasks.length === 0 ? <Empty title={emptyText} /> : (
             <ul class="list">
               {tasks.map((task) => (
-                <TaskRow key={task.taskId} task={task} me={user} isAdmin={isAdmin} isFresh={task.taskId === fresh} reload={list.reload} />
+                <TaskRow key={task.taskId} task={task} isAdmin={isAdmin} isFresh={task.taskId === fresh} reload={list.reload} open={open} />
               ))}
             </ul>
           )}

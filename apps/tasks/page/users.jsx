@@ -11,16 +11,11 @@ import { api } from "./text.js";
 const ROLES = [["member", "Member"], ["admin", "Admin"]];
 const isAdmin = (user) => user.groups?.includes("Admins");
 
-export function Users({ me }) {
+/* `open(dialog)` opens a dialog of the page. */
+export function Users({ me, open }) {
   const list = usePages((cursor) => api.get("/users", { cursor }), []);
   useLive("tasks", list.reload, { concerns: ({ type }) => type === "user" });
-  const [isCreating, setCreating] = useState(false);
   const rows = useRowFocus();
-  async function create({ userId, email, role }) {
-    await api.post("/users", { ...(userId.trim() && { userId: userId.trim() }), email: email.trim(), isAdmin: role === "admin" });
-    toast(`Created: ${email.trim()}`);
-    await list.reload();
-  }
   /* The list has users that were made or changed here; one that another program made is found by its id. */
   const [wanted, setWanted] = useState(null);
   const found = useLoad(async () => wanted && api.get(`/users/${encodeURIComponent(wanted)}`), [wanted]);
@@ -42,7 +37,7 @@ export function Users({ me }) {
     <section aria-label="Users">
       <div class="row users-title">
         <span class="grow muted">Who may have tasks, and who administers.</span>
-        <button onClick={() => setCreating(true)}>New user</button>
+        <button onClick={() => open({ kind: "user", reload: list.reload })}>New user</button>
       </div>
       <form class="row" role="search" aria-label="Find a user" onSubmit={find}>
         <input class="grow" name="user" aria-label="Find by id" maxLength={255} autocomplete="off" placeholder="User id" />
@@ -66,16 +61,24 @@ export function Users({ me }) {
           </div>
         )}
       </Loaded>
-      {isCreating && (
-        <FormDialog title="New user" submit="Create" onSubmit={create} onClose={() => setCreating(false)}>
-          <Field label="Email"><input type="email" name="email" required maxLength={200} autocomplete="off" /></Field>
-          <Field label="User id" hint="As the sign-in has it; without one, a new id is made.">
-            <input name="userId" maxLength={255} autocomplete="off" />
-          </Field>
-          <Field label="Role"><Select name="role" options={ROLES} initial="member" /></Field>
-        </FormDialog>
-      )}
     </section>
+  );
+}
+
+export function CreateUserDialog({ reload, onClose }) {
+  async function create({ userId, email, role }) {
+    await api.post("/users", { ...(userId.trim() && { userId: userId.trim() }), email: email.trim(), isAdmin: role === "admin" });
+    toast(`Created: ${email.trim()}`);
+    await reload();
+  }
+  return (
+    <FormDialog title="New user" submit="Create" onSubmit={create} onClose={onClose}>
+      <Field label="Email"><input type="email" name="email" required maxLength={200} autocomplete="off" /></Field>
+      <Field label="User id" hint="As the sign-in has it; without one, a new id is made.">
+        <input name="userId" maxLength={255} autocomplete="off" />
+      </Field>
+      <Field label="Role"><Select name="role" options={ROLES} initial="member" /></Field>
+    </FormDialog>
   );
 }
 

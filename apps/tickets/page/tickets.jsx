@@ -1,7 +1,8 @@
 /* Tickets: a caller's newest, one of them to follow and to comment. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { createApi } from "@common/api.js";
 import { Field, FormDialog } from "@common/dialog.jsx";
+import { useRowFocus } from "@common/focus.js";
 import { agoText, timeText, useAddress, useDraft, useSendId } from "@common/lists.js";
 import { useLive, useLoad, usePages } from "@common/load.js";
 import { useSession } from "@common/session.jsx";
@@ -99,8 +100,10 @@ function CallerTickets({ caller, isHashed, opened, selected, go }) {
       list.reload();
     }
   }, [opened]);
+  const rows = useRowFocus();
+  useReturn(rows, selected);
   return (
-    <section aria-label="Tickets of the caller" class="caller-tickets">
+    <section aria-label="Tickets of the caller" class="caller-tickets" ref={rows} tabIndex={-1}>
       <h2>{caller}</h2>
       <Loaded of={list}>
         {(tickets) => tickets.length === 0 ? <Empty title="No tickets yet." /> : (
@@ -119,9 +122,20 @@ function CallerTickets({ caller, isHashed, opened, selected, go }) {
   );
 }
 
+/* When a ticket is left, by "All tickets" or by the browser's button, its row gets the focus that the ticket had. */
+function useReturn(rows, selected) {
+  const left = useRef();
+  useLayoutEffect(() => {
+    if (!selected && left.current && document.activeElement === document.body) {
+      rows.current.querySelector(`[data-ticket="${CSS.escape(left.current)}"] a`)?.focus();
+    }
+    left.current = selected;
+  }, [selected]);
+}
+
 function TicketRow({ ticket, isSelected, address, go }) {
   return (
-    <li class={isSelected ? "selected" : undefined}>
+    <li data-row data-ticket={ticket.ticket_id} class={isSelected ? "selected" : undefined}>
       <a href={`?${new URLSearchParams(address)}`} aria-current={isSelected ? "true" : undefined}
          onClick={(event) => {
            event.preventDefault();
@@ -134,8 +148,8 @@ function TicketRow({ ticket, isSelected, address, go }) {
   );
 }
 
-/* "in_progress" -> "in progress" */
-const statusText = (status) => status.replaceAll("_", " ");
+/* "in_progress" -> "in progress"; a ticket of another program may have none. */
+const statusText = (status) => status?.replaceAll("_", " ") ?? "no status";
 const commentsText = (count) => (count === 1 ? "1 comment" : `${count} comments`);
 
 /* The chosen ticket. It comes into view when it is chosen; on a phone it takes the place of the list. */
@@ -176,7 +190,7 @@ function TicketCard({ data, id, settings, reload }) {
       <div class="row top">
         <h2 class="grow">{title}</h2>
         {isAgent && settings
-          ? <StatusSelect label="Status of the ticket" value={data.status} change={change}
+          ? <StatusSelect label="Status of the ticket" value={data.status ?? ""} change={change}
                           options={statusOptions(settings.statuses, data.status)} />
           : <span class="badge good">{statusText(data.status)}</span>}
       </div>
@@ -201,7 +215,7 @@ function TicketCard({ data, id, settings, reload }) {
 
 /* A ticket of another program may have a status that is not among the settings. */
 const statusOptions = (statuses, current) =>
-  [...new Set([...statuses, current])].map((status) => [status, statusText(status)]);
+  [...new Set([...statuses, current])].map((status) => [status ?? "", statusText(status)]);
 
 /* "Ben, service desk, "; nothing for comments that another program wrote without an author. */
 const authorText = (author) =>
