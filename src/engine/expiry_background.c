@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/backfill_scan.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
-#include "engine/backfill_scan.h"
 #include "err/messages.h"
 
 enum { ROUND_MS = 250 };

@@ -14,10 +14,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/stored_table.h"
+#include "engine/backfill_scan.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/history.h"
-#include "engine/backfill_scan.h"
 
 enum { ERASE_MAX = 512, PASS_ROWS = 4096, BACKUPS_AT_ONCE = 64 };
 static const int64_t hour_ms = (int64_t)60 * 60 * 1000;

@@ -1,8 +1,9 @@
 /* The list of streams, in the store and in memory.
  *
  *   catalog | "stream" | space    version 1, when it was disabled in ms (i64; 0: it is enabled),
- * and a description with the name and key of the table, and the stream catalog | "clock"  | version
- * 1, streams.floor_ms (i64)
+ *                                 and a description with the name and key of the table, and the
+ *                                 stream
+ *   catalog | "clock"             version 1, streams.floor_ms (i64)
  *
  * A stream is kept for the retention after it was disabled or its table was deleted. */
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* http/http_internal.h: what the files of this folder share.
  *
- * server    owns the loops; its options never change after http_server_open()
- * loop      one thread: libuv's loop, listeners, the mailbox, lists of connections, free slots
- * conn      one connection; an idle one has no other memory
- * slot      the memory of a busy connection, lent by the loop
- * slow      threads for expensive work; a slot is used by one of them or by its loop
+ *   server    owns the loops; its options never change after http_server_open()
+ *   loop      one thread: libuv's loop, listeners, the mailbox, lists of connections, free slots
+ *   conn      one connection; an idle one has no other memory
+ *   slot      the memory of a busy connection, lent by the loop
+ *   slow      threads for expensive work; a slot is used by one of them or by its loop
  *
  * All structs but `struct http_server` and the queue of slow.c are used by one thread only; there
  * are no other locks. */

@@ -11,11 +11,11 @@
 
 #include "base/mem.h"
 #include "store/backup/paced_copy.h"
+#include "store/disk/files.h"
+#include "store/disk/identity.h"
 #include "store/image/db_manifest.h"
 #include "store/image/sst_file.h"
-#include "store/disk/identity.h"
 #include "store/rocks/open/fill_store.h"
-#include "store/disk/files.h"
 
 /* State of the work on all files of a backup. */
 struct work {

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/random.h"
 #include "base/bytes.h"
+#include "base/random.h"
 
 static const char magic[] = "GRAMMEST";
 static const char *const names[] = {"STORE", "STORE.copy"};

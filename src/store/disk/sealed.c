@@ -2,8 +2,8 @@
  * whose 1600 bits are tried one by one, the probability of a wrong correction is 1600 in 2^64. */
 #include "store/disk/sealed.h"
 
-#include "base/hash.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 
 static uint64_t checksum(const uint8_t *bytes, size_t len)
 {

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "store/image/sst_block.h"
-#include "base/bytes.h"
 
 enum { LOG_BLOCK_BYTES = 32768, FRAGMENT_HEAD_LEN = 7 };
 enum fragment_type { FRAGMENT_NONE, FRAGMENT_FULL, FRAGMENT_FIRST, FRAGMENT_MIDDLE, FRAGMENT_LAST };

@@ -6,8 +6,8 @@
 #include <lz4.h>
 #include <pthread.h>
 
-#include "base/hash.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 
 enum { CHECKSUM_CRC32C = 1, CHECKSUM_XXH3 = 4 };
 enum { COMPRESSION_NONE = 0, COMPRESSION_LZ4 = 4 };

@@ -5,8 +5,8 @@
 
 #include <libdeflate.h>
 
-#include "base/hash.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 
 static const char header_magic[] = "GRAMMEWL";
 enum { HEADER_VERSION = 1 };

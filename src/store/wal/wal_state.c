@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/mem.h"
 #include "base/bytes.h"
+#include "base/mem.h"
 #include "store/wal/wal_format.h"
 
 static const char state_magic[] = "GRAMMEWS";
