@@ -267,10 +267,7 @@ static void add_expiry_row(struct verifier *verifier, const struct space_info *i
                  hex(&verifier->arena, key));
         return;
     }
-    uint64_t time_s = 0;
-    for (int i = 0; i < TIME_LEN; i++) {
-        time_s = time_s << 8 | (uint8_t)key.data[STORE_PREFIX_LEN + i];
-    }
+    uint64_t time_s = get_u64_be(key.data + STORE_PREFIX_LEN);
     add_expiry(verifier, info, MATCH_FOUND, key, (int64_t)time_s);
 }
 

@@ -6,7 +6,7 @@
 
 #include "err/err.h"
 #include "store/disk/files.h"
-#include "store/disk/sealed.h"
+#include "store/disk/checksum.h"
 #include "store/formats.h"
 
 /* Formats: 3: identity in a row of RocksDB, older WAL (upgrade.c). 4: files STORE and STORE.copy,

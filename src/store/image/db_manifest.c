@@ -200,7 +200,7 @@ static bool read_fragment(struct reading *reading, struct fragment *out)
     if (left < FRAGMENT_HEAD_LEN) {
         return is_damaged(reading, "a record is cut off");
     }
-    size_t len = (size_t)head[4] | (size_t)head[5] << 8;
+    size_t len = get_u16_le(head + 4);
     if (head[6] == 0 && len == 0 && get_u32_le(head) == 0) {
         return true; /* preallocated */
     }

@@ -16,7 +16,7 @@
 
 #include "err/err.h"
 #include "store/disk/files.h"
-#include "store/disk/sealed.h"
+#include "store/disk/checksum.h"
 
 enum { WAL_MANIFEST_NAME_MAX = 31 };
 

@@ -7,13 +7,10 @@
  * Called by rocks_open_directory(), on its thread. */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "store/rocks/database/database.h"
 #include "store/rocks/open/open.h"
 
@@ -43,18 +40,6 @@ static void note_entry(void *context, const char *name)
     contents->is_partial = contents->is_partial || strcmp(name, ROCKS_PARTIAL_NAME) == 0;
     contents->has_others = true;
     strncpy(contents->other, name, sizeof(contents->other) - 1);
-}
-
-/* Creates the directory if it is missing, and syncs its parent, so that it survives a crash. */
-static bool make_directory(const struct rocks *rocks, struct err *err)
-{
-    if (mkdir(rocks->path, 0700) != 0) {
-        return errno == EEXIST || rocks_cannot_open(rocks, err);
-    }
-    char *copy = mem_strdup(rocks->path);
-    bool good = rocks->files->sync_directory(rocks->files, dirname(copy)) == 0;
-    mem_free(copy);
-    return good || rocks_cannot_open(rocks, err);
 }
 
 /* Locks the directory, so that no other process changes it while it is checked. RocksDB's own lock
@@ -205,8 +190,10 @@ static bool look(struct rocks *rocks, struct contents *out, struct err *err)
 bool rocks_inspect(struct rocks *rocks, struct err *err)
 {
     struct contents contents;
-    if (!make_directory(rocks, err) || !look(rocks, &contents, err) || !lock(rocks, err) ||
-        !look(rocks, &contents, err)) {
+    if (!files_make_directory(rocks->files, rocks->path)) {
+        return rocks_cannot_open(rocks, err);
+    }
+    if (!look(rocks, &contents, err) || !lock(rocks, err) || !look(rocks, &contents, err)) {
         return false;
     }
     bool good;
