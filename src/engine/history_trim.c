@@ -40,6 +40,7 @@ struct trim {
     struct arena scratch;    /* of a piece of work */
     int64_t settled_ns;      /* all updates up to then are decided */
     struct backup_list list; /* all backups, some at a time */
+    bool is_listed;          /* the list has been read */
     bool has_failed;
 
     /* The history of one table. */
@@ -120,13 +121,9 @@ int64_t background_settle(struct background *background, struct arena *arena)
 
 /* --- which instants are needed --- */
 
-struct list_wait {
-    bool done;
-};
-
 static void list_done(struct engine_call *call)
 {
-    ((struct list_wait *)call->owner)->done = true;
+    CONTAINER_OF(call, struct trim, list.call)->is_listed = true;
 }
 
 static void add_instant(struct trim *trim, int64_t instant_ns)
@@ -154,15 +151,14 @@ static bool collect_instants(struct trim *trim)
     bool more = true;
     trim->instant_count = 0;
     while (ok && more) {
-        struct list_wait wait = {0};
+        trim->is_listed = false;
         arena_reset(&trim->scratch);
         trim->list = (struct backup_list){
             .call = {.engine = trim->background->engine,
                      .arena = &trim->scratch,
                      .home = waiting_mailbox_box(trim->background->mailbox),
                      .err = ERR_INIT(&trim->scratch),
-                     .done = list_done,
-                     .owner = &wait},
+                     .done = list_done},
             .after = after.len > 0 ? arena_copy(&trim->scratch, buf_str(&after)) : STR_NULL,
             .user = true,
             .system = true,
@@ -170,7 +166,7 @@ static bool collect_instants(struct trim *trim)
             .limit = BACKUPS_AT_ONCE,
         };
         engine_list_backups(&trim->list);
-        waiting_mailbox_run(trim->background->mailbox, &wait.done);
+        waiting_mailbox_run(trim->background->mailbox, &trim->is_listed);
         ok = trim->list.call.err.code == ERR_NONE;
         more = trim->list.more;
         for (size_t i = 0; ok && i < trim->list.count; i++) {

@@ -5,8 +5,8 @@
 #define GRAMME_STORE_DISK_IDENTITY_H
 
 #include "err/err.h"
-#include "store/disk/files.h"
 #include "store/disk/checksum.h"
+#include "store/disk/files.h"
 #include "store/formats.h"
 
 /* Formats: 3: identity in a row of RocksDB, older WAL (upgrade.c). 4: files STORE and STORE.copy,
