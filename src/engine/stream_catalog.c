@@ -363,7 +363,7 @@ void table_change_stream(struct table_change *change, struct table *table, enum 
 
 /* --- loading --- */
 
-struct load {
+struct stream_load {
     struct catalog_read read;
     struct engine *engine;
     struct stream_entry *entry;
@@ -384,7 +384,7 @@ int64_t stream_floor_decode(struct str row)
 static bool load_clock(struct store_range *range, struct str key, struct str value)
 {
     (void)key;
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
+    struct stream_load *load = CONTAINER_OF(range, struct stream_load, read.range);
     atomic_store(&load->engine->streams.floor_ms, stream_floor_decode(value));
     return true;
 }
@@ -393,7 +393,7 @@ static bool load_clock(struct store_range *range, struct str key, struct str val
 static bool load_last_record(struct store_range *range, struct str key, struct str value)
 {
     (void)key;
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
+    struct stream_load *load = CONTAINER_OF(range, struct stream_load, read.range);
     int64_t time_ms = stream_record_decode(value).time_ms;
     struct streams *streams = &load->engine->streams;
     atomic_store(&streams->floor_ms, MAX(time_ms, atomic_load(&streams->floor_ms)));
@@ -402,13 +402,13 @@ static bool load_last_record(struct store_range *range, struct str key, struct s
 
 static bool load_trimmed(struct store_range *range, struct str key, struct str value)
 {
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
+    struct stream_load *load = CONTAINER_OF(range, struct stream_load, read.range);
     stream_note_trimmed(load->engine, load->entry, stream_key_shard(key).slot,
                         stream_trim_decode(value));
     return true;
 }
 
-static void load_state(struct load *load)
+static void load_state(struct stream_load *load)
 {
     struct arena *arena = load->read.arena;
     const struct stream *stream = &load->entry->stream;
@@ -429,7 +429,7 @@ bool streams_load(struct engine *engine, struct err *err)
 {
     struct arena arena;
     arena_init(&arena);
-    struct load load = {
+    struct stream_load load = {
         .read = {.engine = engine, .err = err, .arena = &arena},
         .engine = engine,
     };

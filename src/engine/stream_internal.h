@@ -26,8 +26,9 @@ struct stream_entry {
     _Atomic int64_t ended_ms;     /* when it was disabled; 0: it is enabled */
     _Atomic int64_t closed_ms;    /* epochs that end by then get no more records */
     _Atomic int64_t last_epoch;   /* of a disabled stream without writers; -1: not known yet */
-    _Atomic int64_t horizon_us;   /* when `trimmed` was last read; only if another server trims */
-    uint64_t trim_epoch;          /* older epochs have no records; housekeeper only */
+    /* When `trimmed` was last read; only if another server trims. */
+    _Atomic int64_t horizon_read_us;
+    uint64_t trim_epoch;             /* older epochs have no records; housekeeper only */
     struct stream_trimmed trimmed[]; /* by slot, under the lock of streams */
 };
 

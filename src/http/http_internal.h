@@ -200,8 +200,8 @@ struct loop {
     uint64_t large_until_ms; /* when these are freed; 0: there are none */
     struct coder coder;
 
-    char stamp[256]; /* the lines "Server" and "Date" */
-    size_t stamp_len;
+    char head_lines[256]; /* the lines "Server" and "Date" */
+    size_t head_lines_len;
     size_t date_start;
     uint64_t date_until_ms;
     char *discarded; /* buffer for bytes that are ignored */

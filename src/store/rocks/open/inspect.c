@@ -16,9 +16,9 @@
 
 /* The entries of the directory. */
 struct contents {
-    bool has_current;    /* RocksDB's */
-    bool has_new_marker; /* a store was being created */
-    bool is_partial;     /* a repair or restore is not complete */
+    bool has_current;  /* RocksDB's */
+    bool has_new_file; /* a store was being created */
+    bool is_partial;   /* a repair or restore is not complete */
     bool has_others;
     char other[64]; /* the name of a file that is not part of a store */
     enum identity_result identity;
@@ -34,7 +34,7 @@ static void note_entry(void *context, const char *name)
     }
     contents->has_current = contents->has_current || strcmp(name, "CURRENT") == 0;
     if (strcmp(name, "STORE.new") == 0) {
-        contents->has_new_marker = true;
+        contents->has_new_file = true;
         return;
     }
     contents->is_partial = contents->is_partial || strcmp(name, ROCKS_PARTIAL_NAME) == 0;
@@ -175,7 +175,7 @@ static bool look(struct rocks *rocks, struct contents *out, struct err *err)
     if (out->identity == IDENTITY_BAD) {
         return false;
     }
-    out->is_new = out->has_new_marker || !out->has_others;
+    out->is_new = out->has_new_file || !out->has_others;
     if (out->identity == IDENTITY_NONE && !out->is_new && !out->has_current) {
         return err_set(err, ERR_INTERNAL,
                        "%s is not empty and holds no store (there is '%s', but neither STORE nor "
@@ -199,8 +199,8 @@ bool rocks_inspect(struct rocks *rocks, struct err *err)
     bool good;
     if (contents.identity == IDENTITY_FOUND) {
         good = use_store(rocks, contents.identity_is_incomplete, err);
-        if (good && contents.has_new_marker) {
-            rocks_remove_marker(rocks); /* the last process ended before it did that */
+        if (good && contents.has_new_file) {
+            rocks_remove_new_file(rocks); /* the last process ended before it did that */
         }
     } else {
         good = contents.is_new ? rocks_create_store(rocks, err) : rocks_upgrade(rocks, err);
