@@ -178,7 +178,7 @@ struct str stream_catalog_key(struct arena *arena, uint32_t space)
     return catalog_key(arena, "stream", str_make(sort, sizeof(sort)));
 }
 
-static struct str encode(struct arena *arena, const struct table *table, int64_t ended_ms)
+struct str stream_row_encode(struct arena *arena, const struct table *table, int64_t ended_ms)
 {
     struct table description = {
         .name = table->name,
@@ -332,7 +332,7 @@ struct str stream_start(struct engine *engine, struct table *table, uint32_t spa
     uint32_t wanted = engine->streams.shard_count;
     table->stream_shards = wanted > 0 ? wanted : stream_shards_by_capacity(table);
     table->stream_shard_ms = engine->streams.shard_ms;
-    struct str row = encode(arena, table, 0);
+    struct str row = stream_row_encode(arena, table, 0);
     store_batch_put_owned(batch, stream_catalog_key(arena, space), row);
     return row;
 }
@@ -340,7 +340,7 @@ struct str stream_start(struct engine *engine, struct table *table, uint32_t spa
 struct str stream_stop(struct engine *engine, struct table *table, struct store_batch *batch,
                        struct arena *arena)
 {
-    struct str row = encode(arena, table, stream_time_ms(engine));
+    struct str row = stream_row_encode(arena, table, stream_time_ms(engine));
     store_batch_put_owned(batch, stream_catalog_key(arena, table->stream_space), row);
     table->stream = STREAM_NONE;
     table->stream_space = 0;

@@ -120,6 +120,9 @@ void stream_append(struct engine *engine, const struct item_write *write, struct
 /* Applies the row of stream_start() or stream_stop() in memory, when it is stored with this version
  * of the catalog; STR_NULL: does nothing. */
 void stream_publish(struct engine *engine, struct str row, uint64_t version);
+/* Encodes the row of a table's stream, in the arena; `ended_ms`: when it was disabled, 0: it is
+ * enabled. */
+struct str stream_row_encode(struct arena *arena, const struct table *table, int64_t ended_ms);
 /* Returns whether the row of a stream is valid. */
 MUST_USE bool stream_check_row(struct str row, struct err *err);
 struct catalog_rows;

@@ -181,8 +181,9 @@ static void end_collection(struct verifier *verifier)
     struct str key = derive_collection_key(
         table, str_make(verifier->collection, sizeof(verifier->collection)), &verifier->arena);
     const struct space_info *space = inventory_find(&verifier->inventory, table->collection_space);
-    match_add(space->extra, MATCH_EXPECTED, key,
-              str_make(&verifier->collection_bytes, sizeof(verifier->collection_bytes)));
+    char row[8];
+    put_u64_le(row, (uint64_t)verifier->collection_bytes);
+    match_add(space->extra, MATCH_EXPECTED, key, str_make(row, sizeof(row)));
     verifier->collection_table = NULL;
 }
 
