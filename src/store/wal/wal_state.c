@@ -132,6 +132,15 @@ static bool decode_copies(uint8_t *bytes, const uint8_t *store_id, struct wal_st
     return is_found;
 }
 
+static void refuse(const char *directory, const char *why, struct err *err)
+{
+    err_set(
+        err, ERR_INTERNAL,
+        "%s/wal.state cannot be read: %s; nothing was changed; look with `gramme check %s`, save "
+        "what is left with `gramme repair %s %s-repaired`",
+        directory, why, directory, directory, directory);
+}
+
 bool wal_state_read(const struct files *files, const char *directory,
                     const uint8_t store_id[STORE_ID_LEN], struct wal_state_found *out,
                     struct err *err)
@@ -142,14 +151,13 @@ bool wal_state_read(const struct files *files, const char *directory,
     path_of(directory, "wal.state", &path);
     bool good = files_read_file(files, path.data, &bytes);
     if (!good) {
-        err_set(err, ERR_INTERNAL, "%s cannot be read: %s", path.data, strerror(errno));
+        refuse(directory, strerror(errno), err);
     } else {
         size_t len = bytes.len; /* in a truncated file some copies are bad */
         memset(buf_reserve(&bytes, FILE_BYTES), 0, FILE_BYTES);
         good = len > 0 && decode_copies((uint8_t *)bytes.data, store_id, out);
         if (!good) {
-            err_set(err, ERR_INTERNAL,
-                    "%s is damaged: both copies of the write-ahead log's state are bad", path.data);
+            refuse(directory, "both copies of the write-ahead log's state are bad", err);
         }
     }
     if (good) {
