@@ -244,6 +244,7 @@ static bool erase_eval(struct store_update *update, const struct str *rows,
     (void)rows;
     struct trim *trim = CONTAINER_OF(update, struct trim, update.update);
     for (size_t i = 0; i < trim->count; i++) {
+        assert(store_key_space(trim->keys[i]) == trim->space);
         store_batch_erase_owned(batch, trim->keys[i]);
     }
     space_count(batch, update->arena, trim->space, -(int64_t)trim->count, -trim->bytes);
@@ -300,6 +301,8 @@ static void set_window(struct trim *trim, const struct table *table)
         int64_t now_ns = MIN(trim->settled_ns, trusted_clock_ms(&engine->clock) * 1000000);
         trim->window_ns = now_ns - (int64_t)used->recovery_days * day_ns;
     }
+    /* A later update may need a record of an instant that is not settled. */
+    assert(trim->window_ns <= trim->settled_ns);
     table_release(newest);
 }
 

@@ -60,6 +60,8 @@ static bool trim_eval(struct store_update *update, const struct str *rows,
         store_batch_put(batch, 0, stream_trim_row(&trim->arena, trim->last));
     }
     for (size_t i = 0; i < trim->count; i++) {
+        assert(store_key_space(trim->keys[i]) == trim->entry->stream.space);
+        assert(stream_key_stamp(trim->keys[i]) <= trim->last.stamp); /* the horizon */
         store_batch_erase_owned(batch, trim->keys[i]);
     }
     return true;
@@ -68,6 +70,8 @@ static bool trim_eval(struct store_update *update, const struct str *rows,
 /* Publishes the new horizon first, then deletes: see engine_read_stream(). */
 static bool erase_rows(struct trim *trim)
 {
+    assert(trim->count > 0);
+    assert(trim->count <= TRIM_MAX);
     trim->last = (struct stream_trimmed){
         .epoch = trim->shard.epoch,
         .stamp = stream_key_stamp(trim->keys[trim->count - 1]),

@@ -23,11 +23,14 @@ static void post_to_home(struct rocks_group *group, size_t first)
             group->members[i] = NULL;
         }
     }
+    assert(group->members[first] == NULL); /* answered, and not again */
+    assert(newest != NULL);
     mailbox_post_list(home, newest, oldest);
 }
 
 void rocks_group_answer(struct rocks_group *group)
 {
+    assert(!group->stamped); /* what it has written is on disk, or will never be */
     for (size_t i = 0; i < group->member_count; i++) {
         if (group->members[i] != NULL) {
             post_to_home(group, i);

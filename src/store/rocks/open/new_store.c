@@ -85,6 +85,8 @@ bool rocks_write_format_row(struct rocks *rocks, rocksdb_writeoptions_t *options
 
 bool rocks_write_identity(struct rocks *rocks, struct err *err)
 {
+    assert(rocks->db != NULL); /* a directory with an identity is a store, which has a database */
+    assert(identity_format_is_readable(rocks->identity.format));
     struct wal_options options = rocks_wal_options(rocks);
     return wal_initialize(&options, err) &&
            identity_write(rocks->files, rocks->path, &rocks->identity, err);
@@ -92,6 +94,8 @@ bool rocks_write_identity(struct rocks *rocks, struct err *err)
 
 bool rocks_create_store(struct rocks *rocks, struct err *err)
 {
+    assert(rocks->db == NULL);
+    assert(rocks->wal == NULL);
     identity_make(&rocks->identity, rocks->seed_wanted);
     if (!write_new_file(rocks, err)) {
         return false;
