@@ -79,7 +79,7 @@ static bool has_file(const struct backup_manifest *manifest, struct str name)
 
 /* Reads RocksDB's manifest, which CURRENT names, and checks that all its SST files are listed. */
 static bool has_sst_files(const char *directory, const struct backup_manifest *manifest,
-                       struct arena *arena, struct err *err)
+                          struct arena *arena, struct err *err)
 {
     struct buf current = {0};
     struct buf bytes = {0};

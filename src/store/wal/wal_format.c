@@ -62,7 +62,8 @@ bool wal_header_decode(uint8_t bytes[WAL_HEADER_LEN], struct wal_header *out, bo
 {
     enum checksum_result check = checksum_check(bytes, WAL_HEADER_LEN);
     if (check == CHECKSUM_BAD || memcmp(bytes, header_magic, 8) != 0 ||
-        get_u32_le(bytes + HEADER_AT_VERSION) != HEADER_VERSION || get_u32_le(bytes + HEADER_AT_BLOCK) != WAL_BLOCK_BYTES) {
+        get_u32_le(bytes + HEADER_AT_VERSION) != HEADER_VERSION ||
+        get_u32_le(bytes + HEADER_AT_BLOCK) != WAL_BLOCK_BYTES) {
         return false;
     }
     memcpy(out->store_id, bytes + HEADER_AT_STORE_ID, STORE_ID_LEN);
