@@ -2,8 +2,8 @@
  * kind, and a manifest, the contents of a block (data, or an index with delta encoding), or a block
  * with its trailer. Properties: nothing outside of the input is read, and every returned key is
  * part of it. */
-#include "store/image/sst_block.h"
 #include "store/image/db_manifest.h"
+#include "store/image/sst_block.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 """Checks what no compiler does: that includes point up the list of folders only, and that subfolders do not include each other in
 a cycle; that headers for use inside stay inside, that libraries appear only where they belong, and that paths named in the
-documentation exist; that every source file starts with a comment, and that every function that a header declares has one; that
-Markdown has at most 120 columns."""
+documentation exist; that every source file starts with a comment, and that every function that a header declares has one; that includes are
+sorted, and drawings in comments are whole; that Markdown has at most 120 columns."""
 
 import pathlib
 import re
@@ -37,7 +37,7 @@ FORBIDDEN = [("engine", "json"), ("engine", "wire"), ("engine", "http"), ("model
 NOT_WRAPPED = ["docs/benchmarks/README.md"]
 
 # Files that how-tos tell the reader to create, and that `make clients` writes.
-TO_CREATE = ["docs/reference/clients.md", "tests/conformance/cases/DescribeLimits.json", "src/store/NAME/"]
+TO_CREATE = ["docs/reference/clients.md", "src/store/NAME/"]
 
 errors = []
 
@@ -175,6 +175,37 @@ def check_comments():
                           for number, documented in declarations(text.split("\n")) if not documented)
 
 
+def unsorted_includes(lines):
+    """The numbers of the lines that include what should stand before the line above. Tables (.def) stand where they are used."""
+    before = None
+    for number, line in enumerate(lines, 1):
+        match = re.match(r'#include ([<"][^>"]+\.h[>"])', line)
+        if match and before and match.group(1) < before:
+            yield number
+        before = match and match.group(1)
+
+
+def torn_drawings(lines):
+    """The numbers of the lines of comments that clang-format has joined, or would. Lines that draw something (rules of a grammar,
+    fields of a row, columns) begin with two blanks or more, which .clang-format leaves alone; text after them begins a sentence."""
+    drawn = ""
+    for number, line in enumerate(lines, 1):
+        match = re.match(r"\s*(?:/\*|\*)( +)(\S.*)", line)
+        text = re.sub(r"\s*\*/.*", "", match.group(2)) if match else ""
+        is_drawn = bool(text) and len(match.group(1)) > 1
+        if text and not is_drawn and ("   " in text or (drawn and not drawn.endswith((".", ":")))):
+            yield number
+        drawn = text if is_drawn else ""
+
+
+def check_layout():
+    for path in tracked("*.c", "*.h"):
+        lines = pathlib.Path(path).read_text().split("\n")
+        errors.extend(f"{path}:{number}: includes of a block are sorted" for number in unsorted_includes(lines))
+        errors.extend(f"{path}:{number}: begin the lines of a drawing with two blanks or more, so that clang-format keeps them"
+                      for number in torn_drawings(lines))
+
+
 def check_folders():
     for folder in FOLDERS:
         if tracked(f"src/{folder}/*.c") and not pathlib.Path(f"src/{folder}/README.md").exists():
@@ -230,6 +261,7 @@ def main():
     check_cycles()
     check_apps()
     check_comments()
+    check_layout()
     check_folders()
     check_docs()
     check_named_docs()

@@ -4,10 +4,10 @@
 
 #include <pthread.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
 #include "aws/metadata_internal.h"
 #include "aws/profile.h"
+#include "base/clock.h"
+#include "base/mem.h"
 
 enum {
     RENEW_BEFORE_MS = 5 * 60 * 1000, /* this long before expiry */

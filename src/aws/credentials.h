@@ -3,8 +3,8 @@
 #ifndef GRAMME_AWS_CREDENTIALS_H
 #define GRAMME_AWS_CREDENTIALS_H
 
-#include "base/arena.h"
 #include "aws/options.h"
+#include "base/arena.h"
 
 /* Texts end with NUL. */
 struct credentials {

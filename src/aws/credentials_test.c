@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/testing.h"
 #include "aws/endpoint.h"
 #include "aws/metadata_internal.h"
 #include "aws/profile.h"
+#include "base/testing.h"
 
 static const char *const variables[] = {
     "AWS_ACCESS_KEY_ID",

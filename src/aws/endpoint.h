@@ -3,8 +3,8 @@
 #ifndef GRAMME_AWS_ENDPOINT_H
 #define GRAMME_AWS_ENDPOINT_H
 
-#include "base/arena.h"
 #include "aws/options.h"
+#include "base/arena.h"
 
 struct endpoint {
     struct str url;    /* ends with NUL */

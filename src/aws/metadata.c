@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "aws/profile.h"
+#include "base/buf.h"
 #include "json/reader.h"
 
 #define CONTAINER_HOST   "http://169.254.170.2"

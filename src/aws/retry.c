@@ -3,8 +3,8 @@
 
 #include <time.h>
 
-#include "base/base.h"
 #include "aws/options.h"
+#include "base/base.h"
 
 enum {
     QUOTA_TOKENS = 500,

@@ -1,8 +1,8 @@
 /* Unit tests of retries: which failures, and how long to wait. */
 #include "aws/retry.h"
 
-#include "base/testing.h"
 #include "aws/options.h"
+#include "base/testing.h"
 
 static void test_kinds(void **state)
 {

@@ -15,12 +15,12 @@ struct limit_result {
 };
 
 /* By options->limit:
- * fsync      appends 4 KB to a file and syncs it
- * overwrite  writes 4 KB over what is in a file and syncs it
- * rocksdb    commits what PutItem calls would write, --batch at once, with the store's options
- * roundtrip  sends as many bytes as PutItem would over loopback to a thread that answers 200
- * durable    the same, and the thread does what `fsync` does before it answers
- * memory     reads from random places in 512 MiB, each named by the one before */
+ *   fsync      appends 4 KB to a file and syncs it
+ *   overwrite  writes 4 KB over what is in a file and syncs it
+ *   rocksdb    commits what PutItem calls would write, --batch at once, with the store's options
+ *   roundtrip  sends as many bytes as PutItem would over loopback to a thread that answers 200
+ *   durable    the same, and the thread does what `fsync` does before it answers
+ *   memory     reads from random places in 512 MiB, each named by the one before */
 MUST_USE bool limit_measure(const struct bench_options *options, struct limit_result *out,
                             struct err *err);
 

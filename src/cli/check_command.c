@@ -86,7 +86,7 @@ static void print_totals(struct store_report *report, const struct image_summary
            (unsigned long long)totals->earlier_versions);
 }
 
-/* Files of a backup against its manifest, and every block of its tables. */
+/* Files of a backup against its manifest, and every block of its SST files. */
 static int check_backup(const char *directory, struct store_report *report, struct err *err)
 {
     struct backup_options options = {

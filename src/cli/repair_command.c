@@ -144,9 +144,10 @@ static int repair_store(struct repair *repair, const char *from, const char *to,
     int status = EXIT_CANNOT_REPAIR;
     const struct image_summary *summary = image_summary(repair->image);
     if (!summary->has_identity && summary->seed == 0) {
-        err_set(err, ERR_INTERNAL,
-                "the seed of hashes is lost: it was in STORE, in STORE.copy and in the tables, and "
-                "none can be read");
+        err_set(
+            err, ERR_INTERNAL,
+            "the seed of hashes is lost: it was in STORE, in STORE.copy and in the SST files, and "
+            "none can be read");
     } else if (rocks_fill_begin(to, summary->seed, &repair->fill, err)) {
         status = rebuild(repair, to, err);
     }

@@ -2,9 +2,9 @@
 #ifndef GRAMME_CLIENT_CLIENT_INTERNAL_H
 #define GRAMME_CLIENT_CLIENT_INTERNAL_H
 
+#include "aws/retry.h"
 #include "client/error_internal.h"
 #include "client/request_internal.h"
-#include "aws/retry.h"
 #include "client/transport_internal.h"
 
 struct gramme_db {

@@ -2,9 +2,9 @@
  * belongs to its caller; any thread. */
 #include <stdio.h>
 
+#include "aws/retry.h"
 #include "base/mem.h"
 #include "client/error_internal.h"
-#include "aws/retry.h"
 
 void gramme_error_destroy(struct gramme_error *error)
 {

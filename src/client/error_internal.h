@@ -2,8 +2,8 @@
 #ifndef GRAMME_CLIENT_ERROR_INTERNAL_H
 #define GRAMME_CLIENT_ERROR_INTERNAL_H
 
-#include "err/err.h"
 #include "client/value_tree_internal.h"
+#include "err/err.h"
 
 struct gramme_error {
     struct tree *tree; /* all of the error's memory; its root is the service's answer, if any */

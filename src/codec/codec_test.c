@@ -3,8 +3,8 @@
 
 #include "base/testing.h"
 #include "codec/row.h"
-#include "codec/stream_record.h"
 #include "codec/stored_table.h"
+#include "codec/stream_record.h"
 #include "model/builder.h"
 
 static struct str hex(struct arena *arena, struct str bytes)

@@ -1,9 +1,10 @@
 /* codec/stored_backup.h: a backup as the value of its catalog row:
  *
- *   version (1 byte, 1) | state (1) | kind (1) | created at, in ms (i64_le) | instant in ns
- * (i64_le) | expires at, in ms (i64_le) | size in bytes (i64_le) | item count (i64_le) | version of
- * the catalog that must be settled first (u64_le) | length of the name (u32_le), name | length of
- * the target (u32_le), target | description of the table (codec/stored_table.h)
+ *   version (1 byte, 1) | state (1) | kind (1) | created at, in ms (i64_le)
+ *   | instant in ns (i64_le) | expires at, in ms (i64_le) | size in bytes (i64_le)
+ *   | item count (i64_le) | version of the catalog that must be settled first (u64_le)
+ *   | length of the name (u32_le), name | length of the target (u32_le), target
+ *   | description of the table (codec/stored_table.h)
  *
  * Rows are named by the id that ends the backup's ARN and by the table, so that they stand in the
  * order of creation: ID/TABLE. */

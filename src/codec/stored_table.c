@@ -8,7 +8,7 @@ enum { TABLE_VERSION = 2 };
 
 /* --- writing: entries may come in any order, closing a map sorts them --- */
 
-/* The stored name of table->deleting_index. */
+/* The stored name of table->deleting_index: what the field was called when it was first stored. */
 #define DELETING_INDEX "leaving"
 
 struct map_writer {

@@ -12,8 +12,8 @@
  * The state is in the table's description and in the cursor, so a restart continues there. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/engine_internal.h"
 #include "engine/backfill_scan.h"
+#include "engine/engine_internal.h"
 
 /* Intervals of polling: calls that end and delays that pass are not notified. */
 enum { POLL_MS = 2, IDLE_MS = 60 * 1000 };

@@ -14,8 +14,8 @@
 #ifndef GRAMME_ENGINE_BACKFILL_SCAN_H
 #define GRAMME_ENGINE_BACKFILL_SCAN_H
 
-#include "engine/engine.h"
 #include "engine/background.h"
+#include "engine/engine.h"
 
 /* Returns the key of the cursor. */
 struct str backfill_scan_cursor_key(struct arena *arena, uint32_t space);

@@ -2,8 +2,8 @@
 #ifndef GRAMME_ENGINE_BACKUP_INTERNAL_H
 #define GRAMME_ENGINE_BACKUP_INTERNAL_H
 
-#include "engine/backup.h"
 #include "engine/background.h"
+#include "engine/backup.h"
 
 /* The key of a backup's row. */
 struct str backup_key(struct arena *arena, struct str row_name);

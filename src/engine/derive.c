@@ -3,10 +3,10 @@
 
 #include "base/buf.h"
 
+#include "engine/backfill_scan.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
 #include "engine/history.h"
-#include "engine/backfill_scan.h"
 
 const char *derive_check_item(struct inventory *inventory, const struct table *table,
                               struct str key, struct str value, struct arena *arena,

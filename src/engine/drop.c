@@ -49,6 +49,7 @@ void catalog_drop_spaces(struct engine *engine, const uint32_t *spaces, size_t c
     drop->spaces = ARENA_ARRAY(&drop->arena, uint32_t, count);
     struct str *keys = ARENA_ARRAY(&drop->arena, struct str, count);
     for (size_t i = 0; i < count; i++) {
+        assert(spaces[i] >= SPACE_FIRST_FREE); /* the others are never dropped */
         store_drop_space(engine->store, spaces[i]);
         drop->spaces[i] = spaces[i];
         keys[i] = catalog_drop_key(&drop->arena, spaces[i]);

@@ -7,9 +7,9 @@
 #ifndef GRAMME_ENGINE_ENGINE_H
 #define GRAMME_ENGINE_ENGINE_H
 
-#include "err/err.h"
 #include "base/mailbox.h"
 #include "codec/row.h"
+#include "err/err.h"
 #include "expr/expr.h"
 #include "model/capacity.h"
 #include "model/limits.h"

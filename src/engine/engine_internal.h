@@ -3,11 +3,11 @@
 #define GRAMME_ENGINE_ENGINE_INTERNAL_H
 
 #include "base/map.h"
-#include "codec/row_key.h"
 #include "codec/row.h"
+#include "codec/row_key.h"
+#include "engine/background.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
-#include "engine/background.h"
 #include "engine/stream_internal.h"
 #include "engine/trusted_clock.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "engine/engine_internal.h"
 #include "engine/backfill_scan.h"
+#include "engine/engine_internal.h"
 
 enum { TIME_LEN = 8 };
 

@@ -11,8 +11,8 @@
 #ifndef GRAMME_ENGINE_EXPIRY_H
 #define GRAMME_ENGINE_EXPIRY_H
 
-#include "engine/engine.h"
 #include "engine/background.h"
+#include "engine/engine.h"
 
 enum { EXPIRY_BUCKETS = 16 };
 

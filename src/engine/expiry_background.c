@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/backfill_scan.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
-#include "engine/backfill_scan.h"
 #include "err/messages.h"
 
 enum { ROUND_MS = 250 };
@@ -23,12 +23,12 @@ enum { ITEMS_PER_SECOND = 25000, BURST_US = 100 * 1000 };
 /* Items that one update deletes, and updates under way: several are needed only if each takes long.
  */
 enum { BATCH_ITEMS = 64, BATCHES_MAX = 16 };
-/* How many rows of a bucket are read in one turn. */
-enum { TURN_ROWS = 512 };
+/* How many rows of a bucket are read in one share of a round. */
+enum { SHARE_ROWS = 512 };
 /* How far back a pass begins, and how often one begins with the oldest rows. */
 enum { BACK_S = 2, FULL_PASS_US = 60 * 1000 * 1000 };
 /* How long one space is filled before other tables are served. */
-enum { FILL_TURN_US = 100 * 1000 };
+enum { FILL_SHARE_US = 100 * 1000 };
 
 struct bucket_pass {
     struct str from; /* where to go on */
@@ -130,7 +130,7 @@ static void forget_unwanted(struct expiry_sweeps *sweeps)
 
 /* Some deletes under way together. */
 struct batch {
-    struct turn *turn;
+    struct share *share;
     struct arena arena;
     struct items_write call;
     struct item_write writes[BATCH_ITEMS];
@@ -140,18 +140,18 @@ struct batch {
     bool has_failed;
 };
 
-/* One table's turn. */
-struct turn {
+/* One table's share of a round. */
+struct share {
     struct background *background;
     const struct table *table;
     struct sweep *sweep;
-    struct str keys[TURN_ROWS]; /* of the expiry rows read */
+    struct str keys[SHARE_ROWS]; /* of the expiry rows read */
     size_t key_count;
     struct arena arena;
     struct background_range range;
     struct batch *batches; /* BATCHES_MAX */
     bool has_ended;        /* a batch has ended */
-    bool found_any;        /* in all turns of this round */
+    bool found_any;        /* in all shares of this round */
 };
 
 static void batch_done(struct engine_call *call)
@@ -159,16 +159,17 @@ static void batch_done(struct engine_call *call)
     struct batch *batch = CONTAINER_OF(call, struct batch, call.call);
     batch->has_failed = call->err.code != ERR_NONE || batch->call.failed;
     batch->is_busy = false;
-    batch->turn->has_ended = true;
+    batch->share->has_ended = true;
 }
 
-static void keep_pace(struct turn *turn, size_t items)
+/* Waits until as many items may be deleted. */
+static void wait_for_rate(struct share *share, size_t items)
 {
-    int64_t *next_us = &turn->background->engine->sweeps->next_batch_us;
+    int64_t *next_us = &share->background->engine->sweeps->next_batch_us;
     *next_us = MAX(*next_us, clock_monotonic_us() - BURST_US);
     int64_t left_ms = (*next_us - clock_monotonic_us()) / 1000;
-    while (left_ms > 0 && !background_is_stopping(turn->background)) {
-        waiting_mailbox_run_for(turn->background->mailbox, left_ms);
+    while (left_ms > 0 && !background_is_stopping(share->background)) {
+        waiting_mailbox_run_for(share->background->mailbox, left_ms);
         left_ms = (*next_us - clock_monotonic_us()) / 1000;
     }
     *next_us += (int64_t)items * 1000000 / ITEMS_PER_SECOND;
@@ -177,15 +178,15 @@ static void keep_pace(struct turn *turn, size_t items)
 /* Starts the deletes of `count` writes of the batch, from number `first` on. */
 static void start_writes(struct batch *batch, size_t first, size_t count)
 {
-    struct turn *turn = batch->turn;
-    keep_pace(turn, count);
+    struct share *share = batch->share;
+    wait_for_rate(share, count);
     batch->is_busy = true;
     batch->call = (struct items_write){
         .call =
             {
-                .engine = turn->background->engine,
+                .engine = share->background->engine,
                 .arena = &batch->arena,
-                .home = waiting_mailbox_box(turn->background->mailbox),
+                .home = waiting_mailbox_box(share->background->mailbox),
                 .err = ERR_INIT(&batch->arena),
                 .done = batch_done,
             },
@@ -198,10 +199,10 @@ static void start_writes(struct batch *batch, size_t first, size_t count)
 
 static void wait_for_batch(struct batch *batch)
 {
-    struct turn *turn = batch->turn;
+    struct share *share = batch->share;
     while (batch->is_busy) {
-        turn->has_ended = false;
-        waiting_mailbox_run(turn->background->mailbox, &turn->has_ended);
+        share->has_ended = false;
+        waiting_mailbox_run(share->background->mailbox, &share->has_ended);
     }
 }
 
@@ -209,26 +210,26 @@ static void wait_for_batch(struct batch *batch)
  * repeats them one by one. What fails alone is tried again by the next pass. */
 static void repeat_failed(struct batch *batch)
 {
-    struct turn *turn = batch->turn;
+    struct share *share = batch->share;
     bool has_failed = batch->has_failed;
     if (has_failed && batch->count > 1) {
         has_failed = false;
-        for (size_t i = 0; i < batch->count && !background_is_stopping(turn->background); i++) {
+        for (size_t i = 0; i < batch->count && !background_is_stopping(share->background); i++) {
             start_writes(batch, i, 1);
             wait_for_batch(batch);
             has_failed = has_failed || batch->has_failed;
         }
     }
     batch->has_failed = false;
-    turn->sweep->has_failed = turn->sweep->has_failed || has_failed;
+    share->sweep->has_failed = share->sweep->has_failed || has_failed;
 }
 
 /* A batch that is not under way, emptied. */
-static struct batch *free_batch(struct turn *turn)
+static struct batch *free_batch(struct share *share)
 {
     for (;;) {
         for (size_t i = 0; i < BATCHES_MAX; i++) {
-            struct batch *batch = &turn->batches[i];
+            struct batch *batch = &share->batches[i];
             if (!batch->is_busy) {
                 repeat_failed(batch);
                 arena_reset(&batch->arena);
@@ -236,8 +237,8 @@ static struct batch *free_batch(struct turn *turn)
                 return batch;
             }
         }
-        turn->has_ended = false;
-        waiting_mailbox_run(turn->background->mailbox, &turn->has_ended);
+        share->has_ended = false;
+        waiting_mailbox_run(share->background->mailbox, &share->has_ended);
     }
 }
 
@@ -253,16 +254,16 @@ static bool holds(const struct batch *batch, struct str row_key)
 
 static void add_delete(struct batch *batch, struct str key, struct str row_key)
 {
-    struct turn *turn = batch->turn;
+    struct share *share = batch->share;
     struct expiry_find *find = &batch->finds[batch->count];
     *find = (struct expiry_find){
         .key = arena_copy(&batch->arena, key),
-        .due_s = turn->sweep->due_s,
-        .oldest_s = turn->sweep->oldest_s,
+        .due_s = share->sweep->due_s,
+        .oldest_s = share->sweep->oldest_s,
     };
     batch->writes[batch->count++] = (struct item_write){
         .kind = WRITE_DELETE,
-        .table = turn->table,
+        .table = share->table,
         .key.row = row_key,
         .is_internal = true,
         .expiry = find,
@@ -271,28 +272,28 @@ static void add_delete(struct batch *batch, struct str key, struct str row_key)
 
 /* Deletes the items of the rows that were read. Two rows may refer to one item, which may be only
  * once in an update. */
-static void delete_found(struct turn *turn)
+static void delete_found(struct share *share)
 {
-    struct batch *batch = free_batch(turn);
-    for (size_t i = 0; i < turn->key_count; i++) {
-        struct str row_key = expiry_item_row(&batch->arena, turn->table->space, turn->keys[i]);
+    struct batch *batch = free_batch(share);
+    for (size_t i = 0; i < share->key_count; i++) {
+        struct str row_key = expiry_item_row(&batch->arena, share->table->space, share->keys[i]);
         if (batch->count == BATCH_ITEMS || holds(batch, row_key)) {
             start_writes(batch, 0, batch->count);
-            batch = free_batch(turn);
-            row_key = expiry_item_row(&batch->arena, turn->table->space, turn->keys[i]);
+            batch = free_batch(share);
+            row_key = expiry_item_row(&batch->arena, share->table->space, share->keys[i]);
         }
-        add_delete(batch, turn->keys[i], row_key);
+        add_delete(batch, share->keys[i], row_key);
     }
     if (batch->count > 0) {
         start_writes(batch, 0, batch->count);
     }
 }
 
-static void wait_for_batches(struct turn *turn)
+static void wait_for_batches(struct share *share)
 {
     for (size_t i = 0; i < BATCHES_MAX; i++) {
-        wait_for_batch(&turn->batches[i]);
-        repeat_failed(&turn->batches[i]);
+        wait_for_batch(&share->batches[i]);
+        repeat_failed(&share->batches[i]);
     }
 }
 
@@ -301,9 +302,9 @@ static void wait_for_batches(struct turn *turn)
 static bool read_row(struct store_range *range, struct str key, struct str value)
 {
     (void)value;
-    struct turn *turn = CONTAINER_OF(range, struct turn, range.range);
-    turn->keys[turn->key_count++] = arena_copy(&turn->arena, key);
-    return turn->key_count < TURN_ROWS;
+    struct share *share = CONTAINER_OF(range, struct share, range.range);
+    share->keys[share->key_count++] = arena_copy(&share->arena, key);
+    return share->key_count < SHARE_ROWS;
 }
 
 /* The smallest key behind `key`. */
@@ -315,29 +316,29 @@ static struct str key_behind(struct arena *arena, struct str key)
     return str_make(bytes, key.len + 1);
 }
 
-static void sweep_bucket(struct turn *turn, size_t number)
+static void sweep_bucket(struct share *share, size_t number)
 {
-    struct sweep *sweep = turn->sweep;
+    struct sweep *sweep = share->sweep;
     struct bucket_pass *bucket = &sweep->buckets[number];
-    arena_reset(&turn->arena);
-    turn->key_count = 0;
-    turn->range.range = (struct store_range){
+    arena_reset(&share->arena);
+    share->key_count = 0;
+    share->range.range = (struct store_range){
         .lo = bucket->from,
-        .hi = expiry_bucket_key(&turn->arena, sweep->space, number, sweep->due_s + 1),
-        .arena = &turn->arena,
+        .hi = expiry_bucket_key(&share->arena, sweep->space, number, sweep->due_s + 1),
+        .arena = &share->arena,
         .row = read_row,
     };
-    if (background_range(turn->background, &turn->range) != STORE_OK) {
+    if (background_range(share->background, &share->range) != STORE_OK) {
         sweep->has_failed = true;
         bucket->is_over = true;
         return;
     }
-    bucket->is_over = turn->key_count < TURN_ROWS;
+    bucket->is_over = share->key_count < SHARE_ROWS;
     if (!bucket->is_over) {
-        bucket->from = key_behind(&sweep->arena, turn->keys[turn->key_count - 1]);
+        bucket->from = key_behind(&sweep->arena, share->keys[share->key_count - 1]);
     }
-    turn->found_any = turn->found_any || turn->key_count > 0;
-    delete_found(turn);
+    share->found_any = share->found_any || share->key_count > 0;
+    delete_found(share);
 }
 
 static void begin_pass(const struct engine *engine, struct sweep *sweep)
@@ -360,21 +361,21 @@ static void begin_pass(const struct engine *engine, struct sweep *sweep)
     }
 }
 
-/* Sweeps a table for one turn. Returns whether its pass is not complete. */
-static bool sweep_table(struct turn *turn)
+/* Sweeps a table for one share of a round. Returns whether its pass is not complete. */
+static bool sweep_table(struct share *share)
 {
-    struct sweep *sweep = turn->sweep;
+    struct sweep *sweep = share->sweep;
     if (!sweep->is_passing) {
-        begin_pass(turn->background->engine, sweep);
+        begin_pass(share->background->engine, sweep);
     }
     bool more = false;
     for (size_t i = 0; i < EXPIRY_BUCKETS; i++) {
-        if (!sweep->buckets[i].is_over && !background_is_stopping(turn->background)) {
-            sweep_bucket(turn, i);
+        if (!sweep->buckets[i].is_over && !background_is_stopping(share->background)) {
+            sweep_bucket(share, i);
             more = more || !sweep->buckets[i].is_over;
         }
     }
-    wait_for_batches(turn);
+    wait_for_batches(share);
     if (!more) {
         sweep->is_passing = false;
         sweep->swept_s = sweep->has_failed ? sweep->swept_s : sweep->due_s - BACK_S;
@@ -412,51 +413,51 @@ static void enable_done(struct engine_call *call)
 }
 
 /* All items are in the space: TTL becomes enabled. If this fails, the next round repeats it. */
-static void end_filling(struct turn *turn)
+static void end_filling(struct share *share)
 {
-    struct enabling enabling = {.space = turn->sweep->space};
+    struct enabling enabling = {.space = share->sweep->space};
     enabling.change = (struct table_change){
         .call =
             {
-                .engine = turn->background->engine,
-                .arena = &turn->arena,
-                .home = waiting_mailbox_box(turn->background->mailbox),
-                .err = ERR_INIT(&turn->arena),
+                .engine = share->background->engine,
+                .arena = &share->arena,
+                .home = waiting_mailbox_box(share->background->mailbox),
+                .err = ERR_INIT(&share->arena),
                 .done = enable_done,
             },
-        .name = turn->table->name,
+        .name = share->table->name,
         .change = enable,
     };
-    arena_reset(&turn->arena);
+    arena_reset(&share->arena);
     engine_change_table(&enabling.change);
-    waiting_mailbox_run(turn->background->mailbox, &enabling.is_done);
+    waiting_mailbox_run(share->background->mailbox, &enabling.is_done);
     if (enabling.change.call.err.code == ERR_NONE) {
         log_write(LOG_INFO, "engine", "table %.*s: time to live is enabled, after %zu items",
-                  STR_ARG(turn->table->name), turn->sweep->scan.visited_count);
+                  STR_ARG(share->table->name), share->sweep->scan.visited_count);
     }
 }
 
 /* True if there is more to do at once. */
-static bool fill_space(struct turn *turn)
+static bool fill_space(struct share *share)
 {
-    struct engine *engine = turn->background->engine;
-    struct sweep *sweep = turn->sweep;
-    sweep->scan.background = turn->background;
-    sweep->scan.table = turn->table;
+    struct engine *engine = share->background->engine;
+    struct sweep *sweep = share->sweep;
+    sweep->scan.background = share->background;
+    sweep->scan.table = share->table;
     sweep->scan.space = sweep->space;
-    sweep->scan.since_version = turn->table->ttl_since_version;
+    sweep->scan.since_version = share->table->ttl_since_version;
     sweep->scan.visit = expiry_visit;
-    if (sweep->scan.visited_count == 0 && !catalog_is_settled(engine, turn->table)) {
+    if (sweep->scan.visited_count == 0 && !catalog_is_settled(engine, share->table)) {
         return false;
     }
-    int64_t end_us = clock_monotonic_us() + FILL_TURN_US;
+    int64_t end_us = clock_monotonic_us() + FILL_SHARE_US;
     enum backfill_scan_result result = BACKFILL_SCAN_MORE;
     while (result == BACKFILL_SCAN_MORE && clock_monotonic_us() < end_us &&
-           !background_is_stopping(turn->background)) {
+           !background_is_stopping(share->background)) {
         result = backfill_scan_chunk(&sweep->scan);
     }
     if (result == BACKFILL_SCAN_END) {
-        end_filling(turn);
+        end_filling(share);
     }
     return result == BACKFILL_SCAN_MORE;
 }
@@ -476,27 +477,27 @@ static void forget_passes(struct expiry_sweeps *sweeps)
     }
 }
 
-static struct turn *create_turn(struct background *background)
+static struct share *create_share(struct background *background)
 {
-    struct turn *turn = mem_zalloc(sizeof(*turn));
-    turn->background = background;
-    arena_init(&turn->arena);
-    turn->batches = mem_zalloc(BATCHES_MAX * sizeof(*turn->batches));
+    struct share *share = mem_zalloc(sizeof(*share));
+    share->background = background;
+    arena_init(&share->arena);
+    share->batches = mem_zalloc(BATCHES_MAX * sizeof(*share->batches));
     for (size_t i = 0; i < BATCHES_MAX; i++) {
-        turn->batches[i].turn = turn;
-        arena_init(&turn->batches[i].arena);
+        share->batches[i].share = share;
+        arena_init(&share->batches[i].arena);
     }
-    return turn;
+    return share;
 }
 
-static void destroy_turn(struct turn *turn)
+static void destroy_share(struct share *share)
 {
     for (size_t i = 0; i < BATCHES_MAX; i++) {
-        arena_finish(&turn->batches[i].arena);
+        arena_finish(&share->batches[i].arena);
     }
-    mem_free(turn->batches);
-    arena_finish(&turn->arena);
-    mem_free(turn);
+    mem_free(share->batches);
+    arena_finish(&share->arena);
+    mem_free(share);
 }
 
 int64_t expiry_round(struct background *background)
@@ -515,18 +516,18 @@ int64_t expiry_round(struct background *background)
     arena_init(&arena);
     const struct table **tables;
     size_t count = catalog_collect(engine, expires, &arena, &tables);
-    struct turn *turn = create_turn(background);
+    struct share *share = create_share(background);
     bool more = false;
     for (size_t i = 0; i < count; i++) {
-        turn->table = tables[i];
-        turn->sweep = sweep_of(engine->sweeps, tables[i]);
-        bool fills_on = tables[i]->ttl == TTL_ENABLING && fill_space(turn);
-        bool sweeps_on = sweep_table(turn);
+        share->table = tables[i];
+        share->sweep = sweep_of(engine->sweeps, tables[i]);
+        bool fills_on = tables[i]->ttl == TTL_ENABLING && fill_space(share);
+        bool sweeps_on = sweep_table(share);
         more = more || fills_on || sweeps_on;
         table_release(tables[i]);
     }
-    bool found = turn->found_any;
-    destroy_turn(turn);
+    bool found = share->found_any;
+    destroy_share(share);
     arena_finish(&arena);
     forget_unwanted(engine->sweeps);
     int64_t took_ms = (clock_monotonic_us() - start_us) / 1000;

@@ -11,8 +11,8 @@
  * row of its own in the catalog:
  *
  *   catalog | "feed" | space    version 1, when recording ended in ms (i64; 0: it goes on), and as
- * a table's description: name, id and key of the table, the space and its slots as those of a
- * stream, and the destination */
+ *                               a table's description: name, id and key of the table, the space
+ *                               and its slots as those of a stream, and the destination */
 #ifndef GRAMME_ENGINE_FEED_H
 #define GRAMME_ENGINE_FEED_H
 

@@ -15,8 +15,8 @@
 #ifndef GRAMME_ENGINE_FOLLOW_H
 #define GRAMME_ENGINE_FOLLOW_H
 
-#include "engine/engine.h"
 #include "engine/background.h"
+#include "engine/engine.h"
 
 struct waiting_call;
 

@@ -20,8 +20,8 @@
 #ifndef GRAMME_ENGINE_HISTORY_H
 #define GRAMME_ENGINE_HISTORY_H
 
-#include "engine/engine.h"
 #include "engine/background.h"
+#include "engine/engine.h"
 
 enum { HISTORY_TIME_LEN = 8 };
 

@@ -14,10 +14,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/stored_table.h"
+#include "engine/backfill_scan.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/history.h"
-#include "engine/backfill_scan.h"
 
 enum { ERASE_MAX = 512, PASS_ROWS = 4096, BACKUPS_AT_ONCE = 64 };
 static const int64_t hour_ms = (int64_t)60 * 60 * 1000;
@@ -40,6 +40,7 @@ struct trim {
     struct arena scratch;    /* of a piece of work */
     int64_t settled_ns;      /* all updates up to then are decided */
     struct backup_list list; /* all backups, some at a time */
+    bool is_listed;          /* the list has been read */
     bool has_failed;
 
     /* The history of one table. */
@@ -120,13 +121,9 @@ int64_t background_settle(struct background *background, struct arena *arena)
 
 /* --- which instants are needed --- */
 
-struct list_wait {
-    bool done;
-};
-
 static void list_done(struct engine_call *call)
 {
-    ((struct list_wait *)call->owner)->done = true;
+    CONTAINER_OF(call, struct trim, list.call)->is_listed = true;
 }
 
 static void add_instant(struct trim *trim, int64_t instant_ns)
@@ -154,15 +151,14 @@ static bool collect_instants(struct trim *trim)
     bool more = true;
     trim->instant_count = 0;
     while (ok && more) {
-        struct list_wait wait = {0};
+        trim->is_listed = false;
         arena_reset(&trim->scratch);
         trim->list = (struct backup_list){
             .call = {.engine = trim->background->engine,
                      .arena = &trim->scratch,
                      .home = waiting_mailbox_box(trim->background->mailbox),
                      .err = ERR_INIT(&trim->scratch),
-                     .done = list_done,
-                     .owner = &wait},
+                     .done = list_done},
             .after = after.len > 0 ? arena_copy(&trim->scratch, buf_str(&after)) : STR_NULL,
             .user = true,
             .system = true,
@@ -170,7 +166,7 @@ static bool collect_instants(struct trim *trim)
             .limit = BACKUPS_AT_ONCE,
         };
         engine_list_backups(&trim->list);
-        waiting_mailbox_run(trim->background->mailbox, &wait.done);
+        waiting_mailbox_run(trim->background->mailbox, &trim->is_listed);
         ok = trim->list.call.err.code == ERR_NONE;
         more = trim->list.more;
         for (size_t i = 0; ok && i < trim->list.count; i++) {
@@ -248,6 +244,7 @@ static bool erase_eval(struct store_update *update, const struct str *rows,
     (void)rows;
     struct trim *trim = CONTAINER_OF(update, struct trim, update.update);
     for (size_t i = 0; i < trim->count; i++) {
+        assert(store_key_space(trim->keys[i]) == trim->space);
         store_batch_erase_owned(batch, trim->keys[i]);
     }
     space_count(batch, update->arena, trim->space, -(int64_t)trim->count, -trim->bytes);
@@ -304,6 +301,8 @@ static void set_window(struct trim *trim, const struct table *table)
         int64_t now_ns = MIN(trim->settled_ns, trusted_clock_ms(&engine->clock) * 1000000);
         trim->window_ns = now_ns - (int64_t)used->recovery_days * day_ns;
     }
+    /* A later update may need a record of an instant that is not settled. */
+    assert(trim->window_ns <= trim->settled_ns);
     table_release(newest);
 }
 

@@ -108,6 +108,26 @@ static void restart_scan(struct rebuilder *rebuilder, uint32_t space)
     }
 }
 
+/* The catalog's row of an enabled stream follows from the description of the table: if it is lost,
+ * it is computed, and the stream keeps its records. */
+static void restore_stream(struct rebuilder *rebuilder, const struct table *table)
+{
+    struct inventory *inventory = &rebuilder->inventory;
+    if (table->stream_space == 0 || table->stream_shards == 0 || table->stream_shard_ms <= 0) {
+        return;
+    }
+    struct space_info *info = inventory_find(inventory, table->stream_space);
+    if (info->role == SPACE_UNKNOWN) {
+        struct inventory_stream *stream = ARENA_NEW(&inventory->arena, struct inventory_stream);
+        stream->table = *table;
+        info->role = SPACE_STREAM;
+        info->stream = stream;
+        info->extra = stream; /* put_streams() writes the row */
+        report(rebuilder, REBUILD_RESTORED, table->name,
+               "the description of the stream is computed from the table's");
+    }
+}
+
 static void seal(struct rebuilder *rebuilder)
 {
     struct inventory *inventory = &rebuilder->inventory;
@@ -115,6 +135,7 @@ static void seal(struct rebuilder *rebuilder)
     rebuilder->is_sealed = true;
     for (size_t i = 0; i < inventory->table_count; i++) {
         const struct table *table = inventory->tables[i];
+        restore_stream(rebuilder, table);
         for (size_t k = 0; k < table->index_count; k++) {
             if (table->indexes[k].status == STATUS_CREATING) {
                 restart_scan(rebuilder, table->indexes[k].space);
@@ -248,8 +269,9 @@ static void end_collection(struct rebuilder *rebuilder)
         struct str key = derive_collection_key(
             table, str_make(rebuilder->collection, sizeof(rebuilder->collection)),
             &rebuilder->arena);
-        put(rebuilder, key,
-            str_make(&rebuilder->collection_bytes, sizeof(rebuilder->collection_bytes)));
+        char row[8];
+        put_u64_le(row, (uint64_t)rebuilder->collection_bytes);
+        put(rebuilder, key, str_make(row, sizeof(row)));
     }
     rebuilder->collection_table = NULL;
 }
@@ -573,6 +595,18 @@ static void put_next_space(struct rebuilder *rebuilder)
     put(rebuilder, catalog_key(&rebuilder->arena, "next", STR("")), str_make(value, sizeof(value)));
 }
 
+/* The rows of streams whose own were lost. */
+static void put_streams(struct rebuilder *rebuilder)
+{
+    for (size_t i = 0; i < rebuilder->inventory.space_count; i++) {
+        const struct space_info *info = &rebuilder->inventory.spaces[i];
+        if (info->role == SPACE_STREAM && info->extra != NULL) {
+            put(rebuilder, stream_catalog_key(&rebuilder->arena, info->space),
+                stream_row_encode(&rebuilder->arena, &info->stream->table, 0));
+        }
+    }
+}
+
 /* A table whose index is being deleted shows the index until its rows are deleted, which is the
  * case here. The engine finishes that at its start. */
 static void put_facts(struct rebuilder *rebuilder)
@@ -583,8 +617,10 @@ static void put_facts(struct rebuilder *rebuilder)
                         info->role == SPACE_KEPT || info->role == SPACE_HISTORY ||
                         info->role == SPACE_FEED;
         if (has_size && info->found.count > 0) {
+            char row[STORE_COUNT_LEN];
+            store_count_encode(info->found, row);
             put(rebuilder, space_fact_key(&rebuilder->arena, info->space, SPACE_SIZE),
-                str_make(&info->found, sizeof(info->found)));
+                str_make(row, sizeof(row)));
         }
         if ((info->role == SPACE_INDEX || info->role == SPACE_EXPIRY) &&
             !str_is_null(info->cursor)) {
@@ -667,6 +703,7 @@ void rebuilder_end_pass(struct rebuilder *rebuilder)
     put_restored(rebuilder, STR_NULL);
     end_collection(rebuilder);
     put_next_space(rebuilder);
+    put_streams(rebuilder);
     put_facts(rebuilder);
     report_missing(rebuilder);
     rebuilder->totals.tables = rebuilder->inventory.table_count;

@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/backfill_scan.h"
 #include "engine/backup_internal.h"
 #include "engine/engine_internal.h"
 #include "engine/history.h"
-#include "engine/backfill_scan.h"
 
 /* Items of one update. */
 enum { UPDATE_ITEMS = 64, CURSOR_VERSION = 1 };

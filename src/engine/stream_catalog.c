@@ -1,8 +1,9 @@
 /* The list of streams, in the store and in memory.
  *
  *   catalog | "stream" | space    version 1, when it was disabled in ms (i64; 0: it is enabled),
- * and a description with the name and key of the table, and the stream catalog | "clock"  | version
- * 1, streams.floor_ms (i64)
+ *                                 and a description with the name and key of the table, and the
+ *                                 stream
+ *   catalog | "clock"             version 1, streams.floor_ms (i64)
  *
  * A stream is kept for the retention after it was disabled or its table was deleted. */
 #include <stdlib.h>
@@ -177,7 +178,7 @@ struct str stream_catalog_key(struct arena *arena, uint32_t space)
     return catalog_key(arena, "stream", str_make(sort, sizeof(sort)));
 }
 
-static struct str encode(struct arena *arena, const struct table *table, int64_t ended_ms)
+struct str stream_row_encode(struct arena *arena, const struct table *table, int64_t ended_ms)
 {
     struct table description = {
         .name = table->name,
@@ -331,7 +332,7 @@ struct str stream_start(struct engine *engine, struct table *table, uint32_t spa
     uint32_t wanted = engine->streams.shard_count;
     table->stream_shards = wanted > 0 ? wanted : stream_shards_by_capacity(table);
     table->stream_shard_ms = engine->streams.shard_ms;
-    struct str row = encode(arena, table, 0);
+    struct str row = stream_row_encode(arena, table, 0);
     store_batch_put_owned(batch, stream_catalog_key(arena, space), row);
     return row;
 }
@@ -339,7 +340,7 @@ struct str stream_start(struct engine *engine, struct table *table, uint32_t spa
 struct str stream_stop(struct engine *engine, struct table *table, struct store_batch *batch,
                        struct arena *arena)
 {
-    struct str row = encode(arena, table, stream_time_ms(engine));
+    struct str row = stream_row_encode(arena, table, stream_time_ms(engine));
     store_batch_put_owned(batch, stream_catalog_key(arena, table->stream_space), row);
     table->stream = STREAM_NONE;
     table->stream_space = 0;
@@ -362,7 +363,7 @@ void table_change_stream(struct table_change *change, struct table *table, enum 
 
 /* --- loading --- */
 
-struct load {
+struct stream_load {
     struct catalog_read read;
     struct engine *engine;
     struct stream_entry *entry;
@@ -383,7 +384,7 @@ int64_t stream_floor_decode(struct str row)
 static bool load_clock(struct store_range *range, struct str key, struct str value)
 {
     (void)key;
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
+    struct stream_load *load = CONTAINER_OF(range, struct stream_load, read.range);
     atomic_store(&load->engine->streams.floor_ms, stream_floor_decode(value));
     return true;
 }
@@ -392,7 +393,7 @@ static bool load_clock(struct store_range *range, struct str key, struct str val
 static bool load_last_record(struct store_range *range, struct str key, struct str value)
 {
     (void)key;
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
+    struct stream_load *load = CONTAINER_OF(range, struct stream_load, read.range);
     int64_t time_ms = stream_record_decode(value).time_ms;
     struct streams *streams = &load->engine->streams;
     atomic_store(&streams->floor_ms, MAX(time_ms, atomic_load(&streams->floor_ms)));
@@ -401,13 +402,13 @@ static bool load_last_record(struct store_range *range, struct str key, struct s
 
 static bool load_trimmed(struct store_range *range, struct str key, struct str value)
 {
-    struct load *load = CONTAINER_OF(range, struct load, read.range);
+    struct stream_load *load = CONTAINER_OF(range, struct stream_load, read.range);
     stream_note_trimmed(load->engine, load->entry, stream_key_shard(key).slot,
                         stream_trim_decode(value));
     return true;
 }
 
-static void load_state(struct load *load)
+static void load_state(struct stream_load *load)
 {
     struct arena *arena = load->read.arena;
     const struct stream *stream = &load->entry->stream;
@@ -428,7 +429,7 @@ bool streams_load(struct engine *engine, struct err *err)
 {
     struct arena arena;
     arena_init(&arena);
-    struct load load = {
+    struct stream_load load = {
         .read = {.engine = engine, .err = err, .arena = &arena},
         .engine = engine,
     };

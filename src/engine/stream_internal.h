@@ -26,8 +26,9 @@ struct stream_entry {
     _Atomic int64_t ended_ms;     /* when it was disabled; 0: it is enabled */
     _Atomic int64_t closed_ms;    /* epochs that end by then get no more records */
     _Atomic int64_t last_epoch;   /* of a disabled stream without writers; -1: not known yet */
-    _Atomic int64_t horizon_us;   /* when `trimmed` was last read; only if another server trims */
-    uint64_t trim_epoch;          /* older epochs have no records; housekeeper only */
+    /* When `trimmed` was last read; only if another server trims. */
+    _Atomic int64_t horizon_read_us;
+    uint64_t trim_epoch;             /* older epochs have no records; housekeeper only */
     struct stream_trimmed trimmed[]; /* by slot, under the lock of streams */
 };
 
@@ -119,6 +120,9 @@ void stream_append(struct engine *engine, const struct item_write *write, struct
 /* Applies the row of stream_start() or stream_stop() in memory, when it is stored with this version
  * of the catalog; STR_NULL: does nothing. */
 void stream_publish(struct engine *engine, struct str row, uint64_t version);
+/* Encodes the row of a table's stream, in the arena; `ended_ms`: when it was disabled, 0: it is
+ * enabled. */
+struct str stream_row_encode(struct arena *arena, const struct table *table, int64_t ended_ms);
 /* Returns whether the row of a stream is valid. */
 MUST_USE bool stream_check_row(struct str row, struct err *err);
 struct catalog_rows;

@@ -174,7 +174,7 @@ static void horizons_done(struct store_range *range)
         finish_describe(describe);
         return;
     }
-    atomic_store(&stream_entry_of(describe->stream)->horizon_us, clock_monotonic_us());
+    atomic_store(&stream_entry_of(describe->stream)->horizon_read_us, clock_monotonic_us());
     describe_state(describe);
 }
 
@@ -204,7 +204,7 @@ void engine_describe_stream(struct stream_describe *describe)
                 STR_ARG(arn));
         finish_describe(describe);
     } else if (!store_is_leader(engine->store) &&
-               clock_monotonic_us() - atomic_load(&entry->horizon_us) > HORIZON_AGE_US) {
+               clock_monotonic_us() - atomic_load(&entry->horizon_read_us) > HORIZON_AGE_US) {
         read_horizons(describe);
     } else {
         describe_state(describe);

@@ -1,8 +1,8 @@
 /* Names of shards and records, and iterators. */
 #include "base/testing.h"
 #include "engine/stream.h"
-#include "engine/stream_iterator.h"
 #include "engine/stream_internal.h"
+#include "engine/stream_iterator.h"
 
 static struct arena arena;
 

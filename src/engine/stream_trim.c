@@ -18,10 +18,10 @@ struct trim {
     struct background *background;
     struct stream_entry *entry;
     struct arena arena;
-    int64_t horizon_ms;
-    struct str from;  /* where the next range begins */
-    bool found;       /* a row from there on */
-    bool is_complete; /* there is none left that is old */
+    int64_t oldest_ms; /* older records are trimmed */
+    struct str from;   /* where the next range begins */
+    bool found;        /* a row from there on */
+    bool is_complete;  /* there is none left that is old */
     struct background_range range;
     struct background_update update;
     struct str declared[3];
@@ -42,7 +42,7 @@ static bool trim_row(struct store_range *range, struct str key, struct str value
         return false;
     }
     trim->shard = shard;
-    if (stream_record_decode(value).time_ms >= trim->horizon_ms) {
+    if (stream_record_decode(value).time_ms >= trim->oldest_ms) {
         struct str prefix = str_make(key.data, STORE_PREFIX_LEN);
         trim->from = key_after_prefix(&trim->arena, prefix);
         return false;
@@ -60,6 +60,8 @@ static bool trim_eval(struct store_update *update, const struct str *rows,
         store_batch_put(batch, 0, stream_trim_row(&trim->arena, trim->last));
     }
     for (size_t i = 0; i < trim->count; i++) {
+        assert(store_key_space(trim->keys[i]) == trim->entry->stream.space);
+        assert(stream_key_stamp(trim->keys[i]) <= trim->last.stamp); /* the horizon */
         store_batch_erase_owned(batch, trim->keys[i]);
     }
     return true;
@@ -68,6 +70,8 @@ static bool trim_eval(struct store_update *update, const struct str *rows,
 /* Publishes the new horizon first, then deletes: see engine_read_stream(). */
 static bool erase_rows(struct trim *trim)
 {
+    assert(trim->count > 0);
+    assert(trim->count <= TRIM_MAX);
     trim->last = (struct stream_trimmed){
         .epoch = trim->shard.epoch,
         .stamp = stream_key_stamp(trim->keys[trim->count - 1]),
@@ -88,7 +92,7 @@ static bool erase_rows(struct trim *trim)
 static bool trim_some(struct trim *trim)
 {
     const struct stream *stream = &trim->entry->stream;
-    struct stream_shard behind = {stream_epoch_at(stream, trim->horizon_ms) + 1, 0};
+    struct stream_shard behind = {stream_epoch_at(stream, trim->oldest_ms) + 1, 0};
     trim->count = 0;
     trim->found = false;
     trim->range.range = (struct store_range){
@@ -136,7 +140,7 @@ static void trim_records(struct trim *trim)
         trim->from = arena_copy(&trim->arena, str_make(from, len));
     }
     if (trim->is_complete) {
-        entry->trim_epoch = stream_epoch_at(&entry->stream, trim->horizon_ms);
+        entry->trim_epoch = stream_epoch_at(&entry->stream, trim->oldest_ms);
     }
 }
 
@@ -182,17 +186,17 @@ void stream_trim(struct background *background)
     struct engine *engine = background->engine;
     struct trim *trim = mem_zalloc(sizeof(*trim));
     trim->background = background;
-    trim->horizon_ms = trusted_clock_ms(&engine->clock) - engine->streams.retention_ms;
+    trim->oldest_ms = trusted_clock_ms(&engine->clock) - engine->streams.retention_ms;
     arena_init(&trim->arena);
     size_t count;
     struct stream_entry **entries = streams_acquire_all(engine, &count);
     for (size_t i = 0; i < count; i++) {
         trim->entry = entries[i];
         int64_t ended_ms = atomic_load(&entries[i]->ended_ms);
-        if (ended_ms != 0 && ended_ms <= trim->horizon_ms &&
+        if (ended_ms != 0 && ended_ms <= trim->oldest_ms &&
             !catalog_knows_stream(engine, &entries[i]->stream)) {
             drop_stream(trim);
-        } else if (trim->horizon_ms >= entries[i]->stream.since_ms) {
+        } else if (trim->oldest_ms >= entries[i]->stream.since_ms) {
             trim_records(trim);
         }
         arena_reset(&trim->arena);

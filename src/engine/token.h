@@ -8,8 +8,8 @@
 #ifndef GRAMME_ENGINE_TOKEN_H
 #define GRAMME_ENGINE_TOKEN_H
 
-#include "engine/engine.h"
 #include "engine/background.h"
+#include "engine/engine.h"
 
 /* Returns the key of a token's row. */
 struct str token_key(const struct engine *engine, struct str token, struct arena *arena);

@@ -181,8 +181,9 @@ static void end_collection(struct verifier *verifier)
     struct str key = derive_collection_key(
         table, str_make(verifier->collection, sizeof(verifier->collection)), &verifier->arena);
     const struct space_info *space = inventory_find(&verifier->inventory, table->collection_space);
-    match_add(space->extra, MATCH_EXPECTED, key,
-              str_make(&verifier->collection_bytes, sizeof(verifier->collection_bytes)));
+    char row[8];
+    put_u64_le(row, (uint64_t)verifier->collection_bytes);
+    match_add(space->extra, MATCH_EXPECTED, key, str_make(row, sizeof(row)));
     verifier->collection_table = NULL;
 }
 
@@ -267,10 +268,7 @@ static void add_expiry_row(struct verifier *verifier, const struct space_info *i
                  hex(&verifier->arena, key));
         return;
     }
-    uint64_t time_s = 0;
-    for (int i = 0; i < TIME_LEN; i++) {
-        time_s = time_s << 8 | (uint8_t)key.data[STORE_PREFIX_LEN + i];
-    }
+    uint64_t time_s = get_u64_be(key.data + STORE_PREFIX_LEN);
     add_expiry(verifier, info, MATCH_FOUND, key, (int64_t)time_s);
 }
 

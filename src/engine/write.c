@@ -5,12 +5,12 @@
  * another thread: write_prepare(). */
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "engine/backfill_scan.h"
 #include "engine/engine_internal.h"
 #include "engine/expiry.h"
 #include "engine/feed_internal.h"
 #include "engine/history.h"
 #include "engine/token.h"
-#include "engine/backfill_scan.h"
 #include "err/messages.h"
 
 /* The size of one item collection: a counter that is read and written as a declared row, because

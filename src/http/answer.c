@@ -93,20 +93,21 @@ static size_t format_date(char *out, size_t size, int64_t wall_ms)
 }
 
 /* Returns the lines Server and Date; they are formatted once per second. */
-static struct str stamp_of(struct loop *loop)
+static struct str head_lines_of(struct loop *loop)
 {
     uint64_t now_ms = uv_now(&loop->uv);
     if (UNLIKELY(now_ms >= loop->date_until_ms)) {
         struct str name = loop_options(loop)->server_name;
         name.len = MIN(name.len, (size_t)SERVER_NAME_MAX);
         int64_t wall_ms = clock_wall_ms();
-        int len =
-            snprintf(loop->stamp, sizeof(loop->stamp), "Server: %.*s\r\nDate: ", STR_ARG(name));
-        loop->stamp_len = (size_t)len + format_date(loop->stamp + len,
-                                                    sizeof(loop->stamp) - (size_t)len, wall_ms);
+        int len = snprintf(loop->head_lines, sizeof(loop->head_lines),
+                           "Server: %.*s\r\nDate: ", STR_ARG(name));
+        loop->head_lines_len =
+            (size_t)len +
+            format_date(loop->head_lines + len, sizeof(loop->head_lines) - (size_t)len, wall_ms);
         loop->date_until_ms = now_ms + 1000 - (uint64_t)(wall_ms % 1000);
     }
-    return str_make(loop->stamp, loop->stamp_len);
+    return str_make(loop->head_lines, loop->head_lines_len);
 }
 
 static char *put(char *at, struct str s)
@@ -172,7 +173,7 @@ static size_t write_head(const struct request_slot *slot, const struct http_answ
                          const struct facts *facts, char *start)
 {
     char *at = put(start, status_line(answer->status));
-    at = put(at, stamp_of(slot->conn->loop));
+    at = put(at, head_lines_of(slot->conn->loop));
     if (!str_is_null(answer->content_type)) {
         at = put(at, STR("Content-Type: "));
         at = put(at, answer->content_type);

@@ -12,8 +12,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "err/err.h"
 #include "base/mailbox.h"
+#include "err/err.h"
 
 struct http_header {
     struct str name; /* as sent; names compare without case */

@@ -1,10 +1,10 @@
 /* http/http_internal.h: what the files of this folder share.
  *
- * server    owns the loops; its options never change after http_server_open()
- * loop      one thread: libuv's loop, listeners, the mailbox, lists of connections, free slots
- * conn      one connection; an idle one has no other memory
- * slot      the memory of a busy connection, lent by the loop
- * slow      threads for expensive work; a slot is used by one of them or by its loop
+ *   server    owns the loops; its options never change after http_server_open()
+ *   loop      one thread: libuv's loop, listeners, the mailbox, lists of connections, free slots
+ *   conn      one connection; an idle one has no other memory
+ *   slot      the memory of a busy connection, lent by the loop
+ *   slow      threads for expensive work; a slot is used by one of them or by its loop
  *
  * All structs but `struct http_server` and the queue of slow.c are used by one thread only; there
  * are no other locks. */
@@ -200,8 +200,8 @@ struct loop {
     uint64_t large_until_ms; /* when these are freed; 0: there are none */
     struct coder coder;
 
-    char stamp[256]; /* the lines "Server" and "Date" */
-    size_t stamp_len;
+    char head_lines[256]; /* the lines "Server" and "Date" */
+    size_t head_lines_len;
     size_t date_start;
     uint64_t date_until_ms;
     char *discarded; /* buffer for bytes that are ignored */

@@ -328,7 +328,7 @@ static bool drop_some(struct worker *worker, const struct feed *feed, struct del
                       size_t *out_count)
 {
     const struct kinesis_options *options = &worker->kinesis->options;
-    int64_t horizon_ms = engine_trusted_ms(worker->kinesis->engine) - options->retention_ms;
+    int64_t oldest_ms = engine_trusted_ms(worker->kinesis->engine) - options->retention_ms;
     int64_t excess = excess_of(worker, delivery);
     bool is_too_large = excess > 0;
     int64_t excess_ms = is_too_large ? time_of_excess(worker, excess) + 1 : INT64_MIN;
@@ -337,7 +337,7 @@ static bool drop_some(struct worker *worker, const struct feed *feed, struct del
         const struct feed_record *record = &worker->records[i];
         bool is_front = i == 0 || record[-1].slot != record->slot || worker->done[i - 1];
         worker->done[i] =
-            worker->times[i] < excess_ms || (is_front && record->change.time_ms < horizon_ms);
+            worker->times[i] < excess_ms || (is_front && record->change.time_ms < oldest_ms);
         *out_count += worker->done[i];
     }
     if (*out_count == 0) {

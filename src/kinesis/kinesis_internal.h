@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "kinesis/kinesis.h"
 #include "kinesis/change_record.h"
+#include "kinesis/kinesis.h"
 #include "kinesis/stream_calls.h"
 
 enum {

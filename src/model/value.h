@@ -4,12 +4,14 @@
  * exactly one encoding (numbers normalised, sets sorted, map entries sorted by name), so two
  * values are equal if and only if their bytes are.
  *
- *   tag       1 byte: type in bits 0-3; bit 4 is the truth of a BOOL, or "needs no JSON escape" of
- * an S S N B     tag, varint length, bytes (a number's are those of model/number.h) SS NS BS  tag,
- * u32 length of what follows, u32 count, elements: complete S, N or B values L         tag, u32
- * length of what follows, u32 count, elements: complete values M         tag, u32 length of what
- * follows, u32 count, entries: name, complete value name      varint (length * 2 + needs no JSON
- * escape), bytes NULL BOOL tag
+ *   tag       1 byte: type in bits 0-3; bit 4: the truth of a BOOL, or "needs no JSON escape"
+ *             of an S
+ *   S N B     tag, varint length, bytes (a number's are those of model/number.h)
+ *   SS NS BS  tag, u32 length of what follows, u32 count, elements: complete S, N or B values
+ *   L         tag, u32 length of what follows, u32 count, elements: complete values
+ *   M         tag, u32 length of what follows, u32 count, entries: name, complete value
+ *   name      varint (length * 2 + needs no JSON escape), bytes
+ *   NULL BOOL tag
  *
  * u32 is little-endian; varint is LEB128 of at most 32 bits. An item is an M value. */
 #ifndef GRAMME_MODEL_VALUE_H

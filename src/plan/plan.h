@@ -2,7 +2,8 @@
  *
  *   get    the whole primary key is given by equality: one item
  *   query  the partition key is given by equality or IN: intervals of sort keys, one after the
- * other scan   anything else: the whole table or index
+ *          other
+ *   scan   anything else: the whole table or index
  *
  * An interval may contain more items than were asked for: the caller applies the filter to each.
  * Plans are made for PartiQL statements (plan_select()); a Query request is a plan of one interval

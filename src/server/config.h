@@ -3,8 +3,8 @@
 #define GRAMME_SERVER_CONFIG_H
 
 #include "auth/auth.h"
-#include "err/err.h"
 #include "base/log.h"
+#include "err/err.h"
 #include "http/http.h"
 #include "server/cors.h"
 #include "server/hosts.h"

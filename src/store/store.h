@@ -63,8 +63,8 @@
 #define GRAMME_STORE_STORE_H
 
 #include "base/bytes.h"
-#include "err/err.h"
 #include "base/mailbox.h"
+#include "err/err.h"
 
 #define STORE_SPACE_LEN  4
 #define STORE_PART_LEN   16

@@ -176,12 +176,12 @@ def test_both_manifests_are_damaged(backup, tmp_path):
     assert gramme("check", copy).returncode == 1
 
 
-def test_a_backup_of_damaged_tables_says_so(backup, tmp_path):
+def test_a_backup_of_damaged_sst_files_says_so(backup, tmp_path):
     directory = make(tmp_path / "store", large=100)
-    table = next(iter(directory.glob("*.sst")))
-    flip(table, 30000)
+    sst = next(iter(directory.glob("*.sst")))
+    flip(sst, 30000)
     done = gramme("backup", directory, tmp_path / "backup")
-    assert done.returncode == 1 and table.name in done.stdout and "damaged blocks" in done.stdout, done
+    assert done.returncode == 1 and sst.name in done.stdout and "damaged blocks" in done.stdout, done
 
 
 def test_targets_and_arguments(backup, tmp_path):

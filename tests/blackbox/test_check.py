@@ -15,10 +15,10 @@ from rich_store import built, copy_store, files, gramme, make  # noqa: E402
 from server import Server, program  # noqa: E402
 
 
-@pytest.fixture(scope="module", params=["closed", "killed", "with-tables"])
+@pytest.fixture(scope="module", params=["closed", "killed", "with-sst-files"])
 def store(request, tmp_path_factory):
     directory = tmp_path_factory.mktemp(request.param) / "store"
-    return make(directory, kill=request.param == "killed", large=100 if request.param == "with-tables" else 0)
+    return make(directory, kill=request.param == "killed", large=100 if request.param == "with-sst-files" else 0)
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def copy(store, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """A store with tables of RocksDB."""
-    return make(tmp_path_factory.mktemp("tables") / "store", large=100)
+def sst_store(tmp_path_factory):
+    """A store with SST files."""
+    return make(tmp_path_factory.mktemp("sst") / "store", large=100)
 
 
 def flip(path, offset, bits=4, count=1):
@@ -92,12 +92,12 @@ def damaged(directory, *words):
 
 
 @pytest.mark.parametrize("name", ["plain", "two words", "it's $HOME; \"so\""])
-def test_the_command_for_a_repair_can_be_run(tables, tmp_path, name):
+def test_the_command_for_a_repair_can_be_run(sst_store, tmp_path, name):
     """Also if the name beside the store is taken, and from within the store."""
-    directory = copy_store(tables, tmp_path / name)
+    directory = copy_store(sst_store, tmp_path / name)
     (tmp_path / f"{name}-repaired").mkdir()
-    table = max(directory.glob("*.sst"), key=lambda path: path.stat().st_size)
-    flip(table, table.stat().st_size // 2, count=64)
+    sst = max(directory.glob("*.sst"), key=lambda path: path.stat().st_size)
+    flip(sst, sst.stat().st_size // 2, count=64)
     for where, word in ((tmp_path, f"{name}/"), (directory, ".")):
         done = subprocess.run([program(), "check", word], capture_output=True, text=True, timeout=120, cwd=where)
         assert done.returncode == 1, done
@@ -120,7 +120,7 @@ def test_the_log_is_damaged(copy):
     segment = max(copy.glob("*.wal"))
     content = segment.read_bytes()
     if len(content.strip(b"\0")) <= 4096:
-        pytest.skip("all records are in tables")
+        pytest.skip("all records are in SST files")
     flip(segment, 4096 * 3, 255, 700)
     damaged(copy, segment.name, "record")
 
@@ -141,18 +141,18 @@ def test_the_manifest_is_damaged(copy):
     damaged(copy, "MANIFEST-")
 
 
-def test_tables_are_damaged(tables, tmp_path):
-    """A flipped bit and a bad sector in each third of each table; a table that is missing or cut."""
-    names = [path.name for path in tables.glob("*.sst")]
+def test_sst_files_are_damaged(sst_store, tmp_path):
+    """A flipped bit and a bad sector in each third of each SST file; one that is missing or cut."""
+    names = [path.name for path in sst_store.glob("*.sst")]
     assert names
     for number, name in enumerate(names):
-        size = (tables / name).stat().st_size
+        size = (sst_store / name).stat().st_size
         for place, bits, count in [(size // 3, 1, 1), (size // 2, 255, 512), (size - 60, 255, 30), (size - 20, 8, 1)]:
-            copy = copy_store(tables, tmp_path / f"{number}-{place}-{count}")
+            copy = copy_store(sst_store, tmp_path / f"{number}-{place}-{count}")
             flip(copy / name, place, bits, count)
             damaged(copy, name)
             shutil.rmtree(copy)
-        copy = copy_store(tables, tmp_path / f"{number}-cut")
+        copy = copy_store(sst_store, tmp_path / f"{number}-cut")
         (copy / name).write_bytes((copy / name).read_bytes()[:size // 2])
         damaged(copy, name)
         (copy / name).unlink()

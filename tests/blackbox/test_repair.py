@@ -16,11 +16,11 @@ from values import item  # noqa: E402
 from wire import Client  # noqa: E402
 
 
-@pytest.fixture(scope="module", params=["log", "tables"])
+@pytest.fixture(scope="module", params=["log", "sst"])
 def store(request, tmp_path_factory):
     """(directory, everything in it)"""
     directory = tmp_path_factory.mktemp(request.param) / "store"
-    make(directory, large=100 if request.param == "tables" else 0)
+    make(directory, large=100 if request.param == "sst" else 0)
     reference = copy_store(directory, directory.parent / "reference")
     with Server(f"rocksdb:{reference}") as server:
         return directory, contents(server.endpoint)
@@ -61,7 +61,7 @@ def test_a_good_store_is_copied(store, copy):
     assert "0 losses, 0 uncertain, 0 restored" in said
 
 
-def test_the_seed_of_hashes_comes_from_the_tables(store, copy):
+def test_the_seed_of_hashes_comes_from_the_sst_files(store, copy):
     (copy / "STORE").unlink()
     (copy / "STORE.copy").write_bytes(b"x" * 64)
     said, found = repaired(copy, 0)
@@ -70,7 +70,7 @@ def test_the_seed_of_hashes_comes_from_the_tables(store, copy):
 
 
 def test_without_a_manifest(store, copy):
-    """The store was closed, so no table is left over, and nothing is lost."""
+    """The store was closed, so no SST file is left over, and nothing is lost."""
     (copy / "CURRENT").unlink()
     for manifest in copy.glob("MANIFEST-*"):
         manifest.unlink()
@@ -110,15 +110,15 @@ def test_a_bad_sector_in_the_log_costs_its_record(tmp_path):
 
 
 def test_bad_blocks_cost_their_rows_and_indexes_give_some_back(tmp_path):
-    """A sector in the middle of a table: rows are lost, restored from an index that has all of them, or
+    """Sectors of an SST file: rows are lost, restored from an index that has all of them, or
     known by name; every item that is missing afterwards was named or counted."""
     directory = make(tmp_path / "store", large=100, wide=3000)
     with Server(f"rocksdb:{directory}") as server:
         before = contents(server.endpoint)
-    table = max(directory.glob("*.sst"), key=lambda path: path.stat().st_size)
-    size = table.stat().st_size
+    sst = max(directory.glob("*.sst"), key=lambda path: path.stat().st_size)
+    size = sst.stat().st_size
     for place in range(20000, size, size // 40):
-        flip(table, place, 255, 300)
+        flip(sst, place, 255, 300)
     said, found = repaired(directory, 1)
     lost = keys(before[WIDE, None], "pk", "sk") - keys(found[WIDE, None], "pk", "sk")
     assert not keys(found[WIDE, None], "pk", "sk") - keys(before[WIDE, None], "pk", "sk")

@@ -13,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
+from rich_store import copy_store  # noqa: E402
 from server import Server, program  # noqa: E402
 from tables import create_table  # noqa: E402
 from values import item  # noqa: E402
@@ -165,7 +166,27 @@ def test_a_truncated_segment_is_refused(store):
     segment = max(store.glob("*.wal"))
     with open(segment, "r+b") as file:
         file.truncate(4096 * 20)
+    before = snapshot(store)
     assert "truncated" in refusal(store)
+    assert snapshot(store) == before
+
+
+def test_every_deleted_file_is_missed_or_not_needed(store, tmp_path):
+    """RocksDB's own log is not needed: ours holds what is in it."""
+    names = list(snapshot(store))
+    assert any(name.endswith(".log") for name in names)
+    for name in names:
+        copy = copy_store(store, tmp_path / "copy")
+        (copy / name).unlink()
+        if name in ("CURRENT", "wal.state") or name.startswith("MANIFEST-") or name.endswith((".wal", ".sst")):
+            before = snapshot(copy)
+            assert "gramme repair" in refusal(copy), name
+            assert snapshot(copy) == before, name
+        else:
+            server = Server(f"rocksdb:{copy}")
+            assert numbers_of(server, "Table") == list(range(ITEMS)), name
+            server.kill()
+        shutil.rmtree(copy)
 
 
 def test_nothing_is_deleted_if_current_is_missing(store):

@@ -1,14 +1,19 @@
-/* Whether the verifier of `gramme check` notices every row that is missing or changed. Reads the
- * rows of a good store, and then gives them to a verifier again and again, each time with one of
- * them left out or with one byte changed.
+/* Whether the verifier of `gramme check` notices every row that is missing or changed, and whether
+ * the rebuilder of `gramme repair` makes a good store without it. Reads the rows of a good store,
+ * and then gives them to a verifier again and again, each time with one of them left out or with
+ * one byte changed; and to a rebuilder with one of them left out.
  *
  *     sim_rows DIRECTORY
  *
- * Prints how many faults were planted of each kind; exits with 1 if one was not noticed. */
+ * Prints how many faults were planted of each kind; exits with 1 if one was not noticed, or if a
+ * rebuilt store is not good. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "engine/inventory.h"
+#include "engine/rebuild.h"
 #include "engine/verify.h"
 #include "store/image/image.h"
 
@@ -31,6 +36,13 @@ static void ignore_file(void *context, const struct finding *finding)
     *(bool *)context = *(bool *)context || finding->severity == FINDING_DAMAGE;
 }
 
+static void add_row(struct rows *rows, struct str key, struct str value)
+{
+    rows->rows = mem_realloc(rows->rows, (rows->count + 1) * sizeof(*rows->rows));
+    rows->rows[rows->count++] = (struct kept_row){.key = arena_copy(&rows->arena, key),
+                                                  .value = arena_copy(&rows->arena, value)};
+}
+
 static bool read_rows(const char *directory, struct rows *out)
 {
     bool is_damaged = false;
@@ -45,9 +57,7 @@ static bool read_rows(const char *directory, struct rows *out)
     out->seed = image_summary(image)->seed;
     struct image_row row;
     while (image_next(image, &row)) {
-        out->rows = mem_realloc(out->rows, (out->count + 1) * sizeof(*out->rows));
-        out->rows[out->count++] = (struct kept_row){.key = arena_copy(&out->arena, row.key),
-                                                    .value = arena_copy(&out->arena, row.value)};
+        add_row(out, row.key, row.value);
     }
     image_close(image);
     return !is_damaged;
@@ -75,6 +85,75 @@ static size_t verify(const struct rows *rows, size_t left_out)
     verifier_destroy(verifier);
     return damage;
 }
+
+/* Rebuilding ---------------------------------------------------------------------------------- */
+
+struct rebuilt {
+    struct rows rows;
+    struct str lost; /* the key that is left out */
+};
+
+static bool is_lost(void *context, struct str key)
+{
+    return str_eq(key, ((struct rebuilt *)context)->lost);
+}
+
+static void put_row(void *context, struct str key, struct str value)
+{
+    add_row(&((struct rebuilt *)context)->rows, key, value);
+}
+
+static void ignore_loss(void *context, const struct rebuild_finding *finding)
+{
+    (void)context;
+    (void)finding;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    return str_cmp(((const struct kept_row *)a)->key, ((const struct kept_row *)b)->key);
+}
+
+static void rebuild(const struct rows *rows, size_t left_out, struct rebuilt *out)
+{
+    struct rebuild_options options = {.seed = rows->seed,
+                                      .is_lost = is_lost,
+                                      .put = put_row,
+                                      .report = ignore_loss,
+                                      .context = out};
+    struct rebuilder *rebuilder = rebuilder_create(&options);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < rows->count; i++) {
+            if (i != left_out) {
+                rebuilder_add(rebuilder, rows->rows[i].key, rows->rows[i].value, false);
+            }
+        }
+        rebuilder_end_pass(rebuilder);
+    }
+    char key[STORE_PREFIX_LEN] = {[STORE_SPACE_LEN] = 's', 't', 'a', 'm', 'p'};
+    char stamp[8];
+    put_u64_le(stamp, rebuilder_last_stamp(rebuilder));
+    add_row(&out->rows, str_make(key, sizeof(key)), str_make(stamp, sizeof(stamp)));
+    rebuilder_destroy(rebuilder);
+    qsort(out->rows.rows, out->rows.count, sizeof(*out->rows.rows), compare_rows);
+}
+
+/* Whether the store that is rebuilt without the row is good. */
+static bool is_rebuilt(const struct rows *rows, size_t left_out)
+{
+    struct rebuilt rebuilt = {.rows = {.seed = rows->seed}, .lost = rows->rows[left_out].key};
+    arena_init(&rebuilt.rows.arena);
+    rebuild(rows, left_out, &rebuilt);
+    bool good = verify(&rebuilt.rows, SIZE_MAX) == 0;
+    for (size_t i = 1; i < rebuilt.rows.count; i++) {
+        good = good && str_cmp(rebuilt.rows.rows[i - 1].key, rebuilt.rows.rows[i].key) < 0;
+    }
+    arena_finish(&rebuilt.rows.arena);
+    mem_free(rebuilt.rows.rows);
+    return good;
+}
+
+/* Faults -------------------------------------------------------------------------------------- */
 
 static void ignore_text(void *context, struct str table_name, const char *text)
 {
@@ -156,6 +235,7 @@ int main(int argc, char **argv)
     }
     size_t planted = 0;
     size_t missed = 0;
+    size_t failed = 0;
     for (size_t i = 0; i < rows.count; i++) {
         const char *kind = kind_of(&inventory, rows.rows[i].key);
         if (kind != NULL) {
@@ -163,10 +243,17 @@ int main(int argc, char **argv)
             planted++;
             missed += plant(&rows, i, kind);
         }
+        if (!is_rebuilt(&rows, i)) {
+            struct str key = rows.rows[i].key;
+            printf("not good when rebuilt without row %zu: space %u, \"%.16s\"\n", i,
+                   store_key_space(key), key.data + STORE_SPACE_LEN);
+            failed++;
+        }
     }
-    printf("%zu rows with faults, %zu not noticed\n", planted, missed);
+    printf("%zu rows with faults, %zu not noticed; %zu rebuilt, %zu not good\n", planted, missed,
+           rows.count, failed);
     inventory_finish(&inventory);
     arena_finish(&rows.arena);
     mem_free(rows.rows);
-    return missed > 0;
+    return missed + failed > 0;
 }

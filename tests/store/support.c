@@ -103,7 +103,8 @@ static void empty_database(void)
     struct arena arena;
     arena_init(&arena);
     struct err err = ERR_INIT(&arena);
-    if (!pg_erase_all(str_from_c(getenv("GRAMME_POSTGRESQL")), &err)) {
+    struct str url = str_from_c(getenv("GRAMME_POSTGRESQL"));
+    if (!pg_erase_all(str_skip(url, strlen("postgresql:")), &err)) {
         fail_msg("%.*s", STR_ARG(err.message));
     }
     arena_finish(&arena);

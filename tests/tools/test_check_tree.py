@@ -1,4 +1,4 @@
-"""tools/check_tree.py: cycles between folders."""
+"""tools/check_tree.py: cycles between folders, sorted includes, drawings in comments."""
 
 import pathlib
 import sys
@@ -32,3 +32,25 @@ def cycle_of(*files):
 ])
 def test_cycles(files, cycle):
     assert cycle_of(*files) == cycle
+
+
+@pytest.mark.parametrize("lines, unsorted", [
+    (['#include "a/b.h"', '#include "a/c.h"', '', '#include "a/a.h"'], []),          # blocks are apart
+    (['#include <b.h>', '#include <a.h>'], [2]),
+    (['#include "b.h"', '#include "a.h" /* why */', '#include "c.h"'], [2]),
+    (['#include "b.h"', '#include "a.def"'], []),                                      # a table
+])
+def test_includes_are_sorted(lines, unsorted):
+    assert list(check_tree.unsorted_includes(lines)) == unsorted
+
+
+@pytest.mark.parametrize("lines, torn", [
+    (["/* A row:", " *", " *   key | value", " *   | more", " *", " * Text. */"], []),
+    (["/* A row:", " *   key |", " * value | more */"], [3]),                          # as clang-format joined them
+    (["/* Steps:", " *  - one;", " *  - the last.", " * Text. */"], []),
+    (["/* rule    = other */"], [1]),                                                   # would be joined
+    (["/*   rule    = other */", "int a;    int b;"], []),
+    (["    /* Two   columns */"], [1]),
+])
+def test_drawings_are_whole(lines, torn):
+    assert list(check_tree.torn_drawings(lines)) == torn

@@ -1,11 +1,11 @@
 /* PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy: policies of tables and streams.
  * The policy is part of the table's description in the catalog. Called by dispatch.c on the thread
  * of the call. */
-#include "api/api_internal.h"
-#include "api/arn.h"
 #include "api/access/authorize.h"
 #include "api/access/policy_document.h"
 #include "api/access/resource_policy.h"
+#include "api/api_internal.h"
+#include "api/arn.h"
 #include "engine/stream.h"
 #include "err/messages.h"
 

@@ -3,8 +3,8 @@
  * the same. Called by dispatch.c on the thread of the request. */
 #include "api/arn.h"
 #include "api/backups/backup_request.h"
-#include "api/tables/table_description.h"
 #include "api/backups/restore_request.h"
+#include "api/tables/table_description.h"
 #include "base/random.h"
 #include "err/messages.h"
 

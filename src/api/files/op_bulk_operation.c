@@ -1,8 +1,8 @@
 /* StartBulkPutItems, DescribeBulkOperation, ListBulkOperations and CancelBulkOperation: bulk
  * operations are rows (engine/load.h); src/transfer carries them out. Called by dispatch.c on the
  * thread of the request. */
-#include "api/tables/table_description.h"
 #include "api/files/load_request.h"
+#include "api/tables/table_description.h"
 #include "base/hash.h"
 #include "err/messages.h"
 

@@ -1,9 +1,9 @@
 /* ImportTable, DescribeImport and ListImports: imports are rows (engine/load.h); src/transfer
  * carries them out. Called by dispatch.c on the thread of the request. */
 #include "api/arn.h"
+#include "api/files/load_request.h"
 #include "api/tables/create_table.h"
 #include "api/tables/table_description.h"
-#include "api/files/load_request.h"
 #include "base/hash.h"
 #include "err/messages.h"
 

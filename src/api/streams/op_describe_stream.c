@@ -1,7 +1,7 @@
 /* DescribeStream: describes a stream and lists its shards. Called by dispatch.c on the thread of
  * the call. */
-#include "api/tables/table_description.h"
 #include "api/streams/stream_request.h"
+#include "api/tables/table_description.h"
 #include "err/messages.h"
 
 struct shard_filter_request {

@@ -1,7 +1,7 @@
 /* GetRecords: reads stream records from a shard iterator on. Called by dispatch.c on the thread of
  * the call. */
-#include "api/tables/table_description.h"
 #include "api/streams/stream_request.h"
+#include "api/tables/table_description.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "engine/stream_iterator.h"

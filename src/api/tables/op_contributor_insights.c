@@ -1,8 +1,8 @@
 /* DescribeContributorInsights and UpdateContributorInsights. The settings are part of the table's
  * description in the catalog. Keys are counted for all tables, whether it is enabled or not
  * (src/meter/heat.c). Called by dispatch.c on the thread of the call. */
-#include "api/tables/table_description.h"
 #include "api/tables/insights.h"
+#include "api/tables/table_description.h"
 #include "api/tables/table_request.h"
 #include "base/clock.h"
 #include "err/messages.h"

@@ -1,9 +1,9 @@
 /* CreateTable: checks the request, builds the description of the table, and has the engine add it
  * to the catalog. Called by dispatch.c on the thread of the call. */
-#include "api/tables/create_table.h"
-#include "api/tables/table_description.h"
-#include "api/tables/index_request.h"
 #include "api/access/resource_policy.h"
+#include "api/tables/create_table.h"
+#include "api/tables/index_request.h"
+#include "api/tables/table_description.h"
 #include "api/tables/tags.h"
 #include "base/clock.h"
 #include "base/random.h"

@@ -30,7 +30,7 @@ bool tags_refuse_count(struct err *err);
 /* Sets *out to the table name in an ARN (STR_NULL: the request has none), which must be of this
  * account and Region. Returns false with call->err set. */
 MUST_USE bool tags_table_name(struct api_call *call, struct str arn, struct str *out);
-/* Sets call->err for a table that does not exist. */
+/* Sets call->err to ResourceNotFoundException, for an ARN whose table does not exist. */
 void tags_refuse_missing(struct api_call *call, struct str arn);
 
 /* A change of a table's tags that is being processed. */

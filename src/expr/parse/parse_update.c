@@ -1,10 +1,12 @@
-/* update     = section { section }
- * section    = "SET" set { "," set } | "REMOVE" path { "," path }
- *            | "ADD" change { "," change } | "DELETE" change { "," change }
- * set        = path "=" value
- * value      = "(" value ")" | operand [ ( "+" | "-" ) operand ]
- * change     = path VALUE_REF
- * projection = path { "," path } */
+/* The grammar of updates and projections, one function per rule:
+ *
+ *   update     = section { section }
+ *   section    = "SET" set { "," set } | "REMOVE" path { "," path }
+ *              | "ADD" change { "," change } | "DELETE" change { "," change }
+ *   set        = path "=" value
+ *   value      = "(" value ")" | operand [ ( "+" | "-" ) operand ]
+ *   change     = path VALUE_REF
+ *   projection = path { "," path } */
 #include "expr/parse/parser_internal.h"
 
 /* A list in the order of the text; `last` is where the next entry is appended. */

@@ -3,6 +3,7 @@
  */
 #include "store/backup/backup_manifest.h"
 
+#include "base/bytes.h"
 #include "base/hash.h"
 
 enum { NAME_LEN_MAX = 255 };
@@ -94,13 +95,10 @@ static bool take_hex(struct str *rest, uint8_t *out, size_t len)
 static bool take_hex_u64(struct str *rest, uint64_t *out)
 {
     uint8_t bytes[8];
-    *out = 0;
     if (!take_hex(rest, bytes, sizeof(bytes))) {
         return false;
     }
-    for (size_t i = 0; i < sizeof(bytes); i++) {
-        *out = *out << 8 | bytes[i];
-    }
+    *out = get_u64_be(bytes);
     return true;
 }
 

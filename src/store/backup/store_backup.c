@@ -4,18 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "store/backup/paced_copy.h"
+#include "store/disk/files.h"
+#include "store/disk/identity.h"
 #include "store/image/db_manifest.h"
 #include "store/image/sst_file.h"
-#include "store/disk/identity.h"
 #include "store/rocks/open/fill_store.h"
-#include "store/disk/files.h"
 
 /* State of the work on all files of a backup. */
 struct work {
@@ -79,8 +78,8 @@ static bool has_file(const struct backup_manifest *manifest, struct str name)
 }
 
 /* Reads RocksDB's manifest, which CURRENT names, and checks that all its SST files are listed. */
-static bool has_tables(const char *directory, const struct backup_manifest *manifest,
-                       struct arena *arena, struct err *err)
+static bool has_sst_files(const char *directory, const struct backup_manifest *manifest,
+                          struct arena *arena, struct err *err)
 {
     struct buf current = {0};
     struct buf bytes = {0};
@@ -112,7 +111,7 @@ static bool verify_list(const char *directory, const struct backup_manifest *man
     struct arena arena;
     arena_init(&arena);
     struct err ignored = ERR_INIT(&arena);
-    bool good = has_tables(directory, manifest, &arena, &ignored);
+    bool good = has_sst_files(directory, manifest, &arena, &ignored);
     arena_finish(&arena);
     return good ||
            err_set(err, ERR_INTERNAL,
@@ -151,7 +150,7 @@ static void verify_blocks(const struct backup_options *options, const char *dire
     if (strcmp(end, ".sst") != 0) {
         return;
     }
-    struct sst_file_options table_options = {
+    struct sst_file_options sst_options = {
         .files = files_system(),
         .directory = directory,
         .number = number,
@@ -160,7 +159,7 @@ static void verify_blocks(const struct backup_options *options, const char *dire
         .report = options->report != NULL ? options->report : ignore_finding,
         .context = options->context,
     };
-    struct sst_file *sst = sst_file_open(&table_options);
+    struct sst_file *sst = sst_file_open(&sst_options);
     struct sst_entry entry;
     while (sst_file_next(sst, &entry)) {
         ;
@@ -264,23 +263,11 @@ static void note_entry(void *context, const char *name)
     *(bool *)context = true;
 }
 
-/* Creates the directory if it is missing, and syncs its parent, so that it survives a crash. */
-static bool make_directory(const struct files *files, const char *directory)
-{
-    if (mkdir(directory, 0700) != 0) {
-        return errno == EEXIST;
-    }
-    char *copy = mem_strdup(directory);
-    bool good = files->sync_directory(files, dirname(copy)) == 0;
-    mem_free(copy);
-    return good;
-}
-
 static bool make_target(const char *directory, struct err *err)
 {
     const struct files *files = files_system();
     bool is_used = false;
-    if (!make_directory(files, directory) ||
+    if (!files_make_directory(files, directory) ||
         files->list(files, directory, note_entry, &is_used) != 0) {
         return err_set(err, ERR_INTERNAL, "%s: %s", directory, strerror(errno));
     }

@@ -6,10 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+#include "base/mem.h"
 
 static int system_open(const struct files *files, const char *path, int flags)
 {
@@ -191,6 +194,17 @@ bool files_sync(const struct files *files, int fd)
         result = files->sync(files, fd);
     } while (result != 0 && errno == EINTR);
     return result == 0;
+}
+
+bool files_make_directory(const struct files *files, const char *directory)
+{
+    if (mkdir(directory, 0700) != 0) {
+        return errno == EEXIST;
+    }
+    char *copy = mem_strdup(directory);
+    bool good = files->sync_directory(files, dirname(copy)) == 0;
+    mem_free(copy);
+    return good;
 }
 
 void files_close(const struct files *files, int fd)

@@ -52,6 +52,9 @@ MUST_USE ssize_t files_read_all(const struct files *files, int fd, void *out, si
 MUST_USE bool files_sync(const struct files *files, int fd);
 /* Reads a whole file into `out`, replacing what is in it. False: errno says why. */
 MUST_USE bool files_read_file(const struct files *files, const char *path, struct buf *out);
+/* Creates the directory (mode 0700) if it is missing, and syncs its parent then, so that it
+ * survives a crash. False: errno says why. */
+MUST_USE bool files_make_directory(const struct files *files, const char *directory);
 /* Closes a descriptor and preserves errno. */
 void files_close(const struct files *files, int fd);
 

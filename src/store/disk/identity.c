@@ -1,4 +1,4 @@
-/* Reads and writes the identity of a store: the files STORE and STORE.copy, sealed by a checksum.
+/* Reads and writes the identity of a store: the files STORE and STORE.copy, each with a checksum.
  * Called when a store is opened, created or restored, by the scrubber, which writes a damaged copy
  * again, and by the commands that read closed stores; each on its own thread. */
 #include "store/disk/identity.h"
@@ -6,15 +6,16 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/random.h"
 #include "base/bytes.h"
+#include "base/random.h"
 
 static const char magic[] = "GRAMMEST";
 static const char *const names[] = {"STORE", "STORE.copy"};
 
 /* magic (8) | format (u32) | 0 (u32) | id (16) | seed (u64) | 0 (16) | checksum (u64) */
 enum { IDENTITY_LEN = 64, SEED_AT = 32 };
-_Static_assert(16 + STORE_ID_LEN <= SEED_AT, "the id ends before the seed");
+static_assert(16 + STORE_ID_LEN == SEED_AT, "the seed follows the id");
+static_assert(SEED_AT + 8 + CHECKSUM_LEN <= IDENTITY_LEN, "the checksum ends the identity");
 
 static void encode(const struct identity *identity, uint8_t out[IDENTITY_LEN])
 {
@@ -23,7 +24,7 @@ static void encode(const struct identity *identity, uint8_t out[IDENTITY_LEN])
     put_u32_le(out + 8, identity->format);
     memcpy(out + 16, identity->id, STORE_ID_LEN);
     put_u64_le(out + SEED_AT, identity->seed);
-    seal_write(out, IDENTITY_LEN);
+    checksum_write(out, IDENTITY_LEN);
 }
 
 /* Reads one of the files; *out_exact: no bit had to be corrected. */
@@ -34,9 +35,9 @@ static bool read_copy(const struct files *files, const char *path, struct identi
     bool good = files_read_file(files, path, &bytes) && bytes.len == IDENTITY_LEN;
     if (good) {
         uint8_t *at = (uint8_t *)bytes.data;
-        enum seal_check check = seal_check(at, IDENTITY_LEN);
-        good = check != SEAL_BAD && memcmp(at, magic, 8) == 0;
-        *out_exact = check == SEAL_GOOD;
+        enum checksum_result check = checksum_check(at, IDENTITY_LEN);
+        good = check != CHECKSUM_BAD && memcmp(at, magic, 8) == 0;
+        *out_exact = check == CHECKSUM_GOOD;
         out->format = get_u32_le(at + 8);
         memcpy(out->id, at + 16, STORE_ID_LEN);
         out->seed = get_u64_le(at + SEED_AT);
@@ -137,7 +138,7 @@ bool identity_write(const struct files *files, const char *directory,
     uint8_t bytes[IDENTITY_LEN];
     assert(identity->format >= 1);
     encode(identity, bytes);
-    assert(seal_check(bytes, IDENTITY_LEN) == SEAL_GOOD);
+    assert(checksum_check(bytes, IDENTITY_LEN) == CHECKSUM_GOOD);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (!write_copy(files, directory, names[i], bytes)) {
             return err_set(err, ERR_INTERNAL, "cannot write to the store in %s: %s: %s", directory,

@@ -5,9 +5,9 @@
 #define GRAMME_STORE_DISK_IDENTITY_H
 
 #include "err/err.h"
-#include "store/formats.h"
+#include "store/disk/checksum.h"
 #include "store/disk/files.h"
-#include "store/disk/sealed.h"
+#include "store/formats.h"
 
 /* Formats: 3: identity in a row of RocksDB, older WAL (upgrade.c). 4: files STORE and STORE.copy,
  * and the WAL of store/wal. 5: tables may have histories of their items, which servers that know

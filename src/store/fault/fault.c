@@ -157,7 +157,7 @@ static void finish_odd(struct store_update *update)
     original->done(original);
 }
 
-static void fail_at_home(struct task *task)
+static void fail_on_owner_thread(struct task *task)
 {
     struct store_update *update = CONTAINER_OF(task, struct store_update, task);
     update->done(update);
@@ -166,7 +166,7 @@ static void fail_at_home(struct task *task)
 static void fail_update(struct store_update *update, enum store_status status)
 {
     update->status = status;
-    update->task.run = fail_at_home;
+    update->task.run = fail_on_owner_thread;
     mailbox_post(update->home, &update->task);
 }
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "store/image/sst_block.h"
-#include "base/bytes.h"
 
 enum { LOG_BLOCK_BYTES = 32768, FRAGMENT_HEAD_LEN = 7 };
 enum fragment_type { FRAGMENT_NONE, FRAGMENT_FULL, FRAGMENT_FIRST, FRAGMENT_MIDDLE, FRAGMENT_LAST };
@@ -200,7 +200,7 @@ static bool read_fragment(struct reading *reading, struct fragment *out)
     if (left < FRAGMENT_HEAD_LEN) {
         return is_damaged(reading, "a record is cut off");
     }
-    size_t len = (size_t)head[4] | (size_t)head[5] << 8;
+    size_t len = get_u16_le(head + 4);
     if (head[6] == 0 && len == 0 && get_u32_le(head) == 0) {
         return true; /* preallocated */
     }

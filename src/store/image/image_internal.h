@@ -5,9 +5,9 @@
 
 #include "base/buf.h"
 #include "store/disk/identity.h"
+#include "store/image/db_manifest.h"
 #include "store/image/image.h"
 #include "store/image/wal_rows.h"
-#include "store/image/db_manifest.h"
 #include "store/space_set.h"
 
 struct source;

@@ -6,8 +6,8 @@
 #include <lz4.h>
 #include <pthread.h>
 
-#include "base/hash.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 
 enum { CHECKSUM_CRC32C = 1, CHECKSUM_XXH3 = 4 };
 enum { COMPRESSION_NONE = 0, COMPRESSION_LZ4 = 4 };
@@ -147,8 +147,7 @@ static bool entries_len(struct str contents, size_t *out)
         if (contents.len < 6) {
             return false;
         }
-        const uint8_t *count = data + contents.len - 6;
-        tail += 2 + (uint64_t)(count[0] | count[1] << 8);
+        tail += 2 + (uint64_t)get_u16_le(data + contents.len - 6);
     }
     *out = contents.len - (size_t)MIN(tail, (uint64_t)contents.len);
     return tail <= contents.len;

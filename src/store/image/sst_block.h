@@ -6,8 +6,8 @@
  *
  * Contents, after decompression:
  *
- *   entries | restart offsets (u32 each) | [hash buckets (1 each) | their number (u16)] | footer
- * (u32)
+ *   entries | restart offsets (u32 each) | [hash buckets (1 each) | their number (u16)]
+ *   | footer (u32)
  *
  * The footer is the number of restarts; bit 31 says that there are hash buckets. */
 #ifndef GRAMME_STORE_IMAGE_SST_BLOCK_H

@@ -6,9 +6,9 @@
 #include <fcntl.h>
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "store/image/sst_block.h"
-#include "base/bytes.h"
 
 /* checksum type (1) | handles of metaindex and index, padded (40) | version (u32) | magic (u64) */
 enum { FOOTER_LEN = 53 };

@@ -4,8 +4,8 @@
 #ifndef GRAMME_STORE_IMAGE_SST_FILE_H
 #define GRAMME_STORE_IMAGE_SST_FILE_H
 
-#include "store/image/finding.h"
 #include "store/disk/files.h"
+#include "store/image/finding.h"
 
 struct sst_file;
 

@@ -125,9 +125,13 @@ static bool write_copy(const struct sst_rewrite *rewrite, struct copying *copyin
         }
         at = block->offset + bytes.len;
     }
-    int64_t size = copying->files->size(copying->files, copying->from);
-    return size >= 0 && copy_bytes(copying, at, (uint64_t)size) &&
-           files_sync(copying->files, copying->to);
+    const struct files *files = copying->files;
+    int64_t size = files->size(files, copying->from);
+    if (size < 0 || !copy_bytes(copying, at, (uint64_t)size)) {
+        return false;
+    }
+    assert(files->size(files, copying->to) == size); /* RocksDB's manifest names it */
+    return files_sync(files, copying->to);
 }
 
 static bool make_copy(const struct sst_rewrite *rewrite, const char *from, const char *to,

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "store/image/sst_file.h"
 #include "store/image/varint.h"
-#include "base/bytes.h"
 #include "store/wal/wal_scan.h"
 
 enum { BATCH_HEAD_LEN = 12 }; /* sequence (u64), count (u32) */

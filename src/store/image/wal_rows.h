@@ -5,8 +5,8 @@
 #define GRAMME_STORE_IMAGE_WAL_ROWS_H
 
 #include "base/arena.h"
-#include "store/image/finding.h"
 #include "store/disk/files.h"
+#include "store/image/finding.h"
 
 struct wal_row {
     struct str key;

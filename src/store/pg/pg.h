@@ -29,7 +29,7 @@ MUST_USE uint64_t pg_fault_count(struct store *store, enum pg_fault fault);
 /* For tests: returns the number of rows of a space in the database, also if the space is dropped;
  * negative: the query failed. */
 MUST_USE int64_t pg_count_rows(struct store *store, uint32_t space);
-/* For tests: erases everything in the database that `url` names. */
-MUST_USE bool pg_erase_all(struct str url, struct err *err);
+/* For tests: erases everything in the database; `rest` is as of pg_open(). */
+MUST_USE bool pg_erase_all(struct str rest, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 static void start_get(struct pg *pg, struct get_job *job);
 
-static void finish_at_home(struct task *task)
+static void finish_on_owner_thread(struct task *task)
 {
     struct get_job *job = CONTAINER_OF(task, struct get_job, task);
     job->get->done(job->get);
@@ -21,7 +21,7 @@ static void finish(struct get_job *job, enum store_status status)
         status = STORE_FAILED;
     }
     get->status = status;
-    job->task.run = finish_at_home;
+    job->task.run = finish_on_owner_thread;
     mailbox_post(get->home, &job->task);
     pg_request_ended(pg);
 }

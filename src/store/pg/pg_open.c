@@ -69,6 +69,7 @@ static bool check_password(const char *conninfo, struct err *err)
                                 "be encoded: write / as %%2F and @ as %%40");
 }
 
+/* libpq wants a URL with a scheme, which happens to be the prefix that stores.def cuts off. */
 static struct pg *create(struct str rest)
 {
     struct pg *pg = mem_zalloc(sizeof(*pg));
@@ -267,9 +268,9 @@ int64_t pg_count_rows(struct store *store, uint32_t space)
     return count;
 }
 
-bool pg_erase_all(struct str url, struct err *err)
+bool pg_erase_all(struct str rest, struct err *err)
 {
-    struct pg *pg = create(str_skip(url, strlen("postgresql:")));
+    struct pg *pg = create(rest);
     PGconn *pq = pg_take_pool(pg, err) ? pg_connect(pg, false, err) : NULL;
     bool ok = pq != NULL;
     if (ok) {

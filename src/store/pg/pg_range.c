@@ -74,7 +74,7 @@ static void finish_here(struct range_job *job)
     range->done(range);
 }
 
-static void finish_at_home(struct task *task)
+static void finish_on_owner_thread(struct task *task)
 {
     struct store_range *range = CONTAINER_OF(task, struct store_range, task);
     range->done(range);
@@ -83,7 +83,7 @@ static void finish_at_home(struct task *task)
 static void finish(struct range_job *job)
 {
     struct store_range *range = job->range;
-    range->task.run = finish_at_home;
+    range->task.run = finish_on_owner_thread;
     struct mailbox *home = range->home;
     end_job(job);
     mailbox_post(home, &range->task);

@@ -42,7 +42,7 @@ static struct update_job *list_pop(struct job_list *list)
 
 /* Ending ----------------------------------------------------------------------------------- */
 
-static void finish_at_home(struct task *task)
+static void finish_on_owner_thread(struct task *task)
 {
     struct store_update *update = CONTAINER_OF(task, struct store_update, task);
     update->done(update);
@@ -53,7 +53,7 @@ void pg_finish_job(struct update_job *job, enum store_status status)
     struct store_update *update = job->update;
     update->status = status;
     struct pg *pg = update->internal;
-    update->task.run = finish_at_home;
+    update->task.run = finish_on_owner_thread;
     mailbox_post(update->home, &update->task);
     pg_request_ended(pg);
 }

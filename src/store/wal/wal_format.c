@@ -5,12 +5,29 @@
 
 #include <libdeflate.h>
 
-#include "base/hash.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 
 static const char header_magic[] = "GRAMMEWL";
 enum { HEADER_VERSION = 1 };
 static const uint32_t record_magic = 0x4C525747; /* "GWRL" */
+
+/* Offsets in the header of a segment. */
+enum {
+    HEADER_AT_VERSION = 8,
+    HEADER_AT_BLOCK = 12,
+    HEADER_AT_STORE_ID = 16,
+    HEADER_AT_NUMBER = 32,
+    HEADER_AT_SIZE = 40,
+    HEADER_AT_FIRST = 48,
+    HEADER_AT_PREVIOUS = 56,
+    HEADER_AT_SALT = 64,
+    HEADER_END = 72
+};
+static_assert(sizeof(header_magic) - 1 == HEADER_AT_VERSION, "the magic ends before the version");
+static_assert(HEADER_AT_STORE_ID + STORE_ID_LEN == HEADER_AT_NUMBER, "then comes the number");
+static_assert(HEADER_END + CHECKSUM_LEN <= WAL_HEADER_LEN, "the checksum ends the header");
+static_assert((int)WAL_HEADER_LEN <= (int)WAL_BLOCK_BYTES, "a header is in the first block");
 
 /* Offsets in a record's header. */
 enum {
@@ -23,36 +40,39 @@ enum {
     AT_ZERO = 36,
     AT_CHECKSUM = 40 /* of bytes 8 to 39 and the payload */
 };
+static_assert(AT_CHECKSUM + 8 == WAL_RECORD_HEADER_LEN, "the payload follows the checksum");
+static_assert((int)WAL_RECORD_HEADER_LEN < (int)WAL_BLOCK_BYTES, "a block holds a header");
 
 void wal_header_encode(const struct wal_header *header, uint8_t out[WAL_HEADER_LEN])
 {
     memset(out, 0, WAL_HEADER_LEN);
     memcpy(out, header_magic, 8);
-    put_u32_le(out + 8, HEADER_VERSION);
-    put_u32_le(out + 12, WAL_BLOCK_BYTES);
-    memcpy(out + 16, header->store_id, STORE_ID_LEN);
-    put_u64_le(out + 32, header->number);
-    put_u64_le(out + 40, header->size_bytes);
-    put_u64_le(out + 48, header->first);
-    put_u64_le(out + 56, header->previous);
-    put_u64_le(out + 64, header->salt);
-    seal_write(out, WAL_HEADER_LEN);
+    put_u32_le(out + HEADER_AT_VERSION, HEADER_VERSION);
+    put_u32_le(out + HEADER_AT_BLOCK, WAL_BLOCK_BYTES);
+    memcpy(out + HEADER_AT_STORE_ID, header->store_id, STORE_ID_LEN);
+    put_u64_le(out + HEADER_AT_NUMBER, header->number);
+    put_u64_le(out + HEADER_AT_SIZE, header->size_bytes);
+    put_u64_le(out + HEADER_AT_FIRST, header->first);
+    put_u64_le(out + HEADER_AT_PREVIOUS, header->previous);
+    put_u64_le(out + HEADER_AT_SALT, header->salt);
+    checksum_write(out, WAL_HEADER_LEN);
 }
 
 bool wal_header_decode(uint8_t bytes[WAL_HEADER_LEN], struct wal_header *out, bool *out_corrected)
 {
-    enum seal_check check = seal_check(bytes, WAL_HEADER_LEN);
-    if (check == SEAL_BAD || memcmp(bytes, header_magic, 8) != 0 ||
-        get_u32_le(bytes + 8) != HEADER_VERSION || get_u32_le(bytes + 12) != WAL_BLOCK_BYTES) {
+    enum checksum_result check = checksum_check(bytes, WAL_HEADER_LEN);
+    if (check == CHECKSUM_BAD || memcmp(bytes, header_magic, 8) != 0 ||
+        get_u32_le(bytes + HEADER_AT_VERSION) != HEADER_VERSION ||
+        get_u32_le(bytes + HEADER_AT_BLOCK) != WAL_BLOCK_BYTES) {
         return false;
     }
-    memcpy(out->store_id, bytes + 16, STORE_ID_LEN);
-    out->number = get_u64_le(bytes + 32);
-    out->size_bytes = get_u64_le(bytes + 40);
-    out->first = get_u64_le(bytes + 48);
-    out->previous = get_u64_le(bytes + 56);
-    out->salt = get_u64_le(bytes + 64);
-    *out_corrected = check == SEAL_CORRECTED;
+    memcpy(out->store_id, bytes + HEADER_AT_STORE_ID, STORE_ID_LEN);
+    out->number = get_u64_le(bytes + HEADER_AT_NUMBER);
+    out->size_bytes = get_u64_le(bytes + HEADER_AT_SIZE);
+    out->first = get_u64_le(bytes + HEADER_AT_FIRST);
+    out->previous = get_u64_le(bytes + HEADER_AT_PREVIOUS);
+    out->salt = get_u64_le(bytes + HEADER_AT_SALT);
+    *out_corrected = check == CHECKSUM_CORRECTED;
     return true;
 }
 

@@ -4,7 +4,7 @@
 #define GRAMME_STORE_WAL_WAL_FORMAT_H
 
 #include "base/str.h"
-#include "store/disk/sealed.h"
+#include "store/disk/checksum.h"
 
 /* Every record starts at a multiple of this, so that a block which holds an acknowledged record is
  * never written again. No disk in use has larger physical sectors. */

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/mem.h"
 #include "base/bytes.h"
+#include "base/mem.h"
 #include "store/wal/wal_format.h"
 
 static const char state_magic[] = "GRAMMEWS";
@@ -16,6 +16,27 @@ static const char mark_magic[] = "GRAMMEMK";
 
 enum { STATE_LEN = 192, MARK_LEN = 64, FILE_BYTES = 4 * WAL_BLOCK_BYTES };
 enum { FLAG_CLEAN = 1 };
+
+/* Offsets in a state, and in a mark, which begins in the same way. */
+enum {
+    AT_STORE_ID = 8,
+    AT_SEQUENCE = 24,
+    AT_SEGMENT = 32,
+    AT_VOID_FROM = 40,
+    AT_FLAGS = 48,
+    AT_LAST = 56,
+    AT_LAST_CHECKSUM = 64,
+    AT_STORED = 72,
+    AT_MANIFEST_BYTES = 80,
+    AT_MANIFEST_HASH = 88,
+    AT_MANIFEST = 96
+};
+enum { MARK_AT_NUMBER = 24 };
+static_assert(AT_STORE_ID + STORE_ID_LEN == AT_SEQUENCE, "the sequence follows the id");
+static_assert(AT_STORE_ID + STORE_ID_LEN == MARK_AT_NUMBER, "the number follows the id");
+static_assert(AT_MANIFEST + WAL_MANIFEST_NAME_MAX + CHECKSUM_LEN <= STATE_LEN, "a state has room");
+static_assert(MARK_AT_NUMBER + 8 + CHECKSUM_LEN <= MARK_LEN, "a mark has room");
+static_assert((int)STATE_LEN <= (int)WAL_BLOCK_BYTES, "a copy has a block of its own");
 
 struct wal_state_file {
     const struct files *files;
@@ -38,51 +59,51 @@ static void encode_state(const struct wal_state *state, const uint8_t *store_id,
 {
     memset(out, 0, STATE_LEN);
     memcpy(out, state_magic, 8);
-    memcpy(out + 8, store_id, STORE_ID_LEN);
-    put_u64_le(out + 24, sequence);
-    put_u64_le(out + 32, state->segment);
-    put_u64_le(out + 40, state->void_from);
-    put_u32_le(out + 48, state->is_clean ? FLAG_CLEAN : 0);
-    put_u64_le(out + 56, state->last);
-    put_u64_le(out + 64, state->last_checksum);
-    put_u64_le(out + 72, state->ssts.stored);
-    put_u64_le(out + 80, state->ssts.manifest_bytes);
-    put_u64_le(out + 88, state->ssts.manifest_hash);
-    memcpy(out + 96, state->ssts.manifest, strlen(state->ssts.manifest));
-    seal_write(out, STATE_LEN);
+    memcpy(out + AT_STORE_ID, store_id, STORE_ID_LEN);
+    put_u64_le(out + AT_SEQUENCE, sequence);
+    put_u64_le(out + AT_SEGMENT, state->segment);
+    put_u64_le(out + AT_VOID_FROM, state->void_from);
+    put_u32_le(out + AT_FLAGS, state->is_clean ? FLAG_CLEAN : 0);
+    put_u64_le(out + AT_LAST, state->last);
+    put_u64_le(out + AT_LAST_CHECKSUM, state->last_checksum);
+    put_u64_le(out + AT_STORED, state->ssts.stored);
+    put_u64_le(out + AT_MANIFEST_BYTES, state->ssts.manifest_bytes);
+    put_u64_le(out + AT_MANIFEST_HASH, state->ssts.manifest_hash);
+    memcpy(out + AT_MANIFEST, state->ssts.manifest, strlen(state->ssts.manifest));
+    checksum_write(out, STATE_LEN);
 }
 
 static bool decode_state(uint8_t *bytes, const uint8_t *store_id, struct wal_state *out,
                          uint64_t *out_sequence, bool *out_corrected)
 {
-    enum seal_check check = seal_check(bytes, STATE_LEN);
-    if (check == SEAL_BAD || memcmp(bytes, state_magic, 8) != 0 ||
-        memcmp(bytes + 8, store_id, STORE_ID_LEN) != 0) {
+    enum checksum_result check = checksum_check(bytes, STATE_LEN);
+    if (check == CHECKSUM_BAD || memcmp(bytes, state_magic, 8) != 0 ||
+        memcmp(bytes + AT_STORE_ID, store_id, STORE_ID_LEN) != 0) {
         return false;
     }
-    *out_corrected = check == SEAL_CORRECTED;
-    *out_sequence = get_u64_le(bytes + 24);
+    *out_corrected = check == CHECKSUM_CORRECTED;
+    *out_sequence = get_u64_le(bytes + AT_SEQUENCE);
     *out = (struct wal_state){
-        .segment = get_u64_le(bytes + 32),
-        .void_from = get_u64_le(bytes + 40),
-        .is_clean = (get_u32_le(bytes + 48) & FLAG_CLEAN) != 0,
-        .last = get_u64_le(bytes + 56),
-        .last_checksum = get_u64_le(bytes + 64),
-        .ssts = {.stored = get_u64_le(bytes + 72),
-                 .manifest_bytes = get_u64_le(bytes + 80),
-                 .manifest_hash = get_u64_le(bytes + 88)},
+        .segment = get_u64_le(bytes + AT_SEGMENT),
+        .void_from = get_u64_le(bytes + AT_VOID_FROM),
+        .is_clean = (get_u32_le(bytes + AT_FLAGS) & FLAG_CLEAN) != 0,
+        .last = get_u64_le(bytes + AT_LAST),
+        .last_checksum = get_u64_le(bytes + AT_LAST_CHECKSUM),
+        .ssts = {.stored = get_u64_le(bytes + AT_STORED),
+                 .manifest_bytes = get_u64_le(bytes + AT_MANIFEST_BYTES),
+                 .manifest_hash = get_u64_le(bytes + AT_MANIFEST_HASH)},
     };
-    memcpy(out->ssts.manifest, bytes + 96, WAL_MANIFEST_NAME_MAX);
+    memcpy(out->ssts.manifest, bytes + AT_MANIFEST, WAL_MANIFEST_NAME_MAX);
     return true;
 }
 
 static uint64_t decode_mark(uint8_t *bytes, const uint8_t *store_id)
 {
-    if (seal_check(bytes, MARK_LEN) == SEAL_BAD || memcmp(bytes, mark_magic, 8) != 0 ||
-        memcmp(bytes + 8, store_id, STORE_ID_LEN) != 0) {
+    if (checksum_check(bytes, MARK_LEN) == CHECKSUM_BAD || memcmp(bytes, mark_magic, 8) != 0 ||
+        memcmp(bytes + AT_STORE_ID, store_id, STORE_ID_LEN) != 0) {
         return 0;
     }
-    return get_u64_le(bytes + 24);
+    return get_u64_le(bytes + MARK_AT_NUMBER);
 }
 
 /* Reading ------------------------------------------------------------------------------------ */
@@ -111,6 +132,15 @@ static bool decode_copies(uint8_t *bytes, const uint8_t *store_id, struct wal_st
     return is_found;
 }
 
+static void refuse(const char *directory, const char *why, struct err *err)
+{
+    err_set(
+        err, ERR_INTERNAL,
+        "%s/wal.state cannot be read: %s; nothing was changed; look with `gramme check %s`, save "
+        "what is left with `gramme repair %s %s-repaired`",
+        directory, why, directory, directory, directory);
+}
+
 bool wal_state_read(const struct files *files, const char *directory,
                     const uint8_t store_id[STORE_ID_LEN], struct wal_state_found *out,
                     struct err *err)
@@ -121,14 +151,13 @@ bool wal_state_read(const struct files *files, const char *directory,
     path_of(directory, "wal.state", &path);
     bool good = files_read_file(files, path.data, &bytes);
     if (!good) {
-        err_set(err, ERR_INTERNAL, "%s cannot be read: %s", path.data, strerror(errno));
+        refuse(directory, strerror(errno), err);
     } else {
         size_t len = bytes.len; /* in a truncated file some copies are bad */
         memset(buf_reserve(&bytes, FILE_BYTES), 0, FILE_BYTES);
         good = len > 0 && decode_copies((uint8_t *)bytes.data, store_id, out);
         if (!good) {
-            err_set(err, ERR_INTERNAL,
-                    "%s is damaged: both copies of the write-ahead log's state are bad", path.data);
+            refuse(directory, "both copies of the write-ahead log's state are bad", err);
         }
     }
     if (good) {
@@ -175,9 +204,9 @@ void wal_state_mark(struct wal_state_file *file, uint64_t number)
     assert(number > 0); /* records are counted from 1; 0 means that there is no mark */
     uint8_t bytes[MARK_LEN] = {0};
     memcpy(bytes, mark_magic, 8);
-    memcpy(bytes + 8, file->store_id, STORE_ID_LEN);
-    put_u64_le(bytes + 24, number);
-    seal_write(bytes, sizeof(bytes));
+    memcpy(bytes + AT_STORE_ID, file->store_id, STORE_ID_LEN);
+    put_u64_le(bytes + MARK_AT_NUMBER, number);
+    checksum_write(bytes, sizeof(bytes));
     if (!write_at(file, bytes, sizeof(bytes), (2 + number % 2) * WAL_BLOCK_BYTES)) {
         return;
     }

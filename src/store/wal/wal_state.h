@@ -15,8 +15,8 @@
 #define GRAMME_STORE_WAL_WAL_STATE_H
 
 #include "err/err.h"
+#include "store/disk/checksum.h"
 #include "store/disk/files.h"
-#include "store/disk/sealed.h"
 
 enum { WAL_MANIFEST_NAME_MAX = 31 };
 

@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/testing.h"
-#include "base/bytes.h"
 
 static bool refuses_direct;
 

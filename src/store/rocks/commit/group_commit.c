@@ -52,6 +52,9 @@ static enum written write_group(struct rocks_group *group)
     } else {
         counters_forget(group->counters);
     }
+    /* What the cache says of a counter is in the database: the next group adds to it. */
+    assert(counters_listed(group->counters) == NULL);
+    assert(written != WRITTEN || group->rocks->drop_count == 0);
     return written;
 }
 
@@ -62,6 +65,8 @@ static enum written commit_alone(struct rocks_group *group, struct store_update 
     group->member_count = 0;
     rocks_resume(group->rocks);
     rocks_group_join_in_any_case(group, update);
+    assert(group->member_count == 1); /* nothing of another update is written with it */
+    assert(group->members[0] == update);
     return write_group(group);
 }
 
@@ -104,6 +109,7 @@ static void leave_undecided(struct rocks_group *group)
         } else if (update->status == STORE_NO_WRITE) {
             update->status = STORE_FAILED;
         }
+        assert(update->status != STORE_OK);
     }
 }
 
@@ -113,6 +119,7 @@ void rocks_group_commit(struct rocks_group *group)
         preparations_start(&group->preparations);
         return;
     }
+    assert(group->member_count <= GROUP_UPDATES_MAX);
     int64_t start_ns = clock_monotonic_ns();
     group->last_count = (int)group->member_count;
     switch (write_group(group)) {

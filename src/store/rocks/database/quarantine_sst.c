@@ -110,6 +110,7 @@ static const char *add_block(struct plan *plan, const struct sst_bad_block *bloc
     if (!fits && str_is_null(block->corrected)) {
         return "the block is too small";
     }
+    assert(plan->rewrite.count < COUNT_OF(plan->blocks));
     struct sst_bad_block *added = &plan->blocks[plan->rewrite.count++];
     *added = *block;
     added->first = arena_copy(&plan->arena, block->first);
@@ -162,6 +163,7 @@ static const char *make_plan(struct plan *plan)
 
 static bool raise_format(struct rocks *rocks, struct err *err)
 {
+    assert(rocks->identity.format <= STORE_FORMAT_QUARANTINE);
     if (rocks->identity.format == STORE_FORMAT_QUARANTINE) {
         return true;
     }
@@ -179,6 +181,7 @@ static bool raise_format(struct rocks *rocks, struct err *err)
 static bool write_rows(const struct plan *plan, struct err *err)
 {
     struct rocks *rocks = plan->rocks;
+    assert(rocks->identity.format == STORE_FORMAT_QUARANTINE);
     rocksdb_writebatch_t *writes = rocksdb_writebatch_create();
     struct buf value = {0};
     for (size_t i = 0; i < plan->rewrite.count; i++) {
@@ -220,7 +223,10 @@ static const char *carry_out(struct plan *plan)
 {
     struct rocks *rocks = plan->rocks;
     struct err err = ERR_INIT(&plan->arena);
+    assert(plan->rewrite.count > 0);
+    assert(!plan->has_other_damage);
     rocks_close_database(rocks);
+    assert(rocks->db == NULL); /* nobody reads the file while it is replaced */
     if (raise_format(rocks, &err) && write_rows(plan, &err) &&
         sst_save_blocks(&plan->rewrite, &err) && sst_replace_blocks(&plan->rewrite, &err)) {
         log_blocks(plan);

@@ -18,7 +18,7 @@ void rocks_note_write_failure(struct rocks *rocks, const char *message);
 /* Turns compactions off from the next open on, because the bad block of rocks->damage.failure
  * cannot be put into quarantine; `why` says why. With the turn to commit. */
 void rocks_stop_compactions(struct rocks *rocks, const char *why);
-/* Logs a bad place of an SST file, given by its number, unless a read has met it before. Any
+/* Logs a bad place of an SST file, given by its number, unless a read has logged it before. Any
  * thread. */
 void rocks_note_damage(struct rocks *rocks, uint64_t file, int64_t offset, const char *text);
 

@@ -21,14 +21,14 @@ MUST_USE bool quarantine_has_block(const struct quarantine *quarantine, uint64_t
 /* Returns the range that holds the key; NULL: none. */
 MUST_USE const struct quarantine_range *quarantine_find(const struct quarantine *quarantine,
                                                         struct str key);
-/* Returns the range that a read of lo <= key < hi meets first; NULL: none. Ranges of dropped spaces
- * do not count. */
+/* Returns the first range, in the direction of the read, that overlaps lo <= key < hi; NULL: none.
+ * Ranges of dropped spaces do not count. */
 MUST_USE const struct quarantine_range *rocks_quarantine_ahead(const struct rocks *rocks,
                                                                struct str lo, struct str hi,
                                                                bool backward);
 /* Returns how many ranges there are, without those of dropped spaces. */
 MUST_USE size_t rocks_quarantine_live_count(const struct rocks *rocks);
-/* Logs that a read has met the range, once for each. Any thread. */
+/* Logs that a read failed because of the range, once for each. Any thread. */
 void rocks_note_quarantined_read(struct rocks *rocks, const struct quarantine_range *range);
 /* Logs how many ranges there are, if any. When the store is opened. */
 void rocks_report_quarantine(const struct rocks *rocks);

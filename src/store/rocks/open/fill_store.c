@@ -4,11 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "store/rocks/database/database.h"
 #include "store/rocks/open/open.h"
@@ -35,17 +34,6 @@ static bool cannot_use(const char *directory, struct err *err)
     return err_set(err, ERR_INTERNAL, "cannot make a store in %s: %s", directory, strerror(errno));
 }
 
-static bool make_directory(const struct files *files, const char *directory, struct err *err)
-{
-    if (mkdir(directory, 0700) != 0) {
-        return errno == EEXIST || cannot_use(directory, err);
-    }
-    char *copy = mem_strdup(directory);
-    bool good = files->sync_directory(files, dirname(copy)) == 0;
-    mem_free(copy);
-    return good || cannot_use(directory, err);
-}
-
 static bool take_lock(const char *directory, int *out_lock, struct err *err)
 {
     struct buf path = {0};
@@ -59,7 +47,7 @@ static bool take_lock(const char *directory, int *out_lock, struct err *err)
            err_set(err, ERR_INTERNAL, "%s is in use by another process", directory);
 }
 
-static bool write_mark(const struct files *files, const char *directory, struct err *err)
+static bool write_partial_file(const struct files *files, const char *directory, struct err *err)
 {
     struct buf path = {0};
     buf_format(&path, "%s/" ROCKS_PARTIAL_NAME, directory);
@@ -86,12 +74,15 @@ bool rocks_claim_directory(const char *directory, int *out_lock, struct err *err
 {
     const struct files *files = files_system();
     *out_lock = -1;
-    if (!make_directory(files, directory, err) || !is_free(files, directory, err)) {
+    if (!files_make_directory(files, directory)) {
+        return cannot_use(directory, err);
+    }
+    if (!is_free(files, directory, err)) {
         return false;
     }
     /* Looks again with the lock: meanwhile another process may have made a store. */
     bool good = take_lock(directory, out_lock, err) && is_free(files, directory, err) &&
-                write_mark(files, directory, err);
+                write_partial_file(files, directory, err);
     if (!good && *out_lock >= 0) {
         close(*out_lock);
         *out_lock = -1;
@@ -99,7 +90,7 @@ bool rocks_claim_directory(const char *directory, int *out_lock, struct err *err
     return good;
 }
 
-static bool remove_mark(const struct files *files, const char *directory, struct err *err)
+static bool remove_partial_file(const struct files *files, const char *directory, struct err *err)
 {
     struct buf path = {0};
     buf_format(&path, "%s/" ROCKS_PARTIAL_NAME, directory);
@@ -119,7 +110,7 @@ bool rocks_adopt_sst_files(const char *directory, uint64_t seed, uint32_t format
     memcpy(options.store_id, identity.id, STORE_ID_LEN);
     return wal_initialize(&options, err) &&
            identity_write(options.files, directory, &identity, err) &&
-           remove_mark(options.files, directory, err);
+           remove_partial_file(options.files, directory, err);
 }
 
 /* Loading -------------------------------------------------------------------------------------- */
@@ -170,7 +161,9 @@ static bool write_rest(struct rocks_fill *fill, uint64_t last_stamp, struct err 
 {
     char key[STORE_PREFIX_LEN];
     rocks_own_key(key, "stamp");
-    rocks_fill_put(fill, str_make(key, sizeof(key)), str_make(&last_stamp, sizeof(last_stamp)));
+    char row[8];
+    put_u64_le(row, last_stamp);
+    rocks_fill_put(fill, str_make(key, sizeof(key)), str_make(row, sizeof(row)));
     write_batch(fill);
     if (fill->message != NULL) {
         return err_set(err, ERR_INTERNAL, "cannot write to %s: %s", fill->rocks->path,

@@ -7,21 +7,18 @@
  * Called by rocks_open_directory(), on its thread. */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "store/rocks/database/database.h"
 #include "store/rocks/open/open.h"
 
 /* The entries of the directory. */
 struct contents {
-    bool has_current;    /* RocksDB's */
-    bool has_new_marker; /* a store was being created */
-    bool is_partial;     /* a repair or restore is not complete */
+    bool has_current;  /* RocksDB's */
+    bool has_new_file; /* a store was being created */
+    bool is_partial;   /* a repair or restore is not complete */
     bool has_others;
     char other[64]; /* the name of a file that is not part of a store */
     enum identity_result identity;
@@ -37,24 +34,12 @@ static void note_entry(void *context, const char *name)
     }
     contents->has_current = contents->has_current || strcmp(name, "CURRENT") == 0;
     if (strcmp(name, "STORE.new") == 0) {
-        contents->has_new_marker = true;
+        contents->has_new_file = true;
         return;
     }
     contents->is_partial = contents->is_partial || strcmp(name, ROCKS_PARTIAL_NAME) == 0;
     contents->has_others = true;
     strncpy(contents->other, name, sizeof(contents->other) - 1);
-}
-
-/* Creates the directory if it is missing, and syncs its parent, so that it survives a crash. */
-static bool make_directory(const struct rocks *rocks, struct err *err)
-{
-    if (mkdir(rocks->path, 0700) != 0) {
-        return errno == EEXIST || rocks_cannot_open(rocks, err);
-    }
-    char *copy = mem_strdup(rocks->path);
-    bool good = rocks->files->sync_directory(rocks->files, dirname(copy)) == 0;
-    mem_free(copy);
-    return good || rocks_cannot_open(rocks, err);
 }
 
 /* Locks the directory, so that no other process changes it while it is checked. RocksDB's own lock
@@ -190,7 +175,7 @@ static bool look(struct rocks *rocks, struct contents *out, struct err *err)
     if (out->identity == IDENTITY_BAD) {
         return false;
     }
-    out->is_new = out->has_new_marker || !out->has_others;
+    out->is_new = out->has_new_file || !out->has_others;
     if (out->identity == IDENTITY_NONE && !out->is_new && !out->has_current) {
         return err_set(err, ERR_INTERNAL,
                        "%s is not empty and holds no store (there is '%s', but neither STORE nor "
@@ -205,15 +190,17 @@ static bool look(struct rocks *rocks, struct contents *out, struct err *err)
 bool rocks_inspect(struct rocks *rocks, struct err *err)
 {
     struct contents contents;
-    if (!make_directory(rocks, err) || !look(rocks, &contents, err) || !lock(rocks, err) ||
-        !look(rocks, &contents, err)) {
+    if (!files_make_directory(rocks->files, rocks->path)) {
+        return rocks_cannot_open(rocks, err);
+    }
+    if (!look(rocks, &contents, err) || !lock(rocks, err) || !look(rocks, &contents, err)) {
         return false;
     }
     bool good;
     if (contents.identity == IDENTITY_FOUND) {
         good = use_store(rocks, contents.identity_is_incomplete, err);
-        if (good && contents.has_new_marker) {
-            rocks_remove_marker(rocks); /* the last process ended before it did that */
+        if (good && contents.has_new_file) {
+            rocks_remove_new_file(rocks); /* the last process ended before it did that */
         }
     } else {
         good = contents.is_new ? rocks_create_store(rocks, err) : rocks_upgrade(rocks, err);

@@ -1,5 +1,5 @@
 /* Creates a store in an empty directory: the database, an empty write-ahead log, and last the
- * identity, which makes the directory a store. An interrupted creation leaves the marker STORE.new,
+ * identity, which makes the directory a store. An interrupted creation leaves the file STORE.new,
  * and is repeated at the next start. On the thread that opens the store. */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,18 +14,18 @@ bool rocks_cannot_open(const struct rocks *rocks, struct err *err)
                    strerror(errno));
 }
 
-static void marker_path(const struct rocks *rocks, struct buf *out)
+static void new_file_path(const struct rocks *rocks, struct buf *out)
 {
     out->len = 0;
     buf_format(out, "%s/STORE.new", rocks->path);
 }
 
-/* Writes a marker file: all other files in the directory belong to a store that is being created
+/* Writes STORE.new: all other files in the directory belong to a store that is being created
  * and has no updates yet. */
-static bool write_marker(const struct rocks *rocks, struct err *err)
+static bool write_new_file(const struct rocks *rocks, struct err *err)
 {
     struct buf path = {0};
-    marker_path(rocks, &path);
+    new_file_path(rocks, &path);
     int fd = rocks->files->open(rocks->files, path.data, O_CREAT | O_WRONLY);
     bool good = fd >= 0 && rocks->files->sync_directory(rocks->files, rocks->path) == 0;
     if (fd >= 0) {
@@ -35,10 +35,10 @@ static bool write_marker(const struct rocks *rocks, struct err *err)
     return good || rocks_cannot_open(rocks, err);
 }
 
-void rocks_remove_marker(const struct rocks *rocks)
+void rocks_remove_new_file(const struct rocks *rocks)
 {
     struct buf path = {0};
-    marker_path(rocks, &path);
+    new_file_path(rocks, &path);
     rocks->files->unlink(rocks->files, path.data);
     buf_finish(&path);
 }
@@ -85,6 +85,8 @@ bool rocks_write_format_row(struct rocks *rocks, rocksdb_writeoptions_t *options
 
 bool rocks_write_identity(struct rocks *rocks, struct err *err)
 {
+    assert(rocks->db != NULL); /* a directory with an identity is a store, which has a database */
+    assert(identity_format_is_readable(rocks->identity.format));
     struct wal_options options = rocks_wal_options(rocks);
     return wal_initialize(&options, err) &&
            identity_write(rocks->files, rocks->path, &rocks->identity, err);
@@ -92,8 +94,10 @@ bool rocks_write_identity(struct rocks *rocks, struct err *err)
 
 bool rocks_create_store(struct rocks *rocks, struct err *err)
 {
+    assert(rocks->db == NULL);
+    assert(rocks->wal == NULL);
     identity_make(&rocks->identity, rocks->seed_wanted);
-    if (!write_marker(rocks, err)) {
+    if (!write_new_file(rocks, err)) {
         return false;
     }
     rocksdb_options_set_create_if_missing(rocks->options, 1);
@@ -105,7 +109,7 @@ bool rocks_create_store(struct rocks *rocks, struct err *err)
     good = good && rocks_write_format_row(rocks, rocks->write_synced, err) &&
            rocks_write_identity(rocks, err);
     if (good) {
-        rocks_remove_marker(rocks);
+        rocks_remove_new_file(rocks);
     }
     return good;
 }

@@ -16,8 +16,8 @@ void rocks_unlock(struct rocks *rocks);
 /* Creates a store in the directory, which holds nothing else, or what an interrupted creation has
  * left. Leaves the database open. */
 MUST_USE bool rocks_create_store(struct rocks *rocks, struct err *err);
-/* Removes the marker of a creation that is complete. */
-void rocks_remove_marker(const struct rocks *rocks);
+/* Removes STORE.new: the creation is complete. */
+void rocks_remove_new_file(const struct rocks *rocks);
 /* Sets *err to: the store cannot be opened, and errno. Returns false. */
 bool rocks_cannot_open(const struct rocks *rocks, struct err *err);
 /* Writes an empty write-ahead log and then the identity, which makes the directory a store of this

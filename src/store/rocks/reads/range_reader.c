@@ -33,12 +33,12 @@ struct range_reader {
     int rows;         /* since the clock was read */
     size_t bytes;     /* of rows times the weight, since the clock was read */
     size_t weight;
-    bool is_at_home;    /* it runs on the thread that started it */
-    bool is_first_turn; /* it runs in the round of events that started it */
-    bool is_over;       /* the time slice is over, or the last row was put off */
-    bool is_ended;      /* row() has ended the range, or has put a row off */
-    struct buf bound;   /* memory of `lo` or `hi`, after the first row */
-    struct buf last;    /* key of the last row that was passed to row() */
+    bool is_on_owner_thread; /* it runs on the thread that started it */
+    bool is_first_round;     /* it runs in the round of events that started it */
+    bool is_over;            /* the time slice is over, or the last row was put off */
+    bool is_ended;           /* row() has ended the range, or has put a row off */
+    struct buf bound;        /* memory of `lo` or `hi`, after the first row */
+    struct buf last;         /* key of the last row that was passed to row() */
 };
 
 static struct range_reader reader_start(struct rocks *rocks, struct store_range *range)
@@ -48,8 +48,8 @@ static struct range_reader reader_start(struct rocks *rocks, struct store_range 
                                  .lo = range->lo,
                                  .hi = range->hi,
                                  .weight = MAX(range->weight, (size_t)1),
-                                 .is_at_home = true,
-                                 .is_first_turn = true};
+                                 .is_on_owner_thread = true,
+                                 .is_first_round = true};
 }
 
 static void reader_finish(struct range_reader *reader)
@@ -202,10 +202,10 @@ static bool must_make_way(const struct range_reader *reader)
 static int64_t end_of_slice(const struct range_reader *reader, int64_t now_ns)
 {
     struct mailbox *home = reader->range->home;
-    if (!reader->is_at_home || !home->has_slices) {
+    if (!reader->is_on_owner_thread || !home->has_slices) {
         return now_ns + slice_ns;
     }
-    home->long_count += reader->is_first_turn;
+    home->long_count += reader->is_first_round;
     if (home->slice_until_ns == 0) {
         home->slice_until_ns = now_ns + slice_ns;
     }
@@ -342,7 +342,7 @@ struct range_job {
     struct range_reader reader;
 };
 
-static void finish_at_home(struct task *task)
+static void finish_on_owner_thread(struct task *task)
 {
     struct store_range *range = CONTAINER_OF(task, struct store_range, task);
     range->done(range);
@@ -354,7 +354,7 @@ static void finish_job(struct range_job *job, enum read_result result)
     reader_finish(&job->reader);
     mem_free(job);
     range->status = result == READ_OK ? STORE_OK : STORE_FAILED;
-    range->task.run = finish_at_home;
+    range->task.run = finish_on_owner_thread;
     mailbox_post(range->home, &range->task);
 }
 
@@ -395,12 +395,12 @@ static void range_on_worker(struct task *task)
     run_slice(CONTAINER_OF(task, struct range_job, task));
 }
 
-static void range_at_home(struct task *task);
+static void range_on_owner_thread(struct task *task);
 
 /* Whether the caller's thread continues in its next round of events, which costs less than passing
  * the range to another thread. Not if the thread also serves short requests: each would wait for a
  * time slice. */
-static bool continues_at_home(const struct range_reader *reader)
+static bool continues_on_owner_thread(const struct range_reader *reader)
 {
     const struct mailbox *home = reader->range->home;
     return reader->is_over && reader->weight == 1 && reader->used_ns < slice_ns &&
@@ -413,12 +413,12 @@ static void hand_over(const struct range_reader *reader)
     struct store_range *range = reader->range;
     struct range_job *job = mem_alloc(sizeof(*job));
     job->reader = *reader;
-    if (continues_at_home(reader)) {
-        job->task.run = range_at_home;
+    if (continues_on_owner_thread(reader)) {
+        job->task.run = range_on_owner_thread;
         mailbox_post(range->home, &job->task);
         return;
     }
-    job->reader.is_at_home = false;
+    job->reader.is_on_owner_thread = false;
     job->task.run = reader->is_over ? range_on_slow_thread : range_on_worker;
     if (range->before_thread_change != NULL) {
         range->before_thread_change(range);
@@ -427,7 +427,7 @@ static void hand_over(const struct range_reader *reader)
 }
 
 /* Reads on the caller's thread, until the range or the time slice ends or a block is not cached. */
-static void run_at_home(struct range_reader *reader)
+static void run_on_owner_thread(struct range_reader *reader)
 {
     struct rocks *rocks = reader->rocks;
     struct store_range *range = reader->range;
@@ -450,14 +450,14 @@ static void run_at_home(struct range_reader *reader)
     range->done(range);
 }
 
-static void range_at_home(struct task *task)
+static void range_on_owner_thread(struct task *task)
 {
     struct range_job *job = CONTAINER_OF(task, struct range_job, task);
     struct range_reader reader = job->reader;
     mem_free(job);
-    reader.is_first_turn = false;
+    reader.is_first_round = false;
     begin_slice(&reader);
-    run_at_home(&reader);
+    run_on_owner_thread(&reader);
 }
 
 void rocks_range(struct store *store, struct store_range *range)
@@ -465,5 +465,5 @@ void rocks_range(struct store *store, struct store_range *range)
     struct range_reader reader = reader_start(rocks_of(store), range);
     range->may_take_long = false;
     range->put_off = false;
-    run_at_home(&reader);
+    run_on_owner_thread(&reader);
 }

@@ -152,7 +152,7 @@ static enum read_result read_rows(struct attempt *attempt, struct store_get *get
     return result;
 }
 
-static void finish_at_home(struct task *task)
+static void finish_on_owner_thread(struct task *task)
 {
     struct store_get *get = CONTAINER_OF(task, struct store_get, task);
     get->done(get);
@@ -186,7 +186,7 @@ static void get_on_worker(struct task *task)
         attempt_finish(&attempt);
         gate_leave(&rocks->gate);
     }
-    task->run = finish_at_home;
+    task->run = finish_on_owner_thread;
     mailbox_post(get->home, task);
 }
 
