@@ -194,8 +194,11 @@ def test_streams_are_on_before_the_first_request():
 
 def test_applications_that_start_at_the_same_time():
     with Server("memory:") as server, concurrent.futures.ThreadPoolExecutor() as threads:
-        for apps in [threads.submit(Apps, server.endpoint) for _ in range(4)]:
-            apps.result().stop()
+        started = [threads.submit(Apps, server.endpoint) for _ in range(4)]
+        for apps in started:
+            if apps.exception() is None:
+                apps.result().stop()
+        assert [apps.exception() for apps in started] == 4 * [None]
         assert stream_views(server) == 5 * ["NEW_AND_OLD_IMAGES"]
 
 
