@@ -1,6 +1,7 @@
 """Access patterns: what is folded together, what is counted, what is kept."""
 
 import json
+import os
 import re
 import subprocess
 import urllib.error
@@ -198,8 +199,9 @@ def test_kept_across_restarts(start_server, tmp_path):
     examples = [kept(Insight(server.endpoint).get("patterns/" + p["id"])) for p in before.values()]
     since = Insight(server.endpoint).get("overview")["insight"]["since"]
     server.stop()
-    checked = subprocess.run([program(), "check", f"{tmp_path}/data"], capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    if "GRAMME_POSTGRESQL" not in os.environ:  # a store on PostgreSQL has no files to check
+        checked = subprocess.run([program(), "check", f"{tmp_path}/data"], capture_output=True, text=True, check=False)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
     server = start_server(store)
     insight = Insight(server.endpoint)
     # The collector reads them after the start.
