@@ -11,22 +11,6 @@
 
 /* --- what comes in --- */
 
-/* A UUID in lower case. */
-static bool id_is_valid(const char *text)
-{
-    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    if (strlen(text) != CALENDAR_ID_LEN) {
-        return false;
-    }
-    for (size_t i = 0; i < CALENDAR_ID_LEN; i++) {
-        bool fits = form[i] == 'x' ? strchr("0123456789abcdef", text[i]) != NULL : text[i] == '-';
-        if (!fits) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool check_date(struct app_request *request, const char *name, const char *text, int *out)
 {
     if (date_parse(text, out)) {
@@ -224,7 +208,7 @@ static void list_events(struct app_request *request)
 
 static void get_event(struct app_request *request)
 {
-    const char *id = request_param_id(request, "id", id_is_valid, "event");
+    const char *id = request_param_id(request, "id", request_is_uuid, "event");
     if (id == NULL) {
         return;
     }
@@ -245,7 +229,7 @@ static bool choose_id(struct app_request *request, struct event *out)
         gramme_uuid(out->id);
         return true;
     }
-    if (id == NULL || !id_is_valid(id)) {
+    if (id == NULL || !request_is_uuid(id)) {
         answer_bad_field(request, "id", "id must be a UUID in lower case");
         return false;
     }
@@ -277,7 +261,7 @@ static void create_event(struct app_request *request)
 static bool find_seen(struct app_request *request, struct event *out)
 {
     int64_t version;
-    const char *id = request_param_id(request, "id", id_is_valid, "event");
+    const char *id = request_param_id(request, "id", request_is_uuid, "event");
     if (id == NULL || !request_version(request, &version)) {
         return false;
     }

@@ -110,6 +110,8 @@ const char *request_param(const struct app_request *request, const char *name);
  * has been answered. */
 const char *request_param_id(struct app_request *request, const char *name,
                              bool (*is_valid)(const char *text), const char *what);
+/* Whether a text is a UUID in lower case; for request_param_id(). */
+bool request_is_uuid(const char *text);
 /* A parameter of the query, decoded; NULL: not given. */
 const char *request_query(const struct app_request *request, const char *name);
 /* Returns a text as a part of a path, percent-encoded. */

@@ -69,6 +69,16 @@ const char *request_param_id(struct app_request *request, const char *name,
     return NULL;
 }
 
+bool request_is_uuid(const char *text)
+{
+    static const char form[GRAMME_UUID_SIZE] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    bool fits = strlen(text) == strlen(form);
+    for (size_t i = 0; fits && i < strlen(form); i++) {
+        fits = form[i] == 'x' ? strchr("0123456789abcdef", text[i]) != NULL : text[i] == '-';
+    }
+    return fits;
+}
+
 const char *request_query(const struct app_request *request, const char *name)
 {
     struct str rest = request->query;

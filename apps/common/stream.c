@@ -138,23 +138,40 @@ static bool update_stream(struct gramme_db *db, const char *table, struct gramme
     return answer != NULL;
 }
 
+/* Tries it once. *out_is_busy: another program is changing the table, perhaps its stream. */
+static bool try_enable(struct gramme_db *db, const char *table, bool *out_is_busy,
+                       struct gramme_error **error)
+{
+    char *arn = NULL;
+    struct gramme_error *refusal = NULL;
+    *out_is_busy = false;
+    if (!find_arn(db, table, &arn, error)) {
+        return false;
+    }
+    bool is_on = arn != NULL;
+    mem_free(arn);
+    if (is_on || update_stream(db, table, &refusal)) {
+        return true;
+    }
+    *out_is_busy = gramme_error_is(refusal, GRAMME_IN_USE);
+    if (!*out_is_busy && stream_error_may_pass(refusal)) {
+        *error = refusal;
+        return false;
+    }
+    gramme_error_destroy(refusal);
+    return true;
+}
+
 bool stream_enable(struct gramme_db *db, const char *table, int timeout_ms,
                    struct gramme_error **error)
 {
-    char *arn = NULL;
-    bool ok = find_arn(db, table, &arn, error);
-    if (ok && arn == NULL) {
-        struct gramme_error *refusal = NULL;
-        ok = update_stream(db, table, &refusal) || gramme_error_is(refusal, GRAMME_IN_USE) ||
-             !stream_error_may_pass(refusal);
-        if (ok) { /* IN_USE: another server enables it */
-            gramme_error_destroy(refusal);
-            ok = gramme_wait_table(db, table, timeout_ms, error);
-        } else {
-            *error = refusal;
-        }
+    enum { TRIES_MAX = 5 };
+    bool is_busy = true;
+    bool ok = true;
+    for (int tries = 0; ok && is_busy && tries < TRIES_MAX; tries++) {
+        ok = try_enable(db, table, &is_busy, error) &&
+             gramme_wait_table(db, table, timeout_ms, error);
     }
-    mem_free(arn);
     return ok;
 }
 

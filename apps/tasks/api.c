@@ -643,8 +643,7 @@ static bool live_may_listen(struct app_request *request, struct identity *who)
     return standing.is_active;
 }
 
-/* Everyone may see tasks; users see their own account and notifications; admins see all accounts.
- */
+/* Everyone may see tasks, users their own account and notifications, admins all accounts. */
 static bool live_may_see(const struct identity *who, const struct gramme_value *item)
 {
     const char *type = live_type(item);

@@ -8,22 +8,6 @@
 
 enum { CALLER_LEN_MAX = IDENTITY_ID_LEN_MAX, ISSUE_LEN_MAX = 4000, COMMENT_LEN_MAX = 4000 };
 
-/* Ids that are not UUIDs are refused without a read. */
-static bool is_ticket_id(const char *text)
-{
-    if (strlen(text) != GRAMME_UUID_SIZE - 1 ||
-        strspn(text, "0123456789abcdef-") != GRAMME_UUID_SIZE - 1) {
-        return false;
-    }
-    for (size_t i = 0; i < GRAMME_UUID_SIZE - 1; i++) {
-        bool is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
-        if ((text[i] == '-') != is_hyphen) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void answer_not_found(struct app_request *request)
 {
     answer_problem(request, 404, "not_found", "There is no such ticket");
@@ -153,7 +137,7 @@ static bool body_uuid(struct app_request *request, const struct gramme_value *bo
                       const char *name, const char **out)
 {
     *out = gramme_get_string(body, name);
-    if (gramme_get(body, name) == NULL || (*out != NULL && is_ticket_id(*out))) {
+    if (gramme_get(body, name) == NULL || (*out != NULL && request_is_uuid(*out))) {
         return true;
     }
     answer_bad_field(request, name, "%s must be a UUID in lower case", name);
@@ -212,7 +196,7 @@ static void create_ticket(struct app_request *request)
  * has been answered. */
 static struct gramme_answer *find_ticket(struct app_request *request)
 {
-    const char *id = request_param_id(request, "ticket_id", is_ticket_id, "ticket");
+    const char *id = request_param_id(request, "ticket_id", request_is_uuid, "ticket");
     if (id == NULL) {
         return NULL;
     }
@@ -365,7 +349,7 @@ static void change_status(struct app_request *request)
     if (change.from == NULL || !request_require(request, ROLE_AGENT)) {
         return; /* answered */
     }
-    change.ticket_id = request_param_id(request, "ticket_id", is_ticket_id, "ticket");
+    change.ticket_id = request_param_id(request, "ticket_id", request_is_uuid, "ticket");
     if (change.ticket_id == NULL || !set_changer(request, key, &change)) {
         return;
     }

@@ -24,8 +24,7 @@ struct audit_entry {
     struct str source;    /* the client's address */
     struct str service;   /* "dynamodb", "sts", "gramme" */
     struct str operation; /* STR_NULL: none */
-    /* ARN or name; if something was denied, what was denied (the last of it); STR_NULL: not known
-     */
+    /* ARN or name, of the last denied resource if one was denied; STR_NULL: not known */
     struct str resource;
     const struct str *resources; /* all of them, if there are several */
     size_t resource_count;

@@ -127,11 +127,9 @@ static bool write_copy(const struct sst_rewrite *rewrite, struct copying *copyin
     }
     const struct files *files = copying->files;
     int64_t size = files->size(files, copying->from);
-    if (size < 0 || !copy_bytes(copying, at, (uint64_t)size)) {
-        return false;
-    }
-    assert(files->size(files, copying->to) == size); /* RocksDB's manifest names it */
-    return files_sync(files, copying->to);
+    return size >= 0 && copy_bytes(copying, at, (uint64_t)size) &&
+           files->size(files, copying->to) == size && /* RocksDB's manifest names it */
+           files_sync(files, copying->to);
 }
 
 static bool make_copy(const struct sst_rewrite *rewrite, const char *from, const char *to,
