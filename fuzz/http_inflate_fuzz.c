@@ -7,7 +7,7 @@
 
 enum { PLAIN_MAX = 10000 };
 
-static void check(bool is_true)
+static void require(bool is_true)
 {
     if (!is_true) {
         abort();
@@ -28,11 +28,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf coded = {0};
     struct buf again = {0};
     enum coder_status status = coder_decode(&coder, coding, input, PLAIN_MAX, &plain);
-    check(plain.len <= PLAIN_MAX + (status == CODER_TOO_LARGE ? 1 : 0));
+    require(plain.len <= PLAIN_MAX + (status == CODER_TOO_LARGE ? 1 : 0));
     if (status == CODER_OK) {
         coder_encode(&coder, coding, buf_str(&plain), &coded);
-        check(coder_decode(&coder, coding, buf_str(&coded), PLAIN_MAX, &again) == CODER_OK);
-        check(str_eq(buf_str(&plain), buf_str(&again)));
+        require(coder_decode(&coder, coding, buf_str(&coded), PLAIN_MAX, &again) == CODER_OK);
+        require(str_eq(buf_str(&plain), buf_str(&again)));
     }
     buf_finish(&plain);
     buf_finish(&coded);

@@ -18,7 +18,7 @@ struct world {
     struct value item;
 };
 
-static void check(bool truth)
+static void require(bool truth)
 {
     if (!truth) {
         abort();
@@ -30,7 +30,7 @@ static void add_set(struct builder *builder)
     size_t open = builder_open(builder, VALUE_SS);
     builder_add_string(builder, STR("a"));
     builder_add_string(builder, STR("b"));
-    check(builder_close_set(builder, open, 2));
+    require(builder_close_set(builder, open, 2));
 }
 
 static void add_list(struct builder *builder)
@@ -97,7 +97,7 @@ static struct world *make_world(void)
 
 static void add_value(struct buf *out, struct value value)
 {
-    check(value_is_absent(value) || value_is_valid(str_make(value.data, value.len)));
+    require(value_is_absent(value) || value_is_valid(str_make(value.data, value.len)));
     buf_add(out, str_make(value.data, value.len));
     buf_add_char(out, '\n');
 }
@@ -112,7 +112,7 @@ static void add_where(struct buf *out, const struct where *where, struct value i
             add_where(out, where->right, item);
         }
     } else if (!str_is_null(where->attribute)) {
-        check(where->op != KEY_NONE && where->value_count > 0);
+        require(where->op != KEY_NONE && where->value_count > 0);
         buf_add(out, where->attribute);
         for (size_t i = 0; i < where->value_count; i++) {
             add_value(out, where->values[i]);
@@ -127,7 +127,7 @@ static void check_touched(struct value touched, struct value item)
     struct value_name name;
     struct value value;
     while (value_next_entry(&iter, &name, &value)) {
-        check(value_type(value_map_get(item, name.text)) == value_type(value));
+        require(value_type(value_map_get(item, name.text)) == value_type(value));
     }
 }
 
@@ -149,7 +149,7 @@ static void add_statement(struct world *world, const struct statement *statement
                           struct arena *arena, struct err *err, struct buf *out)
 {
     buf_format(out, "%d%d", statement->kind, statement->returning);
-    check(statement->table.len > 0);
+    require(statement->table.len > 0);
     buf_add(out, statement->table);
     add_value(out, statement->item);
     if (statement->where != NULL) {
@@ -180,9 +180,9 @@ static void run(struct world *world, struct str text, struct buf *out)
         if (statement_parse(&arena, text, world->parameters, count, &statement, &err)) {
             add_statement(world, &statement, &arena, &err, out);
         } else {
-            check(err.code == ERR_VALIDATION);
+            require(err.code == ERR_VALIDATION);
         }
-        check(utf8_is_valid(err.message));
+        require(utf8_is_valid(err.message));
         bool again = str_eq(err.message, mismatch);
         buf_add(out, err.message);
         arena_finish(&arena);
@@ -207,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf second = {0};
     run(world, str_make(data, size), &first);
     run(world, str_make(data, size), &second);
-    check(str_eq(buf_str(&first), buf_str(&second)));
+    require(str_eq(buf_str(&first), buf_str(&second)));
     buf_finish(&first);
     buf_finish(&second);
     return 0;

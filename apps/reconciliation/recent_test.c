@@ -22,7 +22,7 @@ static void add(struct recent *recent, const char *call, int second, const char 
 }
 
 /* Checks the ids of the calls, "c-1 c-2". */
-static void check(struct recent *recent, bool only_failed, const char *wanted)
+static void check_numbers(struct recent *recent, bool only_failed, const char *wanted)
 {
     char found[128] = "";
     struct gramme_value *list = gramme_list_create();
@@ -45,8 +45,8 @@ static void the_newest_come_first_and_each_once(void **state)
     add(recent, "c-1", 1, "status 500"); /* one from before the start is read later */
     add(recent, "c-4", 4, "status 500"); /* from the poller and from the stream */
     add(recent, "c-5", 4, NULL);         /* at the same time as another */
-    check(recent, false, "c-5 c-4 c-2 c-1");
-    check(recent, true, "c-4 c-1");
+    check_numbers(recent, false, "c-5 c-4 c-2 c-1");
+    check_numbers(recent, true, "c-4 c-1");
     recent_destroy(recent);
 }
 
@@ -71,11 +71,11 @@ static void changes_of_the_table_add_their_last_delivery(void **state)
     recent_apply(recent, old, NULL);
     recent_apply(recent, NULL, other); /* not a call */
     recent_add_all(recent, other);
-    check(recent, false, "");
+    check_numbers(recent, false, "");
     recent_apply(recent, old, new);
-    check(recent, false, "c-1");
+    check_numbers(recent, false, "c-1");
     recent_add_all(recent, new);
-    check(recent, false, "c-1 c-1");
+    check_numbers(recent, false, "c-1 c-1");
     gramme_value_destroy(old);
     gramme_value_destroy(new);
     gramme_value_destroy(other);

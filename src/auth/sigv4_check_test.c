@@ -36,8 +36,8 @@ static struct sigv4_expected expected(void)
 }
 
 /* The outcome as one text: "ok", "differs", or the name of the error and its message. */
-static struct str check(struct arena *arena, const struct sigv4_head *head,
-                        const struct sigv4_expected *wanted, struct str body)
+static struct str verify(struct arena *arena, const struct sigv4_head *head,
+                         const struct sigv4_expected *wanted, struct str body)
 {
     struct err err = ERR_INIT(arena);
     struct sigv4_claim claim;
@@ -72,10 +72,10 @@ static void test_header_form(void **state)
     struct sigv4_header headers[HEADER_COUNT];
     struct sigv4_head head = make_head(headers);
     struct sigv4_expected wanted = expected();
-    CHECK_STR_EQ("header", check(&arena, &head, &wanted, STR(BODY)), STR("ok"));
-    CHECK_STR_EQ("another body", check(&arena, &head, &wanted, STR("{}")), STR("differs"));
+    CHECK_STR_EQ("header", verify(&arena, &head, &wanted, STR(BODY)), STR("ok"));
+    CHECK_STR_EQ("another body", verify(&arena, &head, &wanted, STR("{}")), STR("differs"));
     wanted.region = STR_NULL;
-    CHECK_STR_EQ("any region", check(&arena, &head, &wanted, STR(BODY)), STR("ok"));
+    CHECK_STR_EQ("any region", verify(&arena, &head, &wanted, STR(BODY)), STR("ok"));
     arena_finish(&arena);
 }
 
@@ -89,16 +89,16 @@ static void test_query_form(void **state)
     struct sigv4_expected wanted = expected();
     head.target = STR(QUERY);
     head.header_count = 2; /* host and target */
-    CHECK_STR_EQ("query", check(&arena, &head, &wanted, STR(BODY)), STR("ok"));
+    CHECK_STR_EQ("query", verify(&arena, &head, &wanted, STR(BODY)), STR("ok"));
     head.header_count = HEADER_COUNT;
     CHECK_STR_EQ(
-        "both", check(&arena, &head, &wanted, STR(BODY)),
+        "both", verify(&arena, &head, &wanted, STR(BODY)),
         STR("InvalidSignatureException Found both 'X-Amz-Algorithm' as a query-string param "
             "and 'Authorization' as HTTP header."));
     head.header_count = 2;
     head.target = STR("/?X-Amz-Algorithm=AWS4-HMAC-SHA256");
     CHECK_STR_EQ(
-        "nothing else", check(&arena, &head, &wanted, STR(BODY)),
+        "nothing else", verify(&arena, &head, &wanted, STR(BODY)),
         STR("IncompleteSignatureException AWS query-string parameters must include "
             "'X-Amz-Credential'. AWS query-string parameters must include "
             "'X-Amz-Signature'. AWS query-string parameters must include "
@@ -128,7 +128,7 @@ static void test_changed_bits(void **state)
             } else if (i == -1) {
                 head.target = value;
             }
-            struct str got = check(&arena, &head, &wanted, i == -2 ? value : STR(BODY));
+            struct str got = verify(&arena, &head, &wanted, i == -2 ? value : STR(BODY));
             /* The key id is not signed: another one is another key, which is looked up first. */
             bool is_key_id = i == HEADER_COUNT - 1 && bit / 8 >= 28 && bit / 8 < 39;
             /* An empty path counts as "/". */
@@ -209,7 +209,7 @@ static void test_errors(void **state)
         headers[4].value = str_from_c(errors[i].authorization);
         head.header_count = errors[i].authorization == NULL ? 4 : 5;
         struct str what = arena_format(&arena, "row %zu", i);
-        CHECK_STR_EQ(what.data, check(&arena, &head, &wanted, STR(BODY)),
+        CHECK_STR_EQ(what.data, verify(&arena, &head, &wanted, STR(BODY)),
                      str_from_c(errors[i].expected));
         arena_finish(&arena);
     }
@@ -272,7 +272,7 @@ static void test_accepted_forms(void **state)
             headers[4].value = arena_format(&arena, "AWS4-HMAC-SHA256 %s", forms[i].authorization);
         }
         struct str what = arena_format(&arena, "form %zu", i);
-        CHECK_STR_EQ(what.data, check(&arena, &head, &wanted, STR(BODY)),
+        CHECK_STR_EQ(what.data, verify(&arena, &head, &wanted, STR(BODY)),
                      str_from_c(forms[i].expected));
         arena_finish(&arena);
     }

@@ -177,7 +177,7 @@ static size_t read_headers(struct str text, struct sigv4_header out[HEADERS_MAX]
 }
 
 /* "ok", "differs", or the error's message. */
-static struct str check(struct arena *arena, const struct sigv4_head *head, struct str body)
+static struct str verify(struct arena *arena, const struct sigv4_head *head, struct str body)
 {
     struct sigv4_expected wanted = {.region = STR("us-east-1"),
                                     .service = STR("service"),
@@ -214,10 +214,10 @@ static void test_suite(void **state)
                                   .headers = headers,
                                   .header_count = count};
         struct str body = str_from_c(vectors[i].body);
-        CHECK_STR_EQ(vectors[i].name, check(&arena, &head, body), STR("ok"));
+        CHECK_STR_EQ(vectors[i].name, verify(&arena, &head, body), STR("ok"));
         char *digit = (char *)authorization.data + authorization.len - 1;
         *digit = *digit == '0' ? '1' : '0';
-        CHECK_STR_EQ(vectors[i].name, check(&arena, &head, body), STR("differs"));
+        CHECK_STR_EQ(vectors[i].name, verify(&arena, &head, body), STR("differs"));
         arena_finish(&arena);
     }
 }

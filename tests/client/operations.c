@@ -18,7 +18,7 @@ static char table[64]; /* pk (S), sk (N), and an index on owner (S), sk */
 static bool is_local;
 
 /* The error of a call that should have gone well. */
-static void check(const struct gramme_error *error)
+static void require_ok(const struct gramme_error *error)
 {
     if (error != NULL) {
         fail_msg("%s: %s", gramme_error_code(error), gramme_error_message(error));
@@ -29,7 +29,7 @@ static void run(struct gramme_request *request)
 {
     struct gramme_error *error = NULL;
     gramme_run(db, request, &error);
-    check(error);
+    require_ok(error);
     gramme_request_destroy(request);
 }
 
@@ -37,7 +37,7 @@ static struct gramme_answer *ask(struct gramme_request *request)
 {
     struct gramme_error *error = NULL;
     struct gramme_answer *answer = gramme_send(db, request, &error);
-    check(error);
+    require_ok(error);
     gramme_request_destroy(request);
     return answer;
 }
@@ -123,12 +123,12 @@ static void test_tags(void **state)
     snprintf(json, sizeof(json),
              "{\"ResourceArn\":\"%s\",\"Tags\":[{\"Key\":\"k\",\"Value\":\"v\"}]}", arn);
     struct gramme_answer *tagged = gramme_call(db, "TagResource", json, strlen(json), &error);
-    check(error);
+    require_ok(error);
     assert_int_equal(gramme_value_count(gramme_answer_root(tagged)), 0);
     gramme_answer_destroy(tagged);
     snprintf(json, sizeof(json), "{\"ResourceArn\":\"%s\",\"TagKeys\":[\"k\"]}", arn);
     gramme_answer_destroy(gramme_call(db, "UntagResource", json, strlen(json), &error));
-    check(error);
+    require_ok(error);
     gramme_answer_destroy(answer);
 }
 
@@ -142,7 +142,7 @@ static void test_raw_call(void **state)
              "\"text\":{\"S\":\"a \\\"quoted\\\" one\"}}}",
              table);
     struct gramme_answer *answer = gramme_call(db, "PutItem", json, strlen(json), &error);
-    check(error);
+    require_ok(error);
     size_t len = 99;
     assert_string_equal(gramme_answer_json(answer, &len), "{}");
     assert_int_equal(len, 2);
@@ -343,7 +343,7 @@ static void test_pages(void **state)
     }
     struct gramme_error *error = NULL;
     gramme_batch_write(db, batch, &error);
-    check(error);
+    require_ok(error);
     gramme_request_destroy(batch);
 
     struct gramme_request *request = query("pages");
@@ -356,7 +356,7 @@ static void test_pages(void **state)
     while ((item = gramme_items_next(items, &error)) != NULL) {
         assert_int_equal(gramme_get_int(item, "sk", -1), next++);
     }
-    check(error);
+    require_ok(error);
     assert_int_equal(next, 60);
     assert_null(gramme_items_next(items, &error)); /* the end stays the end */
     assert_int_equal(gramme_get_int(gramme_answer_root(gramme_items_page(items)), "Count", -1),
@@ -374,7 +374,7 @@ static void test_pages(void **state)
     for (next = 0; (item = gramme_items_next(items, &error)) != NULL; next++) {
         assert_int_equal(gramme_get_int(item, "sk", -1), 2 * next + 1);
     }
-    check(error);
+    require_ok(error);
     assert_int_equal(next, 30);
     gramme_items_close(items);
 }
@@ -391,7 +391,7 @@ static void test_scan_and_errors_of_pages(void **state)
     struct gramme_items *items = gramme_items_open(db, scan);
     assert_non_null(gramme_items_next(items, &error));
     assert_null(gramme_items_next(items, &error));
-    check(error);
+    require_ok(error);
     gramme_items_close(items);
     gramme_request_destroy(scan);
 
@@ -464,9 +464,9 @@ static void test_batches(void **state)
     gramme_set_bool(gramme_batch_table(read, table), "ConsistentRead", true);
     gramme_set_string(gramme_batch_table(read, table), "ProjectionExpression", "sk");
     gramme_batch_write(db, write, &error);
-    check(error);
+    require_ok(error);
     struct gramme_answer *answer = gramme_batch_read(db, read, &error);
-    check(error);
+    require_ok(error);
     const struct gramme_value *items = gramme_answer_table_items(answer, table);
     assert_int_equal(gramme_value_count(items), 230);
     int64_t sum = 0;
@@ -485,9 +485,9 @@ static void test_batches(void **state)
         set_key(gramme_batch_delete(write, table), "batch", i);
     }
     gramme_batch_write(db, write, &error);
-    check(error);
+    require_ok(error);
     answer = gramme_batch_read(db, read, &error);
-    check(error);
+    require_ok(error);
     assert_int_equal(gramme_value_count(gramme_answer_table_items(answer, table)), 0);
     gramme_answer_destroy(answer);
     gramme_request_destroy(write);
@@ -676,7 +676,7 @@ static void test_units(void **state)
     gramme_request_return_capacity(read);
     struct gramme_error *error = NULL;
     answer = gramme_batch_read(db, read, &error);
-    check(error);
+    require_ok(error);
     assert_true(gramme_answer_units(answer) > 0);
     gramme_answer_destroy(answer);
     gramme_request_destroy(read);

@@ -26,7 +26,7 @@ struct line {
     struct context_tag tags[CONTEXT_TAG_FAMILY_COUNT][TAGS_MAX];
 };
 
-static void check(bool truth, const char *what)
+static void require(bool truth, const char *what)
 {
     if (!truth) {
         fprintf(stderr, "decide: bad input: %s\n", what);
@@ -40,7 +40,7 @@ static const struct policy *read_policy(struct line *line, struct json_reader *r
     struct str raw;
     struct err err = ERR_INIT(line->arena);
     struct policy *policy = NULL;
-    check(json_read_raw(reader, &raw), "policy");
+    require(json_read_raw(reader, &raw), "policy");
     if (!policy_parse(raw, kind, &policy, &err)) {
         fprintf(stderr, "decide: %.*s\n%.*s\n", STR_ARG(err.message), STR_ARG(raw));
         exit(1);
@@ -51,9 +51,9 @@ static const struct policy *read_policy(struct line *line, struct json_reader *r
 
 static void read_identity(struct line *line, struct json_reader *reader)
 {
-    check(json_enter_array(reader), "identity");
+    require(json_enter_array(reader), "identity");
     while (json_next_element(reader)) {
-        check(line->set.identity_count < IDENTITY_MAX, "too many policies");
+        require(line->set.identity_count < IDENTITY_MAX, "too many policies");
         line->identity[line->set.identity_count++] = read_policy(line, reader, POLICY_IDENTITY);
     }
     line->set.identity = line->identity;
@@ -62,25 +62,25 @@ static void read_identity(struct line *line, struct json_reader *reader)
 static void read_context(struct line *line, struct json_reader *reader)
 {
     struct json_string name;
-    check(json_enter_object(reader), "context");
+    require(json_enter_object(reader), "context");
     while (json_next_member(reader, &name)) {
         struct context_key key = context_key_from_name(arena_copy(line->arena, name.text));
         struct str *values = ARENA_ARRAY(line->arena, struct str, VALUES_MAX);
         size_t count = 0;
         struct json_string text;
-        check(json_enter_array(reader), "values");
+        require(json_enter_array(reader), "values");
         while (json_next_element(reader)) {
-            check(count < VALUES_MAX && json_read_string(reader, &text), "value");
+            require(count < VALUES_MAX && json_read_string(reader, &text), "value");
             values[count++] = arena_copy(line->arena, text.text);
         }
-        check(key.id != CONTEXT_UNKNOWN, "unknown key");
+        require(key.id != CONTEXT_UNKNOWN, "unknown key");
         if (key.id < CONTEXT_KEY_COUNT) {
             line->context.keys[key.id] =
                 (struct context_values){.values = values, .count = count, .is_present = true};
         } else {
             struct context_tags *family = &line->context.tags[key.id - CONTEXT_KEY_COUNT];
             struct context_tag *tags = line->tags[key.id - CONTEXT_KEY_COUNT];
-            check(count == 1 && family->count < TAGS_MAX, "tag");
+            require(count == 1 && family->count < TAGS_MAX, "tag");
             tags[family->count] = (struct context_tag){.name = key.tag, .value = values[0]};
             *family = (struct context_tags){.tags = tags, .count = family->count + 1};
         }
@@ -90,7 +90,7 @@ static void read_context(struct line *line, struct json_reader *reader)
 static struct str read_text(struct line *line, struct json_reader *reader)
 {
     struct json_string text;
-    check(json_read_string(reader, &text), "text");
+    require(json_read_string(reader, &text), "text");
     return arena_copy(line->arena, text.text);
 }
 
@@ -131,11 +131,11 @@ static void decide(struct arena *arena, struct str text)
     struct json_reader reader;
     struct json_string name;
     json_reader_init(&reader, arena, text);
-    check(json_enter_object(&reader), "line");
+    require(json_enter_object(&reader), "line");
     while (json_next_member(&reader, &name)) {
         read_member(&line, &reader, name.text);
     }
-    check(json_at_end(&reader), "end of line");
+    require(json_at_end(&reader), "end of line");
     line.request.caller = &line.caller;
     line.request.context = &line.context;
     line.request.arena = arena;

@@ -83,7 +83,7 @@ static void close_database(struct run *run)
     }
 }
 
-static void check(struct run *run)
+static void compare_database(struct run *run)
 {
     char why[200];
     fault_nth(run->database.store, run->kind, 0);
@@ -106,7 +106,7 @@ static void run_step(struct run *run)
         scenario_advance(&run->scenario);
     }
     if (answer == SCENARIO_IN_DOUBT) {
-        check(run);
+        compare_database(run);
     }
 }
 
@@ -133,7 +133,7 @@ static void run_call(struct run *run)
             read_all(run);
         }
     }
-    check(run);
+    compare_database(run);
 }
 
 static void run_kind(struct run *run, uint64_t seed, uint64_t calls)
