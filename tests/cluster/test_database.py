@@ -215,6 +215,58 @@ def test_failover_of_a_machine_that_vanishes():
         assert poll(lambda: sessions(standby, "gramme") == 17, 20, "all connections are open")
 
 
+@contextlib.contextmanager
+def cancelled_waits(database):
+    """Cancels every wait of a commit for the standby: PostgreSQL then commits on the primary alone, with a warning."""
+    is_over = threading.Event()
+
+    def cancel():
+        while not is_over.wait(0.1):
+            database.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def status_of(call, **request):
+    """The status of the answer, and what it says."""
+    try:
+        return 200, call(**request)
+    except Refused as error:
+        return error.status, error
+
+
+def test_commits_that_the_standby_does_not_confirm_count_neither_as_writes_nor_as_heartbeats():
+    """The primary goes on without its standby, because somebody cancels the waits. What only the primary has must not be read."""
+    with contextlib.ExitStack() as stack:
+        primary, standby, url = postgresql.primary_with_standby(stack)
+        server = stack.enter_context(Server(url))
+        db, writer = (stack.enter_context(Client(server.endpoint)) for _ in range(2))
+        table = create_table(db)
+        db.PutItem(TableName=table, Item=item(pk="p", n=1))
+        standby.kill()
+        with cancelled_waits(primary):
+            answers = []
+            writing = threading.Thread(
+                target=lambda: answers.append(status_of(writer.PutItem, TableName=table, Item=item(pk="p", n=2))[0]))
+            writing.start()
+            poll(lambda: ready_status(server) == 503, 20, "the lease ends")
+            for _ in range(10):
+                assert ready_status(server) == 503
+                assert status_of(db.GetItem, TableName=table, Key=item(pk="p"), ConsistentRead=True)[0] == 500
+            writing.join()
+            assert answers == [500]
+        primary.kill()
+        standby.start()
+        postgresql.fail_over(primary, standby)
+        poll(lambda: ready_status(server) == 200, 60, "the server serves again")
+        assert plain(db.GetItem(TableName=table, Key=item(pk="p"), ConsistentRead=True)["Item"]) == {"pk": "p", "n": 1}
+
+
 # --- readiness ---
 
 

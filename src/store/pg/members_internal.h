@@ -76,7 +76,7 @@ MUST_USE bool members_join(struct members *members);
 /* Announces a version to members that join later, before it is in the row of this member. */
 MUST_USE bool members_write_newest(struct members *members, uint64_t seen);
 /* Sends a heartbeat. Returns 1: renewed; 0: this member is excluded; negative: PostgreSQL does not
- * answer. */
+ * answer, or warns: the standby may not have the heartbeat, nor what others can already read. */
 MUST_USE int members_beat(struct members *members, struct store_progress progress);
 /* Leaves: deletes the rows of this member. If a lost transaction still locks a marker row, others
  * exclude this member later: while its row is there, they know that it may still write. */

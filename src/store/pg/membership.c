@@ -96,7 +96,7 @@ bool members_join(struct members *members)
         return false;
     }
     bool ok = write_rows(members, number);
-    if (pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) < 0 || !ok ||
+    if (pg_run_strictly(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) < 0 || !ok ||
         !members_read_newest(members, &newest)) {
         return false;
     }
@@ -129,10 +129,11 @@ bool members_write_newest(struct members *members, uint64_t seen)
     struct own_key key;
     struct param_int wid;
     struct param params[] = {plain_key(&key, OWN_NEWEST), param_int64(&wid, (int64_t)seen)};
-    bool ok = pg_run(members->pq,
-                     "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
-                     "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
-                     params, 2) == 1;
+    bool ok =
+        pg_run_strictly(members->pq,
+                        "INSERT INTO gramme.kv AS t VALUES (78, $1::bytea, $2::int8, '') "
+                        "ON CONFLICT (b, k) DO UPDATE SET wid = greatest(t.wid, excluded.wid)",
+                        params, 2) == 1;
     members->newest_written = ok ? seen : 0;
     return ok;
 }
@@ -144,7 +145,7 @@ int members_beat(struct members *members, struct store_progress progress)
     struct own_key key;
     struct param params[] = {member_key(&key, OWN_MEMBER, atomic_load(&members->number)),
                              {row, sizeof(row)}};
-    return pg_run(
+    return pg_run_strictly(
         members->pq,
         "UPDATE gramme.kv SET wid = wid + 1, v = $2::bytea WHERE b = 77 AND k = $1::bytea", params,
         2);

@@ -108,7 +108,7 @@ static bool end_elsewhere(struct members *members, uint64_t number)
         struct param params[] = {param_int64(&lock, pg_writer_lock(number, i))};
         ok = pg_run(members->pq, "SELECT pg_advisory_xact_lock($1::int8)", params, 1) == 1;
     }
-    ok = pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
+    ok = pg_run_strictly(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
     return ok &&
            pg_run_strictly(members->pq, "SELECT recover_prepared_transactions()", NULL, 0) == 1;
 }
@@ -138,10 +138,10 @@ static void exclude(struct members *members, const struct other *other)
               pg_run(members->pq,
                      "DELETE FROM gramme.kv WHERE b = 87 AND k >= $1::bytea AND k < $2::bytea",
                      markers, 2) >= 0;
-    ok = pg_run(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
+    ok = pg_run_strictly(members->pq, ok ? "COMMIT" : "ROLLBACK", NULL, 0) >= 0 && ok;
     if (ok && is_distributed) {
         ok = end_elsewhere(members, other->number) &&
-             pg_run(members->pq, delete_member, params, 2) == 1;
+             pg_run_strictly(members->pq, delete_member, params, 2) == 1;
     }
     if (ok) {
         log_write(LOG_WARN, "store", "server %llu sent no heartbeat and was excluded",

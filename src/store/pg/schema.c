@@ -139,7 +139,8 @@ int pg_run(PGconn *pq, const char *sql, const struct param *params, size_t count
 
 static void note_warning(void *arg, const PGresult *notice)
 {
-    (void)notice;
+    const char *message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    log_write(LOG_WARN, "store", "PostgreSQL warns: %s", message != NULL ? message : "");
     *(bool *)arg = true;
 }
 
