@@ -129,12 +129,13 @@ static bool find_place(struct copy *copy, struct buf *next, bool *out_resumed)
         struct str row = chunk->values[0];
         bool same = row.len >= 9 && row.data[0] == COPY_VERSION &&
                     get_u64_be(row.data + 1) == store_seed(copy->source);
-        ok = same || copy_fail(copy, "the target is the unfinished copy of another store");
+        ok = same ||
+             copy_fail(copy, "the target is the unfinished copy of another store: " EMPTY_AND_COPY);
         buf_add(next, str_skip(row, MIN(row.len, (size_t)9)));
     } else if (ok) {
         buf_add(next, STR("\0\0\0\1"));
         ok = copy_read_first(copy, copy->target, buf_str(next), copy_last_key())
-                 ? chunk->count == 0 || copy_fail(copy, "the target is not empty")
+                 ? chunk->count == 0 || copy_fail(copy, "the target is not empty: " EMPTY_AND_COPY)
                  : copy_fail(copy, TARGET_UNREADABLE);
     }
     arena_finish(&arena);
@@ -527,7 +528,8 @@ bool store_copy(struct store *source, struct store *target, const struct copy_op
     struct buf next = {0};
     *out = (struct copy_result){0};
     bool ok = store_seed(source) == store_seed(target) ||
-              copy_fail(copy, "the target was made with another seed");
+              copy_fail(copy, "the target was made with another seed, by a server or as the "
+                              "copy of another store: " EMPTY_AND_COPY);
     ok = ok && find_place(copy, &next, &out->was_resumed) && copy_rows(copy, &next) &&
          copy_each_counter(copy, copy_counters) && copy_logs(copy) && copy_compare(copy, out);
     chunk_reset(&copy->chunk);

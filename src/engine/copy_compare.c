@@ -110,7 +110,7 @@ static bool compare_table(struct copy *copy, const struct table *table,
     if (!is_equal(&from, &to)) {
         return err_set(copy->err, ERR_INTERNAL,
                        "the table %.*s differs (%llu rows in the source, %llu in the target): was "
-                       "the source changed meanwhile?",
+                       "the source changed meanwhile? Stop its servers, " EMPTY_AND_COPY,
                        STR_ARG(table->name), (unsigned long long)from.rows,
                        (unsigned long long)to.rows);
     }
@@ -178,7 +178,8 @@ static bool compare_counters(struct copy *copy, const struct copy_counters *coun
         struct store_count from = counters->source[i];
         struct store_count to = counters->target[i];
         ok = (from.count == to.count && from.bytes == to.bytes) ||
-             copy_fail(copy, "counters differ: was the source changed meanwhile?");
+             copy_fail(copy, "counters differ: was the source changed meanwhile? Stop its "
+                             "servers, " EMPTY_AND_COPY);
         copy->result->counters += to.count != 0 || to.bytes != 0;
     }
     return ok;

@@ -10,6 +10,10 @@ enum { CHUNK_ROWS = 512, COUNTERS_AT_ONCE = 64 };
 
 #define SOURCE_UNREADABLE "the source cannot be read"
 #define TARGET_UNREADABLE "the target cannot be read"
+/* What to do about a target that cannot be used. */
+#define EMPTY_AND_COPY                                                                             \
+    "empty the target (PostgreSQL: DROP SCHEMA gramme CASCADE; RocksDB: delete the directory) "    \
+    "and copy again"
 
 struct copy;
 

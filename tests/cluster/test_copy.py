@@ -17,6 +17,7 @@ from values import item, plain
 from wire import Client
 
 ITEMS = 400
+EMPTY_THE_TARGET = "empty the target (PostgreSQL: DROP SCHEMA gramme CASCADE; RocksDB: delete the directory) and copy again"
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_there_and_back(database, tmp_path):
     assert re.search(rf"^equal: table {table}, {ITEMS} items, \d+ rows with \d+ bytes, checksum [0-9a-f]{{16}}$", said, re.MULTILINE)
     assert re.search(r" and [1-9]\d* counters are equal$", said, re.MULTILINE)
     assert contents(between, table) == contents(first, table)
-    assert "not empty" in copy(first, between, status=1)
+    assert f"not empty: {EMPTY_THE_TARGET}" in copy(first, between, status=1)
     with Server(between) as server, Client(server.endpoint) as db:
         write(db, table, ITEMS, ITEMS + 50)  # stamps of the stream go on behind those that were copied
     before = contents(between, table)
@@ -148,7 +149,22 @@ def test_a_changed_copy_is_noticed(database, tmp_path):
     cursor = "\\x00000001" + "copy".encode().hex() + "00" * 12
     database.sql(f"INSERT INTO gramme.kv VALUES (99, '{cursor}', 0, '\\x01{seed}ffffffffff')", "changed")
     database.sql("UPDATE gramme.kv SET v = v || '\\x00' WHERE (b, k) = (SELECT b, k FROM gramme.kv WHERE k >= '\\x00000010' LIMIT 1)", "changed")
-    assert f"the table {table} differs" in copy(source, target, status=1)
+    for _ in range(2):  # the same command only compares again
+        said = copy(source, target, status=1)
+        assert f"the table {table} differs" in said and f"Stop its servers, {EMPTY_THE_TARGET}" in said
+    database.sql("DROP SCHEMA gramme CASCADE", "changed")
+    assert "finished: " in copy(source, target)
+
+
+def test_a_target_that_a_server_has_used(database, tmp_path):
+    source, target = f"rocksdb:{tmp_path / 'source'}", database.create_database("used")
+    for store in (source, target):
+        with Server(store):
+            pass
+    said = copy(source, target, status=1)
+    assert "made with another seed, by a server or as the copy of another store" in said and EMPTY_THE_TARGET in said
+    database.sql("DROP SCHEMA gramme CASCADE", "used")
+    assert "finished: " in copy(source, target)
 
 
 def test_a_copy_belongs_to_the_first_server(database, tmp_path):
