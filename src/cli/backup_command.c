@@ -280,6 +280,10 @@ static bool back_up(const struct arguments *arguments, struct store_report *repo
                                      .context = report};
     struct source source;
     manifest->created_ms = clock_wall_ms();
+    if (!store_report_is_directory(arguments->from, err) ||
+        !store_report_is_directory(arguments->to, err)) {
+        return false;
+    }
     bool good = open_source(&source, arguments->from, err);
     if (good) {
         manifest->seed = source.seed;
@@ -339,7 +343,9 @@ int restore_command(int argc, char **argv)
     struct backup_options options = {.bytes_per_second = arguments.bytes_per_second,
                                      .progress = print_progress,
                                      .context = &report};
-    bool good = backup_open(arguments.from, &arena, &manifest, &err) &&
+    bool good = store_report_is_directory(arguments.from, &err) &&
+                store_report_is_directory(arguments.to, &err) &&
+                backup_open(arguments.from, &arena, &manifest, &err) &&
                 backup_restore(&options, arguments.from, &manifest, arguments.to, &err);
     store_report_end_progress(&report);
     if (good) {

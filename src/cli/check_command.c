@@ -159,6 +159,9 @@ static void print_repair(struct store_report *report, const char *directory)
 
 static int check_store(const char *directory, struct store_report *report, struct err *err)
 {
+    if (!store_report_is_directory(directory, err)) {
+        return EXIT_CANNOT_CHECK;
+    }
     if (backup_is_one(directory)) {
         return check_backup(directory, report, err);
     }

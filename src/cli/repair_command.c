@@ -138,7 +138,8 @@ static int repair_store(struct repair *repair, const char *from, const char *to,
                                     .is_for_repair = true,
                                     .report = store_report_file,
                                     .context = &repair->report};
-    if (!image_open(&options, &repair->image, err)) {
+    if (!store_report_is_directory(from, err) || !store_report_is_directory(to, err) ||
+        !image_open(&options, &repair->image, err)) {
         return EXIT_CANNOT_REPAIR;
     }
     int status = EXIT_CANNOT_REPAIR;

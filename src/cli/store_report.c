@@ -9,6 +9,20 @@
 /* Of a key that is shown in hexadecimal. */
 enum { KEY_SHOWN_MAX = 40 };
 
+bool store_report_is_directory(const char *argument, struct err *err)
+{
+    struct str url = str_from_c(argument);
+    if (store_url_is_shared(url)) {
+        return err_set(err, ERR_VALIDATION,
+                       "this is for a store in a directory; a store on PostgreSQL is backed up and "
+                       "repaired with PostgreSQL's tools, such as pg_dump and pg_basebackup");
+    }
+    return !store_knows_url(url) ||
+           err_set(err, ERR_VALIDATION,
+                   "give the directory of the store without the prefix of its URL: not '%s'",
+                   argument);
+}
+
 static const char *severity_name(enum finding_severity severity)
 {
     static const char *const names[] = {

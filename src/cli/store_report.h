@@ -7,7 +7,12 @@
 
 #include "base/progress.h"
 #include "engine/verify.h"
+#include "err/err.h"
 #include "store/image/finding.h"
+
+/* Fails if the argument is the URL of a store, which may have a password: `gramme check`, `repair`,
+ * `backup` and `restore` work on directories. */
+MUST_USE bool store_report_is_directory(const char *argument, struct err *err);
 
 struct store_report {
     bool is_json;

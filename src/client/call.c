@@ -38,8 +38,13 @@ static bool open_transport(const char *url, const struct gramme_options *options
     if (starts_with(url, "http://") || starts_with(url, "https://") || strcmp(url, "aws:") == 0) {
         return remote_open(url, options, out, error);
     }
-    return error_set(error, GRAMME_BAD_ADDRESS, "'%s' is none of http://, https://, aws:, %s", url,
-                     store_url_kinds());
+    struct arena arena;
+    arena_init(&arena);
+    struct str shown = store_url_to_show(&arena, str_from_c(url));
+    error_set(error, GRAMME_BAD_ADDRESS, "'%.*s' is none of http://, https://, aws:, %s",
+              STR_ARG(shown), store_url_kinds());
+    arena_finish(&arena);
+    return false;
 }
 
 struct gramme_db *gramme_open(const char *url, const struct gramme_options *options,

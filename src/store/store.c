@@ -75,7 +75,8 @@ bool store_open(struct str url, const struct store_options *options, struct stor
 {
     const struct kind *kind = kind_of(url);
     if (kind == NULL) {
-        return err_set(err, ERR_INTERNAL, "unknown store '%.*s': use one of %s", STR_ARG(url),
+        struct str shown = store_url_to_show(err->arena, url);
+        return err_set(err, ERR_INTERNAL, "unknown store '%.*s': use one of %s", STR_ARG(shown),
                        store_url_kinds());
     }
     return kind->open(str_skip(url, kind->prefix.len), options, out, err);

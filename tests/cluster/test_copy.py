@@ -1,6 +1,7 @@
 """gramme copy: from RocksDB to PostgreSQL and back, also after it was killed."""
 
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -188,6 +189,12 @@ def test_a_copy_belongs_to_the_first_server(database, tmp_path):
     ("postgresql://gramme:wrong@127.0.0.1:{port}/between", "refuses the user or password"),
     ("postgresql://gramme:{password}@127.0.0.1:{port}/none", "has no such database"),
     ("postgresql://gramme:{password}@127.0.0.1:1/between", "cannot be reached"),
+    ("postgresql://gramme:{password}@127.0.0.1:1/between?pool=4", "127.0.0.1:1/between cannot be reached"),
+    ("postgresql://gramme:{password}@127.0.0.1:{port}/between?bogus=1", 'URL is not valid: invalid URI query parameter: "bogus"'),
+    ("postgresql://gramme:{password}@127.0.0.1:{port}/between?password=wrong&bogus=1", "URL is not valid; in a user or password"),
+    ("postgresql://gramme:a/b?wrong=1@127.0.0.1:{port}/between?sslmode=prefer", "URL is not valid; in a user or password"),
+    ("postgresql://gramme:wrong%zz@127.0.0.1:{port}/between", "URL is not valid; in a user or password"),
+    ("postgress://gramme:{password}@127.0.0.1:{port}/between", "unknown store 'postgress://gramme@127.0.0.1:"),
 ])
 def test_clear_errors(database, url, message):
     store = url.format(port=database.port, password=database.password)
@@ -195,6 +202,18 @@ def test_clear_errors(database, url, message):
                           timeout=60, check=False)
     assert done.returncode == 1 and message in done.stderr
     assert database.password not in done.stderr and "wrong" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [["backup", "{url}", "to"], ["backup", "from", "{url}"], ["restore", "from", "{url}"],
+                                     ["repair", "{url}", "to"], ["check", "{url}"]])
+@pytest.mark.parametrize("url, message", [("postgresql://gramme:secret@db1/gramme", "a store on PostgreSQL is backed up"),
+                                          ("postgres://gramme:secret@db1/gramme", "a store on PostgreSQL is backed up"),
+                                          ("rocksdb:./data", "without the prefix of its URL: not 'rocksdb:./data'")])
+def test_commands_for_directories_refuse_urls(command, url, message, tmp_path):
+    done = subprocess.run([str(pathlib.Path(program()).resolve()), *(word.format(url=url) for word in command)], text=True, capture_output=True, timeout=60,
+                          check=False, cwd=tmp_path)
+    assert done.returncode == 2 and message in done.stderr
+    assert "secret" not in done.stderr and not list(tmp_path.iterdir())
 
 
 def test_another_account_and_another_version(database):

@@ -167,6 +167,12 @@ def test_a_bad_pool_is_refused(database, name, value):
     assert "number of connections from 2 to 128" in fails_to_start(with_parameter(database.uri(name), f"pool={value}"))
 
 
+def test_the_other_scheme_of_libpq(database, name):
+    with Server(database.uri(name).replace("postgresql://", "postgres://")) as server:
+        poll(lambda: ready_status(server) == 200, 60, "the server serves")
+        assert f"from postgres://gramme@127.0.0.1:{database.port}/{name}" in server.log()
+
+
 @contextlib.contextmanager
 def silent_host():
     """A port at which connections are neither accepted nor refused: the queue of the listening socket is full."""

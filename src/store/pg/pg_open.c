@@ -53,20 +53,48 @@ static bool has_stray_at(const char *part)
 
 /* Refuses a URL whose password has a / or @: libpq takes the rest of the password for a host or a
  * database, and messages would show it. */
-static bool check_password(const char *conninfo, struct err *err)
+static bool check_options(const PQconninfoOption *options, struct err *err)
 {
-    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     bool is_stray = false;
-    for (const PQconninfoOption *option = options; option != NULL && option->keyword != NULL;
-         option++) {
+    for (const PQconninfoOption *option = options; option->keyword != NULL; option++) {
         bool is_shown =
             strcmp(option->keyword, "host") == 0 || strcmp(option->keyword, "dbname") == 0;
         is_stray = is_stray || (is_shown && has_stray_at(option->val));
     }
-    PQconninfoFree(options);
     return !is_stray || err_set(err, ERR_VALIDATION,
                                 "the user or password in the store's URL has characters that must "
                                 "be encoded: write / as %%2F and @ as %%40");
+}
+
+/* Whether libpq's message about a URL cannot hold a part of its password: it names a parameter, and
+ * the parameters hold neither a password nor the end of one, which is an @. */
+static bool is_safe_to_show(const char *message, const char *conninfo)
+{
+    const char *authority = strstr(conninfo, "//");
+    const char *end = authority != NULL ? strpbrk(authority + 2, "@/") : NULL;
+    const char *host = end != NULL && *end == '@' ? end + 1 : authority;
+    const char *parameters = host != NULL ? strchr(host, '?') : NULL;
+    return parameters != NULL && strchr(parameters, '@') == NULL &&
+           strstr(parameters, "password") == NULL &&
+           strstr(message, "invalid URI query parameter") != NULL;
+}
+
+static bool check_url(const char *conninfo, struct err *err)
+{
+    char *message = NULL;
+    PQconninfoOption *options = PQconninfoParse(conninfo, &message);
+    bool ok = options != NULL && check_options(options, err);
+    if (options == NULL && message != NULL && is_safe_to_show(message, conninfo)) {
+        err_set(err, ERR_VALIDATION, "the store's URL is not valid: %.*s",
+                (int)strcspn(message, "\n"), message);
+    } else if (options == NULL) {
+        err_set(err, ERR_VALIDATION,
+                "the store's URL is not valid; in a user or password %% must be written as %%25, / "
+                "as %%2F and @ as %%40");
+    }
+    PQconninfoFree(options);
+    PQfreemem(message);
+    return ok;
 }
 
 /* libpq wants a URL with a scheme, which happens to be the prefix that stores.def cuts off. */
@@ -77,7 +105,6 @@ static struct pg *create(struct str rest)
     buf_format(&url, "postgresql:%.*s", STR_ARG(rest));
     pg->conninfo = url.data;
     pg->store.key_len_max = PG_KEY_MAX;
-    pg->server = describe_server(pg->conninfo);
     random_init(&pg->random);
     mailbox_init(&pg->box, wake_io);
     pg->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -199,6 +226,14 @@ static const struct store_ops pg_ops = {
     .may_serve = members_store_may_serve,
 };
 
+/* Checks the URL and takes from it what is not for libpq. */
+static bool take_url(struct pg *pg, struct err *err)
+{
+    bool ok = pg_take_pool(pg, err) && check_url(pg->conninfo, err);
+    pg->server = describe_server(pg->conninfo);
+    return ok;
+}
+
 static bool check_database(struct pg *pg, const struct store_options *options, struct err *err)
 {
     PGconn *pq = pg_connect(pg, false, err);
@@ -213,8 +248,8 @@ bool pg_open(struct str rest, const struct store_options *options, struct store 
     struct pg *pg = create(rest);
     pg->store.ops = &pg_ops;
     pg->does_transfers = options->does_transfers;
-    if (!pg_take_pool(pg, err) || !check_password(pg->conninfo, err) ||
-        !check_database(pg, options, err) || !members_open(pg, err) || !start_threads(pg, err)) {
+    if (!take_url(pg, err) || !check_database(pg, options, err) || !members_open(pg, err) ||
+        !start_threads(pg, err)) {
         pg_close(&pg->store);
         return false;
     }
@@ -271,7 +306,7 @@ int64_t pg_count_rows(struct store *store, uint32_t space)
 bool pg_erase_all(struct str rest, struct err *err)
 {
     struct pg *pg = create(rest);
-    PGconn *pq = pg_take_pool(pg, err) ? pg_connect(pg, false, err) : NULL;
+    PGconn *pq = take_url(pg, err) ? pg_connect(pg, false, err) : NULL;
     bool ok = pq != NULL;
     if (ok) {
         PGresult *result =
