@@ -4,6 +4,10 @@
 #include "server/config.h"
 
 #include "server/settings_internal.h"
+#include "store/store.h"
+
+/* With other servers on the same store there is a load balancer, which needs so long to notice. */
+static const int64_t drain_shared_ms = 1500;
 
 /* [http[s]://]HOST:PORT, with [IPv6] for HOST, or just PORT. */
 static bool read_address(struct str text, struct http_listener *out)
@@ -146,6 +150,9 @@ static bool interpret(struct arena *arena, const struct setting *settings, struc
     bool good = auth_mode_from_name(settings[SETTING_auth].text, &out->auth) &&
                 log_level_from_name(settings[SETTING_log_level].text, &out->log_level);
     assert(good); /* the table has the same words */
+    if (str_eq(settings[SETTING_drain_ms].text, STR("auto"))) {
+        out->drain_ms = store_url_is_shared(out->store) ? drain_shared_ms : 0;
+    }
     out->log_format = str_eq(settings[SETTING_log_format].text, STR("json")) ? LOG_JSON : LOG_TEXT;
     return read_hosts(arena, &settings[SETTING_host], out, err) &&
            read_tls(arena, settings, out, err) && check_exposure(settings, out, err);

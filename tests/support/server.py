@@ -96,8 +96,10 @@ class Server(Process):
     """`with Server("memory:") as server:` serves at server.endpoint until the block ends."""
 
     def __init__(self, store="memory:", *options, port=0, start_seconds=60):
-        super().__init__(program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", on_postgresql(store),
-                         *options, start_seconds=start_seconds)
+        url = on_postgresql(store)
+        drain = ["--drain-ms", "0"] if url.startswith("postgresql:") else []  # without a load balancer; options win
+        super().__init__(program(), "serve", "--listen", f"127.0.0.1:{port}", "--store", url, *options, *drain,
+                         start_seconds=start_seconds)
 
 
 class TlsServer(Server):
