@@ -1,7 +1,8 @@
 /* Readiness: probes the store with a write, which waits in the same queue as those of clients, and
- * checks free disk space and memory. Runs on the threads of the HTTP server. At most one probe is
- * under way, and at most one a second begins, however many requests ask. While memory for requests
- * is used up, the HTTP server answers 503 itself (http_options.memory). */
+ * checks free disk space and memory. Runs on the threads of the HTTP server; a probe has a thread
+ * of its own, because it may take longer than the request that has begun it waits for it. At most
+ * one probe is under way, and at most one a second begins, however many requests ask. While memory
+ * for requests is used up, the HTTP server answers 503 itself (http_options.memory). */
 #include "server/ready.h"
 
 #include <sys/statvfs.h>
@@ -15,11 +16,12 @@ enum {
     DISK_BYTES_MIN = 64 << 20, /* with less free disk space compactions may fail */
 };
 
-/* A request that waits for a probe. */
-struct probe {
-    struct engine_probe probe;
+/* A request that waits for the probe that it has begun; allocated from its arena. */
+struct waiting {
+    struct task task;
     struct ready *ready;
     struct http_exchange *exchange;
+    int64_t waits_us; /* as in reply() */
 };
 
 void ready_init(struct ready *ready, struct engine *engine, const struct memory_pool *memory,
@@ -83,16 +85,89 @@ static void reply(struct ready *ready, struct http_exchange *exchange, int64_t w
                          });
 }
 
+static void reply_to(struct task *task)
+{
+    struct waiting *waiting = CONTAINER_OF(task, struct waiting, task);
+    reply(waiting->ready, waiting->exchange, waiting->waits_us);
+}
+
+/* Answers the request on its thread. */
+static void answer(struct waiting *waiting, int64_t waits_us)
+{
+    waiting->waits_us = waits_us;
+    waiting->task.run = reply_to;
+    mailbox_post(waiting->exchange->mailbox, &waiting->task);
+}
+
+/* A probe; it lives on the stack of its thread. */
+struct probe {
+    struct engine_probe probe;
+    bool done;
+};
+
 static void probe_done(struct engine_call *call)
 {
-    struct probe *probe = CONTAINER_OF(call, struct probe, probe.call);
-    struct ready *ready = probe->ready;
+    CONTAINER_OF(call, struct probe, probe.call)->done = true;
+}
+
+static void note_result(struct ready *ready, const struct probe *probe)
+{
     int64_t now_us = clock_monotonic_us();
-    atomic_store(&ready->is_writable, call->err.code == ERR_NONE);
+    atomic_store(&ready->is_writable, probe->probe.call.err.code == ERR_NONE);
     atomic_store(&ready->took_us, now_us - atomic_load(&ready->began_us));
     atomic_store(&ready->ended_us, now_us);
-    atomic_store(&ready->began_us, 0);
-    reply(ready, probe->exchange, 0);
+}
+
+static void *prober_main(void *arg)
+{
+    struct waiting *waiting = arg;
+    struct ready *ready = waiting->ready;
+    int64_t silent_us = atomic_load(&ready->began_us) + SILENT_US;
+    struct arena arena;
+    arena_init(&arena);
+    struct waiting_mailbox *mailbox = waiting_mailbox_create();
+    struct probe probe = {.probe.call = {
+                              .engine = ready->engine,
+                              .arena = &arena,
+                              .home = waiting_mailbox_box(mailbox),
+                              .err = ERR_INIT(&arena),
+                              .done = probe_done,
+                          }};
+    engine_probe(&probe.probe);
+    int64_t left_us;
+    while (!probe.done && (left_us = silent_us - clock_monotonic_us()) >= 0) {
+        waiting_mailbox_run_for(mailbox, left_us / 1000 + 1);
+    }
+    if (!probe.done) {
+        answer(waiting, SILENT_US + 1);
+        waiting_mailbox_run(mailbox, &probe.done);
+        note_result(ready, &probe);
+    } else {
+        note_result(ready, &probe);
+        answer(waiting, 0);
+    }
+    waiting_mailbox_destroy(mailbox);
+    arena_finish(&arena);
+    atomic_store(&ready->began_us, 0); /* from here on another request may begin the next probe */
+    return NULL;
+}
+
+/* Begins a probe, for the request that has set began_us. False: there is no thread for it. */
+static bool begin_probe(struct ready *ready, struct http_exchange *exchange)
+{
+    struct waiting *waiting = ARENA_NEW(exchange->arena, struct waiting);
+    *waiting = (struct waiting){.ready = ready, .exchange = exchange};
+    ready_finish(ready);
+    ready->has_prober = pthread_create(&ready->prober, NULL, prober_main, waiting) == 0;
+    return ready->has_prober;
+}
+
+void ready_finish(struct ready *ready)
+{
+    if (ready->has_prober) {
+        pthread_join(ready->prober, NULL);
+        ready->has_prober = false;
+    }
 }
 
 void ready_drain(struct ready *ready)
@@ -105,20 +180,13 @@ void ready_handle(struct ready *ready, struct http_exchange *exchange)
     int64_t now_us = clock_monotonic_us();
     int64_t ended_us = atomic_load(&ready->ended_us);
     int64_t began_us = 0;
-    bool is_fresh = ended_us != 0 && now_us - ended_us < FRESH_US;
-    if (is_fresh || !atomic_compare_exchange_strong(&ready->began_us, &began_us, now_us)) {
+    bool is_known = ended_us != 0 && now_us - ended_us < FRESH_US;
+    is_known = is_known || atomic_load(&ready->is_draining) || !engine_may_serve(ready->engine);
+    if (is_known || !atomic_compare_exchange_strong(&ready->began_us, &began_us, now_us)) {
         reply(ready, exchange, began_us == 0 ? 0 : MAX(now_us - began_us, (int64_t)0));
-        return;
+    } else if (!begin_probe(ready, exchange)) {
+        atomic_store(&ready->is_writable, false);
+        atomic_store(&ready->began_us, 0);
+        reply(ready, exchange, 0);
     }
-    struct probe *probe = ARENA_NEW(exchange->arena, struct probe);
-    probe->ready = ready;
-    probe->exchange = exchange;
-    probe->probe.call = (struct engine_call){
-        .engine = ready->engine,
-        .arena = exchange->arena,
-        .home = exchange->mailbox,
-        .err = ERR_INIT(exchange->arena),
-        .done = probe_done,
-    };
-    engine_probe(&probe->probe);
 }

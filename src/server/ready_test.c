@@ -2,21 +2,24 @@
  * the answers: what each answer says, and that many requests share one probe. */
 #include "server/ready.h"
 
+#include <unistd.h>
+
 #include "base/testing.h"
 
 enum { REQUESTS = 200, MIB = 1 << 20 };
 
 /* --- the engine and the HTTP server --- */
 
-static struct engine_probe *under_way; /* the newest probe; NULL: it has ended */
-static int probe_count;
+static _Atomic(struct engine_probe *) under_way; /* the newest probe; NULL: it has ended */
+static atomic_int probe_count;
 static bool has_lease;
 
+/* Called on the thread of the probe. */
 void engine_probe(struct engine_probe *probe)
 {
-    assert_null(under_way);
-    under_way = probe;
-    probe_count++;
+    struct engine_probe *before = atomic_exchange(&under_way, probe);
+    assert(before == NULL);
+    atomic_fetch_add(&probe_count, 1);
 }
 
 bool engine_may_serve(const struct engine *engine)
@@ -37,15 +40,6 @@ const char *store_directory(const struct store *store)
     return NULL;
 }
 
-static void end_probe(enum err_code code)
-{
-    struct engine_probe *probe = under_way;
-    assert_non_null(probe);
-    under_way = NULL;
-    probe->call.err.code = code;
-    probe->call.done(&probe->call);
-}
-
 /* A request to the page. */
 struct asked {
     struct http_exchange exchange;
@@ -63,7 +57,42 @@ void http_reply(struct http_exchange *exchange, const struct http_answer *answer
 
 static struct ready ready;
 static struct memory_pool pool;
+static struct waiting_mailbox *loop; /* of the thread of the requests: this one */
 static struct asked asked[REQUESTS];
+
+static struct engine_probe *wait_for_probe(void)
+{
+    while (atomic_load(&under_way) == NULL) {
+        usleep(100);
+    }
+    return atomic_load(&under_way);
+}
+
+struct ending {
+    struct task task;
+    struct engine_probe *probe;
+    enum err_code code;
+};
+
+static void end(struct task *task)
+{
+    struct ending *ending = CONTAINER_OF(task, struct ending, task);
+    struct engine_probe *probe = ending->probe;
+    probe->call.err.code = ending->code;
+    probe->call.done(&probe->call);
+}
+
+/* Ends the probe, on its thread, and gives the request that waits for it the answer. */
+static void end_probe(enum err_code code)
+{
+    struct ending ending = {.task.run = end, .probe = wait_for_probe(), .code = code};
+    atomic_store(&under_way, NULL);
+    mailbox_post(ending.probe->call.home, &ending.task);
+    while (atomic_load(&ready.began_us) != 0) {
+        usleep(100);
+    }
+    mailbox_drain(waiting_mailbox_box(loop));
+}
 
 static int setup(void **state)
 {
@@ -72,9 +101,12 @@ static int setup(void **state)
     probe_count = 0;
     has_lease = true;
     pool = (struct memory_pool){.bytes_max = MIB};
+    loop = waiting_mailbox_create();
     ready_init(&ready, NULL, &pool, NULL);
     for (size_t i = 0; i < REQUESTS; i++) {
-        asked[i] = (struct asked){.exchange = {.arena = &asked[i].arena, .out = &asked[i].out}};
+        asked[i] = (struct asked){.exchange = {.arena = &asked[i].arena,
+                                               .mailbox = waiting_mailbox_box(loop),
+                                               .out = &asked[i].out}};
         arena_init(&asked[i].arena);
     }
     return 0;
@@ -83,6 +115,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    ready_finish(&ready);
+    waiting_mailbox_destroy(loop);
     for (size_t i = 0; i < REQUESTS; i++) {
         arena_finish(&asked[i].arena);
         buf_finish(&asked[i].out);
@@ -121,8 +155,8 @@ static void test_one_probe_for_all(void **state)
     for (size_t i = 0; i < REQUESTS / 2; i++) {
         ask(i);
     }
-    assert_int_equal(probe_count, 1);
     end_probe(ERR_INTERNAL);
+    assert_int_equal(probe_count, 1);
     check(0, 503, "\"store\":\"not writable\"");
     for (size_t i = REQUESTS / 2; i < REQUESTS - 1; i++) {
         ask(i);
@@ -131,8 +165,8 @@ static void test_one_probe_for_all(void **state)
     assert_int_equal(probe_count, 1);
     atomic_fetch_sub(&ready.ended_us, 1000 * 1000); /* a second passes */
     ask(REQUESTS - 1);
-    assert_int_equal(probe_count, 2);
     end_probe(ERR_NONE);
+    assert_int_equal(probe_count, 2);
     check(REQUESTS - 1, 200, "\"store\":\"writable\"");
 }
 
@@ -141,6 +175,7 @@ static void test_queue(void **state)
 {
     (void)state;
     ask(0);
+    wait_for_probe();
     ask(1);
     check(1, 200, "\"queue\":\"ok\"");
     atomic_fetch_sub(&ready.began_us, 2100 * 1000); /* time passes */
@@ -154,6 +189,26 @@ static void test_queue(void **state)
     ask(4);
     end_probe(ERR_NONE);
     check(4, 200, "\"queue\":\"ok\"");
+    assert_int_equal(probe_count, 2);
+}
+
+/* A write that does not end: the request that has begun it waits for two seconds, others not. */
+static void test_silence(void **state)
+{
+    (void)state;
+    ask(0);
+    wait_for_probe();
+    while (asked[0].status == 0) {
+        waiting_mailbox_run_for(loop, 100);
+    }
+    check(0, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
+    ask(1);
+    check(1, 503, "\"store\":\"not writable\",\"queue\":\"full\"");
+    end_probe(ERR_NONE);
+    atomic_fetch_sub(&ready.ended_us, 1000 * 1000);
+    ask(2);
+    end_probe(ERR_NONE);
+    check(2, 200, "\"store\":\"writable\",\"queue\":\"ok\"");
     assert_int_equal(probe_count, 2);
 }
 
@@ -174,17 +229,18 @@ static void test_memory(void **state)
     check(2, 200, "\"memory\":\"ok\"");
 }
 
+/* Known without a probe. */
 static void test_lease_and_draining(void **state)
 {
     (void)state;
     has_lease = false;
     ask(0);
-    end_probe(ERR_NONE);
     check(0, 503, "\"lease\":\"lost\"");
     has_lease = true;
     ready_drain(&ready);
     ask(1);
     check(1, 503, "\"stopping\":true");
+    assert_int_equal(probe_count, 0);
 }
 
 int main(void)
@@ -193,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ready, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_probe_for_all, setup, teardown),
         cmocka_unit_test_setup_teardown(test_queue, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lease_and_draining, setup, teardown),
     };

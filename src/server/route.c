@@ -53,6 +53,7 @@ void router_destroy(struct router *router)
     for (int i = 0; i < router->options.thread_count; i++) {
         api_thread_destroy(router->threads[i].api);
     }
+    ready_finish(&router->ready);
     mem_free(router);
 }
 
