@@ -120,6 +120,45 @@ static void decisions_with_a_warning_are_repeated(void **state)
     count_with_faults(*state, PG_FAULT_CUT_COMMIT, PG_FAULT_WARN_DECISION);
 }
 
+/* Time-outs -------------------------------------------------------------------------------- */
+
+/* PostgreSQL has ended the session of a transaction: it is carried out on another connection. */
+static void updates_of_ended_sessions_are_repeated(void **state)
+{
+    count_with_faults(*state, PG_FAULT_IDLE, PG_FAULT_CUT_COMMIT);
+}
+
+static void count_up_if_not_busy(struct worker *worker)
+{
+    struct client *client = worker->client;
+    atomic_int *done = worker->context;
+    for (uint64_t i = 0; i < UPDATES; i++) {
+        struct str key = key_number(&client->arena, SPACE, (worker->index + i) % KEYS, 0);
+        enum store_status status = client_update(client, &key, 1, eval_count, NULL);
+        assert_true(status == STORE_OK || status == STORE_BUSY);
+        atomic_fetch_add(done, status == STORE_OK);
+    }
+}
+
+/* A lone update whose row stays locked is busy and writes nothing. In a group each is tried alone,
+ * because the row of another one may have been locked. */
+static void updates_of_locked_rows_are_busy_and_write_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client *client = client_create(fixture);
+    struct str key = key_number(&client->arena, SPACE, 0, 0);
+    assert_int_equal(client_update(client, &key, 1, eval_count, NULL), STORE_OK);
+    pg_fault_every(fixture->inner, PG_FAULT_LOCKED, 1);
+    assert_int_equal(client_update(client, &key, 1, eval_count, NULL), STORE_BUSY);
+    assert_int_equal(pg_fault_count(fixture->inner, PG_FAULT_LOCKED), 1); /* not tried again */
+    check_counts(fixture, 1);
+    pg_fault_every(fixture->inner, PG_FAULT_LOCKED, 3);
+    atomic_int done = 1;
+    run_threads(fixture, THREADS, count_up_if_not_busy, &done);
+    pg_fault_every(fixture->inner, PG_FAULT_LOCKED, 0);
+    check_counts(fixture, (uint64_t)atomic_load(&done));
+}
+
 /* Slow evaluations ------------------------------------------------------------------------- */
 
 struct slow_update {
@@ -366,6 +405,8 @@ int main(void)
         POSTGRESQL_TEST(cut_decisions_are_repeated),
         POSTGRESQL_TEST(decisions_after_a_warning_are_cut),
         POSTGRESQL_TEST(decisions_with_a_warning_are_repeated),
+        POSTGRESQL_TEST(updates_of_ended_sessions_are_repeated),
+        POSTGRESQL_TEST(updates_of_locked_rows_are_busy_and_write_nothing),
         POSTGRESQL_TEST(late_rows_of_a_dropped_space_are_deleted),
         POSTGRESQL_TEST(drops_of_other_members_are_not_overlooked),
         POSTGRESQL_TEST(transfers_are_led_by_a_member_that_does_them),

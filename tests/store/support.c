@@ -63,6 +63,7 @@ static void inject_faults(struct store *store)
     pg_fault_every(store, PG_FAULT_CUT, 97);
     pg_fault_every(store, PG_FAULT_CUT_COMMIT, 61);
     pg_fault_every(store, PG_FAULT_SERIALIZE, 11);
+    pg_fault_every(store, PG_FAULT_IDLE, 83);
     pg_fault_every(store, PG_FAULT_WARNING, 29);
     pg_fault_every(store, PG_FAULT_CUT_READ, 101);
     pg_fault_every(store, PG_FAULT_CUT_DECISION, 3);

@@ -394,6 +394,15 @@ static void begin_elsewhere(struct group *group)
     conn_send(conn, STATEMENT_WRITER, params, 1, take_locked, group, (size_t)TAG_LOCK);
 }
 
+/* The transaction fails with this SQLSTATE, if a test wants that now. */
+static void fail_for_test(struct group *group, enum pg_fault fault, const char *state)
+{
+    if (!group->has_failed && pg_fault_is_due(group->pg, fault)) {
+        memcpy(group->sqlstate, state, sizeof(group->sqlstate));
+        group->has_failed = true;
+    }
+}
+
 void group_begin(struct group *group)
 {
     struct conn *conn = group->conn;
@@ -421,10 +430,9 @@ void group_begin(struct group *group)
         conn_send(conn, STATEMENT_TIME, time_params, 1, take_locked, group, (size_t)TAG_TIME);
     }
     conn_sync(conn);
-    if (pg_fault_is_due(group->pg, PG_FAULT_SERIALIZE)) {
-        memcpy(group->sqlstate, "40001", 6);
-        group->has_failed = true;
-    }
+    fail_for_test(group, PG_FAULT_SERIALIZE, "40001");
+    fail_for_test(group, PG_FAULT_LOCKED, "55P03");
+    fail_for_test(group, PG_FAULT_IDLE, "25P03");
     if (pg_fault_is_due(group->pg, PG_FAULT_CUT)) {
         conn_lose(conn);
     }

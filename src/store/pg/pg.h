@@ -14,6 +14,8 @@ enum pg_fault {
     PG_FAULT_CUT,        /* the connection is cut before a statement of a transaction is sent */
     PG_FAULT_CUT_COMMIT, /* the connection is cut after COMMIT was sent, before it is answered */
     PG_FAULT_SERIALIZE,  /* a transaction fails with SQLSTATE 40001 */
+    PG_FAULT_LOCKED,     /* a transaction fails with SQLSTATE 55P03: lock_timeout */
+    PG_FAULT_IDLE,       /* and with 25P03: idle_in_transaction_session_timeout */
     PG_FAULT_WARNING,    /* PostgreSQL warns when it commits */
     PG_FAULT_CUT_READ,   /* the connection is cut while a read is under way */
     PG_FAULT_CUT_EVAL,   /* the connection is cut while the slow thread evaluates an update */
