@@ -397,7 +397,8 @@ def test_index_created_while_a_server_is_stopped(servers, position):
     assert {pk: n for pk, n in found.items() if pk in acknowledged and n < acknowledged[pk]} == {}
 
 
-def test_stream_has_every_write_once_and_in_order(servers):
+def check_stream(servers):
+    """Writes through all servers, and reads every write from the stream, once and in order per item. Gives the number of shards."""
     arns = []
 
     def works(_):
@@ -420,12 +421,26 @@ def test_stream_has_every_write_once_and_in_order(servers):
         assert image["n"] == seen.get(image["pk"], 0) + 1
         seen[image["pk"]] = image["n"]
     assert seen == expected
+    return len(consumer.parents)
+
+
+def test_stream_has_every_write_once_and_in_order(servers):
+    check_stream(servers)
+
+
+def test_stream_whose_shards_end_while_all_write(database):
+    """A new shard replaces each after 0.3 s, by whichever server notices it. Writers and shards come from different clocks and threads."""
+    servers = Servers(database.create_database(f"c{os.urandom(6).hex()}"), "--stream-shard-ms", "300", "--stream-shards", "2")
+    try:
+        assert check_stream(servers) > 8
+    finally:
+        servers.stop()
 
 
 def test_all_of_this_on_a_distributed_table(distributed_servers):
     """As if Citus had distributed it: locked reads of several items, appends in three round trips, ranges by bucket."""
     test_counters_and_transfers_are_exact(distributed_servers)
-    test_stream_has_every_write_once_and_in_order(distributed_servers)
+    check_stream(distributed_servers)
     test_index_is_filled_while_all_write(distributed_servers)
     test_items_expire_once(distributed_servers)
 
