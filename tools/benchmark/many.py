@@ -29,7 +29,8 @@ class GrammeOnPostgresql(Gramme):
         self.database = database
 
     def command(self):
-        return [str(GRAMME), "serve", "--listen", f"127.0.0.1:{self.port}", "--store", self.database.served, "--log-level", "error"]
+        return [str(GRAMME), "serve", "--listen", f"127.0.0.1:{self.port}", "--store", self.database.served,
+                "--drain-ms", "0", "--log-level", "error"]
 
 
 class Database:
