@@ -29,6 +29,7 @@ void ready_init(struct ready *ready, struct engine *engine, const struct memory_
 {
     *ready =
         (struct ready){.engine = engine, .memory = memory, .directory = store_directory(store)};
+    pthread_mutex_init(&ready->mutex, NULL);
     atomic_init(&ready->is_writable, true); /* opening the store has succeeded */
 }
 
@@ -152,22 +153,32 @@ static void *prober_main(void *arg)
     return NULL;
 }
 
+static void join_prober(struct ready *ready)
+{
+    if (ready->has_prober) {
+        pthread_join(ready->prober, NULL);
+    }
+}
+
 /* Begins a probe, for the request that has set began_us. False: there is no thread for it. */
 static bool begin_probe(struct ready *ready, struct http_exchange *exchange)
 {
     struct waiting *waiting = ARENA_NEW(exchange->arena, struct waiting);
     *waiting = (struct waiting){.ready = ready, .exchange = exchange};
-    ready_finish(ready);
-    ready->has_prober = pthread_create(&ready->prober, NULL, prober_main, waiting) == 0;
-    return ready->has_prober;
+    pthread_mutex_lock(&ready->mutex); /* the last probe may have ended before it was noted below */
+    join_prober(ready);
+    bool ok = pthread_create(&ready->prober, NULL, prober_main, waiting) == 0;
+    ready->has_prober = ok;
+    pthread_mutex_unlock(&ready->mutex);
+    return ok;
 }
 
 void ready_finish(struct ready *ready)
 {
-    if (ready->has_prober) {
-        pthread_join(ready->prober, NULL);
-        ready->has_prober = false;
-    }
+    pthread_mutex_lock(&ready->mutex);
+    join_prober(ready);
+    pthread_mutex_unlock(&ready->mutex);
+    pthread_mutex_destroy(&ready->mutex);
 }
 
 void ready_drain(struct ready *ready)

@@ -15,7 +15,8 @@ struct ready {
     struct engine *engine;
     const struct memory_pool *memory;
     const char *directory;    /* of the store, or NULL */
-    pthread_t prober;         /* of the last probe; used by whoever begins the next one */
+    pthread_mutex_t mutex;    /* protects the next two */
+    pthread_t prober;         /* of the last probe */
     bool has_prober;          /* it must be joined */
     _Atomic int64_t began_us; /* start of the probe under way; 0: none */
     _Atomic int64_t ended_us; /* end of the last probe */
