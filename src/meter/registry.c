@@ -315,6 +315,7 @@ void pattern_sums_add(struct pattern_sums *to, const struct pattern_sums *from)
     to->table_units += from->table_units;
     to->units_max = MAX(to->units_max, from->units_max);
     to->items_read_max = MAX(to->items_read_max, from->items_read_max);
+    pattern_note_worst(to, from->worst_read, from->worst_returned);
     to->item_bytes_max = MAX(to->item_bytes_max, from->item_bytes_max);
     to->collection_bytes_max = MAX(to->collection_bytes_max, from->collection_bytes_max);
     to->latency_us += from->latency_us;
