@@ -272,6 +272,9 @@ void meter_forget(struct meter *meter)
     meter->total_request_bytes = meter->total_answer_bytes = 0;
     meter->observed_ms = meter->observed_at_ms = 0;
     meter->observing_ms = clock_monotonic_us() / 1000;
+    for (int i = 0; i < meter->options.thread_count; i++) {
+        atomic_store_explicit(&meter->threads[i].console_calls, 0, memory_order_relaxed);
+    }
     heat_forget(&meter->heat);
 }
 
