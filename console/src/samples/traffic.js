@@ -37,6 +37,7 @@ function requests(of) {
 }
 
 const PAUSE_MS = 100;
+const STRIDE = 37; /* through the list of requests, so that they mix: each is sent as often as its weight says */
 
 /* Sends `count` requests, three at a time and about thirty a second, so that one can watch; onProgress(done). Errors are the
  * server's to count. */
@@ -46,8 +47,7 @@ export async function sendTraffic(samples, count, onProgress, signal) {
   let done = 0;
   const work = async () => {
     while (done < count && !signal.aborted) {
-      done++;
-      const [operation, input] = pick(weighted)();
+      const [operation, input] = weighted[(done++ * STRIDE) % weighted.length]();
       await callAsProgram(operation, { ...input, ReturnConsumedCapacity: "INDEXES" }, signal).catch(() => {});
       onProgress(done);
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
