@@ -54,7 +54,7 @@ function Rules({ data, change, edit }) {
   const act = (body, text) => change(body, text).catch(toast.error);
   return (
     <div class="stack">
-      {rules.length > 0 && <Notice kind="warn" title="Simulation is on">Requests fail or wait as the rules below say.</Notice>}
+      {rules.length > 0 && <Notice kind="warn" title="Simulation is on">Requests of programs fail or wait as the rules below say.</Notice>}
       <Stats label="Simulated so far" items={[["Throttled", count(data.counts.throttled)], ["Errors", count(data.counts.errors)], ["Conflicts", count(data.counts.conflicts)], ["Stale reads", count(data.counts.staleReads)], ["Delayed", count(data.counts.delayed)]]} />
       <Panel flush title="Rules" actions={rules.length > 0 && <button type="button" onClick={() => act({ tables: Object.fromEntries(rules.map(([table]) => [table, null])) }, "All rules removed")}>Turn all off</button>}>
         {rules.length === 0 ? (
