@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "engine/engine_testing.h"
 #include "meter/meter_internal.h"
 #include "meter/simulation_internal.h"
